@@ -13,8 +13,8 @@ import (
 	"gazetteer/store"
 )
 
-// An Attestation is what one agent says of another, signed with its key. Its
-// texts are the attester's: escape them on output.
+// An Attestation is a signed statement of one agent about another. Its texts are the attester's:
+// escape them on output.
 type Attestation struct {
 	N         int    `json:"id"` // from 1, in order
 	Subject   string `json:"subject_air_id"`
@@ -22,12 +22,11 @@ type Attestation struct {
 	Type      string `json:"attestation_type"`
 	Statement string `json:"statement"`
 	SignedAt  string `json:"signed_at"` // as it was signed
-	// Payload is what was signed: the members above but for the number, in
-	// canonical JSON.
+	// Payload is what was signed: the members above except the number, in canonical JSON.
 	Payload   string `json:"signed_payload"`
 	Signature string `json:"signature_multibase"`
 	Key       string `json:"key"` // multikey of the attester at that time
-	// Root is the registrable domain that the attester had shown to control.
+	// Root is the registrable domain whose control the attester had shown.
 	Root    string    `json:"attester_whois_root"`
 	Trust   int       `json:"attester_trust_at_issue"`
 	Tenure  float64   `json:"tenure_multiplier_at_issue"`
@@ -37,7 +36,7 @@ type Attestation struct {
 	Revoked time.Time `json:"revoked_at,omitzero"`
 }
 
-// RegistrableDomain returns the domain that somebody had to register to own the name.
+// RegistrableDomain returns the registered domain that a host belongs to.
 func RegistrableDomain(host string) string {
 	root, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
@@ -46,8 +45,8 @@ func RegistrableDomain(host string) string {
 	return root
 }
 
-// SummarizeAttestations sums up the attestations about an agent as the reference does. One
-// that counts as nothing adds no domain either.
+// SummarizeAttestations sums up the attestations about an agent as the reference does. An
+// attestation without weight adds no domain.
 func SummarizeAttestations(about []Attestation) AttestationSummary {
 	var s AttestationSummary
 	roots := map[string]bool{}
@@ -65,7 +64,7 @@ func SummarizeAttestations(about []Attestation) AttestationSummary {
 	return s
 }
 
-// LoadAttestations reads attestations by their numbers; erased ones are left out.
+// LoadAttestations reads attestations by their numbers, without erased ones.
 func (r *Registry) LoadAttestations(ctx context.Context, numbers []int) ([]Attestation, error) {
 	out := make([]Attestation, 0, len(numbers))
 	for _, n := range numbers {
@@ -93,7 +92,7 @@ func (r *Registry) LoadAttestation(ctx context.Context, n int) (Attestation, uin
 	return a, record.Seq, nil
 }
 
-// WriteRevocation writes the revocation and what it does to the subject's standing.
+// WriteRevocation writes the revocation of an attestation and its effect on the subject.
 func (c *Change) WriteRevocation(ctx context.Context, a *Attestation, seq uint64, actor string, authority *Authority) error {
 	a.Revoked = c.Now
 	value, err := json.Marshal(a)
@@ -114,8 +113,7 @@ func (c *Change) WriteRevocation(ctx context.Context, a *Attestation, seq uint64
 	return c.AddEntry(Entry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
 }
 
-// revokeIssued revokes what the agent has attested: who is gone vouches for
-// nobody.
+// revokeIssued revokes the attestations of an agent that ends.
 func (c *Change) revokeIssued(ctx context.Context, actor string, authority *Authority) error {
 	for _, n := range c.Agent.Issued {
 		a, seq, err := c.registry.LoadAttestation(ctx, n)
@@ -139,8 +137,8 @@ func (c *Change) revokeIssued(ctx context.Context, actor string, authority *Auth
 	return nil
 }
 
-// blankAttestation takes the content out of an attestation and leaves its number, so that
-// it is not given out again.
+// blankAttestation removes the content of an attestation and keeps its number, so that the number
+// is not used again.
 func (c *Change) blankAttestation(ctx context.Context, n int) error {
 	old, _, err := c.registry.LoadAttestation(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {
@@ -168,10 +166,10 @@ const (
 	verifiedRoots  = 3
 )
 
-// RoundedWeight is the weight as the reference's formula takes it.
+// RoundedWeight returns the weight as the reference's formula uses it.
 func (s AttestationSummary) RoundedWeight() int { return int(math.Floor(s.Weight + 0.5)) }
 
-// IsVerified is the reference's word for an agent with attestations of a certain
+// IsVerified reports whether the agent is verified in the reference's sense: attestations of enough
 // weight from three registrable domains.
 func (s AttestationSummary) IsVerified() bool {
 	return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots

@@ -15,9 +15,8 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// Lengths count characters. They are the reference's, which cuts what is
-// longer; here it is refused, so that nobody finds another text than the one
-// they sent.
+// Lengths count characters. They are those of the reference, which truncates longer texts; here
+// they are refused, so that every text is stored as it was sent.
 const (
 	maxName           = 100
 	maxDescription    = 2000
@@ -29,7 +28,7 @@ const (
 	maxURL            = 500
 )
 
-// FieldError turns an error of package did into one about a field.
+// FieldError turns an error of package did into an [*Error] for a field.
 func FieldError(field, prefix string, err error) error {
 	var e *did.Error
 	if !errors.As(err, &e) {
@@ -47,14 +46,14 @@ func CheckName(text string) (string, error) {
 	return name, err
 }
 
-// Which control characters a text may hold.
+// Control characters that a text may contain.
 const (
 	OneLine   = ""
 	ManyLines = "\n\r\t"
 )
 
-// ValidateText trims a text and returns it if it is not longer than most and can
-// be shown without changing what stands around it.
+// ValidateText trims a text and returns it if it has at most the given number of characters and
+// does not change the display of its surroundings.
 func ValidateText(field, text string, most int, controls string) (string, error) {
 	text = strings.TrimSpace(text)
 	if n := utf8.RuneCountInString(text); n > most {
@@ -75,9 +74,8 @@ func ValidateText(field, text string, most int, controls string) (string, error)
 	return text, nil
 }
 
-// isDisallowed reports control characters, and those that turn the direction of the
-// text around them or hide it: with them one name can be made to read as
-// another.
+// isDisallowed reports control characters, and characters that change the direction of the
+// surrounding text or are invisible: they can make one name look like another.
 func isDisallowed(c rune) bool {
 	switch {
 	case unicode.IsControl(c),
@@ -107,8 +105,7 @@ func checkCreatorType(text string) (string, error) {
 		Help: "leave it out for 'individual'"}
 }
 
-// checkIdentity checks what anchors an agent's identity: a DID of its creator,
-// a key, or both. The creator's DID may be empty.
+// checkIdentity checks the creator's DID and the key, of which one may be empty.
 func (r *Registry) checkIdentity(creator, keyText string) (string, []byte, error) {
 	creator, keyText = strings.TrimSpace(creator), strings.TrimSpace(keyText)
 	if creator == "" && keyText == "" {
@@ -151,7 +148,7 @@ func (r *Registry) checkCreator(creator string) error {
 		return FieldError("creator_did", prefix, err)
 	}
 	if web.SameHost(r.host) {
-		// Whoever may write it could call themselves another agent's owner.
+		// Its author could claim to be the owner of another agent.
 		return &Error{Field: "creator_did", Code: "reserved", Message: prefix + "DIDs of this registry are given out by it",
 			Help: "leave creator_did out: the agent's own DID is then its creator"}
 	}
@@ -178,8 +175,7 @@ func checkList(field string, items []string, most int) ([]string, error) {
 	return out, nil
 }
 
-// checkLink checks an address that people will click on, and that the caretaker
-// asks for; "" is none.
+// checkLink checks an address that people open and that the registry requests; "" is none.
 func (r *Registry) checkLink(field, text string) (string, error) {
 	text, err := ValidateText(field, text, maxURL, OneLine)
 	if err != nil || text == "" {
@@ -200,7 +196,7 @@ func (r *Registry) checkLink(field, text string) (string, error) {
 	return text, nil
 }
 
-// checkHandle folds a handle to be claimed; "" gives the present one back.
+// checkHandle folds a handle to be claimed; "" releases the current one.
 func checkHandle(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -212,7 +208,7 @@ func checkHandle(text string) (string, error) {
 	return handle, nil
 }
 
-// CheckDomain folds a domain to be proved.
+// CheckDomain returns the normal form of a domain to be proved.
 func CheckDomain(text string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text)), ".")
 	refuse := func(message, help string) (string, error) {
@@ -230,8 +226,8 @@ func CheckDomain(text string) (string, error) {
 	return name, nil
 }
 
-// CheckRecord holds the values of a record that is imported against what is asked of a registration: the
-// registry that it comes from may have asked less. It sets them to their normal form.
+// CheckRecord checks the values of an imported record like those of a registration, because the
+// registry that it comes from may have other rules. It sets them to their normal form.
 func (r *Registry) CheckRecord(a *Agent) error {
 	if name, err := CheckName(a.Name); err != nil || name != a.Name {
 		return cmp.Or(err, error(&Error{Field: "name", Code: "text", Message: "the name has space around it", Help: "export the agent again"}))

@@ -17,7 +17,7 @@ import (
 	"gazetteer/protocol/httpsig"
 )
 
-// How it was shown that the owner of an agent wanted something.
+// Kinds of proof that the owner of an agent wanted something.
 const (
 	ProofSignature = "signature" // an HTTP Message Signature (RFC 9421)
 	ProofChallenge = "challenge" // a statement with the registry's challenge, signed
@@ -25,18 +25,16 @@ const (
 	ProofSecret    = "secret"    // the once-shown secret: shows nothing to others
 )
 
-// The window of a signed request. A nonce is kept for as long as its signature
-// would be taken.
+// The time window of a signed request. A nonce is stored for as long as its signature is accepted.
 const (
 	maxSignatureAge   = 5 * time.Minute
 	MaxSignatureAhead = 30 * time.Second
-	// maxNonces is how many writes of one agent are taken within that time.
+	// maxNonces limits the writes of one agent within that time.
 	maxNonces = 300
 )
 
-// Credentials are what a request carries to show that an agent sent it: a
-// signature, or the once-shown secret while the agent has not switched it off.
-// Where both are there, the signature counts.
+// Credentials show that an agent sent a request: a signature, or the agent's secret while it is not
+// switched off. If a request has both, the signature counts.
 type Credentials struct {
 	Secret string // of the header X-Agent-Secret, "" without one
 	// Request is the whole request, for its signature; nil when it has none to
@@ -46,13 +44,13 @@ type Credentials struct {
 	Client netip.Addr
 }
 
-// hasSignature reports whether there is a signature to be judged.
+// hasSignature reports whether the request has a signature.
 func (c Credentials) hasSignature() bool {
 	return c.Request != nil && (c.Request.Header.Get("Signature-Input") != "" || c.Request.Header.Get("Signature") != "")
 }
 
-// A usedNonce is one that a signed write had. Names are short, for there may be
-// some hundred of them in a record.
+// A usedNonce is the nonce of a signed write. Its members have short names because a record may
+// hold hundreds of them.
 type usedNonce struct {
 	Hash  string `json:"h"` // of the nonce, 12 bytes as base64url
 	Until int64  `json:"u"` // Unix seconds, when its signature is too old anyway
@@ -63,7 +61,7 @@ func nonceHash(nonce string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// useNonce takes a nonce for good. Those that are over are dropped.
+// useNonce marks a nonce as used and drops expired ones.
 func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool { return n.Until < now.Unix() })
 	hash := nonceHash(nonce)
@@ -79,9 +77,8 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 	return nil
 }
 
-// authorizeWrite shows that the owner of a sent the request, and keeps the nonce of
-// a signed one in a. The error is [ErrNoSecret], [ErrWrongSecret] or a
-// [*Refusal].
+// authorizeWrite checks that the owner of a sent the request, and stores the nonce of a signed one
+// in a. The error is [ErrNoSecret], [ErrWrongSecret] or a [*Refusal].
 func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
 	if err := r.guard.CheckClient(ctx, who.Client); err != nil {
 		return nil, err
@@ -130,10 +127,9 @@ func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (
 	return out, nil
 }
 
-// VerifyRead reports whether an agent signed a request that reads, such as
-// fetching its own mail. Only a fresh created is asked for, no nonce: what reads
-// changes nothing when it is repeated, and a poll costs no write. The error is
-// [ErrNoKey] or a [*Refusal].
+// VerifyRead checks that an agent signed a request that reads, for example its mail. The signature
+// needs a fresh time and no nonce: repeating a read changes nothing, and a poll costs no write. The
+// error is [ErrNoKey] or a [*Refusal].
 func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if err := a.Usable(); err != nil {
 		return err
@@ -142,8 +138,7 @@ func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	return err
 }
 
-// verifySignature returns the signature of a request that was made with the agent's
-// current key for this registry.
+// verifySignature returns the signature of a request by the agent's current key for this registry.
 func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p httpsig.Policy) (httpsig.Signature, error) {
 	if len(a.PublicKey) == 0 {
 		return httpsig.Signature{}, ErrNoKey
@@ -159,7 +154,7 @@ func (r *Registry) verifySignature(a Agent, m httpsig.Message, now time.Time, p 
 	return s, nil
 }
 
-// keyIDs are the names under which an agent's current key may sign.
+// keyIDs returns the names under which an agent's current key may sign.
 func (r *Registry) keyIDs(a Agent) []string {
 	w := did.AgentDID(r.host, a.AirID)
 	id := w.String()
@@ -167,15 +162,15 @@ func (r *Registry) keyIDs(a Agent) []string {
 	return append([]string{id + did.KeyFragment, id, a.AirID, w.String() + did.KeyFragment, w.String()}, keyNames(a.PublicKey)...)
 }
 
-// keyNames are the names of a key by itself.
+// keyNames returns the names of a key that do not depend on an agent.
 func keyNames(key ed25519.PublicKey) []string {
 	multikey := did.FormatMultikey(key)
 	return []string{multikey, "did:key:" + multikey + "#" + multikey, "did:key:" + multikey, did.FormatPublicKey(key)}
 }
 
-// selectSignature picks the signature whose keyid is one of names, and refuses a
-// request that was sent to another host: a signature that somebody was given
-// elsewhere could otherwise be carried here under a false Host.
+// selectSignature returns the signature whose keyid is one of names. It refuses a request to
+// another host, because otherwise a signature made for another host could be replayed here with a
+// false Host header.
 func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.Signature, error) {
 	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
 		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
@@ -205,7 +200,7 @@ func signatureRefusal(err error) error {
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
 }
 
-// ClipText shortens a stranger's text before it is quoted.
+// ClipText shortens a stranger's text for a message.
 func ClipText(text string) string {
 	const most = 200
 	if len(text) <= most {
@@ -214,8 +209,8 @@ func ClipText(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// countWrite counts one write of an agent in its own record, so that the count is
-// exact among any number of writers and outlives a restart.
+// countWrite counts one write of an agent in its own record, so that the count is exact for any
+// number of writers and survives a restart.
 func (r *Registry) countWrite(a *Agent, now time.Time) error {
 	if r.writesPerHour < 0 {
 		return nil

@@ -13,12 +13,11 @@ import (
 // DID returns the DID of an agent of this registry.
 func (r *Registry) DID(airID string) string { return r.didPrefix + airID }
 
-// DIDDocument computes the DID document of an agent (A2A draft-1 §3.3): its key
-// as #key-1, then the keys that it has retired, which may neither authenticate
-// nor assert any more, then the registry's own service, then the agent's in their
-// order. [Agent.Resolvable] says whether it is to be published.
-// An agent without a public key has no DID document to publish; the one
-// returned for it holds no verification method, and a route answers [ErrNoKey].
+// DIDDocument computes the DID document of an agent (A2A draft-1 §3.3): its key as #key-1, then its
+// retired keys, which can neither authenticate nor assert, then the service of the registry, then
+// the agent's services in their order. [Agent.Resolvable] says whether the document is to be
+// published. The document of an agent without a key has no verification method and is not
+// published: answer [ErrNoKey].
 func (r *Registry) DIDDocument(a Agent) did.Document {
 	id := r.DID(a.AirID)
 	d := did.Document{
@@ -51,9 +50,9 @@ func (r *Registry) DIDDocument(a Agent) did.Document {
 	return d
 }
 
-// documentUnder is the DID document under the did:wba or the did:web form of the
-// agent's DID. Both lead to one address, where the did:wba form lies; whoever
-// asks a resolver for the other must find it as the id (DID Core §5.1.1).
+// documentUnder returns the DID document under the did:wba or the did:web form of the agent's DID.
+// Both forms lead to one address, which serves the did:wba form; a resolver of the other form must
+// return it as the id (DID Core §5.1.1).
 func (r *Registry) documentUnder(method string, a Agent) did.Document {
 	d := r.DIDDocument(a)
 	w := did.AgentDID(r.host, a.AirID)
@@ -104,8 +103,8 @@ func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
 	return d
 }
 
-// A Resolution is the answer of a DID resolver over HTTP, as the binding of DID
-// Resolution has it: /1.0/identifiers/{did}.
+// A Resolution is the answer of a DID resolver over HTTP, in the binding of DID Resolution:
+// /1.0/identifiers/{did}.
 type Resolution struct {
 	Context          string           `json:"@context"`
 	Document         *did.Document    `json:"didDocument"` // null when there is none
@@ -113,16 +112,16 @@ type Resolution struct {
 	DocumentMetadata DocumentMetadata `json:"didDocumentMetadata"`
 }
 
-// ResolutionData says how the resolution went.
+// ResolutionData is the metadata of a resolution.
 type ResolutionData struct {
 	ContentType string `json:"contentType,omitempty"`
-	// Error is "invalidDid", "missingWordsNote", "methodNotSupported" or "internalError",
-	// "" when a document was found.
+	// Error is "invalidDid", "notFound", "methodNotSupported" or "internalError", "" when a
+	// document was found.
 	Error   string `json:"error,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// DocumentMetadata says of the document what does not stand in it.
+// DocumentMetadata is the metadata of a document.
 type DocumentMetadata struct {
 	Created     string `json:"created,omitempty"` // whole seconds (DID Core §7.1.3)
 	Updated     string `json:"updated,omitempty"` // left out when nothing has changed since
@@ -130,9 +129,9 @@ type DocumentMetadata struct {
 	Deactivated bool   `json:"deactivated,omitempty"`
 }
 
-// Resolution returns the resolution of an agent of this registry, under the form
-// of its DID that has the method: one that is gone has no document, and says that
-// it is deactivated (410).
+// Resolution returns the resolution of an agent of this registry, under the form of its DID that
+// has the method. An agent that has ended has no document, and its metadata say that it is
+// deactivated (410).
 func (r *Registry) Resolution(a Agent, method string) Resolution {
 	v := Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
 		DocumentMetadata: DocumentMetadata{Created: FormatSecond(a.Created), VersionID: strconv.Itoa(a.Entries)}}

@@ -8,10 +8,9 @@ import (
 	"gazetteer/store"
 )
 
-// Deactivate ends an agent for good, at its owner's wish: its DID document
-// answers 410, it can neither act nor be reached, its handle is free after the
-// cooldown, and its attestations count no more. Its keys and history stay, so that
-// what it signed can still be judged.
+// Deactivate ends an agent permanently, at the request of its owner: its DID document answers 410,
+// it can neither act nor be reached, its handle is free after the cooldown, and its attestations no
+// longer count. Its keys and history stay, so that its signatures can still be verified.
 func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials) (Agent, error) {
 	return r.ChangeAgent(ctx, airID, func(c *Change) error {
 		authority, err := c.AuthorizeOwner(ctx, who)
@@ -25,7 +24,7 @@ func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials
 	})
 }
 
-// Delete ends an agent as the operator: the reference's soft deletion.
+// Delete ends an agent as the operator; the reference calls it soft deletion.
 func (r *Registry) Delete(ctx context.Context, airID, reason string) (Agent, error) {
 	return r.ChangeAgent(ctx, airID, func(c *Change) error { return c.DeleteAgent(ctx, reason) })
 }
@@ -38,9 +37,9 @@ func (c *Change) DeleteAgent(ctx context.Context, reason string) error {
 	return c.EndAgent(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
 }
 
-// Suspend takes an agent out of service until [Registry.Restore], as the
-// operator: it keeps its handle, its key and what is proved of it. Reason is shown
-// to its owner; the error is an [*Error] when it cannot be.
+// Suspend takes an agent out of service until [Registry.Restore], as the operator. The agent keeps
+// its handle, its key and its proofs. The reason is shown to its owner; the error is an [*Error]
+// for an invalid reason.
 func (r *Registry) Suspend(ctx context.Context, airID, reason string) (Agent, error) {
 	reason, err := ValidateText("reason", reason, MaxReason, ManyLines)
 	if err != nil {
@@ -57,7 +56,7 @@ func (c *Change) SuspendAgent(reason string) error {
 	return c.AddEntry(Entry{Event: EventSuspended, Actor: ActorAdmin})
 }
 
-// Restore puts a suspended agent back into service, as the operator.
+// Restore ends the suspension of an agent, as the operator.
 func (r *Registry) Restore(ctx context.Context, airID string) (Agent, error) {
 	return r.ChangeAgent(ctx, airID, func(c *Change) error {
 		if c.Agent.Status != Suspended {
@@ -68,7 +67,7 @@ func (r *Registry) Restore(ctx context.Context, airID string) (Agent, error) {
 	})
 }
 
-// EndAgent takes an agent out of service for good.
+// EndAgent takes an agent out of service permanently.
 func (c *Change) EndAgent(ctx context.Context, status string, e Entry) error {
 	c.Agent.Status, c.Agent.Handle, c.Agent.Recovery = status, "", nil
 	if err := c.revokeIssued(ctx, e.Actor, e.Authority); err != nil {
@@ -77,11 +76,10 @@ func (c *Change) EndAgent(ctx context.Context, status string, e Entry) error {
 	return c.AddEntry(e)
 }
 
-// Erase removes what an agent is and was, at its owner's wish: its record shrinks
-// to the AIR ID and the word erased, its history and the texts of its attestations
-// go from the store, and their content from the transparency log, whose hashes
-// stay. The AIR ID and the key are never given to anybody else. It cannot be
-// undone.
+// Erase removes what the registry stores about an agent, at the request of its owner: the record
+// shrinks to the AIR ID and the status, and the history, the texts of the attestations and the
+// leaves of the transparency log are deleted; the hashes of the log stay. Nobody else ever gets the
+// AIR ID or the key. Erase cannot be undone.
 func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Agent, error) {
 	return r.eraseAgent(ctx, airID, func(c *Change) (string, error) {
 		// A deactivated agent may be erased too.
@@ -95,9 +93,9 @@ func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Ag
 	})
 }
 
-// EraseByOperator is [Registry.Erase] at the wish of the operator, for an owner
-// who has lost every key, or by order of a court. Of an agent that is erased
-// already it removes what a crash may have left of its history.
+// EraseByOperator is [Registry.Erase] at the request of the operator, for an owner who has lost
+// every key, or by order of a court. If the agent is erased already, it removes what a crash may
+// have left of its history.
 func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, error) {
 	agent, _, err := r.LoadAgent(ctx, airID)
 	if err != nil {
@@ -109,7 +107,7 @@ func (r *Registry) EraseByOperator(ctx context.Context, airID string) (Agent, er
 	return r.eraseAgent(ctx, airID, func(*Change) (string, error) { return ActorAdmin, nil })
 }
 
-// EntriesPerWrite is how many entries go in one write of the store.
+// EntriesPerWrite limits the entries in one write of the store.
 const EntriesPerWrite = 10000
 
 func (r *Registry) eraseAgent(ctx context.Context, airID string, may func(c *Change) (actor string, err error)) (Agent, error) {
@@ -161,7 +159,7 @@ func (c *Change) eraseRecords(ctx context.Context, actor string) error {
 	return c.AddEntry(Entry{Event: EventErased, Actor: actor})
 }
 
-// replaceWrite adds a write in the place of one that the change has for the same key.
+// replaceWrite adds a write and replaces an earlier one of the change for the same key.
 func (c *Change) replaceWrite(w store.Write) {
 	for _, o := range c.others {
 		for i := range o.writes {

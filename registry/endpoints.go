@@ -145,7 +145,7 @@ func checkPublicHost(host string) error {
 		if addr.Zone() != "" {
 			return fmt.Errorf("%s is bound to a network interface", addr)
 		}
-		// One cloud has its metadata at an address that no registry calls special.
+		// One cloud serves its metadata at an address that is not registered as special.
 		if err := ssrf.New().SafeAddr(addr); err != nil || addr == netip.AddrFrom4([4]byte{168, 63, 129, 16}) {
 			return fmt.Errorf("%s is not a public address", addr)
 		}
@@ -216,7 +216,7 @@ func escapeFragment(text string) string {
 	return strings.NewReplacer("%", "%25", "#", "%23", "[", "%5B", "]", "%5D").Replace(text)
 }
 
-// IsURIText reports whether text holds only characters of RFC 3986.
+// IsURIText reports whether a text contains only characters of RFC 3986.
 func IsURIText(text string) bool {
 	for _, c := range []byte(text) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {

@@ -11,7 +11,7 @@ import (
 	"gazetteer/store"
 )
 
-// IgnoreContextEnd returns nil for what is said because ctx ended.
+// IgnoreContextEnd returns nil for an error that is caused by the end of ctx.
 func IgnoreContextEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return nil
@@ -19,8 +19,8 @@ func IgnoreContextEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// FollowAgents hands over the agents that were written after the cursor, and up to
-// where that is, until ctx ends. What is damaged is left out.
+// FollowAgents passes on the agents that are written after the cursor, with the cursor behind them,
+// until ctx ends. It leaves out damaged records, which a lookup reports.
 func (r *Registry) FollowAgents(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
 	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
 	apply := func(batch []store.Record, upTo store.Cursor) error {
@@ -60,8 +60,8 @@ func WaitFor(ctx context.Context, d time.Duration, moved <-chan struct{}) {
 // the list is begun again behind them.
 const skipEntries = 64
 
-// AllAgents yields the agents as their records have them, in order of AIR ID behind
-// after. What is damaged is left out; looking it up by its id says so.
+// AllAgents yields the stored agents in the order of AIR IDs, beginning after the given one. It
+// leaves out damaged records, which a lookup reports.
 func (r *Registry) AllAgents(ctx context.Context, after string) iter.Seq2[Agent, error] {
 	return func(yield func(Agent, error) bool) {
 		for more := true; more; {

@@ -10,9 +10,8 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// defaultRecoveryDelay is how long a recovery waits before it comes into force,
-// so that an owner whose recovery key was stolen sees it and can ask the
-// operator.
+// defaultRecoveryDelay is the time between a recovery request and its effect. An owner whose
+// recovery key was stolen can notice the request and ask the operator.
 const defaultRecoveryDelay = 72 * time.Hour
 
 // A PendingRecovery comes into force at Due.
@@ -23,11 +22,10 @@ type PendingRecovery struct {
 	Due   time.Time `json:"due"`
 }
 
-// Rotate puts a new key in the place of the current one. The error is an
-// [*Error] for a value that cannot be, [ErrNoAgent], or a [*Refusal]: with
-// [ErrUnauthorized] for signatures that do not hold, and with [ErrState] when
-// the statement is not from the current key or the new one cannot be had. Of any
-// number of rotations from one key, one succeeds.
+// Rotate replaces the current key. The error is an [*Error] for an invalid value, [ErrNoAgent], or
+// a [*Refusal]: with [ErrUnauthorized] for invalid signatures, and with [ErrState] when the
+// statement is not from the current key or the new key is not available. Of any number of rotations
+// from one key, one succeeds.
 func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent, error) {
 	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err
@@ -93,7 +91,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 			Signatures: map[string]string{x.From: x.OldSignature, x.To: x.NewSignature}}})
 }
 
-// checkStatementTarget reports whether a statement is about this agent and its current key.
+// checkStatementTarget checks that a statement is about this agent and its current key.
 func (c *Change) checkStatementTarget(agent, from, what string) error {
 	if want := c.registry.DID(c.Agent.AirID); agent != want {
 		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: ClipText(agent)}
@@ -133,8 +131,7 @@ func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
 	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
 }
 
-// checkNoRecovery refuses what a thief of the key in use must not do while a recovery
-// is under way.
+// checkNoRecovery refuses what a thief of the current key must not do while a recovery is pending.
 func (a Agent) checkNoRecovery() error {
 	if a.Recovery == nil {
 		return nil
@@ -143,10 +140,9 @@ func (a Agent) checkNoRecovery() error {
 		Help: "until then the key stays; whoever holds the recovery key can withdraw the recovery"}
 }
 
-// Recover asks for a new key by the recovery key, or calls that off. It comes
-// into force after the delay of the registry; until then the key in use signs as
-// before, but cannot be rotated, and the agent not be deactivated. The error is
-// as that of [Registry.Rotate].
+// Recover requests a new key by the recovery key, or withdraws that request. The new key comes into
+// force after the delay of the registry. Until then the current key signs as before, but it cannot
+// be rotated and the agent cannot be deactivated. The error is that of [Registry.Rotate].
 func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
 	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err
@@ -226,8 +222,7 @@ func (c *Change) withdrawRecovery(authority *Authority) error {
 	return c.AddEntry(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
-// applyDueRecovery brings a recovery into force that is due, and reports whether there
-// was one.
+// applyDueRecovery applies a recovery that is due, and reports whether there was one.
 func (a *Agent) applyDueRecovery(now time.Time) bool {
 	p := a.Recovery
 	if p == nil || now.Before(p.Due) || a.Status != Active {
@@ -260,9 +255,8 @@ func (a Agent) Keys() []Key {
 	return out
 }
 
-// KeyAt returns the key that was in use at a time: from the moment that it took
-// its place, until just before the next one did. It is false for a time before
-// the agent was registered.
+// KeyAt returns the key that was in use at a time: from the moment when it came into use until just
+// before the next key did. It is false for a time before the registration.
 func (a Agent) KeyAt(t time.Time) (Key, bool) {
 	for _, k := range a.Keys() {
 		if !t.Before(k.From) && (k.Until.IsZero() || t.Before(k.Until)) {
@@ -272,10 +266,9 @@ func (a Agent) KeyAt(t time.Time) (Key, bool) {
 	return Key{}, false
 }
 
-// VerifyAt reports whether the agent signed a message with the key that was in
-// use at that time, which is when the message was received and not what it says
-// of itself: a key that was stolen after it was retired signs nothing for the
-// past. The error is a [*Refusal] that says which key was in use.
+// VerifyAt checks that the agent signed a message with the key that was in use at a time. Pass the
+// time of receipt, not the time that the message states: a key that is stolen after its retirement
+// then signs nothing for the past. The error is a [*Refusal] that names the key of that time.
 func (a Agent) VerifyAt(t time.Time, message, signature []byte) error {
 	k, ok := a.KeyAt(t)
 	if !ok {

@@ -11,20 +11,20 @@ import (
 	"gazetteer/store"
 )
 
-// MaxList is the most agents that one [Registry.List] returns.
+// MaxList is the largest number of agents that [Registry.List] returns.
 const MaxList = 100
 
-// Agent returns the agent with that AIR ID and the sequence of its record. A
-// recovery that is due counts, also before it is written. The error is an
-// [*Error] for a text that is no AIR ID, and [ErrNoAgent]: as a [*Refusal] when a
-// registration under it waits for approval, was refused or has run out.
+// Agent returns the agent with an AIR ID and the sequence of its record. A recovery that is due
+// counts even before it is written. The error is an [*Error] for a text that is no AIR ID, and
+// [ErrNoAgent], in a [*Refusal] when its registration waits for approval, was refused or has
+// expired.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
 	agent, seq, err := r.LoadAgent(ctx, airID)
 	agent.applyDueRecovery(r.Timestamp())
 	return agent, seq, err
 }
 
-// LoadAgent returns an agent as its record has it.
+// LoadAgent returns an agent as it is stored.
 func (r *Registry) LoadAgent(ctx context.Context, airID string) (Agent, uint64, error) {
 	if err := did.CheckAirID(airID); err != nil {
 		return Agent{}, 0, FieldError("air_id", "", err)
@@ -51,9 +51,9 @@ func decodeAgent(record store.Record) (Agent, error) {
 	return a, nil
 }
 
-// ByHandle returns the agent that holds a handle, in any spelling that folds to
-// it, and the sequence of its record. The error is an [*Error] for a text that
-// can be no handle, and [ErrNoAgent].
+// ByHandle returns the agent that holds a handle, in any spelling that folds to it, and the
+// sequence of its record. The error is an [*Error] for a text that cannot be a handle, and
+// [ErrNoAgent].
 func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, error) {
 	handle, err := did.FoldHandle(text)
 	if err != nil {
@@ -68,16 +68,15 @@ func (r *Registry) ByHandle(ctx context.Context, text string) (Agent, uint64, er
 	}
 	agent, seq, err := r.Agent(ctx, h.airID)
 	if err == nil && agent.Handle != handle {
-		// It was given back between the two reads.
+		// The handle was released between the two reads.
 		return Agent{}, 0, fmt.Errorf("handle %s: %w", handle, ErrNoAgent)
 	}
 	return agent, seq, err
 }
 
-// Find returns the agent that id names: an AIR ID, a handle, or a did:wba or
-// did:web of this registry. A DID of another host is [ErrNoAgent], because it
-// is known only there. The error is an [*Error] for a text that is none of
-// these.
+// Find returns the agent that id names: an AIR ID, a handle, or a did:wba or did:web of this
+// registry. For a DID of another host it returns [ErrNoAgent], because only that host knows it. The
+// error is an [*Error] for any other text.
 func (r *Registry) Find(ctx context.Context, id string) (Agent, uint64, error) {
 	switch {
 	case strings.HasPrefix(id, "did:"):
@@ -111,7 +110,7 @@ func (r *Registry) AirIDOf(text string) (string, error) {
 	return airID, nil
 }
 
-// A Filter says which agents a list shall hold.
+// A Filter selects agents for a list.
 type Filter struct {
 	// All also lists agents that are not active.
 	All bool
@@ -119,14 +118,14 @@ type Filter struct {
 
 func (f Filter) matchesAgent(a Agent) bool { return f.All || a.Status == Active }
 
-// MaxScan bounds how many agents one [Registry.List] looks at, so that a filter
-// which few agents pass costs no more than another.
+// MaxScan limits how many agents one [Registry.List] reads, so that a filter which few agents pass
+// costs no more than another.
 const MaxScan = 10000
 
-// List returns at most limit agents that the filter takes and whose AIR ID is
-// greater than after, in order of AIR ID; "" begins at the first. A limit outside
-// 1 to [MaxList] means MaxList. Next is where the coming list goes on, "" at the
-// end: a list may be short, or empty, and not be the last.
+// List returns at most limit agents that the filter selects and whose AIR ID is greater than after,
+// in the order of AIR IDs; "" begins at the first. A limit outside 1 to [MaxList] means MaxList.
+// Next is the position of the next list, "" at the end: a list may be short, or empty, and not be
+// the last.
 func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) (agents []Agent, next string, err error) {
 	if limit < 1 || limit > MaxList {
 		limit = MaxList

@@ -10,8 +10,8 @@ import (
 // MaxDomains is how many domains an agent may have.
 const MaxDomains = 5
 
-// A Domain is one whose control an agent shows: its owner published the agent's
-// DID and key there, and the agent asked for it. It is looked at again and again.
+// A Domain is a domain whose control an agent shows: its owner published the agent's DID and key,
+// and the agent asked for the check. It is checked again in time.
 type Domain struct {
 	Name string `json:"name"`
 	// Method is how it was proved last, "dns" or "https"; "" before.
@@ -22,18 +22,18 @@ type Domain struct {
 	// Since is when it was proved first; zero before.
 	Since   time.Time `json:"since,omitzero"`
 	Checked time.Time `json:"checked,omitzero"`
-	// Failures are those in a row; with the third the proof is withdrawn.
+	// Failures are the failed checks in a row. The third one withdraws the proof.
 	Failures  int       `json:"failures,omitempty"`
 	Withdrawn time.Time `json:"withdrawn,omitzero"`
-	// Probes are the last check, step by step.
+	// Probes are the questions and answers of the last check.
 	Probes []Probe `json:"looks,omitempty"`
 }
 
-// Proved reports whether the domain counts: it was proved and not withdrawn.
+// Proved reports whether the domain was proved and the proof not withdrawn.
 func (d Domain) Proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero() }
 
-// A Look is one thing that was asked to prove a domain. All but Asked may quote
-// the answer of a stranger.
+// A Probe is one question to prove a domain. All members but Query may quote the answer of a
+// stranger.
 type Probe struct {
 	Query         string   `json:"asked"`           // "TXT _gazetteer.example.com"
 	Server        string   `json:"where,omitempty"` // the server or address that answered
@@ -44,7 +44,7 @@ type Probe struct {
 	Problem       string   `json:"problem,omitempty"` // why it is not what is expected
 }
 
-// String tells the look in one line.
+// String returns the probe in one line.
 func (l Probe) String() string {
 	text := l.Query
 	if l.Server != "" {
@@ -63,28 +63,27 @@ func (l Probe) String() string {
 	return text
 }
 
-// An Observation is what was seen of an agent outside of what it says.
+// An Observation is what the registry saw of an agent outside the agent's own words.
 type Observation struct {
 	Holds  bool      `json:"holds"`
 	At     time.Time `json:"at"`
 	Source string    `json:"source"` // the URL that was asked
-	// Detail says what came back; it may quote a stranger.
+	// Detail is what came back; it may quote a stranger.
 	Detail string `json:"detail,omitempty"`
 }
 
-// DomainRecord is what the owner of a domain publishes for an agent: as one
-// value of a TXT record at _gazetteer before the domain or at the domain itself,
-// or as one line of the file [DomainFile] over HTTPS. Other values and lines may
-// stand beside it.
+// DomainRecord returns what the owner of a domain publishes for an agent: one value of a TXT record
+// at _gazetteer before the domain or at the domain itself, or one line of a file over HTTPS. Other
+// values and lines may exist beside it.
 func (r *Registry) DomainRecord(a Agent) string {
 	return DomainRecordFor(r.DID(a.AirID), a.Multikey())
 }
 
-// DomainRecordFor is what the owner of a domain publishes for the agent with that DID and
-// key in use.
+// DomainRecordFor returns what the owner of a domain publishes for the agent with that DID and
+// current key.
 func DomainRecordFor(id, multikey string) string {
 	return DomainRecordPrefix + id + "; key=" + multikey
 }
 
-// DomainRecordPrefix is what a value that names an agent begins with.
+// DomainRecordPrefix is the beginning of a value that names an agent.
 const DomainRecordPrefix = "gazetteer-agent="

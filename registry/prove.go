@@ -22,13 +22,11 @@ import (
 // challengeLifetime is how long a challenge can be answered.
 const challengeLifetime = 5 * time.Minute
 
-// A Proof answers a challenge: it shows that whoever registers holds the private
-// half of the key, and it is bound to all that the registration says, so that it
-// can be carried to no other.
+// A Proof answers a challenge. It shows that the registrant holds the private half of the key, and
+// is bound to the whole registration, so that it cannot be used for another one.
 type Proof struct {
 	Challenge string
-	// Signature is "z…" by the key to be registered, over what
-	// [RegistrationStatement] returns.
+	// Signature is "z…" by the key to be registered, over the statement of the challenge.
 	Signature string
 
 	canonical []byte // the registration without the proof
@@ -38,15 +36,14 @@ type Proof struct {
 type Challenge struct {
 	Challenge string    `json:"challenge"`
 	Expires   time.Time `json:"expires"`
-	// Statement is what to sign, with {key} and {registration} in the places of
-	// the multikey and the digest.
+	// Statement is the text to sign, with {key} and {registration} in the places of the multikey
+	// and the digest.
 	Statement string `json:"statement"`
 }
 
-// challenges gives out challenges and takes each once. They carry their own time
-// and a code of the registry, so that those that nobody answers cost nothing;
-// the secret of the code is made anew with the registry, so that a restart ends
-// all that were given out, answered or not.
+// challenges issues challenges and accepts each once. A challenge contains its expiry time and a
+// code of the registry, so unanswered challenges cost nothing. The secret of the code is new in
+// each process, so a restart invalidates all challenges.
 type challenges struct {
 	secret [32]byte
 
@@ -66,7 +63,7 @@ func (c *challenges) computeMAC(head []byte) []byte {
 	return mac.Sum(nil)[:16]
 }
 
-// issueChallenge returns a challenge: the time it expires, 16 random bytes, the code.
+// issueChallenge returns a challenge: its expiry time, 16 random bytes, and the code.
 func (c *challenges) issueChallenge(random io.Reader, expires time.Time) (string, error) {
 	var head [24]byte
 	binary.BigEndian.PutUint64(head[:], uint64(expires.Unix()))
@@ -76,7 +73,7 @@ func (c *challenges) issueChallenge(random io.Reader, expires time.Time) (string
 	return base64.RawURLEncoding.EncodeToString(append(head[:], c.computeMAC(head[:])...)), nil
 }
 
-// checkChallenge reports whether a challenge was given out and can still be answered.
+// checkChallenge checks that a challenge was issued here and has not expired.
 func (c *challenges) checkChallenge(text string, now time.Time) (expires time.Time, err error) {
 	refuse := func(code, message, got string) (time.Time, error) {
 		return time.Time{}, &Refusal{Kind: ErrUnauthorized, Code: code, Message: message, Got: got, Help: "ask for a new challenge; each can be answered once, within five minutes"}
@@ -92,7 +89,7 @@ func (c *challenges) checkChallenge(text string, now time.Time) (expires time.Ti
 	return expires, nil
 }
 
-// useChallenge takes a challenge for good, or says that somebody has answered it.
+// useChallenge marks a challenge as used, or refuses one that was used before.
 func (c *challenges) useChallenge(text string, expires, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +105,7 @@ func (c *challenges) useChallenge(text string, expires, now time.Time) error {
 	return nil
 }
 
-// releaseChallenge makes a challenge free again whose registration did not come about.
+// releaseChallenge makes a challenge usable again when its registration failed.
 func (c *challenges) releaseChallenge(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,9 +123,8 @@ func (r *Registry) Challenge() (Challenge, error) {
 		[2]string{"registry", r.host.Authority()}, [2]string{"challenge", text}, [2]string{"key", "{key}"}, [2]string{"registration", "{registration}"}))}, nil
 }
 
-// ProveRegistration judges how a registration shows possession of its key. It
-// returns what it rests on, nil when the key is only claimed, and a function to
-// be called when the registration did not come about.
+// ProveRegistration checks how a registration proves possession of its key. It returns the
+// authority, nil if the key is only claimed, and a function to call when the registration fails.
 func (r *Registry) ProveRegistration(ctx context.Context, reg Registration, key ed25519.PublicKey) (*Authority, func(), error) {
 	nothing := func() {}
 	who := Credentials{Request: reg.Request}
@@ -144,7 +140,7 @@ func (r *Registry) ProveRegistration(ctx context.Context, reg Registration, key 
 		return nil, nothing, &Refusal{Kind: ErrUnauthorized, Code: "proof-missing", Message: "nothing shows that you hold the private half of public_key",
 			Help: "sign the request with it (RFC 9421), or answer a challenge in the member proof"}
 	}
-	// Whoever only claims a key must not claim one that somebody holds.
+	// A key that is only claimed must not be one that somebody has proved.
 	_, err := r.store.Get(ctx, store.KeyKey(did.FormatMultikey(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nothing, nil

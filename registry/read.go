@@ -11,19 +11,18 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// bodyLimits bounds the body of a write. The longest valid one, an update with
-// 20 endpoints and a description of 2,000 four-byte characters, has some 30 KB.
+// bodyLimits limits the body of a write. The longest valid one, an update with 20 endpoints and a
+// description of 2,000 four-byte characters, has about 30 KB.
 var bodyLimits = protocol.Limits{Bytes: 64 << 10, Depth: 16, Members: 1000, Number: 32}
 
-// registrationMembers are the members of a registration that mean something.
+// registrationMembers are the known members of a registration.
 var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "description", "code_repository",
 	"documentation_url", "capabilities", "security_certifications", "open_source", "service_endpoints", "no_secret", "recovery_commitment", "proof"}
 
-// ReadRegistration reads the body of a registration. JSON is read strictly:
-// a member that stands twice, a byte that is not UTF-8 or a body over 64 KiB is
-// refused. A member of the wrong type is refused by name, null counts as left
-// out, and unknown members are ignored, as the reference ignores them, and named
-// in Ignored. Values are judged by [Registry.Register]. The error is an [*Error].
+// ReadRegistration reads the body of a registration. It reads JSON strictly and refuses a duplicate
+// member, invalid UTF-8 and a body over 64 KiB. It refuses a member of the wrong type by name,
+// treats null as absent, and ignores unknown members as the reference does; Ignored lists them.
+// [Registry.NewAgent] checks the values. The error is an [*Error].
 func ReadRegistration(body []byte) (Registration, error) {
 	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
@@ -71,8 +70,7 @@ func ReadRegistration(body []byte) (Registration, error) {
 	return reg, m.err
 }
 
-// canonicalWithout returns a JSON object in its canonical form (RFC 8785),
-// without one of its members.
+// canonicalWithout returns a JSON object in canonical form (RFC 8785), without one of its members.
 func canonicalWithout(body []byte, member string) ([]byte, error) {
 	var d jcs.Document
 	if err := d.Parse(body, jcs.Options{Numbers: jcs.Doubles, KeepForm: true}); err != nil {
@@ -139,8 +137,8 @@ func ParseStatementTime(text string) (time.Time, error) {
 	return t, nil
 }
 
-// NormalizeMultikey turns a key in base64url into a multikey. Anything else stays as it
-// is and is refused where it is judged.
+// NormalizeMultikey turns a key in base64url into a multikey. It returns other texts unchanged;
+// they are refused when they are checked.
 func NormalizeMultikey(text string) string {
 	if key, err := did.ParsePublicKey(text); err == nil {
 		return did.FormatMultikey(key)
@@ -148,10 +146,9 @@ func NormalizeMultikey(text string) string {
 	return text
 }
 
-// ReadUpdate reads the body of an update, as strictly as [ReadRegistration]
-// reads a registration. A null username gives the handle back; null is refused
-// for other members, since it may mean "clear" or "keep". Values are judged by
-// [Registry.Update].
+// ReadUpdate reads the body of an update, as strictly as [ReadRegistration] reads a registration. A
+// null username releases the handle. Null is refused for other members, because it could mean
+// "clear" or "keep". [Registry.Update] checks the values.
 func ReadUpdate(body []byte) (Update, error) {
 	m, err := readMembers(body, func(*protocol.Node) bool { return false })
 	if err != nil {
@@ -178,8 +175,7 @@ func ReadUpdate(body []byte) (Update, error) {
 	return u, m.err
 }
 
-// members reads the members of one object and keeps the first error in the
-// order of the text.
+// members reads the members of one object and keeps the first error in the order of the text.
 type members struct {
 	object *protocol.Node
 	absent func(*protocol.Node) bool // which nodes count as left out
@@ -203,7 +199,7 @@ func readMembers(body []byte, absent func(*protocol.Node) bool) (*members, error
 	return &members{object: root, absent: absent}, nil
 }
 
-// lookupMember returns the node of a field if it is there and of that kind.
+// lookupMember returns the node of a member if it is present and of that kind.
 func (m *members) lookupMember(field string, kind protocol.Kind, message string) *protocol.Node {
 	n := m.object.Member(field)
 	if n == nil || m.absent(n) {

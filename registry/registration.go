@@ -13,8 +13,8 @@ import (
 	"gazetteer/store"
 )
 
-// A Registration is what somebody says who registers an agent. Name and one of
-// PublicKey and CreatorDID are required.
+// A Registration is a request to register an agent. Name and one of PublicKey and CreatorDID are
+// required.
 type Registration struct {
 	Name      string
 	PublicKey string // base64url of 32 bytes
@@ -30,27 +30,25 @@ type Registration struct {
 	CodeRepository         string
 	DocumentationURL       string
 	ServiceEndpoints       []ServiceEndpoint
-	// Commitment is that to a recovery key, see [Commit]; "" for none.
+	// Commitment is the commitment to a recovery key, see [RecoveryCommitment]; "" for none.
 	Commitment string
-	// NoSecret asks for no secret: every write of the agent will be signed. The
-	// key must be proved then.
+	// NoSecret asks for no secret: every write of the agent will be signed. The registration must
+	// then prove the key.
 	NoSecret bool
 	// Proof answers a challenge; nil without one.
 	Proof *Proof
-	// Request is the whole request, whose signature may take the place of Proof;
-	// nil when there is none to be looked at.
+	// Request is the whole request, whose signature can replace Proof; nil if it has none.
 	Request *httpsig.Message
-	// Client is where the registration came from; without an address it counts
-	// against no budget.
+	// Client is where the registration came from; without an address it is not counted.
 	Client netip.Addr
-	// Ignored names the members of the body that mean nothing in a registration.
+	// Ignored are the unknown members of the body.
 	Ignored []string
-	// Operator says that it is the operator's own, who passes every door.
+	// Operator says that the operator registers the agent: the policy does not apply.
 	Operator bool
 }
 
-// ReserveProvedKey returns the write that makes a new agent the holder of its key, if it
-// is proved.
+// ReserveProvedKey returns the write that makes a new agent the holder of its key, if the key is
+// proved.
 func (r *Registry) ReserveProvedKey(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
 	if authority == nil {
 		return nil, nil
@@ -61,7 +59,7 @@ func (r *Registry) ReserveProvedKey(ctx context.Context, agent *Agent, reg Regis
 		return nil, err
 	}
 	if authority.By == ProofSignature {
-		// The signature must not be taken for that of an update.
+		// An update must not be able to use the same signature.
 		if all, err := httpsig.Read(*reg.Request); err == nil {
 			for _, s := range all {
 				agent.Nonces = append(agent.Nonces, usedNonce{Hash: nonceHash(s.Nonce), Until: s.Created.Add(maxSignatureAge).Unix() + 1})
@@ -71,8 +69,8 @@ func (r *Registry) ReserveProvedKey(ctx context.Context, agent *Agent, reg Regis
 	return []store.Write{w}, nil
 }
 
-// NewAgentWrites returns the writes of a new agent: its record, the first entry of
-// its history, and its key when it is proved.
+// NewAgentWrites returns the writes of a new agent: its record, the first entry of its history, and
+// its key if it is proved.
 func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registration, authority *Authority) ([]store.Write, error) {
 	writes, err := r.ReserveProvedKey(ctx, agent, reg, authority)
 	if err != nil {
@@ -89,8 +87,7 @@ func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registr
 	return append(writes, entry, store.PutIf(store.AgentKey(agent.AirID), value, 0)), nil
 }
 
-// NewAgent checks a registration and makes the agent of it, with an AIR ID of
-// its own.
+// NewAgent checks a registration and returns the agent, with an AIR ID of its own.
 func (r *Registry) NewAgent(reg Registration) (Agent, error) {
 	airID, err := did.MintAirID(r.rand)
 	if err != nil {

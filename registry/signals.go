@@ -27,21 +27,21 @@ const (
 	Observed = "observed" // the registry saw it when it looked
 )
 
-// requirableSignals are the signals that a caller can ask for.
+// requirableSignals are the signals that a caller can require.
 var requirableSignals = []string{SignalKey, SignalAge, SignalDomain, SignalDID, SignalInbox, SignalAGIS, SignalRepository, SignalAttestations}
 
 // Signals returns the names of the signals that can be required.
 func Signals() []string { return slices.Clone(requirableSignals) }
 
 const (
-	// minKeyAge is the age of a key that counts.
+	// MinKeyAge is the age from which a key counts as old.
 	MinKeyAge = 30 * 24 * time.Hour
-	// maxObserved is how long an observation counts that was not repeated.
+	// MaxObserved is how long an observation counts that was not repeated.
 	MaxObserved = 7 * 24 * time.Hour
 )
 
-// ParseRequire reads the evidence that a caller asks for: names of signals with
-// commas between, "domain,inbox". The error is an [*Error].
+// ParseRequire reads the evidence that a caller requires: names of signals with commas between,
+// "domain,inbox". The error is an [*Error].
 func ParseRequire(text string) ([]string, error) {
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -60,8 +60,8 @@ func ParseRequire(text string) ([]string, error) {
 	return out, nil
 }
 
-// HoldsSignal reports whether a signal holds that the record of an agent alone tells:
-// any but [SignalAttestations], which depends on whom others attest.
+// HoldsSignal reports whether a signal holds that depends on the record of the agent only: any but
+// [SignalAttestations], which depends on what others attest.
 func (a Agent) HoldsSignal(name string, now time.Time) bool {
 	switch name {
 	case SignalKey:

@@ -14,9 +14,9 @@ import (
 	"gazetteer/protocol/httpsig"
 )
 
-// A statement is the text that keys sign: what it is and which version on the
-// first line, then one "name: value" a line, in a fixed order. A person can read
-// it, any language can build it, and one sort cannot be taken for another.
+// FormatStatement returns the text that keys sign: its kind and version on the first line, then one
+// "name: value" a line, in a fixed order. People can read it, programs in any language can build
+// it, and no kind can be mistaken for another.
 func FormatStatement(kind string, lines ...[2]string) []byte {
 	var b strings.Builder
 	b.WriteString("gazetteer " + kind + " 1\n")
@@ -26,15 +26,14 @@ func FormatStatement(kind string, lines ...[2]string) []byte {
 	return []byte(b.String())
 }
 
-// RecoveryCommitment returns what an agent publishes of its recovery key in advance:
-// "sha-256:" and base64url of the digest of the 32 bytes. The key itself stays
-// unseen until it is needed.
+// RecoveryCommitment returns what an agent publishes about its recovery key in advance: "sha-256:"
+// and base64url of the digest of the 32 bytes. The key itself stays secret until it is needed.
 func RecoveryCommitment(recovery ed25519.PublicKey) string {
 	sum := sha256.Sum256(recovery)
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// checkCommitment checks what [Commit] writes; "" is none.
+// checkCommitment checks a text that [RecoveryCommitment] returns; "" is none.
 func checkCommitment(field, text string) error {
 	digest, ok := strings.CutPrefix(text, "sha-256:")
 	b, err := base64.RawURLEncoding.Strict().DecodeString(digest)
@@ -45,10 +44,9 @@ func checkCommitment(field, text string) error {
 		Help: "write sha-256: and base64url of the SHA-256 of the 32 bytes of the recovery key"}
 }
 
-// A Rotation puts a new key in the place of an agent's current one. Both keys
-// sign its [Rotation.Statement]: the old one shows that the owner wants it, the
-// new one that the owner holds it. It is kept in the agent's history, so that
-// anybody can follow the chain of keys without trusting the registry.
+// A Rotation replaces the current key of an agent. Both keys sign its [Rotation.Statement]: the old
+// key shows that the owner wants it, the new key that the owner holds it. It stays in the agent's
+// history, so that anyone can follow the chain of keys without trusting the registry.
 type Rotation struct {
 	Agent   string    // its DID
 	From    string    // the current key, as a multikey
@@ -61,7 +59,7 @@ type Rotation struct {
 	OldSignature string // by From, over Statement, as "z…"
 	NewSignature string // by To
 
-	// Client is where it came from; without an address it is not counted.
+	// Client is where the rotation came from; without an address it is not counted.
 	Client netip.Addr
 }
 
@@ -81,9 +79,8 @@ func NewRotation(agent string, old, next ed25519.PrivateKey, commitment string, 
 	return x
 }
 
-// A Recovery puts a new key in the place of one that is lost or stolen. The
-// recovery key signs it, to which the agent committed before, and the new key.
-// With Withdraw it calls off the recovery that is under way.
+// A Recovery replaces a key that is lost or stolen. It is signed by the recovery key, to which the
+// agent committed before, and by the new key. Without a new key it withdraws the pending recovery.
 type Recovery struct {
 	Agent   string // its DID
 	From    string // the current key, as a multikey
@@ -106,9 +103,8 @@ func (x Recovery) Statement() []byte {
 		[2]string{"next recovery", textOrNone(x.Next)}, [2]string{"created", FormatSecond(x.Created)}, [2]string{"nonce", x.Nonce})
 }
 
-// NewRecovery returns a recovery of the agent with that DID, whose current key
-// is from, created now and signed. A nil next key withdraws the recovery under
-// way.
+// NewRecovery returns a recovery, created now and signed, of the agent with that DID whose current
+// key is from. A nil next key withdraws the pending recovery.
 func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitment string, now time.Time) Recovery {
 	x := Recovery{Agent: agent, From: from, Key: MultikeyOf(recovery), Next: commitment, Created: now.UTC().Truncate(time.Second), Nonce: httpsig.NewNonce()}
 	if next != nil {
@@ -156,8 +152,8 @@ func MultikeyOf(key ed25519.PrivateKey) string {
 	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
 }
 
-// CheckSigned reports whether a key, given as a multikey, signed a text. Field
-// is the member that holds the signature.
+// CheckSigned checks that a key, given as a multikey, signed a text. Field is the member that holds
+// the signature.
 func CheckSigned(field, multikey string, text []byte, signature string) error {
 	key, err := did.ParseMultikey(multikey)
 	if err != nil {
@@ -174,7 +170,7 @@ func CheckSigned(field, multikey string, text []byte, signature string) error {
 	return nil
 }
 
-// checkFresh holds the time of a statement against the clock.
+// checkFresh compares the time of a statement with the clock.
 func checkFresh(created, now time.Time) error {
 	if age := now.Sub(created); age <= maxSignatureAge && age >= -MaxSignatureAhead {
 		return nil
@@ -183,7 +179,7 @@ func checkFresh(created, now time.Time) error {
 		Expected: FormatSecond(now.Add(-maxSignatureAge)) + " to " + FormatSecond(now.Add(MaxSignatureAhead)), Help: "sign it again; the signer's clock may be wrong"}
 }
 
-// CheckNonce wants enough of a nonce that nobody has it by chance.
+// CheckNonce requires a nonce that is long enough not to occur twice by chance.
 func CheckNonce(nonce string) error {
 	if len(nonce) >= 8 && len(nonce) <= 128 && IsURIText(nonce) {
 		return nil
@@ -191,7 +187,7 @@ func CheckNonce(nonce string) error {
 	return &Error{Field: "nonce", Code: "value", Message: "Field 'nonce' must be 8 to 128 characters of ASCII", Help: "use at least 64 random bits"}
 }
 
-// A signedStatement is a statement that the current key of an agent signed.
+// A SignedStatement is a statement that the current key of an agent signed.
 type SignedStatement struct {
 	Kind      string // what the statement asks for, for messages
 	Agent     string // the DID in the statement

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Update names what shall change: a nil member stays as it is.
+// An Update says which members change: a nil member stays as it is.
 type Update struct {
 	Description            *string
 	Capabilities           *[]string
@@ -15,25 +15,23 @@ type Update struct {
 	DocumentationURL       *string
 	// ServiceEndpoints replaces the whole list; an empty one clears it.
 	ServiceEndpoints *[]ServiceEndpoint
-	// Username claims a handle and gives back the one held before; "" only gives
-	// back.
+	// Username claims a handle and releases the one held before; "" only releases.
 	Username *string
-	// Commitment is that to a recovery key, for an agent that has none yet.
+	// Commitment is the commitment to a recovery key, for an agent that has none yet.
 	Commitment *string
-	// NoSecret switches the secret off for good: every later write is signed. It
-	// must come in a signed request.
+	// NoSecret switches the secret off permanently, so that every later write must be signed. The
+	// request must be signed.
 	NoSecret bool
-	// If, unless nil, is asked on the record that is to be changed, when it is known
-	// that the caller may; its error is that of the update.
+	// If, unless nil, is called with the current record when the caller is authorized. Its error
+	// becomes that of the update.
 	If func(Agent) error
 }
 
-// Update changes an agent and returns it with the names of the members that
-// were updated. It answers, in this order, [ErrNoAgent]; [ErrNoSecret],
-// [ErrWrongSecret] or a [*Refusal] of the signature; one for an agent that may
-// no longer act; an [*Error] for a bad value; [ErrNothingToUpdate]; and
-// [ErrHandleTaken]. An update that meets another one of the same agent is worked
-// out again on the newer record, so neither is lost.
+// Update changes an agent and returns it with the names of the updated members. It returns the
+// first of these errors that applies: [ErrNoAgent]; [ErrNoSecret], [ErrWrongSecret] or a [*Refusal]
+// of the signature; that of [Agent.Usable]; an [*Error] for a value; [ErrNothingToUpdate];
+// [ErrHandleTaken]. If another update of the agent comes first, the update starts again from the
+// newer record, so neither is lost.
 func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
 	var fields []string
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
@@ -68,8 +66,8 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 	return agent, fields, nil
 }
 
-// applyUpdate sets what an update names and returns the names of the members that it
-// set. On an error the agent is in no defined state.
+// applyUpdate sets the members of an update and returns their names. After an error the agent is in
+// an undefined state.
 func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) {
 	text := func(field string, from, to *string, check func(field, text string) (string, error)) {
 		if from == nil || err != nil {
