@@ -33,7 +33,8 @@ type BlockBody struct {
 	Why        string `json:"why,omitempty" doc:"for those who look; at most 300 characters are kept"`
 }
 
-// keeper of blocks of this process, or the refusal of one that has none.
+// findBlocker returns what keeps the list of blocked hosts, or the problem of a process without
+// one.
 func (a *API) findBlocker() (answer.Blocker, error) {
 	if a.Answers.Blocks == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")

@@ -74,8 +74,7 @@ func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in
 	return out, nil
 }
 
-// readSubdomains reads the body of a wish, strictly; an empty one wishes nothing
-// beside.
+// readSubdomains reads the body of an owner request, strictly; an empty body asks for nothing more.
 func readSubdomains(text []byte) (bool, error) {
 	if len(text) == 0 {
 		return false, nil

@@ -10,7 +10,8 @@ import (
 	"gazetteer/crawler"
 )
 
-// A Standing is how the server stands, for everybody.
+// A ServerStatus says how the server works at a moment: its version, whether it is ready, how far
+// the index is behind.
 type ServerStatus struct {
 	At      time.Time `json:"at" doc:"when this was so"`
 	Started time.Time `json:"started" doc:"since when the server runs"`

@@ -20,9 +20,9 @@ import (
 	"gazetteer/registry/transfer"
 )
 
-// operatorRoutes declares how the operator looks after the registry: the door,
-// those who wait before it, block lists, reports, and agents that move. Each of
-// them tells the registry that it is looked after.
+// operatorRoutes declares how the operator looks after the registry: the admission policy,
+// applications, block lists, reports, and agents that move. Each of these requests tells the
+// registry that its operator is active.
 func (a *Routes) operatorRoutes(h huma.API) {
 	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
 		item := h.OpenAPI().Paths[op.Path]

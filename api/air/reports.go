@@ -26,7 +26,7 @@ type ReportBody struct {
 	Contact string `json:"contact,omitempty" doc:"where you want to be told, for the operator alone"`
 }
 
-// ReportView is how a report stands, as whoever knows its ID may see it.
+// ReportView says how a report stands, for anyone who knows its ID.
 type ReportView struct {
 	ID      string    `json:"id"`
 	AirID   string    `json:"air_id"`

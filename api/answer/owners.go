@@ -22,7 +22,7 @@ type Blocker interface {
 	Blocks(ctx context.Context) ([]crawler.Block, error)
 }
 
-// A WithdrawnError says that nothing is shown of a host, and whose wish that is.
+// A WithdrawnError says that nothing is shown of a host, and who decided that.
 type WithdrawnError struct {
 	Host  string
 	Block crawler.Block
@@ -66,8 +66,8 @@ func (a *Answers) checkShown(ctx context.Context, host string) error {
 	return nil
 }
 
-// OwnerRequests takes what owners of hosts wish of the crawler. Each makes us ask name
-// servers and hosts, or visit one, so how often is bounded.
+// OwnerRequests handles what owners of hosts ask of the crawler. Each request makes this server ask
+// name servers and hosts, or visit one, so how often is limited.
 type OwnerRequests struct {
 	owners  *owner.Owners
 	recrawl func(ctx context.Context, host string, by crawler.Requester) error
@@ -76,7 +76,7 @@ type OwnerRequests struct {
 	domains *limit.Limiter
 }
 
-// OwnerRequestOptions shape [Wishes].
+// OwnerRequestOptions shape [OwnerRequests].
 type OwnerRequestOptions struct {
 	// Owners judges wishes; it is required.
 	Owners *owner.Owners
@@ -100,8 +100,8 @@ func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
 	}
 }
 
-// admitRequest counts a wish about a host. The zero address, the owner of the machine,
-// is not counted.
+// admitRequest counts a request about a host. The zero address, which stands for the operator's
+// socket, is not counted.
 func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil
@@ -119,13 +119,13 @@ func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, hos
 	return nil
 }
 
-// ErrNoOwnerRequests: this process takes no wishes of owners. Test with errors.Is.
+// ErrNoOwnerRequests: this process handles no requests of owners. Test with errors.Is.
 var ErrNoOwnerRequests = errors.New("this server takes no wishes of owners")
 
-// HandleOwnerRequest has a wish of a host's owner judged, and done when it is proved. Subdomains
-// counts for opting out; request is the HTTP request that carries the wish, for
-// its signature, nil without one. The error is that of [owner.Owners.OptOut] and
-// [owner.Owners.OptIn], a *[QuotaError], or [ErrNoOwnerRequests].
+// HandleOwnerRequest checks the proof of an owner's request and, once it holds, carries the request
+// out. Subdomains counts for opting out; request is the HTTP request itself, for its signature, nil
+// without one. The error is that of [owner.Owners.OptOut] and [owner.Owners.OptIn], a
+// *[QuotaError], or [ErrNoOwnerRequests].
 func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
 	if a.OwnerRequests == nil {
 		return owner.Answer{}, ErrNoOwnerRequests

@@ -56,9 +56,9 @@ func quotaError(err error, message, help string) error {
 // maxConcurrentFetches is how many requests of strangers may make us fetch at a time.
 const maxConcurrentFetches = 8
 
-// A Judge judges documents for whoever asks: a text that was sent, or what an
-// address leads to. Since a fetch is work for somebody else's server, how often
-// one client may cause one, and how often one host may be asked, is bounded.
+// A Validator checks documents: a text that was sent, or what an address leads to. Since a fetch is
+// work for another server, how often one client may cause one, and how often one host may be asked,
+// is limited.
 type Validator struct {
 	fetcher Fetcher
 	clients *limit.Limiter
@@ -67,7 +67,7 @@ type Validator struct {
 	now     func() time.Time
 }
 
-// ValidatorOptions shape a [Judge]. The zero value fetches nothing.
+// ValidatorOptions shape a [Validator]. The zero value fetches nothing.
 type ValidatorOptions struct {
 	Fetcher Fetcher // nil: texts only
 	// PerClient is how many fetches one client may cause in an hour, PerHost how

@@ -89,7 +89,7 @@ func agentProblemKind(err error) problemKind {
 	return BadField // registry.ErrNothingToUpdate
 }
 
-// agentHelp says how to mend an error of the registry.
+// agentHelp says how to correct an error of the registry.
 func agentHelp(err error) string {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return cmp.Or(e.Help, "the members of the body are described in /openapi.json")

@@ -288,7 +288,7 @@ func ProblemFor(err error) *Error {
 	return serverProblem(err).WithCause(err)
 }
 
-// callerProblem covers what the caller can mend; nil for the rest.
+// callerProblem covers what the caller can correct; nil for the rest.
 func callerProblem(err error) *Error {
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		return NewProblem(BadQuery, e.Message, e.Help).WithLocation(Location{Parameter: "q", Column: e.Offset + 1})

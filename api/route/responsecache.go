@@ -23,14 +23,13 @@ const (
 	maxGzipBytes   = 32 << 20
 )
 
-// entryOverhead is about what a kept answer costs beside path and body: the record of
-// it, its tag and length, and its place in the cache. Headers are shared.
+// entryOverhead is about what a cached response costs beside path and body: its record, its tag and
+// length, and its place in the cache. Headers are shared.
 const entryOverhead = 512
 
-// A keeper holds whole answers that are asked for again and again, in each of
-// their forms. Each belongs to one record of the store and holds while that
-// record has the same sequence, so a kept answer is never older than one computed
-// now.
+// A responseCache holds whole responses to requests that come again and again, in each of their
+// representations. Each belongs to one record of the store and is valid while that record has the
+// same sequence, so a cached response is never older than one computed now.
 type responseCache struct {
 	store   store.Store
 	answers *otter.Cache[representation, *cachedResponse]
@@ -45,7 +44,7 @@ type representation struct {
 	gzip bool
 }
 
-// A kept answer is what went out before: headers and body.
+// A cachedResponse is what was sent before: headers and body.
 type cachedResponse struct {
 	key    string // of the record that it is made of
 	seq    uint64

@@ -58,6 +58,6 @@ func (s *streams) Follow(ctx context.Context, client netip.Addr) (release func()
 	}
 }
 
-// EndStreams ends the answers that would go on for ever, so that the server can
-// finish the others; [http.Server.RegisterOnShutdown] is the place for it.
+// EndStreams ends the answers that have no end of their own, so that the server can finish the
+// others; [http.Server.RegisterOnShutdown] is the place for it.
 func (a *Mux) EndStreams() { a.Streams.once.Do(func() { close(a.Streams.Ending) }) }
