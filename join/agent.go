@@ -24,7 +24,7 @@ const (
 // strengths lists them all, the strongest first.
 var strengths = []Strength{Proved, Mutual, Claimed}
 
-// What a [Link] is made of, beside the Tie constants of package registry.
+// What a [Link] is made of, beside the Association constants of package evidence.
 const (
 	// LinkDocument: a document of the service names the agent.
 	LinkDocument = "document"
@@ -134,7 +134,7 @@ type Left struct {
 // Joined are the agents of one service, the strongest join first.
 type Joined struct {
 	Agents []Agent `json:"agents"`
-	// More counts further agents that are tied to the host and are not shown.
+	// More counts further agents that belong to the host and are not shown.
 	More int    `json:"more_agents,omitempty"`
 	Left []Left `json:"left_out,omitempty"` // at most five
 	// None says why there is no agent; "" when there is one.

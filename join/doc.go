@@ -9,7 +9,7 @@
 //	the host     ── names the agent in its documents ──▶ the agent's DID
 //
 // Both arrows make a [Mutual] join, a proof of the domain makes a [Proved] one,
-// and a single arrow is only [Claimed], whoever it comes from: a stranger's agent
+// and a single arrow is only [Claimed], no matter who states it: a stranger's agent
 // whose endpoint is at a bank's host is listed as one that says so, behind all
 // others, and not at all for a caller who wants more.
 //

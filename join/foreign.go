@@ -122,7 +122,7 @@ func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (
 		meets = append(meets, registry.SignalDID)
 	}
 	if a.Inbox != "" {
-		a.Evidence = append(a.Evidence, evidence.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not looked at: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
+		a.Evidence = append(a.Evidence, evidence.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not checked: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
 	}
 	if w, err := did.ParseWeb(id); err == nil && w.Host == host && w.Port == 0 {
 		a.Links = append(a.Links, Link{By: LinkDIDHost, Side: SideBoth, What: id, Source: source, Detail: "the DID lies on the host of the service itself", Date: a.ResolvedAt})

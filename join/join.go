@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Store    store.Store
 	Registry *registrar.Registrar
-	// Directory finds the registry's agents by host; whoever makes it also runs it.
+	// Directory finds the registry's agents by host; its maker also runs it.
 	Directory *directory.Directory
 	// Resolver finds the DID documents of others; nil: their agents stay unresolved.
 	Resolver Resolver
@@ -338,7 +338,7 @@ func (out *Joined) explainEmpty() {
 	case len(out.Left) == 0:
 		out.None = "no document of the service names an agent, and no agent here proves or claims its host"
 	default:
-		out.None = "all that are tied to the service are left out: " + out.Left[0].Why
+		out.None = "all agents of the service are left out: " + out.Left[0].Why
 	}
 }
 

@@ -47,7 +47,7 @@ type Refusal struct {
 	Kind    error  // ErrUnauthorized, ErrForbidden, ErrState, ErrGone, ErrNotFound or ErrTooMany
 	Code    string // names the rule, as "signature-created" or "key-taken"
 	Message string
-	Help    string // how to mend it
+	Help    string // how to repair it
 	// Expected and Got are the required and the received value, "" if there is nothing to compare.
 	Expected, Got string
 	// Base is the signature base that the registry computed for a signature that does not verify.

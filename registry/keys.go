@@ -59,7 +59,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	}
 	if x.Commitment != "" && c.Agent.Commitment != "" && x.Commitment != c.Agent.Commitment {
 		return &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
-			Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
+			Help: "only a recovery changes it: otherwise a thief of the current key could replace the recovery key too"}
 	}
 	if err := CheckSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (a Agent) checkNoRecovery() error {
 		return nil
 	}
 	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + FormatSecond(a.Recovery.Due),
-		Help: "until then the key stays; whoever holds the recovery key can withdraw the recovery"}
+		Help: "the key stays until then; the recovery key can withdraw the recovery"}
 }
 
 // Recover requests a new key by the recovery key, or withdraws that request. The new key comes into

@@ -108,7 +108,7 @@ func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) 
 		case err != nil:
 		case a.Commitment != "" && a.Commitment != *u.Commitment:
 			err = &Refusal{Kind: ErrForbidden, Code: "recovery-set", Message: "the agent has committed to a recovery key already",
-				Help: "only a recovery changes it: else whoever stole the key in use could take the other too"}
+				Help: "only a recovery changes it: otherwise a thief of the current key could replace the recovery key too"}
 		case a.Commitment != *u.Commitment:
 			a.Commitment = *u.Commitment
 			fields = append(fields, "recovery_commitment")

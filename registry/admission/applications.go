@@ -102,10 +102,10 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		return func() { ad.applications.releaseSlot(names) }, nil
 	case "all":
 		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-all", Message: fmt.Sprintf("%d registrations wait for the operator's approval already", maxApplications),
-			Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+			Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
 	}
 	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-network", Message: fmt.Sprintf("%d registrations from your network wait for the operator's approval already", maxApplicationsOfNetwork),
-		Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+		Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
 }
 
 // Application returns a registration that waits, was refused, or expired a short while ago, without

@@ -332,7 +332,7 @@ func normalizeNetwork(text string) (string, error) {
 		least = 8
 	}
 	if p.Bits() < least {
-		return refuse(fmt.Sprintf("the prefix is shorter than /%d", least), "to keep everybody out, close the door")
+		return refuse(fmt.Sprintf("the prefix is shorter than /%d", least), "to refuse everybody, close registration")
 	}
 	return p.Masked().String(), nil
 }

@@ -48,11 +48,11 @@ type StoredPolicy struct {
 
 // A PolicyState says how new agents are taken now.
 type PolicyState struct {
-	Mode       string    `json:"mode"` // one of the Door constants
+	Mode       string    `json:"mode"` // one of the Mode constants
 	Note       string    `json:"note,omitempty"`
 	Since      time.Time `json:"since,omitzero"`       // when the operator set it
 	Attended   time.Time `json:"looked,omitzero"`      // when the operator looked last
-	Closes     time.Time `json:"closes,omitzero"`      // when an open door will close itself
+	Closes     time.Time `json:"closes,omitzero"`      // when open registration will close itself
 	SelfClosed time.Time `json:"self_closed,omitzero"` // when it did
 }
 

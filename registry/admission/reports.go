@@ -195,7 +195,7 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	case "":
 		return func() { reservation.Cancel(); ad.openReports.releaseSlot(report.counterKeys()) }, nil
 	case "all":
-		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "come back when the operator has looked at them", Wait: 24 * time.Hour}
+		err = &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-all", Message: fmt.Sprintf("%d reports are open already", maxReports), Help: "report again when the operator has settled some of them", Wait: 24 * time.Hour}
 	case report.AirID:
 		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported-enough", Message: fmt.Sprintf("%d reports about the agent are open already", maxReportsOf), Help: "the operator knows of it"}
 	default:

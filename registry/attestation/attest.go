@@ -275,7 +275,7 @@ func (g *Graph) relatedRoots(a registry.Agent) []string {
 func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, about []registry.Attestation) error {
 	if slices.Contains(g.relatedRoots(c.Agent), a.Root) {
 		return &registry.Refusal{Kind: registry.ErrState, Code: "attester-shared-root", Message: "Lock 2: attester shares a registrable domain with the subject", Got: a.Root,
-			Help: "whoever owns the domain would attest themselves"}
+			Help: "the owner of the domain would attest itself"}
 	}
 	active := 0
 	for _, old := range about {

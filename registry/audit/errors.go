@@ -54,7 +54,7 @@ type ForkError struct {
 }
 
 func (e *ForkError) Error() string {
-	return fmt.Sprintf("%v: %s; to mend it, %s", ErrFork, e.Problem, e.Remedy)
+	return fmt.Sprintf("%v: %s; to repair it, %s", ErrFork, e.Problem, e.Remedy)
 }
 
 func (e *ForkError) Unwrap() error { return ErrFork }

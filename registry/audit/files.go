@@ -214,7 +214,7 @@ func tileOfLog(dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := openCheckpoint(signed) // whoever verifies has looked at the signature
+	head, _, err := openCheckpoint(signed) // Verify has checked the signature
 	if err != nil {
 		return nil, err
 	}

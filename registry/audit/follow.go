@@ -27,7 +27,7 @@ const (
 // Run follows the store until ctx ends, and then returns nil: it appends leaves,
 // signs a checkpoint for each batch of them and keeps that on disk before it
 // hands it out. While the disk is full it tries again. It returns the first
-// error that following again would not mend: one of the store, a [*ForkError],
+// error that following again would not repair: one of the store, a [*ForkError],
 // or a write of which it is not known whether it is on disk; after that the log
 // must be opened again, and until then it serves what it has signed.
 func (l *Log) Run(ctx context.Context) error {
@@ -169,7 +169,7 @@ func (l *Log) checkStore(ctx context.Context) error {
 	return nil
 }
 
-// stopForLoss stops the log, unless the operator has said that it shall go on.
+// stopForLoss stops the log, unless the operator has accepted the loss.
 func (l *Log) stopForLoss(e Entry, what string) error {
 	if !l.acceptLoss {
 		return &ForkError{Problem: fmt.Sprintf("leaf %d is the record %s, and %s: an older copy of the store was put back", e.Index, e.Key, what),

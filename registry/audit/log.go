@@ -27,7 +27,7 @@ type Options struct {
 	Dir string
 	// Store is the log to follow.
 	Store store.Store
-	// Key signs the checkpoints; its name is the origin of the log, for ever
+	// Key signs the checkpoints; its name is the permanent origin of the log
 	// (C2SP tlog-checkpoint). Another key of the same name may take its place.
 	Key *Key
 	// Copy is the path of a second copy of the last signed checkpoint, "" for

@@ -41,8 +41,8 @@ type listing struct {
 	weight      int            // how many signals hold
 	searchText  string
 	name        string   // folded
-	hosts       []string // to which it is tied, see associatedHosts
-	provedHosts []string // those of hosts with a tie that holds
+	hosts       []string // see evidence.Collector.AssociatedHosts
+	provedHosts []string // those of hosts with an association that holds
 }
 
 // New returns an empty directory.
@@ -95,11 +95,11 @@ func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
 // for them.
 func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) error {
 	for _, a := range agents {
-		vouchers, err := d.loadEndorsers(ctx, a)
+		endorsers, err := d.loadEndorsers(ctx, a)
 		if err != nil {
 			return err
 		}
-		d.endorsements.setEndorsers(a.AirID, vouchers)
+		d.endorsements.setEndorsers(a.AirID, endorsers)
 	}
 	now := d.registry.Timestamp()
 	d.mu.Lock()
@@ -140,7 +140,7 @@ func (d *Directory) applyAttestations(upTo store.Cursor) {
 func (d *Directory) newListing(a registry.Agent, now time.Time) *listing {
 	w := &listing{agent: a.PublicCopy(), name: foldName(a.Name), hosts: d.evidence.AssociatedHosts(a)}
 	for _, host := range w.hosts {
-		if ties := d.evidence.Associations(a, host); len(ties) > 0 && ties[0].Holds {
+		if found := d.evidence.Associations(a, host); len(found) > 0 && found[0].Holds {
 			w.provedHosts = append(w.provedHosts, host)
 		}
 	}
@@ -253,9 +253,9 @@ func (d *Directory) Search(q Query) (agents []Result, total int) {
 		}
 		return agents, len(d.order)
 	}
-	tied := d.listingsAt(q.Hosts)
+	atHosts := d.listingsAt(q.Hosts)
 	for _, w := range d.order {
-		if !w.matchesQuery(words, q.Capability) || q.Hosts != nil && !tied[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.holdsSignal(signal, now) }) {
+		if !w.matchesQuery(words, q.Capability) || q.Hosts != nil && !atHosts[w] || slices.ContainsFunc(q.Require, func(signal string) bool { return !w.holdsSignal(signal, now) }) {
 			continue
 		}
 		if total >= q.Offset && len(agents) < q.Limit {

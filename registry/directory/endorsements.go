@@ -40,7 +40,7 @@ func (d *Directory) loadEndorsers(ctx context.Context, a registry.Agent) ([]endo
 // subject attests its attester in turn, directly or through others. Rings cost nothing, so
 // attestations in rings do not count.
 type endorsementGraph struct {
-	about   map[string][]endorser // by the subject; none of no vouchers
+	about   map[string][]endorser // by the subject; a subject without endorsers is absent
 	domains map[string]int        // by the subject: registrable domains outside of rings; see count
 	stale   bool                  // about has changed since count
 }
@@ -50,16 +50,16 @@ func newEndorsementGraph() *endorsementGraph {
 }
 
 // setEndorsers replaces the endorsers of an agent.
-func (v *endorsementGraph) setEndorsers(subject string, vouchers []endorser) {
-	if len(vouchers) == 0 && len(v.about[subject]) == 0 {
+func (v *endorsementGraph) setEndorsers(subject string, endorsers []endorser) {
+	if len(endorsers) == 0 && len(v.about[subject]) == 0 {
 		return
 	}
 	v.stale = true
-	if len(vouchers) == 0 {
+	if len(endorsers) == 0 {
 		delete(v.about, subject)
 		return
 	}
-	v.about[subject] = vouchers
+	v.about[subject] = endorsers
 }
 
 // recountDomains counts the domains again and returns the agents whose number has changed.
@@ -71,9 +71,9 @@ func (v *endorsementGraph) recountDomains() (changed []string) {
 	ring := v.stronglyConnected()
 	domains := make(map[string]int, len(v.about))
 	roots := map[string]bool{}
-	for subject, vouchers := range v.about {
+	for subject, endorsers := range v.about {
 		clear(roots)
-		for _, from := range vouchers {
+		for _, from := range endorsers {
 			if from.root != "" && ring[subject] != ring[from.attester] {
 				roots[from.root] = true
 			}
@@ -103,7 +103,7 @@ func (v *endorsementGraph) recountDomains() (changed []string) {
 func (v *endorsementGraph) stronglyConnected() map[string]int {
 	type visit struct {
 		agent string
-		next  int // the voucher to be followed
+		next  int // the endorser to follow
 	}
 	ring := make(map[string]int, len(v.about))
 	met := make(map[string]int, len(v.about)) // in which order, from 1
@@ -122,8 +122,8 @@ func (v *endorsementGraph) stronglyConnected() map[string]int {
 				low[at.agent] = met[at.agent]
 				waiting = append(waiting, at.agent)
 			}
-			if vouchers := v.about[at.agent]; at.next < len(vouchers) {
-				from := vouchers[at.next].attester
+			if endorsers := v.about[at.agent]; at.next < len(endorsers) {
+				from := endorsers[at.next].attester
 				switch at.next++; {
 				case met[from] == 0:
 					path = append(path, visit{agent: from})

@@ -30,7 +30,7 @@ const (
 // An Association is one link between an agent and a host. What and Detail may quote the agent or
 // strangers.
 type Association struct {
-	By string // one of the Tie constants
+	By string // one of the Association constants
 	// Holds says that the link rests on more than the agent's own words.
 	Holds  bool
 	What   string // the very thing: the domain, the DID, the URL

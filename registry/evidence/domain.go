@@ -64,8 +64,8 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 			return registry.ErrNoKey
 		}
 		if wait := e.proofLimiter.reserveProof(registry.RegistrableDomain(name), c.Now); wait > 0 {
-			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + registry.RegistrableDomain(name) + " was looked at very often within the last minutes",
-				Help: "wait a moment; it is looked at again by itself, too", Wait: wait}
+			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + registry.RegistrableDomain(name) + " was checked very often within the last minutes",
+				Help: "wait a moment; the registry also checks it again by itself", Wait: wait}
 		}
 		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 		switch {
@@ -96,7 +96,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	if i < 0 { // given up meanwhile
 		return registry.Domain{}, agent, nil
 	}
-	e.log.Info("domain looked at", "air_id", airID, "domain", name, "proved", agent.Domains[i].Proved())
+	e.log.Info("domain checked", "air_id", airID, "domain", name, "proved", agent.Domains[i].Proved())
 	return agent.Domains[i], agent, nil
 }
 

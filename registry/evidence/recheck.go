@@ -143,7 +143,7 @@ func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 				if !slices.ContainsFunc([]error{store.ErrFull, store.ErrCorrupt}, func(e error) bool { return errors.Is(err, e) }) {
 					return registry.IgnoreContextEnd(ctx, err)
 				}
-				e.log.Warn("an agent could not be looked at", "air_id", airID, "error", err)
+				e.log.Warn("an agent could not be checked", "air_id", airID, "error", err)
 			}
 			// What was left out is still due.
 			if agent, _, err := e.registry.LoadAgent(ctx, airID); err == nil {

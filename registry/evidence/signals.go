@@ -99,7 +99,7 @@ func observedSignal(a registry.Agent, signal, what string, now time.Time) (Signa
 		if what == "" || signal == registry.SignalDID || signal == registry.SignalAGIS {
 			return Signal{}, false
 		}
-		return Signal{Signal: signal, Grade: registry.Claimed, What: what, Detail: "not looked at yet"}, true
+		return Signal{Signal: signal, Grade: registry.Claimed, What: what, Detail: "not checked yet"}, true
 	}
 	s := Signal{Signal: signal, Grade: registry.Observed, Holds: o.Holds && now.Sub(o.At) < registry.MaxObserved, What: what, Detail: o.Detail, Source: o.Source, Date: o.At}
 	if !s.Holds {

@@ -1,5 +1,5 @@
 // Package resolve finds the DID documents of others: the key that judges a
-// sender's signature, and the inbox of whoever is written to.
+// sender's signature, and the inbox of the receiver.
 //
 // Begin with [New] and [Resolver.Resolve]. A DID of a host that the table of
 // registries names is asked of that registry, as A2A draft-1 §3.3 says; any other

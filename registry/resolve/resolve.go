@@ -69,7 +69,7 @@ type answer struct {
 type flight struct {
 	done   chan struct{} // closed when answer is set
 	answer answer
-	gone   bool // whoever asked gave up: there is no answer
+	gone   bool // the caller gave up: there is no answer
 }
 
 // A Result is a document and where it came from.
@@ -177,7 +177,7 @@ func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
 }
 
 // errGaveUp: the one whose request it was has gone; somebody else must ask.
-var errGaveUp = errors.New("whoever asked gave up")
+var errGaveUp = errors.New("the caller gave up")
 
 // resolveOnce returns what is kept under key, waits for the request under way, or makes
 // it.

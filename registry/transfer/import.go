@@ -235,7 +235,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	for i := range a.Domains {
 		d := &a.Domains[i]
 		if d.Proved() {
-			note("the domain %s is looked at again", d.Name)
+			note("the domain %s is checked again", d.Name)
 		}
 		if *d = (registry.Domain{Name: d.Name, Requested: now, Withdrawn: d.Withdrawn}); !d.Withdrawn.IsZero() {
 			d.Checked = d.Withdrawn

@@ -112,7 +112,7 @@ func (t *Transfer) MergeByOperator(ctx context.Context, airID, into, reason stri
 // mergeAgents merges two agents unless may returns an error.
 func (t *Transfer) mergeAgents(ctx context.Context, airID, intoID string, may func(from, into *registry.Change) (registry.Entry, error)) (registry.Agent, error) {
 	if airID == intoID {
-		return registry.Agent{}, &registry.Refusal{Kind: registry.ErrState, Code: "merge-same", Message: "an agent cannot be merged into itself", Help: "name the agent that shall stay"}
+		return registry.Agent{}, &registry.Refusal{Kind: registry.ErrState, Code: "merge-same", Message: "an agent cannot be merged into itself", Help: "name the agent that stays"}
 	}
 	var stays registry.Agent
 	_, err := t.registry.ChangeAgent(ctx, airID, func(from *registry.Change) error {
