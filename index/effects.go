@@ -252,7 +252,7 @@ func (c *effectColumn) factorsFor(act query.Act) []float64 {
 	factors := make([]float64, len(c.classes))
 	for i, class := range c.classes {
 		factors[i] = effectFactor(act, class)
-		if c.many[i] && act.Ends && !act.All {
+		if act.Ends && class == effect.End && c.many[i] != act.All {
 			factors[i] *= endsOther
 		}
 		if c.needsID[i] && !act.HasValue {

@@ -10,8 +10,8 @@ import (
 
 // Hits with a smaller fit are marked as far.
 //
-// It is calibrated on the development sets of everyday and agents' requests: 5 % of the requests that the
-// index answers are below it, and 60 % of those that it does not.
+// It is calibrated on the development sets of everyday and agents' requests: 4 % of the requests that the
+// index answers have only such hits among their first three, and half of those that it does not.
 const farFit = 0.37
 
 const (

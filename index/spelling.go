@@ -228,8 +228,12 @@ const (
 const (
 	frequencyWeight = 0.3  // for each power of ten of operations that have it
 	usageWeight     = 0.15 // for each power of two of its uses in English
+	swapCost        = 0.6  // of two letters that are swapped, the commonest slip
 	firstLetterCost = 0.5  // of a wrong first letter, besides the edit
 )
+
+// modernUses stands for the uses of a word that is younger than the counts.
+const modernUses = 15
 
 // usage returns how common a word is in English, as a power of two.
 func usage(word string) float64 {
@@ -237,6 +241,9 @@ func usage(word string) float64 {
 	for _, w := range append(english.Base(word), word) {
 		u := english.Lookup(w)
 		count = max(count, u.NounCount+u.VerbCount+u.AdjectiveCount)
+		if u.Modern {
+			count = max(count, modernUses)
+		}
 	}
 	return math.Log2(1 + float64(count))
 }
@@ -270,6 +277,9 @@ func nearSpellings(words []spelledWord, word string) []spellingChoice {
 		}
 		if d := editDistance(word, w.text, allowed); d <= allowed {
 			cost := float64(d)
+			if d == 1 && len(word) == len(w.text) && mask == w.mask {
+				cost = swapCost
+			}
 			if word[0] != w.text[0] && !(word[0] == w.text[1] && word[1] == w.text[0]) {
 				if len(word) < minOtherFirst || d > 1 {
 					continue

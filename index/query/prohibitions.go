@@ -113,11 +113,12 @@ func forbiddenVerbs(words []string) []string {
 		u := english.Lookup(w)
 		inflected := base != w
 		verbal := inflected && (strings.HasSuffix(w, "ing") || strings.HasSuffix(w, "ed") || !u.Noun && english.Singular(w) == "")
+		before := ""
+		if i > 0 {
+			before = words[i-1]
+		}
+		verbal = verbal || inflected && (before == "be" || before == "is" || before == "are" || before == "being")
 		if !inflected && u.Verb {
-			before := ""
-			if i > 0 {
-				before = words[i-1]
-			}
 			verbal = i == 0 || slices.Contains(negations, before) && before != "no" || slices.Contains(beforeNegation, before) || before == "to" ||
 				before == "be" || u.VerbCount > u.NounCount
 		}

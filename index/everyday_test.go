@@ -1,0 +1,152 @@
+package index
+
+import (
+	"testing"
+
+	"gazetteer/document"
+	"gazetteer/index/query"
+)
+
+// everydayServices offer things and their opposites, as services do.
+func everydayServices() []*document.Document {
+	return []*document.Document{
+		agis("hotel.test", "BOOK /room: Books a hotel room for some nights", "CANCEL /booking: Cancels the booking of a hotel room", "FIND /rooms: Finds free hotel rooms in a town"),
+		agis("calendar.test", "LIST /events: Returns the events on a calendar", "CLEAR /calendar: Deletes all events of a calendar", "DELETE /event: Deletes one event of a calendar", "CREATE /event: Creates an event on a calendar"),
+		agis("mail.test", "SEND /email: Sends an email to somebody", "ESTIMATE /price: Estimates the price of sending emails"),
+		agis("taxi.test", "ORDER /taxi: Orders a taxi to an address", "CANCEL /ride: Cancels a taxi that was ordered"),
+		agis("weather.test", "RETRIEVE /forecast: Retrieves the weather forecast of a city"),
+	}
+}
+
+func TestFirstHitsOfEverydayRequests(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	for asked, want := range map[string]string{
+		"book a hotel room":                        "BOOK /room",
+		"cancel my hotel room":                     "CANCEL /booking",
+		"what's on my calendar":                    "LIST /events",
+		"remove an event from my calendar":         "DELETE /event",
+		"delete all events of my calendar":         "CLEAR /calendar",
+		"bokk a hotel rom":                         "BOOK /room",
+		"sned an emial":                            "SEND /email",
+		"wether forcast":                           "RETRIEVE /forecast",
+		"ich möchte ein Hotelzimmer buchen":        "BOOK /room",
+		"commander un taxi":                        "ORDER /taxi",
+		"reservar una habitación de hotel":         "BOOK /room",
+		"ホテルを予約したい":                                "BOOK /room",
+		"预订酒店":                                     "BOOK /room",
+		"택시 불러 줘":                                  "ORDER /taxi",
+		"order_taxi(address: string) -> ride_id":   "ORDER /taxi",
+		"Quote the price of 500 emails; send none": "ESTIMATE /price",
+	} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if len(hits) == 0 || hits[0].Operation.ID != want {
+			t.Errorf("%q: %q, want %s", asked, named(Result{Hits: hits}), want)
+		}
+	}
+}
+
+func TestWhatEndsSomethingIsLastUnlessAskedFor(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	for _, asked := range []string{"book a hotel room", "order a taxi", "what's on my calendar", "hotel room", "is there a taxi"} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		for _, h := range hits[:min(1, len(hits))] {
+			if h.Effect.Destructive {
+				t.Errorf("%q is answered by %s", asked, h.Operation.ID)
+			}
+		}
+	}
+}
+
+func TestProhibitionsLeaveOperationsOut(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	for asked, forbidden := range map[string]string{
+		"what does an email cost, do not send it":       "SEND /email",
+		"events of my calendar, but delete nothing":     "DELETE /event",
+		"read-only: events of my calendar":              "CREATE /event",
+		"emails and their price, nothing may be sent":   "SEND /email",
+		"the calendar, without deleting any of it":      "CLEAR /calendar",
+		"price of emails. Only the amount, do not send": "SEND /email",
+	} {
+		r := search(t, x, query.Query{Words: asked})
+		left := 0
+		for _, l := range r.LeftOut {
+			left += l.Operations
+		}
+		if left == 0 {
+			t.Errorf("%q leaves nothing out: %+v", asked, r.LeftOut)
+		}
+		for _, h := range r.Hits {
+			if h.Operation.ID == forbidden {
+				t.Errorf("%q finds %s", asked, forbidden)
+			}
+		}
+	}
+}
+
+func TestGoalsShareTheFirstPlaces(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	hits := search(t, x, query.Query{Words: "Book a hotel room in Graz and order a taxi to the station."}).Hits
+	first := map[string]bool{}
+	for _, h := range hits[:min(3, len(hits))] {
+		first[h.Operation.ID] = true
+	}
+	if !first["BOOK /room"] || !first["ORDER /taxi"] {
+		t.Errorf("the first three are %q", named(Result{Hits: hits}))
+	}
+}
+
+func TestCorrectionsAreTold(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	r := search(t, x, query.Query{Words: "hotle room"})
+	if r.Correction == nil || r.Correction.Query != "hotel room" || r.Correction.Words[0] != (CorrectedWord{"hotle", "hotel"}) {
+		t.Errorf("the correction is %+v", r.Correction)
+	}
+	if r := search(t, x, query.Query{Words: "hotle room", Verbatim: true}); r.Correction != nil {
+		t.Errorf("asked verbatim, it is corrected to %q", r.Correction.Query)
+	}
+	if r := search(t, x, query.Query{Words: "hotel room"}); r.Correction != nil {
+		t.Errorf("a right spelling is corrected to %q", r.Correction.Query)
+	}
+}
+
+func TestWhatIsFarIsMarked(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	r := search(t, x, query.Query{Words: "sharpen the chainsaw of the lumberjack"})
+	for _, h := range r.Hits {
+		if !h.Far {
+			t.Errorf("%s fits by %.2f", h.Operation.ID, h.Fit)
+		}
+	}
+	if r := search(t, x, query.Query{Words: "sharpen the chainsaw of the lumberjack", MinFit: 0.5}); len(r.Hits) > 0 {
+		t.Errorf("%q fits", named(r))
+	}
+	if r := search(t, x, query.Query{Words: "book a hotel room", MinFit: 0.5}); len(r.Hits) == 0 || r.Hits[0].Far {
+		t.Errorf("nothing fits: %+v", r.Hits)
+	}
+}
+
+func TestNoTextMakesADestructiveOperationLookSafe(t *testing.T) {
+	for _, o := range []document.Operation{
+		{ID: "DELETE /account", Verb: "DELETE", Intent: "Shows a list of accounts, read-only and safe", Effect: document.Informational},
+		{ID: "SHOW /account", Verb: "SHOW", Intent: "Deletes an account", Effect: document.EffectUnknown},
+		{ID: "PURGE /files", Verb: "PURGE", Intent: "Is safe", Effect: document.Informational},
+	} {
+		if e := effectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
+			t.Errorf("%s: %+v", o.ID, e)
+		}
+		if value := effectValue(&o); value != string(document.Irreversible) {
+			t.Errorf("%s passes the filter effect:%s", o.ID, value)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"sned", "send", 1}, {"tabel", "table", 1}, {"wether", "weather", 1}, {"book", "book", 0}, {"abc", "xyz", 3}, {"flihgt", "flight", 1}} {
+		if got := editDistance(c.a, c.b, 2); got != c.want {
+			t.Errorf("%s to %s: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
