@@ -7,7 +7,7 @@ BIN      := bin/gazetteer
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build tools test lint format vet tests tooltests crowd installed browser demo bench soak
+.PHONY: help run build install tools test lint format vet tests tooltests crowd installed browser demo bench soak
 
 help: ## what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ build: ## build bin/gazetteer (the first build takes one to three minutes)
 tools: ## build bin/gazetteer-bench, which measures search
 	@mkdir -p bin
 	$(GO) -C tools build -trimpath -o ../bin/ ./gazetteer-bench
+
+install: ## install gazetteer and gazlint where go installs programs
+	$(GO) install -trimpath -buildvcs=auto ./cmd/gazetteer ./cmd/gazlint
 
 test: lint installed tests tooltests crowd demo ## everything the gate runs
 

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +19,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/need"
 	"gazetteer/internal/server"
 )
 
@@ -27,7 +33,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	defer internet.Close()
 	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
-	for _, file := range []string{"README.md", "docs/search.md"} {
+	for _, file := range []string{"docs/search.md"} {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile("../../" + file)
 			if err != nil {
@@ -84,6 +90,83 @@ func TestTheWorkedExampleOfASearch(t *testing.T) {
 		if got := fmt.Sprintf("%s %.2f", h.Operation.ID, h.Score); got != rows[i][1]+" "+rows[i][2] {
 			t.Errorf("hit %d is %s, the table says %s %s", i+1, got, rows[i][1], rows[i][2])
 		}
+	}
+}
+
+// TestReadmeCommands runs the commands of the README as they stand there, in their order, in a bare
+// shell: the demo, and the questions that a newcomer asks it from a second terminal.
+func TestReadmeCommands(t *testing.T) {
+	need.Program(t, "sh")
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n    make run\n")
+	_, rest, block := strings.Cut(rest, "```sh\n")
+	commands, _, closed := strings.Cut(rest, "```")
+	if !found || !block || !closed {
+		t.Fatal("README.md has no \"make run\" with a block of commands after it")
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"BIN      := bin/gazetteer", "run: build", "@$(BIN) demo $(ARGS)", "install: "} {
+		if !strings.Contains(string(makefile), line) {
+			t.Errorf("the Makefile has no %q", line)
+		}
+	}
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "bin", "gazetteer")); err != nil {
+		t.Fatal(err)
+	}
+	environment := []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GAZETTEER_LISTEN=" + address}
+	shell := func(ctx context.Context, line string) *exec.Cmd {
+		command := exec.CommandContext(ctx, "sh", "-c", line)
+		command.Dir, command.Env = dir, environment
+		return command
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	demo := shell(ctx, "exec bin/gazetteer demo --listen "+address)
+	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
+	told, err := demo.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := demo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var printed []string
+	lines := bufio.NewScanner(told)
+	for lines.Scan() {
+		printed = append(printed, lines.Text())
+		if strings.HasPrefix(lines.Text(), "Stop with Ctrl-C") {
+			break
+		}
+	}
+	if n := len(printed); n == 0 || n > 30 || !strings.HasPrefix(printed[n-1], "Stop with Ctrl-C") {
+		t.Errorf("the demo prints %d lines, want an invitation within 30:\n%s", n, strings.Join(printed, "\n"))
+	}
+	for line := range strings.Lines(commands) {
+		if out, err := shell(ctx, line).CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") {
+			t.Errorf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
+		t.Error("a verb that reads has made a data directory")
+	}
+	stop()
+	io.Copy(io.Discard, told) // until the demo has closed it
+	if err := demo.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("the demo: %v", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func (p *Progress) PrintLine(format string, args ...any) {
 
 // Run shows status every quarter of a second until ctx ends, then takes the
 // status line away. Without a terminal it only waits.
-func (p *Progress) Run(ctx context.Context, status func() (crawler.Status, bool)) {
+func (p *Progress) Run(ctx context.Context, status func() (string, bool)) {
 	if !p.Live {
 		<-ctx.Done()
 		return
@@ -58,13 +58,14 @@ func (p *Progress) Run(ctx context.Context, status func() (crawler.Status, bool)
 			return
 		case <-tick.C:
 			if s, ok := status(); ok {
-				p.showStatus(statusLine(s))
+				p.showStatus(s)
 			}
 		}
 	}
 }
 
-func statusLine(s crawler.Status) string {
+// FormatCrawlStatus says in one line how far a crawl is.
+func FormatCrawlStatus(s crawler.Status) string {
 	return fmt.Sprintf("%d visited · %d under way · %d waiting · %d without a document · %.1f/s",
 		s.Visits, s.InFlight, s.Due, s.Errors, s.Rate)
 }

@@ -140,12 +140,12 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		p.Run(watching, func() (crawler.Status, bool) {
+		p.Run(watching, func() (string, bool) {
 			var s struct {
 				Crawler crawler.Status `json:"crawler"`
 			}
 			_, err := c.GetJSON(watching, "/admin/status", &s)
-			return s.Crawler, err == nil
+			return cli.FormatCrawlStatus(s.Crawler), err == nil
 		})
 	}()
 	results := &crawlResults{verbs: a, progress: p, states: map[crawler.State]int{}}

@@ -26,14 +26,16 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	checks := []struct {
 		name string
 		run  func(context.Context) (string, error)
+		// fetches is true for a check that judges what was fetched in this run.
+		fetches bool
 	}{
-		{"every host came to what is known of it", d.checkOutcomes},
-		{"the servers saw a polite crawler", d.checkPoliteness},
-		{"intent phrases find their operation", d.checkSearch},
-		{"an agent registers and resolves to its inbox", d.checkAgent},
-		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind},
-		{"the pages answer", d.checkPages},
-		{"the index is at the end of the log", d.checkIndex},
+		{"every host came to what is known of it", d.checkOutcomes, false},
+		{"the servers saw a polite crawler", d.checkPoliteness, true},
+		{"intent phrases find their operation", d.checkSearch, false},
+		{"an agent registers and resolves to its inbox", d.checkAgent, false},
+		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind, false},
+		{"the pages answer", d.checkPages, false},
+		{"the index is at the end of the log", d.checkIndex, false},
 	}
 	type outcome struct {
 		Check string `json:"check"`
@@ -49,6 +51,9 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	}{Hosts: len(d.net.Hosts()), Checks: []outcome{}}
 	d.printf("")
 	for _, c := range checks {
+		if c.fetches && d.countVisits() == 0 {
+			continue // nothing was fetched in this run: there is nothing to judge
+		}
 		saw, err := c.run(ctx)
 		if ctx.Err() != nil {
 			return failed, ctx.Err()
@@ -61,9 +66,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		report.Checks = append(report.Checks, outcome{c.name, err == nil, saw})
 		d.printf("%s  %s: %s", mark, c.name, cli.VisibleLines(saw))
 	}
-	d.mu.Lock()
-	report.Visits = d.visits
-	d.mu.Unlock()
+	report.Visits = d.countVisits()
 	report.OK, report.Took = failed == 0, time.Since(d.began).Seconds()
 	if d.JSON {
 		return failed, cli.WriteJSON(d.Out, report)
@@ -153,7 +156,7 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 
 // demoQueries are phrases as a person would say them.
 var demoQueries = []string{
-	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment", "find a flight",
+	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment",
 }
 
 func (d *demo) checkSearch(ctx context.Context) (string, error) {
@@ -230,4 +233,11 @@ func (d *demo) fetchPage(ctx context.Context, path string) (*http.Response, erro
 		return nil, err
 	}
 	return http.DefaultClient.Do(request)
+}
+
+// countVisits returns how many hosts were visited in this run.
+func (d *demo) countVisits() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.visits
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 
 	"gazetteer/crawler"
 	"gazetteer/internal/cli"
-	"gazetteer/internal/cli/crawl"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/fakenet"
@@ -57,10 +57,11 @@ type demo struct {
 	began    time.Time
 	progress *cli.Progress
 
-	mu      sync.Mutex          // guards following
-	waiting map[string]struct{} // hosts without a result yet
-	visits  int                 // of this run
-	settled chan struct{}       // closed when nothing is waiting
+	mu       sync.Mutex          // guards following
+	waiting  map[string]struct{} // hosts without a result yet
+	visits   int                 // of this run
+	expected int                 // hosts without a result when the run began
+	settled  chan struct{}       // closed when nothing is waiting
 }
 
 func (d *demo) runDemo(ctx context.Context) (err error) {
@@ -142,6 +143,7 @@ func (d *demo) listExpectedHosts(ctx context.Context) error {
 			d.waiting[h.Name] = struct{}{}
 		}
 	}
+	d.expected = len(d.waiting)
 	if len(d.waiting) == 0 {
 		close(d.settled)
 	}
@@ -150,9 +152,6 @@ func (d *demo) listExpectedHosts(ctx context.Context) error {
 
 // recordVisit is told of every visit by the crawler, after its commit.
 func (d *demo) recordVisit(r crawler.Result) {
-	if !d.JSON {
-		d.progress.PrintLine("%s", crawl.FormatResult(r, d.Environment.Now()))
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.visits++
@@ -164,7 +163,7 @@ func (d *demo) recordVisit(r crawler.Result) {
 	}
 }
 
-// serveAndCheck runs the house, and beside it the story: crawl, checks, invitation.
+// serveAndCheck runs the server, and beside it the crawl, the checks and the invitation.
 func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -197,7 +196,7 @@ func (d *demo) runChecksWhenReady(ctx context.Context, ready <-chan struct{}) er
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		d.progress.Run(watching, func() (crawler.Status, bool) { return d.server.Crawler.Status(), true })
+		d.progress.Run(watching, func() (string, bool) { return d.formatBar(), true })
 	}()
 	err := d.awaitCrawl(ctx)
 	done()
@@ -232,17 +231,29 @@ func (d *demo) awaitCrawl(ctx context.Context) error {
 	return d.server.Index.WaitFor(ctx, d.server.Store.Head().Seq)
 }
 
+// barWidth is the width of the progress bar, in characters.
+const barWidth = 30
+
+// formatBar shows how many of the expected hosts have a result.
+func (d *demo) formatBar() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	done := d.expected - len(d.waiting)
+	filled := barWidth * done / max(1, d.expected)
+	return fmt.Sprintf("[%s%s] %d of %d hosts", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), done, d.expected)
+}
+
 // printInvitation says what to do now.
 func (d *demo) printInvitation() {
 	me := os.Args[0] + " --data-dir " + d.server.Config.DataDir
 	d.printf(`
 Open %s, or ask from a second terminal:
 
-  %s find book a table
-  %s search verb:SEND sms
-  %s resolve %s
+  %s search book a table
+  %s find --join proved book a table
+  %s show %s
 
-Stop with Ctrl-C.`, d.base, me, me, me, demoHandle)
+Stop with Ctrl-C.`, d.base, me, me, me, demoDomain)
 }
 
 // printf prints for a person; with --json only the report is printed.
