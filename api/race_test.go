@@ -95,10 +95,7 @@ func TestOfManyClientsOneGetsIt(t *testing.T) {
 		for i := range racers {
 			key := seeded(100 + i)
 			body := `{"name": "Racer", "public_key": "` + publicKey(key) + `"}`
-			text, err := registry.RegistrationStatement("registry.example", c.Challenge, multikey(key), []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := registrationStatement(t, "registry.example", c.Challenge, multikey(key), []byte(body))
 			proof := `, "proof": {"challenge": "` + c.Challenge + `", "signature": "` + did.FormatSignature(ed25519.Sign(key, text)) + `"}}`
 			requests = append(requests, prepare(t, h, "POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "", nil, httpsig.SignOptions{}))
 		}

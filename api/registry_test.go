@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -17,6 +19,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
+	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
@@ -191,10 +194,7 @@ func TestChallenge(t *testing.T) {
 	var c registry.Challenge
 	decodeInto(t, h.ask("POST", "/api/v1/challenges", ""), &c)
 	body := `{"name": "Carol", "public_key": "` + publicKey(key) + `"}`
-	text, err := registry.RegistrationStatement("registry.example", c.Challenge, multikey(key), []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := registrationStatement(t, "registry.example", c.Challenge, multikey(key), []byte(body))
 	proof := `, "proof": {"challenge": "` + c.Challenge + `", "signature": "` + did.FormatSignature(ed25519.Sign(key, text)) + `"}}`
 	other := strings.Replace(strings.TrimSuffix(body, "}")+proof, "Carol", "Mallory", 1)
 	if r := h.ask("POST", "/api/v1/agents/register", other, "Content-Type", jsonType); r.StatusCode != 401 || r.problem(t).Rule != "statement-signature" {
@@ -645,4 +645,17 @@ func TestChangesHaveABudget(t *testing.T) {
 			t.Errorf("write %d: %s", i, r.Status)
 		}
 	}
+}
+
+// registrationStatement returns the text that a client signs for a registration by challenge, as
+// [registry.Challenge] describes it. The body has no proof yet.
+func registrationStatement(t testing.TB, host, challenge, multikey string, body []byte) []byte {
+	t.Helper()
+	canonical, err := jcs.Canonicalize(body, jcs.Options{Numbers: jcs.Doubles, KeepForm: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(canonical)
+	return registry.FormatStatement("registration", [2]string{"registry", host}, [2]string{"challenge", challenge}, [2]string{"key", multikey},
+		[2]string{"registration", "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])})
 }

@@ -117,20 +117,8 @@ func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitme
 	return x
 }
 
-// RegistrationStatement returns the text that proves possession of a key for a
-// registration by challenge. Host is the DID host of the registry, body the JSON
-// of the registration; a member "proof" in it is not part of what is signed.
-func RegistrationStatement(host, challenge, multikey string, body []byte) ([]byte, error) {
-	if _, err := ReadRegistration(body); err != nil {
-		return nil, err
-	}
-	canonical, err := canonicalWithout(body, "proof")
-	if err != nil {
-		return nil, err
-	}
-	return registrationStatement(host, challenge, multikey, canonical), nil
-}
-
+// registrationStatement returns the text that proves possession of a key for a registration by challenge.
+// Host is the DID host of the registry, canonical the registration without its proof.
 func registrationStatement(host, challenge, multikey string, canonical []byte) []byte {
 	sum := sha256.Sum256(canonical)
 	return FormatStatement("registration",

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +19,7 @@ import (
 
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
+	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
@@ -87,16 +90,13 @@ func registration(t testing.TB, name string, key byte, more map[string]any) []by
 // answered returns the body with the proof that answers a challenge.
 func answered(t testing.TB, body []byte, challenge string, key byte) []byte {
 	t.Helper()
-	text, err := registry.RegistrationStatement("registry.test", challenge, multikey(key), body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := registrationStatement(t, "registry.test", challenge, multikey(key), body)
 	var members map[string]any
 	if err := json.Unmarshal(body, &members); err != nil {
 		t.Fatal(err)
 	}
 	members["proof"] = map[string]string{"challenge": challenge, "signature": did.FormatSignature(ed25519.Sign(privateKey(key), text))}
-	body, err = json.MarshalIndent(members, "", "  ") // another spelling of the same registration
+	body, err := json.MarshalIndent(members, "", "  ") // another spelling of the same registration
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -529,4 +529,17 @@ func TestWhatWasAcknowledgedIsThereAfterReopening(t *testing.T) {
 	if record, err := s.Get(t.Context(), store.KeyKey(multikey(1))); err != nil || string(record.Value) != a.AirID {
 		t.Errorf("the key belongs to %s, %v", record.Value, err)
 	}
+}
+
+// registrationStatement returns the text that a client signs for a registration by challenge, as
+// [registry.Challenge] describes it. The body has no proof yet.
+func registrationStatement(t testing.TB, host, challenge, multikey string, body []byte) []byte {
+	t.Helper()
+	canonical, err := jcs.Canonicalize(body, jcs.Options{Numbers: jcs.Doubles, KeepForm: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(canonical)
+	return registry.FormatStatement("registration", [2]string{"registry", host}, [2]string{"challenge", challenge}, [2]string{"key", multikey},
+		[2]string{"registration", "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])})
 }

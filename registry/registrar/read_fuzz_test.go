@@ -1,15 +1,13 @@
 package registrar_test
 
 import (
-	"bytes"
 	"testing"
 
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
 )
 
-// FuzzReadBodies: every body is read or refused with words, and what a proof is
-// bound to does not depend on how a registration is spelled.
+// FuzzReadBodies: every body is read or refused with words.
 func FuzzReadBodies(f *testing.F) {
 	f.Add([]byte(`{"name":"A","public_key":"x","proof":{"challenge":"c","signature":"z"},"no_secret":true,"recovery_commitment":null}`))
 	f.Add([]byte(`{"agent":"did:wba:a.test","current_key":"z6Mk","public_key":"","created":"2026-01-01T00:00:00Z","nonce":"12345678"}`))
@@ -28,15 +26,6 @@ func FuzzReadBodies(f *testing.F) {
 					t.Errorf("%s: %d bytes of words", name, len(e.Error()))
 				}
 			}
-		}
-		first, err := registry.RegistrationStatement("a.test", "c", "z6Mk", body)
-		if err != nil {
-			refused(t, err)
-			return
-		}
-		spaced, err := registry.RegistrationStatement("a.test", "c", "z6Mk", append([]byte(" \n"), body...))
-		if err != nil && len(body) < 60<<10 || err == nil && !bytes.Equal(first, spaced) {
-			t.Errorf("%v: %s is not %s", err, spaced, first)
 		}
 	})
 }
