@@ -9,6 +9,7 @@ import (
 	"gazetteer/internal/cli/crawl"
 	"gazetteer/internal/cli/demo"
 	"gazetteer/internal/cli/envelope"
+	"gazetteer/internal/cli/mail"
 	"gazetteer/internal/cli/operator"
 	"gazetteer/internal/cli/search"
 	"gazetteer/internal/server"
@@ -58,6 +59,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	root.AddCommand(crawl.Commands(a)...)
 	root.AddCommand(search.Commands(a)...)
 	root.AddCommand(agent.Commands(a)...)
+	root.AddCommand(mail.Commands(a)...)
 	root.AddCommand(envelope.Commands(a)...)
 	root.AddCommand(operator.Commands(a)...)
 	root.AddCommand(auditlog.Commands(a)...)

@@ -46,7 +46,7 @@ var rows = [][]string{
 	{"internal/server"}, // opens, wires and runs what lies below it
 	{"internal/cli"},
 	{"internal/cli/agent", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/operator", "internal/cli/search"},
-	{"internal/cli/demo", "internal/cli/envelope"},
+	{"internal/cli/demo", "internal/cli/envelope", "internal/cli/mail"},
 	{"cmd/gazetteer", "cmd/gazlint"},
 }
 

@@ -32,7 +32,7 @@ func (t *recordFlags) addTo(c *cobra.Command) {
 	f.StringVar(&t.description, "description", "", "what it does")
 	f.StringSliceVar(&t.capabilities, "capability", nil, "what it can do; may be repeated")
 	f.StringSliceVar(&t.certifications, "certification", nil, "a security certification it claims; may be repeated")
-	f.StringVar(&t.inbox, "inbox", "", "address where it takes mail (A2AInbox)")
+	f.StringVar(&t.inbox, "inbox", "", "address where it takes mail (A2AInbox); \"here\" for an inbox at the registry")
 	f.StringArrayVar(&t.endpoints, "endpoint", nil, "another service endpoint, as TYPE=URL; may be repeated")
 	f.StringVar(&t.repository, "repository", "", "address of its code")
 	f.StringVar(&t.docs, "docs", "", "address of its documentation")
@@ -132,7 +132,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	public := key.Public().(ed25519.PublicKey)
 	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
-	if len(services) > 0 {
+	here := n.texts.inbox == inboxHere // its address holds the AIR ID, which is not known yet
+	if len(services) > 0 && !here {
 		body["service_endpoints"] = services
 	}
 	if recovery != nil {
@@ -168,10 +169,30 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	if err := k.annotateKeys(keys.DID); err != nil {
 		return err
 	}
+	if here {
+		if err := a.addEndpoints(ctx, server, made.AirID, keys.DID, key, services); err != nil {
+			return err
+		}
+	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
 	}
 	a.printNew(k, n, made.RegistrationView, keys)
+	return nil
+}
+
+// addEndpoints gives a new agent its service endpoints, with an inbox at the registry.
+func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, airID, id string, key ed25519.PrivateKey, services []registry.ServiceEndpoint) error {
+	owner, err := did.ParseWeb(id)
+	if err != nil {
+		return err
+	}
+	if err := replaceInboxHere(ctx, server, airID, services); err != nil {
+		return err
+	}
+	if _, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(registry.UpdateView)); err != nil {
+		return fmt.Errorf("%s is registered, but has no inbox yet: run %s: %w", airID, a.FormatCommand("agent update --inbox here"), err)
+	}
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"context"
 	"crypto/ed25519"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +73,9 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 		return err
 	}
 	airID := keys.AirID
+	if err := replaceInboxHere(ctx, server, airID, services); err != nil {
+		return err
+	}
 	if change || u.noEndpoints {
 		if !u.noEndpoints {
 			if services, err = addOtherEndpoints(server, c, airID, services); err != nil {
@@ -110,6 +115,31 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	}
 	if u.texts.inbox != "" {
 		a.PrintNextSteps("Others find the inbox by its DID document. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+	}
+	return nil
+}
+
+// inboxHere is what --inbox takes for an inbox at the registry itself.
+const inboxHere = "here"
+
+// replaceInboxHere puts the address of the agent's inbox at this registry in the place of "here".
+func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, services []registry.ServiceEndpoint) error {
+	for i := range services {
+		if services[i].Type != did.TypeInbox || services[i].ServiceEndpoint != inboxHere {
+			continue
+		}
+		var own did.Document
+		if _, err := server.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
+			return err
+		}
+		for _, s := range own.Service {
+			if base, ok := strings.CutSuffix(s.ServiceEndpoint, "/api/v1"); ok && s.Type == "AIRRegistry" {
+				services[i].ServiceEndpoint = base + "/inbox/" + airID
+			}
+		}
+		if services[i].ServiceEndpoint == inboxHere {
+			return exit.Networkf("the registry does not say where its inboxes are: name the address of yours")
+		}
 	}
 	return nil
 }
