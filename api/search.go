@@ -110,26 +110,6 @@ func (Texts) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{text, {Type: huma.TypeArray, Items: text}}}
 }
 
-// searchFilters are the filters by the names of their parameters.
-var searchFilters = []struct {
-	name   string
-	values func(*query.Query) *[]string
-}{
-	{"verb", func(q *query.Query) *[]string { return &q.Verbs }},
-	{"ns", func(q *query.Query) *[]string { return &q.Namespaces }},
-	{"class", func(q *query.Query) *[]string { return &q.Classes }},
-	{"host", func(q *query.Query) *[]string { return &q.Hosts }},
-	{"domain", func(q *query.Query) *[]string { return &q.Domains }},
-	{"protocol", func(q *query.Query) *[]string { return &q.Protocols }},
-	{"effect", func(q *query.Query) *[]string { return &q.Effects }},
-	{"idempotent", func(q *query.Query) *[]string { return &q.Idempotent }},
-	{"auth", func(q *query.Query) *[]string { return &q.Auths }},
-	{"lang", func(q *query.Query) *[]string { return &q.Languages }},
-	{"level", func(q *query.Query) *[]string { return &q.Levels }},
-	{"state", func(q *query.Query) *[]string { return &q.States }},
-	{"source", func(q *query.Query) *[]string { return &q.Sources }},
-}
-
 // SearchPage is one page of a search.
 type SearchPage struct {
 	Hits  []answer.Hit `json:"hits"`
@@ -245,15 +225,15 @@ func readQuery(values url.Values) (query.Query, error) {
 			return q, err
 		}
 	}
-	for _, f := range searchFilters {
-		to := f.values(&q)
-		for i, v := range values[f.name] {
+	for _, f := range query.Filters() {
+		to := f.Values(&q)
+		for i, v := range values[f.Key] {
 			if v = strings.TrimSpace(v); v == "" {
-				return q, route.NewProblem(route.BadParameter, f.name+" is empty", "give it a value, or leave it out").WithLocation(route.Location{Parameter: f.name}).WithValueIndex(i)
+				return q, route.NewProblem(route.BadParameter, f.Key+" is empty", "give it a value, or leave it out").WithLocation(route.Location{Parameter: f.Key}).WithValueIndex(i)
 			}
 			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
-				return q, route.NewProblem(route.BadParameter, f.name+" holds a character that makes text look other than it is", "remove it").
-					WithLocation(route.Location{Parameter: f.name, Column: utf8.RuneCountInString(v[:at]) + 1}).WithValueIndex(i)
+				return q, route.NewProblem(route.BadParameter, f.Key+" holds a character that makes text look other than it is", "remove it").
+					WithLocation(route.Location{Parameter: f.Key, Column: utf8.RuneCountInString(v[:at]) + 1}).WithValueIndex(i)
 			}
 			if !slices.Contains(*to, v) {
 				*to = append(*to, v)
@@ -274,8 +254,8 @@ func checkQuery(q query.Query) error {
 		return nil
 	}
 	var names []string
-	for _, f := range searchFilters {
-		names = append(names, f.name)
+	for _, f := range query.Filters() {
+		names = append(names, f.Key)
 	}
 	return route.NewProblem(route.BadQuery, "there is nothing to search for", "give words in q, or a filter: "+route.JoinWords(names)).WithLocation(route.Location{Parameter: "q", Column: 1})
 }

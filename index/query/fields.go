@@ -40,7 +40,7 @@ const (
 func FacetFields() []string {
 	fields := []string{CategoryField, CapabilityField}
 	for _, f := range filters {
-		fields = append(fields, f.key)
+		fields = append(fields, f.Key)
 	}
 	slices.Sort(fields)
 	return fields

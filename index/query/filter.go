@@ -14,7 +14,7 @@ import (
 // A filter is one key of the query language and the field of the index that
 // answers it.
 type Filter struct {
-	key   string
+	Key   string
 	Field string // "" for hosts, which the ids tell
 	// values is the member of a query that holds what was asked for.
 	Values    func(*Query) *[]string
@@ -49,7 +49,7 @@ func Filters() []Filter { return filters }
 
 // lookupFilter returns the row of a key, in any letter case.
 func lookupFilter(key string) (Filter, bool) {
-	i := slices.IndexFunc(filters, func(f Filter) bool { return f.key == strings.ToLower(key) })
+	i := slices.IndexFunc(filters, func(f Filter) bool { return f.Key == strings.ToLower(key) })
 	if i < 0 {
 		return Filter{}, false
 	}
@@ -60,7 +60,7 @@ func lookupFilter(key string) (Filter, bool) {
 func describeKeys() string {
 	var keys []string
 	for _, f := range filters {
-		keys = append(keys, f.key+":")
+		keys = append(keys, f.Key+":")
 	}
 	last := len(keys) - 1
 	return "the keys are " + strings.Join(keys[:last], ", ") + " and " + keys[last] +
@@ -72,7 +72,7 @@ func (f Filter) validateValue(value string) (message, help string) {
 	if f.allowed == nil || slices.Contains(f.allowed, value) {
 		return "", ""
 	}
-	return fmt.Sprintf("%s: has no value %.40q", f.key, value), "it is one of " + strings.Join(f.allowed, ", ")
+	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), "it is one of " + strings.Join(f.allowed, ", ")
 }
 
 // Filtered reports whether the query has a filter.

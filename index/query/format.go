@@ -26,7 +26,7 @@ func (q Query) String() string {
 			if v == "" || strings.ContainsFunc(v, unicode.IsSpace) {
 				v = `"` + v + `"`
 			}
-			items = append(items, f.key+":"+v)
+			items = append(items, f.Key+":"+v)
 		}
 	}
 	return strings.Join(items, " ")
