@@ -68,7 +68,7 @@ demo: build ## the whole program end to end on loopback
 	$(BIN) demo --once
 
 bench: ## benchmarks, as ratios against a reference in the same run
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry \
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry/registrar \
 		./protocol/agis ./protocol/aidiscovery ./lint/repair
 	$(GO) test -count=1 -v -run 'Figures|Labelled' ./protocol/agis ./protocol/effect
 
