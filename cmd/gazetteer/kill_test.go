@@ -168,7 +168,7 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 		t.Fatal(err)
 	}
 	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address)
-	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_hour"} {
+	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_per_hour"} {
 		settings = append(settings, "api."+limit+"=-1")
 	}
 	for _, s := range settings {
