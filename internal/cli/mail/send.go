@@ -67,13 +67,13 @@ func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFla
 	if err != nil {
 		return err
 	}
-	var before *a2a.Envelope
+	var before *a2a.Verified
 	if f.replyTo != "" {
-		if before, err = v.readEnvelope(f.replyTo); err != nil {
+		if before, err = v.readEnvelope(ctx, server, f.replyTo); err != nil {
 			return err
 		}
 	}
-	body, err := v.makeBody(ctx, server, me, before, f)
+	body, err := v.makeBody(me, before, f)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFla
 }
 
 // makeBody makes the one body that the flags ask for.
-func (v *verbs) makeBody(ctx context.Context, server *cli.Client, me self, before *a2a.Envelope, f *sendFlags) (a2a.Body, error) {
+func (v *verbs) makeBody(me self, before *a2a.Verified, f *sendFlags) (a2a.Body, error) {
 	chosen := 0
 	for _, set := range []bool{f.offer != "", f.counter != "", f.accept, f.decline != "", f.withdraw != ""} {
 		if set {
@@ -145,10 +145,10 @@ func (v *verbs) makeBody(ctx context.Context, server *cli.Client, me self, befor
 
 // proposedPrice returns the price of the proposal in an envelope, opened with the agent's key if it is
 // sealed.
-func proposedPrice(e *a2a.Envelope, me self) (a2a.Money, error) {
+func proposedPrice(e *a2a.Verified, me self) (a2a.Money, error) {
 	body := e.Body
 	if body.Type() == a2a.TypeEncrypted {
-		opened, err := (&a2a.Verified{Envelope: e}).Open(me.key)
+		opened, err := e.Open(me.key)
 		if err != nil {
 			return a2a.Money{}, exit.NotFoundf("the message that is answered is sealed and does not open with this key: %v", err)
 		}
@@ -166,7 +166,9 @@ func proposedPrice(e *a2a.Envelope, me self) (a2a.Money, error) {
 // maxEnvelopeFile is the largest file that is read for --reply-to.
 const maxEnvelopeFile = a2a.MaxEnvelope
 
-func (v *verbs) readEnvelope(name string) (*a2a.Envelope, error) {
+// readEnvelope reads the envelope that is answered and verifies its signature: nobody should accept a
+// price that somebody else wrote.
+func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, name string) (*a2a.Verified, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, exit.NotFoundf("%v", err)
@@ -174,7 +176,8 @@ func (v *verbs) readEnvelope(name string) (*a2a.Envelope, error) {
 	if len(text) > maxEnvelopeFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxEnvelopeFile)
 	}
-	e, err := a2a.Read(text, a2a.Wire)
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: directory{server}}}
+	e, err := verifier.Authenticate(ctx, text)
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %s", name, format.Visible(err.Error()))
 	}
