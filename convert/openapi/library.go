@@ -33,7 +33,8 @@ type library struct {
 // newLibrary indexes a description.
 func newLibrary(root *protocol.Node, refs *conversion.References) *library {
 	l := &library{refs: refs, copies: map[*protocol.Node]*yaml.Node{}, nodes: map[*yaml.Node]*protocol.Node{}}
-	l.ctx = context.WithValue(context.Background(), "modelCtx", &base.ModelContext{}) //nolint:staticcheck // the library's own key
+	//lint:ignore SA1029 the library looks its context up under this text
+	l.ctx = context.WithValue(context.Background(), "modelCtx", &base.ModelContext{})
 	document := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{l.copyNode(root, nil, false)}}
 	config := index.CreateClosedAPIIndexConfig()
 	config.Logger = slog.New(slog.DiscardHandler)

@@ -274,7 +274,7 @@ func (e *verbs) openFile(ctx context.Context, name, sender string) error {
 	if err != nil {
 		return e.refusedError("open", name, err)
 	}
-	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), formatAge(time.Now().Sub(envelope.Timestamp)))
+	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), formatAge(time.Since(envelope.Timestamp)))
 	if !opened.Canonical {
 		fmt.Fprintln(e.Err, "note   the content is not canonical JSON, as A2A draft-1 §14.4 says it is")
 	}
