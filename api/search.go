@@ -117,15 +117,18 @@ type SearchPage struct {
 	More  bool         `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
 	Seq   uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	// Behind and Moved say when the answer is not of this moment.
-	Behind   uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Moved    uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
-	Note     string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
-	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
-	Services []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
-	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
-	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-	Query    QueryView                `json:"query" doc:"how the search was understood"`
-	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Behind uint64 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
+	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
+	// Correction and LeftOut say how the words were read, where that is not as they stand.
+	Correction *index.Correction        `json:"correction,omitempty" doc:"the words were looked for in this spelling, too, because nothing has them as they stand"`
+	LeftOut    []index.LeftOut          `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
+	Facets     map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
+	Services   []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Classes    []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
+	Near       []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+	Query      QueryView                `json:"query" doc:"how the search was understood"`
+	Next       string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 // CompactPage is as much of a page as fits a number of tokens.
@@ -299,7 +302,7 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	}
 	page := SearchPage{
 		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
-		Services: r.Services, Classes: r.Classes, Near: r.Near, Query: viewQuery(s.query),
+		Services: r.Services, Classes: r.Classes, Near: r.Near, Correction: r.Correction, LeftOut: r.LeftOut, Query: viewQuery(s.query),
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		page.Moved = r.Seq - c.Seq

@@ -124,7 +124,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 	text = strings.TrimSpace(text)
 	v := resultsView{
 		Search: searchbox{Query: text, Told: resultSentence(r), Suggestions: suggested},
-		Total:  r.Total, Note: asSentence(r.Note), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
+		Total:  r.Total, Note: noteOf(r), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
 		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r),
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
@@ -143,6 +143,18 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 		v.Agent = text
 	}
 	return v, nil
+}
+
+// noteOf says how the words were read, where that is not as they stand.
+func noteOf(r index.Result) string {
+	note := asSentence(r.Note)
+	if r.Correction != nil {
+		note += " Showing results for “" + r.Correction.Query + "”."
+	}
+	for _, l := range r.LeftOut {
+		note += " Left out because of “" + l.Text + "”: " + formatCount(l.Operations, "operation") + "."
+	}
+	return strings.TrimSpace(note)
 }
 
 // sideViews lists the services and the classes of data that answer the words as a
@@ -209,6 +221,9 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	}
 	if h.Freshness.Stale {
 		v.Stale = asSentence(h.Freshness.Why)
+	}
+	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
+		v.Op.Effect = "Ends or removes something, by its " + h.Effect.From
 	}
 	if v.Service == "" {
 		v.Service = h.Host

@@ -33,6 +33,7 @@ type searchHit struct {
 }
 
 func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
+	a.printReading(r)
 	if len(r.Hits) == 0 {
 		fmt.Fprintf(a.Out, "Nothing offers %q.\n", format.Visible(words))
 		if r.Note != "" {
@@ -57,6 +58,17 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 		fmt.Fprintln(a.Out, format.Visible(formatNote(r.Note)))
 	}
 	a.printBehind(r.Behind)
+}
+
+// printReading says how the words were read, where that is not as they stand: in another spelling, or
+// as something that must not be done.
+func (a *verbs) printReading(r searchAnswer) {
+	if r.Correction != nil {
+		fmt.Fprintf(a.Out, "Showing results for: %s\n", format.Visible(r.Correction.Query))
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(a.Out, "Left out because of %q: %s\n", format.Visible(l.Text), cli.Plural(l.Operations, "operation"))
+	}
 }
 
 // formatNote makes a sentence of a note.
