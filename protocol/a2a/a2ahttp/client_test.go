@@ -73,6 +73,20 @@ type inbox struct {
 	answer  func(envelope []byte) *reply // before replies, when set
 }
 
+// received returns the envelopes that came: an attempt that was aborted may still be ending.
+func (i *inbox) received() [][]byte {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.got)
+}
+
+// lastHeader returns the header of the last attempt.
+func (i *inbox) lastHeader() http.Header {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.headers
+}
+
 func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -149,11 +163,11 @@ func TestSend(t *testing.T) {
 	if err != nil || sent.Status != 202 || sent.Attempts != 1 || string(sent.Answer) != `{"status":"queued"}` || !strings.HasSuffix(sent.Inbox, "/inbox/bob") {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	v := s.verify(t, s.inbox.got[0])
+	v := s.verify(t, s.inbox.received()[0])
 	if v.From != alice || v.To != bob || v.InReplyTo != "" || v.Body.Type() != a2a.TypeOffer {
 		t.Errorf("%+v", v.Envelope)
 	}
-	if h := s.inbox.headers; h.Get("Content-Type") != "application/json" || h.Get("X-A2A-Version") != "draft-1" {
+	if h := s.inbox.lastHeader(); h.Get("Content-Type") != "application/json" || h.Get("X-A2A-Version") != "draft-1" {
 		t.Errorf("%v", h)
 	}
 }
@@ -163,10 +177,10 @@ func TestSendSealed(t *testing.T) {
 	if _, err := s.send(a2ahttp.Options{Seal: true}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(s.inbox.got[0]), "secret") {
+	if strings.Contains(string(s.inbox.received()[0]), "secret") {
 		t.Error("the body is not sealed")
 	}
-	opened, err := s.verify(t, s.inbox.got[0]).Open(keyOf(2))
+	opened, err := s.verify(t, s.inbox.received()[0]).Open(keyOf(2))
 	if err != nil || opened.Body.(a2a.Offer).Description != "secret words" {
 		t.Errorf("%+v, %v", opened, err)
 	}
@@ -209,8 +223,9 @@ func TestRetries(t *testing.T) {
 			if e, ok := errors.AsType[*a2ahttp.Error](err); tt.kind != nil && (!ok || e.Envelope == nil || e.Attempts != len(tt.waits)+1 || e.Error() == "") {
 				t.Errorf("%#v", err)
 			}
-			for _, again := range s.inbox.got {
-				if string(again) != string(s.inbox.got[0]) {
+			got := s.inbox.received()
+			for _, again := range got {
+				if string(again) != string(got[0]) {
 					t.Error("an envelope that is sent again soon is another one")
 				}
 			}
@@ -224,11 +239,11 @@ func TestSignedAgain(t *testing.T) {
 	if _, err := s.send(a2ahttp.Options{Seal: true}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := a2a.Read(s.inbox.got[0], a2a.Strict)
+	first, err := a2a.Read(s.inbox.received()[0], a2a.Strict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := s.verify(t, s.inbox.got[1])
+	second := s.verify(t, s.inbox.received()[1])
 	if first.ID != second.ID || first.Nonce != second.Nonce || first.ThreadID != second.ThreadID || !second.Timestamp.Equal(s.now) {
 		t.Errorf("%+v, %+v", first, second.Envelope)
 	}
@@ -255,13 +270,13 @@ func TestStaleKey(t *testing.T) {
 	}
 	// Once only.
 	s = newScene(t, stale, stale, stale)
-	if sent, err := s.send(a2ahttp.Options{Seal: true}); !errors.Is(err, a2ahttp.ErrRefused) || len(s.inbox.got) != 2 {
-		t.Errorf("%+v, %v after %d attempts", sent, err, len(s.inbox.got))
+	if sent, err := s.send(a2ahttp.Options{Seal: true}); !errors.Is(err, a2ahttp.ErrRefused) || len(s.inbox.received()) != 2 {
+		t.Errorf("%+v, %v after %d attempts", sent, err, len(s.inbox.received()))
 	}
 	// It takes none of the five attempts.
 	s = newScene(t, append([]reply{stale}, slices.Repeat([]reply{{status: 500}}, 9)...)...)
-	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2ahttp.ErrGaveUp) || len(s.inbox.got) != 6 || !slices.Equal(s.waits, seconds(1, 2, 4, 8)) {
-		t.Errorf("%v after %d attempts and %v", err, len(s.inbox.got), s.waits)
+	if _, err := s.send(a2ahttp.Options{}); !errors.Is(err, a2ahttp.ErrGaveUp) || len(s.inbox.received()) != 6 || !slices.Equal(s.waits, seconds(1, 2, 4, 8)) {
+		t.Errorf("%v after %d attempts and %v", err, len(s.inbox.received()), s.waits)
 	}
 }
 
@@ -328,7 +343,7 @@ func TestMessagesThatCannotBeSigned(t *testing.T) {
 	s := newScene(t)
 	for _, body := range []a2a.Body{nil, a2a.Other{Kind: "text", JSON: []byte(`{"type":"text"}`)}, a2a.Decline{Reason: strings.Repeat("x", 513)}} {
 		_, err := s.Send(context.Background(), a2a.Message{To: bob, Body: body}, a2ahttp.Options{})
-		if _, ok := errors.AsType[*a2a.Refusal](err); !ok || len(s.inbox.got) > 0 {
+		if _, ok := errors.AsType[*a2a.Refusal](err); !ok || len(s.inbox.received()) > 0 {
 			t.Errorf("%v: %v", fmt.Sprint(body), err)
 		}
 	}
