@@ -1,3 +1,5 @@
+// Package answer has the answers of Gazetteer as values, without HTTP: what the API's routes send and
+// the pages show. Start with [Answers], whose methods make them.
 package answer
 
 import (
@@ -37,7 +39,7 @@ type Answers struct {
 	// Witness cosigns the checkpoints of other logs; nil: none are cosigned.
 	Witness       *audit.Witness
 	Crawler       CrawlStatus    // nil in a process that does not crawl
-	Validator     *Validator     // judges documents for whoever asks
+	Validator     *Validator     // judges documents on request
 	Submitter     *Submitter     // takes hosts that strangers name; nil: none are taken
 	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
 	// Blocks knows which hosts are not shown; nil: all are.

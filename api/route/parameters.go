@@ -120,7 +120,7 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	if column := unreadableColumn(judged); column > 0 {
 		return bad("it holds bytes that are not UTF-8 text, or control characters").WithLocation(Location{Parameter: p.Name, Column: column})
 	}
-	// What is too long for a query is said by whoever reads it.
+	// A query that is too long is refused where it is read.
 	if len(text) > MaxParameter && p.Name != "q" {
 		return bad(fmt.Sprintf("it has more than %d bytes", MaxParameter))
 	}

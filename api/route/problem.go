@@ -34,7 +34,7 @@ type Problem struct {
 	Detail string `json:"detail" doc:"what is wrong this time"`
 	// Instance is a URN that the server's log repeats; only with our own failures.
 	Instance string `json:"instance,omitempty" doc:"the name of this occurrence in the server's log"`
-	// Code names the sort of problem for ever.
+	// Code names the sort of problem permanently.
 	Code string `json:"code" doc:"the sort of problem, stable, for programs"`
 	// Rule is the code of the rule that was broken, Section its place in the draft.
 	Rule    string    `json:"rule,omitempty" doc:"the rule that was broken"`
