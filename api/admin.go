@@ -36,7 +36,7 @@ func (a *API) adminRoutes() error {
 	}}})
 	route.Handle(a.Mux, h, crawl, a.crawlHosts)
 	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
-	route.Handle(a.Mux, h, route.Op("status"), a.getOperatorStatus)
+	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	a.compactRoutes(h)
 	a.blockRoutes(h)
 	a.registry.DeclareOperator(h)

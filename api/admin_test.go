@@ -21,7 +21,7 @@ import (
 func TestCrawlStreams(t *testing.T) {
 	next := make(chan struct{})
 	var asked []string
-	h := newHouse(t, options{api: func(o *api.Options) {
+	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Crawl = func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
 			asked = hosts
 			for _, host := range hosts {
@@ -66,7 +66,7 @@ func TestCrawlStreams(t *testing.T) {
 
 // TestCrawlCutShort: an answer that is not whole does not look whole.
 func TestCrawlCutShort(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) {
+	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
 			return errors.Join(yield(crawler.Result{Host: hosts[0]}), context.DeadlineExceeded)
 		}
@@ -88,7 +88,7 @@ func TestCrawlCutShort(t *testing.T) {
 // TestCrawlEndsWithItsClient: who leaves stops what was begun for them.
 func TestCrawlEndsWithItsClient(t *testing.T) {
 	ended := make(chan error, 1)
-	h := newHouse(t, options{api: func(o *api.Options) {
+	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Crawl = func(ctx context.Context, _ []string, _ func(crawler.Result) error) error {
 			<-ctx.Done()
 			ended <- ctx.Err()
@@ -114,7 +114,7 @@ func TestCrawlEndsWithItsClient(t *testing.T) {
 
 func TestCrawlRefusals(t *testing.T) {
 	crawl := func(context.Context, []string, func(crawler.Result) error) error { panic("must not be reached") }
-	h := newHouse(t, options{api: func(o *api.Options) { o.Crawl = crawl }})
+	h := newTestServer(t, options{api: func(o *api.Options) { o.Crawl = crawl }})
 	for name, c := range map[string]struct {
 		body, code, pointer string
 	}{
@@ -127,22 +127,22 @@ func TestCrawlRefusals(t *testing.T) {
 		"hosts twice":    {`{"hosts": ["a.example"], "hosts": ["b.example"]}`, "bad-body", ""},
 		"not JSON":       {`hosts`, "bad-body", ""},
 	} {
-		r := h.askAt(h.admin, "POST", "/admin/crawl", strings.NewReader(c.body), "Content-Type", jsonType)
+		r := h.requestAt(h.admin, "POST", "/admin/crawl", strings.NewReader(c.body), "Content-Type", jsonType)
 		if p := r.problem(t); r.StatusCode != 400 || p.Code != c.code || c.pointer != "" && (p.Where == nil || p.Where.Pointer != c.pointer) {
 			t.Errorf("%s: %s %s", name, r.Status, r.body)
 		}
 	}
-	idle := newHouse(t, options{})
-	if r := idle.askAt(idle.admin, "POST", "/admin/crawl", strings.NewReader(`{"hosts": ["a.example"]}`), "Content-Type", jsonType); r.StatusCode != 503 {
+	idle := newTestServer(t, options{})
+	if r := idle.requestAt(idle.admin, "POST", "/admin/crawl", strings.NewReader(`{"hosts": ["a.example"]}`), "Content-Type", jsonType); r.StatusCode != 503 {
 		t.Errorf("a process that does not crawl: %s", r.Status)
 	}
 }
 
 func TestStatus(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	h.publishAll("a.example")
 	var s api.OperatorStatus
-	r := h.askAt(h.admin, "GET", "/admin/status", nil)
+	r := h.requestAt(h.admin, "GET", "/admin/status", nil)
 	if err := json.Unmarshal(r.body, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	// The owner gets what the public gets, and the public nothing of this.
-	if r := h.askAt(h.admin, "GET", "/api/v1/services", nil); r.StatusCode != 200 {
+	if r := h.requestAt(h.admin, "GET", "/api/v1/services", nil); r.StatusCode != 200 {
 		t.Errorf("services over the socket: %s", r.Status)
 	}
 	for _, path := range []string{"/admin/status", "/admin/crawl", "/admin/openapi.json"} {
@@ -159,14 +159,14 @@ func TestStatus(t *testing.T) {
 }
 
 func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
-	h := newHouse(t, options{unread: true})
-	register(t, h)
+	h := newTestServer(t, options{unread: true})
+	registerAgent(t, h)
 	r := h.get("/readyz", 503)
 	if p := r.problem(t); p.Code != "not-ready" || r.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v %s", r.Header, r.body)
 	}
 	h.get("/healthz", 200)
-	h.follow()
+	h.followStore()
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
 }
 
 func TestCrawlThatCannotBeginIsAnsweredProperly(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) {
+	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Add = func(context.Context, ...string) error { return fmt.Errorf("add hosts: %w", store.ErrFull) }
 		o.Crawl = func(context.Context, []string, func(crawler.Result) error) error {
 			t.Error("the crawl began")

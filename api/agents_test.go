@@ -16,8 +16,8 @@ import (
 	"gazetteer/registry/registrar"
 )
 
-// registered is what a registration answers.
-type registered struct {
+// registeredAgent is what a registration answers.
+type registeredAgent struct {
 	AirID      string `json:"air_id"`
 	Secret     string `json:"agent_secret"`
 	CreatorDID string `json:"creator_did"`
@@ -35,19 +35,19 @@ func newKey(t testing.TB) string {
 	return base64.RawURLEncoding.EncodeToString(public)
 }
 
-func register(t testing.TB, h *house) registered {
+func registerAgent(t testing.TB, h *testServer) registeredAgent {
 	t.Helper()
-	r := h.ask("POST", "/api/v1/agents/register", `{"name": "Alice", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	r := h.request("POST", "/api/v1/agents/register", `{"name": "Alice", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
 	if r.StatusCode != 201 {
 		t.Fatalf("register: %s\n%s", r.Status, r.body)
 	}
-	var a registered
+	var a registeredAgent
 	if err := json.Unmarshal(r.body, &a); err != nil || a.AirID == "" || a.Secret == "" {
 		t.Fatalf("register answers %s: %v", r.body, err)
 	}
 	return a
 }
-func routesOf(h *house, admin bool) (routes []string) {
+func routesOf(h *testServer, admin bool) (routes []string) {
 	engine := h.api.Engine()
 	if admin {
 		engine = h.api.OperatorEngine()
@@ -59,8 +59,8 @@ func routesOf(h *house, admin bool) (routes []string) {
 }
 
 func TestAgents(t *testing.T) {
-	h := newHouse(t, options{})
-	agent := register(t, h)
+	h := newTestServer(t, options{})
+	agent := registerAgent(t, h)
 	path := "/api/v1/agents/" + agent.AirID
 	record := h.get(path, 200)
 	for _, secret := range []string{agent.Secret, "secret_hash"} {
@@ -95,7 +95,7 @@ func TestAgents(t *testing.T) {
 		{"an id in lower case", "GET", strings.ToLower(path), "", "", 404, "", "no-agent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := h.in(t).ask(c.method, c.path, c.body, "Content-Type", jsonType, "X-Agent-Secret", c.secret)
+			r := h.forTest(t).request(c.method, c.path, c.body, "Content-Type", jsonType, "X-Agent-Secret", c.secret)
 			p := r.problem(t)
 			if r.StatusCode != c.status || !strings.HasPrefix(p.Error, c.error) || p.Code != c.code || p.Help == "" {
 				t.Errorf("%s %+v", r.Status, p)
@@ -108,13 +108,13 @@ func TestAgents(t *testing.T) {
 			}
 		})
 	}
-	r := h.ask("PUT", path, `{"service_endpoints": [{"type": ""}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
+	r := h.request("PUT", path, `{"service_endpoints": [{"type": ""}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
 	if p := r.problem(t); p.Where == nil || p.Where.Pointer != "/service_endpoints/0/type" {
 		t.Errorf("where is %+v", p.Where)
 	}
 
 	// An update is seen at once, and changes the tag.
-	update := h.ask("PUT", path, `{"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "https://relay.example/in"}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
+	update := h.request("PUT", path, `{"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "https://relay.example/in"}]}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
 	if update.StatusCode != 200 {
 		t.Fatalf("%s %s", update.Status, update.body)
 	}
@@ -123,9 +123,9 @@ func TestAgents(t *testing.T) {
 		t.Errorf("DID document %s", after.body)
 	}
 
-	other := register(t, h)
-	claim := func(who registered) bufferedResponse {
-		return h.ask("PUT", "/api/v1/agents/"+who.AirID, `{"username": "weather_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", who.Secret)
+	other := registerAgent(t, h)
+	claim := func(who registeredAgent) bufferedResponse {
+		return h.request("PUT", "/api/v1/agents/"+who.AirID, `{"username": "weather_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", who.Secret)
 	}
 	if r := claim(agent); r.StatusCode != 200 {
 		t.Errorf("the first claim: %s %s", r.Status, r.body)
@@ -139,15 +139,15 @@ func TestAgents(t *testing.T) {
 // its headers. A body that cannot be read costs nothing.
 func TestRegistrationBudget(t *testing.T) {
 	now := seen
-	h := newHouse(t, options{registry: registrar.Options{
+	h := newTestServer(t, options{registry: registrar.Options{
 		Limits: admission.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
 	}})
 	try := func(i int) bufferedResponse {
-		return h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,
+		return h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,
 			"X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i), "X-Real-IP", fmt.Sprintf("203.0.113.%d", i), "Forwarded", fmt.Sprintf("for=203.0.113.%d", i))
 	}
 	for range 5 {
-		if r := h.ask("POST", "/api/v1/agents/register", `{"name"`, "Content-Type", jsonType); r.StatusCode != 400 {
+		if r := h.request("POST", "/api/v1/agents/register", `{"name"`, "Content-Type", jsonType); r.StatusCode != 400 {
 			t.Fatalf("%s", r.Status)
 		}
 	}
@@ -178,7 +178,7 @@ func TestRegistrationBudget(t *testing.T) {
 
 // TestTrustedProxy: a peer that the operator names is believed.
 func TestTrustedProxy(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
+	h := newTestServer(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
 	h.get("/healthz", 200, "X-Forwarded-For", "198.51.100.77")
 	lines := h.log.lines(t, "request")
 	if len(lines) != 1 || lines[0]["client"] != "198.51.100.0/24" {
@@ -189,14 +189,14 @@ func TestTrustedProxy(t *testing.T) {
 // A member that means nothing in a registration is left out, as the reference
 // leaves it out, but not without a word.
 func TestMembersThatARegistrationLeavesOut(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	for body, want := range map[string][]string{
 		`"username": "alice"`:                                    {"claim a handle with PUT"},
 		`"recovery": "sha-256:x"`:                                {`"recovery" is not known`},
 		`"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1`: {`"a"`, `"b"`, `"c"`, `"d"`, `"e"`, "2 more"},
 		`"open_source": true, "recovery_commitment": null`:       nil,
 	} {
-		r := h.ask("POST", "/api/v1/agents/register", `{"name": "Odd", "public_key": "`+publicKey(seeded(7))+`", `+body+`}`, "Content-Type", jsonType)
+		r := h.request("POST", "/api/v1/agents/register", `{"name": "Odd", "public_key": "`+publicKey(keyFromSeed(7))+`", `+body+`}`, "Content-Type", jsonType)
 		var answer air.RegistrationAnswer
 		decodeInto(t, r, &answer)
 		kept := slices.DeleteFunc(answer.Warnings, func(w string) bool { return strings.HasPrefix(w, "An agent named") })
@@ -214,7 +214,7 @@ func TestMembersThatARegistrationLeavesOut(t *testing.T) {
 
 // Whoever asks by a handle is not told to check an id.
 func TestAHandleThatNobodyHas(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	if p := h.get("/api/v1/agents/by-username/nobody_here", 404).problem(t); p.Error != "No agent with that username" || p.Code != "no-agent" {
 		t.Errorf("%+v", p)
 	}

@@ -23,15 +23,15 @@ import (
 	"gazetteer/store"
 )
 
-// nowhere takes an answer and forgets it, at no cost of its own.
-type nowhere struct {
+// discardResponse takes an answer and forgets it, at no cost of its own.
+type discardResponse struct {
 	header http.Header
 	status int
 }
 
-func (w *nowhere) Header() http.Header         { return w.header }
-func (w *nowhere) WriteHeader(status int)      { w.status = status }
-func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (w *discardResponse) Header() http.Header         { return w.header }
+func (w *discardResponse) WriteHeader(status int)      { w.status = status }
+func (w *discardResponse) Write(p []byte) (int, error) { return len(p), nil }
 
 // emptyGin is what the routes are measured against: gin with one route of the
 // same shape that answers nothing.
@@ -43,13 +43,13 @@ func emptyGin() *gin.Engine {
 	return e
 }
 
-// benchmark times paths twice, each in turn with the empty handler in the same
+// benchmarkPaths times paths twice, each in turn with the empty handler in the same
 // loop: over a socket as a client sees it, and in the handler alone.
-func benchmark(b *testing.B, paths func(h *house) []string) {
-	h := newHouse(b, options{api: func(o *api.Options) {
+func benchmarkPaths(b *testing.B, paths func(h *testServer) []string) {
+	h := newTestServer(b, options{api: func(o *api.Options) {
 		o.Log = slog.New(slog.NewJSONHandler(io.Discard, nil)) // the lines are made, as in service
 	}})
-	h.furnish()
+	h.publishSamples()
 	all := paths(h)
 	empty := emptyGin()
 	b.Run("socket", func(b *testing.B) {
@@ -57,7 +57,7 @@ func benchmark(b *testing.B, paths func(h *house) []string) {
 		for range len(all)/wires/perRound + 1 {
 			ours.round() // what is asked for again and again is asked for once
 		}
-		theirs := newWires(b, serve(b, empty, nil), all)
+		theirs := newWires(b, startServer(b, empty, nil), all)
 		inTurn(b, ours.round, theirs.round)
 	})
 	b.Run("handler", func(b *testing.B) {
@@ -71,7 +71,7 @@ func benchmark(b *testing.B, paths func(h *house) []string) {
 			requests = append(requests, r)
 		}
 		serveOnce := func(handler http.Handler) func() time.Duration {
-			w := &nowhere{header: http.Header{}}
+			w := &discardResponse{header: http.Header{}}
 			i := 0
 			return func() time.Duration {
 				clear(w.header)
@@ -95,11 +95,11 @@ const (
 	perRound = 20
 )
 
-// wireSet is what asks a server as many clients do.
-type wireSet []*wire
+// benchClients is what asks a server as many clients do.
+type benchClients []*benchClient
 
-func newWires(b *testing.B, address string, paths []string) wireSet {
-	set := make(wireSet, wires)
+func newWires(b *testing.B, address string, paths []string) benchClients {
+	set := make(benchClients, wires)
 	for i := range set {
 		set[i] = newWire(b, address, paths)
 		set[i].next = i * len(paths) / wires
@@ -108,7 +108,7 @@ func newWires(b *testing.B, address string, paths []string) wireSet {
 }
 
 // round returns how long one request took of a round of all connections.
-func (s wireSet) round() time.Duration {
+func (s benchClients) round() time.Duration {
 	var all sync.WaitGroup
 	begun := time.Now()
 	for _, w := range s {
@@ -124,7 +124,7 @@ func (s wireSet) round() time.Duration {
 
 // A wire is one connection on which requests are asked as cheaply as can be, so
 // that what is measured is the server: a whole HTTP client costs more than it.
-type wire struct {
+type benchClient struct {
 	b        *testing.B
 	conn     net.Conn
 	in       *bufio.Reader
@@ -132,20 +132,20 @@ type wire struct {
 	next     int
 }
 
-func newWire(b *testing.B, address string, paths []string) *wire {
+func newWire(b *testing.B, address string, paths []string) *benchClient {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	w := &wire{b: b, conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+	w := &benchClient{b: b, conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 	for _, path := range paths {
 		w.requests = append(w.requests, []byte("GET "+path+" HTTP/1.1\r\nHost: registry.example\r\n\r\n"))
 	}
 	return w
 }
 
-func (w *wire) ask() {
+func (w *benchClient) ask() {
 	w.next++
 	if _, err := w.conn.Write(w.requests[w.next%len(w.requests)]); err != nil {
 		w.b.Error(err)
@@ -199,8 +199,8 @@ const agentsStored = 100_000
 
 // storeAgents stores that many agents like one that was registered, and returns
 // an address for each of the first so many.
-func storeAgents(b *testing.B, h *house, shown int, suffix string) []string {
-	like, err := h.store.Get(b.Context(), store.AgentKey(register(b, h).AirID))
+func storeAgents(b *testing.B, h *testServer, shown int, suffix string) []string {
+	like, err := h.store.Get(b.Context(), store.AgentKey(registerAgent(b, h).AirID))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func storeAgents(b *testing.B, h *house, shown int, suffix string) []string {
 	for i := range agentsStored {
 		id := fmt.Sprintf("AIR-%04d-%04d-BNCH", i/10_000, i%10_000)
 		agent["air_id"], agent["name"] = id, fmt.Sprintf("Agent %d", i)
-		writes = append(writes, store.Put(store.AgentKey(id), encode(b, agent)))
+		writes = append(writes, store.Put(store.AgentKey(id), encodeJSON(b, agent)))
 		if len(paths) < shown {
 			paths = append(paths, "/api/v1/agents/"+id+suffix)
 		}
@@ -235,18 +235,18 @@ func storeAgents(b *testing.B, h *house, shown int, suffix string) []string {
 
 // The documents of 10,000 of 100,000 agents, in turn.
 func BenchmarkDIDDocument(b *testing.B) {
-	benchmark(b, func(h *house) []string { return storeAgents(b, h, 10_000, "/did-document") })
+	benchmarkPaths(b, func(h *testServer) []string { return storeAgents(b, h, 10_000, "/did-document") })
 }
 
 func BenchmarkAgentRecord(b *testing.B) {
-	benchmark(b, func(h *house) []string { return storeAgents(b, h, 10_000, "") })
+	benchmarkPaths(b, func(h *testServer) []string { return storeAgents(b, h, 10_000, "") })
 }
 
 // All agents in turn.
 func BenchmarkDIDDocumentOfAll(b *testing.B) {
-	benchmark(b, func(h *house) []string { return storeAgents(b, h, agentsStored, "/did-document") })
+	benchmarkPaths(b, func(h *testServer) []string { return storeAgents(b, h, agentsStored, "/did-document") })
 }
 
 func BenchmarkService(b *testing.B) {
-	benchmark(b, func(*house) []string { return []string{"/api/v1/services/ristorante.example"} })
+	benchmarkPaths(b, func(*testServer) []string { return []string{"/api/v1/services/ristorante.example"} })
 }

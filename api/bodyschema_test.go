@@ -10,8 +10,8 @@ import (
 
 // What the description says of a body is what is taken.
 func TestBodiesAreTakenAsDescribed(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	described, err := jsonschema.UnmarshalJSON(bytes.NewReader(h.get("/openapi.json", 200).body))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestBodiesAreTakenAsDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 		described := schema.Validate(value) == nil
-		r := h.ask("POST", "/api/v1/"+b.path, b.body, "Content-Type", "application/json")
+		r := h.request("POST", "/api/v1/"+b.path, b.body, "Content-Type", "application/json")
 		if taken := r.StatusCode == http.StatusOK; taken != described {
 			t.Errorf("%s %s: described %t, taken %t: %s", b.path, b.body, described, taken, r.body)
 		}

@@ -16,10 +16,10 @@ import (
 // A host whose robots.txt has come to forbid everything stays known, with the
 // reason beside each document that could not be asked for again.
 func TestAServiceThatClosed(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	d := h.publish("shut.example", document.AI, "application/json", aiText("Shut"), seen)
 	later := seen.Add(27 * time.Hour)
-	h.apply(store.Put(store.HostKey("shut.example"), encode(t, crawler.Host{
+	h.applyWrites(store.Put(store.HostKey("shut.example"), encodeJSON(t, crawler.Host{
 		Name: "shut.example", Added: seen, Visited: later, Visits: 2, Due: later.Add(24 * time.Hour),
 		Robots: &fetch.Robots{FetchedAt: later, Status: 200, Disallowed: fetch.EveryPath, Why: "Disallow: / (line 2)"},
 		Fetches: map[string]fetch.Fetch{

@@ -13,7 +13,7 @@ import (
 
 // TestCompact drops deletions and gives the space back, on the operator's side alone.
 func TestCompact(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	if _, err := h.store.Apply(t.Context(), store.Put("x/1", make([]byte, 100_000)), store.Put("x/2", nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCompact(t *testing.T) {
 
 // TestStoreMetrics shows the store's file and what was compacted.
 func TestStoreMetrics(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	if _, err := h.store.Compact(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}

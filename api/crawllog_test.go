@@ -15,7 +15,7 @@ import (
 )
 
 func TestCrawlLog(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	now := time.Now()
 	c, err := crawler.New(crawler.Options{Store: h.store})
 	if err != nil {
@@ -54,7 +54,7 @@ func TestCrawlLog(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	c, err := crawler.New(crawler.Options{Store: h.store})
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,9 @@ func readPage(t testing.TB, r bufferedResponse) page {
 	return p
 }
 
-// walk follows a list from page to page, by the cursor in the body or by the
+// walkPages follows a list from page to page, by the cursor in the body or by the
 // Link header, and returns what it showed.
-func walk(t *testing.T, h *house, path string, byLink bool) (seen []string) {
+func walkPages(t *testing.T, h *testServer, path string, byLink bool) (seen []string) {
 	t.Helper()
 	for pages := 0; path != ""; pages++ {
 		if pages > 50 {
@@ -76,10 +76,10 @@ func walk(t *testing.T, h *house, path string, byLink bool) (seen []string) {
 }
 
 func TestPages(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, list := range []string{"/api/v1/services?", "/api/v1/search?q=table&", "/api/v1/verbs/LIST?"} {
-		whole := walk(t, h, list+"limit=100", false)
+		whole := walkPages(t, h, list+"limit=100", false)
 		if len(whole) < 5 {
 			t.Fatalf("%s shows only %q", list, whole)
 		}
@@ -91,7 +91,7 @@ func TestPages(t *testing.T) {
 		}
 		for _, limit := range []int{1, 2, len(whole) - 1, len(whole), len(whole) + 1} {
 			for _, byLink := range []bool{false, true} {
-				if got := walk(t, h, fmt.Sprintf("%slimit=%d", list, limit), byLink); !slices.Equal(got, whole) {
+				if got := walkPages(t, h, fmt.Sprintf("%slimit=%d", list, limit), byLink); !slices.Equal(got, whole) {
 					t.Errorf("%s by %d: %q, want %q", list, limit, got, whole)
 				}
 			}
@@ -101,13 +101,13 @@ func TestPages(t *testing.T) {
 
 // TestServicesAreInOrderOfHost and are not confused by hosts that begin alike.
 func TestServicesAreInOrderOfHost(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	h.publishAll("a.example", "b-a.example", "b.a.example", "b.example", "bb.example")
 	h.publish("a.example", document.AGIS, "application/json", agisText("n", "Books a table for the agent"), seen)
 	h.publish("alias.example", document.AIAlias, "application/json", aiText("Alias"), seen)
 	// By key, that is by labels from the right. An alias alone is not listed.
 	want := []string{"b.a.example", "a.example", "b-a.example", "b.example", "bb.example"}
-	got := walk(t, h, "/api/v1/services?limit=1", false)
+	got := walkPages(t, h, "/api/v1/services?limit=1", false)
 	if !slices.Equal(got, want) {
 		t.Errorf("services are %q", got)
 	}
@@ -116,12 +116,12 @@ func TestServicesAreInOrderOfHost(t *testing.T) {
 func TestCursorsThatAreNotOurs(t *testing.T) {
 	now := seen
 	clock := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), func() time.Time { return now } }
-	h := newHouse(t, options{api: clock})
-	h.furnish()
-	other := newHouse(t, options{})
-	other.furnish()
-	restored := newHouse(t, options{api: clock}) // the same key, another log
-	restored.furnish()
+	h := newTestServer(t, options{api: clock})
+	h.publishSamples()
+	other := newTestServer(t, options{})
+	other.publishSamples()
+	restored := newTestServer(t, options{api: clock}) // the same key, another log
+	restored.publishSamples()
 
 	services := readPage(t, h.get("/api/v1/services?limit=2", 200)).Next
 	search := readPage(t, h.get("/api/v1/search?q=table&limit=2", 200)).Next
@@ -132,7 +132,7 @@ func TestCursorsThatAreNotOurs(t *testing.T) {
 	h.get("/api/v1/search?q=table&limit=5&cursor="+search, 200) // another limit is fine
 
 	for name, c := range map[string]struct {
-		h      *house
+		h      *testServer
 		path   string
 		status int
 	}{
@@ -149,7 +149,7 @@ func TestCursorsThatAreNotOurs(t *testing.T) {
 		"long":                         {h, "/api/v1/services?cursor=" + strings.Repeat("A", 1900), 400},
 		"of another log":               {restored, "/api/v1/services?cursor=" + services, 410},
 	} {
-		r := c.h.ask("GET", c.path, "")
+		r := c.h.request("GET", c.path, "")
 		if p := r.problem(t); r.StatusCode != c.status || p.Where == nil || p.Where.Parameter != "cursor" {
 			t.Errorf("%s: %s, want %d\n%s", name, r.Status, c.status, r.body)
 		}
@@ -160,7 +160,7 @@ func TestCursorsThatAreNotOurs(t *testing.T) {
 		for bit := range 7 {
 			altered := []byte(services)
 			altered[i] ^= 1 << bit
-			r := h.ask("GET", "/api/v1/services?"+url.Values{"cursor": {string(altered)}}.Encode(), "")
+			r := h.request("GET", "/api/v1/services?"+url.Values{"cursor": {string(altered)}}.Encode(), "")
 			if r.StatusCode != 400 {
 				t.Fatalf("bit %d of character %d changed: %s", bit, i, r.Status)
 			}

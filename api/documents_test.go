@@ -12,8 +12,8 @@ import (
 )
 
 func TestService(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	r := h.get("/api/v1/services/Ristorante.EXAMPLE.", 200)
 	var s answer.Service
 	if err := json.Unmarshal(r.body, &s); err != nil {
@@ -35,7 +35,7 @@ func TestService(t *testing.T) {
 // TestVersions: every text that a host ever published can be had again, byte
 // for byte, newest first.
 func TestVersions(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	texts := []string{aiText("First"), aiText("Second"), aiText("Third")}
 	for i, text := range texts {
 		h.publish("notes.example", document.AI, "application/json; charset=utf-8", text, seen.Add(time.Duration(i)*time.Hour))
@@ -64,7 +64,7 @@ func TestVersions(t *testing.T) {
 
 // TestRawDocumentsAreInert: no browser runs what a stranger published.
 func TestRawDocumentsAreInert(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	yaml := "agis: \"1.0\"\nservice: Tables\n"
 	for name, c := range map[string]struct {
 		kind             document.Kind
@@ -82,7 +82,7 @@ func TestRawDocumentsAreInert(t *testing.T) {
 		"agis json":        {document.AGIS, "", agisText("n", "Books a table for the agent"), "application/json", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := h.in(t)
+			h := h.forTest(t)
 			host := "raw.example"
 			h.publish(host, c.kind, c.mediaType, c.text, seen)
 			r := h.get("/api/v1/services/"+host+"/documents/"+string(c.kind), 200, "Accept-Encoding", "gzip", "Accept", "text/html")
@@ -102,8 +102,8 @@ func TestRawDocumentsAreInert(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	var p api.SearchPage
 	read := func(path string) {
 		t.Helper()
@@ -136,8 +136,8 @@ func TestSearch(t *testing.T) {
 }
 
 func TestVerbs(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	var list api.VerbList
 	if err := json.Unmarshal(h.get("/api/v1/verbs", 200).body, &list); err != nil {
 		t.Fatal(err)
@@ -157,8 +157,8 @@ func TestVerbs(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	read := func(name string, status int) (r answer.Resolution) {
 		t.Helper()
 		if err := json.Unmarshal(h.get("/api/v1/resolve?name="+name, status).body, &r); err != nil {
@@ -174,9 +174,9 @@ func TestResolve(t *testing.T) {
 		t.Errorf("two bear the name: %+v", r)
 	}
 
-	agent := register(t, h)
+	agent := registerAgent(t, h)
 	inbox := "https://relay.example/inbox/alice"
-	put := h.ask("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "Alice_1", "service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "`+inbox+`"}]}`,
+	put := h.request("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "Alice_1", "service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "`+inbox+`"}]}`,
 		"Content-Type", jsonType, "X-Agent-Secret", agent.Secret)
 	if put.StatusCode != 200 {
 		t.Fatalf("%s %s", put.Status, put.body)

@@ -18,9 +18,9 @@ import (
 	"gazetteer/store"
 )
 
-// crowd publishes so many services with some operations each, in words of their
+// publishMany publishes so many services with some operations each, in words of their
 // own that overlap.
-func (h *house) crowd(services int) {
+func (h *testServer) publishMany(services int) {
 	h.t.Helper()
 	verbs := []string{"Book", "List", "Cancel", "Send", "Translate", "Order", "Find", "Compare"}
 	things := strings.Fields("table room flight invoice letter parcel photo ticket car song recipe weather map contract lesson doctor loan meeting")
@@ -36,9 +36,9 @@ func (h *house) crowd(services int) {
 		}
 		text := fmt.Sprintf(`{"aiendpoint": "1.0", "service": {"name": "Service %d", "description": "All about every %s and %s."}, "capabilities": [%s]}`,
 			n, pick(things), pick(things), strings.Join(operations, ", "))
-		_, writes := h.published(fmt.Sprintf("c%d.crowd.example", n), document.AI, "application/json", text, seen)
+		_, writes := h.prepareDocument(fmt.Sprintf("c%d.crowd.example", n), document.AI, "application/json", text, seen)
 		if all = append(all, writes...); len(all) > 2000 || n == services-1 {
-			h.apply(all...)
+			h.applyWrites(all...)
 			all = nil
 		}
 	}
@@ -66,8 +66,8 @@ func worstQueries() []string {
 	}
 }
 
-// asked asks one query over HTTP and returns how long its answer took and its status.
-func (h *house) asked(ctx context.Context, client *http.Client, q string) (time.Duration, int, error) {
+// timeSearch asks one query over HTTP and returns how long its answer took and its status.
+func (h *testServer) timeSearch(ctx context.Context, client *http.Client, q string) (time.Duration, int, error) {
 	r, err := http.NewRequestWithContext(ctx, "GET", h.base+"/api/v1/search?limit=10&q="+url.QueryEscape(q), nil)
 	if err != nil {
 		return 0, 0, err
@@ -82,17 +82,17 @@ func (h *house) asked(ctx context.Context, client *http.Client, q string) (time.
 	return time.Since(begun), answer.StatusCode, err
 }
 
-// p99 of times.
-func p99(all []time.Duration) time.Duration {
+// percentile99 of times.
+func percentile99(all []time.Duration) time.Duration {
 	slices.Sort(all)
 	return all[(len(all)-1)*99/100]
 }
 
-// crowded is a house of 12,000 operations whose searches are bounded as in the
+// newLargeServer is a server of 12,000 operations whose searches are bounded as in the
 // program.
-func crowded(b *testing.B) *house {
-	h := newHouse(b, options{})
-	h.crowd(2000)
+func newLargeServer(b *testing.B) *testServer {
+	h := newTestServer(b, options{})
+	h.publishMany(2000)
 	h.answers.Index = answer.NewLimitedSearcher(h.index, answer.SearchLimits{})
 	return h
 }
@@ -100,11 +100,11 @@ func crowded(b *testing.B) *house {
 // BenchmarkHostileQueries asks normal queries and the worst in turn, over HTTP:
 // how many times longer the worst take, by their 99th percentiles.
 func BenchmarkHostileQueries(b *testing.B) {
-	h := crowded(b)
+	h := newLargeServer(b)
 	worst := worstQueries()
 	var normal, hostile []time.Duration
 	take := func(q string, to *[]time.Duration) {
-		took, status, err := h.asked(b.Context(), plain, q)
+		took, status, err := h.timeSearch(b.Context(), plain, q)
 		if err != nil || status != 200 && status != 400 {
 			b.Fatalf("%.60q: %d, %v", q, status, err)
 		}
@@ -114,20 +114,20 @@ func BenchmarkHostileQueries(b *testing.B) {
 		take(normalQueries[n%len(normalQueries)], &normal)
 		take(worst[n%len(worst)], &hostile)
 	}
-	b.ReportMetric(float64(p99(hostile))/float64(p99(normal)), "of-normal-p99")
-	b.ReportMetric(p99(normal).Seconds()*1000, "normal-p99-ms")
+	b.ReportMetric(float64(percentile99(hostile))/float64(percentile99(normal)), "of-normal-p99")
+	b.ReportMetric(percentile99(normal).Seconds()*1000, "normal-p99-ms")
 }
 
 // BenchmarkBesideTheWorst asks normal queries alone, and then while 50 clients ask
 // nothing but the dearest: how many times longer the others wait, by the 99th
 // percentile.
 func BenchmarkBesideTheWorst(b *testing.B) {
-	h := crowded(b)
+	h := newLargeServer(b)
 	worst := append(worstQueries()[:2], `"a table"`, `"flight for a"`)
 	const each = 400
 	take := func() (all []time.Duration) {
 		for n := range each {
-			took, status, err := h.asked(b.Context(), plain, normalQueries[n%len(normalQueries)])
+			took, status, err := h.timeSearch(b.Context(), plain, normalQueries[n%len(normalQueries)])
 			if err != nil || status != 200 {
 				b.Fatalf("a normal query: %d, %v", status, err)
 			}
@@ -137,14 +137,14 @@ func BenchmarkBesideTheWorst(b *testing.B) {
 	}
 	take() // to warm up
 	for b.Loop() {
-		alone := p99(take())
+		alone := percentile99(take())
 		ctx, stop := context.WithCancel(b.Context())
 		var clients sync.WaitGroup
 		asks := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 50}}
 		for n := range 50 {
 			clients.Go(func() {
 				for ; ctx.Err() == nil; n++ {
-					_, status, err := h.asked(ctx, asks, worst[n%len(worst)])
+					_, status, err := h.timeSearch(ctx, asks, worst[n%len(worst)])
 					if status == 503 { // as Retry-After asks
 						select {
 						case <-time.After(time.Second):
@@ -157,7 +157,7 @@ func BenchmarkBesideTheWorst(b *testing.B) {
 				}
 			})
 		}
-		beside := p99(take())
+		beside := percentile99(take())
 		stop()
 		clients.Wait()
 		asks.CloseIdleConnections()

@@ -21,7 +21,7 @@ import (
 // What hostile documents say comes out as tools with names that callers take and
 // schemas that are schemas.
 func TestExportsOfHostileDocumentsAreWellFormed(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	inputs := []string{
 		`{"type": "banana"}`, `{"type": "object", "properties": {"a": {"type": 5}}}`, `{"type": "object", "required": "a"}`,
 		`{"type": "object", "properties": {"a": {"pattern": "("}}}`, `{"type": "object", "properties": {"a": {"$ref": "#/unloaded"}}}`,
@@ -60,7 +60,7 @@ func TestExportsOfHostileDocumentsAreWellFormed(t *testing.T) {
 			t.Errorf("%s: the schema is not one of an object: %s", tool.Meta.Operation, tool.InputSchema)
 		}
 		c := jsonschema.NewCompiler()
-		c.UseLoader(unloaded{})
+		c.UseLoader(noSchemas{})
 		if err := c.AddResource("https://tools.example/"+tool.Name, schema); err != nil {
 			t.Errorf("%s: %s: %v", tool.Meta.Operation, tool.InputSchema, err)
 			continue
@@ -71,10 +71,10 @@ func TestExportsOfHostileDocumentsAreWellFormed(t *testing.T) {
 	}
 }
 
-// unloaded loads no schema.
-type unloaded struct{}
+// noSchemas loads no schema.
+type noSchemas struct{}
 
-func (unloaded) Load(url string) (any, error) {
+func (noSchemas) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s would have to be fetched", url)
 }
 
@@ -88,7 +88,7 @@ func TestCurlLinesInAShell(t *testing.T) {
 		asked <- r.Method + " " + r.Host + r.URL.Path
 	}))
 	defer server.Close()
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	odd := []string{`'; touch PWNED; '`, "$(touch PWNED)", "`touch PWNED`", "a\nb; touch PWNED", "{a,b}", "-o PWNED", "@/etc/passwd", "--next", "\u2028touch PWNED", "a'b\"c\\d", "&touch PWNED&", "가 나", "\x7f\x1b]0;x", "%0atouch PWNED", "#x", "!!"}
 	var capabilities []map[string]any
 	for i, s := range odd {

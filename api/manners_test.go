@@ -22,11 +22,11 @@ import (
 	"gazetteer/registry/registrar"
 )
 
-// operations calls visit with every operation of the public description, with
+// visitOperations calls visit with every operation of the public description, with
 // something in the place of its parameters.
-func operations(t *testing.T, h *house, visit func(method, path string, item, operation map[string]any)) {
+func visitOperations(t *testing.T, h *testServer, visit func(method, path string, item, operation map[string]any)) {
 	t.Helper()
-	agent := register(t, h)
+	agent := registerAgent(t, h)
 	fill := strings.NewReplacer("{air_id}", agent.AirID, "{id}", agent.AirID, "{host}", "ristorante.example", "{kind}", "ai", "{digest}", "sha256:"+strings.Repeat("0", 64),
 		"{verb}", "book", "{code}", "AI303", "{name}", "ai", "{username}", "alice", "{did}", "did:wba:a.example", "{path}", "0/000", "{domain}", "a.example", "{n}", "1")
 	for route, item := range readSpec(t, h.get("/openapi.json", 200).body).paths() {
@@ -39,16 +39,16 @@ func operations(t *testing.T, h *house, visit func(method, path string, item, op
 // TestEveryBodyHasALimit: a body that is too large is refused before it is read,
 // whether its length is said or not, and a compressed one is not taken at all.
 func TestEveryBodyHasALimit(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	asked := 0
-	operations(t, h, func(method, path string, _, operation map[string]any) {
+	visitOperations(t, h, func(method, path string, _, operation map[string]any) {
 		_, takes := operation["requestBody"]
 		if method == "GET" {
 			return
 		}
 		asked++
 		t.Run(method+" "+path, func(t *testing.T) {
-			h := h.in(t)
+			h := h.forTest(t)
 			head := method + " " + path + " HTTP/1.1\r\nHost: registry.example\r\nContent-Type: application/json\r\n"
 			want := http.StatusRequestEntityTooLarge
 			if !takes {
@@ -59,14 +59,14 @@ func TestEveryBodyHasALimit(t *testing.T) {
 					t.Errorf("a body of 1 GiB that never came: %v, closed %v, want %d", statuses, closed, want)
 				}
 			}
-			status, sent := pour(t, h, head+"Transfer-Encoding: chunked\r\n\r\n")
+			status, sent := sendEndlessBody(t, h, head+"Transfer-Encoding: chunked\r\n\r\n")
 			if status != want || sent > 32<<20 {
 				t.Errorf("an endless body: %d after %d bytes, want %d", status, sent, want)
 			}
 			if !takes {
 				return
 			}
-			if r := h.ask(method, path, "{}", "Content-Type", jsonType, "Content-Encoding", "gzip"); r.StatusCode != http.StatusUnsupportedMediaType {
+			if r := h.request(method, path, "{}", "Content-Type", jsonType, "Content-Encoding", "gzip"); r.StatusCode != http.StatusUnsupportedMediaType {
 				t.Errorf("a compressed body: %s %s", r.Status, r.body)
 			}
 			oneByteTooMuch(t, h, method, path)
@@ -79,10 +79,10 @@ func TestEveryBodyHasALimit(t *testing.T) {
 
 // oneByteTooMuch asks a route for its limit, and sends a body that is one byte
 // larger: with its length said and without.
-func oneByteTooMuch(t *testing.T, h *house, method, path string) {
+func oneByteTooMuch(t *testing.T, h *testServer, method, path string) {
 	t.Helper()
 	const tooLarge = "the body is larger than %d bytes"
-	over := h.askAt(h.base, method, path, io.LimitReader(blanks{}, 64<<20), "Content-Type", jsonType)
+	over := h.requestAt(h.base, method, path, io.LimitReader(blanks{}, 64<<20), "Content-Type", jsonType)
 	var limit int64
 	if _, err := fmt.Sscanf(over.problem(t).Detail, tooLarge, &limit); err != nil || limit < 1<<10 {
 		t.Fatalf("the limit is not told: %s", over.body)
@@ -90,11 +90,11 @@ func oneByteTooMuch(t *testing.T, h *house, method, path string) {
 	for name, body := range map[string]io.Reader{
 		"by length": strings.NewReader(strings.Repeat(" ", int(limit)+1)), "chunked": io.LimitReader(blanks{}, limit+1),
 	} {
-		if r := h.askAt(h.base, method, path, body, "Content-Type", jsonType); r.StatusCode != http.StatusRequestEntityTooLarge {
+		if r := h.requestAt(h.base, method, path, body, "Content-Type", jsonType); r.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("%d bytes, %s: %s", limit+1, name, r.Status)
 		}
 	}
-	if r := h.askAt(h.base, method, path, io.LimitReader(blanks{}, limit), "Content-Type", jsonType); r.StatusCode == http.StatusRequestEntityTooLarge {
+	if r := h.requestAt(h.base, method, path, io.LimitReader(blanks{}, limit), "Content-Type", jsonType); r.StatusCode == http.StatusRequestEntityTooLarge {
 		t.Errorf("%d bytes are within the limit: %s", limit, r.Status)
 	}
 }
@@ -109,9 +109,9 @@ func (blanks) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pour sends an endless body in chunks until the server has had enough, and
+// sendEndlessBody sends an endless body in chunks until the server has had enough, and
 // returns what it answers and how much it took.
-func pour(t *testing.T, h *house, head string) (status, sent int) {
+func sendEndlessBody(t *testing.T, h *testServer, head string) (status, sent int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	if err != nil {
@@ -149,9 +149,9 @@ func pour(t *testing.T, h *house, head string) (status, sent int) {
 // TestEveryOtherMethod: where something is served, every method that is not taken
 // is told which are.
 func TestEveryOtherMethod(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	asked := map[string]bool{}
-	operations(t, h, func(_, path string, item, _ map[string]any) {
+	visitOperations(t, h, func(_, path string, item, _ map[string]any) {
 		if asked[path] {
 			return
 		}
@@ -160,7 +160,7 @@ func TestEveryOtherMethod(t *testing.T) {
 			if _, served := item[strings.ToLower(method)]; served {
 				continue
 			}
-			r := h.ask(method, path, "")
+			r := h.request(method, path, "")
 			operators := method == "DELETE" && strings.HasPrefix(path, "/api/v1/agents/AIR-") && strings.Count(path, "/") == 4
 			if r.StatusCode != 405 && !operators || r.StatusCode == 405 && slices.Contains(strings.Split(r.Header.Get("Allow"), ", "), method) {
 				t.Errorf("%s %s: %s, Allow %q", method, path, r.Status, r.Header.Get("Allow"))
@@ -172,16 +172,16 @@ func TestEveryOtherMethod(t *testing.T) {
 // TestSecretsStayOut looks for what is secret in everything that anybody is
 // answered, in what is exported, and in the log.
 func TestSecretsStayOut(t *testing.T) {
-	h := newHouse(t, options{log: true})
-	h.furnish()
+	h := newTestServer(t, options{log: true})
+	h.publishSamples()
 	paths := goodPaths(t, h)
-	a := register(t, h)
-	h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+	a := registerAgent(t, h)
+	h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
 	const guess = "0123456789abcdef0123456789abcdee"
-	h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", guess)
-	h.ask("DELETE", "/api/v1/agents/"+a.AirID, "", "X-Admin-Key", guess, "Authorization", "Bearer "+guess)
-	b := proved(t, h, 1, "")
-	h.logged()
+	h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", guess)
+	h.request("DELETE", "/api/v1/agents/"+a.AirID, "", "X-Admin-Key", guess, "Authorization", "Bearer "+guess)
+	b := registerProved(t, h, 1, "")
+	h.awaitLog()
 	secrets := map[string]string{"secret": a.Secret, "guess": guess, "private key": base64.StdEncoding.EncodeToString(b.key.Seed()), "private key in hex": hex.EncodeToString(b.key.Seed())}
 	look := func(what, text string) {
 		t.Helper()
@@ -199,10 +199,10 @@ func TestSecretsStayOut(t *testing.T) {
 		if !strings.Contains(route, "{air_id}") {
 			path = paths[route]
 		}
-		look(path, string(h.ask("GET", path, "").body))
+		look(path, string(h.request("GET", path, "").body))
 	}
 	for _, path := range []string{"/admin/registry", "/admin/registry/reports", "/admin/agents/" + a.AirID + "/export", "/admin/agents/" + b.AirID + "/export", "/admin/status"} {
-		look(path, string(h.askAt(h.admin, "GET", path, nil).body))
+		look(path, string(h.requestAt(h.admin, "GET", path, nil).body))
 	}
 	look("the export of the owner", string(b.send("GET", "/export", "").body))
 	look("the log of the server", h.log.all())
@@ -221,33 +221,33 @@ func firstAirID(path string) string {
 // TestKeysThatAreRefusedOverHTTP: keys under which anybody can sign, or that are
 // none, or another's.
 func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
-	h := newHouse(t, options{})
-	taken := proved(t, h, 1, "")
+	h := newTestServer(t, options{})
+	taken := registerProved(t, h, 1, "")
 	text := func(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
 	small := make([]byte, 32)
 	neutral := append([]byte{1}, make([]byte, 31)...)
 	unreduced := append([]byte{0xf0}, slices.Repeat([]byte{0xff}, 31)...)
 	unreduced[31] = 0x7f
-	good := []byte(seeded(9).Public().(ed25519.PublicKey))
+	good := []byte(keyFromSeed(9).Public().(ed25519.PublicKey))
 	for name, key := range map[string]string{
 		"the neutral point": text(neutral), "a point of order 4": text(small), "y not reduced": text(unreduced), "the neutral point, not reduced": text(append([]byte{0xee}, unreduced[1:]...)),
 		"31 bytes": text(good[:31]), "33 bytes": text(append(slices.Clone(good), 0)), "no bytes": "", "bits left over": text(good)[:42] + "B",
 	} {
-		r := h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+key+`"}`, "Content-Type", jsonType)
+		r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+key+`"}`, "Content-Type", jsonType)
 		if p := r.problem(t); r.StatusCode != 400 || p.Where == nil || p.Where.Pointer != "/public_key" || p.Help == "" {
 			t.Errorf("%s: %s %s", name, r.Status, r.body)
 		}
-		rotation := registry.NewRotation(taken.CreatorDID, taken.key, seeded(9), "", time.Now())
+		rotation := registry.NewRotation(taken.CreatorDID, taken.key, keyFromSeed(9), "", time.Now())
 		body := strings.Replace(rotationBody(t, rotation), rotation.To, key, 1)
-		if r := h.ask("POST", taken.path+"/keys", body, "Content-Type", jsonType); r.StatusCode != 400 && r.StatusCode != 401 {
+		if r := h.request("POST", taken.path+"/keys", body, "Content-Type", jsonType); r.StatusCode != 400 && r.StatusCode != 401 {
 			t.Errorf("a rotation to %s: %s %s", name, r.Status, r.body)
 		}
 	}
 	body := `{"name": "Mallory", "public_key": "` + publicKey(taken.key) + `", "no_secret": true}`
-	if r := h.signed(seeded(2), multikey(taken.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}); r.StatusCode != 401 {
+	if r := h.requestSigned(keyFromSeed(2), encodeMultikey(taken.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}); r.StatusCode != 401 {
 		t.Errorf("another's key, signed with one's own: %s %s", r.Status, r.body)
 	}
-	if r := h.signed(taken.key, multikey(taken.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}); r.StatusCode != 409 {
+	if r := h.requestSigned(taken.key, encodeMultikey(taken.key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{}); r.StatusCode != 409 {
 		t.Errorf("one key for two agents: %s %s", r.Status, r.body)
 	}
 }
@@ -255,25 +255,25 @@ func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
 // TestGuessesAreSlowedDown: who guesses, at a secret or at a signature, is told to
 // wait; a body that cannot be read is no guess.
 func TestGuessesAreSlowedDown(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{Limits: admission.Limits{Failures: 6}}})
-	a, b := register(t, h), proved(t, h, 1, "")
+	h := newTestServer(t, options{registry: registrar.Options{Limits: admission.Limits{Failures: 6}}})
+	a, b := registerAgent(t, h), registerProved(t, h, 1, "")
 	guess := func(i int) bufferedResponse {
 		if i%2 == 0 {
-			return h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", fmt.Sprintf("%032x", i))
+			return h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", fmt.Sprintf("%032x", i))
 		}
-		x := registry.NewRotation(b.CreatorDID, b.key, seeded(9), "", time.Now())
-		x.OldSignature = did.FormatSignature(ed25519.Sign(seeded(8), x.Statement()))
-		return h.ask("POST", b.path+"/keys", rotationBody(t, x), "Content-Type", jsonType)
+		x := registry.NewRotation(b.CreatorDID, b.key, keyFromSeed(9), "", time.Now())
+		x.OldSignature = did.FormatSignature(ed25519.Sign(keyFromSeed(8), x.Statement()))
+		return h.request("POST", b.path+"/keys", rotationBody(t, x), "Content-Type", jsonType)
 	}
 	for i := range 10 {
-		h.ask("PUT", "/api/v1/agents/"+a.AirID, `{`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+		h.request("PUT", "/api/v1/agents/"+a.AirID, `{`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
 		r := guess(i)
 		if want := map[bool]int{true: 401, false: 429}[i < 6]; r.StatusCode != want || want == 429 && (r.Header.Get("Retry-After") == "" || r.problem(t).Rule != "too-many-failures") {
 			t.Errorf("guess %d: %s %s", i, r.Status, r.body)
 		}
 	}
 	var v air.RegistrationAnswer
-	decodeInto(t, h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType), &v)
+	decodeInto(t, h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType), &v)
 	if v.AirID == "" {
 		t.Error("guesses keep a network from registering")
 	}

@@ -13,7 +13,7 @@ import (
 // Strangers name their namespaces, classes of data and verbs as they like; each
 // that a list names can be opened.
 func TestOddNamesCanBeOpened(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	odd := []string{"a/b", "..", ".", "x.y.z", "50%", "a%2Fb", "a+b", "two words", "a;b", "a&b=c?d#e", "가나 다", "<b>", "😀", `c:\d`, "//", "/lead", "trail/"}
 	for i, name := range odd {
 		text := strings.ReplaceAll(agisText("NAME", "Books a restaurant table for the requesting agent"), "NAME", strings.ReplaceAll(name, `\`, `\\`))

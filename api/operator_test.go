@@ -19,14 +19,14 @@ import (
 	"gazetteer/registry/transfer"
 )
 
-// operate asks one of the operator's routes and wants that status.
-func (h *house) operate(method, path, body string, status int) bufferedResponse {
+// requestOperator asks one of the operator's routes and wants that status.
+func (h *testServer) requestOperator(method, path, body string, status int) bufferedResponse {
 	h.t.Helper()
 	headers := []string{}
 	if body != "" {
 		headers = []string{"Content-Type", jsonType}
 	}
-	r := h.askAt(h.admin, method, path, strings.NewReader(body), headers...)
+	r := h.requestAt(h.admin, method, path, strings.NewReader(body), headers...)
 	if r.StatusCode != status {
 		h.t.Fatalf("%s %s %s: %s, want %d\n%s", method, path, body, r.Status, status, r.body)
 	}
@@ -34,9 +34,9 @@ func (h *house) operate(method, path, body string, status int) bufferedResponse 
 }
 
 // apply posts a registration, and wants that status.
-func (h *house) applyFor(name string, status int) air.RegistrationAnswer {
+func (h *testServer) applyFor(name string, status int) air.RegistrationAnswer {
 	h.t.Helper()
-	r := h.ask("POST", "/api/v1/agents/register", `{"name": "`+name+`", "public_key": "`+newKey(h.t)+`"}`, "Content-Type", jsonType)
+	r := h.request("POST", "/api/v1/agents/register", `{"name": "`+name+`", "public_key": "`+newKey(h.t)+`"}`, "Content-Type", jsonType)
 	if r.StatusCode != status {
 		h.t.Fatalf("register %s: %s, want %d\n%s", name, r.Status, status, r.body)
 	}
@@ -46,8 +46,8 @@ func (h *house) applyFor(name string, status int) air.RegistrationAnswer {
 }
 
 func TestRegistrationsWaitForTheOperator(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
-	h.operate("PUT", "/admin/registry/door", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
+	h := newTestServer(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
+	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
 	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
 	if first.Status != "pending" || first.Application != "/api/v1/agents/"+first.AirID+"/application" || first.AgentSecret == "" {
 		t.Errorf("the answer is %+v", first)
@@ -63,98 +63,98 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 		}
 	}
 	var list air.ApplicationList
-	decodeInto(t, h.operate("GET", "/admin/registry/applications?limit=1", "", 200), &list)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/applications?limit=1", "", 200), &list)
 	if len(list.Applications) != 1 || list.Next == "" {
 		t.Fatalf("the first page is %+v", list)
 	}
 	next := list.Next
-	decodeInto(t, h.operate("GET", "/admin/registry/applications?after="+next, "", 200), &list)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/applications?after="+next, "", 200), &list)
 	if len(list.Applications) != 1 || list.Applications[0].Network != "127.0.0.0/24" {
 		t.Errorf("the second page is %+v", list)
 	}
 
-	h.operate("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 200)
+	h.requestOperator("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 200)
 	decodeInto(t, h.get(first.Application, 200), &v)
 	if v.Status != "approved" || v.Agent != "/api/v1/agents/"+first.AirID {
 		t.Errorf("approved it is %+v", v)
 	}
 	h.get(v.Agent, 200)
-	h.operate("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 404)
+	h.requestOperator("POST", "/admin/registry/applications/"+first.AirID+"/approve", "", 404)
 
-	h.operate("POST", "/admin/registry/applications/"+second.AirID+"/refuse", `{"reason": "we know of no such company"}`, 200)
+	h.requestOperator("POST", "/admin/registry/applications/"+second.AirID+"/refuse", `{"reason": "we know of no such company"}`, 200)
 	decodeInto(t, h.get(second.Application, 200), &v)
 	if v.Status != "refused" || v.Reason != "we know of no such company" {
 		t.Errorf("refused it is %+v", v)
 	}
-	h.operate("POST", "/admin/registry/applications/"+second.AirID+"/approve", "", 409)
+	h.requestOperator("POST", "/admin/registry/applications/"+second.AirID+"/approve", "", 409)
 	h.get("/api/v1/agents/AIR-0000-0000-0000/application", 404)
 
-	h.operate("PUT", "/admin/registry/door", `{"mode": "closed", "note": "come back in May"}`, 200)
-	r := h.ask("POST", "/api/v1/agents/register", `{"name": "Third", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "closed", "note": "come back in May"}`, 200)
+	r := h.request("POST", "/api/v1/agents/register", `{"name": "Third", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
 	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "registration-closed" || !strings.Contains(p.Help, "come back in May") {
 		t.Errorf("a closed door answers %s %s", r.Status, r.body)
 	}
 }
 
-// TestTheDoorClosesItself after a week in which only strangers came.
-func TestTheDoorClosesItself(t *testing.T) {
+// TestRegistrationClosesItself after a week in which only strangers came.
+func TestRegistrationClosesItself(t *testing.T) {
 	now := seen
 	clock := func() time.Time { return now }
-	h := newHouse(t, options{registry: registrar.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
 	h.applyFor("First", 201)
 	now = now.Add(6 * 24 * time.Hour)
-	h.operate("GET", "/admin/registry", "", 200) // the operator looks after it
+	h.requestOperator("GET", "/admin/registry", "", 200) // the operator looks after it
 	now = now.Add(6 * 24 * time.Hour)
 	h.applyFor("Second", 201)
 	now = now.Add(2 * 24 * time.Hour)
 	waits := h.applyFor("Third", 202)
 	var v air.RegistryStatus
-	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &v)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry", "", 200), &v)
 	if v.Admission.Mode != admission.ModeApproval || v.Admission.SelfClosed.IsZero() || v.Waiting != 1 {
 		t.Errorf("it stands as %+v", v)
 	}
 	h.applyFor("Fourth", 202) // a look is not enough
-	h.operate("PUT", "/admin/registry/door", `{"mode": "open"}`, 200)
+	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "open"}`, 200)
 	h.applyFor("Fifth", 201)
-	h.operate("POST", "/admin/registry/applications/"+waits.AirID+"/approve", "", 200)
+	h.requestOperator("POST", "/admin/registry/applications/"+waits.AirID+"/approve", "", 200)
 }
 
 func TestBlockLists(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	var b admission.Ban
-	decodeInto(t, h.operate("POST", "/admin/registry/bans", `{"sort": "handle", "value": "Evil_Bot", "reason": "squatter", "until": "2126-01-31T12:00:00Z"}`, 200), &b)
+	decodeInto(t, h.requestOperator("POST", "/admin/registry/bans", `{"kind": "handle", "value": "Evil_Bot", "reason": "squatter", "until": "2126-01-31T12:00:00Z"}`, 200), &b)
 	if b.Value != "evil_bot" || b.Until.IsZero() {
 		t.Errorf("the line is %+v", b)
 	}
-	r := h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"username": "evil_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+	r := h.request("PUT", "/api/v1/agents/"+a.AirID, `{"username": "evil_bot"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
 	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "banned-handle" || strings.Contains(string(r.body), "squatter") {
 		t.Errorf("a banned handle: %s %s", r.Status, r.body)
 	}
-	h.operate("POST", "/admin/registry/bans", `{"sort": "network", "value": "127.0.0.1"}`, 200)
+	h.requestOperator("POST", "/admin/registry/bans", `{"kind": "network", "value": "127.0.0.1"}`, 200)
 	for what, r := range map[string]bufferedResponse{
-		"registration": h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType),
-		"update":       h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret),
-		"report":       h.ask("POST", "/api/v1/agents/"+a.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType),
-		"rotation":     h.ask("POST", "/api/v1/agents/"+a.AirID+"/keys", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
-		"merge":        h.ask("POST", "/api/v1/agents/"+a.AirID+"/merge", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
-		"end":          h.ask("POST", "/api/v1/agents/"+a.AirID+"/deactivate", "", "X-Agent-Secret", a.Secret),
+		"registration": h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType),
+		"update":       h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret),
+		"report":       h.request("POST", "/api/v1/agents/"+a.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType),
+		"rotation":     h.request("POST", "/api/v1/agents/"+a.AirID+"/keys", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
+		"merge":        h.request("POST", "/api/v1/agents/"+a.AirID+"/merge", `{"created": "2026-01-31T12:00:00Z"}`, "Content-Type", jsonType),
+		"end":          h.request("POST", "/api/v1/agents/"+a.AirID+"/deactivate", "", "X-Agent-Secret", a.Secret),
 	} {
 		if p := r.problem(t); r.StatusCode != 403 || p.Rule != "banned-network" {
 			t.Errorf("%s from a banned network: %s %s", what, r.Status, r.body)
 		}
 	}
 	var list air.BanList
-	decodeInto(t, h.operate("GET", "/admin/registry/bans", "", 200), &list)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/bans", "", 200), &list)
 	if len(list.Bans) != 2 {
 		t.Errorf("the lists are %+v", list)
 	}
-	h.operate("DELETE", "/admin/registry/bans?sort=network&value=127.0.0.1/32", "", 200)
-	h.operate("DELETE", "/admin/registry/bans?sort=network&value=127.0.0.1/32", "", 404)
+	h.requestOperator("DELETE", "/admin/registry/bans?kind=network&value=127.0.0.1/32", "", 200)
+	h.requestOperator("DELETE", "/admin/registry/bans?kind=network&value=127.0.0.1/32", "", 404)
 	h.get("/api/v1/agents/"+a.AirID, 200)
-	for _, body := range []string{`{"sort": "colour", "value": "red"}`, `{"sort": "network", "value": "0.0.0.0/0"}`, `{"sort": "key", "value": "z6Mk"}`,
-		`{"sort": "handle", "value": "a_b", "until": "tomorrow"}`, `{"sort": "handle"}`, `{"sort": "handle", "value": 5}`, `{"sort": "handle", "value": "a_b", "x": "y"}`, `[]`} {
-		if p := h.operate("POST", "/admin/registry/bans", body, 400).problem(t); p.Help == "" || p.Where == nil {
+	for _, body := range []string{`{"kind": "colour", "value": "red"}`, `{"kind": "network", "value": "0.0.0.0/0"}`, `{"kind": "key", "value": "z6Mk"}`,
+		`{"kind": "handle", "value": "a_b", "until": "tomorrow"}`, `{"kind": "handle"}`, `{"kind": "handle", "value": 5}`, `{"kind": "handle", "value": "a_b", "x": "y"}`, `[]`} {
+		if p := h.requestOperator("POST", "/admin/registry/bans", body, 400).problem(t); p.Help == "" || p.Where == nil {
 			t.Errorf("%s: %+v", body, p)
 		}
 	}
@@ -163,10 +163,10 @@ func TestBlockLists(t *testing.T) {
 func TestReports(t *testing.T) {
 	now := seen
 	clock := func() time.Time { return now }
-	h := newHouse(t, options{registry: registrar.Options{Now: clock, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
-	a := register(t, h)
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID + "/reports"
-	post := func(body string) bufferedResponse { return h.ask("POST", path, body, "Content-Type", jsonType) }
+	post := func(body string) bufferedResponse { return h.request("POST", path, body, "Content-Type", jsonType) }
 	for _, body := range []string{`{"reason": "boring", "text": "x"}`, `{"reason": "spam"}`, `{"reason": "spam", "text": "` + strings.Repeat("x", 2001) + `"}`} {
 		if r := post(body); r.StatusCode != 400 {
 			t.Errorf("%.60s: %s %s", body, r.Status, r.body)
@@ -186,32 +186,32 @@ func TestReports(t *testing.T) {
 		t.Errorf("the public sees %s", seenByAll.body)
 	}
 	var standing air.RegistryStatus
-	decodeInto(t, h.operate("GET", "/admin/registry", "", 200), &standing)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry", "", 200), &standing)
 	if standing.Reports != (air.ReportCount{Open: 1, Overdue: 1, OldestHour: 73}) {
 		t.Errorf("it stands as %+v", standing)
 	}
 	var list air.ReportList
-	decodeInto(t, h.operate("GET", "/admin/registry/reports?overdue=true&air_id="+a.AirID, "", 200), &list)
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/reports?overdue=true&air_id="+a.AirID, "", 200), &list)
 	if len(list.Reports) != 1 || list.Reports[0].Contact != "me@reporter.example" {
 		t.Fatalf("the operator sees %+v", list)
 	}
-	h.operate("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "suspended", "note": "seen, and true"}`, 200)
-	h.operate("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "dismissed"}`, 409)
-	h.operate("POST", "/admin/registry/reports/20261101T120000.000Z-00000000/settle", `{"outcome": "dismissed"}`, 404)
+	h.requestOperator("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "suspended", "note": "seen, and true"}`, 200)
+	h.requestOperator("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "dismissed"}`, 409)
+	h.requestOperator("POST", "/admin/registry/reports/20261101T120000.000Z-00000000/settle", `{"outcome": "dismissed"}`, 404)
 	if decodeInto(t, h.get(v.URL, 200), &v); v.Status != "settled" || v.Outcome != "suspended" || v.Note != "seen, and true" {
 		t.Errorf("settled it is %+v", v)
 	}
 	if p := h.get("/api/v1/agents/"+a.AirID+"/did-document", 403).problem(t); p.Rule != "suspended" {
 		t.Errorf("a suspended agent: %+v", p)
 	}
-	h.operate("POST", "/admin/agents/"+a.AirID+"/restore", "", 200)
+	h.requestOperator("POST", "/admin/agents/"+a.AirID+"/restore", "", 200)
 	h.get("/api/v1/agents/"+a.AirID+"/did-document", 200)
 
 	// What one network may say in a day is bounded.
 	now = now.Add(24 * time.Hour)
 	for i := range 3 {
-		b := register(t, h)
-		r := h.ask("POST", "/api/v1/agents/"+b.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
+		b := registerAgent(t, h)
+		r := h.request("POST", "/api/v1/agents/"+b.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
 		if want := []int{201, 201, 429}[i]; r.StatusCode != want || want == 429 && r.Header.Get("Retry-After") == "" {
 			t.Errorf("report %d of a day: %s %s", i, r.Status, r.body)
 		}
@@ -220,12 +220,12 @@ func TestReports(t *testing.T) {
 }
 
 func TestMerges(t *testing.T) {
-	h := newHouse(t, options{})
-	from, into, third := proved(t, h, 1, ""), proved(t, h, 2, ""), proved(t, h, 3, "")
+	h := newTestServer(t, options{})
+	from, into, third := registerProved(t, h, 1, ""), registerProved(t, h, 2, ""), registerProved(t, h, 3, "")
 	send := func(x transfer.Merge) bufferedResponse {
-		body := encode(t, air.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
+		body := encodeJSON(t, air.MergeBody{From: x.From, FromKey: x.FromKey, Into: x.Into, IntoKey: x.IntoKey, Created: x.Created.Format(time.RFC3339), Nonce: x.Nonce,
 			FromSignature: x.FromSignature, IntoSignature: x.IntoSignature})
-		return h.ask("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
+		return h.request("POST", from.path+"/merge", string(body), "Content-Type", jsonType)
 	}
 	x := transfer.NewMerge(from.CreatorDID, into.CreatorDID, from.key, into.key, time.Now())
 	stolen := x
@@ -247,24 +247,24 @@ func TestMerges(t *testing.T) {
 	if r := send(x); r.StatusCode != 410 && r.StatusCode != 401 {
 		t.Errorf("the same merge again: %s %s", r.Status, r.body)
 	}
-	h.operate("POST", "/admin/agents/"+into.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "its owner has lost the key and showed us a passport"}`, 200)
+	h.requestOperator("POST", "/admin/agents/"+into.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "its owner has lost the key and showed us a passport"}`, 200)
 	h.get(into.path+"/did-document", 410)
-	h.operate("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "x"}`, 409)
-	h.operate("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`"}`, 400)
+	h.requestOperator("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`", "reason": "x"}`, 409)
+	h.requestOperator("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`"}`, 400)
 }
 
 // TestAnAgentMovesHouse exports an agent with its history and imports it into
 // another registry.
 func TestAnAgentMovesHouse(t *testing.T) {
-	h := newHouse(t, options{})
-	a := proved(t, h, 1, "")
+	h := newTestServer(t, options{})
+	a := registerProved(t, h, 1, "")
 	for i := range 20 {
 		if r := a.send("PUT", "", fmt.Sprintf(`{"description": "edition %d"}`, i)); r.StatusCode != 200 {
 			t.Fatalf("%s %s", r.Status, r.body)
 		}
 	}
 	h.get(a.path+"/export", 401)
-	if r := h.signed(seeded(2), a.CreatorDID+did.KeyFragment, "GET", a.path+"/export", "", httpsig.SignOptions{}); r.StatusCode != 401 {
+	if r := h.requestSigned(keyFromSeed(2), a.CreatorDID+did.KeyFragment, "GET", a.path+"/export", "", httpsig.SignOptions{}); r.StatusCode != 401 {
 		t.Errorf("signed by another: %s", r.Status)
 	}
 	r := a.send("GET", "/export", "")
@@ -274,15 +274,15 @@ func TestAnAgentMovesHouse(t *testing.T) {
 	if n := bytes.Count(r.body, []byte("\n")); n != 24 { // what it is, 21 entries, the agent, the end
 		t.Errorf("the export has %d lines", n)
 	}
-	byOperator := h.operate("GET", "/admin/agents/"+a.AirID+"/export?secret=true", "", 200)
+	byOperator := h.requestOperator("GET", "/admin/agents/"+a.AirID+"/export?secret=true", "", 200)
 	if !bytes.HasPrefix(byOperator.body, []byte(`{"export":"gazetteer agent"`)) {
 		t.Errorf("the operator gets %.200s", byOperator.body)
 	}
-	h.operate("GET", "/admin/agents/AIR-0000-0000-0000/export", "", 404)
+	h.requestOperator("GET", "/admin/agents/AIR-0000-0000-0000/export", "", 404)
 
-	other := newHouse(t, options{registry: registrar.Options{DIDHost: "other.example"}})
+	other := newTestServer(t, options{registry: registrar.Options{DIDHost: "other.example"}})
 	send := func(text []byte) bufferedResponse {
-		return other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(text), "Content-Type", "application/x-ndjson")
+		return other.requestAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(text), "Content-Type", "application/x-ndjson")
 	}
 	broken := bytes.Replace(r.body, []byte("edition 19"), []byte("edition 20"), 1)
 	if p := send(broken).problem(t); p.Status != 400 || p.Where == nil || p.Where.Line == 0 || p.Help == "" {
@@ -291,7 +291,7 @@ func TestAnAgentMovesHouse(t *testing.T) {
 	if p := send(r.body[:len(r.body)/2]).problem(t); p.Status != 400 {
 		t.Errorf("a cut export: %+v", p)
 	}
-	if p := other.askAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(r.body), "Content-Type", jsonType); p.StatusCode != 415 {
+	if p := other.requestAt(other.admin, "POST", "/admin/registry/import", bytes.NewReader(r.body), "Content-Type", jsonType); p.StatusCode != 415 {
 		t.Errorf("another media type: %s", p.Status)
 	}
 	imported := send(r.body)
@@ -314,13 +314,13 @@ func TestAnAgentMovesHouse(t *testing.T) {
 
 // TestOnlyTheOperatorIsAnswered asks every operator's route of the public.
 func TestOnlyTheOperatorIsAnswered(t *testing.T) {
-	h := newHouse(t, options{})
-	spec := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	h := newTestServer(t, options{})
+	spec := readSpec(t, h.requestAt(h.admin, "GET", "/admin/openapi.json", nil).body)
 	asked := 0
 	for path, item := range spec.paths() {
 		path = strings.NewReplacer("{air_id}", "AIR-0000-0000-0000", "{id}", "1").Replace(path)
 		for method := range item {
-			r := h.ask(strings.ToUpper(method), path, "{}", "Content-Type", jsonType, "X-Admin-Key", "guess", "Authorization", "Bearer guess")
+			r := h.request(strings.ToUpper(method), path, "{}", "Content-Type", jsonType, "X-Admin-Key", "guess", "Authorization", "Bearer guess")
 			if asked++; r.StatusCode != 401 && r.StatusCode != 404 {
 				t.Errorf("%s %s of the public: %s", method, path, r.Status)
 			}
@@ -337,15 +337,15 @@ func TestOnlyTheOperatorIsAnswered(t *testing.T) {
 // TestAdminAnswersAreAsDescribed holds what the operator gets against the
 // description, and lets no cache have it.
 func TestAdminAnswersAreAsDescribed(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
+	h := newTestServer(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	waiting := h.applyFor("First", 202)
-	h.operate("POST", "/admin/registry/bans", `{"sort": "domain", "value": "evil.example"}`, 200)
+	h.requestOperator("POST", "/admin/registry/bans", `{"kind": "domain", "value": "evil.example"}`, 200)
 	h.applyFor("Second", 202)
-	h.operate("POST", "/admin/registry/applications/"+waiting.AirID+"/approve", "", 200)
-	h.ask("POST", "/api/v1/agents/"+waiting.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
-	spec := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	h.requestOperator("POST", "/admin/registry/applications/"+waiting.AirID+"/approve", "", 200)
+	h.request("POST", "/api/v1/agents/"+waiting.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)
+	spec := readSpec(t, h.requestAt(h.admin, "GET", "/admin/openapi.json", nil).body)
 	for _, path := range []string{"/admin/registry", "/admin/registry/applications", "/admin/registry/bans", "/admin/registry/reports"} {
-		r := h.operate("GET", path, "", 200)
+		r := h.requestOperator("GET", path, "", 200)
 		spec.check(t, path, r.body)
 		if r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %v", path, r.Header)
@@ -355,7 +355,7 @@ func TestAdminAnswersAreAsDescribed(t *testing.T) {
 			t.Errorf("%s is empty", path)
 		}
 	}
-	if r := h.askAt(h.admin, "PUT", "/admin/registry/door", strings.NewReader(`{"mode": "ajar"}`), "Content-Type", jsonType); r.StatusCode != http.StatusBadRequest {
+	if r := h.requestAt(h.admin, "PUT", "/admin/registry/admission", strings.NewReader(`{"mode": "ajar"}`), "Content-Type", jsonType); r.StatusCode != http.StatusBadRequest {
 		t.Errorf("an unknown mode: %s", r.Status)
 	}
 }

@@ -24,7 +24,7 @@ const (
 // that it begins with, in one run, with 100,000 agents stored: "times-search" says
 // how much longer it takes with a page of 20 operations.
 func BenchmarkOrchestrate(b *testing.B) {
-	h := newHouse(b, options{})
+	h := newTestServer(b, options{})
 	var hosts []string
 	for i := range benchServices {
 		hosts = append(hosts, fmt.Sprintf("s%04d.example", i))
@@ -60,8 +60,8 @@ func BenchmarkOrchestrate(b *testing.B) {
 
 // storeTied stores agents as they would be after years: one that proved each host,
 // a crowd that claims the first, and others elsewhere.
-func (h *house) storeTied(b *testing.B, hosts []string) {
-	like, _, err := h.answers.Registry.Agent(b.Context(), register(b, h).AirID)
+func (h *testServer) storeTied(b *testing.B, hosts []string) {
+	like, _, err := h.answers.Registry.Agent(b.Context(), registerAgent(b, h).AirID)
 	if err != nil {
 		b.Fatal(err)
 	}

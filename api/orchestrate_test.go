@@ -31,8 +31,8 @@ func (w web) Get(_ context.Context, address, _ string, _ int) (resolve.Page, err
 	return page, nil
 }
 
-// offers asks who can do something.
-func (h *house) offers(query string) (page api.OrchestratePage) {
+// orchestrate asks who can do something.
+func (h *testServer) orchestrate(query string) (page api.OrchestratePage) {
 	h.t.Helper()
 	if err := json.Unmarshal(h.get("/api/v1/orchestrate?"+query, 200).body, &page); err != nil {
 		h.t.Fatal(err)
@@ -41,28 +41,28 @@ func (h *house) offers(query string) (page api.OrchestratePage) {
 }
 
 // agentAt registers an agent with an inbox.
-func (h *house) agentAt(inbox string) registered {
+func (h *testServer) agentAt(inbox string) registeredAgent {
 	h.t.Helper()
-	agent := register(h.t, h)
+	agent := registerAgent(h.t, h)
 	body := `{"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "` + inbox + `"}]}`
-	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, body, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+	if r := h.request("PUT", "/api/v1/agents/"+agent.AirID, body, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		h.t.Fatalf("%s %s", r.Status, r.body)
 	}
-	h.filed()
+	h.awaitFiled()
 	return agent
 }
 
-func (h *house) proves(z zone, agent registered, domain string) {
+func (h *testServer) proveDomain(z zone, agent registeredAgent, domain string) {
 	h.t.Helper()
 	a, _, err := h.answers.Registry.Agent(h.t.Context(), agent.AirID)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	z["_gazetteer."+domain] = []string{h.answers.Registry.DomainRecord(a)}
-	if r := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/domains", `{"domain": "`+domain+`"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+	if r := h.request("POST", "/api/v1/agents/"+agent.AirID+"/domains", `{"domain": "`+domain+`"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		h.t.Fatalf("%s %s", r.Status, r.body)
 	}
-	h.filed()
+	h.awaitFiled()
 }
 
 func agentsOf(o answer.ServedOperation) string {
@@ -75,14 +75,14 @@ func agentsOf(o answer.ServedOperation) string {
 
 func TestWhoCanBookATable(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
+	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
 	h.publish("osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
 	own := h.agentAt("https://relay.example/inbox/1")
-	h.proves(z, own, "trattoria.example")
+	h.proveDomain(z, own, "trattoria.example")
 	stranger := h.agentAt("https://trattoria.example/inbox/2")
 
-	page := h.offers("q=book+a+table")
+	page := h.orchestrate("q=book+a+table")
 	var search api.SearchPage
 	if err := json.Unmarshal(h.get("/api/v1/search?q=book+a+table", 200).body, &search); err != nil {
 		t.Fatal(err)
@@ -109,21 +109,21 @@ func TestWhoCanBookATable(t *testing.T) {
 		"verb=BOOK&host=trattoria.example&require=domain,age":       "",
 		"verb=BOOK&ns=osteria":                                      "",
 	} {
-		page := h.offers(query)
+		page := h.orchestrate(query)
 		if len(page.Operations) == 0 || agentsOf(page.Operations[0]) != want {
 			t.Errorf("%s: %+v, want %s", query, page, want)
 		}
 	}
-	left := h.offers("verb=BOOK&host=trattoria.example&require=domain,age").Operations[0]
+	left := h.orchestrate("verb=BOOK&host=trattoria.example&require=domain,age").Operations[0]
 	if len(left.Left) != 2 || !strings.Contains(left.None, "evidence that is required does not hold") || fmt.Sprint(left.Left[0].Missing, left.Left[1].Missing) == "[] []" {
 		t.Errorf("%q, %+v", left.None, left.Left)
 	}
-	if page := h.offers("verb=BOOK&require=domain,age&joined=true"); len(page.Operations) != 0 || page.Passed == 0 || page.Next != "" {
+	if page := h.orchestrate("verb=BOOK&require=domain,age&joined=true"); len(page.Operations) != 0 || page.Passed == 0 || page.Next != "" {
 		t.Errorf("%+v", page)
 	}
 
 	// What resolve says of an agent is what is offered.
-	offered := h.offers("q=book+a+table&host=trattoria.example").Operations[0].Agents[0]
+	offered := h.orchestrate("q=book+a+table&host=trattoria.example").Operations[0].Agents[0]
 	var r answer.Resolution
 	for _, name := range []string{offered.AirID, offered.DID} {
 		if err := json.Unmarshal(h.get("/api/v1/resolve?name="+url.QueryEscape(name), 200).body, &r); err != nil {
@@ -138,7 +138,7 @@ func TestWhoCanBookATable(t *testing.T) {
 	if _, err := h.answers.Registry.Suspend(t.Context(), own.AirID, "spam"); err != nil {
 		t.Fatal(err)
 	}
-	if o := h.offers("verb=BOOK&host=trattoria.example").Operations[0]; agentsOf(o) != stranger.AirID+" claimed" {
+	if o := h.orchestrate("verb=BOOK&host=trattoria.example").Operations[0]; agentsOf(o) != stranger.AirID+" claimed" {
 		t.Errorf("after the suspension: %s", agentsOf(o))
 	}
 	h.get("/api/v1/resolve?name="+own.AirID, 403)
@@ -148,19 +148,19 @@ func TestWhoCanBookATable(t *testing.T) {
 // at a domain of theirs or, by DNS, below it; what one says of itself does not count.
 func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
+	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
 	h.publish("tables.osteria.example", document.AGIS, "application/json", agisText("osteria", "Books a table for the agent"), seen)
 	at, above, silent := h.agentAt("https://relay.example/inbox/1"), h.agentAt("https://relay.example/inbox/2"), h.agentAt("https://relay.example/inbox/3")
-	h.proves(z, at, "trattoria.example")
-	h.proves(z, above, "osteria.example")
-	h.proves(z, silent, "silent.example")
+	h.proveDomain(z, at, "trattoria.example")
+	h.proveDomain(z, above, "osteria.example")
+	h.proveDomain(z, silent, "silent.example")
 	stranger := h.agentAt("https://trattoria.example/inbox/4")
-	if r := h.ask("PUT", "/api/v1/agents/"+stranger.AirID, `{"name": "BOOK", "capabilities": ["BOOK"]}`, "Content-Type", jsonType, "X-Agent-Secret", stranger.Secret); r.StatusCode != 200 {
+	if r := h.request("PUT", "/api/v1/agents/"+stranger.AirID, `{"name": "BOOK", "capabilities": ["BOOK"]}`, "Content-Type", jsonType, "X-Agent-Secret", stranger.Secret); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
-	h.filed()
-	for query, want := range map[string][]registered{
+	h.awaitFiled()
+	for query, want := range map[string][]registeredAgent{
 		"verb=BOOK": {at, above}, "verb=%20book&require=domain": {at, above}, "verb=BOOK&q=nobody": nil, "verb=FLY": nil,
 		"capability=BOOK": {stranger}, "verb=BOOK&capability=BOOK": nil, "": {at, above, silent, stranger},
 	} {
@@ -183,7 +183,7 @@ func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
 
 func TestOffersInPages(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registrar.Options{DNS: z}})
+	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
 	var hosts []string
 	for i := range 120 {
 		hosts = append(hosts, fmt.Sprintf("s%03d.example", i))
@@ -191,12 +191,12 @@ func TestOffersInPages(t *testing.T) {
 	h.publishAll(hosts...)
 	agent := h.agentAt("https://relay.example/inbox/1")
 	for _, i := range []int{3, 70, 110} {
-		h.proves(z, agent, hosts[i])
+		h.proveDomain(z, agent, hosts[i])
 	}
 	for query, want := range map[string]int{"verb=BOOK": 120, "verb=BOOK&joined=true": 3, "verb=BOOK&joined=true&join=proved&require=domain": 3} {
 		seen, pages := map[string]bool{}, 0
 		for cursor := ""; pages == 0 || cursor != ""; pages++ {
-			page := h.offers(query + "&limit=2&cursor=" + cursor)
+			page := h.orchestrate(query + "&limit=2&cursor=" + cursor)
 			for _, o := range page.Operations {
 				if seen[o.Host] {
 					t.Errorf("%s: %s twice", query, o.Host)
@@ -209,7 +209,7 @@ func TestOffersInPages(t *testing.T) {
 			t.Errorf("%s: %d hosts on %d pages, want %d", query, len(seen), pages, want)
 		}
 	}
-	page := h.offers("verb=BOOK&limit=2")
+	page := h.orchestrate("verb=BOOK&limit=2")
 	h.get("/api/v1/orchestrate?verb=LIST&limit=2&cursor="+page.Next, 400)
 }
 
@@ -221,10 +221,10 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, options{registry: registrar.Options{Resolver: resolver}})
+	h := newTestServer(t, options{registry: registrar.Options{Resolver: resolver}})
 	text := aiText("Trattoria")
 	h.publish("trattoria.example", document.AI, "application/json", text[:len(text)-1]+`, "meta": {"agents": ["`+far+`", "`+gone+`"]}}`, seen)
-	o := h.offers("verb=BOOK").Operations[0]
+	o := h.orchestrate("verb=BOOK").Operations[0]
 	if len(o.Agents) != 1 || o.Agents[0].DID != far || o.Agents[0].Inbox != inbox || o.Agents[0].Strength != join.Claimed || o.Agents[0].ResolvedAt.IsZero() || len(o.Left) != 1 || o.Left[0].DID != gone {
 		t.Errorf("%+v, left out %+v", o.Agents, o.Left)
 	}
@@ -241,11 +241,11 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 // What a caller of a namespace should know stands beside the operations, and each
 // says how fresh it is, as a hit of a search does.
 func TestAnOfferSaysWhatAHitSays(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	for _, host := range []string{"ristorante.example", "thief.example"} {
 		h.publish(host, document.AGIS, "application/json", agisText("ristorante", "Books a table for the agent"), seen)
 	}
-	page := h.offers("verb=BOOK&ns=Ristorante")
+	page := h.orchestrate("verb=BOOK&ns=Ristorante")
 	var codes []string
 	for _, c := range page.Concerns {
 		codes = append(codes, c.Namespace+" "+c.Code+" "+strings.Join(c.Hosts, " "))
@@ -253,7 +253,7 @@ func TestAnOfferSaysWhatAHitSays(t *testing.T) {
 	if want := []string{"ristorante collision ristorante.example thief.example", "ristorante foreign-name thief.example"}; !slices.Equal(codes, want) {
 		t.Errorf("got %q, want %q", codes, want)
 	}
-	if page := h.offers("q=book+a+table"); len(page.Concerns) > 0 {
+	if page := h.orchestrate("q=book+a+table"); len(page.Concerns) > 0 {
 		t.Errorf("no namespace was asked for: %+v", page.Concerns)
 	}
 	hits := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&ns=ristorante", 200).Hits
@@ -277,7 +277,7 @@ func TestAnOfferSaysWhatAHitSays(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{"!!!": "only signs", "。、？": "only signs", "the of": "too common"} {
-		if page := h.offers("q=" + url.QueryEscape(query)); !strings.Contains(page.Note, want) || len(page.Near) == 0 {
+		if page := h.orchestrate("q=" + url.QueryEscape(query)); !strings.Contains(page.Note, want) || len(page.Near) == 0 {
 			t.Errorf("%q: %+v", query, page)
 		}
 	}

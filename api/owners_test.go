@@ -28,18 +28,18 @@ import (
 
 // An estate is what the owner of example.com can write to: its zone, and its
 // pages, served over TLS.
-type estate struct {
-	*house
+type ownedSite struct {
+	*testServer
 	crawler *crawler.Crawler
 	zone    *nameserver.Server
 	mu      sync.Mutex        // guards following
 	pages   map[string]string // by host and path
 }
 
-// withOwners gives the house a crawler that runs nothing, and takes wishes.
-func withOwners(t *testing.T, limit int) *estate {
+// withOwners gives the server a crawler that runs nothing, and takes wishes.
+func withOwners(t *testing.T, limit int) *ownedSite {
 	t.Helper()
-	e := &estate{house: newHouse(t, options{}), zone: nameserver.New(t), pages: map[string]string{}}
+	e := &ownedSite{testServer: newTestServer(t, options{}), zone: nameserver.New(t), pages: map[string]string{}}
 	var err error
 	if e.crawler, err = crawler.New(crawler.Options{Store: e.store, UserAgent: "Gazetteer/test"}); err != nil {
 		t.Fatal(err)
@@ -79,16 +79,16 @@ func withOwners(t *testing.T, limit int) *estate {
 	return e
 }
 
-func (e *estate) page(at, text string) {
+func (e *ownedSite) setPage(at, text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pages[at] = text
 }
 
-// wish sends one and reads the answer.
-func (e *estate) wish(host, wish, body string, status int) hostowner.Answer {
+// sendOwnerRequest sends one and reads the answer.
+func (e *ownedSite) sendOwnerRequest(host, wish, body string, status int) hostowner.Answer {
 	e.t.Helper()
-	r := e.ask("POST", "/api/v1/services/"+host+"/"+wish, body, "Content-Type", jsonType)
+	r := e.request("POST", "/api/v1/services/"+host+"/"+wish, body, "Content-Type", jsonType)
 	if r.StatusCode != status {
 		e.t.Fatalf("%s of %s: %s, want %d\n%s", wish, host, r.Status, status, r.body)
 	}
@@ -107,7 +107,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 
 	// Without a proof nothing changes, and the answer says what was looked at.
 	e.zone.Publish("example.com", "v=spf1 -all")
-	a := e.wish("WWW.Example.COM", "opt-out", "", 202)
+	a := e.sendOwnerRequest("WWW.Example.COM", "opt-out", "", 202)
 	if a.Done || a.Publish.Value != "gazetteer-opt-out=www.example.com" || len(a.Publish.At) != 5 || len(a.Looks) != 5 {
 		t.Fatalf("%+v", a)
 	}
@@ -127,7 +127,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	e.get("/api/v1/services/www.example.com", 200)
 
 	e.zone.Publish("_gazetteer.www.example.com", "hello", "gazetteer-opt-out=www.example.com")
-	a = e.wish("www.example.com", "opt-out", "{}", 200)
+	a = e.sendOwnerRequest("www.example.com", "opt-out", "{}", 200)
 	if !a.Done || a.Proof != "TXT _gazetteer.www.example.com" || a.Since.IsZero() {
 		t.Errorf("%+v", a)
 	}
@@ -151,23 +151,23 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	if len(got) != 1 || got[0].State != "refused" || !strings.Contains(got[0].Detail, "owner") {
 		t.Errorf("a submission of it: %+v", got)
 	}
-	if p := e.ask("POST", "/api/v1/services/www.example.com/recrawl", "").problem(t); p.Status != 410 {
+	if p := e.request("POST", "/api/v1/services/www.example.com/recrawl", "").problem(t); p.Status != 410 {
 		t.Errorf("recrawl: %+v", p)
 	}
 
 	// It is withdrawn the same way, and the old word must go.
 	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-out=www.example.com", "gazetteer-opt-in=www.example.com")
-	if a = e.wish("www.example.com", "opt-in", "", 202); a.Done || !strings.Contains(a.Looks[0].Problem, "opposite") {
+	if a = e.sendOwnerRequest("www.example.com", "opt-in", "", 202); a.Done || !strings.Contains(a.Looks[0].Problem, "opposite") {
 		t.Errorf("%+v", a)
 	}
 	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-in=www.example.com")
-	if a = e.wish("www.example.com", "opt-in", "", 200); !a.Done {
+	if a = e.sendOwnerRequest("www.example.com", "opt-in", "", 200); !a.Done {
 		t.Errorf("%+v", a)
 	}
 	if s := e.get("/api/v1/submissions/www.example.com", 200); !strings.Contains(string(s.body), `"waiting"`) {
 		t.Errorf("it does not wait for a visit: %s", s.body)
 	}
-	if p := e.ask("POST", "/api/v1/services/www.example.com/opt-in", "").problem(t); p.Code != "not-opted-out" || p.Status != 409 {
+	if p := e.request("POST", "/api/v1/services/www.example.com/opt-in", "").problem(t); p.Code != "not-opted-out" || p.Status != 409 {
 		t.Errorf("nothing to withdraw: %+v", p)
 	}
 }
@@ -176,7 +176,7 @@ func TestOptOutOfADomain(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publishAll("example.com", "a.example.com", "b.example.com")
 	e.zone.Publish("_gazetteer.example.com", "gazetteer-opt-out=*.example.com")
-	if a := e.wish("example.com", "opt-out", `{"subdomains": true}`, 200); !a.Done || !a.Subdomains {
+	if a := e.sendOwnerRequest("example.com", "opt-out", `{"subdomains": true}`, 200); !a.Done || !a.Subdomains {
 		t.Errorf("%+v", a)
 	}
 	for _, host := range []string{"example.com", "a.example.com", "never.heard.of.example.com"} {
@@ -184,33 +184,33 @@ func TestOptOutOfADomain(t *testing.T) {
 			t.Errorf("%s: %+v", host, p)
 		}
 	}
-	if p := e.ask("POST", "/api/v1/services/a.example.com/opt-in", "").problem(t); p.Status != 409 || !strings.Contains(p.Help, "/example.com/opt-in") {
+	if p := e.request("POST", "/api/v1/services/a.example.com/opt-in", "").problem(t); p.Status != 409 || !strings.Contains(p.Help, "/example.com/opt-in") {
 		t.Errorf("one of the hosts below: %+v", p)
 	}
 	// What is said of another host, or of one below, says nothing of this one.
 	other := withOwners(t, -1)
 	other.zone.Publish("_gazetteer.example.com", "gazetteer-opt-out=a.example.com", "gazetteer-opt-out=*.a.example.com", "gazetteer-opt-out=*.com", "gazetteer-opt-out=", "opt-out=example.com")
-	if a := other.wish("example.com", "opt-out", "", 202); a.Done {
+	if a := other.sendOwnerRequest("example.com", "opt-out", "", 202); a.Done {
 		t.Errorf("%+v", a)
 	}
-	if a := other.wish("x.a.example.com", "opt-out", "", 200); !a.Done || a.Subdomains {
+	if a := other.sendOwnerRequest("x.a.example.com", "opt-out", "", 200); !a.Done || a.Subdomains {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestOptOutByFile(t *testing.T) {
 	e := withOwners(t, -1)
-	e.page("www.example.com/.well-known/gazetteer-crawler", "# what we want\r\ngazetteer-opt-out = www.example.com\r\n")
-	if a := e.wish("www.example.com", "opt-out", "", 200); !a.Done || a.Proof != "GET https://www.example.com/.well-known/gazetteer-crawler" {
+	e.setPage("www.example.com/.well-known/gazetteer-crawler", "# what we want\r\ngazetteer-opt-out = www.example.com\r\n")
+	if a := e.sendOwnerRequest("www.example.com", "opt-out", "", 200); !a.Done || a.Proof != "GET https://www.example.com/.well-known/gazetteer-crawler" {
 		t.Errorf("%+v", a)
 	}
 	for _, body := range []string{`[]`, `{"subdomains": 1}`, `{"subdomain": true}`, `{`} {
-		if r := e.ask("POST", "/api/v1/services/www.example.com/opt-out", body, "Content-Type", jsonType); r.StatusCode != 400 {
+		if r := e.request("POST", "/api/v1/services/www.example.com/opt-out", body, "Content-Type", jsonType); r.StatusCode != 400 {
 			t.Errorf("body %s: %s", body, r.Status)
 		}
 	}
 	for _, host := range []string{"10.0.0.1", "localhost", "co.uk"} {
-		if p := e.ask("POST", "/api/v1/services/"+host+"/opt-out", "").problem(t); p.Code != "bad-host" {
+		if p := e.request("POST", "/api/v1/services/"+host+"/opt-out", "").problem(t); p.Code != "bad-host" {
 			t.Errorf("%s: %+v", host, p)
 		}
 	}
@@ -222,7 +222,7 @@ func TestOptOutBySignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.page("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
+	e.setPage("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
 	signed := func(host, keyID string, key ed25519.PrivateKey, nonce string) bufferedResponse {
 		t.Helper()
 		r, err := http.NewRequest("POST", e.base+"/api/v1/services/"+host+"/opt-out", nil)
@@ -232,7 +232,7 @@ func TestOptOutBySignature(t *testing.T) {
 		if err := httpsig.Sign(r, nil, key, httpsig.SignOptions{KeyID: keyID, Nonce: nonce}); err != nil {
 			t.Fatal(err)
 		}
-		return e.ask("POST", "/api/v1/services/"+host+"/opt-out", "",
+		return e.request("POST", "/api/v1/services/"+host+"/opt-out", "",
 			"Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
 	}
 	_, stranger, err := ed25519.GenerateKey(nil)
@@ -276,10 +276,10 @@ func didDocument(id string, key ed25519.PublicKey) string {
 func TestRecrawl(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publishAll("www.example.com")
-	if r := e.ask("POST", "/api/v1/services/www.example.com/recrawl", ""); r.StatusCode != 202 || !strings.Contains(string(r.body), `"state":"visited"`) {
+	if r := e.request("POST", "/api/v1/services/www.example.com/recrawl", ""); r.StatusCode != 202 || !strings.Contains(string(r.body), `"state":"visited"`) {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
-	r := e.ask("POST", "/api/v1/services/www.example.com/recrawl", "")
+	r := e.request("POST", "/api/v1/services/www.example.com/recrawl", "")
 	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "at most once in 10") {
 		t.Errorf("again: %s, Retry-After %q, %+v", r.Status, r.Header.Get("Retry-After"), p)
 	}
@@ -288,7 +288,7 @@ func TestRecrawl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.page("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
+	e.setPage("www.example.com/.well-known/did.json", didDocument("did:web:www.example.com", public))
 	_, stranger, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -304,17 +304,17 @@ func TestRecrawl(t *testing.T) {
 		if err := httpsig.Sign(r, nil, c.key, httpsig.SignOptions{KeyID: "did:web:www.example.com#key-1"}); err != nil {
 			t.Fatal(err)
 		}
-		got := e.ask("POST", "/api/v1/services/www.example.com/recrawl", "", "Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
+		got := e.request("POST", "/api/v1/services/www.example.com/recrawl", "", "Signature-Input", r.Header.Get("Signature-Input"), "Signature", r.Header.Get("Signature"))
 		if got.StatusCode != c.status {
 			t.Errorf("signed: %s %s, want %d", got.Status, got.body, c.status)
 		}
 	}
-	if p := e.ask("POST", "/api/v1/services/unknown.example.com/recrawl", "").problem(t); p.Status != 404 {
+	if p := e.request("POST", "/api/v1/services/unknown.example.com/recrawl", "").problem(t); p.Status != 404 {
 		t.Errorf("a host that is not known: %+v", p)
 	}
-	still := newHouse(t, options{})
+	still := newTestServer(t, options{})
 	for _, wish := range []string{"recrawl", "opt-out", "opt-in"} {
-		if r := still.ask("POST", "/api/v1/services/www.example.com/"+wish, ""); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
+		if r := still.request("POST", "/api/v1/services/www.example.com/"+wish, ""); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
 			t.Errorf("%s where nothing crawls: %s %s", wish, r.Status, r.body)
 		}
 	}
@@ -323,9 +323,9 @@ func TestRecrawl(t *testing.T) {
 func TestWishesAreCounted(t *testing.T) {
 	e := withOwners(t, 2)
 	for range 2 {
-		e.wish("www.example.com", "opt-out", "", 202)
+		e.sendOwnerRequest("www.example.com", "opt-out", "", 202)
 	}
-	if r := e.ask("POST", "/api/v1/services/www.example.com/opt-out", ""); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
+	if r := e.request("POST", "/api/v1/services/www.example.com/opt-out", ""); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
 }
@@ -335,7 +335,7 @@ func TestOperatorBlocks(t *testing.T) {
 	e.publishAll("www.example.com", "a.example.com")
 	admin := func(method, path, body string, status int) bufferedResponse {
 		t.Helper()
-		r := e.askAt(e.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
+		r := e.requestAt(e.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
 		if r.StatusCode != status {
 			t.Fatalf("%s %s: %s\n%s", method, path, r.Status, r.body)
 		}
@@ -358,10 +358,10 @@ func TestOperatorBlocks(t *testing.T) {
 	}
 	// An owner who opts out and in again cannot undo what the operator wants.
 	e.zone.Publish("www.example.com", "gazetteer-opt-out=www.example.com")
-	e.wish("www.example.com", "opt-out", "", 200)
+	e.sendOwnerRequest("www.example.com", "opt-out", "", 200)
 	e.get("/api/v1/services/www.example.com", 410)
 	e.zone.Publish("www.example.com", "gazetteer-opt-in=www.example.com")
-	e.wish("www.example.com", "opt-in", "", 403)
+	e.sendOwnerRequest("www.example.com", "opt-in", "", 403)
 	e.get("/api/v1/services/www.example.com", 403)
 	admin("DELETE", "/admin/blocks/www.example.com", "", 200)
 	e.get("/api/v1/services/www.example.com", 404)
@@ -369,7 +369,7 @@ func TestOperatorBlocks(t *testing.T) {
 	for _, body := range []string{`{}`, `{"host": "10.0.0.1"}`, `{"host": "a.example.com", "subdomains": "yes"}`, `{"host": "a.example.com", "hosts": []}`} {
 		admin("POST", "/admin/blocks", body, 400)
 	}
-	if r := e.ask("POST", "/admin/blocks", `{"host": "a.example.com"}`, "Content-Type", jsonType); r.StatusCode != 404 {
+	if r := e.request("POST", "/admin/blocks", `{"host": "a.example.com"}`, "Content-Type", jsonType); r.StatusCode != 404 {
 		t.Errorf("the public can block hosts: %s", r.Status)
 	}
 }

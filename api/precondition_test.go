@@ -7,14 +7,14 @@ import (
 
 // TestIfMatch: a change is made on the record that was read, or not at all.
 func TestIfMatch(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
 	change := func(text, ifMatch, secret string) bufferedResponse {
-		return h.ask("PUT", path, `{"description": "`+text+`"}`, "Content-Type", jsonType, "X-Agent-Secret", secret, "If-Match", ifMatch)
+		return h.request("PUT", path, `{"description": "`+text+`"}`, "Content-Type", jsonType, "X-Agent-Secret", secret, "If-Match", ifMatch)
 	}
 	read := h.get(path, 200).Header.Get("ETag")
-	packed := h.ask("GET", path, "", "Accept-Encoding", "gzip").Header.Get("ETag")
+	packed := h.request("GET", path, "", "Accept-Encoding", "gzip").Header.Get("ETag")
 	for _, old := range []string{`"0"`, `W/` + read, strings.Trim(read, `"`), ``} {
 		r := change("too late", old, a.Secret)
 		if p := r.problem(t); r.StatusCode != 412 || p.Code != "other-version" || !strings.Contains(string(r.body), `"header":"If-Match"`) || !strings.Contains(p.Detail, read) {
@@ -30,7 +30,7 @@ func TestIfMatch(t *testing.T) {
 	if r := change("second", packed, a.Secret); r.StatusCode != 412 {
 		t.Errorf("with the tag of the record before: %s %s", r.Status, r.body)
 	}
-	if r := change("third", h.ask("GET", path, "", "Accept-Encoding", "gzip").Header.Get("ETag"), a.Secret); r.StatusCode != 200 {
+	if r := change("third", h.request("GET", path, "", "Accept-Encoding", "gzip").Header.Get("ETag"), a.Secret); r.StatusCode != 200 {
 		t.Errorf("with the tag of the compressed form: %s %s", r.Status, r.body)
 	}
 	if r := change("fourth", "*", a.Secret); r.StatusCode != 200 {

@@ -18,9 +18,9 @@ import (
 // racers is how many clients want the same at once.
 const racers = 64
 
-// race lets all requests go at once, over connections of their own, and returns
+// sendTogether lets all requests go at once, over connections of their own, and returns
 // how many were answered with each status.
-func race(t *testing.T, requests []*http.Request) map[int]int {
+func sendTogether(t *testing.T, requests []*http.Request) map[int]int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(requests)}}
 	defer client.CloseIdleConnections()
@@ -48,8 +48,8 @@ func race(t *testing.T, requests []*http.Request) map[int]int {
 	return statuses
 }
 
-// prepare makes a request to a house, signed if there is a key.
-func prepare(t *testing.T, h *house, method, path, body, keyID string, key ed25519.PrivateKey, o httpsig.SignOptions) *http.Request {
+// signedRequest makes a request to a server, signed if there is a key.
+func signedRequest(t *testing.T, h *testServer, method, path, body, keyID string, key ed25519.PrivateKey, o httpsig.SignOptions) *http.Request {
 	t.Helper()
 	r, err := http.NewRequest(method, h.base+path, strings.NewReader(body))
 	if err != nil {
@@ -77,61 +77,61 @@ func oneWinner(t *testing.T, got map[int]int, success, refusal int) {
 
 func TestOfManyClientsOneGetsIt(t *testing.T) {
 	t.Run("handle", func(t *testing.T) {
-		h := newHouse(t, options{})
+		h := newTestServer(t, options{})
 		var requests []*http.Request
 		for range racers {
-			a := register(t, h)
-			r := prepare(t, h, "PUT", "/api/v1/agents/"+a.AirID, `{"username": "wanted"}`, "", nil, httpsig.SignOptions{})
+			a := registerAgent(t, h)
+			r := signedRequest(t, h, "PUT", "/api/v1/agents/"+a.AirID, `{"username": "wanted"}`, "", nil, httpsig.SignOptions{})
 			r.Header.Set("X-Agent-Secret", a.Secret)
 			requests = append(requests, r)
 		}
-		oneWinner(t, race(t, requests), 200, 409)
+		oneWinner(t, sendTogether(t, requests), 200, 409)
 	})
 	t.Run("challenge", func(t *testing.T) {
-		h := newHouse(t, options{})
+		h := newTestServer(t, options{})
 		var c registry.Challenge
-		decodeInto(t, h.ask("POST", "/api/v1/challenges", ""), &c)
+		decodeInto(t, h.request("POST", "/api/v1/challenges", ""), &c)
 		var requests []*http.Request
 		for i := range racers {
-			key := seeded(100 + i)
+			key := keyFromSeed(100 + i)
 			body := `{"name": "Racer", "public_key": "` + publicKey(key) + `"}`
-			text := registrationStatement(t, "registry.example", c.Challenge, multikey(key), []byte(body))
+			text := registrationStatement(t, "registry.example", c.Challenge, encodeMultikey(key), []byte(body))
 			proof := `, "proof": {"challenge": "` + c.Challenge + `", "signature": "` + did.FormatSignature(ed25519.Sign(key, text)) + `"}}`
-			requests = append(requests, prepare(t, h, "POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "", nil, httpsig.SignOptions{}))
+			requests = append(requests, signedRequest(t, h, "POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "", nil, httpsig.SignOptions{}))
 		}
-		oneWinner(t, race(t, requests), 201, 401)
+		oneWinner(t, sendTogether(t, requests), 201, 401)
 	})
 	t.Run("nonce", func(t *testing.T) {
-		h := newHouse(t, options{})
-		a := proved(t, h, 1, "")
+		h := newTestServer(t, options{})
+		a := registerProved(t, h, 1, "")
 		var requests []*http.Request
 		for i := range racers {
-			requests = append(requests, prepare(t, h, "PUT", a.path, fmt.Sprintf(`{"description": "edition %d"}`, i), a.CreatorDID+did.KeyFragment, a.key, httpsig.SignOptions{Nonce: "the-only-one-there-is"}))
+			requests = append(requests, signedRequest(t, h, "PUT", a.path, fmt.Sprintf(`{"description": "edition %d"}`, i), a.CreatorDID+did.KeyFragment, a.key, httpsig.SignOptions{Nonce: "the-only-one-there-is"}))
 		}
-		oneWinner(t, race(t, requests), 200, 401)
+		oneWinner(t, sendTogether(t, requests), 200, 401)
 	})
 	t.Run("rotation", func(t *testing.T) {
-		h := newHouse(t, options{})
-		a := proved(t, h, 1, "")
+		h := newTestServer(t, options{})
+		a := registerProved(t, h, 1, "")
 		var requests []*http.Request
 		for i := range racers {
-			x := registry.NewRotation(a.CreatorDID, a.key, seeded(100+i), "", time.Now())
-			requests = append(requests, prepare(t, h, "POST", a.path+"/keys", rotationBody(t, x), "", nil, httpsig.SignOptions{}))
+			x := registry.NewRotation(a.CreatorDID, a.key, keyFromSeed(100+i), "", time.Now())
+			requests = append(requests, signedRequest(t, h, "POST", a.path+"/keys", rotationBody(t, x), "", nil, httpsig.SignOptions{}))
 		}
-		oneWinner(t, race(t, requests), 200, 409)
+		oneWinner(t, sendTogether(t, requests), 200, 409)
 		var keys registry.KeysView
 		if decodeInto(t, h.get(a.path+"/keys", 200), &keys); len(keys.Keys) != 2 {
 			t.Errorf("%d keys, want the new one and the old one", len(keys.Keys))
 		}
 	})
 	t.Run("key", func(t *testing.T) {
-		h := newHouse(t, options{})
-		key := seeded(1)
+		h := newTestServer(t, options{})
+		key := keyFromSeed(1)
 		var requests []*http.Request
 		for i := range racers {
 			body := fmt.Sprintf(`{"name": "Racer %d", "public_key": %q, "no_secret": true}`, i, publicKey(key))
-			requests = append(requests, prepare(t, h, "POST", "/api/v1/agents/register", body, multikey(key), key, httpsig.SignOptions{}))
+			requests = append(requests, signedRequest(t, h, "POST", "/api/v1/agents/register", body, encodeMultikey(key), key, httpsig.SignOptions{}))
 		}
-		oneWinner(t, race(t, requests), 201, 409)
+		oneWinner(t, sendTogether(t, requests), 201, 409)
 	})
 }

@@ -37,13 +37,13 @@ var ofTheIndex = []string{
 	"/api/v1/resolve?name=ristorante.BOOK",
 }
 
-// said is an answer of any of these routes.
-type said map[string]json.RawMessage
+// jsonAnswer is an answer of any of these routes.
+type jsonAnswer map[string]json.RawMessage
 
 // lists are the members that hold what was found: each route has one of them.
 var lists = []string{"hits", "operations", "suggestions", "services", "verbs", "namespaces", "classes", "claims", "holders", "candidates"}
 
-func (s said) empty() bool {
+func (s jsonAnswer) empty() bool {
 	for _, name := range lists {
 		var found []json.RawMessage
 		if json.Unmarshal(s[name], &found) == nil && len(found) > 0 {
@@ -59,7 +59,7 @@ func judgeRebuilding(t *testing.T, path string, r bufferedResponse) (found bool)
 	t.Helper()
 	switch r.StatusCode {
 	case 200, 300:
-		var s said
+		var s jsonAnswer
 		if err := json.Unmarshal(r.body, &s); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -82,12 +82,12 @@ func judgeRebuilding(t *testing.T, path string, r bufferedResponse) (found bool)
 // that goes on growing, while clients ask: none of them is told that there is
 // nothing as if that were the whole truth.
 func TestRebuildWhileCrawlingAndServing(t *testing.T) {
-	h := newHouse(t, options{unread: true})
+	h := newTestServer(t, options{unread: true})
 	ctx := t.Context()
 	visit := func(hosts ...string) {
 		var all []store.Write
 		for _, host := range hosts {
-			_, writes := h.published(host, document.AI, "application/json", aiText("Service "+host), seen)
+			_, writes := h.prepareDocument(host, document.AI, "application/json", aiText("Service "+host), seen)
 			all = append(all, writes...)
 		}
 		if _, err := h.store.Apply(ctx, all...); err != nil {
@@ -102,13 +102,13 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 		}
 		visit(hosts...)
 	}
-	_, writes := h.published("ristorante.example", document.AGIS, "application/json", agisText("ristorante", "Books a restaurant table for the requesting agent"), seen)
+	_, writes := h.prepareDocument("ristorante.example", document.AGIS, "application/json", agisText("ristorante", "Books a restaurant table for the requesting agent"), seen)
 	last, err := h.store.Apply(ctx, writes...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range ofTheIndex { // nothing is indexed yet
-		if judgeRebuilding(t, path, h.ask("GET", path, "")) {
+		if judgeRebuilding(t, path, h.request("GET", path, "")) {
 			t.Errorf("%s finds something in an empty index", path)
 		}
 	}
@@ -122,14 +122,14 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 	})
 	for client := range 4 {
 		all.Go(func() {
-			h := h.in(t)
+			h := h.forTest(t)
 			for n := client; crawling.Err() == nil; n++ {
 				path := ofTheIndex[n%len(ofTheIndex)]
-				judgeRebuilding(t, path, h.ask("GET", path, ""))
+				judgeRebuilding(t, path, h.request("GET", path, ""))
 			}
 		})
 	}
-	h.follow()
+	h.followStore()
 	whole, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := h.index.WaitFor(whole, last); err != nil {
@@ -141,14 +141,14 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range ofTheIndex {
-		if !judgeRebuilding(t, path, h.ask("GET", path, "")) {
+		if !judgeRebuilding(t, path, h.request("GET", path, "")) {
 			t.Errorf("%s: nothing complete is found when the index is whole", path)
 		}
 	}
 }
 
-// indexIn gives the house the index in a directory, which does not follow yet.
-func (h *house) indexIn(t *testing.T, dir string) (x *index.Index, follow func()) {
+// indexIn gives the server the index in a directory, which does not follow yet.
+func (h *testServer) indexIn(t *testing.T, dir string) (x *index.Index, follow func()) {
 	t.Helper()
 	x, err := index.Open(t.Context(), index.Options{Dir: dir, Store: h.store})
 	if err != nil {
@@ -187,12 +187,12 @@ func (h *house) indexIn(t *testing.T, dir string) (x *index.Index, follow func()
 }
 
 // indexAnswers are what the routes of the index say, but for what differs each time.
-func (h *house) indexAnswers(t *testing.T) string {
+func (h *testServer) indexAnswers(t *testing.T) string {
 	t.Helper()
 	once := regexp.MustCompile(`"(next|nextCursor)":"[^"]*"`)
 	var all strings.Builder
 	for _, path := range ofTheIndex {
-		r := h.in(t).ask("GET", path, "")
+		r := h.forTest(t).request("GET", path, "")
 		fmt.Fprintf(&all, "%s %d %s\n", path, r.StatusCode, once.ReplaceAll(r.body, nil))
 	}
 	return all.String()
@@ -202,8 +202,8 @@ func (h *house) indexAnswers(t *testing.T) string {
 // the program is not running. Each time the server is not ready until the index is
 // made anew, and then answers as before.
 func TestDamagedIndexOverHTTP(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	whole := filepath.Join(t.TempDir(), "whole")
 	t.Run("build", func(t *testing.T) {
 		_, follow := h.indexIn(t, whole)
@@ -239,7 +239,7 @@ func TestDamagedIndexOverHTTP(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "index")
 		must(t, os.CopyFS(dir, os.DirFS(whole)))
 		h.indexIn(t, dir)
-		h.in(t).get("/readyz", 200)
+		h.forTest(t).get("/readyz", 200)
 		want = h.indexAnswers(t)
 	})
 	for name, damage := range map[string]func(t *testing.T, dir string){
@@ -282,16 +282,16 @@ func TestDamagedIndexOverHTTP(t *testing.T) {
 			must(t, os.CopyFS(dir, os.DirFS(whole)))
 			damage(t, dir)
 			_, follow := h.indexIn(t, dir)
-			if r := h.in(t).get("/readyz", 503); r.Header.Get("Retry-After") == "" {
+			if r := h.forTest(t).get("/readyz", 503); r.Header.Get("Retry-After") == "" {
 				t.Error("503 without Retry-After")
 			}
 			for _, path := range ofTheIndex {
-				if judgeRebuilding(t, path, h.in(t).ask("GET", path, "")) {
+				if judgeRebuilding(t, path, h.forTest(t).request("GET", path, "")) {
 					t.Errorf("%s finds something in an empty index", path)
 				}
 			}
 			follow()
-			h.in(t).get("/readyz", 200)
+			h.forTest(t).get("/readyz", 200)
 			if got := h.indexAnswers(t); got != want {
 				t.Errorf("other answers than before\ngot  %s\nwant %s", got, want)
 			}

@@ -40,8 +40,8 @@ var hostile = map[string]string{
 }
 
 func TestHostilePathParameters(t *testing.T) {
-	h := newHouse(t, options{log: true})
-	h.furnish()
+	h := newTestServer(t, options{log: true})
+	h.publishSamples()
 	digest := document.Digest([]byte(aiText("Ristorante")))
 	templates := []string{
 		"/api/v1/services/{}", "/api/v1/services/{}/documents/ai", "/api/v1/services/ristorante.example/documents/{}",
@@ -58,7 +58,7 @@ func TestHostilePathParameters(t *testing.T) {
 				if method == "PUT" && template != "/api/v1/agents/{}" {
 					continue
 				}
-				r := h.ask(method, path, `{"description": "x"}`, "Content-Type", jsonType)
+				r := h.request(method, path, `{"description": "x"}`, "Content-Type", jsonType)
 				if r.StatusCode != 400 && r.StatusCode != 404 {
 					t.Errorf("%s: %s %.100s: %s, want 400 or 404", what, method, path, r.Status)
 				}
@@ -71,8 +71,8 @@ func TestHostilePathParameters(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	unseen := document.Digest([]byte("never published"))
 	foreign := document.Digest([]byte(aiText("Service s1.shops.example"))) // of s1.shops.example
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 		{"a verb with a control character", "/api/v1/verbs/BO%00OK", "bad-parameter", 400, "verb"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := h.in(t).get(c.path, c.status)
+			r := h.forTest(t).get(c.path, c.status)
 			p := r.problem(t)
 			if p.Code != c.code || p.Status != c.status || p.Title == "" || p.Detail == "" || p.Help == "" {
 				t.Errorf("want %s with title, detail and help; got %+v", c.code, p)
@@ -155,7 +155,7 @@ func TestRefusals(t *testing.T) {
 
 // TestQueryErrorsHaveAColumn asks whether a bad query is pointed at.
 func TestQueryErrorsHaveAColumn(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	p := h.get("/api/v1/search?q=caf%C3%A9+colour:red", 400).problem(t)
 	if p.Where == nil || p.Where.Column != 6 {
 		t.Errorf("where is %+v, want column 6", p.Where)
@@ -163,8 +163,8 @@ func TestQueryErrorsHaveAColumn(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
-	h := newHouse(t, options{})
-	agent := register(t, h)
+	h := newTestServer(t, options{})
+	agent := registerAgent(t, h)
 	good := `{"name": "A", "public_key": "` + newKey(t) + `"}`
 	large := `{"name": "` + strings.Repeat("a", 64<<10) + `"}`
 	for _, c := range []struct {
@@ -214,7 +214,7 @@ func TestBodies(t *testing.T) {
 				if c.coding != "" {
 					headers = append(headers, "Content-Encoding", c.coding)
 				}
-				r := h.in(t).askAt(h.base, method, path, body, headers...)
+				r := h.forTest(t).requestAt(h.base, method, path, body, headers...)
 				p := r.problem(t)
 				if r.StatusCode != c.status || p.Code != c.code || p.Help == "" {
 					t.Errorf("%s %+v, want %d %s", r.Status, p, c.status, c.code)
@@ -230,8 +230,8 @@ func TestBodies(t *testing.T) {
 
 // TestForeignPages: pages of other origins may read, never write.
 func TestForeignPages(t *testing.T) {
-	h := newHouse(t, options{})
-	agent := register(t, h)
+	h := newTestServer(t, options{})
+	agent := registerAgent(t, h)
 	for _, c := range []struct {
 		method, path, wanted, allowed string
 	}{
@@ -248,7 +248,7 @@ func TestForeignPages(t *testing.T) {
 		if c.wanted != "" {
 			headers = append(headers, "Access-Control-Request-Method", c.wanted)
 		}
-		r := h.ask(c.method, c.path, "{}", headers...)
+		r := h.request(c.method, c.path, "{}", headers...)
 		if got := r.Header.Get("Access-Control-Allow-Origin"); got != c.allowed {
 			t.Errorf("%s %s (%s): Access-Control-Allow-Origin is %q, want %q", c.method, c.path, c.wanted, got, c.allowed)
 		}
@@ -261,7 +261,7 @@ func TestForeignPages(t *testing.T) {
 // TestOurFailures: what is wrong on our side is a 5xx that says nothing of how
 // we are built, and a log line that says all.
 func TestOurFailures(t *testing.T) {
-	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-panic", func(c *gin.Context) {
 			c.Writer.WriteString("half an answer")
 			panic("runtime error in /tmp/x.go:12: " + strings.Repeat("0xdeadbeef ", 3))
@@ -270,8 +270,8 @@ func TestOurFailures(t *testing.T) {
 	d := h.publish("flipped.example", document.AI, "application/json", aiText("Flipped"), seen)
 	flipped := []byte(aiText("Flipped"))
 	flipped[40] ^= 1
-	h.apply(store.Put(store.BlobKey(d.Digest), flipped))
-	h.apply(store.Put(store.DocumentKey("broken.example", "ai"), []byte(`{"kind": 5`)), store.Put(store.HostKey("broken.example"), []byte(`{}`)))
+	h.applyWrites(store.Put(store.BlobKey(d.Digest), flipped))
+	h.applyWrites(store.Put(store.DocumentKey("broken.example", "ai"), []byte(`{"kind": 5`)), store.Put(store.HostKey("broken.example"), []byte(`{}`)))
 	for _, c := range []struct {
 		name, path, code, message string
 	}{
@@ -281,7 +281,7 @@ func TestOurFailures(t *testing.T) {
 		{"a record that cannot be read", "/api/v1/services/broken.example", "internal", "failed to answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := h.in(t).get(c.path, 500)
+			r := h.forTest(t).get(c.path, 500)
 			p := r.problem(t)
 			if p.Code != c.code || !strings.HasPrefix(p.Instance, "urn:uuid:") || bytes.Contains(r.body, []byte("half an answer")) {
 				t.Errorf("got %s", r.body)
@@ -301,8 +301,8 @@ func TestOurFailures(t *testing.T) {
 }
 
 func TestNoRoomForNewData(t *testing.T) {
-	h := newHouse(t, options{store: boltstore.Options{MinFree: 1 << 62}})
-	r := h.ask("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
+	h := newTestServer(t, options{store: boltstore.Options{MinFree: 1 << 62}})
+	r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
 	if r.StatusCode != 503 || r.Header.Get("Retry-After") != "300" || r.problem(t).Code != "unavailable" {
 		t.Errorf("%s, Retry-After %q\n%s", r.Status, r.Header.Get("Retry-After"), r.body)
 	}
@@ -312,7 +312,7 @@ func TestNoRoomForNewData(t *testing.T) {
 // TestClientLeaves: nobody is told anything, and the log says so.
 func TestClientLeaves(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
-	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-slow", func(c *gin.Context) {
 			close(begun)
 			<-c.Request.Context().Done()

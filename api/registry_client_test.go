@@ -41,7 +41,7 @@ func TestClientOfTheReference(t *testing.T) {
 	if _, err := os.Stat("testdata/air/node_modules/agent-identity-registry"); err != nil {
 		need.Missing(t, "the npm package is not here: run npm ci in api/testdata/air")
 	}
-	h := newHouse(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
+	h := newTestServer(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
 	command := exec.CommandContext(t.Context(), node, "client.mjs", h.base, h.admin)
 	command.Dir = "testdata/air"
 	command.Stderr = os.Stderr
@@ -110,7 +110,7 @@ func checkCall(t *testing.T, c clientCall) {
 }
 
 // makeOlder lets an agent have been registered at another time.
-func makeOlder(t testing.TB, h *house, airID string, created time.Time) {
+func makeOlder(t testing.TB, h *testServer, airID string, created time.Time) {
 	t.Helper()
 	record, err := h.store.Get(t.Context(), store.AgentKey(airID))
 	if err != nil {
@@ -122,5 +122,5 @@ func makeOlder(t testing.TB, h *house, airID string, created time.Time) {
 	}
 	agent["created"] = created
 	delete(agent, "key_since")
-	h.apply(store.Put(store.AgentKey(airID), encode(t, agent)))
+	h.applyWrites(store.Put(store.AgentKey(airID), encodeJSON(t, agent)))
 }

@@ -111,7 +111,7 @@ func TestReplayOfTheReference(t *testing.T) {
 		}
 		played++
 		met[step.Name] = true
-		t.Run(step.Name, func(t *testing.T) { p.in(t).play(step) })
+		t.Run(step.Name, func(t *testing.T) { p.in(t).replayStep(step) })
 	}
 	if played != 123 {
 		t.Errorf("%d exchanges were played, want 123", played)
@@ -125,7 +125,7 @@ func TestReplayOfTheReference(t *testing.T) {
 
 // A player sends recorded requests to our server.
 type player struct {
-	*house
+	*testServer
 	known map[string]string // "{{alice.air_id}}" to the value it has here
 	ticks *atomic.Int64     // seconds since the recording began; the directory reads the clock, too
 }
@@ -134,7 +134,7 @@ func newPlayer(t *testing.T) *player {
 	ticks := new(atomic.Int64)
 	p := &player{known: map[string]string{}, ticks: ticks}
 	clock := func() time.Time { return seen.Add(time.Duration(ticks.Load()) * time.Second) }
-	p.house = newHouse(t, options{log: true,
+	p.testServer = newTestServer(t, options{log: true,
 		registry: registrar.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: admission.Limits{Registrations: 20, AllRegistrations: 100}},
 		api:      func(o *api.Options) { o.Now = clock },
 	})
@@ -143,12 +143,12 @@ func newPlayer(t *testing.T) *player {
 
 func (p *player) in(t *testing.T) *player {
 	inner := *p
-	inner.house = p.house.in(t)
+	inner.testServer = p.testServer.forTest(t)
 	return &inner
 }
 
-// seeded is the key that the recording signs with.
-func seeded(n int) ed25519.PrivateKey {
+// keyFromSeed is the key that the recording signs with.
+func keyFromSeed(n int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "air-rec-%d", n))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
@@ -167,7 +167,7 @@ func (d documents) Resolve(_ context.Context, id string) (resolve.Result, error)
 func attesterDocuments() documents {
 	d := documents{}
 	for i, id := range []string{"did:wba:one.example", "did:wba:two.example.org", "did:wba:deep.three.example.co.uk"} {
-		key := seeded(i + 2).Public().(ed25519.PublicKey)
+		key := keyFromSeed(i + 2).Public().(ed25519.PublicKey)
 		d[id] = did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key)}},
 			Authentication: []string{id + did.KeyFragment}, AssertionMethod: []string{id + did.KeyFragment}}
 	}
@@ -181,11 +181,11 @@ func (p *player) now() time.Time { return seen.Add(time.Duration(p.ticks.Load())
 func (p *player) ageAttesters() {
 	p.t.Helper()
 	for i, days := range []int{180, 180, 540} {
-		makeOlder(p.t, p.house, p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)], p.now().AddDate(0, 0, -days))
+		makeOlder(p.t, p.testServer, p.known[fmt.Sprintf("{{att%d.air_id}}", i+1)], p.now().AddDate(0, 0, -days))
 	}
 }
 
-func (p *player) play(step exchange) {
+func (p *player) replayStep(step exchange) {
 	p.t.Helper()
 	p.ticks.Add(1)
 	if strings.Contains(step.Name, "duplicate name") { // the warning does not wait for the directory
@@ -196,16 +196,16 @@ func (p *player) play(step exchange) {
 	base := p.base
 	headers := []string{}
 	for name, value := range step.Request.Headers {
-		headers = append(headers, name, p.fill(value))
+		headers = append(headers, name, p.fillValues(value))
 		if name == "X-Admin-Key" {
 			base = p.admin // the operator's listener takes the place of the key
 		}
 	}
-	body := p.body(step)
+	body := p.fillBody(step)
 	if body != "" {
 		headers = append(headers, "Content-Type", jsonType)
 	}
-	r := p.askAt(base, step.Request.Method, p.fill(step.Request.Path), strings.NewReader(body), headers...)
+	r := p.requestAt(base, step.Request.Method, p.fillValues(step.Request.Path), strings.NewReader(body), headers...)
 	other := departures[step.Name]
 	want := step.Response.Status
 	if other.status != 0 {
@@ -214,13 +214,13 @@ func (p *player) play(step exchange) {
 	if r.StatusCode != want {
 		p.t.Fatalf("status %d, want %d (recorded %d)\n%s", r.StatusCode, want, step.Response.Status, r.body)
 	}
-	p.headers(step, r)
+	p.compareHeaders(step, r)
 	if slices.Contains(other.body, "") || step.Request.Method == "HEAD" {
 		return
 	}
 	var text struct{ Text *string }
 	if json.Unmarshal(step.Response.Body, &text) == nil && text.Text != nil {
-		p.badge(*text.Text, string(r.body))
+		p.compareBadge(*text.Text, string(r.body))
 		return
 	}
 	var recorded, have any
@@ -230,17 +230,17 @@ func (p *player) play(step exchange) {
 	if err := json.Unmarshal(r.body, &have); err != nil {
 		p.t.Fatalf("%v: %s", err, r.body)
 	}
-	p.learn(recorded, have)
-	for _, problem := range unlike("", recorded, have) {
+	p.recordValues(recorded, have)
+	for _, problem := range differences("", recorded, have) {
 		if !slices.ContainsFunc(other.body, func(at string) bool { return strings.HasPrefix(problem, at) }) {
 			p.t.Error(problem)
 		}
 	}
 }
 
-// headers compares those that were recorded. The origin that may read is every
+// compareHeaders compares those that were recorded. The origin that may read is every
 // one for reads, and none for writes.
-func (p *player) headers(step exchange, r bufferedResponse) {
+func (p *player) compareHeaders(step exchange, r bufferedResponse) {
 	p.t.Helper()
 	kind := r.Header.Get("Content-Type")
 	if want := step.Response.Headers["content-type"]; kind != want && kind != strings.Replace(want, "json", "problem+json", 1) && r.StatusCode != 204 {
@@ -260,11 +260,11 @@ func (p *player) headers(step exchange, r bufferedResponse) {
 	}
 }
 
-// body fills in what changes on every run. An attestation is signed as the
+// fillBody fills in what changes on every run. An attestation is signed as the
 // recording says beside it.
-func (p *player) body(step exchange) string {
+func (p *player) fillBody(step exchange) string {
 	p.t.Helper()
-	text := p.fill(string(step.Request.Body))
+	text := p.fillValues(string(step.Request.Body))
 	var raw struct{ Raw *string }
 	if json.Unmarshal([]byte(text), &raw) == nil && raw.Raw != nil {
 		return *raw.Raw // the recording's way to hold a body that is no JSON
@@ -276,10 +276,10 @@ func (p *player) body(step exchange) string {
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
 		p.t.Fatal(err)
 	}
-	at, key := p.now(), seeded(0)
+	at, key := p.now(), keyFromSeed(0)
 	for n := range 3 {
 		if body["attester_air_id"] == p.known[fmt.Sprintf("{{att%d.air_id}}", n+1)] {
-			key = seeded(n + 2)
+			key = keyFromSeed(n + 2)
 		}
 	}
 	switch step.Name {
@@ -288,31 +288,31 @@ func (p *player) body(step exchange) string {
 	case "attest: signed_at 10 min ahead":
 		at = at.Add(10 * time.Minute)
 	case "attest: bad signature (lock 1)":
-		key = seeded(99)
+		key = keyFromSeed(99)
 	}
 	body["signed_at"] = at.Format("2006-01-02T15:04:05.000Z")
 	if step.Name == "attest: signed_at not a date" {
 		body["signed_at"] = "yesterday"
 	}
-	subject := strings.Split(p.fill(step.Request.Path), "/")[4]
+	subject := strings.Split(p.fillValues(step.Request.Path), "/")[4]
 	q := attestation.Request{Attester: body["attester_air_id"], Type: body["attestation_type"], SignedAt: body["signed_at"], Statement: body["statement"]}
 	payload, err := q.Payload(subject)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	body["signature_multibase"] = did.FormatSignature(ed25519.Sign(key, payload))
-	return string(encode(p.t, body))
+	return string(encodeJSON(p.t, body))
 }
 
-func (p *player) fill(text string) string {
+func (p *player) fillValues(text string) string {
 	for name, value := range p.known {
 		text = strings.ReplaceAll(text, name, value)
 	}
 	return text
 }
 
-// learn keeps the values that a recording names and this run made.
-func (p *player) learn(recorded, have any) {
+// recordValues keeps the values that a recording names and this run made.
+func (p *player) recordValues(recorded, have any) {
 	names, _ := recorded.(map[string]any)
 	values, _ := have.(map[string]any)
 	for member, name := range names {
@@ -324,8 +324,8 @@ func (p *player) learn(recorded, have any) {
 	}
 }
 
-// badge compares what a badge says, not how it is drawn.
-func (p *player) badge(recorded, have string) {
+// compareBadge compares what a badge says, not how it is drawn.
+func (p *player) compareBadge(recorded, have string) {
 	p.t.Helper()
 	label := func(svg string) string {
 		_, rest, _ := strings.Cut(svg, `aria-label="`)
@@ -337,9 +337,9 @@ func (p *player) badge(recorded, have string) {
 	}
 }
 
-// unlike compares members and types, and values where they are numbers, truths
+// differences compares members and types, and values where they are numbers, truths
 // or words that clients decide by.
-func unlike(at string, want, got any) []string {
+func differences(at string, want, got any) []string {
 	if reflect.TypeOf(want) != reflect.TypeOf(got) {
 		return []string{fmt.Sprintf("%s is %T %v, recorded %T %v", at, got, got, want, want)}
 	}
@@ -352,7 +352,7 @@ func unlike(at string, want, got any) []string {
 				out = append(out, at+"/"+name+" is missing")
 				continue
 			}
-			out = append(out, unlike(at+"/"+name, want[name], got[name])...)
+			out = append(out, differences(at+"/"+name, want[name], got[name])...)
 		}
 		for _, name := range slices.Sorted(maps.Keys(got)) {
 			if _, ok := want[name]; !ok && !slices.Contains(added, name) {
@@ -365,7 +365,7 @@ func unlike(at string, want, got any) []string {
 			return []string{fmt.Sprintf("%s has %d entries, recorded %d", at, len(got), len(want))}
 		}
 		for i := range want {
-			out = append(out, unlike(fmt.Sprintf("%s/%d", at, i), want[i], got[i])...)
+			out = append(out, differences(fmt.Sprintf("%s/%d", at, i), want[i], got[i])...)
 		}
 	case bool, float64:
 		if want != got && !strings.HasPrefix(at, "/agents/") { // rows stand in another order

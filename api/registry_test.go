@@ -28,14 +28,14 @@ import (
 
 // An owner is an agent with its key, for a test that plays it.
 type owner struct {
-	registered
-	h    *house
+	registeredAgent
+	h    *testServer
 	path string
 	key  ed25519.PrivateKey
 }
 
-// signed sends a request that is signed with key under keyID.
-func (h *house) signed(key ed25519.PrivateKey, keyID, method, path, body string, o httpsig.SignOptions) bufferedResponse {
+// requestSigned sends a request that is signed with key under keyID.
+func (h *testServer) requestSigned(key ed25519.PrivateKey, keyID, method, path, body string, o httpsig.SignOptions) bufferedResponse {
 	h.t.Helper()
 	r, err := http.NewRequest(method, h.base+path, strings.NewReader(body))
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *house) signed(key ed25519.PrivateKey, keyID, method, path, body string,
 
 func (o owner) send(method, path, body string) bufferedResponse {
 	o.h.t.Helper()
-	return o.h.signed(o.key, o.CreatorDID+did.KeyFragment, method, o.path+path, body, httpsig.SignOptions{})
+	return o.h.requestSigned(o.key, o.CreatorDID+did.KeyFragment, method, o.path+path, body, httpsig.SignOptions{})
 }
 
 // publicKey is the public half as a registration takes it.
@@ -76,22 +76,22 @@ func publicKey(key ed25519.PrivateKey) string {
 	return did.FormatPublicKey(key.Public().(ed25519.PublicKey))
 }
 
-func multikey(key ed25519.PrivateKey) string {
+func encodeMultikey(key ed25519.PrivateKey) string {
 	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
 }
 
-// proved registers an agent by a signed request, without a secret. Extra are
+// registerProved registers an agent by a signed request, without a secret. Extra are
 // members of the registration.
-func proved(t testing.TB, h *house, seed int, extra string) owner {
+func registerProved(t testing.TB, h *testServer, seed int, extra string) owner {
 	t.Helper()
-	key := seeded(seed)
+	key := keyFromSeed(seed)
 	body := `{"name": "Alice", "public_key": "` + publicKey(key) + `", "no_secret": true` + extra + `}`
-	r := h.signed(key, multikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{})
+	r := h.requestSigned(key, encodeMultikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{})
 	if r.StatusCode != 201 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	o := owner{h: h, key: key}
-	decodeInto(t, r, &o.registered)
+	decodeInto(t, r, &o.registeredAgent)
 	if o.Secret != "" {
 		t.Error("a secret was shown that was not asked for")
 	}
@@ -107,49 +107,51 @@ func decodeInto(t testing.TB, r bufferedResponse, v any) {
 }
 
 func TestSignedWrites(t *testing.T) {
-	h := newHouse(t, options{})
-	a := proved(t, h, 1, "")
+	h := newTestServer(t, options{})
+	a := registerProved(t, h, 1, "")
 	if r := a.send("PUT", "", `{"description": "signed"}`); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	nonce := httpsig.SignOptions{Nonce: "once-and-only-once"}
 	id := a.CreatorDID + did.KeyFragment
-	if r := h.signed(a.key, id, "PUT", a.path, `{"description": "once"}`, nonce); r.StatusCode != 200 {
+	if r := h.requestSigned(a.key, id, "PUT", a.path, `{"description": "once"}`, nonce); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	// What the documentation says is enough, under each name that the key has.
 	web := strings.Replace(a.CreatorDID, "did:wba:", "did:web:", 1)
-	for _, name := range []string{id, a.CreatorDID, a.AirID, web, web + did.KeyFragment, multikey(a.key), "did:key:" + multikey(a.key), publicKey(a.key)} {
+	for _, name := range []string{id, a.CreatorDID, a.AirID, web, web + did.KeyFragment, encodeMultikey(a.key), "did:key:" + encodeMultikey(a.key), publicKey(a.key)} {
 		o := httpsig.SignOptions{Components: []string{"@method", "@target-uri", "content-digest"}}
-		if r := h.signed(a.key, name, "PUT", a.path, `{"description": "by `+name+`"}`, o); r.StatusCode != 200 {
+		if r := h.requestSigned(a.key, name, "PUT", a.path, `{"description": "by `+name+`"}`, o); r.StatusCode != 200 {
 			t.Errorf("%s: %s %s", name, r.Status, r.body)
 		}
 	}
-	if r := h.signed(a.key, id, "PUT", a.path, `{"description": "once"}`, httpsig.SignOptions{}); r.StatusCode != 200 {
+	if r := h.requestSigned(a.key, id, "PUT", a.path, `{"description": "once"}`, httpsig.SignOptions{}); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	for _, c := range []struct {
 		name, rule string
 		send       func() bufferedResponse
 	}{
-		{"a nonce again", "nonce-used", func() bufferedResponse { return h.signed(a.key, id, "PUT", a.path, `{"description": "twice"}`, nonce) }},
+		{"a nonce again", "nonce-used", func() bufferedResponse {
+			return h.requestSigned(a.key, id, "PUT", a.path, `{"description": "twice"}`, nonce)
+		}},
 		{"another's key", "signature-invalid", func() bufferedResponse {
-			return h.signed(seeded(2), id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
+			return h.requestSigned(keyFromSeed(2), id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
 		}},
 		{"a key of another agent", "signature-keyid", func() bufferedResponse {
-			return h.signed(a.key, "did:wba:other.example#key-1", "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
+			return h.requestSigned(a.key, "did:wba:other.example#key-1", "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{})
 		}},
 		{"an old signature", "signature-created", func() bufferedResponse {
-			return h.signed(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Created: time.Now().Add(-time.Hour)})
+			return h.requestSigned(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Created: time.Now().Add(-time.Hour)})
 		}},
 		{"the body left out", "signature-coverage", func() bufferedResponse {
-			return h.signed(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Components: []string{"@method", "@target-uri"}})
+			return h.requestSigned(a.key, id, "PUT", a.path, `{"description": "x"}`, httpsig.SignOptions{Components: []string{"@method", "@target-uri"}})
 		}},
 		{"no signature, no secret", "", func() bufferedResponse {
-			return h.ask("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType)
+			return h.request("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType)
 		}},
 		{"a secret that was switched off", "secret-off", func() bufferedResponse {
-			return h.ask("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", strings.Repeat("0", 32))
+			return h.request("PUT", a.path, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", strings.Repeat("0", 32))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,35 +175,35 @@ func TestSignedWrites(t *testing.T) {
 // TestSignedBehindAProxy: TLS ends before the server, so that only the public
 // URL tells what the client has signed.
 func TestSignedBehindAProxy(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example" }})
+	h := newTestServer(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example" }})
 	h.secure = true
-	a := proved(t, h, 1, "")
+	a := registerProved(t, h, 1, "")
 	scheme := httpsig.SignOptions{Components: append(httpsig.WriteComponents(), "@scheme", "@target-uri")}
 	for _, c := range []struct {
 		secure bool
 		want   int
 	}{{true, 200}, {false, 401}} {
 		h.secure = c.secure
-		if r := h.signed(a.key, a.CreatorDID+did.KeyFragment, "PUT", a.path, `{"description": "signed"}`, scheme); r.StatusCode != c.want {
+		if r := h.requestSigned(a.key, a.CreatorDID+did.KeyFragment, "PUT", a.path, `{"description": "signed"}`, scheme); r.StatusCode != c.want {
 			t.Errorf("signed for https: %t: %s %s", c.secure, r.Status, r.body)
 		}
 	}
 }
 
 func TestChallenge(t *testing.T) {
-	h := newHouse(t, options{})
-	key := seeded(5)
+	h := newTestServer(t, options{})
+	key := keyFromSeed(5)
 	var c registry.Challenge
-	decodeInto(t, h.ask("POST", "/api/v1/challenges", ""), &c)
+	decodeInto(t, h.request("POST", "/api/v1/challenges", ""), &c)
 	body := `{"name": "Carol", "public_key": "` + publicKey(key) + `"}`
-	text := registrationStatement(t, "registry.example", c.Challenge, multikey(key), []byte(body))
+	text := registrationStatement(t, "registry.example", c.Challenge, encodeMultikey(key), []byte(body))
 	proof := `, "proof": {"challenge": "` + c.Challenge + `", "signature": "` + did.FormatSignature(ed25519.Sign(key, text)) + `"}}`
 	other := strings.Replace(strings.TrimSuffix(body, "}")+proof, "Carol", "Mallory", 1)
-	if r := h.ask("POST", "/api/v1/agents/register", other, "Content-Type", jsonType); r.StatusCode != 401 || r.problem(t).Rule != "statement-signature" {
+	if r := h.request("POST", "/api/v1/agents/register", other, "Content-Type", jsonType); r.StatusCode != 401 || r.problem(t).Rule != "statement-signature" {
 		t.Errorf("a proof was carried to another registration: %s %s", r.Status, r.body)
 	}
 	register := func() bufferedResponse {
-		return h.ask("POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "Content-Type", jsonType)
+		return h.request("POST", "/api/v1/agents/register", strings.TrimSuffix(body, "}")+proof, "Content-Type", jsonType)
 	}
 	if r := register(); r.StatusCode != 201 {
 		t.Fatalf("%s %s", r.Status, r.body)
@@ -209,29 +211,29 @@ func TestChallenge(t *testing.T) {
 	if r := register(); r.StatusCode != 401 && r.StatusCode != 409 {
 		t.Errorf("the challenge was answered twice: %s %s", r.Status, r.body)
 	}
-	list := h.listed("require=key", 1)
+	list := h.listAgents("require=key", 1)
 	if list.Total != 1 {
 		t.Errorf("%d agents with a proved key", list.Total)
 	}
 }
 
 func rotationBody(t testing.TB, x registry.Rotation) string {
-	return string(encode(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
+	return string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
 		"recovery_commitment": x.Commitment, "old_signature": x.OldSignature, "new_signature": x.NewSignature}))
 }
 
 func TestKeysOverHTTP(t *testing.T) {
-	h := newHouse(t, options{log: true})
-	a := proved(t, h, 10, "")
-	next, recoveryKey := seeded(11), seeded(12)
+	h := newTestServer(t, options{log: true})
+	a := registerProved(t, h, 10, "")
+	next, recoveryKey := keyFromSeed(11), keyFromSeed(12)
 	rotation := registry.NewRotation(a.CreatorDID, a.key, next, registry.RecoveryCommitment(recoveryKey.Public().(ed25519.PublicKey)), time.Now())
-	r := h.ask("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType)
+	r := h.request("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType)
 	var keys registry.KeysView
 	decodeInto(t, r, &keys)
-	if r.StatusCode != 200 || len(keys.Keys) != 2 || keys.Keys[0].PublicKeyMultibase != multikey(next) || keys.Keys[1].Until == nil {
+	if r.StatusCode != 200 || len(keys.Keys) != 2 || keys.Keys[0].PublicKeyMultibase != encodeMultikey(next) || keys.Keys[1].Until == nil {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
-	if r := h.ask("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType); r.StatusCode != 409 || r.problem(t).Rule != "key-retired" {
+	if r := h.request("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType); r.StatusCode != 409 || r.problem(t).Rule != "key-retired" {
 		t.Errorf("the same rotation again: %s %s", r.Status, r.body)
 	}
 	if r := a.send("PUT", "", `{"description": "x"}`); r.StatusCode != 401 {
@@ -241,26 +243,26 @@ func TestKeysOverHTTP(t *testing.T) {
 	for _, path := range []string{a.path + "/did-document", "/agents/" + a.AirID + "/did.json"} {
 		var d did.Document
 		decodeInto(t, h.get(path, 200), &d)
-		if key, err := d.Key(); err != nil || did.FormatMultikey(key) != multikey(next) {
+		if key, err := d.Key(); err != nil || did.FormatMultikey(key) != encodeMultikey(next) {
 			t.Errorf("%s has %v, %v", path, key, err)
 		}
 	}
 
-	x := registry.NewRecovery(a.CreatorDID, multikey(next), recoveryKey, seeded(13), "", time.Now())
-	body := string(encode(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
+	x := registry.NewRecovery(a.CreatorDID, encodeMultikey(next), recoveryKey, keyFromSeed(13), "", time.Now())
+	body := string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
 		"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature}))
-	r = h.ask("POST", a.path+"/recovery", body, "Content-Type", jsonType)
+	r = h.request("POST", a.path+"/recovery", body, "Content-Type", jsonType)
 	decodeInto(t, r, &keys)
-	if r.StatusCode != 202 || keys.Recovery == nil || keys.Recovery.To != multikey(seeded(13)) {
+	if r.StatusCode != 202 || keys.Recovery == nil || keys.Recovery.To != encodeMultikey(keyFromSeed(13)) {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
 	if r := a.send("POST", "/deactivate", ""); r.StatusCode != 403 || r.problem(t).Rule != "recovery-pending" {
 		t.Errorf("deactivated under a recovery: %s %s", r.Status, r.body)
 	}
-	x = registry.NewRecovery(a.CreatorDID, multikey(next), recoveryKey, nil, "", time.Now())
-	body = string(encode(t, map[string]string{"agent": x.Agent, "current_key": x.From, "recovery_key": x.Key,
+	x = registry.NewRecovery(a.CreatorDID, encodeMultikey(next), recoveryKey, nil, "", time.Now())
+	body = string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "recovery_key": x.Key,
 		"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature}))
-	if r := h.ask("POST", a.path+"/recovery", body, "Content-Type", jsonType); r.StatusCode != 202 {
+	if r := h.request("POST", a.path+"/recovery", body, "Content-Type", jsonType); r.StatusCode != 202 {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
 
@@ -282,7 +284,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	if r := h.get(a.path, 410); r.problem(t).Code != "agent-gone" || r.problem(t).AirID != a.AirID {
 		t.Errorf("%s", r.body)
 	}
-	h.logged()
+	h.awaitLog()
 	for _, path := range []string{a.path + "/history", "/log/entries?key=agent/" + a.AirID} {
 		if body := h.get(path, 200).body; bytes.Contains(body, []byte("Alice")) {
 			t.Errorf("%s still has what was erased: %s", path, body)
@@ -299,8 +301,8 @@ func (z zone) TXT(_ context.Context, name string) ([]string, string, error) {
 
 func TestDomains(t *testing.T) {
 	z := zone{}
-	h := newHouse(t, options{registry: registrar.Options{DNS: z}, api: func(o *api.Options) { o.Proofs = 3 }})
-	a := proved(t, h, 20, "")
+	h := newTestServer(t, options{registry: registrar.Options{DNS: z}, api: func(o *api.Options) { o.Proofs = 3 }})
+	a := registerProved(t, h, 20, "")
 	prove := func() (int, air.DomainAnswer, bufferedResponse) {
 		r := a.send("POST", "/domains", `{"domain": "Example.com"}`)
 		var d air.DomainAnswer
@@ -334,7 +336,7 @@ func TestDomains(t *testing.T) {
 	if p := h.get(a.path+"?require=beauty", 400).problem(t); p.Where == nil || p.Where.Parameter != "require" {
 		t.Errorf("%+v", p)
 	}
-	list := h.listed("require=domain", 1)
+	list := h.listAgents("require=domain", 1)
 	if list.Total != 1 || list.Agents[0].AirID != a.AirID {
 		t.Errorf("%+v", list)
 	}
@@ -362,8 +364,8 @@ func TestDomains(t *testing.T) {
 }
 
 func TestIdentifiers(t *testing.T) {
-	h := newHouse(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
-	a := proved(t, h, 30, "")
+	h := newTestServer(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
+	a := registerProved(t, h, 30, "")
 	ask := func(id string, status int, headers ...string) registry.Resolution {
 		t.Helper()
 		r := h.get("/1.0/identifiers/"+id, status, headers...)
@@ -438,8 +440,8 @@ func TestIdentifiers(t *testing.T) {
 // TestIdentifiersWithPort: a port is written %3A in a DID, and many clients put
 // the DID into the path as it is.
 func TestIdentifiersWithPort(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{DIDHost: "localhost:8080", BaseURL: "http://localhost:8080"}})
-	a := register(t, h)
+	h := newTestServer(t, options{registry: registrar.Options{DIDHost: "localhost:8080", BaseURL: "http://localhost:8080"}})
+	a := registerAgent(t, h)
 	if !strings.HasPrefix(a.CreatorDID, "did:wba:localhost%3A8080:") {
 		t.Fatal(a.CreatorDID)
 	}
@@ -451,8 +453,8 @@ func TestIdentifiersWithPort(t *testing.T) {
 }
 
 func TestResolutionsHaveABudget(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{Resolver: attesterDocuments()}, api: func(o *api.Options) { o.Resolutions = 2 }})
-	a := register(t, h)
+	h := newTestServer(t, options{registry: registrar.Options{Resolver: attesterDocuments()}, api: func(o *api.Options) { o.Resolutions = 2 }})
+	a := registerAgent(t, h)
 	h.get("/1.0/identifiers/did:wba:one.example", 200)
 	h.get("/1.0/identifiers/did:wba:two.example.org", 200)
 	if r := h.get("/1.0/identifiers/did:wba:one.example", 429); r.Header.Get("Retry-After") == "" {
@@ -463,11 +465,11 @@ func TestResolutionsHaveABudget(t *testing.T) {
 
 // TestLogOverHTTP checks the whole log as a stranger does.
 func TestLogOverHTTP(t *testing.T) {
-	h := newHouse(t, options{log: true})
+	h := newTestServer(t, options{log: true})
 	for range 3 {
-		register(t, h)
+		registerAgent(t, h)
 	}
-	h.logged()
+	h.awaitLog()
 	verifier, err := audit.NewVerifier(h.answers.Log.Key())
 	if err != nil {
 		t.Fatal(err)
@@ -496,7 +498,7 @@ func TestLogOverHTTP(t *testing.T) {
 
 // TestWithoutLogAndDirectory: what a process does not keep, it says.
 func TestWithoutLogAndDirectory(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	h.answers.Directory = nil
 	for _, path := range []string{"/log/checkpoint", "/api/v1/audit/verify", "/api/v1/audit/anchor", "/api/v1/agents", "/api/v1/agents/check-name?name=a"} {
 		if r := h.get(path, 503); r.problem(t).Code != "unavailable" {
@@ -508,20 +510,20 @@ func TestWithoutLogAndDirectory(t *testing.T) {
 
 // TestOperatorOfAgents: what the operator does answers on the socket alone.
 func TestOperatorOfAgents(t *testing.T) {
-	h := newHouse(t, options{})
-	a := proved(t, h, 40, "")
+	h := newTestServer(t, options{})
+	a := registerProved(t, h, 40, "")
 	for _, request := range []string{"DELETE " + a.path, "GET /api/v1/admin/stats", "GET /api/v1/admin/recent", "POST /api/v1/admin/cron/publish-anchor", "POST /api/v1/admin/cron/did-wba-resolve"} {
 		method, path, _ := strings.Cut(request, " ")
-		r := h.ask(method, path, "", "X-Admin-Key", "guess")
+		r := h.request(method, path, "", "X-Admin-Key", "guess")
 		if r.StatusCode != 401 || r.problem(t).Error != "Unauthorized" || r.Header.Get("Content-Type") != jsonType {
 			t.Errorf("%s in public: %s %s", request, r.Status, r.body)
 		}
 	}
-	if r := h.ask("POST", "/admin/agents/"+a.AirID+"/suspend", `{"reason": "x"}`, "Content-Type", jsonType); r.StatusCode != 404 {
+	if r := h.request("POST", "/admin/agents/"+a.AirID+"/suspend", `{"reason": "x"}`, "Content-Type", jsonType); r.StatusCode != 404 {
 		t.Errorf("in public: %s", r.Status)
 	}
 	admin := func(method, path, body string) bufferedResponse {
-		return h.askAt(h.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
+		return h.requestAt(h.admin, method, path, strings.NewReader(body), "Content-Type", jsonType)
 	}
 	if r := admin("POST", "/admin/agents/"+a.AirID+"/suspend", `{}`); r.StatusCode != 400 {
 		t.Errorf("a suspension without a reason: %s", r.Status)
@@ -556,7 +558,7 @@ func TestOperatorOfAgents(t *testing.T) {
 	}
 	h.get(a.path, 410)
 	var stats air.RegistryStats
-	register(t, h)
+	registerAgent(t, h)
 	decodeInto(t, admin("GET", "/api/v1/admin/stats", ""), &stats)
 	if stats.Total != 1 || stats.Unverified != 1 || stats.Recent != 1 {
 		t.Errorf("%+v", stats)
@@ -565,8 +567,8 @@ func TestOperatorOfAgents(t *testing.T) {
 
 // TestRegistryRefusals: each route says what is wrong, with which status.
 func TestRegistryRefusals(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
 	none := "/api/v1/agents/AIR-0000-0000-0000"
 	for _, c := range []struct {
@@ -613,7 +615,7 @@ func TestRegistryRefusals(t *testing.T) {
 	} {
 		t.Run(c.request+c.body, func(t *testing.T) {
 			method, path, _ := strings.Cut(c.request, " ")
-			r := h.in(t).ask(method, path, c.body, "Content-Type", jsonType)
+			r := h.forTest(t).request(method, path, c.body, "Content-Type", jsonType)
 			p := r.problem(t)
 			if r.StatusCode != c.status || p.Code != c.code || p.Error == "" || p.Help == "" {
 				t.Errorf("%s %s, want %d %s with help", r.Status, r.body, c.status, c.code)
@@ -624,23 +626,23 @@ func TestRegistryRefusals(t *testing.T) {
 
 // TestSecretEndsAnAgent: who has only the secret can still end the agent.
 func TestSecretEndsAnAgent(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
-	if r := h.ask("POST", path+"/deactivate", "", "X-Agent-Secret", a.Secret); r.StatusCode != 200 {
+	if r := h.request("POST", path+"/deactivate", "", "X-Agent-Secret", a.Secret); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
-	if r := h.ask("POST", path+"/deactivate", "", "X-Agent-Secret", a.Secret); r.StatusCode != 410 || r.problem(t).AirID != a.AirID {
+	if r := h.request("POST", path+"/deactivate", "", "X-Agent-Secret", a.Secret); r.StatusCode != 410 || r.problem(t).AirID != a.AirID {
 		t.Errorf("%s %s", r.Status, r.body)
 	}
 }
 
 // TestChangesHaveABudget bounds what one client writes.
 func TestChangesHaveABudget(t *testing.T) {
-	h := newHouse(t, options{registry: registrar.Options{Limits: admission.Limits{Changes: 2, AllChanges: 100}}})
-	a := register(t, h)
+	h := newTestServer(t, options{registry: registrar.Options{Limits: admission.Limits{Changes: 2, AllChanges: 100}}})
+	a := registerAgent(t, h)
 	for i := range 3 {
-		r := h.ask("PUT", "/api/v1/agents/"+a.AirID, `{"description": "`+strings.Repeat("x", i+1)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
+		r := h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "`+strings.Repeat("x", i+1)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret)
 		if want := []int{200, 200, 429}[i]; r.StatusCode != want || want == 429 && r.Header.Get("Retry-After") == "" {
 			t.Errorf("write %d: %s", i, r.Status)
 		}

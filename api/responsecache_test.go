@@ -10,8 +10,8 @@ import (
 // TestKeptAnswersAreNeverOld: whoever was told that a write is done reads it,
 // while others ask for the same answer in all its forms.
 func TestKeptAnswersAreNeverOld(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
 	done := make(chan struct{})
 	var readers sync.WaitGroup
@@ -22,7 +22,7 @@ func TestKeptAnswersAreNeverOld(t *testing.T) {
 				case <-done:
 					return
 				default:
-					if r := h.ask("GET", path, "", "Accept-Encoding", zip); r.StatusCode != 200 {
+					if r := h.request("GET", path, "", "Accept-Encoding", zip); r.StatusCode != 200 {
 						t.Errorf("%s", r.Status)
 						return
 					}
@@ -33,7 +33,7 @@ func TestKeptAnswersAreNeverOld(t *testing.T) {
 	tags := map[string]bool{}
 	for i := range 60 {
 		text := fmt.Sprintf("version %d %s", i, strings.Repeat("long enough to be compressed ", 60))
-		if r := h.ask("PUT", path, `{"description": "`+strings.TrimSpace(text)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret); r.StatusCode != 200 {
+		if r := h.request("PUT", path, `{"description": "`+strings.TrimSpace(text)+`"}`, "Content-Type", jsonType, "X-Agent-Secret", a.Secret); r.StatusCode != 200 {
 			t.Fatalf("%s %s", r.Status, r.body)
 		}
 		for range 2 { // the second is kept
@@ -67,27 +67,27 @@ func TestKeptAnswersAreNeverOld(t *testing.T) {
 // next, in every form, and what was erased is not in memory any more.
 func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 	for name, c := range map[string]struct {
-		end      func(h *house, a owner)
+		end      func(h *testServer, a owner)
 		record   int // status of the record then
 		document int // of the DID document
 	}{
-		"suspended": {func(h *house, a owner) {
-			h.operate("POST", "/admin/agents/"+a.AirID+"/suspend", `{"reason": "x"}`, 200)
+		"suspended": {func(h *testServer, a owner) {
+			h.requestOperator("POST", "/admin/agents/"+a.AirID+"/suspend", `{"reason": "x"}`, 200)
 		}, 200, 403},
-		"deactivated": {func(h *house, a owner) { a.send("POST", "/deactivate", "") }, 200, 410},
-		"deleted":     {func(h *house, a owner) { h.operate("DELETE", "/api/v1/agents/"+a.AirID, "", 200) }, 200, 410},
-		"erased":      {func(h *house, a owner) { a.send("POST", "/erase", "") }, 410, 410},
-		"merged": {func(h *house, a owner) {
-			b := proved(t, h, 2, "")
-			h.operate("POST", "/admin/agents/"+a.AirID+"/merge", `{"into": "`+b.AirID+`", "reason": "x"}`, 200)
+		"deactivated": {func(h *testServer, a owner) { a.send("POST", "/deactivate", "") }, 200, 410},
+		"deleted":     {func(h *testServer, a owner) { h.requestOperator("DELETE", "/api/v1/agents/"+a.AirID, "", 200) }, 200, 410},
+		"erased":      {func(h *testServer, a owner) { a.send("POST", "/erase", "") }, 410, 410},
+		"merged": {func(h *testServer, a owner) {
+			b := registerProved(t, h, 2, "")
+			h.requestOperator("POST", "/admin/agents/"+a.AirID+"/merge", `{"into": "`+b.AirID+`", "reason": "x"}`, 200)
 		}, 200, 410},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t, options{})
-			a := proved(t, h, 1, `, "description": "a word that is not to be kept"`)
+			h := newTestServer(t, options{})
+			a := registerProved(t, h, 1, `, "description": "a word that is not to be kept"`)
 			forms := []string{"", "gzip"}
 			ask := func(below, zip string) bufferedResponse {
-				return h.ask("GET", a.path+below, "", "Accept-Encoding", zip)
+				return h.request("GET", a.path+below, "", "Accept-Encoding", zip)
 			}
 			for _, zip := range append(forms, forms...) {
 				for _, below := range []string{"", "/did-document"} {
@@ -108,7 +108,7 @@ func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 				if r := ask("/did-document", zip); r.StatusCode != c.document {
 					t.Errorf("the DID document is answered with %s", r.Status)
 				}
-				if r := h.ask("GET", "/agents/"+a.AirID+"/did.json", "", "Accept-Encoding", zip); r.StatusCode != c.document {
+				if r := h.request("GET", "/agents/"+a.AirID+"/did.json", "", "Accept-Encoding", zip); r.StatusCode != c.document {
 					t.Errorf("did.json is answered with %s", r.Status)
 				}
 			}
@@ -122,12 +122,12 @@ func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 // TestOnlyWhatMayBeKeptIsKept: nothing of the operator, nothing with a query, no
 // refusal, and a bounded number of headers.
 func TestOnlyWhatMayBeKeptIsKept(t *testing.T) {
-	h := newHouse(t, options{})
-	a := register(t, h)
+	h := newTestServer(t, options{})
+	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
-	h.operate("GET", "/admin/registry", "", 200)
-	h.operate("GET", "/admin/registry/reports", "", 200)
-	h.operate("GET", "/admin/agents/"+a.AirID+"/export?secret=true", "", 200)
+	h.requestOperator("GET", "/admin/registry", "", 200)
+	h.requestOperator("GET", "/admin/registry/reports", "", 200)
+	h.requestOperator("GET", "/admin/agents/"+a.AirID+"/export?secret=true", "", 200)
 	h.get(path+"?require=domain", 412)
 	h.get("/api/v1/agents/AIR-0000-0000-0000", 404)
 	h.get(path+"/history", 200)
@@ -138,13 +138,13 @@ func TestOnlyWhatMayBeKeptIsKept(t *testing.T) {
 	first := h.get(path, 200)
 	h.get(path+"?require=domain", 412)
 	h.get(path+"?nope=1", 400)
-	if r := h.ask("POST", path, "{}", "Content-Type", jsonType); r.StatusCode != 405 {
+	if r := h.request("POST", path, "{}", "Content-Type", jsonType); r.StatusCode != 405 {
 		t.Errorf("POST: %s", r.Status)
 	}
-	if r := h.ask("OPTIONS", path, ""); r.StatusCode != 204 {
+	if r := h.request("OPTIONS", path, ""); r.StatusCode != 204 {
 		t.Errorf("OPTIONS: %s", r.Status)
 	}
-	head := h.ask("HEAD", path, "")
+	head := h.request("HEAD", path, "")
 	if head.StatusCode != 200 || len(head.body) > 0 || head.Header.Get("Content-Length") != fmt.Sprint(len(first.body)) {
 		t.Errorf("HEAD: %s, %v", head.Status, head.Header)
 	}
@@ -154,7 +154,7 @@ func TestOnlyWhatMayBeKeptIsKept(t *testing.T) {
 		t.Errorf("Range: %s", r.body)
 	}
 	for range 200 {
-		h.get("/api/v1/agents/"+register(t, h).AirID, 200)
+		h.get("/api/v1/agents/"+registerAgent(t, h).AirID, 200)
 	}
 	if n, headers := h.api.CachedResponses(); n != 201 || headers > 3 {
 		t.Errorf("%d answers are kept with %d sets of headers", n, headers)

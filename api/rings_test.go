@@ -21,9 +21,9 @@ func (o owner) attest(about owner, now time.Time) {
 	if err != nil {
 		o.h.t.Fatal(err)
 	}
-	body := encode(o.h.t, map[string]string{"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
+	body := encodeJSON(o.h.t, map[string]string{"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
 		"signature_multibase": did.FormatSignature(ed25519.Sign(o.key, payload))})
-	if r := o.h.signed(o.key, multikey(o.key), "POST", about.path+"/attestations", string(body), httpsig.SignOptions{}); r.StatusCode != http.StatusCreated {
+	if r := o.h.requestSigned(o.key, encodeMultikey(o.key), "POST", about.path+"/attestations", string(body), httpsig.SignOptions{}); r.StatusCode != http.StatusCreated {
 		o.h.t.Fatalf("%s %s", r.Status, r.body)
 	}
 }
@@ -34,11 +34,11 @@ func TestWhoAttestEachOtherShowNoAttestations(t *testing.T) {
 	now := time.Now()
 	d := documents{}
 	for i, id := range []string{"did:wba:one.example", "did:wba:two.example"} {
-		d[id] = did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: multikey(seeded(i + 1))}},
+		d[id] = did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: encodeMultikey(keyFromSeed(i + 1))}},
 			Authentication: []string{id + did.KeyFragment}}
 	}
-	h := newHouse(t, options{registry: registrar.Options{Resolver: d}})
-	one, two := proved(t, h, 1, `, "creator_did": "did:wba:one.example"`), proved(t, h, 2, `, "creator_did": "did:wba:two.example"`)
+	h := newTestServer(t, options{registry: registrar.Options{Resolver: d}})
+	one, two := registerProved(t, h, 1, `, "creator_did": "did:wba:one.example"`), registerProved(t, h, 2, `, "creator_did": "did:wba:two.example"`)
 	for _, o := range []owner{one, two} {
 		makeOlder(t, h, o.AirID, now.AddDate(0, 0, -60))
 	}
@@ -61,7 +61,7 @@ func TestWhoAttestEachOtherShowNoAttestations(t *testing.T) {
 			if slices.ContainsFunc(want, func(w owner) bool { return w.AirID == o.AirID }) {
 				status = http.StatusOK
 			}
-			if r := h.ask("GET", o.path+"?require=attestations", ""); r.StatusCode != status {
+			if r := h.request("GET", o.path+"?require=attestations", ""); r.StatusCode != status {
 				t.Errorf("looked up: %s %s, want %d", r.Status, r.body, status)
 			}
 		}

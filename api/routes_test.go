@@ -20,18 +20,18 @@ import (
 )
 
 // goodPaths are one address for each route that a GET answers with 200.
-func goodPaths(t testing.TB, h *house) map[string]string {
+func goodPaths(t testing.TB, h *testServer) map[string]string {
 	t.Helper()
-	agent := register(t, h)
-	if r := h.ask("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "alice_1"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
+	agent := registerAgent(t, h)
+	if r := h.request("PUT", "/api/v1/agents/"+agent.AirID, `{"username": "alice_1"}`, "Content-Type", jsonType, "X-Agent-Secret", agent.Secret); r.StatusCode != 200 {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
-	report := h.ask("POST", "/api/v1/agents/"+agent.AirID+"/reports", `{"reason": "spam", "text": "it writes to everybody"}`, "Content-Type", jsonType)
+	report := h.request("POST", "/api/v1/agents/"+agent.AirID+"/reports", `{"reason": "spam", "text": "it writes to everybody"}`, "Content-Type", jsonType)
 	var reported air.ReportView
 	decodeInto(t, report, &reported)
 	if h.answers.Log != nil {
-		h.logged()
-		h.cosigned()
+		h.awaitLog()
+		h.awaitCosignature()
 	}
 	// Answers carry the place in the log that they are based on: let it stand still.
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
@@ -105,8 +105,8 @@ func goodPaths(t testing.TB, h *house) map[string]string {
 // apart are routes whose answers are streams, which have tests of their own.
 var apart = []string{"/api/v1/status/stream", "/api/v1/agents/{air_id}/export"}
 
-// logSize is how many leaves the log of a house has.
-func logSize(h *house) string {
+// logSize is how many leaves the log of a server has.
+func logSize(h *testServer) string {
 	if h.answers.Log == nil {
 		return "0"
 	}
@@ -114,8 +114,8 @@ func logSize(h *house) string {
 }
 
 func TestEveryGET(t *testing.T) {
-	h := newHouse(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen } }})
-	h.furnish()
+	h := newTestServer(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen } }})
+	h.publishSamples()
 	spec := readSpec(t, h.get("/openapi.json", 200).body)
 	paths := goodPaths(t, h)
 	for route, item := range spec.paths() {
@@ -125,7 +125,7 @@ func TestEveryGET(t *testing.T) {
 	}
 	for route, path := range paths {
 		t.Run(route, func(t *testing.T) {
-			h := h.in(t)
+			h := h.forTest(t)
 			got := h.get(path, 200)
 			tag := got.Header.Get("ETag")
 			if !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) {
@@ -153,7 +153,7 @@ func TestEveryGET(t *testing.T) {
 			}
 			h.get(path, 200, "If-None-Match", `"0"`)
 
-			head := h.ask("HEAD", path, "")
+			head := h.request("HEAD", path, "")
 			if head.StatusCode != 200 || len(head.body) > 0 {
 				t.Errorf("HEAD: %s, %d bytes", head.Status, len(head.body))
 			}
@@ -173,7 +173,7 @@ func TestEveryGET(t *testing.T) {
 			}
 
 			for _, method := range []string{"DELETE", "PATCH", "TRACE", "BREW"} {
-				r := h.ask(method, path, "")
+				r := h.request(method, path, "")
 				if method == "DELETE" && route == "/api/v1/agents/{air_id}" && r.StatusCode == 401 {
 					continue // the operator's, on another listener
 				}
@@ -181,7 +181,7 @@ func TestEveryGET(t *testing.T) {
 					t.Errorf("%s: %s, Allow %q", method, r.Status, r.Header.Get("Allow"))
 				}
 			}
-			options := h.ask("OPTIONS", path, "")
+			options := h.request("OPTIONS", path, "")
 			if options.StatusCode != 204 || !strings.Contains(options.Header.Get("Allow"), "GET, HEAD, OPTIONS") {
 				t.Errorf("OPTIONS: %s, Allow %q", options.Status, options.Header.Get("Allow"))
 			}
@@ -220,9 +220,9 @@ func unzip(t *testing.T, body []byte) string {
 
 // TestEveryRouteIsDescribed walks gin's routes, and the description back.
 func TestEveryRouteIsDescribed(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	public := readSpec(t, h.get("/openapi.json", 200).body)
-	admin := readSpec(t, h.askAt(h.admin, "GET", "/admin/openapi.json", nil).body)
+	admin := readSpec(t, h.requestAt(h.admin, "GET", "/admin/openapi.json", nil).body)
 	parameter := regexp.MustCompile(`[:*](\w+)`)
 	for name, side := range map[string]struct {
 		spec   spec
@@ -259,7 +259,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 
 // TestProblemsAreExplained asks whether the type of a problem leads to it.
 func TestProblemsAreExplained(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	spec := readSpec(t, h.get("/openapi.json", 200).body)
 	p := h.get("/api/v1/services/unknown.example", 404).problem(t)
 	if p.Type != "/openapi.json#/x-problems/no-service" {

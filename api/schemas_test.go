@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// overHTTP reads schemas from the house, as an editor does.
-type overHTTP struct{ h *house }
+// overHTTP reads schemas from the server, as an editor does.
+type overHTTP struct{ h *testServer }
 
 func (l overHTTP) Load(url string) (any, error) {
 	path, ok := strings.CutPrefix(url, "https://registry.example")
@@ -21,7 +21,7 @@ func (l overHTTP) Load(url string) (any, error) {
 }
 
 func TestSchemasForEditors(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	for name, valid := range map[string]string{
 		"ai-discovery-1.0.json": validAI,
 		"agis-1.0.json": `{"agis": "1.0", "service": "Tables", "agtp": "agtp://tables.example", "description": "Books tables", "version": "1.0.0",
@@ -32,7 +32,7 @@ func TestSchemasForEditors(t *testing.T) {
 		"agis-summary-1.0.json": `{"agis": "1.0", "service": "Tables", "agtp": "agtp://tables.example", "agis_document": "https://tables.example/service.agis", "methods": ["BOOK"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := h.in(t)
+			h := h.forTest(t)
 			address := "/schemas/" + name
 			if got := h.get(address, 200); got.Header.Get("Content-Type") != "application/schema+json" {
 				t.Errorf("Content-Type %q", got.Header.Get("Content-Type"))

@@ -14,8 +14,8 @@ import (
 // A filter means the same in the query language, as a parameter and in a body, in
 // any letter case.
 func TestFiltersMeanTheSameAtEachDoor(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, c := range []struct{ key, value string }{
 		{"verb", "book"}, {"effect", "Unknown"}, {"idempotent", "UNKNOWN"}, {"state", "Flawed"},
 		{"source", "Owner-Published"}, {"ns", "Ristorante"}, {"protocol", "HTTP"}, {"lang", "EN"}, {"host", "RISTORANTE.example."},
@@ -37,8 +37,8 @@ func TestFiltersMeanTheSameAtEachDoor(t *testing.T) {
 }
 
 func TestNumbersAreDigits(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, query := range []string{"limit=%2B5", "within_tokens=%2B500", "limit=%2D0", "limit=5%20", "limit=0x5", "limit=5_0"} {
 		p := h.get("/api/v1/search?q=table&"+query, 400).problem(t)
 		name, _, _ := strings.Cut(query, "=")
@@ -53,8 +53,8 @@ func TestNumbersAreDigits(t *testing.T) {
 
 // Counts of what was not found are empty lists, as those of an exploration are.
 func TestFacetsOfNothing(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, query := range []string{"verb=XYZZY", "q=the", "q=%21%21"} {
 		r := h.get("/api/v1/search?facets=verb,host&"+query, 200)
 		if !strings.Contains(string(r.body), `"facets":{"host":[],"verb":[]}`) {
@@ -69,8 +69,8 @@ func TestFacetsOfNothing(t *testing.T) {
 // Where not even one result fits, the answer says how many tokens it takes, and that
 // is the truth.
 func TestTooFewTokensSayHowMany(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, query := range []string{"q=verb:BOOK", "q=verb:BOOK&facets=verb", "q=verb:BOOK&facets=verb,host,ns"} {
 		r := h.get("/api/v1/search?"+query+"&within_tokens=100", 200)
 		page := decoded[api.CompactPage](h, r)
@@ -91,8 +91,8 @@ func TestTooFewTokensSayHowMany(t *testing.T) {
 
 // The forms for callers keep within the tokens, too.
 func TestFormsForCallersWithinTokens(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	for _, as := range []string{"mcp", "functions", "curl"} {
 		all := h.get("/api/v1/search?verb=BOOK&limit=100&as="+as, 200)
 		for _, tokens := range []int{400, 1000, 4000, 100000} {
@@ -150,8 +150,8 @@ func withoutComments(text string) string {
 
 // An operation is chosen once, however its host is spelt.
 func TestExportTakesAnOperationOnce(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	id := readAs[api.SearchPage](h, "/api/v1/search?q=verb:BOOK&limit=1", 200).Hits[0].ID
 	host, rest, _ := strings.Cut(id, "/")
 	p := h.post("/api/v1/export", fmt.Sprintf(`{"as": "mcp", "operations": [%q, %q]}`, id, strings.ToUpper(host)+"./"+rest), 400).problem(t)
@@ -162,8 +162,8 @@ func TestExportTakesAnOperationOnce(t *testing.T) {
 
 // Where no operation has an agent the answer says that, not that words are missing.
 func TestOrchestrateSaysWhyNothingIsShown(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	page := readAs[api.OrchestratePage](h, "/api/v1/orchestrate?q=table+zzyzx&joined=true", 200)
 	if len(page.Operations) != 0 || page.Passed == 0 || !strings.Contains(page.Note, "agent") || strings.Contains(page.Note, "zzyzx") {
 		t.Errorf("%d operations, %d passed, note %q", len(page.Operations), page.Passed, page.Note)

@@ -12,8 +12,8 @@ import (
 )
 
 func TestStanding(t *testing.T) {
-	h := newHouse(t, options{})
-	h.furnish()
+	h := newTestServer(t, options{})
+	h.publishSamples()
 	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestStanding(t *testing.T) {
 // A stream tells at once, ends when the server does, and the places of one
 // network are few.
 func TestStandingStream(t *testing.T) {
-	h := newHouse(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
+	h := newTestServer(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
 	follow := func() *http.Response {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), "GET", h.base+"/api/v1/status/stream", nil)
@@ -67,7 +67,7 @@ func TestStandingStream(t *testing.T) {
 	if r := follow(); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 		t.Errorf("the 65th: %s", r.Status)
 	}
-	if r := h.ask("HEAD", "/api/v1/status/stream", ""); r.StatusCode != http.StatusMethodNotAllowed {
+	if r := h.request("HEAD", "/api/v1/status/stream", ""); r.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD: %s", r.Status)
 	}
 	h.api.EndStreams()

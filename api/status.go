@@ -41,8 +41,8 @@ func (a *API) ServerStatus() ServerStatus {
 
 // statusRoutes declares how the server stands, once and as a stream.
 func (a *API) statusRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Op("standing"), a.getStatus)
-	op := route.Op("standing-stream")
+	route.Handle(a.Mux, h, route.Op("status"), a.getStatus)
+	op := route.Op("status-stream")
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "An event named status each second; its data is the JSON of /api/v1/status. Ends after half an hour at the latest, " +
 			"and when a client does not read for a minute; it goes on with Last-Event-ID.",

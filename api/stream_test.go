@@ -25,7 +25,7 @@ import (
 )
 
 // firstEvent opens the stream and returns the fields of its first event.
-func firstEvent(t *testing.T, h *house, header ...string) (bufferedResponse, map[string]string) {
+func firstEvent(t *testing.T, h *testServer, header ...string) (bufferedResponse, map[string]string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", h.base+"/api/v1/status/stream", nil)
 	if err != nil {
@@ -60,10 +60,10 @@ func firstEvent(t *testing.T, h *house, header ...string) (bufferedResponse, map
 func TestLastEventID(t *testing.T) {
 	now := seen
 	clock := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), func() time.Time { return now } }
-	h := newHouse(t, options{api: clock})
-	h.furnish()
-	other := newHouse(t, options{})
-	restored := newHouse(t, options{api: clock}) // the same key, another log
+	h := newTestServer(t, options{api: clock})
+	h.publishSamples()
+	other := newTestServer(t, options{})
+	restored := newTestServer(t, options{api: clock}) // the same key, another log
 	_, event := firstEvent(t, h)
 	id := event["id"]
 	if id == "" || !strings.HasPrefix(event["data"], "{") {
@@ -75,7 +75,7 @@ func TestLastEventID(t *testing.T) {
 	page := readPage(t, h.get("/api/v1/services?limit=2", 200)).Next
 	flipped := []byte(id)
 	flipped[3] ^= 1
-	refused := func(what string, h *house, status int, code string, ids ...string) {
+	refused := func(what string, h *testServer, status int, code string, ids ...string) {
 		t.Helper()
 		var header []string
 		for _, id := range ids {
@@ -101,7 +101,7 @@ func TestLastEventID(t *testing.T) {
 	refused("of another server", other, 400, "bad-cursor", id)
 	refused("two", h, 400, "bad-cursor", id, "x")
 	refused("of another log", restored, 410, "cursor-gone", id)
-	if r := h.ask("GET", "/api/v1/services?"+url.Values{"cursor": {id}}.Encode(), ""); r.StatusCode != 400 {
+	if r := h.request("GET", "/api/v1/services?"+url.Values{"cursor": {id}}.Encode(), ""); r.StatusCode != 400 {
 		t.Errorf("an id as the cursor of a list: %s", r.Status)
 	}
 	now = now.Add(26 * time.Hour)

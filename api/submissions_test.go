@@ -17,10 +17,10 @@ import (
 	"gazetteer/store"
 )
 
-// withDoor gives the house a crawler that runs nothing, and a door to it.
-func withDoor(t *testing.T, o answer.SubmitterOptions) *house {
+// withCrawler gives the server a crawler that runs nothing, and a door to it.
+func withCrawler(t *testing.T, o answer.SubmitterOptions) *testServer {
 	t.Helper()
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +30,13 @@ func withDoor(t *testing.T, o answer.SubmitterOptions) *house {
 	return h
 }
 
-func (h *house) submit(hosts ...string) ([]answer.Submission, bufferedResponse) {
+func (h *testServer) submit(hosts ...string) ([]answer.Submission, bufferedResponse) {
 	h.t.Helper()
 	body, err := json.Marshal(map[string]any{"hosts": hosts})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	r := h.ask("POST", "/api/v1/submissions", string(body), "Content-Type", jsonType)
+	r := h.request("POST", "/api/v1/submissions", string(body), "Content-Type", jsonType)
 	var list api.SubmissionList
 	if r.StatusCode == http.StatusAccepted {
 		if err := json.Unmarshal(r.body, &list); err != nil {
@@ -47,8 +47,8 @@ func (h *house) submit(hosts ...string) ([]answer.Submission, bufferedResponse) 
 }
 
 func TestSubmit(t *testing.T) {
-	h := withDoor(t, answer.SubmitterOptions{})
-	h.furnish()
+	h := withCrawler(t, answer.SubmitterOptions{})
+	h.publishSamples()
 	got, r := h.submit("New.Example.COM", "10.0.0.1", "ristorante.example", "localhost", "new.example.com")
 	if r.StatusCode != http.StatusAccepted || len(got) != 5 {
 		t.Fatalf("%s %s", r.Status, r.body)
@@ -82,7 +82,7 @@ func TestSubmit(t *testing.T) {
 // taken for a host: alone it is a problem, among others it is refused by itself,
 // and nothing becomes known.
 func TestSubmitAddresses(t *testing.T) {
-	h := withDoor(t, answer.SubmitterOptions{PerClient: -1, PerDomain: -1, All: -1})
+	h := withCrawler(t, answer.SubmitterOptions{PerClient: -1, PerDomain: -1, All: -1})
 	forms := fakenet.AddressForms()
 	for _, form := range forms {
 		_, r := h.submit(form)
@@ -115,7 +115,7 @@ func TestSubmitAddresses(t *testing.T) {
 }
 
 func TestSubmitTooMuch(t *testing.T) {
-	h := withDoor(t, answer.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
+	h := withCrawler(t, answer.SubmitterOptions{PerClient: 6, PerDomain: 3, Limits: &limit.Set{Now: func() time.Time { return seen }}})
 	names := func(domain string, n int) []string {
 		var out []string
 		for i := range n {
@@ -154,21 +154,21 @@ func TestSubmitTooMuch(t *testing.T) {
 }
 
 func TestSubmitBadBodies(t *testing.T) {
-	h := withDoor(t, answer.SubmitterOptions{})
+	h := withCrawler(t, answer.SubmitterOptions{})
 	many := `{"hosts": ["a.example.com"` + strings.Repeat(`, "a.example.com"`, 100) + `]}`
 	for _, body := range []string{``, `[]`, `{}`, `{"hosts": []}`, `{"hosts": "a.example.com"}`, `{"hosts": [1]}`, `{"hosts": ["a.example.com"], "x": 1}`, many} {
-		r := h.ask("POST", "/api/v1/submissions", body, "Content-Type", jsonType)
+		r := h.request("POST", "/api/v1/submissions", body, "Content-Type", jsonType)
 		if r.StatusCode != http.StatusBadRequest && r.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%.40q: %s %s", body, r.Status, r.body)
 		}
 	}
-	if r := h.ask("POST", "/api/v1/submissions", `hosts=a`, "Content-Type", "application/x-www-form-urlencoded"); r.StatusCode != http.StatusUnsupportedMediaType {
+	if r := h.request("POST", "/api/v1/submissions", `hosts=a`, "Content-Type", "application/x-www-form-urlencoded"); r.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("a form: %s", r.Status)
 	}
 }
 
 func TestSubmitWithoutCrawler(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	if _, r := h.submit("a.example.com"); r.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%s %s", r.Status, r.body)
 	}

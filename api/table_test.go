@@ -12,7 +12,7 @@ import (
 
 // Every row of the table is served where it says, and no route is served without a row.
 func TestTheTableNamesEveryRoute(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	served := map[string]bool{}
 	for operator, routes := range map[bool]gin.RoutesInfo{false: h.api.Engine().Routes(), true: h.api.OperatorEngine().Routes()} {
 		for _, r := range routes {
@@ -45,7 +45,7 @@ func TestTheTableNamesEveryRoute(t *testing.T) {
 
 // A row that says so is answered with no-store, whatever its handler does.
 func TestRoutesThatForbidCaching(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	for _, row := range route.Table {
 		if row.Method != http.MethodGet || !row.NoStore || strings.Contains(row.Path, "{") || row.Stream != "" {
 			continue
@@ -54,7 +54,7 @@ func TestRoutesThatForbidCaching(t *testing.T) {
 		if row.Operator {
 			h.base = h.admin
 		}
-		r := h.ask(http.MethodGet, row.Path, "")
+		r := h.request(http.MethodGet, row.Path, "")
 		h.base = base
 		if r.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %s, Cache-Control %q", row.Path, r.Status, r.Header.Get("Cache-Control"))

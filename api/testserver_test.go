@@ -41,20 +41,20 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// house is a real store, index and registry behind a real server on loopback.
-type house struct {
+// testServer is a real store, index and registry behind a real server on loopback.
+type testServer struct {
 	t       testing.TB
 	store   *boltstore.Store
 	index   *index.Index
 	answers *answer.Answers
 	api     *api.API
-	log     *logBook
+	log     *logRecorder
 	base    string // of the public server
 	admin   string // of the owner's server
 	secure  bool   // clients see https
 }
 
-// options change a house before it is built.
+// options change a server before it is built.
 type options struct {
 	api      func(*api.Options)
 	store    boltstore.Options
@@ -65,9 +65,9 @@ type options struct {
 	handlers func(*gin.Engine)
 }
 
-func newHouse(t testing.TB, o options) *house {
+func newTestServer(t testing.TB, o options) *testServer {
 	t.Helper()
-	h := &house{t: t, log: &logBook{}}
+	h := &testServer{t: t, log: &logRecorder{}}
 	ctx := context.Background()
 	must := func(err error) {
 		t.Helper()
@@ -86,7 +86,7 @@ func newHouse(t testing.TB, o options) *house {
 	must(err)
 	t.Cleanup(func() { must(h.index.Close()) })
 	if !o.unread {
-		h.follow()
+		h.followStore()
 	}
 	if o.registry.Limits == (admission.Limits{}) {
 		o.registry.Limits = admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: -1, Reports: -1}
@@ -95,7 +95,7 @@ func newHouse(t testing.TB, o options) *house {
 	r, err := registrar.New(o.registry)
 	must(err)
 	directory := r.NewDirectory()
-	h.run("follow the store into the directory", directory.Run)
+	h.runUntilEnd("follow the store into the directory", directory.Run)
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
@@ -116,23 +116,23 @@ func newHouse(t testing.TB, o options) *house {
 	if o.handlers != nil {
 		o.handlers(h.api.Engine())
 	}
-	h.base = "http://" + serve(t, h.api.Handler(), settings.Log)
-	h.admin = "http://" + serve(t, h.api.AdminHandler(), settings.Log)
+	h.base = "http://" + startServer(t, h.api.Handler(), settings.Log)
+	h.admin = "http://" + startServer(t, h.api.AdminHandler(), settings.Log)
 	return h
 }
 
-// in returns the house for a test within its own.
-func (h *house) in(t testing.TB) *house {
+// forTest returns the server for a test within its own.
+func (h *testServer) forTest(t testing.TB) *testServer {
 	inner := *h
 	inner.t = t
 	return &inner
 }
 
-// follow lets the index follow the store until the test ends.
-func (h *house) follow() { h.run("follow the store into the index", h.index.Run) }
+// followStore lets the index follow the store until the test ends.
+func (h *testServer) followStore() { h.runUntilEnd("follow the store into the index", h.index.Run) }
 
-// run runs what follows the store until the test ends.
-func (h *house) run(what string, run func(context.Context) error) {
+// runUntilEnd runs what follows the store until the test ends.
+func (h *testServer) runUntilEnd(what string, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
@@ -147,8 +147,8 @@ func (h *house) run(what string, run func(context.Context) error) {
 // patience is how long a test waits for what must happen, on the busiest machine.
 const patience = 2 * time.Minute
 
-// openLog gives the house a transparency log.
-func (h *house) openLog() {
+// openLog gives the server a transparency log.
+func (h *testServer) openLog() {
 	h.t.Helper()
 	dir := h.t.TempDir()
 	key, err := audit.OpenKey(dir+"/log.key", "registry.example/log")
@@ -164,7 +164,7 @@ func (h *house) openLog() {
 			h.t.Error(err)
 		}
 	})
-	h.run("follow the store into the log", h.answers.Log.Run)
+	h.runUntilEnd("follow the store into the log", h.answers.Log.Run)
 	own, err := audit.NewVerifier(key.Public())
 	if err != nil {
 		h.t.Fatal(err)
@@ -180,8 +180,8 @@ func (h *house) openLog() {
 	h.t.Cleanup(func() { h.answers.Witness.Close() })
 }
 
-// logged waits until all that is stored is in the log.
-func (h *house) logged() {
+// awaitLog waits until all that is stored is in the log.
+func (h *testServer) awaitLog() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -190,8 +190,8 @@ func (h *house) logged() {
 	}
 }
 
-// cosigned has the log's newest checkpoint cosigned by the house's own witness.
-func (h *house) cosigned() {
+// awaitCosignature has the log's newest checkpoint cosigned by the server's own witness.
+func (h *testServer) awaitCosignature() {
 	h.t.Helper()
 	witness, err := audit.NewVerifier(h.answers.Witness.Public())
 	if err != nil {
@@ -202,9 +202,9 @@ func (h *house) cosigned() {
 	}
 }
 
-// filed waits until all that is stored is in the directory. A request waits for
+// awaitFiled waits until all that is stored is in the directory. A request waits for
 // that, too, but no longer than a client may be kept.
-func (h *house) filed() {
+func (h *testServer) awaitFiled() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -213,9 +213,9 @@ func (h *house) filed() {
 	}
 }
 
-// listed asks for a list of agents until it has so many, a few times: on a busy
+// listAgents asks for a list of agents until it has so many, a few times: on a busy
 // machine filing who was just written may take longer than one request waits.
-func (h *house) listed(query string, total int) (list air.AgentList) {
+func (h *testServer) listAgents(query string, total int) (list air.AgentList) {
 	h.t.Helper()
 	for try := 0; try < 5 && list.Total != total; try++ {
 		decodeInto(h.t, h.get("/api/v1/agents?"+query, 200), &list)
@@ -223,8 +223,8 @@ func (h *house) listed(query string, total int) (list air.AgentList) {
 	return list
 }
 
-// serve answers on a port of loopback until the test ends.
-func serve(t testing.TB, handler http.Handler, log *slog.Logger) string {
+// startServer answers on a port of loopback until the test ends.
+func startServer(t testing.TB, handler http.Handler, log *slog.Logger) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -241,15 +241,15 @@ func serve(t testing.TB, handler http.Handler, log *slog.Logger) string {
 var seen = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // publish writes a document and waits until the index has it.
-func (h *house) publish(host string, kind document.Kind, mediaType, text string, at time.Time) document.Document {
+func (h *testServer) publish(host string, kind document.Kind, mediaType, text string, at time.Time) document.Document {
 	h.t.Helper()
-	d, writes := h.published(host, kind, mediaType, text, at)
-	h.apply(writes...)
+	d, writes := h.prepareDocument(host, kind, mediaType, text, at)
+	h.applyWrites(writes...)
 	return d
 }
 
-// published returns what a visit writes: state, document, version and bytes.
-func (h *house) published(host string, kind document.Kind, mediaType, text string, at time.Time) (document.Document, []store.Write) {
+// prepareDocument returns what a visit writes: state, document, version and bytes.
+func (h *testServer) prepareDocument(host string, kind document.Kind, mediaType, text string, at time.Time) (document.Document, []store.Write) {
 	h.t.Helper()
 	d, err := document.Read(document.Input{
 		Kind: kind, Host: host, URL: "https://" + host + "/.well-known/x", MediaType: mediaType,
@@ -264,25 +264,25 @@ func (h *house) published(host string, kind document.Kind, mediaType, text strin
 		Fetches: map[string]fetch.Fetch{string(kind): {Kind: string(kind), URL: d.URL, Outcome: fetch.OK, Status: 200, At: at, Digest: d.Digest}},
 	}
 	return *d, []store.Write{
-		store.Put(store.HostKey(host), encode(h.t, state)),
-		store.Put(store.DocumentKey(host, string(kind)), encode(h.t, d)),
-		store.Put(store.VersionKey(host, string(kind), at, d.Digest), encode(h.t, version)),
+		store.Put(store.HostKey(host), encodeJSON(h.t, state)),
+		store.Put(store.DocumentKey(host, string(kind)), encodeJSON(h.t, d)),
+		store.Put(store.VersionKey(host, string(kind), at, d.Digest), encodeJSON(h.t, version)),
 		store.Put(store.BlobKey(d.Digest), []byte(text)),
 	}
 }
 
 // publishAll writes AI Discovery documents of many hosts at once.
-func (h *house) publishAll(hosts ...string) {
+func (h *testServer) publishAll(hosts ...string) {
 	h.t.Helper()
 	var all []store.Write
 	for _, host := range hosts {
-		_, writes := h.published(host, document.AI, "application/json", aiText("Service "+host), seen)
+		_, writes := h.prepareDocument(host, document.AI, "application/json", aiText("Service "+host), seen)
 		all = append(all, writes...)
 	}
-	h.apply(all...)
+	h.applyWrites(all...)
 }
 
-func (h *house) apply(writes ...store.Write) {
+func (h *testServer) applyWrites(writes ...store.Write) {
 	h.t.Helper()
 	seq, err := h.store.Apply(context.Background(), writes...)
 	if err != nil {
@@ -295,7 +295,7 @@ func (h *house) apply(writes ...store.Write) {
 	}
 }
 
-func encode(t testing.TB, v any) []byte {
+func encodeJSON(t testing.TB, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -326,8 +326,8 @@ func agisText(namespace, intent string) string {
  "vocabulary": {"declared_verbs": ["BOOK"], "domain": "hospitality", "namespace": "` + namespace + `", "version": "1.0.0", "negotiable": false}}`
 }
 
-// furnish publishes what most tests look at.
-func (h *house) furnish() {
+// publishSamples publishes what most tests look at.
+func (h *testServer) publishSamples() {
 	h.publish("ristorante.example", document.AI, "application/json", aiText("Ristorante"), seen)
 	h.publish("ristorante.example", document.AGIS, "application/json", agisText("ristorante", "Books a restaurant table for the requesting agent"), seen)
 	h.publishAll("s0.shops.example", "s1.shops.example", "s2.shops.example", "s3.shops.example", "s4.shops.example")
@@ -354,13 +354,13 @@ var plain = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// ask sends one request. Headers are name, value, name, value.
-func (h *house) ask(method, path, body string, headers ...string) bufferedResponse {
+// request sends one request. Headers are name, value, name, value.
+func (h *testServer) request(method, path, body string, headers ...string) bufferedResponse {
 	h.t.Helper()
-	return h.askAt(h.base, method, path, strings.NewReader(body), headers...)
+	return h.requestAt(h.base, method, path, strings.NewReader(body), headers...)
 }
 
-func (h *house) askAt(base, method, path string, body io.Reader, headers ...string) bufferedResponse {
+func (h *testServer) requestAt(base, method, path string, body io.Reader, headers ...string) bufferedResponse {
 	h.t.Helper()
 	r, err := http.NewRequest(method, base+path, body)
 	if err != nil {
@@ -379,15 +379,15 @@ func (h *house) askAt(base, method, path string, body io.Reader, headers ...stri
 		h.t.Fatal(err)
 	}
 	if response.StatusCode >= 400 {
-		noLeak(h.t, method+" "+path, text)
+		checkNoLeak(h.t, method+" "+path, text)
 	}
 	return bufferedResponse{response, text}
 }
 
 // get asks for path and wants that status.
-func (h *house) get(path string, status int, headers ...string) bufferedResponse {
+func (h *testServer) get(path string, status int, headers ...string) bufferedResponse {
 	h.t.Helper()
-	r := h.ask("GET", path, "", headers...)
+	r := h.request("GET", path, "", headers...)
 	if r.StatusCode != status {
 		h.t.Fatalf("GET %s: %s, want %d\n%s", path, r.Status, status, r.body)
 	}
@@ -397,27 +397,27 @@ func (h *house) get(path string, status int, headers ...string) bufferedResponse
 // leaks are words that tell how we are built.
 var leaks = regexp.MustCompile(`(?i)goroutine|\.go:\d|gazetteer/|/tmp/|/home/|/root|boltstore|bbolt|bleve|panic|runtime|\bnil\b|0x[0-9a-f]{6}|secret_hash|stored record|decode the record`)
 
-func noLeak(t testing.TB, what string, body []byte) {
+func checkNoLeak(t testing.TB, what string, body []byte) {
 	t.Helper()
 	if found := leaks.Find(body); found != nil {
 		t.Errorf("%s: the answer lets %q out: %s", what, found, body)
 	}
 }
 
-// logBook keeps what was logged.
-type logBook struct {
+// logRecorder keeps what was logged.
+type logRecorder struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
 }
 
-func (b *logBook) Write(p []byte) (int, error) {
+func (b *logRecorder) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
 // lines returns the log lines with that message.
-func (b *logBook) lines(t testing.TB, message string) []map[string]any {
+func (b *logRecorder) lines(t testing.TB, message string) []map[string]any {
 	t.Helper()
 	b.mu.Lock()
 	text := b.text.String()
@@ -437,7 +437,7 @@ func (b *logBook) lines(t testing.TB, message string) []map[string]any {
 	return found
 }
 
-func (b *logBook) all() string {
+func (b *logRecorder) all() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()

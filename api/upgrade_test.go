@@ -33,7 +33,7 @@ func acceptUpgrade(c *gin.Context) {
 
 // Once a connection is upgraded, no byte of it is taken for a header line; until then every line is.
 func TestUpgradedConnectionsPassUntouched(t *testing.T) {
-	h := newHouse(t, options{handlers: func(e *gin.Engine) { e.GET("/upgrade", acceptUpgrade) }})
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) { e.GET("/upgrade", acceptUpgrade) }})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

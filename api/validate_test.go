@@ -22,9 +22,9 @@ const validAI = `{"aiendpoint": "1.0", "service": {"name": "Tables", "descriptio
 "capabilities": [{"id": "find_table", "description": "Finds a free table", "endpoint": "/tables", "method": "GET", "returns": "tables with id, seats"}],
 "auth": {"type": "none"}}`
 
-func (h *house) validate(path, body, contentType string) (api.Validation, bufferedResponse) {
+func (h *testServer) validate(path, body, contentType string) (api.Validation, bufferedResponse) {
 	h.t.Helper()
-	r := h.ask("POST", "/api/v1/validate"+path, body, "Content-Type", contentType)
+	r := h.request("POST", "/api/v1/validate"+path, body, "Content-Type", contentType)
 	var v api.Validation
 	if r.StatusCode == http.StatusOK {
 		if err := json.Unmarshal(r.body, &v); err != nil {
@@ -43,7 +43,7 @@ func codes(findings []protocol.Finding) []string {
 }
 
 func TestValidateText(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	v, got := h.validate("", validAI, "application/json")
 	if got.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s", got.Status, got.body)
@@ -78,7 +78,7 @@ func TestValidateText(t *testing.T) {
 }
 
 func TestValidateRefuses(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	for _, c := range []struct {
 		name, path, body, contentType string
 		status                        int
@@ -124,7 +124,7 @@ func TestValidateAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouse(t, options{judge: answer.ValidatorOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
+	h := newTestServer(t, options{judge: answer.ValidatorOptions{Fetcher: client, PerClient: 8, PerHost: 3}})
 	ask := func(address string) (api.Validation, bufferedResponse) {
 		body, _ := json.Marshal(map[string]string{"url": address})
 		return h.validate("", string(body), "application/json")

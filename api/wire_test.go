@@ -20,7 +20,7 @@ import (
 
 // describeRawBytes sends bytes over a socket and returns the statuses of what comes back
 // until the server closes or says nothing more, and whether it closed.
-func describeRawBytes(t *testing.T, h *house, text string) (statuses []int, closed bool) {
+func describeRawBytes(t *testing.T, h *testServer, text string) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	if err != nil {
@@ -38,7 +38,7 @@ func describeRawBytes(t *testing.T, h *house, text string) (statuses []int, clos
 			return statuses, !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 		body, _ := io.ReadAll(response.Body)
-		noLeak(t, "raw", body)
+		checkNoLeak(t, "raw", body)
 		statuses = append(statuses, response.StatusCode)
 		if response.Close {
 			_, err := in.Peek(1)
@@ -50,7 +50,7 @@ func describeRawBytes(t *testing.T, h *house, text string) (statuses []int, clos
 // TestBytesThatAreTwoRequests: no request is answered that another reader of
 // the same bytes would not have seen, and the connection ends.
 func TestBytesThatAreTwoRequests(t *testing.T) {
-	h := newHouse(t, options{handlers: func(e *gin.Engine) {
+	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-smuggled", func(*gin.Context) { t.Error("the smuggled request was answered") })
 	}})
 	smuggled := "GET /api/v1/test-smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -84,7 +84,7 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 		"a body too large, never sent": {post + "Content-Length: 70000\r\n\r\n" + smuggled, 413},
 	} {
 		t.Run(name, func(t *testing.T) {
-			statuses, closed := describeRawBytes(t, h.in(t), c.text)
+			statuses, closed := describeRawBytes(t, h.forTest(t), c.text)
 			if len(statuses) != 1 || statuses[0] != c.want || !closed {
 				t.Errorf("statuses %v, closed %v; want one %d and an end", statuses, closed, c.want)
 			}
@@ -95,7 +95,7 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 // TestBadLinesBehindGoodRequests: each request on a connection is looked at, and
 // a body may hold any bytes.
 func TestBadLinesBehindGoodRequests(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	get := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 	folded := "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n"
 	post := func(body string) string {
@@ -113,7 +113,7 @@ func TestBadLinesBehindGoodRequests(t *testing.T) {
 		"nothing behind a chunked body": {chunked + folded + get, []int{400}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			statuses, closed := describeRawBytes(t, h.in(t), c.text)
+			statuses, closed := describeRawBytes(t, h.forTest(t), c.text)
 			if !slices.Equal(statuses, c.want) || !closed {
 				t.Errorf("statuses %v, closed %v; want %v and an end", statuses, closed, c.want)
 			}
@@ -123,7 +123,7 @@ func TestBadLinesBehindGoodRequests(t *testing.T) {
 
 // TestKeepAlive: honest requests share a connection.
 func TestKeepAlive(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	one := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 	statuses, _ := describeRawBytes(t, h, one+one+strings.Replace(one, "Host: x", "Host: x\r\nConnection: close", 1))
 	if len(statuses) != 3 {
@@ -133,12 +133,12 @@ func TestKeepAlive(t *testing.T) {
 
 // TestAccessLog: one line a request, with nothing in it that is the client's.
 func TestAccessLog(t *testing.T) {
-	h := newHouse(t, options{})
+	h := newTestServer(t, options{})
 	h.get("/api/v1/search?q=private+illness", 200)
 	h.get("/api/v1/services/secret-name.example", 404)
 	h.get("/secret-place", 404)
-	h.ask("BREW", "/healthz", "")
-	h.ask("HEAD", "/healthz", "")
+	h.request("BREW", "/healthz", "")
+	h.request("HEAD", "/healthz", "")
 	lines := h.log.lines(t, "request")
 	want := []struct {
 		method, route string

@@ -8,10 +8,10 @@ import (
 // TestWitness: what a witness answers over HTTP; that it checks what it cosigns is
 // tested in package audit, and between two programs in cmd/gazetteer.
 func TestWitness(t *testing.T) {
-	h := newHouse(t, options{log: true})
-	register(t, h)
-	h.logged()
-	h.cosigned()
+	h := newTestServer(t, options{log: true})
+	registerAgent(t, h)
+	h.awaitLog()
+	h.awaitCosignature()
 	kept := string(h.get("/witness/checkpoint?origin=registry.example/log", 200).body)
 	if !strings.HasPrefix(kept, "registry.example/log\n1\n") || !strings.Contains(kept, "— registry.example/witness ") {
 		t.Errorf("what was cosigned: %s", kept)
@@ -31,13 +31,13 @@ func TestWitness(t *testing.T) {
 		"not signed by the log":    {"POST", "/witness/add-checkpoint", "old 1\n\nregistry.example/log\n2\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— x AAAAAAAA\n", 403, "is not signed with the key"},
 		"the wrong method":         {"GET", "/witness/add-checkpoint", "", 405, "it takes"},
 	} {
-		r := h.ask(c.method, c.path, c.body)
+		r := h.request(c.method, c.path, c.body)
 		if r.StatusCode != c.status || !strings.Contains(string(r.body), c.says) {
 			t.Errorf("%s: %s %s, want %d and %q", name, r.Status, r.body, c.status, c.says)
 		}
 	}
 	// Who begins elsewhere than the last time is told where that was.
-	again := h.ask("POST", "/witness/add-checkpoint", "old 0\n\n"+kept[:strings.Index(kept, "— registry.example/witness ")])
+	again := h.request("POST", "/witness/add-checkpoint", "old 0\n\n"+kept[:strings.Index(kept, "— registry.example/witness ")])
 	if again.StatusCode != 409 || string(again.body) != "1\n" || again.Header.Get("Content-Type") != "text/x.tlog.size" {
 		t.Errorf("from the beginning again: %s %q", again.Status, again.body)
 	}

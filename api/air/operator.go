@@ -28,10 +28,10 @@ func (a *Routes) operatorRoutes(h huma.API) {
 		item := h.OpenAPI().Paths[op.Path]
 		describe(h, map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put}[op.Method])
 	}
-	route.Handle(a.Mux, h, route.Op("registry-standing"), markAttended(a, a.getRegistryStatus))
-	door := route.Op("set-door")
-	route.Handle(a.Mux, h, door, markAttended(a, a.setAdmission))
-	body(door, route.DescribeBody[AdmissionBody])
+	route.Handle(a.Mux, h, route.Op("registry-status"), markAttended(a, a.getRegistryStatus))
+	policy := route.Op("set-admission-policy")
+	route.Handle(a.Mux, h, policy, markAttended(a, a.setAdmission))
+	body(policy, route.DescribeBody[AdmissionBody])
 	route.Handle(a.Mux, h, route.Op("list-applications"), markAttended(a, a.listApplications))
 	route.Handle(a.Mux, h, route.Op("approve-application"), markAttended(a, a.approveApplication))
 	refusal := route.Op("refuse-application")
@@ -101,7 +101,7 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 
 // RegistryStatus says what waits for the operator.
 type RegistryStatus struct {
-	Admission admission.PolicyState `json:"door"`
+	Admission admission.PolicyState `json:"admission"`
 	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
 	Reports   ReportCount           `json:"reports"`
 }
@@ -214,7 +214,7 @@ func (a *Routes) refuseApplication(ctx context.Context, in *operatorInput) (*rou
 
 // BanBody documents a line of a block list.
 type BanBody struct {
-	Sort   string `json:"sort" enum:"key,handle,domain,network"`
+	Kind   string `json:"kind" enum:"key,handle,domain,network"`
 	Value  string `json:"value" doc:"a multikey, a handle, a domain, or an IP network"`
 	Reason string `json:"reason,omitempty" doc:"for the operator alone"`
 	Until  string `json:"until,omitempty" doc:"when it ends, 2026-01-31T12:00:00Z; left out: when it is lifted"`
@@ -224,11 +224,11 @@ func (a *Routes) addBan(ctx context.Context, in *route.BodyInput) (*route.Output
 	if in.Received.Err != nil {
 		return nil, in.Received.Err
 	}
-	values, err := readTexts(in.Received.Text, []string{"sort", "value"}, []string{"reason", "until"})
+	values, err := readTexts(in.Received.Text, []string{"kind", "value"}, []string{"reason", "until"})
 	if err != nil {
 		return nil, err
 	}
-	b := admission.Ban{Kind: values["sort"], Value: values["value"], Reason: values["reason"]}
+	b := admission.Ban{Kind: values["kind"], Value: values["value"], Reason: values["reason"]}
 	if until := values["until"]; until != "" {
 		if b.Until, err = time.Parse(time.RFC3339, until); err != nil {
 			return nil, route.NewProblem(route.BadField, "until is no time", "write it as 2026-01-31T12:00:00Z").WithLocation(route.Location{Pointer: "/until"})
@@ -241,7 +241,7 @@ func (a *Routes) addBan(ctx context.Context, in *route.BodyInput) (*route.Output
 }
 
 type liftInput struct {
-	Sort  string `query:"sort" required:"true" enum:"key,handle,domain,network" doc:"which block list"`
+	Kind  string `query:"kind" required:"true" enum:"key,handle,domain,network" doc:"which block list"`
 	Value string `query:"value" required:"true" doc:"what is on it"`
 	body  route.RequestBody
 }
@@ -256,7 +256,7 @@ func (a *Routes) liftBan(ctx context.Context, in *liftInput) (*route.Output[admi
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	b, err := a.Answers.Registry.LiftBan(ctx, in.Sort, in.Value)
+	b, err := a.Answers.Registry.LiftBan(ctx, in.Kind, in.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (a *Routes) liftBan(ctx context.Context, in *liftInput) (*route.Output[admi
 }
 
 type bansInput struct {
-	Sort  string `query:"sort" enum:"key,handle,domain,network" doc:"which block list; all when left out"`
+	Kind  string `query:"kind" enum:"key,handle,domain,network" doc:"which block list; all when left out"`
 	After string `query:"after" doc:"next of the page before"`
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"how many, 1 to 100"`
 }
@@ -276,7 +276,7 @@ type BanList struct {
 }
 
 func (a *Routes) listBans(ctx context.Context, in *bansInput) (*route.Output[BanList], error) {
-	found, next, err := a.Answers.Registry.Bans(ctx, in.Sort, in.After, in.Limit)
+	found, next, err := a.Answers.Registry.Bans(ctx, in.Kind, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (a *Routes) DeclareOperator(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("delete-agent"), markAttended(a, a.deleteAgent))
 	route.Handle(a.Mux, h, route.Op("registry-stats"), markAttended(a, a.registryStats))
 	route.Handle(a.Mux, h, route.Op("recent-registrations"), markAttended(a, a.recentRegistrations))
-	route.Handle(a.Mux, h, route.Op("attend-agents"), markAttended(a, a.recheckAgents))
+	route.Handle(a.Mux, h, route.Op("recheck-agents"), markAttended(a, a.recheckAgents))
 	route.Handle(a.Mux, h, route.Op("publish-anchor"), markAttended(a, a.publishAnchor))
 	suspend := route.Op("suspend-agent")
 	route.Handle(a.Mux, h, suspend, markAttended(a, a.suspendAgent))
@@ -179,7 +179,7 @@ func (a *Routes) recentRegistrations(ctx context.Context, in *recentAgentsInput)
 
 // RecheckCount tells how many agents were looked at.
 type RecheckCount struct {
-	Checked int `json:"attended" doc:"agents of which something was due"`
+	Checked int `json:"checked" doc:"agents that were due for a check"`
 }
 
 func (a *Routes) recheckAgents(ctx context.Context, in *route.EmptyInput) (*route.Output[RecheckCount], error) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,12 +35,27 @@ const (
 // A Ban is one entry of the operator's block lists. It applies to later changes: use
 // [registry.Registry.Suspend] for agents that already have the key, the handle or the domain.
 type Ban struct {
-	Kind  string `json:"sort"` // one of the Ban constants
+	Kind  string `json:"kind"` // one of the Ban constants
 	Value string `json:"value"`
 	// Reason is the operator's note. Refused clients do not see it.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
 	Until   time.Time `json:"until,omitzero"` // zero: until it is lifted
+}
+
+// UnmarshalJSON reads an entry. Entries stored by early versions call the kind "sort".
+func (b *Ban) UnmarshalJSON(text []byte) error {
+	type entry Ban
+	var v struct {
+		entry
+		Sort string `json:"sort"`
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	*b = Ban(v.entry)
+	b.Kind = cmp.Or(b.Kind, v.Sort)
+	return nil
 }
 
 // blockLists caches the block lists.
@@ -48,7 +64,7 @@ type blockLists struct {
 	// policy or a block list changes. When such a change has returned, no write follows that was
 	// judged by the state before it.
 	mu      sync.RWMutex
-	bans    map[[2]string]Ban // by sort and value; nil until they were read
+	bans    map[[2]string]Ban // by kind and value; nil until they were read
 	lengths map[int]int       // of network prefixes: how many have a length
 }
 
@@ -106,8 +122,8 @@ func prefixLengthKey(a netip.Addr, bits int) int {
 }
 
 // activeBan returns the entry that applies now. The caller holds mu.
-func (g *blockLists) activeBan(sort, value string, now time.Time) (Ban, bool) {
-	b, ok := g.bans[[2]string{sort, value}]
+func (g *blockLists) activeBan(kind, value string, now time.Time) (Ban, bool) {
+	b, ok := g.bans[[2]string{kind, value}]
 	return b, ok && (b.Until.IsZero() || now.Before(b.Until))
 }
 
@@ -211,14 +227,14 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	if p.blockLists.bans[at] = b; !known {
 		p.blockLists.lengths[b.prefixLength()]++
 	}
-	p.log.Info("block list extended", "sort", b.Kind, "value", b.Value)
+	p.log.Info("block list extended", "kind", b.Kind, "value", b.Value)
 	return b, nil
 }
 
 // LiftBan removes an entry from a block list, as the operator. The error is an [*registry.Error]
 // for a value, and a [*registry.Refusal] with [registry.ErrNotFound] when there is no such entry.
-func (p *Policy) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
-	value, err := normalizeBanValue(sort, value)
+func (p *Policy) LiftBan(ctx context.Context, kind, value string) (Ban, error) {
+	value, err := normalizeBanValue(kind, value)
 	if err != nil {
 		return Ban{}, err
 	}
@@ -227,33 +243,33 @@ func (p *Policy) LiftBan(ctx context.Context, sort, value string) (Ban, error) {
 	}
 	p.blockLists.mu.Lock()
 	defer p.blockLists.mu.Unlock()
-	at := [2]string{sort, value}
+	at := [2]string{kind, value}
 	b, known := p.blockLists.bans[at]
 	if !known {
 		return Ban{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "ban-unknown", Message: "the block list has no such line", Got: value, Help: "it is written as the list shows it"}
 	}
-	if _, err := p.store.Apply(ctx, store.Delete(store.BanKey(sort, value))); err != nil {
+	if _, err := p.store.Apply(ctx, store.Delete(store.BanKey(kind, value))); err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
 	}
 	delete(p.blockLists.bans, at)
 	p.blockLists.lengths[b.prefixLength()]--
-	p.log.Info("block list shortened", "sort", sort, "value", value)
+	p.log.Info("block list shortened", "kind", kind, "value", value)
 	return b, nil
 }
 
 // Bans returns at most limit entries of one block list, or of all with "", in the order of
 // "kind/value", beginning after the given one. Expired entries are included. A limit outside 1 to
 // [registry.MaxList] means MaxList. Next is the position of the next list, "" at the end.
-func (p *Policy) Bans(ctx context.Context, sort, after string, limit int) (bans []Ban, next string, err error) {
+func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans []Ban, next string, err error) {
 	if limit < 1 || limit > registry.MaxList {
 		limit = registry.MaxList
 	}
 	prefix := store.BanPrefix
-	if sort != "" {
-		if !slices.Contains(banKinds, sort) {
-			return nil, "", unknownBanKind(sort)
+	if kind != "" {
+		if !slices.Contains(banKinds, kind) {
+			return nil, "", unknownBanKind(kind)
 		}
-		prefix = store.BansOf(sort)
+		prefix = store.BansOf(kind)
 	}
 	if after != "" {
 		after = store.BanPrefix + after
@@ -277,17 +293,17 @@ func (p *Policy) Bans(ctx context.Context, sort, after string, limit int) (bans 
 	return bans, "", nil
 }
 
-func unknownBanKind(sort string) error {
-	return &registry.Error{Field: "sort", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", registry.ClipText(sort)), Help: "it is one of " + strings.Join(banKinds, ", ")}
+func unknownBanKind(kind string) error {
+	return &registry.Error{Field: "kind", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", registry.ClipText(kind)), Help: "it is one of " + strings.Join(banKinds, ", ")}
 }
 
 // normalizeBanValue returns a value in its normal form.
-func normalizeBanValue(sort, text string) (string, error) {
+func normalizeBanValue(kind, text string) (string, error) {
 	text = strings.TrimSpace(text)
 	refuse := func(message, help string) (string, error) {
-		return "", &registry.Error{Field: "value", Code: "value", Message: "Field 'value' is no " + sort + ": " + message, Help: help}
+		return "", &registry.Error{Field: "value", Code: "value", Message: "Field 'value' is no " + kind + ": " + message, Help: help}
 	}
-	switch sort {
+	switch kind {
 	case BanKey:
 		multikey := registry.NormalizeMultikey(text)
 		if _, err := did.ParseMultikey(multikey); err != nil {
@@ -309,7 +325,7 @@ func normalizeBanValue(sort, text string) (string, error) {
 	case BanNetwork:
 		return normalizeNetwork(text)
 	}
-	return "", unknownBanKind(sort)
+	return "", unknownBanKind(kind)
 }
 
 func normalizeNetwork(text string) (string, error) {

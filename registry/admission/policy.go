@@ -51,7 +51,7 @@ type PolicyState struct {
 	Mode       string    `json:"mode"` // one of the Mode constants
 	Note       string    `json:"note,omitempty"`
 	Since      time.Time `json:"since,omitzero"`       // when the operator set it
-	Attended   time.Time `json:"looked,omitzero"`      // when the operator looked last
+	Attended   time.Time `json:"attended,omitzero"`    // when the operator last sent a request
 	Closes     time.Time `json:"closes,omitzero"`      // when open registration will close itself
 	SelfClosed time.Time `json:"self_closed,omitzero"` // when it did
 }

@@ -30,7 +30,7 @@ suspend the agents that have it already. The reason stays with you.
   gazetteer registry ban domain evil.example`,
 		Args: cli.ExactArgs(2, "the kind (key, handle, domain or network) and the value"),
 		RunE: func(c *cobra.Command, args []string) error {
-			body := map[string]string{"sort": args[0], "value": args[1], "reason": reason}
+			body := map[string]string{"kind": args[0], "value": args[1], "reason": reason}
 			if until != "" {
 				at, err := parseExpiry(until)
 				if err != nil {
@@ -90,7 +90,7 @@ func (a *verbs) bansCommand() *cobra.Command {
 func (a *verbs) listBans(ctx context.Context, server *cli.Client, args []string) error {
 	query := url.Values{}
 	if len(args) == 1 {
-		query.Set("sort", args[0])
+		query.Set("kind", args[0])
 	}
 	all := []admission.Ban{}
 	err := a.eachPage(operatorRoot+"/bans", query, func(path string) (string, error) {
@@ -119,7 +119,7 @@ func (a *verbs) unbanCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var b admission.Ban
-				query := url.Values{"sort": {args[0]}, "value": {args[1]}}
+				query := url.Values{"kind": {args[0]}, "value": {args[1]}}
 				if done, err := a.sendRequest(c.Context(), server, http.MethodDelete, operatorRoot+"/bans?"+query.Encode(), nil, &b); done || err != nil {
 					return err
 				}

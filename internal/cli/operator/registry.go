@@ -115,7 +115,7 @@ operator used the registry.
 					return nil
 				}
 				var d admission.PolicyState
-				if done, err := a.sendRequest(c.Context(), server, http.MethodPut, operatorRoot+"/door", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
+				if done, err := a.sendRequest(c.Context(), server, http.MethodPut, operatorRoot+"/admission", map[string]string{"mode": args[0], "note": note}, &d); done || err != nil {
 					return err
 				}
 				a.printAdmission(d)
