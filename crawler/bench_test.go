@@ -7,13 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
+	"gazetteer/crawler/frontier"
 	"gazetteer/internal/fakenet"
-	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
 
@@ -63,7 +61,7 @@ func BenchmarkSession(b *testing.B) {
 	for b.Loop() {
 		c.robots.forgetAll() // each session is the first with its host
 		begun := time.Now()
-		v, err := c.runSession(b.Context(), &entry{name: host})
+		v, err := c.runSession(b.Context(), &frontier.Entry{Name: host})
 		session += time.Since(begun)
 		if err != nil || v.result.Documents != 2 {
 			b.Fatalf("session: %+v, %v", v, err)
@@ -123,47 +121,6 @@ func plainSession(internet *fakenet.Net, host string) error {
 		}
 	}
 	return nil
-}
-
-// BenchmarkFrontier takes a due host out and puts it back, with a million
-// others known, and says what knowing them takes: memory, and the time to open
-// them again.
-func BenchmarkFrontier(b *testing.B) {
-	const hosts = 1_000_000
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	f := newFrontier(0, 1, 0)
-	now := time.Unix(1e9, 0)
-	for i := range hosts {
-		f.addHost(hostNumber(i), now, now.Add(time.Duration(i%1000)*time.Second))
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	c := &Crawler{politeness: newPoliteness(Options{})}
-	path := filepath.Join(b.TempDir(), "frontier")
-	if err := f.writeSnapshot(path, store.Cursor{}); err != nil {
-		b.Fatal(err)
-	}
-	runtime.GC()
-	begun, worked := time.Now(), cpu()
-	if again, _, err := c.readSnapshot(path, now); err != nil || again.known != hosts {
-		b.Fatal(err)
-	}
-	opened, worked := time.Since(begun), cpu()-worked
-	b.ReportAllocs()
-	for b.Loop() {
-		now = now.Add(time.Millisecond)
-		e, ok := f.nextHost(now)
-		if !ok {
-			b.Fatal("nothing is due")
-		}
-		f.finishSession(e, now, now.Add(oneDay))
-	}
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/hosts, "B/host")
-	b.ReportMetric(opened.Seconds(), "s-to-open")
-	b.ReportMetric(worked.Seconds(), "cpu-s-to-open")
-	runtime.KeepAlive(f)
 }
 
 func hostNumber(i int) string { return fmt.Sprintf("www.service-%07d.test", i) }

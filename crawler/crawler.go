@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -16,6 +17,8 @@ import (
 	"github.com/gocolly/colly/v2"
 	"golang.org/x/sync/errgroup"
 
+	"gazetteer/crawler/frontier"
+	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
@@ -58,7 +61,7 @@ type Options struct {
 	AddressAtOnce   int           // 8
 	// Networks are exceptions for ranges of addresses, such as those of a large CDN. The first
 	// range that contains an address applies.
-	Networks      []NetworkLimit
+	Networks      []politeness.NetworkLimit
 	Rate          float64       // visits begun a second, to all hosts together; 200
 	MaxCrawlDelay time.Duration // longest Crawl-delay honoured; 10 s
 
@@ -92,7 +95,7 @@ type Crawler struct {
 	log           *slog.Logger
 	collector     *colly.Collector
 	transport     *fetch.Transport
-	politeness    *politeness
+	politeness    *politeness.Limiter
 	robots        *robotsCache
 	journal       *journal
 	workers       int
@@ -164,10 +167,16 @@ func New(o Options) (*Crawler, error) {
 		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, collector: newCollector(transport),
 		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
-		politeness: newPoliteness(o),
-		robots:     &robotsCache{verdicts: map[string]*fetch.Verdict{}},
-		poke:       make(chan struct{}, 1),
-		runDone:    make(chan struct{}),
+		politeness: politeness.New(politeness.Limits{
+			Host:     politeness.Limit{Interval: o.HostInterval, AtOnce: o.HostAtOnce},
+			Domain:   politeness.Limit{Interval: o.DomainInterval, AtOnce: o.DomainAtOnce},
+			Address:  politeness.Limit{Interval: o.AddressInterval, AtOnce: o.AddressAtOnce},
+			Networks: o.Networks,
+			Rate:     o.Rate,
+		}),
+		robots:  &robotsCache{verdicts: map[string]*fetch.Verdict{}},
+		poke:    make(chan struct{}, 1),
+		runDone: make(chan struct{}),
 	}, nil
 }
 
@@ -180,10 +189,13 @@ func (o *Options) setDefaults() {
 	}
 	orDuration(&o.HostInterval, time.Second)
 	orDuration(&o.DomainInterval, 2*time.Second)
-	orDuration(&o.AddressInterval, defaultAddressInterval)
+	orDuration(&o.AddressInterval, 100*time.Millisecond)
 	orDuration(&o.MaxCrawlDelay, 10*time.Second)
 	orDuration(&o.SessionTimeout, 2*time.Minute)
 	orDuration(&o.Grace, 10*time.Second)
+	o.HostAtOnce = cmp.Or(o.HostAtOnce, 1)
+	o.DomainAtOnce = cmp.Or(o.DomainAtOnce, 1)
+	o.AddressAtOnce = cmp.Or(o.AddressAtOnce, 8)
 	if o.Rate == 0 {
 		o.Rate = 200
 	}
@@ -228,7 +240,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 	group.Go(func() error {
 		room := make(chan struct{}, c.workers)
 		var sessions sync.WaitGroup
-		o.handOutHosts(ctx, working, done, room, func(e *entry) {
+		o.handOutHosts(ctx, working, done, room, func(e *frontier.Entry) {
 			sessions.Add(1)
 			group.Go(func() error {
 				defer func() {
@@ -274,7 +286,7 @@ func (c *Crawler) closeFrontier() {
 
 // visitHost runs a session with a host and passes the result on to be committed. A session that was
 // cut short has no result, and its host stays due.
-func (c *Crawler) visitHost(ctx context.Context, e *entry, visits chan<- *visit) error {
+func (c *Crawler) visitHost(ctx context.Context, e *frontier.Entry, visits chan<- *visit) error {
 	v, err := c.runSession(ctx, e)
 	switch {
 	case isFatal(err):
@@ -301,7 +313,7 @@ func (c *Crawler) visitHost(ctx context.Context, e *entry, visits chan<- *visit)
 // A frontierLoop is the goroutine that owns the frontier.
 type frontierLoop struct {
 	c        *Crawler
-	frontier *frontier
+	frontier *frontier.Frontier
 	replies  map[string][]chan<- Result // who waits for which host
 	again    map[string]time.Time       // hosts that are to be visited again when their visit is over
 	snapshot snapshots
@@ -309,22 +321,22 @@ type frontierLoop struct {
 
 // handOutHosts starts sessions with hosts as they become due and workers are free, until ctx or
 // working ends.
-func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*entry)) {
+func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*frontier.Entry)) {
 	c, f := o.c, o.frontier
-	var next *entry
+	var next *frontier.Entry
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		o.addPending()
 		o.saveSnapshot()
 		if next == nil {
-			next, _ = f.nextHost(c.now())
+			next, _ = f.NextHost(c.now())
 		}
 		o.publishStatus()
 		var free chan<- struct{}
 		if next != nil {
 			free = room
-		} else if at, ok := f.wakeAt(); ok {
+		} else if at, ok := f.WakeAt(); ok {
 			timer.Reset(max(at.Sub(c.now()), 0))
 		}
 		select {
@@ -352,7 +364,7 @@ func (o *frontierLoop) addPending() {
 	now := o.c.now()
 	for _, r := range pending {
 		if r.remove {
-			o.frontier.removeHost(r.host)
+			o.frontier.RemoveHost(r.host)
 			o.answerWaiters(Result{Host: r.host, State: Refused, Summary: string(fetch.OptedOut)})
 			continue
 		}
@@ -360,13 +372,13 @@ func (o *frontierLoop) addPending() {
 			o.reschedule(r, now)
 			continue
 		}
-		o.frontier.addHost(r.host, now, r.due)
+		o.frontier.AddHost(r.host, now, r.due)
 		switch {
 		case r.reply == nil:
-		case o.frontier.isDue(r.host, now), !r.due.After(now) && o.frontier.isDue(r.host, now.Add(maxQueuedVisits)):
+		case o.frontier.IsDue(r.host, now), !r.due.After(now) && o.frontier.IsDue(r.host, now.Add(maxQueuedVisits)):
 			o.replies[r.host] = append(o.replies[r.host], r.reply)
 		default:
-			r.reply <- Result{Host: r.host, NotDue: true, NextDue: o.frontier.dueAt(r.host)}
+			r.reply <- Result{Host: r.host, NotDue: true, NextDue: o.frontier.DueAt(r.host)}
 		}
 	}
 }
@@ -377,11 +389,11 @@ func (o *frontierLoop) reschedule(r request, now time.Time) {
 	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
 		r.due = held
 	}
-	if o.frontier.isInFlight(r.host) {
+	if o.frontier.IsInFlight(r.host) {
 		o.again[r.host] = r.due
 		return
 	}
-	o.frontier.setDueTime(r.host, now, r.due)
+	o.frontier.SetDueTime(r.host, now, r.due)
 }
 
 // maxQueuedVisits is how long a reply waits for a host that is due but held back because the end of
@@ -397,25 +409,25 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 			continue // the host stays due
 		}
 		if !v.later.IsZero() {
-			f.postpone(v.entry, now, v.later)
-			delete(o.again, v.entry.name) // this visit is still to come
+			f.Postpone(v.entry, now, v.later)
+			delete(o.again, v.entry.Name) // this visit is still to come
 			c.mu.Lock()
 			c.metrics.Waits++
 			c.mu.Unlock()
 			continue
 		}
 		if v.err != nil {
-			c.log.Error("a host could not be visited", "host", v.entry.name, "error", v.err)
-			v.result = Result{Host: v.entry.name, State: Unvisited, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
+			c.log.Error("a host could not be visited", "host", v.entry.Name, "error", v.err)
+			v.result = Result{Host: v.entry.Name, State: Unvisited, Summary: "internal error: see the log", NextDue: now.Add(time.Hour)}
 			v.host.Due = v.result.NextDue
 		}
-		f.finishSession(v.entry, now, v.host.Due)
-		if due, ok := o.again[v.entry.name]; ok {
-			delete(o.again, v.entry.name)
-			f.setDueTime(v.entry.name, now, due)
+		f.FinishSession(v.entry, now, v.host.Due)
+		if due, ok := o.again[v.entry.Name]; ok {
+			delete(o.again, v.entry.Name)
+			f.SetDueTime(v.entry.Name, now, due)
 		}
 		for _, name := range v.result.New {
-			f.addHost(name, now, now)
+			f.AddHost(name, now, now)
 		}
 		o.reportVisit(v)
 	}
@@ -459,8 +471,9 @@ func (o *frontierLoop) publishStatus() {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
 	s := &o.c.status
-	s.Known, s.Waiting, s.Due, s.InFlight = f.known, f.countWaiting(), f.dueHosts, f.inFlight
-	o.c.metrics.QueueAge = f.queueAge(o.c.now())
+	n := f.Counts()
+	s.Known, s.Waiting, s.Due, s.InFlight = n.Known, n.Waiting, n.Due, n.InFlight
+	o.c.metrics.QueueAge = f.QueueAge(o.c.now())
 }
 
 // Status returns what the crawler is doing at this moment.

@@ -238,9 +238,9 @@ func (j *journal) endVisits(batch []*visit) {
 	}
 	var b strings.Builder
 	for _, v := range batch {
-		fmt.Fprintf(&b, "e %s\n", v.entry.name)
-		delete(j.inFlight, v.entry.name)
-		delete(j.interrupted, v.entry.name)
+		fmt.Fprintf(&b, "e %s\n", v.entry.Name)
+		delete(j.inFlight, v.entry.Name)
+		delete(j.interrupted, v.entry.Name)
 	}
 	j.appendLines(b.String(), len(batch))
 	if j.lines > journalLines {

@@ -1,12 +1,9 @@
 package crawler
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,138 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gazetteer/fetch"
+	"gazetteer/crawler/frontier"
+	"gazetteer/crawler/politeness"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
-
-// A model of the frontier is a map: whatever is added, visited, moved and removed
-// in whatever order, both hand out the same hosts, none early and none twice.
-func TestFrontierAgainstAMap(t *testing.T) {
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		f := newFrontier(0, 1, 0)
-		now := time.Unix(1e9, 0)
-		due := map[string]time.Time{}
-		flying := map[string]*entry{}
-		for range 5000 {
-			name := fmt.Sprintf("h%d.d%d.test", r.IntN(40), r.IntN(200))
-			_, inFlight := flying[name]
-			when := now.Add(time.Duration(r.IntN(5000)) * time.Second)
-			switch r.IntN(8) {
-			case 0, 1:
-				if _, known := due[name]; !known && !inFlight {
-					due[name] = when
-				}
-				f.addHost(name, now, when)
-			case 2:
-				if !inFlight {
-					due[name] = when
-				}
-				f.setDueTime(name, now, when)
-			case 3:
-				if !inFlight {
-					delete(due, name)
-					f.removeHost(name)
-				}
-			case 4, 5:
-				now = now.Add(time.Duration(r.IntN(300)) * time.Second)
-			case 6:
-				for e, ok := f.nextHost(now); ok; e, ok = f.nextHost(now) {
-					if due[e.name].After(now) || due[e.name].IsZero() {
-						t.Fatalf("seed %d: %s is handed out at %v, due %v", seed, e.name, now, due[e.name])
-					}
-					delete(due, e.name)
-					flying[e.name] = e
-				}
-				busy := map[string]bool{}
-				for name := range flying {
-					busy[fetch.RegistrableDomain(name)] = true
-				}
-				for name, at := range due {
-					if !at.After(now) && !busy[fetch.RegistrableDomain(name)] {
-						t.Fatalf("seed %d: %s was due at %v and is not handed out at %v", seed, name, at, now)
-					}
-				}
-			case 7:
-				for name, e := range flying {
-					f.finishSession(e, now, when)
-					due[name] = when
-					delete(flying, name)
-				}
-			}
-			if at, ok := f.wakeAt(); ok && f.dueHosts == 0 && at.After(now.Add(5000*time.Second)) {
-				t.Fatalf("seed %d: nothing happens before %v", seed, at)
-			}
-			if f.known != len(due)+len(flying) || f.inFlight != len(flying) || f.countWaiting() < 0 || f.countWaiting() > len(due) {
-				t.Fatalf("seed %d: known %d, in flight %d, due %d; want %d and %d", seed, f.known, f.inFlight, f.dueHosts, len(due)+len(flying), len(flying))
-			}
-		}
-	}
-}
-
-func TestBookedHostsComeBack(t *testing.T) {
-	f := newFrontier(time.Minute, 1, 0)
-	now := time.Unix(1e9, 0)
-	f.addHost("a.test", now, now)
-	e, _ := f.nextHost(now)
-	f.postpone(e, now, now.Add(30*time.Second))
-	if !f.isDue("a.test", now) {
-		t.Error("a host that waits for the turn of its address is not due")
-	}
-	if _, ok := f.nextHost(now.Add(29 * time.Second)); ok {
-		t.Error("handed out before the turn of its address")
-	}
-	e, ok := f.nextHost(now.Add(30 * time.Second))
-	if !ok || !e.booked {
-		t.Errorf("not handed out at its turn, or without its booking: %+v", e)
-	}
-}
-
-func TestSnapshot(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	c := &Crawler{politeness: newPoliteness(Options{})}
-	f := c.emptyFrontier(0)
-	for i := range 1000 {
-		f.addHost(fmt.Sprintf("h%d.test", i), now, now.Add(time.Duration(i)*time.Hour))
-	}
-	f.removeHost("h7.test")
-	path := filepath.Join(t.TempDir(), "frontier")
-	want := store.Cursor{Store: "s", Incarnation: 3, Seq: 77}
-	if err := f.writeSnapshot(path, want); err != nil {
-		t.Fatal(err)
-	}
-	again, cursor, err := c.readSnapshot(path, now)
-	if err != nil || cursor != want || again.known != 999 {
-		t.Fatalf("%+v with %d hosts, %v", cursor, again.known, err)
-	}
-	for i := range 1000 {
-		name := fmt.Sprintf("h%d.test", i)
-		n, known := again.hosts.findHost(name)
-		if known != (i != 7) || known && int64(*again.hosts.due.at(n)) != now.Unix()+int64(i)*3600 {
-			t.Errorf("%s: known %v", name, known)
-		}
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(whole); i += 97 {
-		broken := append([]byte(nil), whole...)
-		broken[i] ^= 1
-		for _, text := range [][]byte{broken, whole[:i]} {
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := c.readSnapshot(path, now); !errors.Is(err, errSnapshot) {
-				t.Fatalf("damaged at byte %d: %v", i, err)
-			}
-		}
-	}
-	if _, _, err := c.readSnapshot(path+"x", now); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-}
 
 // TestFrontierBehindTheHorizon restores the frontier after the store has forgotten the deletion of a
 // host that the snapshot still has: every host's record is read, and the host is gone.
@@ -156,8 +26,8 @@ func TestFrontierBehindTheHorizon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	c := &Crawler{store: s, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), politeness: newPoliteness(Options{})}
-	o := &frontierLoop{c: c, frontier: c.emptyFrontier(0)}
+	c := &Crawler{store: s, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), politeness: politeness.New(politeness.Limits{})}
+	o := &frontierLoop{c: c, frontier: c.emptyFrontier()}
 	apply := func(writes ...store.Write) {
 		t.Helper()
 		if _, err := s.Apply(t.Context(), writes...); err != nil {
@@ -167,9 +37,9 @@ func TestFrontierBehindTheHorizon(t *testing.T) {
 	for i := range 10 {
 		host := fmt.Sprintf("h%d.test", i)
 		apply(store.Put(store.HostKey(host), fmt.Appendf(nil, `{"name":%q,"due":%q}`, host, now.Format(time.RFC3339))))
-		o.frontier.addHost(host, now, now)
+		o.frontier.AddHost(host, now, now)
 	}
-	if err := o.frontier.writeSnapshot(o.snapshotPath(), s.Head()); err != nil {
+	if err := o.writeSnapshot(s.Head()); err != nil {
 		t.Fatal(err)
 	}
 	apply(store.Delete(store.HostKey("h3.test")))
@@ -182,11 +52,10 @@ func TestFrontierBehindTheHorizon(t *testing.T) {
 			t.Fatal(err)
 		}
 		known := func(host string) bool {
-			n, known := o.frontier.hosts.findHost(host)
-			return known && *o.frontier.hosts.place.at(n) != placeNone
+			return o.frontier.IsDue(host, now.AddDate(1000, 0, 0))
 		}
-		if o.frontier.known != 10 || known("h3.test") || !known("h11.test") {
-			t.Errorf("%d hosts, h3 %v, h11 %v", o.frontier.known, known("h3.test"), known("h11.test"))
+		if o.frontier.Counts().Known != 10 || known("h3.test") || !known("h11.test") {
+			t.Errorf("%d hosts, h3 %v, h11 %v", o.frontier.Counts().Known, known("h3.test"), known("h11.test"))
 		}
 	}
 }
@@ -205,7 +74,7 @@ func TestJournal(t *testing.T) {
 			}
 			return j, cut, recent
 		}
-		done := func(j *journal, host string) { j.endVisits([]*visit{{entry: &entry{name: host}}}) }
+		done := func(j *journal, host string) { j.endVisits([]*visit{{entry: &frontier.Entry{Name: host}}}) }
 		die := func(j *journal) { j.file.Close() } // as a killed process leaves it
 
 		j, cut, recent := start()
@@ -328,7 +197,7 @@ func TestJournalStaysShort(t *testing.T) {
 	j.beginVisit("open.test", "open.test", netip.Addr{}, time.Now())
 	batch := make([]*visit, 1000)
 	for i := range batch {
-		batch[i] = &visit{entry: &entry{name: "a.test"}}
+		batch[i] = &visit{entry: &frontier.Entry{Name: "a.test"}}
 	}
 	for range journalLines/len(batch) + 2 {
 		j.endVisits(batch)

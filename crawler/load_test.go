@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/crawler/frontier"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store/boltstore"
@@ -40,9 +41,9 @@ func BenchmarkReschedule(b *testing.B) {
 	if err := c.Add(b.Context(), names...); err != nil {
 		b.Fatal(err)
 	}
-	f := newFrontier(0, 1, known)
+	f := frontier.New(0, 1, known)
 	for _, name := range names {
-		f.addHost(name, now, now)
+		f.AddHost(name, now, now)
 	}
 	rescheduled := 0
 	begun, worked := time.Now(), cpu()
@@ -50,11 +51,11 @@ func BenchmarkReschedule(b *testing.B) {
 		now = now.Add(time.Minute)
 		visits := make([]*visit, 0, batchVisits)
 		for range batchVisits {
-			e, ok := f.nextHost(now)
+			e, ok := f.NextHost(now)
 			if !ok {
 				b.Fatal("nothing is due")
 			}
-			h, seq, err := c.readHost(b.Context(), e.name)
+			h, seq, err := c.readHost(b.Context(), e.Name)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -67,48 +68,12 @@ func BenchmarkReschedule(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, v := range visits {
-			f.finishSession(v.entry, now, v.host.Due)
+			f.FinishSession(v.entry, now, v.host.Due)
 		}
 		rescheduled += len(visits)
 	}
 	b.ReportMetric(float64(rescheduled)/time.Since(begun).Seconds(), "hosts/s")
 	b.ReportMetric(float64(rescheduled)/(cpu()-worked).Seconds(), "hosts/cpu-s")
-}
-
-// BenchmarkDueScan takes a thousand due hosts out and puts them back, in turn
-// with nobody else known and with a million that are not due: what is not due
-// must not cost anything.
-func BenchmarkDueScan(b *testing.B) {
-	const due, others = 1000, 1_000_000
-	now := time.Unix(1e9, 0)
-	frontiers := map[string]*frontier{"alone": newFrontier(0, 1, 0), "among-many": newFrontier(0, 1, 0)}
-	for i := range others {
-		frontiers["among-many"].addHost(hostNumber(due+i), now, now.Add(time.Duration(10+i%80)*oneDay))
-	}
-	for _, f := range frontiers {
-		for i := range due {
-			f.addHost(hostNumber(i), now, now)
-		}
-	}
-	runtime.GC()
-	took := map[string][]float64{}
-	for b.Loop() {
-		now = now.Add(time.Second)
-		for what, f := range frontiers {
-			worked := cpu()
-			for range due {
-				e, ok := f.nextHost(now)
-				if !ok {
-					b.Fatal("nothing is due")
-				}
-				f.finishSession(e, now, now.Add(time.Millisecond))
-			}
-			took[what] = append(took[what], float64((cpu()-worked).Nanoseconds())/due)
-		}
-	}
-	b.ReportMetric(middleOf(took["alone"]), "alone-ns")
-	b.ReportMetric(middleOf(took["among-many"]), "among-many-ns")
-	b.ReportMetric(middleOf(took["among-many"])/middleOf(took["alone"]), "among-many/alone")
 }
 
 func middleOf(figures []float64) float64 {

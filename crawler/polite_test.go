@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gazetteer/crawler"
+	"gazetteer/crawler/politeness"
 	"gazetteer/internal/fakenet"
 )
 
@@ -84,7 +84,7 @@ func TestAddressesAreSpared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers, w.opts.AddressInterval, w.opts.AddressAtOnce = 64, time.Second, 2
-		w.opts.Networks = []crawler.NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: crawler.Limit{Interval: 100 * time.Millisecond, AtOnce: 3}}}
+		w.opts.Networks = []politeness.NetworkLimit{{Network: netip.MustParsePrefix("198.51.100.0/24"), Limit: politeness.Limit{Interval: 100 * time.Millisecond, AtOnce: 3}}}
 		names := resolver{"hub.test.": {netip.MustParseAddr("192.0.2.1")}}
 		w.opts.Resolver = names
 		group := func(host string) string {
@@ -126,7 +126,7 @@ func TestAddressesAreSpared(t *testing.T) {
 		w.run()
 		begun := time.Now()
 		w.crawl(append(crowded, alone...)...)
-		for addr, want := range map[string]crawler.Limit{
+		for addr, want := range map[string]politeness.Limit{
 			"192.0.2.1": {Interval: time.Second, AtOnce: 2}, "2001:db8:1:1::/64": {Interval: time.Second, AtOnce: 2},
 			"198.51.100.7": {Interval: 100 * time.Millisecond, AtOnce: 3},
 		} {

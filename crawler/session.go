@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gazetteer/crawler/frontier"
+	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
@@ -19,7 +21,7 @@ const maxHopWait = 15 * time.Second
 
 // A visit is the result of one session, ready to be committed.
 type visit struct {
-	entry *entry
+	entry *frontier.Entry
 	err   error     // the session could not be held; the rest is empty
 	cut   bool      // the session was cut short: only what it asked is written
 	later time.Time // nothing was asked: the turn of the address comes then
@@ -56,7 +58,7 @@ type session struct {
 	addresses map[string][]netip.Addr
 
 	wire     *fetch.Connection // to the host that the session is with now, nil before
-	leave    permit
+	permit   politeness.Permit
 	lastDone time.Time // when the last request over the wire ended
 
 	// down is set when the host itself could not be reached at all: this settles everything else at
@@ -70,7 +72,7 @@ type session struct {
 
 // runSession visits the host of an entry. It returns nil without an error when ctx ended in the
 // meantime: the host then stays due. Errors are those of the store.
-func (c *Crawler) runSession(ctx context.Context, e *entry) (*visit, error) {
+func (c *Crawler) runSession(ctx context.Context, e *frontier.Entry) (*visit, error) {
 	s := &session{
 		c: c, begun: c.now(),
 		visit: &visit{
@@ -83,7 +85,7 @@ func (c *Crawler) runSession(ctx context.Context, e *entry) (*visit, error) {
 	began := time.Now()
 	inTime, cancel := context.WithTimeout(ctx, c.sessionTime)
 	defer cancel()
-	err := s.loadHost(ctx, e.name)
+	err := s.loadHost(ctx, e.Name)
 	if err == nil {
 		err = s.runAsks(inTime)
 	}
@@ -95,7 +97,7 @@ func (c *Crawler) runSession(ctx context.Context, e *entry) (*visit, error) {
 		if len(s.visit.ledger) == 0 {
 			return nil, nil
 		}
-		return &visit{entry: e, host: Host{Name: e.name}, ledger: s.visit.ledger, cut: true}, nil
+		return &visit{entry: e, host: Host{Name: e.Name}, ledger: s.visit.ledger, cut: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -351,11 +353,11 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 			}
 		}
 		if i == 0 {
-			if err := s.c.politeness.enterHost(waiting, &s.leave, host); err != nil {
+			if err := s.c.politeness.EnterHost(waiting, &s.permit, host); err != nil {
 				return end, err
 			}
 		}
-		if err := s.leave.beginIntervals(waiting); err != nil {
+		if err := s.permit.BeginIntervals(waiting); err != nil {
 			return end, err
 		}
 		s.c.journal.beginVisit(s.visit.host.Name, host, addr, s.c.now())
@@ -375,10 +377,10 @@ func (s *session) waitForAddress(waiting context.Context, host string, addr neti
 	first := !s.asked
 	s.asked = true
 	if host != s.visit.host.Name || !first {
-		err = s.c.politeness.waitForAddress(waiting, &s.leave, addr)
+		err = s.c.politeness.WaitForAddress(waiting, &s.permit, addr)
 		return err == nil, err
 	}
-	s.later, free = s.c.politeness.bookAddress(&s.leave, addr, s.visit.entry.booked)
+	s.later, free = s.c.politeness.BookAddress(&s.permit, addr, s.visit.entry.Booked)
 	return free, nil
 }
 
@@ -404,7 +406,7 @@ func (s *session) leaveHost() {
 		return
 	}
 	s.wire.Close()
-	s.leave.release()
+	s.permit.Release()
 	s.wire = nil
 }
 

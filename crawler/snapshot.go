@@ -3,30 +3,21 @@ package crawler
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc64"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"gazetteer/crawler/frontier"
 	"gazetteer/store"
 )
 
 // The frontier follows the store as the index does, with a cursor of its own: it is written to a
 // file from time to time, and a start reads that file and the changes since. A file that is
 // missing, damaged or from another store is rebuilt from all host records.
-//
-//	magic, length of the cursor, cursor (JSON), number of hosts,
-//	for each host: due (seconds), length of its name, name;
-//	CRC-64 of all that
-//
-// Numbers are little-endian and 4 bytes long unless stated otherwise.
-const snapshotMagic = "gazetteer frontier 1\n"
 
 // snapshots decides when a snapshot is written.
 type snapshots struct {
@@ -47,13 +38,13 @@ func (o *frontierLoop) snapshotPath() string { return filepath.Join(o.c.dir, "fr
 // openFrontier restores the frontier.
 func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	c := o.c
-	now := c.now()
+	now, limits := c.now(), c.politeness.Limits()
 	if c.dir != "" {
 		if err := os.MkdirAll(c.dir, 0o700); err != nil {
 			return err
 		}
 	}
-	least := max(c.politeness.host.Interval, c.politeness.domain.Interval, 0)
+	least := max(limits.Host.Interval, limits.Domain.Interval, 0)
 	cut, flown, recent, err := c.journal.openFile(c.dir, now, least)
 	if err != nil {
 		return err
@@ -68,13 +59,13 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 		return err
 	}
 	for host, a := range cut {
-		if o.frontier.isDue(host, now) {
-			o.frontier.setDueTime(host, now, a.until)
+		if o.frontier.IsDue(host, now) {
+			o.frontier.SetDueTime(host, now, a.until)
 		}
 	}
 	for _, contact := range recent {
-		o.frontier.holdDomain(contact.host, now, now.Add(c.politeness.domain.Interval))
-		c.politeness.countVisit(contact.host, contact.addr)
+		o.frontier.HoldDomain(contact.host, now, now.Add(limits.Domain.Interval))
+		c.politeness.CountVisit(contact.host, contact.addr)
 	}
 	o.snapshot.next = time.Now().Add(snapshotPause)
 	return nil
@@ -98,7 +89,7 @@ func (o *frontierLoop) restoreFrontier(ctx context.Context, now time.Time) error
 			c.log.Warn("the snapshot of the frontier is of no use; every host's record is read", "error", err)
 		}
 	}
-	o.frontier = c.emptyFrontier(0)
+	o.frontier = c.emptyFrontier()
 	for r, err := range c.store.List(ctx, store.HostPrefix, "") {
 		if err := o.takeRecord(r, err, now); err != nil {
 			return err
@@ -107,8 +98,9 @@ func (o *frontierLoop) restoreFrontier(ctx context.Context, now time.Time) error
 	return nil
 }
 
-func (c *Crawler) emptyFrontier(hosts int) *frontier {
-	return newFrontier(c.politeness.domain.Interval, c.politeness.domain.AtOnce, hosts)
+func (c *Crawler) emptyFrontier() *frontier.Frontier {
+	domain := c.politeness.Limits().Domain
+	return frontier.New(domain.Interval, domain.AtOnce, 0)
 }
 
 // takeRecord puts a host record into the frontier.
@@ -127,7 +119,7 @@ func (o *frontierLoop) takeRecord(r store.Record, err error, now time.Time) erro
 		return nil
 	}
 	if r.Deleted {
-		o.frontier.removeHost(store.SplitKey(r.Key)[1])
+		o.frontier.RemoveHost(store.SplitKey(r.Key)[1])
 		return nil
 	}
 	var h struct {
@@ -138,7 +130,7 @@ func (o *frontierLoop) takeRecord(r store.Record, err error, now time.Time) erro
 		c.log.Error("the record of a host cannot be read; it is not visited", "key", r.Key, "error", err)
 		return nil
 	}
-	o.frontier.setDueTime(h.Name, now, h.Due)
+	o.frontier.SetDueTime(h.Name, now, h.Due)
 	return nil
 }
 
@@ -168,7 +160,7 @@ func (o *frontierLoop) saveSnapshot() {
 	}
 	begun := time.Now()
 	if s.valid {
-		if err := o.frontier.writeSnapshot(o.snapshotPath(), s.cursor); err != nil {
+		if err := o.writeSnapshot(s.cursor); err != nil {
 			o.c.log.Warn("the frontier cannot be kept", "error", err)
 		}
 	}
@@ -197,114 +189,24 @@ func (o *frontierLoop) closeSnapshot() error {
 	if !o.snapshot.valid {
 		return err
 	}
-	return errors.Join(err, o.frontier.writeSnapshot(o.snapshotPath(), o.snapshot.cursor))
+	return errors.Join(err, o.writeSnapshot(o.snapshot.cursor))
 }
 
-var crcTable = crc64.MakeTable(crc64.ECMA)
-
-// writeSnapshot writes the hosts that are known.
-func (f *frontier) writeSnapshot(path string, cursor store.Cursor) error {
-	at, err := json.Marshal(cursor)
-	if err != nil {
-		return err
-	}
-	err = replaceFile(path, func(w *bufio.Writer) error {
-		sum := crc64.New(crcTable)
-		out := io.MultiWriter(w, sum)
-		text := append([]byte(snapshotMagic), binary.LittleEndian.AppendUint32(nil, uint32(len(at)))...)
-		text = binary.LittleEndian.AppendUint32(append(text, at...), uint32(f.known))
-		for n := range uint32(f.hosts.len()) {
-			if *f.hosts.place.at(n) != placeNone {
-				text = f.hosts.appendHost(text, n)
-			}
-			if len(text) > 1<<15 {
-				if _, err := out.Write(text); err != nil {
-					return err
-				}
-				text = text[:0]
-			}
-		}
-		if _, err := out.Write(text); err != nil {
-			return err
-		}
-		return binary.Write(w, binary.LittleEndian, sum.Sum64())
-	})
+// writeSnapshot replaces the file of the frontier.
+func (o *frontierLoop) writeSnapshot(cursor store.Cursor) error {
+	err := replaceFile(o.snapshotPath(), func(w *bufio.Writer) error { return o.frontier.WriteSnapshot(w, cursor) })
 	if err != nil {
 		return fmt.Errorf("write the snapshot of the frontier: %w", err)
 	}
 	return nil
 }
 
-const (
-	maxSnapshotCursor = 1 << 10 // bytes of the text of a cursor
-	minHostBytes      = 6       // bytes of a host
-)
-
-var errSnapshot = errors.New("the file is damaged")
-
 // readSnapshot reads a frontier from a file.
-func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier, store.Cursor, error) {
-	var cursor store.Cursor
+func (c *Crawler) readSnapshot(path string, now time.Time) (*frontier.Frontier, store.Cursor, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, cursor, err
+		return nil, store.Cursor{}, err
 	}
-	rest, ok := strings.CutPrefix(string(text), snapshotMagic)
-	end := len(text) - 8
-	if !ok || end < len(snapshotMagic) || crc64.Checksum(text[:end], crcTable) != binary.LittleEndian.Uint64(text[end:]) {
-		return nil, cursor, errSnapshot
-	}
-	r := &snapshotReader{text: rest[:len(rest)-8]}
-	at := r.readBytes(r.readNumber(maxSnapshotCursor))
-	hosts := r.readNumber(1 << 31)
-	if err := json.Unmarshal([]byte(at), &cursor); err != nil || r.short {
-		return nil, cursor, errSnapshot
-	}
-	f := c.emptyFrontier(min(hosts, len(r.text)/minHostBytes))
-	for range hosts {
-		due := r.readNumber(1<<32 - 1)
-		name := r.readBytes(int(r.readByte()))
-		if r.short || name == "" {
-			return nil, cursor, errSnapshot
-		}
-		f.addHost(name, now, time.Unix(int64(due), 0))
-	}
-	return f, cursor, nil
-}
-
-// A snapshotReader parses a text.
-type snapshotReader struct {
-	text  string
-	short bool // there was less than wanted
-}
-
-func (r *snapshotReader) readBytes(n int) string {
-	if n > len(r.text) {
-		r.short = true
-		return ""
-	}
-	part := r.text[:n]
-	r.text = r.text[n:]
-	return part
-}
-
-func (r *snapshotReader) readNumber(most int) int {
-	b := r.readBytes(4)
-	if r.short {
-		return 0
-	}
-	n := int(binary.LittleEndian.Uint32([]byte(b)))
-	if n > most {
-		r.short = true
-		return 0
-	}
-	return n
-}
-
-func (r *snapshotReader) readByte() byte {
-	b := r.readBytes(1)
-	if r.short {
-		return 0
-	}
-	return b[0]
+	domain := c.politeness.Limits().Domain
+	return frontier.ReadSnapshot(text, domain.Interval, domain.AtOnce, now)
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"gazetteer/crawler/frontier"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store/boltstore"
@@ -305,7 +306,7 @@ func BenchmarkFetch(b *testing.B) {
 		c.robots.forgetAll()
 		measure("session", 400, func() error {
 			return each(names, func(host string) error {
-				v, err := c.runSession(b.Context(), &entry{name: host})
+				v, err := c.runSession(b.Context(), &frontier.Entry{Name: host})
 				if err == nil && v.result.Documents != 2 {
 					err = fmt.Errorf("%s: %s", host, v.result.Summary)
 				}

@@ -28,6 +28,7 @@ var rows = [][]string{
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens", "index/translate"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
+	{"crawler/frontier", "crawler/politeness"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
 	{"relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"registry/evidence"},

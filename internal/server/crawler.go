@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
+	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/config"
@@ -83,8 +84,8 @@ func crawlerInterval(d config.Duration) time.Duration {
 
 // parseNetworkLimits reads the exceptions for addresses: a network, an interval, and
 // how many visits at once.
-func parseNetworkLimits(lines []string) ([]crawler.NetworkLimit, error) {
-	var limits []crawler.NetworkLimit
+func parseNetworkLimits(lines []string) ([]politeness.NetworkLimit, error) {
+	var limits []politeness.NetworkLimit
 	for _, line := range lines {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
@@ -102,7 +103,7 @@ func parseNetworkLimits(lines []string) ([]crawler.NetworkLimit, error) {
 		if err != nil || atOnce < 1 {
 			return nil, exit.Usagef("crawler.network_limits %q: %q is not a number of visits", line, fields[2])
 		}
-		limits = append(limits, crawler.NetworkLimit{Network: network.Masked(), Limit: crawler.Limit{Interval: pause, AtOnce: atOnce}})
+		limits = append(limits, politeness.NetworkLimit{Network: network.Masked(), Limit: politeness.Limit{Interval: pause, AtOnce: atOnce}})
 	}
 	return limits, nil
 }

@@ -1,4 +1,7 @@
-package crawler
+// Package frontier orders hosts by the time of their next visit. A [Frontier] hands out hosts that
+// are due, at most so many at a time for each registrable domain, and takes them back with a new
+// time. It holds a million hosts in about 80 MB and can be written to a file and read again.
+package frontier
 
 import (
 	"container/heap"
@@ -8,11 +11,11 @@ import (
 	"gazetteer/fetch"
 )
 
-// frontier orders the known hosts by due time. It holds names and times only; the state of a host
-// is its record in the store, from which the frontier can be rebuilt (snapshot.go avoids that
-// work). It is owned by the goroutine of Run.
+// A Frontier orders the known hosts by due time. It holds names and times only; the state of a host
+// is its record in the store, from which the frontier can be rebuilt ([Frontier.WriteSnapshot]
+// avoids that work). It belongs to one goroutine.
 //
-//	far ──minute──▶ near ──second──▶ ready ──▶ nextHost: in flight ──finishSession──▶ far or near
+//	far ──minute──▶ near ──second──▶ ready ──▶ NextHost: in flight ──FinishSession──▶ far or near
 //		                                │  ▲
 //		                                ▼  │ the domain's turn
 //		                               parked
@@ -20,7 +23,7 @@ import (
 // Only the minute that begins is ever scanned, so hosts that are not due cost nothing. Hosts of one
 // registrable domain are handed out an interval apart: the others are parked with their domain, so
 // that a domain with ten thousand hosts delays no other.
-type frontier struct {
+type Frontier struct {
 	interval time.Duration // between sessions with one registrable domain
 	atOnce   int           // sessions with one registrable domain
 
@@ -38,11 +41,11 @@ type frontier struct {
 	sweepAt            int // domains known when idle ones are dropped next
 }
 
-// An entry is one host that was handed out.
-type entry struct {
-	name   string
+// An Entry is one host that was handed out.
+type Entry struct {
+	Name   string
+	Booked bool // the turn of its address was taken in advance
 	number uint32
-	booked bool // the turn of its address was taken in advance
 }
 
 // A domain is a registrable domain with a host in flight, parked, or visited
@@ -54,13 +57,17 @@ type domain struct {
 	waits   bool // it is in turns
 }
 
-// newFrontier returns a frontier with room for this many hosts before it grows.
-func newFrontier(interval time.Duration, atOnce, hosts int) *frontier {
-	return &frontier{
+// New returns a frontier with room for this many hosts before it grows. Sessions with one
+// registrable domain begin at least an interval apart, at most atOnce of them at a time.
+func New(interval time.Duration, atOnce, hosts int) *Frontier {
+	return &Frontier{
 		interval: interval, atOnce: max(atOnce, 1), hosts: newHostTable(hosts),
-		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: minSweepInterval,
+		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: minSweep,
 	}
 }
+
+// minSweep is the number of known domains from which on idle ones are dropped.
+const minSweep = 1024
 
 // horizon is how far ahead hosts are kept by the second.
 const horizon = 90 * time.Second
@@ -74,9 +81,9 @@ func secondOf(t time.Time) uint32 {
 	return uint32(min(max(s, 0), math.MaxUint32))
 }
 
-// addHost makes a host known. A known host keeps its due time, so that nothing is asked again too
+// AddHost makes a host known. A known host keeps its due time, so that nothing is asked again too
 // early.
-func (f *frontier) addHost(name string, now, when time.Time) {
+func (f *Frontier) AddHost(name string, now, when time.Time) {
 	n := f.hosts.numberOf(name)
 	if p := f.hosts.place.at(n); *p != placeNone {
 		// Known, and due except for the rounding.
@@ -89,8 +96,8 @@ func (f *frontier) addHost(name string, now, when time.Time) {
 	f.scheduleHost(n, now, when)
 }
 
-// setDueTime gives a host another time, unless it is being visited, and makes it known.
-func (f *frontier) setDueTime(name string, now, when time.Time) {
+// SetDueTime gives a host another time, unless it is being visited, and makes it known.
+func (f *Frontier) SetDueTime(name string, now, when time.Time) {
 	if n, known := f.hosts.findHost(name); known && *f.hosts.place.at(n) != placeNone {
 		if p := f.hosts.place.at(n); *p != placeInFlight {
 			f.uncount(p)
@@ -98,11 +105,11 @@ func (f *frontier) setDueTime(name string, now, when time.Time) {
 		}
 		return
 	}
-	f.addHost(name, now, when)
+	f.AddHost(name, now, when)
 }
 
-// removeHost forgets a host. A host that is being visited is removed when the visit is done.
-func (f *frontier) removeHost(name string) {
+// RemoveHost forgets a host. A host that is being visited is removed when the visit is done.
+func (f *Frontier) RemoveHost(name string) {
 	n, known := f.hosts.findHost(name)
 	if !known || *f.hosts.place.at(n) == placeNone {
 		return
@@ -115,14 +122,14 @@ func (f *frontier) removeHost(name string) {
 
 // uncount subtracts a host from the count of the place where it waits. Its number stays in that
 // queue and is skipped.
-func (f *frontier) uncount(p *queuePlace) {
+func (f *Frontier) uncount(p *queuePlace) {
 	if *p == placeReady || *p == placeParked || *p == placeCalled {
 		f.dueHosts--
 	}
 }
 
 // scheduleHost puts a host into the queue that fits its due time.
-func (f *frontier) scheduleHost(n uint32, now, when time.Time) {
+func (f *Frontier) scheduleHost(n uint32, now, when time.Time) {
 	p := f.hosts.place.at(n)
 	if !when.After(now) {
 		*f.hosts.due.at(n) = uint32(max(when.Unix(), 0))
@@ -144,16 +151,16 @@ func (f *frontier) scheduleHost(n uint32, now, when time.Time) {
 	f.calendar[minute] = append(f.calendar[minute], n)
 }
 
-func (f *frontier) enqueueReady(n uint32) { f.enqueueAs(n, placeReady) }
+func (f *Frontier) enqueueReady(n uint32) { f.enqueueAs(n, placeReady) }
 
-func (f *frontier) enqueueAs(n uint32, as queuePlace) {
+func (f *Frontier) enqueueAs(n uint32, as queuePlace) {
 	*f.hosts.place.at(n) = as
 	f.dueHosts++
 	f.queue = append(f.queue, n)
 }
 
-// isDue reports that a host is being visited or will be visited before its next due time.
-func (f *frontier) isDue(name string, now time.Time) bool {
+// IsDue reports that a host is being visited or will be visited before its next due time.
+func (f *Frontier) IsDue(name string, now time.Time) bool {
 	n, known := f.hosts.findHost(name)
 	if !known {
 		return false
@@ -167,14 +174,14 @@ func (f *frontier) isDue(name string, now time.Time) bool {
 	return int64(*f.hosts.due.at(n)) <= now.Unix()
 }
 
-// isInFlight reports that a host is being visited.
-func (f *frontier) isInFlight(name string) bool {
+// IsInFlight reports that a host is being visited.
+func (f *Frontier) IsInFlight(name string) bool {
 	n, known := f.hosts.findHost(name)
 	return known && *f.hosts.place.at(n) == placeInFlight
 }
 
-// dueAt returns the time of a known host's next visit, to the second.
-func (f *frontier) dueAt(name string) time.Time {
+// DueAt returns the time of a known host's next visit, to the second.
+func (f *Frontier) DueAt(name string) time.Time {
 	n, known := f.hosts.findHost(name)
 	if !known {
 		return time.Time{}
@@ -182,9 +189,9 @@ func (f *frontier) dueAt(name string) time.Time {
 	return time.Unix(int64(*f.hosts.due.at(n)), 0)
 }
 
-// nextHost removes and returns the next host that may be visited now, or false when there is none.
-// finishSession or postpone must follow.
-func (f *frontier) nextHost(now time.Time) (*entry, bool) {
+// NextHost removes and returns the next host that may be visited now, or false when there is none.
+// FinishSession or Postpone must follow.
+func (f *Frontier) NextHost(now time.Time) (*Entry, bool) {
 	f.moveDue(now)
 	for f.head < len(f.queue) {
 		n := f.queue[f.head]
@@ -193,8 +200,8 @@ func (f *frontier) nextHost(now time.Time) (*entry, bool) {
 		if *p != placeReady && *p != placeCalled {
 			continue // gone, or queued a second time
 		}
-		e := &entry{name: f.hosts.nameOf(n), number: n, booked: *p == placeCalled}
-		d := f.domainOf(e.name, now)
+		e := &Entry{Name: f.hosts.nameOf(n), Booked: *p == placeCalled, number: n}
+		d := f.domainOf(e.Name, now)
 		if d.running >= f.atOnce || d.next.After(now) {
 			*p = placeParked
 			d.parked = append(d.parked, n)
@@ -215,7 +222,7 @@ func (f *frontier) nextHost(now time.Time) (*entry, bool) {
 }
 
 // moveDue moves the hosts that have become due.
-func (f *frontier) moveDue(now time.Time) {
+func (f *Frontier) moveDue(now time.Time) {
 	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
 	for len(f.minutes) > 0 && f.minutes[0] <= soon {
 		minute := heap.Pop(&f.minutes).(uint32)
@@ -249,7 +256,7 @@ func (f *frontier) moveDue(now time.Time) {
 }
 
 // releaseParked puts the next parked host of a domain back into the queue.
-func (f *frontier) releaseParked(d *domain) {
+func (f *Frontier) releaseParked(d *domain) {
 	for len(d.parked) > 0 && d.running < f.atOnce {
 		n := d.parked[0]
 		d.parked = d.parked[1:]
@@ -262,7 +269,7 @@ func (f *frontier) releaseParked(d *domain) {
 }
 
 // scheduleTurn ensures that a domain with parked hosts and room for a session gets its turn.
-func (f *frontier) scheduleTurn(d *domain) {
+func (f *Frontier) scheduleTurn(d *domain) {
 	if d.running < f.atOnce && len(d.parked) > 0 && !d.waits {
 		d.waits = true
 		heap.Push(&f.turns, turn{d.next, d})
@@ -270,14 +277,14 @@ func (f *frontier) scheduleTurn(d *domain) {
 }
 
 // compactQueue frees the consumed part of the queue.
-func (f *frontier) compactQueue() {
+func (f *Frontier) compactQueue() {
 	if f.head > 64 && f.head*2 > len(f.queue) {
 		f.queue = append([]uint32(nil), f.queue[f.head:]...)
 		f.head = 0
 	}
 }
 
-func (f *frontier) domainOf(host string, now time.Time) *domain {
+func (f *Frontier) domainOf(host string, now time.Time) *domain {
 	name := fetch.RegistrableDomain(host)
 	d, known := f.domains[name]
 	if !known {
@@ -289,7 +296,7 @@ func (f *frontier) domainOf(host string, now time.Time) *domain {
 }
 
 // sweepDomains drops the domains without any remaining effect.
-func (f *frontier) sweepDomains(now time.Time) {
+func (f *Frontier) sweepDomains(now time.Time) {
 	if len(f.domains) < f.sweepAt {
 		return
 	}
@@ -298,21 +305,21 @@ func (f *frontier) sweepDomains(now time.Time) {
 			delete(f.domains, name)
 		}
 	}
-	f.sweepAt = max(minSweepInterval, 2*len(f.domains))
+	f.sweepAt = max(minSweep, 2*len(f.domains))
 }
 
-// finishSession takes back a host whose session ended at now and that is due again at when.
-func (f *frontier) finishSession(e *entry, now, when time.Time) {
+// FinishSession takes back a host whose session ended at now and that is due again at when.
+func (f *Frontier) FinishSession(e *Entry, now, when time.Time) {
 	f.takeBack(e, now, now.Add(f.interval))
 	if p := f.hosts.place.at(e.number); *p == placeInFlight {
 		f.scheduleHost(e.number, now, when)
 	}
 }
 
-// postpone takes back a host that was not asked anything: the slot it has booked for its address
+// Postpone takes back a host that was not asked anything: the slot it has booked for its address
 // comes at that time.
-func (f *frontier) postpone(e *entry, now, when time.Time) {
-	d := f.domainOf(e.name, now)
+func (f *Frontier) Postpone(e *Entry, now, when time.Time) {
+	d := f.domainOf(e.Name, now)
 	if d.running == 1 { // it has not had the domain's turn
 		d.next = now
 	}
@@ -323,9 +330,9 @@ func (f *frontier) postpone(e *entry, now, when time.Time) {
 	}
 }
 
-func (f *frontier) takeBack(e *entry, now, next time.Time) {
+func (f *Frontier) takeBack(e *Entry, now, next time.Time) {
 	f.inFlight--
-	d := f.domainOf(e.name, now)
+	d := f.domainOf(e.Name, now)
 	d.running--
 	if next.After(d.next) {
 		d.next = next
@@ -333,16 +340,16 @@ func (f *frontier) takeBack(e *entry, now, next time.Time) {
 	f.scheduleTurn(d)
 }
 
-// holdDomain prevents visits to a domain before that time.
-func (f *frontier) holdDomain(host string, now, until time.Time) {
+// HoldDomain prevents visits to a domain before that time.
+func (f *Frontier) HoldDomain(host string, now, until time.Time) {
 	if d := f.domainOf(host, now); until.After(d.next) {
 		d.next = until
 	}
 }
 
-// wakeAt returns when nextHost may give another answer although nothing was added or finished, and
+// WakeAt returns when NextHost may give another answer although nothing was added or finished, and
 // false for never.
-func (f *frontier) wakeAt() (at time.Time, ok bool) {
+func (f *Frontier) WakeAt() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
 		if !ok || t.Before(at) {
 			at, ok = t, true
@@ -360,11 +367,21 @@ func (f *frontier) wakeAt() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// countWaiting counts the hosts that are not due.
-func (f *frontier) countWaiting() int { return f.known - f.dueHosts - f.inFlight }
+// Counts are the numbers of hosts that a frontier knows.
+type Counts struct {
+	Known    int
+	Waiting  int // not due yet
+	Due      int // due, and not handed out
+	InFlight int // handed out
+}
 
-// queueAge returns for how long the next host has been due, 0 when none is.
-func (f *frontier) queueAge(now time.Time) time.Duration {
+// Counts returns how many hosts are known, and where they are.
+func (f *Frontier) Counts() Counts {
+	return Counts{Known: f.known, Waiting: f.known - f.dueHosts - f.inFlight, Due: f.dueHosts, InFlight: f.inFlight}
+}
+
+// QueueAge returns for how long the next host has been due, 0 when none is.
+func (f *Frontier) QueueAge(now time.Time) time.Duration {
 	for _, n := range f.queue[f.head:] {
 		if p := *f.hosts.place.at(n); p == placeReady || p == placeCalled {
 			return max(now.Sub(time.Unix(int64(*f.hosts.due.at(n)), 0)), 0)

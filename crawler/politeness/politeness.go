@@ -1,7 +1,8 @@
-package crawler
+// Package politeness limits how often and how many at a time hosts, domains and addresses are
+// visited. Begin with [New]; a session collects its share of the limits in a [Permit].
+package politeness
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -27,50 +28,70 @@ type NetworkLimit struct {
 	Limit
 }
 
-// politeness decides when a session with a host may begin, by the limits of the host, of its
+// Limits are the limits that a [Limiter] enforces.
+type Limits struct {
+	Host, Domain, Address Limit
+	Networks              []NetworkLimit // exceptions from Address; the first that contains an address applies
+	Rate                  float64        // sessions begun a second, to all hosts together; 0 or less does not limit
+}
+
+// A Limiter decides when a session with a host may begin, by the limits of the host, of its
 // registrable domain, of its address, and by the overall rate. The three limits protect different
 // things: a single name, a domain with many names, and machines that serve thousands of domains.
 // The requests of a session run in sequence and need no further permit.
-type politeness struct {
-	host, domain, address Limit
-	networks              []NetworkLimit // the first that holds an address counts
-	all                   *rate.Limiter
+//
+// Its methods may be called from any goroutine.
+type Limiter struct {
+	limits Limits
+	all    *rate.Limiter
 
 	mu      sync.Mutex             // guards following
-	limits  map[string]*limitState // by host, "." + registrable domain, and address
-	sweepAt int                    // when that many gates are known, idle ones are dropped
+	states  map[string]*limitState // by host, "." + registrable domain, and address
+	sweepAt int                    // when that many states are known, idle ones are dropped
 }
 
-// A limitState is what politeness remembers of a host, a domain or an address.
+// New returns a limiter.
+func New(limits Limits) *Limiter {
+	all := rate.NewLimiter(rate.Inf, 1)
+	if limits.Rate > 0 {
+		all = rate.NewLimiter(rate.Limit(limits.Rate), max(1, int(limits.Rate/10)))
+	}
+	return &Limiter{limits: limits, all: all, states: map[string]*limitState{}, sweepAt: minSweepInterval}
+}
+
+// Limits returns the limits that the limiter enforces.
+func (p *Limiter) Limits() Limits { return p.limits }
+
+// A limitState is what a limiter remembers of a host, a domain or an address.
 type limitState struct {
 	limiter *rate.Limiter
 	turn    chan struct{} // holds an element for each session that runs
-	users   int           // sessions that run or wait; guarded by politeness.mu
+	users   int           // sessions that run or wait; guarded by Limiter.mu
 	tail    time.Time     // when the last one comes that has booked; so is this
 }
 
 const minSweepInterval = 1024
 
-// A permit is a session's share of the politeness limits: turns, which it gives back, and the
+// A Permit is a session's share of the politeness limits: turns, which it gives back, and the
 // intervals that start with its connection.
-type permit struct {
+type Permit struct {
 	intervals []*rate.Limiter
 	turns     []func()
 }
 
-// release gives the turns back.
-func (l *permit) release() {
+// Release gives the turns back.
+func (l *Permit) Release() {
 	for _, give := range slices.Backward(l.turns) {
 		give()
 	}
-	*l = permit{}
+	*l = Permit{}
 }
 
-// enterHost waits for the turns of the host and its domain, and for the rate of all.
-func (p *politeness) enterHost(ctx context.Context, l *permit, host string) error {
-	err := p.waitForTurn(ctx, l, host, p.host)
+// EnterHost waits for the turns of the host and its domain, and for the rate of all.
+func (p *Limiter) EnterHost(ctx context.Context, l *Permit, host string) error {
+	err := p.waitForTurn(ctx, l, host, p.limits.Host)
 	if err == nil {
-		err = p.waitForTurn(ctx, l, "."+fetch.RegistrableDomain(host), p.domain)
+		err = p.waitForTurn(ctx, l, "."+fetch.RegistrableDomain(host), p.limits.Domain)
 	}
 	if err == nil {
 		err = p.all.Wait(ctx)
@@ -81,8 +102,8 @@ func (p *politeness) enterHost(ctx context.Context, l *permit, host string) erro
 	return nil
 }
 
-// waitForAddress waits for the turn of an address.
-func (p *politeness) waitForAddress(ctx context.Context, l *permit, addr netip.Addr) error {
+// WaitForAddress waits for the turn of an address.
+func (p *Limiter) WaitForAddress(ctx context.Context, l *Permit, addr netip.Addr) error {
 	name, limit := p.limitOf(addr)
 	if err := p.waitForTurn(ctx, l, name, limit); err != nil {
 		return fmt.Errorf("wait for the turn of the address %s: %w", name, err)
@@ -91,7 +112,7 @@ func (p *politeness) waitForAddress(ctx context.Context, l *permit, addr netip.A
 }
 
 // waitForTurn waits for a turn.
-func (p *politeness) waitForTurn(ctx context.Context, l *permit, name string, limit Limit) error {
+func (p *Limiter) waitForTurn(ctx context.Context, l *Permit, name string, limit Limit) error {
 	g := p.limitStateOf(name, limit)
 	select {
 	case g.turn <- struct{}{}:
@@ -103,7 +124,7 @@ func (p *politeness) waitForTurn(ctx context.Context, l *permit, name string, li
 	}
 }
 
-func (l *permit) addTurn(p *politeness, g *limitState) {
+func (l *Permit) addTurn(p *Limiter, g *limitState) {
 	l.intervals = append(l.intervals, g.limiter)
 	l.turns = append(l.turns, func() {
 		<-g.turn
@@ -111,9 +132,9 @@ func (l *permit) addTurn(p *politeness, g *limitState) {
 	})
 }
 
-// beginIntervals waits until every interval has passed and starts new ones. It waits for all of
+// BeginIntervals waits until every interval has passed and starts new ones. It waits for all of
 // them together, while holding all turns, so that each interval runs from connection to connection.
-func (l *permit) beginIntervals(ctx context.Context) error {
+func (l *Permit) BeginIntervals(ctx context.Context) error {
 	for {
 		now := time.Now()
 		var longest time.Duration
@@ -135,10 +156,10 @@ func (l *permit) beginIntervals(ctx context.Context) error {
 	}
 }
 
-// bookAddress is waitForAddress without waiting: when the address is not free now, ok is false and
+// BookAddress is WaitForAddress without waiting: when the address is not free now, ok is false and
 // at is when to come again. A visit that comes back then has a reservation and goes before new
 // ones.
-func (p *politeness) bookAddress(l *permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
+func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
 	g := p.limitStateOf(name, limit)
 	now := time.Now()
@@ -166,7 +187,7 @@ func (p *politeness) bookAddress(l *permit, addr netip.Addr, booked bool) (at ti
 const maxBookedWait = 3 * time.Second
 
 // hasWaiters reports whether others hold reservations.
-func (p *politeness) hasWaiters(g *limitState, now time.Time) bool {
+func (p *Limiter) hasWaiters(g *limitState, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return g.tail.After(now)
@@ -174,7 +195,7 @@ func (p *politeness) hasWaiters(g *limitState, now time.Time) bool {
 
 // requeue stops using a limit state and returns when to come again: a different time for each
 // caller.
-func (p *politeness) requeue(g *limitState, limit Limit, now time.Time) time.Time {
+func (p *Limiter) requeue(g *limitState, limit Limit, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.users--
@@ -188,16 +209,16 @@ func (p *politeness) requeue(g *limitState, limit Limit, now time.Time) time.Tim
 // minBookedWait is the time between two reservations where no interval demands more.
 const minBookedWait = 10 * time.Millisecond
 
-func (p *politeness) releaseUser(g *limitState) {
+func (p *Limiter) releaseUser(g *limitState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g.users--
 }
 
 // limitOf returns the name and limit of an address. In IPv6 one customer has a whole /64.
-func (p *politeness) limitOf(addr netip.Addr) (string, Limit) {
-	limit := p.address
-	for _, n := range p.networks {
+func (p *Limiter) limitOf(addr netip.Addr) (string, Limit) {
+	limit := p.limits.Address
+	for _, n := range p.limits.Networks {
 		if n.Network.Contains(addr) {
 			limit = n.Limit
 			break
@@ -210,17 +231,17 @@ func (p *politeness) limitOf(addr netip.Addr) (string, Limit) {
 }
 
 // limitStateOf returns the limit state of that name, with one more user.
-func (p *politeness) limitStateOf(name string, limit Limit) *limitState {
+func (p *Limiter) limitStateOf(name string, limit Limit) *limitState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g, known := p.limits[name]
+	g, known := p.states[name]
 	if !known {
 		p.sweepIdle()
 		g = &limitState{limiter: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, max(limit.AtOnce, 1))}
 		if limit.Interval > 0 {
 			g.limiter.SetLimit(rate.Every(limit.Interval))
 		}
-		p.limits[name] = g
+		p.states[name] = g
 	}
 	g.users++
 	return g
@@ -228,41 +249,21 @@ func (p *politeness) limitStateOf(name string, limit Limit) *limitState {
 
 // sweepIdle drops the limit states that nobody uses and whose interval has passed. This bounds
 // memory by the number of sessions that begin within one interval.
-func (p *politeness) sweepIdle() {
-	if len(p.limits) < p.sweepAt {
+func (p *Limiter) sweepIdle() {
+	if len(p.states) < p.sweepAt {
 		return
 	}
-	for name, g := range p.limits {
+	for name, g := range p.states {
 		if g.users == 0 && g.limiter.Tokens() >= 1 && !g.tail.After(time.Now()) {
-			delete(p.limits, name)
+			delete(p.states, name)
 		}
 	}
-	p.sweepAt = max(minSweepInterval, 2*len(p.limits))
+	p.sweepAt = max(minSweepInterval, 2*len(p.states))
 }
 
-// newPoliteness applies the options' limits and overall rate; a rate of zero or less does not
-// limit.
-func newPoliteness(o Options) *politeness {
-	all := rate.NewLimiter(rate.Inf, 1)
-	if o.Rate > 0 {
-		all = rate.NewLimiter(rate.Limit(o.Rate), max(1, int(o.Rate/10)))
-	}
-	return &politeness{
-		host:    Limit{o.HostInterval, cmp.Or(o.HostAtOnce, 1)},
-		domain:  Limit{o.DomainInterval, cmp.Or(o.DomainAtOnce, 1)},
-		address: Limit{o.AddressInterval, cmp.Or(o.AddressAtOnce, defaultAddressAtOnce)}, networks: o.Networks,
-		all: all, limits: map[string]*limitState{}, sweepAt: minSweepInterval,
-	}
-}
-
-const (
-	defaultAddressInterval = 100 * time.Millisecond
-	defaultAddressAtOnce   = 8
-)
-
-// countVisit counts a session of the previous process.
-func (p *politeness) countVisit(host string, addr netip.Addr) {
-	names := map[string]Limit{host: p.host, "." + fetch.RegistrableDomain(host): p.domain}
+// CountVisit counts a session of the previous process.
+func (p *Limiter) CountVisit(host string, addr netip.Addr) {
+	names := map[string]Limit{host: p.limits.Host, "." + fetch.RegistrableDomain(host): p.limits.Domain}
 	if addr.IsValid() {
 		name, limit := p.limitOf(addr)
 		names[name] = limit
