@@ -89,6 +89,13 @@ func writeLimitMetrics(b *bytes.Buffer, limits *limit.Set) {
 		metrics.WriteGaugeUint64(b, "gazetteer_limit_in_use"+label, uint64(s.InUse))
 		metrics.WriteGaugeUint64(b, "gazetteer_limit_waiting"+label, uint64(s.Waiting))
 	}
+	c := limits.ConnectionStats()
+	metrics.WriteGaugeUint64(b, "gazetteer_connections", uint64(c.Open))
+	metrics.WriteGaugeUint64(b, "gazetteer_connections_waiting", uint64(c.Idle))
+	metrics.WriteGaugeUint64(b, "gazetteer_connections_max", uint64(c.All))
+	metrics.WriteCounterUint64(b, "gazetteer_connections_refused_total", c.Refused)
+	metrics.WriteCounterUint64(b, "gazetteer_connections_dropped_total", c.Dropped)
+	metrics.WriteCounterUint64(b, "gazetteer_accept_pauses_total", c.Paused)
 }
 
 func boolGauge(b bool) float64 {

@@ -12,9 +12,31 @@ import (
 type Set struct {
 	Now func() time.Time // nil: time.Now
 
-	mu       sync.Mutex // guards following
-	limiters []*Limiter
-	slots    []*Slots
+	mu        sync.Mutex // guards following
+	limiters  []*Limiter
+	slots     []*Slots
+	listeners []*ConnectionListener
+}
+
+// ConnectionStats returns the counts of all listeners of the set together.
+func (s *Set) ConnectionStats() ConnectionStats {
+	var sum ConnectionStats
+	if s == nil {
+		return sum
+	}
+	s.mu.Lock()
+	listeners := slices.Clone(s.listeners)
+	s.mu.Unlock()
+	for _, l := range listeners {
+		stats := l.Stats()
+		sum.Open += stats.Open
+		sum.Idle += stats.Idle
+		sum.All += stats.All
+		sum.Refused += stats.Refused
+		sum.Dropped += stats.Dropped
+		sum.Paused += stats.Paused
+	}
+	return sum
 }
 
 // Stats is what one limit has counted since the start.

@@ -81,6 +81,9 @@ func (c *strictConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// NetConn returns the connection below, for what counts connections.
+func (c *strictConn) NetConn() net.Conn { return c.Conn }
+
 // CloseWrite lets net/http end an answer so that the client still reads it.
 func (c *strictConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -77,6 +77,10 @@ func get(args []string) int {
 func testProgram() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := limitDescriptors(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exit.Data
+	}
 	if address := os.Getenv(farNet); address != "" {
 		return run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, farWorld(address, []byte(os.Getenv(farRoot))))
 	}

@@ -110,6 +110,8 @@ type RegistryConfig struct {
 // APIConfig is the table [api].
 type APIConfig struct {
 	TrustedProxies              []string `toml:"trusted_proxies"`
+	Connections                 int      `toml:"connections"`
+	ConnectionsPerClient        int      `toml:"connections_per_client"`
 	RegistrationsPerHour        int      `toml:"registrations_per_hour"`
 	RegistrationsGlobalPerHour  int      `toml:"registrations_global_per_hour"`
 	ChangesPerHour              int      `toml:"changes_per_hour"`
@@ -175,6 +177,7 @@ func Default() Config {
 		},
 		API: APIConfig{
 			TrustedProxies:              []string{},
+			ConnectionsPerClient:        256,
 			RegistrationsPerHour:        20,
 			RegistrationsGlobalPerHour:  1000,
 			ChangesPerHour:              1200,
@@ -296,6 +299,10 @@ func (c *Config) validate() error {
 		return exit.Usagef("search.concurrency %d: want 1 to 10000, or 0 for twice the processors", c.Search.Concurrency)
 	case c.ShutdownGrace < 0:
 		return exit.Usagef("shutdown_grace: want 0 or more")
+	case c.API.Connections < 0:
+		return exit.Usagef("api.connections %d: want 1 or more, or 0 for as many as the open files allow", c.API.Connections)
+	case c.API.ConnectionsPerClient == 0:
+		return exit.Usagef("api.connections_per_client: want 1 or more, or -1 for no limit")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
 		return exit.Usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
 	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0:

@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api/route"
 	"gazetteer/internal/config"
+	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/store/boltstore"
 )
@@ -50,7 +51,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
 	} {
 		followers.Go(func() error {
-			if err := follow(following); err != nil {
+			if err := h.followThroughShortages(following, what, follow); err != nil {
 				return fmt.Errorf("follow the store into %s: %w", what, explainLogError(err))
 			}
 			return nil
@@ -66,15 +67,21 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return errors.New("what follows the store has stopped")
 		}
 	})
-	group.Go(func() error { return h.serveListener(ctx, socket, h.withRelay(h.api.AdminHandler())) })
+	group.Go(func() error {
+		return h.serveListener(ctx, socket, operatorConnections(), h.withRelay(h.api.AdminHandler()))
+	})
 	if public != nil {
-		group.Go(func() error { return h.serveListener(ctx, public, h.withRelay(h.api.Handler())) })
+		group.Go(func() error {
+			return h.serveListener(ctx, public, publicConnections(h.Config), h.withRelay(h.api.Handler()))
+		})
 	}
 	if metrics != nil {
-		group.Go(func() error { return h.serveListener(ctx, metrics, h.api.MetricsHandler()) })
+		group.Go(func() error { return h.serveListener(ctx, metrics, operatorConnections(), h.api.MetricsHandler()) })
 	}
 	if admin != nil {
-		group.Go(func() error { return h.serveListener(ctx, admin, h.api.LocalAdminHandler(admin.Addr().String())) })
+		group.Go(func() error {
+			return h.serveListener(ctx, admin, operatorConnections(), h.api.LocalAdminHandler(admin.Addr().String()))
+		})
 	}
 	if crawl {
 		group.Go(func() error { return h.Crawler.Run(ctx) })
@@ -108,6 +115,28 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	h.awaitFollowers()
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
+}
+
+// shortagePause is the time before a follower goes on that found no descriptor left.
+const shortagePause = time.Second
+
+// followThroughShortages runs a follower, and runs it again when it ended because the process or the
+// system had run out of descriptors or memory for them: that passes, and must not end the process.
+func (h *Server) followThroughShortages(ctx context.Context, what string, follow func(context.Context) error) error {
+	for {
+		err := follow(ctx)
+		if err == nil || !limit.IsShortage(err) {
+			return err
+		}
+		h.log.Error("could not follow the store, trying again", "into", what, "error", err, "pause", shortagePause)
+		timer := time.NewTimer(shortagePause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
 }
 
 // logCosignFailure tells the operator that a witness did not cosign the log.
@@ -156,8 +185,11 @@ func (h *Server) watchStore(ctx context.Context) error {
 }
 
 // serveListener answers on l until ctx ends, then finishes what runs within the grace.
-func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http.Handler) error {
+func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.ConnectionRule, handler http.Handler) error {
 	server := route.NewServer(handler, h.log)
+	connections := h.limits.Connections(l, rule)
+	defer connections.Close() // closed already, but for an error of Serve
+	server.ConnState = connections.ConnState
 	server.RegisterOnShutdown(h.api.EndStreams)
 	if h.relayHTTP != nil {
 		server.RegisterOnShutdown(h.relayHTTP.End)
@@ -172,7 +204,7 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, handler http
 		}
 		stopped <- nil
 	}()
-	if err := server.Serve(route.StrictLines(l)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(route.StrictLines(connections)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return <-stopped

@@ -86,6 +86,12 @@ var errUncertain = errors.New("it is not known what is on disk")
 // writeFile puts a whole file under its name and on disk, or leaves what was
 // there; only an error that matches errUncertain leaves that open.
 func writeFile(path string, content []byte) error {
+	// The directory is opened first: behind the rename nothing may fail for want of a descriptor.
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	f, err := openPrivate(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
@@ -97,7 +103,7 @@ func writeFile(path string, content []byte) error {
 	if err := os.Rename(path+newSuffix, path); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := dir.Sync(); err != nil {
 		return fmt.Errorf("%w: %w", errUncertain, err)
 	}
 	return nil

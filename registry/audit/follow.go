@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"gazetteer/limit"
 	"gazetteer/store"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // Run follows the store until ctx ends, and then returns nil: it appends leaves,
 // signs a checkpoint for each batch of them and keeps that on disk before it
-// hands it out. While the disk is full it tries again. It returns the first
+// hands it out. While the disk is full, or the process has no descriptor left, it tries again. It returns the first
 // error that following again would not repair: one of the store, a [*ForkError],
 // or a write of which it is not known whether it is on disk; after that the log
 // must be opened again, and until then it serves what it has signed.
@@ -44,7 +45,7 @@ func (l *Log) Run(ctx context.Context) error {
 		if l.state.Size != before {
 			pause = l.retry
 		}
-		if isDiskFull(err) {
+		if isPassing(err) {
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
 			if !waitFor(ctx, pause) {
 				return nil
@@ -59,8 +60,10 @@ func (l *Log) Run(ctx context.Context) error {
 	return fmt.Errorf("log %s: %w; open it again", l.dir, l.broken)
 }
 
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+// isPassing reports whether a write failed before it changed anything, for want of something that
+// comes back: room on the disk, or descriptors.
+func isPassing(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || limit.IsShortage(err)
 }
 
 // waitFor waits for d, and reports false if ctx ended before.
@@ -426,7 +429,7 @@ func (l *Log) commitBatch(b *batch, next state) error {
 		// A sync that failed may have dropped pages that look written, and a
 		// state may or may not have got its name. A full disk is different: the
 		// write fails before, and nothing counts that is behind the state.
-		if !isDiskFull(err) || errors.Is(err, errUncertain) {
+		if !isPassing(err) || errors.Is(err, errUncertain) {
 			l.broken = err
 		}
 		return err

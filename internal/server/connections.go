@@ -1,0 +1,65 @@
+package server
+
+import (
+	"net/netip"
+	"syscall"
+
+	"gazetteer/internal/config"
+	"gazetteer/limit"
+)
+
+const (
+	// maxConnections bounds the public connections where the configuration does not.
+	maxConnections = 16_384
+	// maxIdleConnections bounds those that wait for another request after an answer.
+	maxIdleConnections = 1024
+	// maxOperatorConnections bounds each of the socket, the metrics and the operator's address.
+	maxOperatorConnections = 256
+	// reservedDescriptors are kept for the store, the transparency log, the index and the operator.
+	reservedDescriptors = 512
+	// wideConnectionFactor is how many times the connections of a network the wider one may have.
+	wideConnectionFactor = 4
+)
+
+// operatorConnections bounds what only the operator reaches.
+func operatorConnections() limit.ConnectionRule {
+	return limit.ConnectionRule{All: maxOperatorConnections, Each: maxOperatorConnections, Wide: maxOperatorConnections, Idle: maxOperatorConnections}
+}
+
+// publicConnections returns how many connections the public address holds: never so many that the
+// process has no descriptor left for its own files and the crawler.
+func publicConnections(c config.Config) limit.ConnectionRule {
+	all := maxConnections
+	if c.API.Connections > 0 {
+		all = c.API.Connections
+	}
+	all = min(all, spareDescriptors(c))
+	each := c.API.ConnectionsPerClient
+	if each <= 0 {
+		each = all
+	}
+	rule := limit.ConnectionRule{All: all, Each: min(each, all), Wide: min(wideConnectionFactor*each, all), Idle: min(maxIdleConnections, all)}
+	for _, text := range c.API.TrustedProxies {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			rule.Proxies = append(rule.Proxies, p)
+		} else if a, err := netip.ParseAddr(text); err == nil {
+			rule.Proxies = append(rule.Proxies, netip.PrefixFrom(a, a.BitLen()))
+		}
+	}
+	return rule
+}
+
+// spareDescriptors returns how many descriptors the process can give to public connections, a
+// quarter of its limit at the least.
+func spareDescriptors(c config.Config) int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return maxConnections
+	}
+	open := int(min(limit.Cur, 1<<20))
+	reserved := reservedDescriptors
+	if c.Crawler.Enabled {
+		reserved += c.Crawler.Workers
+	}
+	return max(open-reserved, open/4)
+}

@@ -1,0 +1,516 @@
+package limit
+
+import (
+	"container/list"
+	"errors"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A ConnectionRule says how many connections a listener holds at the same time.
+type ConnectionRule struct {
+	All  int // of all clients together
+	Each int // of one network of clients ([Network])
+	Wide int // of the wider network around it ([WideNetwork])
+	// Idle is how many of them may wait for another request after an answer. Those take some 20 kB
+	// each, because net/http keeps their buffers.
+	Idle int
+	// FirstByte is how long a new connection may stay silent; 5 seconds when 0. Until its first byte
+	// it takes some 4 kB.
+	FirstByte time.Duration
+	// Proxies are peers that connect for many clients. Their connections count against All alone, as
+	// do those of loopback addresses.
+	Proxies []netip.Prefix
+}
+
+// ConnectionStats is what a [ConnectionListener] has counted since the start.
+type ConnectionStats struct {
+	Open    int    // connections that are held now
+	Idle    int    // those of them that wait for a request
+	All     int    // how many may be held
+	Refused uint64 // closed when they came: their network, or all together, had no room
+	Dropped uint64 // closed because a new one needed the room, slow ones first
+	Paused  uint64 // how often accepting paused because the process had no descriptor left
+}
+
+// A ConnectionListener bounds the connections of a server, so that no client or crowd of clients
+// can hold all of them. Make one with [Set.Connections], and hand its ConnState to
+// [http.Server].
+//
+//	 accepted ── first byte ──▶ to net/http ── active ◀──▶ idle ──▶ closed
+//	(silent)                                  (active)    (idle)
+//
+// A connection that is silent or idle is closed as soon as a new one needs its room, the oldest one
+// of the wider network that holds most of them first. Where none is silent or idle, the network that
+// holds most gives up its longest active connection, unless the network of the new one holds as
+// many: then the new one is closed.
+type ConnectionListener struct {
+	net.Listener
+	rule  ConnectionRule
+	ready chan *limitedConn
+	done  chan struct{} // closed by Close
+	once  sync.Once
+	work  sync.WaitGroup // of the goroutines that accept and that wait for a first byte
+
+	mu       sync.Mutex // guards following
+	accept   error      // why accepting ended
+	ended    chan struct{}
+	open     int
+	networks map[netip.Prefix]int
+	groups   map[netip.Prefix]*connGroup
+	// byCount[n] are the groups that hold n connections, so that the largest is found at once.
+	byCount []map[*connGroup]struct{}
+	silent  *list.List // of *limitedConn, the oldest first
+	idle    *list.List // of *limitedConn, the oldest first
+	stats   ConnectionStats
+}
+
+// Phases of a connection.
+const (
+	phaseSilent = iota
+	phaseIdle
+	phaseActive
+	phases
+	phaseClosed
+)
+
+// A connGroup is the connections of one wider network.
+type connGroup struct {
+	network netip.Prefix
+	proxy   bool // its active connections are never dropped
+	count   int
+	phases  [phases]*list.List // of *limitedConn, the oldest first
+}
+
+// A limitedConn is a connection that a listener counts.
+type limitedConn struct {
+	net.Conn
+	listener *ConnectionListener
+	network  netip.Prefix // invalid: counted against all alone
+	group    *connGroup
+	first    [1]byte // what was read before the connection went to net/http
+	unread   bool    // first has not been handed on; the goroutine that reads owns it
+
+	// The listener's mutex guards following.
+	phase int
+	place *list.Element // in the group's list of the phase
+	waits *list.Element // in the listener's list of silent or idle connections
+}
+
+const defaultFirstByte = 5 * time.Second
+
+// Connections bounds the connections of a listener, which the set lists. It starts to accept at once;
+// Close ends that, closes the connections that net/http has not got yet, and waits for its goroutines.
+func (s *Set) Connections(l net.Listener, rule ConnectionRule) *ConnectionListener {
+	if rule.FirstByte == 0 {
+		rule.FirstByte = defaultFirstByte
+	}
+	c := &ConnectionListener{
+		Listener: l, rule: rule, ready: make(chan *limitedConn), done: make(chan struct{}), ended: make(chan struct{}),
+		networks: map[netip.Prefix]int{}, groups: map[netip.Prefix]*connGroup{}, silent: list.New(), idle: list.New(),
+	}
+	if s != nil {
+		s.mu.Lock()
+		s.listeners = append(s.listeners, c)
+		s.mu.Unlock()
+	}
+	c.work.Go(c.acceptAll)
+	return c
+}
+
+// Accept returns the next connection of which a first byte has come.
+func (l *ConnectionListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.ready:
+		return c, nil
+	case <-l.ended:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return nil, l.accept
+	}
+}
+
+// Close stops accepting and closes the silent connections.
+func (l *ConnectionListener) Close() error {
+	err := l.Listener.Close()
+	l.once.Do(func() { close(l.done) })
+	l.mu.Lock()
+	var silent []*limitedConn
+	for _, g := range l.groups {
+		for e := g.phases[phaseSilent].Front(); e != nil; e = e.Next() {
+			silent = append(silent, e.Value.(*limitedConn))
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range silent {
+		c.Close()
+	}
+	l.work.Wait()
+	return err
+}
+
+// Stats returns the counts of the listener.
+func (l *ConnectionListener) Stats() ConnectionStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Open, s.Idle, s.All = l.open, l.idle.Len()+l.silent.Len(), l.rule.All
+	return s
+}
+
+// The pause after a failure to accept, which doubles up to the longest.
+const (
+	firstPause   = 5 * time.Millisecond
+	longestPause = time.Second
+)
+
+// acceptAll accepts until the listener is closed. Where the process or the system has no descriptor
+// left, it drops a connection and pauses.
+func (l *ConnectionListener) acceptAll() {
+	pause := firstPause
+	for {
+		conn, err := l.Listener.Accept()
+		if err == nil {
+			pause = firstPause
+			l.admit(conn)
+			continue
+		}
+		if !IsShortage(err) {
+			l.mu.Lock()
+			l.accept = err
+			l.mu.Unlock()
+			close(l.ended)
+			return
+		}
+		l.dropForShortage()
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-l.done:
+			timer.Stop()
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// IsShortage reports whether err says that the process or the system has run out of descriptors or
+// memory for them, which passes.
+func IsShortage(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR, syscall.ECONNABORTED},
+		func(passing error) bool { return errors.Is(err, passing) })
+}
+
+func (l *ConnectionListener) dropForShortage() {
+	l.mu.Lock()
+	l.stats.Paused++
+	victim := l.findVictim(nil) // the silent and idle ones first
+	l.detach(victim)
+	l.mu.Unlock()
+	victim.reset()
+}
+
+// admit counts a new connection and waits for its first byte in a goroutine, or closes it.
+func (l *ConnectionListener) admit(conn net.Conn) {
+	c := &limitedConn{Conn: conn, listener: l}
+	wide := l.identify(c)
+	l.mu.Lock()
+	victim, ok := l.makeRoom(c, wide)
+	l.detach(victim)
+	if ok {
+		l.attach(c, wide)
+	} else {
+		l.stats.Refused++
+	}
+	l.mu.Unlock()
+	victim.reset()
+	if !ok {
+		c.phase = phaseClosed
+		c.reset()
+		return
+	}
+	l.work.Go(c.awaitFirstByte)
+}
+
+// identify sets the network of a connection and returns the one of its group.
+func (l *ConnectionListener) identify(c *limitedConn) (wide netip.Prefix) {
+	address, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return netip.Prefix{} // not of a network
+	}
+	client := address.Addr().Unmap().WithZone("")
+	if client.IsLoopback() || slices.ContainsFunc(l.rule.Proxies, func(p netip.Prefix) bool { return p.Contains(client) }) {
+		return netip.Prefix{}
+	}
+	c.network = Network(client)
+	return WideNetwork(client)
+}
+
+// makeRoom reports whether a new connection may be held, and returns the one that has to go for it,
+// or nil; l.mu is held.
+func (l *ConnectionListener) makeRoom(c *limitedConn, wide netip.Prefix) (victim *limitedConn, ok bool) {
+	group := l.groups[wide]
+	if c.network.IsValid() && group != nil {
+		inNetwork := l.networks[c.network] >= l.rule.Each
+		if inNetwork || group.count >= l.rule.Wide {
+			victim = group.findWaiting(func(other *limitedConn) bool { return !inNetwork || other.network == c.network })
+			return victim, victim != nil
+		}
+	}
+	if l.open < l.rule.All {
+		return nil, true
+	}
+	victim = l.findVictim(group)
+	return victim, victim != nil
+}
+
+// maxSearched is how many of the largest groups are searched for a connection that waits.
+const maxSearched = 64
+
+// findVictim returns the connection that has to go for one of a group; nil where there is none that
+// should; l.mu is held. A group that has no connection yet is nil.
+func (l *ConnectionListener) findVictim(group *connGroup) *limitedConn {
+	for _, waiting := range []struct {
+		phase int
+		list  *list.List
+	}{{phaseSilent, l.silent}, {phaseIdle, l.idle}} {
+		if waiting.list.Len() == 0 {
+			continue
+		}
+		for g := range l.largestGroups() {
+			if oldest := g.phases[waiting.phase].Front(); oldest != nil {
+				return oldest.Value.(*limitedConn)
+			}
+		}
+		return waiting.list.Front().Value.(*limitedConn)
+	}
+	own := 0
+	if group != nil {
+		own = group.count
+	}
+	for g := range l.largestGroups() {
+		if oldest := g.phases[phaseActive].Front(); oldest != nil && !g.proxy && g.count > own+1 {
+			return oldest.Value.(*limitedConn)
+		}
+	}
+	return nil
+}
+
+// largestGroups yields the groups that hold most connections, the largest first, but no more than
+// maxSearched of them; l.mu is held.
+func (l *ConnectionListener) largestGroups() iter.Seq[*connGroup] {
+	return func(yield func(*connGroup) bool) {
+		searched := 0
+		for count := len(l.byCount) - 1; count > 0; count-- {
+			for g := range l.byCount[count] {
+				if searched++; searched > maxSearched || !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// findWaiting returns the oldest silent connection of a group that fits, or the oldest idle one.
+func (g *connGroup) findWaiting(fits func(*limitedConn) bool) *limitedConn {
+	for _, phase := range []int{phaseSilent, phaseIdle} {
+		for e := g.phases[phase].Front(); e != nil; e = e.Next() {
+			if c := e.Value.(*limitedConn); fits(c) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// attach counts a connection; l.mu is held.
+func (l *ConnectionListener) attach(c *limitedConn, wide netip.Prefix) {
+	g := l.groups[wide]
+	if g == nil {
+		g = &connGroup{network: wide, proxy: !c.network.IsValid()}
+		for i := range g.phases {
+			g.phases[i] = list.New()
+		}
+		l.groups[wide] = g
+	}
+	c.group, c.phase = g, phaseSilent
+	c.place, c.waits = g.phases[phaseSilent].PushBack(c), l.silent.PushBack(c)
+	l.open++
+	if c.network.IsValid() {
+		l.networks[c.network]++
+	}
+	l.setGroupCount(g, g.count+1)
+}
+
+// setGroupCount moves a group to its place among all groups; l.mu is held.
+func (l *ConnectionListener) setGroupCount(g *connGroup, count int) {
+	if g.count > 0 {
+		delete(l.byCount[g.count], g)
+	}
+	g.count = count
+	for len(l.byCount) <= count {
+		l.byCount = append(l.byCount, nil)
+	}
+	if count == 0 {
+		delete(l.groups, g.network)
+	} else {
+		if l.byCount[count] == nil {
+			l.byCount[count] = map[*connGroup]struct{}{}
+		}
+		l.byCount[count][g] = struct{}{}
+	}
+	for n := len(l.byCount); n > 0 && len(l.byCount[n-1]) == 0; n-- {
+		l.byCount = l.byCount[:n-1]
+	}
+}
+
+// detach takes a connection out of the counts; l.mu is held. It counts one that was open as dropped.
+func (l *ConnectionListener) detach(victim *limitedConn) {
+	if victim != nil {
+		l.stats.Dropped++
+		l.forget(victim)
+	}
+}
+
+// forget takes a connection out of the counts once; l.mu is held.
+func (l *ConnectionListener) forget(c *limitedConn) {
+	if c.phase == phaseClosed {
+		return
+	}
+	l.leavePhase(c)
+	c.phase = phaseClosed
+	l.open--
+	if c.network.IsValid() {
+		if l.networks[c.network]--; l.networks[c.network] == 0 {
+			delete(l.networks, c.network)
+		}
+	}
+	l.setGroupCount(c.group, c.group.count-1)
+}
+
+// leavePhase takes a connection off the lists of its phase; l.mu is held.
+func (l *ConnectionListener) leavePhase(c *limitedConn) {
+	c.group.phases[c.phase].Remove(c.place)
+	if c.waits != nil {
+		if c.phase == phaseSilent {
+			l.silent.Remove(c.waits)
+		} else {
+			l.idle.Remove(c.waits)
+		}
+		c.waits = nil
+	}
+}
+
+// enterPhase moves a connection to a phase. It returns the idle connection for which there is no
+// room any more, or nil.
+func (l *ConnectionListener) enterPhase(c *limitedConn, phase int) *limitedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.phase == phaseClosed || c.phase == phase {
+		return nil
+	}
+	l.leavePhase(c)
+	c.phase = phase
+	c.place = c.group.phases[phase].PushBack(c)
+	if phase != phaseIdle {
+		return nil
+	}
+	c.waits = l.idle.PushBack(c)
+	if l.idle.Len() <= l.rule.Idle {
+		return nil
+	}
+	oldest := l.idle.Front().Value.(*limitedConn)
+	l.detach(oldest)
+	return oldest
+}
+
+// ConnState follows what net/http does with a connection; see [http.Server].
+func (l *ConnectionListener) ConnState(conn net.Conn, state http.ConnState) {
+	c := findLimitedConn(conn)
+	if c == nil || c.listener != l {
+		return
+	}
+	switch state {
+	case http.StateNew, http.StateActive, http.StateHijacked:
+		l.enterPhase(c, phaseActive)
+	case http.StateIdle:
+		l.enterPhase(c, phaseIdle).reset()
+	}
+}
+
+// findLimitedConn returns our connection within one that wraps it.
+func findLimitedConn(conn net.Conn) *limitedConn {
+	for {
+		if c, ok := conn.(*limitedConn); ok {
+			return c
+		}
+		wrapper, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		conn = wrapper.NetConn()
+	}
+}
+
+// awaitFirstByte hands the connection on once its first byte has come.
+func (c *limitedConn) awaitFirstByte() {
+	c.SetReadDeadline(time.Now().Add(c.listener.rule.FirstByte))
+	if _, err := io.ReadFull(c.Conn, c.first[:]); err != nil {
+		c.Close()
+		return
+	}
+	c.SetReadDeadline(time.Time{})
+	c.unread = true
+	c.listener.enterPhase(c, phaseActive)
+	select {
+	case c.listener.ready <- c:
+	case <-c.listener.done:
+		c.Close()
+	}
+}
+
+// Read hands on the first byte before the others.
+func (c *limitedConn) Read(p []byte) (int, error) {
+	if c.unread && len(p) > 0 {
+		c.unread = false
+		p[0] = c.first[0]
+		return 1, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// CloseWrite lets net/http end an answer so that the client still reads it.
+func (c *limitedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection and counts it no more.
+func (c *limitedConn) Close() error {
+	c.listener.mu.Lock()
+	if c.group != nil {
+		c.listener.forget(c)
+	}
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// reset closes a connection that was counted out already, at once and without waiting for the
+// client. It does nothing to nil.
+func (c *limitedConn) reset() {
+	if c == nil {
+		return
+	}
+	if lingering, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
+		lingering.SetLinger(0) // the system keeps nothing of it
+	}
+	c.Conn.Close()
+}

@@ -1,0 +1,245 @@
+package limit_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/limit"
+)
+
+// A namedConn is a pipe that says it comes from an address.
+type namedConn struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c namedConn) RemoteAddr() net.Addr { return c.from }
+
+// A crowd is a listener to which connections come from any address.
+type crowd struct {
+	t        *testing.T
+	come     chan net.Conn
+	closed   chan struct{}
+	shortage atomic.Int32 // how many accepts fail for want of descriptors
+}
+
+func newCrowd(t *testing.T) *crowd {
+	return &crowd{t: t, come: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (c *crowd) Accept() (net.Conn, error) {
+	if c.shortage.Load() > 0 {
+		c.shortage.Add(-1)
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	select {
+	case conn := <-c.come:
+		return conn, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (c *crowd) Close() error   { close(c.closed); return nil }
+func (c *crowd) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A visitor is the client's end of a connection.
+type visitor struct {
+	net.Conn
+	ended atomic.Bool // by the server
+	reply chan string // lines that came
+}
+
+// connect opens a connection from an address, and sends text on it.
+func (c *crowd) connect(from, text string) *visitor {
+	c.t.Helper()
+	ours, theirs := net.Pipe()
+	v := &visitor{Conn: ours, reply: make(chan string, 64)}
+	c.come <- namedConn{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 4000))}
+	go func() {
+		in := bufio.NewReader(ours)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				v.ended.Store(true)
+				return
+			}
+			v.reply <- line
+		}
+	}()
+	if text != "" {
+		go io.WriteString(ours, text) // it may be closed before
+	}
+	c.t.Cleanup(func() { ours.Close() })
+	synctest.Wait()
+	return v
+}
+
+// serve runs a server with a rule in the bubble of a test. Its handler answers /slow only after an
+// hour.
+func serve(t *testing.T, rule limit.ConnectionRule) (*crowd, *limit.ConnectionListener) {
+	t.Helper()
+	c := newCrowd(t)
+	l := new(limit.Set).Connections(c, rule)
+	server := &http.Server{ConnState: l.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			select {
+			case <-time.After(time.Hour):
+			case <-r.Context().Done():
+			}
+		}
+	})}
+	served := make(chan struct{})
+	go func() { defer close(served); server.Serve(l) }()
+	t.Cleanup(func() { server.Close(); <-served })
+	return c, l
+}
+
+const (
+	quickRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	slowRequest  = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
+)
+
+// TestConnectionsOfOneNetwork: an address, a /64 and a /48 hold so many connections and no more,
+// others are not touched, and a silent one makes room for a new one of its own network.
+func TestConnectionsOfOneNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 4, Wide: 8, Idle: 100})
+		for range 4 {
+			c.connect("192.0.2.1", slowRequest)
+		}
+		if v := c.connect("192.0.2.1", slowRequest); !v.ended.Load() {
+			t.Error("the fifth connection of an address was held")
+		}
+		for i := range 8 {
+			c.connect(fmt.Sprintf("2001:db8:1:%x::1", i), slowRequest)
+		}
+		if v := c.connect("2001:db8:1:ff::1", slowRequest); !v.ended.Load() {
+			t.Error("the ninth connection of a /48 was held")
+		}
+		if v := c.connect("2001:db8:2::1", quickRequest); v.ended.Load() || <-v.reply != "HTTP/1.1 200 OK\r\n" {
+			t.Error("another network was not answered")
+		}
+		silent := make([]*visitor, 4)
+		for i := range silent {
+			silent[i] = c.connect("198.51.100.1", "")
+		}
+		if v := c.connect("198.51.100.1", quickRequest); v.ended.Load() || !silent[0].ended.Load() || silent[1].ended.Load() {
+			t.Error("the oldest silent connection did not make room for one of its network")
+		}
+		if s := l.Stats(); s.Refused != 2 || s.Dropped != 1 {
+			t.Errorf("counted %+v", s)
+		}
+	})
+}
+
+// TestConnectionsOfAll: where there is no room for anybody, silent connections go first, then idle
+// ones, then the longest of the network that holds most; and somebody who comes for the first time
+// is answered.
+func TestConnectionsOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := serve(t, limit.ConnectionRule{All: 12, Each: 6, Wide: 6, Idle: 100})
+		var active, idle, silent []*visitor
+		for i := range 4 {
+			active = append(active, c.connect("192.0.2.1", slowRequest))
+			idle = append(idle, c.connect(fmt.Sprintf("198.51.%d.1", i), quickRequest))
+			silent = append(silent, c.connect(fmt.Sprintf("203.0.%d.1", i), ""))
+		}
+		newcomers := 0
+		come := func() *visitor {
+			newcomers++
+			v := c.connect(fmt.Sprintf("10.0.%d.1", newcomers), slowRequest)
+			if v.ended.Load() {
+				t.Fatalf("newcomer %d was not let in: %+v", newcomers, l.Stats())
+			}
+			return v
+		}
+		for name, group := range map[string][]*visitor{"silent": silent} {
+			for range group {
+				come()
+			}
+			for i, v := range group {
+				if !v.ended.Load() {
+					t.Errorf("%s connection %d is still open", name, i)
+				}
+			}
+		}
+		for range idle {
+			come()
+		}
+		for i, v := range idle {
+			if !v.ended.Load() {
+				t.Errorf("idle connection %d is still open", i)
+			}
+		}
+		for i, v := range active {
+			if v.ended.Load() {
+				t.Errorf("active connection %d was closed before there was need", i)
+			}
+		}
+		come()
+		if !active[0].ended.Load() || active[1].ended.Load() {
+			t.Error("the longest active connection of the largest network did not go first")
+		}
+		if s := l.Stats(); s.Open != 12 {
+			t.Errorf("%d connections are open, want 12", s.Open)
+		}
+	})
+}
+
+// TestSilentConnections: a connection that says nothing ends, and idle ones beyond the bound end,
+// the oldest first.
+func TestSilentConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 2})
+		v := c.connect("192.0.2.1", "")
+		time.Sleep(5*time.Second - time.Nanosecond)
+		synctest.Wait()
+		if v.ended.Load() {
+			t.Error("a silent connection ended too early")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if !v.ended.Load() {
+			t.Error("a silent connection was held for more than 5 seconds")
+		}
+		var idle []*visitor
+		for range 3 {
+			idle = append(idle, c.connect("192.0.2.1", quickRequest))
+		}
+		if !idle[0].ended.Load() || idle[1].ended.Load() || idle[2].ended.Load() {
+			t.Error("it was not the oldest idle connection alone that made room")
+		}
+		if s := l.Stats(); s.Open != 2 || s.Idle != 2 {
+			t.Errorf("counted %+v", s)
+		}
+	})
+}
+
+// TestAcceptWithoutDescriptors: a process without descriptors pauses, gives up a connection that
+// waits, and goes on.
+func TestAcceptWithoutDescriptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 100})
+		first := c.connect("192.0.2.1", "")
+		c.shortage.Store(3)
+		c.connect("192.0.2.2", "") // accepted before the shortage is met
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if v := c.connect("192.0.2.3", quickRequest); v.ended.Load() || <-v.reply != "HTTP/1.1 200 OK\r\n" {
+			t.Error("nobody is answered after a shortage")
+		}
+		if s := l.Stats(); s.Paused != 3 || !first.ended.Load() {
+			t.Errorf("counted %+v; first ended: %t", s, first.ended.Load())
+		}
+	})
+}
