@@ -16,7 +16,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/view"
 )
 
 // benchOperations is how many operations the benchmarks index: real ones, of
@@ -155,19 +157,19 @@ func timed(b *testing.B, f func() error) time.Duration {
 // rankOnly does what a search does up to the texts.
 func rankOnly(x *Index, text string) error {
 	words := query.ParseRequest(x.analyzer, text).Words
-	return x.withSnapshot(func(v *view, _ uint64) error {
-		masks, err := v.applyFilters(query.Query{})
+	return x.withSnapshot(func(v *view.View, _ uint64) error {
+		masks, err := v.ApplyFilters(query.Query{})
 		if err != nil {
 			return err
 		}
-		sums, done := v.dir.newWordScores(v)
+		sums, done := v.Directory.NewWordScores(v)
 		defer done()
-		if err := v.scoreWords(context.Background(), query.WeighStems(words), sums); err != nil {
+		if err := v.ScoreWords(context.Background(), query.WeighStems(words), sums); err != nil {
 			return err
 		}
-		meant := v.dir.embedQuery(words)
-		defer meant.startNearest(v, masks)()
-		_, _, _, err = v.rankOperations(ranking{words: sums, query: meant, masks: masks, limit: 10, grouped: true})
+		meant := v.Directory.EmbedQuery(words)
+		defer meant.StartNearest(v, masks)()
+		_, _, _, err = v.RankOperations(view.Ranking{Words: sums, Query: meant, Masks: masks, Limit: 10, Grouped: true})
 		return err
 	})
 }
@@ -177,16 +179,16 @@ func bleveOnly(x *Index, text string) error {
 	var terms []blevequery.Query
 	forms, _ := query.WordForms(query.ParseRequest(x.analyzer, text).Words)
 	for _, form := range forms {
-		for f := range numFields {
+		for f := range entry.NumFields {
 			q := blevequery.NewTermQuery(form)
 			q.SetField(f.String())
-			q.SetBoost(fieldWeights[f].weight)
+			q.SetBoost(view.FieldWeights[f].Weight)
 			terms = append(terms, q)
 		}
 	}
 	request := bleve.NewSearchRequest(blevequery.NewDisjunctionQuery(terms))
 	request.Size = 10
-	_, err := x.directory.bleve.Search(request)
+	_, err := x.directory.Bleve.Search(request)
 	return err
 }
 

@@ -1,10 +1,12 @@
 package index
 
 import (
-	"gazetteer/index/query"
 	"slices"
 	"strings"
 	"testing"
+
+	"gazetteer/index/query"
+	"gazetteer/index/view"
 )
 
 func TestAQueryIsCutIntoItsWishes(t *testing.T) {
@@ -24,8 +26,8 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 		"transfer 500 to John at St. Mary and the hospital": nil,
 	} {
 		var got []string
-		for _, w := range embedClauses(x.lexicon, query.ParseRequest(x.analyzer, asked).Words) {
-			got = append(got, w.text)
+		for _, w := range view.EmbedClauses(x.lexicon, query.ParseRequest(x.analyzer, asked).Words) {
+			got = append(got, w.Text)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q asks for %q, want %q", asked, got, want)
@@ -36,11 +38,11 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
 	words := query.ParseRequest(x.analyzer, strings.Repeat("Book a table tonight. ", 60)).Words
-	if got := embedClauses(x.lexicon, words); len(got) != maxClauses {
+	if got := view.EmbedClauses(x.lexicon, words); len(got) != view.MaxClauses {
 		t.Errorf("%d wishes", len(got))
 	}
 	words = query.ParseRequest(x.analyzer, "Book a table. Find "+strings.Repeat("hotel ", 40)).Words
-	if got := embedClauses(x.lexicon, words); len(got) != 2 || len(strings.Fields(got[1].text)) != maxShownWords+1 {
+	if got := view.EmbedClauses(x.lexicon, words); len(got) != 2 || len(strings.Fields(got[1].Text)) != view.MaxShownWords+1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -7,24 +7,25 @@ import (
 	"testing"
 
 	"gazetteer/index/semantic"
+	"gazetteer/index/view"
 	"gazetteer/index/wordvec"
 )
 
 // gathered makes a view of operations with the meanings of texts, of which the
 // first lie in one segment and the others in another.
-func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view, []bitset) {
-	v := &view{operations: len(all)}
-	var masks []bitset
+func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view.View, []view.Bitset) {
+	v := &view.View{Operations: len(all)}
+	var masks []view.Bitset
 	for _, part := range [][]semantic.Embedding{all[:first], all[first:]} {
-		m := &segmentEmbeddings{dim: l.Table.Dim(), vectors: make([]int8, len(part)*l.Table.Dim()), scales: make([]float32, len(part)), doubtful: newBitset(len(part))}
-		operations := newBitset(len(part))
+		m := &view.SegmentEmbeddings{Dim: l.Table.Dim(), Vectors: make([]int8, len(part)*l.Table.Dim()), Scales: make([]float32, len(part)), Doubtful: view.NewBitset(len(part))}
+		operations := view.NewBitset(len(part))
 		for i, of := range part {
-			m.setEmbedding(uint32(i), of)
-			operations.add(uint32(i))
+			m.SetEmbedding(uint32(i), of)
+			operations.Add(uint32(i))
 		}
-		m.clusters = newClusterIndex(l.Centroids, m, operations)
-		v.segments = append(v.segments, viewSegment{segmentData: &segmentData{meanings: m}, base: v.size, n: len(part)})
-		v.size += len(part)
+		m.Clusters = view.NewClusterIndex(l.Centroids, m, operations)
+		v.Segments = append(v.Segments, view.Segment{SegmentData: &view.SegmentData{Meanings: m}, Base: v.Size, N: len(part)})
+		v.Size += len(part)
 		masks = append(masks, operations)
 	}
 	return v, masks
@@ -50,13 +51,13 @@ func manyMeanings(l *semantic.Lexicon, n int, random *rand.Rand) []semantic.Embe
 // are must not depend on the segments.
 func TestCellsAroundAQuery(t *testing.T) {
 	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(3, 4))
-	all := manyMeanings(l, 5*minProbes, random)
+	all := manyMeanings(l, 5*view.MinProbes, random)
 	v, masks := gathered(l, all, len(all)/3)
 	other, otherMasks := gathered(l, all, len(all)-100)
-	numbers := func(v *view, near []entryRef) []int {
+	numbers := func(v *view.View, near []view.EntryRef) []int {
 		var out []int
 		for _, p := range near {
-			out = append(out, v.scoreIndex(p))
+			out = append(out, v.ScoreIndex(p))
 		}
 		slices.Sort(out)
 		return out
@@ -64,8 +65,8 @@ func TestCellsAroundAQuery(t *testing.T) {
 	found, wanted := 0, 0
 	for range 60 {
 		asked := all[random.IntN(len(all))]
-		near := numbers(v, v.nearestOperations(l.Centroids, asked, masks, new([]uint8)))
-		if again := numbers(other, other.nearestOperations(l.Centroids, asked, otherMasks, new([]uint8))); !slices.Equal(near, again) {
+		near := numbers(v, v.NearestOperations(l.Centroids, asked, masks, new([]uint8)))
+		if again := numbers(other, other.NearestOperations(l.Centroids, asked, otherMasks, new([]uint8))); !slices.Equal(near, again) {
 			t.Fatalf("other segments give other candidates: %d and %d", len(near), len(again))
 		}
 		cosines := make([]float32, len(all))
@@ -92,16 +93,16 @@ func TestCellsAroundAQuery(t *testing.T) {
 // A filter that leaves few operations opens as many cells as it takes.
 func TestCellsUnderAFilter(t *testing.T) {
 	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(5, 6))
-	all := manyMeanings(l, 2*minProbes, random)
+	all := manyMeanings(l, 2*view.MinProbes, random)
 	v, masks := gathered(l, all, len(all)/2)
 	for i := range masks {
 		clear(masks[i])
-		for n := 0; n < v.segments[i].n; n += 100 {
-			masks[i].add(uint32(n))
+		for n := 0; n < v.Segments[i].N; n += 100 {
+			masks[i].Add(uint32(n))
 		}
 	}
-	want := masks[0].count() + masks[1].count()
-	if near := v.nearestOperations(l.Centroids, all[7], masks, new([]uint8)); len(near) < min(want, embeddingPool/2) {
+	want := masks[0].Count() + masks[1].Count()
+	if near := v.NearestOperations(l.Centroids, all[7], masks, new([]uint8)); len(near) < min(want, view.EmbeddingPool/2) {
 		t.Errorf("%d candidates of %d operations", len(near), want)
 	}
 }

@@ -1,36 +1,31 @@
-// Package index answers "who can do this?": it follows the log into a bleve
-// index with one entry an operation, one a service and one a data class, and
-// searches it with a scorer of its own.
+// Package index answers "who can do this?": it follows the log into a bleve index with one entry for
+// each operation, service and data class, and searches it with its own scorer.
 //
-// Begin with [Open], which gives an [Index]; [Index.Run] follows the log and
-// [Index.Search] answers a [Query], which [Parse] reads from text. How a
-// document becomes entries is in entry.go, how a text becomes terms in
-// analysis.go, what words mean in meaning.go, how terms and meanings become a
-// score in score.go.
+// Start with [Open], which returns an [Index]; [Index.Run] follows the log and [Index.Search] answers a
+// query, which package query parses from text. Package entry turns documents into entries, package
+// tokens turns texts into terms, package semantic compares meanings, package view ranks. This package
+// puts the steps of a search together (search.go), explains hits (explain.go) and follows the log
+// (follow.go).
 //
 // # What is kept where
 //
-// The index holds no text that is shown. An entry's id is
+// The index holds no text that is shown. The id of an entry is
 //
-//	host NUL kind NUL print NUL place
+//	host NUL kind NUL fingerprint NUL place
 //
-// where place says which operation or data class of the document it is, or that
-// it is the service, and print is a digest of everything the index took from that
-// document. A hit's text is read from the
-// store's document record, and only if that record still has the same print: an
-// entry is never shown with the text of another version. The place in the log
-// up to which the index has read lies in the index's own batch, so the index
-// can be deleted at any time: it is rebuilt by following from zero, and answers
-// as before, byte for byte.
+// where place names the operation or data class of the document, or its service, and fingerprint is a
+// digest of everything that the index took from the document. The text of a hit is read from the
+// document record in the store, and only if that record still has the same fingerprint, so an entry is
+// never shown with the text of another version. The position in the log up to which the index has read
+// is part of the index's own batch. The index can therefore be deleted at any time: it is rebuilt by
+// following the log from the beginning, and gives the same answers, byte for byte.
 //
-// bleve keeps and merges the postings; its searchers are not used. They score
-// every match through several layers, while the scorer here sweeps the postings
-// of bleve's immutable segments term at a time, each list decoded once and kept
-// within a bound of memory. Beside the postings each entry has a meaning, a vector
-// of 200 bytes in memory, which is computed from the postings when a segment is
-// first met and never stored. Scores depend on the live entries alone, never on how
-// they happen to lie in segments.
+// bleve stores and merges the postings; its searchers are not used. They score every match through
+// several layers, while the scorer here sweeps the postings of bleve's immutable segments term at a
+// time. Each list is decoded once and cached within a bound of memory. Each entry also has an embedding,
+// a vector of 200 bytes in memory. It is computed from the postings when a segment is first used and
+// never stored. Scores depend on the live entries alone, not on their distribution over segments.
 //
-// bleve writes a few messages to the global logger of package log; a program
-// that wants them elsewhere redirects that logger.
+// bleve writes a few messages to the global logger of package log; a program that wants them elsewhere
+// redirects that logger.
 package index

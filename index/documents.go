@@ -17,6 +17,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"gazetteer/document"
+	"gazetteer/index/cache"
+	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
 	"gazetteer/store"
@@ -30,11 +32,11 @@ const maxDocumentCache = 128 << 20
 type documentReader struct {
 	store         store.Store
 	log           *slog.Logger
-	cache         *sizedCache[source, *storedDocument]
+	cache         *cache.Sized[entry.Source, *storedDocument]
 	invalidations atomic.Uint64 // counts the calls of forget
 }
 
-// A text is a stored document of which each operation is read when it is asked
+// A storedDocument is a stored document of which each operation is read when it is asked
 // for: a hit shows one of hundreds.
 type storedDocument struct {
 	document.Document                   // without its operations
@@ -52,16 +54,16 @@ type storedDocument struct {
 type preparedOperation struct {
 	document.Operation
 	effect Effect
-	terms  [numFields][]tokens.Token
+	terms  [entry.NumFields][]tokens.Token
 	// vectors are those of the terms of its name and its intent, for explain.
-	vectors [ctxField][]semantic.WordVector
+	vectors [entry.CtxField][]semantic.WordVector
 }
 
 // maxPrepared is how many operations of a document are kept ready.
 const maxPrepared = 50
 
 func newDocumentReader(s store.Store, log *slog.Logger) *documentReader {
-	return &documentReader{store: s, log: log, cache: newSizedCache[source, *storedDocument](maxDocumentCache)}
+	return &documentReader{store: s, log: log, cache: cache.New[entry.Source, *storedDocument](maxDocumentCache)}
 }
 
 // decodeDocument reads the stored form of a document.
@@ -91,7 +93,7 @@ func (t *storedDocument) splitOperations(list []byte) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	for len(t.operations) < maxOperations && d.PeekKind() != ']' {
+	for len(t.operations) < entry.MaxOperations && d.PeekKind() != ']' {
 		value, err := d.ReadValue()
 		if err != nil {
 			return err
@@ -122,7 +124,7 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 		return nil, err
 	}
 	s := &preparedOperation{Operation: o, effect: effectOf(&o)}
-	for f, prepared := range operationEntry(&o).text {
+	for f, prepared := range entry.OperationEntry(&o).Text {
 		s.terms[f] = tokens.Tokenize(a, prepared)
 	}
 	for f := range s.vectors {
@@ -142,7 +144,7 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 
 // serviceTerms are the terms of what is said of the service.
 func (t *storedDocument) serviceTerms(a analysis.Analyzer) []tokens.Token {
-	t.once.Do(func() { t.service = tokens.Tokenize(a, serviceText(&t.Document)) })
+	t.once.Do(func() { t.service = tokens.Tokenize(a, entry.ServiceText(&t.Document)) })
 	return t.service
 }
 
@@ -157,7 +159,7 @@ func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 		Level   int
 		State   string
 		Source  document.Source
-	}{d.Service, d.DataClasses, d.Level, stateOf(d), d.Source})
+	}{d.Service, d.DataClasses, d.Level, entry.StateOf(d), d.Source})
 	if err != nil {
 		return "", err
 	}
@@ -173,18 +175,18 @@ const fingerprintBytes = 6
 
 // readDocument returns the stored document, or nil when there is none to show: it is
 // gone, or damaged.
-func (t *documentReader) readDocument(ctx context.Context, src source) (*storedDocument, error) {
-	if kept, ok := t.cache.lookup(src); ok {
+func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*storedDocument, error) {
+	if kept, ok := t.cache.Lookup(src); ok {
 		return kept, nil
 	}
 	before := t.invalidations.Load()
-	r, err := t.store.Get(ctx, store.DocumentKey(src.host, string(src.kind)))
+	r, err := t.store.Get(ctx, store.DocumentKey(src.Host, string(src.Kind)))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		t.log.Error("a document of the index is damaged in the store and left out of answers", "host", src.host, "kind", src.kind, "error", err)
-		t.cache.put(src, nil, 100) // so that it is said once
+		t.log.Error("a document of the index is damaged in the store and left out of answers", "host", src.Host, "kind", src.Kind, "error", err)
+		t.cache.Put(src, nil, 100) // so that it is said once
 		return nil, nil
 	}
 	if err != nil {
@@ -198,13 +200,13 @@ func (t *documentReader) readDocument(ctx context.Context, src source) (*storedD
 		// Nothing was replaced while we read, so this is what stands. The
 		// operations are kept as stored; of those that were shown each takes some
 		// 5 kB more, all else less than twice its bytes.
-		t.cache.put(src, read, 2*len(r.Value)+5000*min(maxPrepared, len(read.operations))/5)
+		t.cache.Put(src, read, 2*len(r.Value)+5000*min(maxPrepared, len(read.operations))/5)
 	}
 	return read, nil
 }
 
 // invalidate drops a document that was replaced.
-func (t *documentReader) invalidate(src source) {
+func (t *documentReader) invalidate(src entry.Source) {
 	t.invalidations.Add(1)
-	t.cache.delete(src)
+	t.cache.Delete(src)
 }

@@ -1,11 +1,14 @@
 package index
 
 import (
-	"gazetteer/index/query"
-	"gazetteer/index/semantic"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+	"gazetteer/index/view"
 )
 
 func TestMeaningFindsWhatSharesNoWord(t *testing.T) {
@@ -46,19 +49,19 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 	}
 	catchUp(t, x, s)
 	compare := func(x *Index) map[string]semantic.Embedding {
-		snapshot, v, err := x.directory.openSnapshot()
+		snapshot, v, err := x.directory.OpenSnapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer snapshot.Close()
-		must(t, v.prepareView())
+		must(t, v.PrepareView())
 		all := map[string]semantic.Embedding{}
-		for i := range v.segments {
-			seg := &v.segments[i]
-			for n := range seg.n {
-				if !seg.deleted.has(uint32(n)) && seg.operations.has(uint32(n)) {
-					p := entryRef{i, uint32(n)}
-					all[entryID(v.runOf(p).source, "", kindOperation, v.ordinalOf(p))] = v.embeddingOf(p)
+		for i := range v.Segments {
+			seg := &v.Segments[i]
+			for n := range seg.N {
+				if !seg.Deleted.Has(uint32(n)) && seg.Operations.Has(uint32(n)) {
+					p := view.EntryRef{Segment: i, Number: uint32(n)}
+					all[entry.ID(v.RunOf(p).Source, "", entry.KindOperation, v.OrdinalOf(p))] = v.EmbeddingOf(p)
 				}
 			}
 		}
@@ -82,34 +85,34 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 // must be among the nearest by code.
 func TestNearCodesAreNearMeanings(t *testing.T) {
 	x, _ := indexed(t, manyServices(t, 4000)...)
-	snapshot, v, err := x.directory.openSnapshot()
+	snapshot, v, err := x.directory.OpenSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, v.prepareView())
+	must(t, v.PrepareView())
 	random := rand.New(rand.NewPCG(7, 7))
 	found, wanted := 0, 0
 	for range 30 {
-		s := &v.segments[random.IntN(len(v.segments))]
-		asked := s.meanings.embeddingOf(uint32(random.IntN(s.n)))
-		var masks []bitset
-		var all []rankedEntry
-		for i := range v.segments {
-			masks = append(masks, v.segments[i].searchable)
-			v.segments[i].searchable.forEach(func(n uint32) {
-				p := entryRef{i, n}
-				all = append(all, rankedEntry{p, int64(1e6 * v.embeddingOf(p).Cosine(asked))})
+		s := &v.Segments[random.IntN(len(v.Segments))]
+		asked := s.Meanings.EmbeddingOf(uint32(random.IntN(s.N)))
+		var masks []view.Bitset
+		var all []view.RankedEntry
+		for i := range v.Segments {
+			masks = append(masks, v.Segments[i].Searchable)
+			v.Segments[i].Searchable.ForEach(func(n uint32) {
+				p := view.EntryRef{Segment: i, Number: n}
+				all = append(all, view.RankedEntry{EntryRef: p, Score: int64(1e6 * v.EmbeddingOf(p).Cosine(asked))})
 			})
 		}
-		v.sortRanked(all)
-		near := v.nearestOperations(x.lexicon.Centroids, asked, masks, new([]uint8))
+		v.SortRanked(all)
+		near := v.NearestOperations(x.lexicon.Centroids, asked, masks, new([]uint8))
 		if len(near) == len(all) {
 			t.Fatal("there are too few operations to tell")
 		}
 		for _, r := range all[:20] {
 			wanted++
-			if slices.Contains(near, r.entryRef) {
+			if slices.Contains(near, r.EntryRef) {
 				found++
 			}
 		}
@@ -120,15 +123,15 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 }
 
 func TestFormsOfAStem(t *testing.T) {
-	v := vocabulary{}
+	v := view.Vocabulary{}
 	for _, form := range []string{"books", "book", "booking", "weather", "meetings", "book"} {
-		v.addForm(form)
+		v.AddForm(form)
 	}
-	v.sortForms()
+	v.SortForms()
 	for stem, want := range map[string][]string{
 		"book": {"book", "booking", "books"}, "weather": {"weather"}, "meet": {"meetings"}, "unheard": {"unheard"},
 	} {
-		if got := v.formsOf(stem); !slices.Equal(got, want) {
+		if got := v.FormsOf(stem); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", stem, got, want)
 		}
 	}

@@ -1,9 +1,11 @@
 package index
 
 import (
-	"gazetteer/index/tokens"
 	"slices"
 	"testing"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/tokens"
 )
 
 func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
@@ -11,14 +13,14 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := versionSample()
+	d := entry.VersionSample()
 	var all []string
-	entries := []entry{serviceEntry(&d), classEntry(&d.DataClasses[0])}
+	entries := []entry.Entry{entry.ServiceEntry(&d), entry.ClassEntry(&d.DataClasses[0])}
 	for i := range d.Operations {
-		entries = append(entries, operationEntry(&d.Operations[i]))
+		entries = append(entries, entry.OperationEntry(&d.Operations[i]))
 	}
 	for _, e := range entries {
-		for _, text := range e.text {
+		for _, text := range e.Text {
 			for _, t := range tokens.Tokenize(a, text) {
 				all = append(all, t.Stem)
 			}
@@ -40,7 +42,7 @@ func TestWhatAnOperationIsCalledCountsOnce(t *testing.T) {
 	d.Operations[1].ID, d.Operations[1].Verb, d.Operations[1].Path = "book_table", "BOOK", ""
 	d.Operations[2].ID, d.Operations[2].Verb, d.Operations[2].Path = "tableService", "BOOK", ""
 	for i, want := range []string{"BOOK table booking", "book table", "table Service BOOK"} {
-		if got := actText(&d.Operations[i]); got != want {
+		if got := entry.ActText(&d.Operations[i]); got != want {
 			t.Errorf("%s: %q, want %q", d.Operations[i].ID, got, want)
 		}
 	}

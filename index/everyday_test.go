@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/view"
 )
 
 // everydayServices offer things and their opposites, as services do.
@@ -134,7 +136,7 @@ func TestNoTextMakesADestructiveOperationLookSafe(t *testing.T) {
 		if e := effectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
 			t.Errorf("%s: %+v", o.ID, e)
 		}
-		if value := effectValue(&o); value != string(document.Irreversible) {
+		if value := entry.EffectValue(&o); value != string(document.Irreversible) {
 			t.Errorf("%s passes the filter effect:%s", o.ID, value)
 		}
 	}
@@ -145,7 +147,7 @@ func TestEditDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"sned", "send", 1}, {"tabel", "table", 1}, {"wether", "weather", 1}, {"book", "book", 0}, {"abc", "xyz", 3}, {"flihgt", "flight", 1}} {
-		if got := editDistance(c.a, c.b, 2); got != c.want {
+		if got := view.EditDistance(c.a, c.b, 2); got != c.want {
 			t.Errorf("%s to %s: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}

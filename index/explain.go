@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
@@ -24,11 +25,11 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Quer
 		missing := true
 		for f, terms := range o.terms {
 			var also []tokens.Token
-			if field(f) == ctxField {
+			if entry.Field(f) == entry.CtxField {
 				terms, also = ofService, terms
 			}
 			if at, kind, ok := matchTerms(w, terms, also); ok {
-				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: field(f).String(), Kind: kind, Text: at})
+				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: entry.Field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
 		}
@@ -105,7 +106,7 @@ func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match
 					continue
 				}
 				if c := wordvec.Dot(a.Vector, b.Vector) / (a.Length * b.Length); c > best {
-					best, m.Text, m.Field = c, o.terms[f][i].Surface, field(f).String()
+					best, m.Text, m.Field = c, o.terms[f][i].Surface, entry.Field(f).String()
 				}
 			}
 		}
@@ -138,10 +139,10 @@ func (x *Index) explainVerb(offered string, q query.Query, words []query.Word) *
 
 // fieldLabels says in words where a match was found.
 var fieldLabels = map[string]string{
-	actField.String():  "its name",
-	whatField.String(): "what it does",
-	ctxField.String():  "its service or parameters",
-	heldField.String(): "its data",
+	entry.ActField.String():  "its name",
+	entry.WhatField.String(): "what it does",
+	entry.CtxField.String():  "its service or parameters",
+	entry.HeldField.String(): "its data",
 }
 
 // String says in one line why a hit matches, such as "book in its name; table

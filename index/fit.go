@@ -1,7 +1,9 @@
 package index
 
 import (
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/view"
 )
 
 // A ranking always has a first place, also where nothing in the index does what is asked. How well an
@@ -45,7 +47,7 @@ func (s *searcher) fitOf(why *Why, cosine float32) (float64, error) {
 			case m.Term != w.Asked:
 			case m.Kind == matchVector:
 				share = max(share, nearMatch)
-			case m.Field == ctxField.String():
+			case m.Field == entry.CtxField.String():
 				share = max(share, contextMatch)
 			default:
 				share = 1
@@ -68,11 +70,11 @@ func (s *searcher) rarityOf(w *query.Word) (float64, error) {
 	}
 	rarity := 0.0
 	for _, t := range terms {
-		found, err := s.view.findPostings(t.Stem)
+		found, err := s.view.FindPostings(t.Stem)
 		if err != nil {
 			return 0, err
 		}
-		rarity = max(rarity, inverseFrequency(s.view.documentFrequency(t.Stem, found), s.view.operations))
+		rarity = max(rarity, view.InverseFrequency(s.view.DocumentFrequency(t.Stem, found), s.view.Operations))
 	}
 	return rarity * rarity * float64(w.Weight), nil
 }

@@ -11,6 +11,8 @@ import (
 	bleveDocument "github.com/blevesearch/bleve/v2/document"
 
 	"gazetteer/document"
+	"gazetteer/index/entry"
+	"gazetteer/index/view"
 	"gazetteer/store"
 )
 
@@ -52,13 +54,13 @@ func (x *Index) Run(ctx context.Context) error {
 		if x.Cursor() != before {
 			pause = x.firstRetry
 		}
-		var damage *damageError
+		var damage *view.DamageError
 		var write *writeError
 		switch {
 		case errors.Is(err, store.ErrCursorGone):
 			err = x.rebuildDirectory(err.Error())
 		case errors.As(err, &damage):
-			err = x.rebuildDirectory(damage.what)
+			err = x.rebuildDirectory(damage.What)
 		case errors.As(err, &write):
 			x.log.Error("the index could not be written, trying again", "error", write.err, "pause", pause)
 		default:
@@ -81,7 +83,7 @@ func (x *Index) Run(ctx context.Context) error {
 // first one does not wait for it. One that comes meanwhile waits, and is answered
 // as later ones are.
 func (x *Index) prepareFirstView() {
-	err := x.withSnapshot(func(*view, uint64) error { return nil })
+	err := x.withSnapshot(func(*view.View, uint64) error { return nil })
 	if err != nil {
 		x.log.Warn("the index could not be made ready for searching", "error", err) // damage is mended by Run
 	}
@@ -118,7 +120,7 @@ func (x *Index) followLog(ctx context.Context) error {
 	}()
 	f := &follower{x: x, durableCursor: x.Cursor()}
 	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
-		return recoverDamage(func() error { return f.applyRecords(batch, upTo) })
+		return view.RecoverDamage(func() error { return f.applyRecords(batch, upTo) })
 	})
 	stop()
 	if met := <-watched; err == nil && met != nil {
@@ -138,7 +140,7 @@ func (x *Index) damagedRecord(r store.Record, err error) {
 	x.log.Error("a damaged record is left out of the index", "key", r.Key, "error", err)
 }
 
-func (x *Index) currentDirectory() *directory {
+func (x *Index) currentDirectory() *view.Directory {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.directory
@@ -148,7 +150,7 @@ func (x *Index) currentDirectory() *directory {
 func (x *Index) rebuildDirectory(why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.directory.bleve.Close() // it is thrown away
+	x.directory.Bleve.Close() // it is thrown away
 	x.directory = nil
 	x.moveTo(store.Cursor{})
 	x.log.Warn("rebuilding the index", "dir", x.path, "why", why)
@@ -165,7 +167,7 @@ func (x *Index) reopenDirectory() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.directory != nil {
-		x.directory.bleve.Close() // what it holds in memory is not to be trusted
+		x.directory.Bleve.Close() // what it holds in memory is not to be trusted
 		x.directory = nil
 	}
 	l, at, err := x.openDir(x.path)
@@ -183,22 +185,22 @@ type follower struct {
 	x             *Index
 	durableCursor store.Cursor // the cursor on disk
 
-	pending map[source]documentChange
-	order   []source // of pending, as they came
-	entries int      // of pending
+	pending map[entry.Source]documentChange
+	order   []entry.Source // of pending, as they came
+	entries int            // of pending
 
 	// While a batch is written the next one is made.
 	writing *batchWrite
 }
 
-// A writing is a batch on its way to the disk.
+// A batchWrite is a batch on its way to the disk.
 type batchWrite struct {
 	at      store.Cursor
-	sources []source
+	sources []entry.Source
 	done    chan error // gets one value
 }
 
-// A change is what is to become of one document: nil when it is gone.
+// A documentChange is what is to become of one document: nil when it is gone.
 type documentChange struct {
 	text *storedDocument
 	made []*bleveDocument.Document // its entries, nil until they are made
@@ -209,7 +211,7 @@ func (c documentChange) countEntries() int {
 	if c.text == nil {
 		return 0
 	}
-	return len(c.text.operations) + 1 + min(len(c.text.DataClasses), maxClassEntries)
+	return len(c.text.operations) + 1 + min(len(c.text.DataClasses), entry.MaxClassEntries)
 }
 
 // applyRecords takes a batch of the log. Each batch of the index that comes of it
@@ -250,7 +252,7 @@ func (f *follower) addRecord(r store.Record) {
 		f.x.log.Error("no key of a document", "key", r.Key)
 		return
 	}
-	src := source{parts[1], document.Kind(parts[2])}
+	src := entry.Source{Host: parts[1], Kind: document.Kind(parts[2])}
 	var c documentChange
 	if !r.Deleted {
 		t, err := decodeDocument(r.Value)
@@ -262,7 +264,7 @@ func (f *follower) addRecord(r store.Record) {
 		c.text = t
 	}
 	if f.pending == nil {
-		f.pending = make(map[source]documentChange)
+		f.pending = make(map[entry.Source]documentChange)
 	}
 	if _, again := f.pending[src]; !again {
 		f.order = append(f.order, src)
@@ -277,25 +279,25 @@ func (f *follower) addRecord(r store.Record) {
 // bleve writes all of those again with every batch.
 func (f *follower) writePending(at store.Cursor) error {
 	l := f.x.currentDirectory()
-	if err := f.makeEntries(l.latestView()); err != nil {
+	if err := f.makeEntries(l.LatestView()); err != nil {
 		return err
 	}
 	if err := f.awaitBatch(); err != nil {
 		return err
 	}
-	snapshot, v, err := l.openSnapshot()
+	snapshot, v, err := l.OpenSnapshot()
 	if err != nil {
 		return err
 	}
 	defer snapshot.Close() // only releases
-	batch := l.bleve.NewBatch()
-	live := v.entries
+	batch := l.Bleve.NewBatch()
+	live := v.Entries
 	for _, src := range f.order {
-		old, c := v.storedIDs(src), f.pending[src]
-		if c.text != nil && old.fingerprint == c.text.fingerprint && len(old.ids) == c.countEntries() {
+		old, c := v.StoredIDs(src), f.pending[src]
+		if c.text != nil && old.Fingerprint == c.text.fingerprint && len(old.Ids) == c.countEntries() {
 			continue // fetched again, nothing new for the index
 		}
-		for _, id := range old.ids {
+		for _, id := range old.Ids {
 			batch.Delete(id)
 		}
 		if c.made == nil {
@@ -306,7 +308,7 @@ func (f *follower) writePending(at store.Cursor) error {
 				return &writeError{err}
 			}
 		}
-		live += c.countEntries() - len(old.ids)
+		live += c.countEntries() - len(old.Ids)
 	}
 	f.startBatch(l, batch, indexState{Version: f.x.version, Cursor: at, Entries: live})
 	f.pending, f.order, f.entries = nil, nil, 0
@@ -315,12 +317,12 @@ func (f *follower) writePending(at store.Cursor) error {
 
 // makeEntries makes the entries of what is pending, but for documents that are the
 // same in the last view of the index, which may be nil: those will hardly be written.
-func (f *follower) makeEntries(last *view) error {
+func (f *follower) makeEntries(last *view.View) error {
 	made := make([][]*bleveDocument.Document, len(f.order))
-	err := runParallel(len(f.order), func(i int) error {
+	err := view.RunParallel(len(f.order), func(i int) error {
 		src := f.order[i]
 		c := f.pending[src]
-		if last != nil && c.text != nil && last.storedIDs(src).fingerprint == c.text.fingerprint {
+		if last != nil && c.text != nil && last.StoredIDs(src).Fingerprint == c.text.fingerprint {
 			return nil
 		}
 		made[i] = f.entriesOf(src, c.text)
@@ -335,23 +337,23 @@ func (f *follower) makeEntries(last *view) error {
 }
 
 // entriesOf makes the entries of a document, none of one that is gone.
-func (f *follower) entriesOf(src source, t *storedDocument) (made []*bleveDocument.Document) {
+func (f *follower) entriesOf(src entry.Source, t *storedDocument) (made []*bleveDocument.Document) {
 	if t == nil {
 		return nil
 	}
-	add := func(e entry, of entryKind, ordinal int) {
-		made = append(made, bleveEntry(entryID(src, t.fingerprint, of, ordinal), e, f.x.analyzer))
+	add := func(e entry.Entry, of entry.Kind, ordinal int) {
+		made = append(made, entry.BleveEntry(entry.ID(src, t.fingerprint, of, ordinal), e, f.x.analyzer))
 	}
-	add(serviceEntry(&t.Document), kindService, 0)
-	for i := range t.DataClasses[:min(len(t.DataClasses), maxClassEntries)] {
-		add(classEntry(&t.DataClasses[i]), kindClass, i)
+	add(entry.ServiceEntry(&t.Document), entry.KindService, 0)
+	for i := range t.DataClasses[:min(len(t.DataClasses), entry.MaxClassEntries)] {
+		add(entry.ClassEntry(&t.DataClasses[i]), entry.KindClass, i)
 	}
 	for i := range t.operations {
 		o, err := t.decodeOperation(i)
 		if err != nil {
-			f.x.log.Error("a stored operation is unreadable and found by nothing", "host", src.host, "kind", src.kind, "operation", i, "error", err)
+			f.x.log.Error("a stored operation is unreadable and found by nothing", "host", src.Host, "kind", src.Kind, "operation", i, "error", err)
 		}
-		add(operationEntry(&o), kindOperation, i)
+		add(entry.OperationEntry(&o), entry.KindOperation, i)
 	}
 	return made
 }
@@ -362,7 +364,7 @@ func (f *follower) writeCursor() error {
 	if at == f.durableCursor {
 		return nil
 	}
-	return recoverDamage(func() error {
+	return view.RecoverDamage(func() error {
 		defer f.awaitBatch() // after an error
 		if err := f.writePending(at); err != nil {
 			return err
@@ -372,13 +374,13 @@ func (f *follower) writeCursor() error {
 }
 
 // startBatch begins to apply a batch of the index with its state.
-func (f *follower) startBatch(l *directory, batch *bleve.Batch, s indexState) {
+func (f *follower) startBatch(l *view.Directory, batch *bleve.Batch, s indexState) {
 	batch.SetInternal([]byte(stateKey), s.encodeState())
 	w := &batchWrite{at: s.Cursor, sources: f.order, done: make(chan error, 1)}
 	f.writing = w
 	go func() {
-		w.done <- recoverDamage(func() error {
-			if err := l.bleve.Batch(batch); err != nil {
+		w.done <- view.RecoverDamage(func() error {
+			if err := l.Bleve.Batch(batch); err != nil {
 				return &writeError{err}
 			}
 			return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gazetteer/document"
+	"gazetteer/index/view"
 )
 
 // thinned gives all operations of some documents one score, as if a query had found
@@ -13,20 +14,22 @@ import (
 func thinned(t *testing.T, score int64, docs ...*document.Document) map[string]int64 {
 	t.Helper()
 	x, _ := indexed(t, docs...)
-	snapshot, v, err := x.directory.openSnapshot()
+	snapshot, v, err := x.directory.OpenSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	must(t, v.prepareView())
-	var pool []rankedEntry
-	for i := range v.segments {
-		v.segments[i].searchable.forEach(func(n uint32) { pool = append(pool, rankedEntry{entryRef{i, n}, score}) })
+	must(t, v.PrepareView())
+	var pool []view.RankedEntry
+	for i := range v.Segments {
+		v.Segments[i].Searchable.ForEach(func(n uint32) {
+			pool = append(pool, view.RankedEntry{EntryRef: view.EntryRef{Segment: i, Number: n}, Score: score})
+		})
 	}
-	v.penalizeHubs(pool, nil)
+	v.PenalizeHubs(pool, nil)
 	left := map[string]int64{}
 	for _, r := range pool {
-		left[fmt.Sprintf("%s %d", v.runOf(r.entryRef).host, v.ordinalOf(r.entryRef))] = r.score
+		left[fmt.Sprintf("%s %d", v.RunOf(r.EntryRef).Host, v.OrdinalOf(r.EntryRef))] = r.Score
 	}
 	return left
 }
@@ -81,7 +84,7 @@ func TestACrowdTakesHalfOfAScoreAtMost(t *testing.T) {
 // What is not among the first is not looked at, and must not overtake them.
 func TestTheRestStaysBehindTheFirst(t *testing.T) {
 	docs := []*document.Document{agis("zz.test", lone)} // the last of a tie
-	for i := range hubnessPool + 5 {
+	for i := range view.HubnessPool + 5 {
 		docs = append(docs, agis(fmt.Sprintf("s%02d.test", i), listing))
 	}
 	docs = append(docs, agis("aa.test", lone))

@@ -14,6 +14,8 @@ import (
 	"github.com/blevesearch/bleve/v2/util"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"gazetteer/index/view"
 )
 
 // The files of a bleve index.
@@ -39,7 +41,7 @@ func inspectDirectory(dir string) error {
 	}
 	root := filepath.Join(dir, storeDir, rootFile)
 	var segments []string
-	err := recoverDamage(func() (err error) { segments, err = readRoot(root); return err })
+	err := view.RecoverDamage(func() (err error) { segments, err = readRoot(root); return err })
 	if err != nil {
 		return err
 	}
@@ -58,15 +60,15 @@ func checkFiles(dir string) error {
 		return fs.ErrNotExist
 	}
 	if err != nil {
-		return newDamageError("%v", err)
+		return view.NewDamageError("%v", err)
 	}
 	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || !info.Mode().IsRegular() {
-			return newDamageError("%s is missing", name)
+			return view.NewDamageError("%s is missing", name)
 		}
 		if info.Size() == 0 {
-			return newDamageError("%s is empty", name)
+			return view.NewDamageError("%s is empty", name)
 		}
 	}
 	return nil
@@ -80,21 +82,21 @@ func readRoot(path string) ([]string, error) {
 		return nil, errHeld
 	}
 	if err != nil {
-		return nil, newDamageError("%s: %v", rootFile, err)
+		return nil, view.NewDamageError("%s: %v", rootFile, err)
 	}
 	defer db.Close() // nothing was written
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, newDamageError("%s: %v", rootFile, err)
+		return nil, view.NewDamageError("%s: %v", rootFile, err)
 	}
 	var segments []string
 	err = db.View(func(tx *bbolt.Tx) error {
 		if tx.Size() > info.Size() {
-			return newDamageError("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
+			return view.NewDamageError("%s has %d bytes of %d", rootFile, info.Size(), tx.Size())
 		}
 		snapshots := tx.Bucket(util.BoltSnapshotsBucket)
 		if snapshots == nil {
-			return newDamageError("%s has no snapshot", rootFile)
+			return view.NewDamageError("%s has no snapshot", rootFile)
 		}
 		newest, _ := snapshots.Cursor().Last()
 		return snapshots.ForEachBucket(func(name []byte) error {
@@ -129,27 +131,27 @@ func checkSegment(path string) error {
 	name := filepath.Base(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return newDamageError("segment %s: %v", name, err)
+		return view.NewDamageError("segment %s: %v", name, err)
 	}
 	defer f.Close() // only read
 	info, err := f.Stat()
 	if err != nil {
-		return newDamageError("segment %s: %v", name, err)
+		return view.NewDamageError("segment %s: %v", name, err)
 	}
 	if info.Size() < 4 {
-		return newDamageError("segment %s has %d bytes", name, info.Size())
+		return view.NewDamageError("segment %s has %d bytes", name, info.Size())
 	}
 	sum := crc32.NewIEEE()
 	r := bufio.NewReaderSize(f, 1<<20)
 	if _, err := io.CopyN(sum, r, info.Size()-4); err != nil {
-		return newDamageError("segment %s: %v", name, err)
+		return view.NewDamageError("segment %s: %v", name, err)
 	}
 	var want [4]byte
 	if _, err := io.ReadFull(r, want[:]); err != nil {
-		return newDamageError("segment %s: %v", name, err)
+		return view.NewDamageError("segment %s: %v", name, err)
 	}
 	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return newDamageError("segment %s does not match its checksum", name)
+		return view.NewDamageError("segment %s does not match its checksum", name)
 	}
 	return nil
 }

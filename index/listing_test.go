@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gazetteer/document"
+	"gazetteer/index/view"
 )
 
 func TestListings(t *testing.T) {
@@ -17,7 +18,7 @@ func TestListings(t *testing.T) {
 	alias := as(document.AIAlias, agis("c.test", "BOOK /room"))
 	alias.Service.Namespace = "hidden"
 	x, s := indexed(t, a, b, alias)
-	check := func(want ...ValueCount) {
+	check := func(want ...view.ValueCount) {
 		t.Helper()
 		got, err := x.DataClasses(context.Background())
 		if err != nil || !slices.Equal(got, want) {
@@ -25,14 +26,14 @@ func TestListings(t *testing.T) {
 		}
 	}
 	got, err := x.Namespaces(context.Background())
-	if err != nil || !slices.Equal(got, []ValueCount{{"stay", 3, 2}}) {
+	if err != nil || !slices.Equal(got, []view.ValueCount{{Value: "stay", Operations: 3, Services: 2}}) {
 		t.Errorf("namespaces %v, %v", got, err)
 	}
-	check(ValueCount{"prices", 2, 1}, ValueCount{"rooms", 3, 2})
+	check(view.ValueCount{Value: "prices", Operations: 2, Services: 1}, view.ValueCount{Value: "rooms", Operations: 3, Services: 2})
 	a.DataClasses = a.DataClasses[1:]
 	put(t, s, a)
 	catchUp(t, x, s)
-	check(ValueCount{"prices", 2, 1}, ValueCount{"rooms", 1, 1})
+	check(view.ValueCount{Value: "prices", Operations: 2, Services: 1}, view.ValueCount{Value: "rooms", Operations: 1, Services: 1})
 }
 
 func TestSimilar(t *testing.T) {

@@ -16,8 +16,10 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
+	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/index/view"
 	"gazetteer/index/wordvec"
 	"gazetteer/store"
 )
@@ -56,9 +58,9 @@ type Index struct {
 	verbs      semantic.RelationCache
 	firstRetry time.Duration // the first pause after a failed batch
 
-	mu        sync.RWMutex // held for reading by a search, for writing to replace live
-	directory *directory   // nil when closed, or while it cannot be opened
-	path      string       // the directory of live, also while that is nil
+	mu        sync.RWMutex    // held for reading by a search, for writing to replace live
+	directory *view.Directory // nil when closed, or while it cannot be opened
+	path      string          // the directory of live, also while that is nil
 
 	cursorMu    sync.Mutex // guards following
 	cursor      store.Cursor
@@ -84,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
-	version, err := currentVersion()
+	version, err := entry.CurrentVersion()
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -133,15 +135,15 @@ func siblingDir(dir string, n int) string {
 }
 
 // openDir opens or rebuilds one directory.
-func (x *Index) openDir(dir string) (*directory, store.Cursor, error) {
+func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 	l, at, err := x.openExisting(dir)
-	var damage *damageError
+	var damage *view.DamageError
 	switch {
 	case err == nil:
 		return l, at, nil
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.As(err, &damage):
-		x.log.Warn("rebuilding the index", "dir", dir, "why", damage.what)
+		x.log.Warn("rebuilding the index", "dir", dir, "why", damage.What)
 	default:
 		return nil, store.Cursor{}, err
 	}
@@ -151,26 +153,26 @@ func (x *Index) openDir(dir string) (*directory, store.Cursor, error) {
 
 // openExisting opens a directory that holds a sound index of this log. The
 // error is fs.ErrNotExist when there is none, errHeld, or a *damageError.
-func (x *Index) openExisting(dir string) (*directory, store.Cursor, error) {
+func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) {
 	if err := inspectDirectory(dir); err != nil {
 		return nil, store.Cursor{}, err
 	}
 	var b bleve.Index
-	err := recoverDamage(func() (err error) {
+	err := view.RecoverDamage(func() (err error) {
 		b, err = bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockTimeout.String()})
 		return err
 	})
 	if err != nil {
-		return nil, store.Cursor{}, newDamageError("it does not open: %v", err)
+		return nil, store.Cursor{}, view.NewDamageError("it does not open: %v", err)
 	}
-	l, err := newDirectory(dir, b, x.lexicon)
+	l, err := view.NewDirectory(dir, b, x.lexicon)
 	if err != nil {
 		b.Close() // the first error says more
 		return nil, store.Cursor{}, err
 	}
 	var at store.Cursor
-	if err = recoverDamage(func() (err error) { at, err = x.readState(l); return err }); err != nil {
-		l.bleve.Close() // the first error says more
+	if err = view.RecoverDamage(func() (err error) { at, err = x.readState(l); return err }); err != nil {
+		l.Bleve.Close() // the first error says more
 		return nil, store.Cursor{}, err
 	}
 	return l, at, nil
@@ -178,35 +180,35 @@ func (x *Index) openExisting(dir string) (*directory, store.Cursor, error) {
 
 // readState returns the place of an index in the log, and an error if it is not
 // an index that this program can go on with.
-func (x *Index) readState(l *directory) (store.Cursor, error) {
-	value, err := l.bleve.GetInternal([]byte(stateKey))
+func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
+	value, err := l.Bleve.GetInternal([]byte(stateKey))
 	if err != nil {
-		return store.Cursor{}, newDamageError("its state: %v", err)
+		return store.Cursor{}, view.NewDamageError("its state: %v", err)
 	}
 	s, err := decodeState(value)
 	if err != nil {
 		return store.Cursor{}, err
 	}
 	if s.Version != x.version {
-		return store.Cursor{}, newDamageError("it was built in form %s, this program builds form %s", s.Version, x.version)
+		return store.Cursor{}, view.NewDamageError("it was built in form %s, this program builds form %s", s.Version, x.version)
 	}
-	snapshot, v, err := l.openSnapshot()
+	snapshot, v, err := l.OpenSnapshot()
 	if err != nil {
 		return store.Cursor{}, err
 	}
 	defer snapshot.Close() // only releases
-	if v.entries != s.Entries {
-		return store.Cursor{}, newDamageError("it has %d entries and should have %d", v.entries, s.Entries)
+	if v.Entries != s.Entries {
+		return store.Cursor{}, view.NewDamageError("it has %d entries and should have %d", v.Entries, s.Entries)
 	}
 	head := x.store.Head()
 	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
-		return store.Cursor{}, newDamageError("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
+		return store.Cursor{}, view.NewDamageError("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
 	}
 	return s.Cursor, nil
 }
 
 // createDirectory empties dir and makes a new index in it.
-func (x *Index) createDirectory(dir string) (*directory, error) {
+func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 	if err := removeIndexFiles(dir); err != nil {
 		return nil, err
 	}
@@ -215,7 +217,7 @@ func (x *Index) createDirectory(dir string) (*directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	b, err := bleve.NewUsing(dir, staticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockTimeout.String()})
+	b, err := bleve.NewUsing(dir, entry.StaticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockTimeout.String()})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (x *Index) createDirectory(dir string) (*directory, error) {
 		b.Close() // the first error says more
 		return nil, err
 	}
-	return newDirectory(dir, b, x.lexicon)
+	return view.NewDirectory(dir, b, x.lexicon)
 }
 
 // removeIndexFiles removes an index from dir: what bleve makes there and nothing else, so
@@ -267,7 +269,7 @@ func (x *Index) Close() error {
 	if x.directory == nil {
 		return nil
 	}
-	err := x.directory.bleve.Close()
+	err := x.directory.Bleve.Close()
 	x.directory = nil
 	x.cursorMu.Lock()
 	defer x.cursorMu.Unlock()

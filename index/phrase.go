@@ -3,8 +3,10 @@ package index
 import (
 	"context"
 	"fmt"
-	"gazetteer/index/tokens"
 	"slices"
+
+	"gazetteer/index/tokens"
+	"gazetteer/index/view"
 )
 
 // maxVerified is how many operations are read to see whether a phrase stands in
@@ -16,7 +18,7 @@ const maxVerified = 1000
 // not stand word by word. They are read from the store, those with the best words
 // first; if there are more than maxVerified, the others are left out and the
 // result says so.
-func (s *searcher) applyPhrases(ctx context.Context, f *matchSet) (note string, err error) {
+func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note string, err error) {
 	v := s.view
 	phrases := make([][]string, 0, len(s.query.Phrases))
 	for _, p := range s.query.Phrases {
@@ -32,60 +34,42 @@ func (s *searcher) applyPhrases(ctx context.Context, f *matchSet) (note string, 
 		return "", nil // nothing but words that are too common to look for
 	}
 	for _, stems := range phrases {
-		if err := yieldTurn(ctx); err != nil {
+		if err := view.YieldTurn(ctx); err != nil {
 			return "", err
 		}
-		if err := v.requireStems(f.masks, stems); err != nil {
+		if err := v.RequireStems(f.Masks, stems); err != nil {
 			return "", err
 		}
 	}
 	total := 0
-	for _, m := range f.masks {
-		total += m.count()
+	for _, m := range f.Masks {
+		total += m.Count()
 	}
-	look, _ := v.bestByWords(f.words, f.masks, maxVerified)
+	look, _ := v.BestByWords(f.Words, f.Masks, maxVerified)
 	if total > maxVerified {
 		note = fmt.Sprintf("%d operations have the words of the phrase; the phrase was looked for in the best %d of them", total, maxVerified)
 	}
-	for i := range f.masks {
-		clear(f.masks[i])
+	for i := range f.Masks {
+		clear(f.Masks[i])
 	}
 	for _, r := range look {
-		if err := yieldTurn(ctx); err != nil {
+		if err := view.YieldTurn(ctx); err != nil {
 			return "", err
 		}
-		stands, err := s.index.containsPhrases(ctx, v, r.entryRef, phrases)
+		stands, err := s.index.containsPhrases(ctx, v, r.EntryRef, phrases)
 		if err != nil {
 			return "", err
 		}
 		if stands {
-			f.masks[r.segment].add(r.number)
+			f.Masks[r.Segment].Add(r.Number)
 		}
 	}
 	return note, nil
 }
 
-// requireStems takes the operations out of masks that lack one of the stems.
-func (v *view) requireStems(masks []bitset, stems []string) error {
-	for _, stem := range stems {
-		found, err := v.findPostings(stem)
-		if err != nil {
-			return err
-		}
-		for i, p := range found {
-			have := newBitset(v.segments[i].n)
-			for _, at := range p.all {
-				v.segments[i].eachOperation(at.number, have.add)
-			}
-			masks[i].intersect(have)
-		}
-	}
-	return nil
-}
-
 // containsPhrases reports whether all phrases stand in the texts of an operation or of its
 // service.
-func (x *Index) containsPhrases(ctx context.Context, v *view, p entryRef, phrases [][]string) (bool, error) {
+func (x *Index) containsPhrases(ctx context.Context, v *view.View, p view.EntryRef, phrases [][]string) (bool, error) {
 	t, o, err := x.readOperation(ctx, v, p)
 	if t == nil || err != nil {
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/index/view"
 	"gazetteer/protocol/effect"
 )
 
@@ -18,15 +19,15 @@ type LeftOut struct {
 
 // applyProhibitions takes the operations out of masks that do what the request says must not be
 // done. The masks that it returns are its own.
-func (s *searcher) applyProhibitions(masks []bitset) ([]bitset, []LeftOut, error) {
+func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []LeftOut, error) {
 	if len(s.request.Prohibitions) == 0 {
 		return masks, nil, nil
 	}
-	effects, err := s.view.effects()
+	effects, err := s.view.Effects()
 	if err != nil {
 		return nil, nil, err
 	}
-	verbs, err := s.view.joinColumns(query.VerbField)
+	verbs, err := s.view.JoinColumns(query.VerbField)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,13 +37,13 @@ func (s *searcher) applyProhibitions(masks []bitset) ([]bitset, []LeftOut, error
 	}
 	var left []LeftOut
 	for _, p := range s.request.Prohibitions {
-		rule := newForbiddance(p, s.request.Act, effects.classes, verbs.all)
+		rule := newForbiddance(p, s.request.Act, effects.Classes, verbs.All)
 		count := 0
 		for i := range masks {
-			masks[i].forEach(func(number uint32) {
-				at := entryRef{i, number}
-				if rule.classes[effects.values.valueNumber(at)] || rule.verbs[verbs.valueNumber(at)] {
-					masks[i].remove(number)
+			masks[i].ForEach(func(number uint32) {
+				at := view.EntryRef{Segment: i, Number: number}
+				if rule.classes[effects.Values.ValueNumber(at)] || rule.verbs[verbs.ValueNumber(at)] {
+					masks[i].Remove(number)
 					count++
 				}
 			})
@@ -64,20 +65,20 @@ func (s *searcher) applyProhibitions(masks []bitset) ([]bitset, []LeftOut, error
 
 // removeMentions takes the operations out of masks that do more than read and have a verb among
 // their words. It returns how many there were.
-func (s *searcher) removeMentions(masks []bitset, effects *effectColumn, verb string) (int, error) {
-	found, err := s.view.findPostings(tokens.StemOf(verb))
+func (s *searcher) removeMentions(masks []view.Bitset, effects *view.EffectColumn, verb string) (int, error) {
+	found, err := s.view.FindPostings(tokens.StemOf(verb))
 	if err != nil {
 		return 0, err
 	}
 	count := 0
 	for i, p := range found {
-		for _, at := range p.all {
+		for _, at := range p.All {
 			class := effect.Class(0)
-			if masks[i].has(at.number) {
-				class = effects.classOf(entryRef{i, at.number})
+			if masks[i].Has(at.Number) {
+				class = effects.ClassOf(view.EntryRef{Segment: i, Number: at.Number})
 			}
 			if class&^query.Reading != 0 && class&query.Reading == 0 {
-				masks[i].remove(at.number)
+				masks[i].Remove(at.Number)
 				count++
 			}
 		}

@@ -24,7 +24,9 @@ import (
 	"go.etcd.io/bbolt"
 
 	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/view"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -92,23 +94,23 @@ func checkAgainstStore(t *testing.T, x *Index, s store.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src := source{d.Host, d.Kind}
-		want[entryID(src, d.fingerprint, kindService, 0)] = true
+		src := entry.Source{Host: d.Host, Kind: d.Kind}
+		want[entry.ID(src, d.fingerprint, entry.KindService, 0)] = true
 		for i := range d.DataClasses {
-			want[entryID(src, d.fingerprint, kindClass, i)] = true
+			want[entry.ID(src, d.fingerprint, entry.KindClass, i)] = true
 		}
 		for i := range d.operations {
-			want[entryID(src, d.fingerprint, kindOperation, i)] = true
+			want[entry.ID(src, d.fingerprint, entry.KindOperation, i)] = true
 		}
 	}
-	snapshot, v, err := x.directory.openSnapshot()
+	snapshot, v, err := x.directory.OpenSnapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
 	found := 0
 	for src := range sourcesOf(v) {
-		for _, id := range v.storedIDs(src).ids {
+		for _, id := range v.StoredIDs(src).Ids {
 			found++
 			if !want[id] {
 				t.Errorf("the index has %q, the store does not", id)
@@ -121,11 +123,11 @@ func checkAgainstStore(t *testing.T, x *Index, s store.Store) {
 }
 
 // sourcesOf returns the documents that a view has entries of.
-func sourcesOf(v *view) map[source]bool {
-	all := map[source]bool{}
-	for _, s := range v.segments {
-		for _, r := range s.runs {
-			all[r.source] = true
+func sourcesOf(v *view.View) map[entry.Source]bool {
+	all := map[entry.Source]bool{}
+	for _, s := range v.Segments {
+		for _, r := range s.Runs {
+			all[r.Source] = true
 		}
 	}
 	return all
@@ -460,10 +462,10 @@ func TestIndexBehindTheHorizonIsRebuilt(t *testing.T) {
 func mergeWhole(t *testing.T, s store.Store, dir string) {
 	t.Helper()
 	x := openIndex(t, s, dir, io.Discard)
-	must(t, x.directory.advanced.(*scorch.Scorch).ForceMerge(context.Background(), nil))
+	must(t, x.directory.Advanced.(*scorch.Scorch).ForceMerge(context.Background(), nil))
 	// A forced merge is done before it is on disk, and closing does not wait for
 	// that; a write does, and with it comes all that was there before.
-	must(t, x.directory.bleve.SetInternal([]byte("merged"), nil))
+	must(t, x.directory.Bleve.SetInternal([]byte("merged"), nil))
 	must(t, x.Close())
 	segments, err := readRoot(filepath.Join(dir, storeDir, rootFile))
 	must(t, err)

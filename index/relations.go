@@ -9,13 +9,14 @@ import (
 
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/index/view"
 	"gazetteer/protocol/english"
 )
 
 // findOpposedVerbs returns a function that tells whether an operation's verb is the
 // opposite of a word, and related to none in another way; nil when no verb is. It is
 // asked for every candidate, so all the work is done here.
-func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
+func (s *searcher) findOpposedVerbs() (func(view.EntryRef) bool, error) {
 	var opposites []string
 	for _, w := range s.request.Words {
 		for _, verb := range semantic.VerbsOf(strings.ToLower(strings.TrimFunc(w.Asked, notLetter))) {
@@ -25,19 +26,19 @@ func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
 	if len(opposites) == 0 {
 		return nil, nil
 	}
-	offered, err := s.view.joinColumns(query.VerbField)
+	offered, err := s.view.JoinColumns(query.VerbField)
 	if err != nil {
 		return nil, err
 	}
 	var marked []bool
 	for _, opposite := range opposites {
-		for _, at := range offered.folded()[opposite] {
-			asked := s.index.explainVerb(offered.all[at], query.Query{}, s.request.Words)
+		for _, at := range offered.Folded()[opposite] {
+			asked := s.index.explainVerb(offered.All[at], query.Query{}, s.request.Words)
 			if asked == nil || asked.Relation != semantic.RelationAntonym {
 				continue
 			}
 			if marked == nil {
-				marked = make([]bool, len(offered.all))
+				marked = make([]bool, len(offered.All))
 			}
 			marked[at] = true
 		}
@@ -45,7 +46,7 @@ func (s *searcher) findOpposedVerbs() (func(entryRef) bool, error) {
 	if marked == nil {
 		return nil, nil
 	}
-	return func(p entryRef) bool { return marked[offered.valueNumber(p)] }, nil
+	return func(p view.EntryRef) bool { return marked[offered.ValueNumber(p)] }, nil
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }

@@ -1,8 +1,10 @@
 package index
 
 import (
-	"gazetteer/document"
 	"time"
+
+	"gazetteer/document"
+	"gazetteer/index/view"
 )
 
 // A Result is one page of hits, best first.
@@ -23,7 +25,7 @@ type Result struct {
 	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Facets counts the values of the fields asked for over all operations that
 	// match, the most frequent twenty of each.
-	Facets map[string][]Count `json:"facets,omitempty"`
+	Facets map[string][]view.Count `json:"facets,omitempty"`
 	// Services and Classes are the services and data classes, three of each at
 	// most, that answer the words themselves, best first. Only a first page has
 	// them.

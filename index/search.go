@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
+	"gazetteer/index/view"
 	"gazetteer/protocol"
 )
 
@@ -33,7 +32,7 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 		return x.emptyResult(q), nil
 	}
 	var result Result
-	err = x.withSnapshot(func(v *view, seq uint64) (err error) {
+	err = x.withSnapshot(func(v *view.View, seq uint64) (err error) {
 		s := &searcher{index: x, view: v, query: q, request: request, maxCounts: maxCounts}
 		result, err = s.search(ctx)
 		result.Seq = seq
@@ -52,14 +51,14 @@ func (x *Index) emptyResult(q query.Query) Result {
 		result.Note = "the query has no words, only signs"
 	}
 	if len(q.Facets) > 0 {
-		result.Facets = noCounts(q.Facets)
+		result.Facets = view.NoCounts(q.Facets)
 	}
 	return result
 }
 
 // withSnapshot calls f with the present view of the index, which has all writes up to the sequence
 // it is given. Run is told of damage that f meets, and rebuilds the index.
-func (x *Index) withSnapshot(f func(v *view, seq uint64) error) error {
+func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.directory == nil {
@@ -70,19 +69,19 @@ func (x *Index) withSnapshot(f func(v *view, seq uint64) error) error {
 		}
 		return ErrUnavailable
 	}
-	err := recoverDamage(func() error {
+	err := view.RecoverDamage(func() error {
 		seq := x.Cursor().Seq // before the snapshot, which is then at least as new
-		snapshot, v, err := x.directory.openSnapshot()
+		snapshot, v, err := x.directory.OpenSnapshot()
 		if err != nil {
 			return err
 		}
 		defer snapshot.Close() // only releases
-		if err := v.prepareView(); err != nil {
+		if err := v.PrepareView(); err != nil {
 			return err
 		}
 		return f(v, seq)
 	})
-	var damage *damageError
+	var damage *view.DamageError
 	if !errors.As(err, &damage) {
 		return err
 	}
@@ -90,50 +89,30 @@ func (x *Index) withSnapshot(f func(v *view, seq uint64) error) error {
 	case x.damages <- damage:
 	default: // Run has not yet read an earlier report
 	}
-	return fmt.Errorf("%w: %s", ErrUnavailable, damage.what)
+	return fmt.Errorf("%w: %s", ErrUnavailable, damage.What)
 }
 
 // A searcher answers one query on one view of the index. It belongs to one goroutine.
 type searcher struct {
 	index   *Index
-	view    *view
+	view    *view.View
 	query   query.Query
 	request query.Request
 	// maxCounts is how many values of each facet are named.
 	maxCounts int
 
-	embedding *queryEmbedding
-}
-
-// A matchSet is what matches a query, before any of it is ordered.
-type matchSet struct {
-	masks   []bitset    // the operations that filters let through, for each segment
-	words   *wordScores // nil when no words were asked for
-	release func()      // must be called when the scores are no longer needed
-}
-
-// appendOperations appends the operations of a segment that match, in order.
-func (f *matchSet) appendOperations(segment int, to []uint32) []uint32 {
-	for at, mask := range f.masks[segment] {
-		if f.words != nil {
-			mask &= f.words.matched[segment][at]
-		}
-		for ; mask != 0; mask &= mask - 1 {
-			to = append(to, uint32(at*64+bits.TrailingZeros64(mask)))
-		}
-	}
-	return to
+	embedding *view.QueryEmbedding
 }
 
 // A page is one page of entries in order, and what is known of all that match.
 type page struct {
-	entries    []rankedEntry
+	entries    []view.RankedEntry
 	total      int
 	more       bool // a later page has entries
 	note       string
 	correction *Correction
 	leftOut    []LeftOut
-	facets     map[string][]Count
+	facets     map[string][]view.Count
 	services   []ServiceHit
 	classes    []ClassHit
 }
@@ -182,33 +161,33 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	if err := s.weighNames(); err != nil {
 		return page{}, err
 	}
-	s.embedding = v.dir.embedQuery(s.request.Words)
+	s.embedding = v.Directory.EmbedQuery(s.request.Words)
 	if len(q.Phrases) == 0 { // phrases would take operations out of the masks
-		defer s.embedding.startNearest(v, masks)()
+		defer s.embedding.StartNearest(v, masks)()
 	}
-	found, err := v.matchWords(ctx, s.request.Words, masks)
+	found, err := v.MatchWords(ctx, s.request.Words, masks)
 	if err != nil {
 		return page{}, err
 	}
-	defer found.release()
+	defer found.Release()
 	p := page{correction: correction, leftOut: leftOut}
 	if len(q.Phrases) > 0 {
 		if p.note, err = s.applyPhrases(ctx, found); err != nil {
 			return page{}, err
 		}
-		defer s.embedding.startNearest(v, masks)()
+		defer s.embedding.StartNearest(v, masks)()
 	}
 	awaitCounts := func() error { return nil }
-	var counts facetCounts
+	var counts view.FacetCounts
 	if len(q.Facets) > 0 {
-		awaitCounts = startConcurrent(func() (err error) {
-			counts, err = v.countFacets(found, q.Facets)
+		awaitCounts = view.StartConcurrent(func() (err error) {
+			counts, err = v.CountFacets(found, q.Facets)
 			return err
 		})
 		defer awaitCounts() // before found is released
 	}
-	if found.words == nil {
-		p.entries, p.total = v.listInOrder(found.masks, q.Offset, q.Offset+q.Limit)
+	if found.Words == nil {
+		p.entries, p.total = v.ListInOrder(found.Masks, q.Offset, q.Offset+q.Limit)
 		p.more = q.Offset+q.Limit < p.total
 	} else if err := s.rankPage(ctx, found, &p); err != nil {
 		return page{}, err
@@ -217,10 +196,10 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 		return page{}, err
 	}
 	if counts != nil {
-		if found.words != nil {
-			counts.addEntries(v, found.words.byEmbedding)
+		if found.Words != nil {
+			counts.AddEntries(v, found.Words.ByEmbedding)
 		}
-		p.facets = counts.mostFrequent(s.maxCounts)
+		p.facets = counts.MostFrequent(s.maxCounts)
 	}
 	return p, nil
 }
@@ -235,11 +214,11 @@ func (s *searcher) weighNames() error {
 		}
 		ofService := false
 		for _, t := range w.Terms {
-			found, err := s.view.findPostings(t.Stem)
+			found, err := s.view.FindPostings(t.Stem)
 			if err != nil {
 				return err
 			}
-			ofService = ofService || slices.ContainsFunc(found, func(p *termPostings) bool { return len(p.services) > 0 })
+			ofService = ofService || slices.ContainsFunc(found, func(p *view.TermPostings) bool { return len(p.Services) > 0 })
 		}
 		if !ofService {
 			w.Weight *= query.NameWeight
@@ -250,21 +229,21 @@ func (s *searcher) weighNames() error {
 
 // allowedOperations returns for each segment the operations that filters and unwanted words let
 // through.
-func (s *searcher) allowedOperations() ([]bitset, error) {
+func (s *searcher) allowedOperations() ([]view.Bitset, error) {
 	v := s.view
-	masks, err := v.applyFilters(s.query)
+	masks, err := v.ApplyFilters(s.query)
 	if err != nil {
 		return nil, err
 	}
 	for _, unwanted := range s.query.Without {
 		for _, t := range tokens.Tokenize(s.index.analyzer, tokens.PrepareText(unwanted)) {
-			found, err := v.findPostings(t.Stem)
+			found, err := v.FindPostings(t.Stem)
 			if err != nil {
 				return nil, err
 			}
 			for i, p := range found {
-				for _, at := range p.all {
-					v.segments[i].eachOperation(at.number, masks[i].remove)
+				for _, at := range p.All {
+					v.Segments[i].EachOperation(at.Number, masks[i].Remove)
 				}
 			}
 		}
@@ -272,34 +251,9 @@ func (s *searcher) allowedOperations() ([]bitset, error) {
 	return masks, nil
 }
 
-// matchWords finds what matches words among the operations in masks.
-func (v *view) matchWords(ctx context.Context, words []query.Word, masks []bitset) (*matchSet, error) {
-	f := &matchSet{masks: masks, release: func() {}}
-	if len(words) == 0 {
-		return f, nil
-	}
-	f.words, f.release = v.dir.newWordScores(v)
-	if err := v.scoreWords(ctx, query.WeighStems(words), f.words); err != nil {
-		f.release()
-		return nil, err
-	}
-	return f, nil
-}
-
-// yieldTurn ends a search whose client has left, and lets other goroutines run first: without it a
-// long search keeps a processor for ten milliseconds at a time, in which a usual one would be done.
-func yieldTurn(ctx context.Context) error {
-	runtime.Gosched()
-	return ctx.Err()
-}
-
-// turnTime is about how long a search goes on before it yields. To yield for each hit would cost
-// more than to show it: an idle processor is woken to look for work.
-const turnTime = 100 * time.Microsecond
-
 // rankPage orders what was found for words, and sets the entries of the page. The first page gets
 // the services and data classes that match, too.
-func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) (err error) {
+func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) (err error) {
 	q := s.query
 	if q.Offset == 0 {
 		if p.services, p.classes, err = s.findServicesAndClasses(ctx, found); err != nil {
@@ -310,7 +264,7 @@ func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) (err 
 	if err != nil {
 		return err
 	}
-	if err := s.shareBetweenClauses(ctx, found.masks, p); err != nil {
+	if err := s.shareBetweenClauses(ctx, found.Masks, p); err != nil {
 		return err
 	}
 	p.entries = p.entries[min(q.Offset, len(p.entries)):]
@@ -318,12 +272,12 @@ func (s *searcher) rankPage(ctx context.Context, found *matchSet, p *page) (err 
 }
 
 // rankFound returns the first entries of what was found, in order.
-func (s *searcher) rankFound(found *matchSet, limit int) (entries []rankedEntry, more bool, total int, err error) {
+func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.RankedEntry, more bool, total int, err error) {
 	opposed, err := s.findOpposedVerbs()
 	if err != nil {
 		return nil, false, 0, err
 	}
-	effects, err := s.view.effects()
+	effects, err := s.view.Effects()
 	if err != nil {
 		return nil, false, 0, err
 	}
@@ -335,89 +289,51 @@ func (s *searcher) rankFound(found *matchSet, limit int) (entries []rankedEntry,
 	if err != nil {
 		return nil, false, 0, err
 	}
-	return s.view.rankOperations(ranking{
-		mentions:    mentions,
-		verbs:       verbs,
-		verbFactors: verbFactors,
-		words:       found.words,
-		query:       s.embedding,
-		opposed:     opposed,
-		masks:       found.masks,
-		effects:     effects,
-		act:         s.request.Act,
-		limit:       limit,
-		grouped:     len(s.query.Hosts) == 0,
+	return s.view.RankOperations(view.Ranking{
+		Mentions:    mentions,
+		Verbs:       verbs,
+		VerbFactors: verbFactors,
+		Words:       found.Words,
+		Query:       s.embedding,
+		Opposed:     opposed,
+		Masks:       found.Masks,
+		Effects:     effects,
+		Act:         s.request.Act,
+		Limit:       limit,
+		Grouped:     len(s.query.Hosts) == 0,
 	})
 }
 
 // shareBetweenClauses gives each clause of a request for several things its share of the places: the
 // best operation for each, then the second best for each, and so on. What none of them finds keeps
 // its order behind them.
-func (s *searcher) shareBetweenClauses(ctx context.Context, masks []bitset, p *page) error {
+func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset, p *page) error {
 	clauses := s.request.Clauses()
-	if len(clauses) < 2 || len(clauses) > maxClauses {
+	if len(clauses) < 2 || len(clauses) > view.MaxClauses {
 		return nil
 	}
 	limit := s.query.Offset + s.query.Limit
-	var lists [][]rankedEntry
+	var lists [][]view.RankedEntry
 	for _, c := range clauses {
 		one := *s
 		one.request = c
-		one.embedding = s.view.dir.embedQuery(c.Words)
-		stop := one.embedding.startNearest(s.view, masks)
-		found, err := s.view.matchWords(ctx, c.Words, masks)
+		one.embedding = s.view.Directory.EmbedQuery(c.Words)
+		stop := one.embedding.StartNearest(s.view, masks)
+		found, err := s.view.MatchWords(ctx, c.Words, masks)
 		if err != nil {
 			stop()
 			return err
 		}
 		entries, _, _, err := one.rankFound(found, limit)
 		stop()
-		found.release()
+		found.Release()
 		if err != nil {
 			return err
 		}
 		lists = append(lists, entries)
 	}
-	p.entries = s.view.mergeLists(append(lists, p.entries), len(clauses), limit, len(s.query.Hosts) == 0)
+	p.entries = s.view.MergeLists(append(lists, p.entries), len(clauses), limit, len(s.query.Hosts) == 0)
 	return nil
-}
-
-// clausePlaces is how many places each clause is sure of.
-const clausePlaces = 2
-
-// mergeLists takes entries from the first n lists in turn, then from the others, each entry once and
-// of each service at most perService when they are grouped. The score of an entry is at most that of
-// the one before it.
-func (v *view) mergeLists(lists [][]rankedEntry, n, limit int, grouped bool) []rankedEntry {
-	merged := make([]rankedEntry, 0, limit)
-	seen, hosts := make(map[entryRef]bool), make(map[string]int)
-	add := func(r rankedEntry) {
-		host := v.runOf(r.entryRef).host
-		if len(merged) == limit || seen[r.entryRef] || grouped && hosts[host] == perService {
-			return
-		}
-		seen[r.entryRef] = true
-		hosts[host]++
-		if len(merged) > 0 {
-			r.score = min(r.score, merged[len(merged)-1].score)
-		}
-		merged = append(merged, r)
-	}
-	whole := lists[n]
-	if len(whole) > 0 {
-		add(whole[0])
-	}
-	for i := range clausePlaces {
-		for _, list := range lists[:n] {
-			if i < len(list) {
-				add(list[i])
-			}
-		}
-	}
-	for _, r := range whole {
-		add(r)
-	}
-	return merged
 }
 
 // maxClasses is how many data classes of a service a hit names.
@@ -425,10 +341,10 @@ const maxClasses = 20
 
 // readOperation reads an operation and its document, which are nil when the stored text is that of
 // another version.
-func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*storedDocument, *preparedOperation, error) {
-	run, n := v.runOf(p), v.ordinalOf(p)
-	t, err := x.documents.readDocument(ctx, run.source)
-	if err != nil || t == nil || t.fingerprint != run.fingerprint || n >= len(t.operations) {
+func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef) (*storedDocument, *preparedOperation, error) {
+	run, n := v.RunOf(p), v.OrdinalOf(p)
+	t, err := x.documents.readDocument(ctx, run.Source)
+	if err != nil || t == nil || t.fingerprint != run.Fingerprint || n >= len(t.operations) {
 		return nil, nil, err
 	}
 	o, err := t.prepareOperation(x.analyzer, x.lexicon, n)
@@ -440,12 +356,12 @@ func (x *Index) readOperation(ctx context.Context, v *view, p entryRef) (*stored
 
 // readHits reads the texts of entries. An entry whose stored text is that of another version is
 // left out.
-func (s *searcher) readHits(ctx context.Context, entries []rankedEntry) ([]Hit, error) {
+func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]Hit, error) {
 	hits := make([]Hit, 0, len(entries))
 	began := time.Now()
 	for _, r := range entries {
-		if time.Since(began) >= turnTime {
-			if err := yieldTurn(ctx); err != nil {
+		if time.Since(began) >= view.TurnTime {
+			if err := view.YieldTurn(ctx); err != nil {
 				return nil, err
 			}
 			began = time.Now()
@@ -462,20 +378,20 @@ func (s *searcher) readHits(ctx context.Context, entries []rankedEntry) ([]Hit, 
 }
 
 // readHit reads the text of an entry; ok is false when it is that of another version.
-func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool, err error) {
-	run := s.view.runOf(r.entryRef)
-	t, operation, err := s.index.readOperation(ctx, s.view, r.entryRef)
+func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok bool, err error) {
+	run := s.view.RunOf(r.EntryRef)
+	t, operation, err := s.index.readOperation(ctx, s.view, r.EntryRef)
 	if t == nil || err != nil {
 		return Hit{}, false, err
 	}
 	hit = Hit{
-		Host:      run.host,
+		Host:      run.Host,
 		Service:   t.Service,
 		Operation: operation.Operation,
-		Score:     float64(r.score) * scoreUnit,
+		Score:     float64(r.Score) * view.ScoreUnit,
 		Effect:    operation.effect,
 		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
-		Kind:      run.kind,
+		Kind:      run.Kind,
 		Source:    t.Source,
 		Document:  t.URL,
 		Digest:    t.Digest,
@@ -486,12 +402,12 @@ func (s *searcher) readHit(ctx context.Context, r rankedEntry) (hit Hit, ok bool
 	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 		hit.DataClasses = append(hit.DataClasses, c.Name)
 	}
-	if clauses := s.embedding.clauses; len(clauses) > 0 {
-		if nearest, cosine := nearestClause(clauses, s.view.embeddingOf(r.entryRef)); cosine >= minCosine {
-			hit.Why.Clause = clauses[nearest].text
+	if clauses := s.embedding.Clauses; len(clauses) > 0 {
+		if nearest, cosine := view.NearestClause(clauses, s.view.EmbeddingOf(r.EntryRef)); cosine >= view.MinCosine {
+			hit.Why.Clause = clauses[nearest].Text
 		}
 	}
-	hit.Fit, err = s.fitOf(&hit.Why, s.embedding.whole.Cosine(s.view.embeddingOf(r.entryRef)))
+	hit.Fit, err = s.fitOf(&hit.Why, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
 	if err != nil {
 		return Hit{}, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/index/view"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -401,9 +402,9 @@ func TestFiltersOfTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string][]Count{
-		"protocol": {{"agtp", 1}, {"http", 1}, {"negotiate", 1}, {"request", 1}}, "lang": {{"en", 1}, {"en-gb", 1}, {"fr", 1}},
-		"category": {{"hotels", 1}}, "capability": {{"transaction", 1}}, "state": {{"invalid", 1}, {"valid", 1}}, "verb": {{"BOOK", 2}},
+	if want := map[string][]view.Count{
+		"protocol": {{Value: "agtp", Operations: 1}, {Value: "http", Operations: 1}, {Value: "negotiate", Operations: 1}, {Value: "request", Operations: 1}}, "lang": {{Value: "en", Operations: 1}, {Value: "en-gb", Operations: 1}, {Value: "fr", Operations: 1}},
+		"category": {{Value: "hotels", Operations: 1}}, "capability": {{Value: "transaction", Operations: 1}}, "state": {{Value: "invalid", Operations: 1}, {Value: "valid", Operations: 1}}, "verb": {{Value: "BOOK", Operations: 2}},
 	}; !reflect.DeepEqual(facets, want) {
 		t.Errorf("got  %v\nwant %v", facets, want)
 	}
@@ -578,11 +579,11 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 	}
 	for _, honest := range []string{"BOOK /room: Reserves accommodation", "SEND /money: Transfers an amount to an account", "CANCEL /order: Stops a purchase before it is shipped", "GITHUB /x: Lists repositories"} {
 		x, _ := indexed(t, agis("a.test", honest))
-		snapshot, v, err := x.directory.openSnapshot()
+		snapshot, v, err := x.directory.OpenSnapshot()
 		must(t, err)
-		must(t, v.prepareView())
-		v.segments[0].operations.forEach(func(n uint32) {
-			if v.embeddingOf(entryRef{0, n}).Doubtful {
+		must(t, v.PrepareView())
+		v.Segments[0].Operations.ForEach(func(n uint32) {
+			if v.EmbeddingOf(view.EntryRef{Segment: 0, Number: n}).Doubtful {
 				t.Errorf("%s is doubted", honest)
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/bits"
 	"slices"
+
+	"gazetteer/index/view"
 )
 
 // maxOtherHits is how many services and how many data classes a result names.
@@ -11,56 +13,56 @@ const maxOtherHits = 3
 
 // findServicesAndClasses adds the services and data classes with the best words of their own.
 // One service stands behind many operations, so they are few.
-func (s *searcher) findServicesAndClasses(ctx context.Context, f *matchSet) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
+func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
 	v, q := s.view, s.query
 	all := !q.Aliases && !q.Narrowed() // no operation of theirs has to be looked for
-	services, classes := candidates{n: 4 * maxOtherHits}, candidates{n: 4 * maxOtherHits}
-	for i := range v.segments {
-		segment := &v.segments[i]
-		scores := f.words.scores[segment.base : segment.base+segment.n]
-		offered := segment.reachable
+	services, classes := view.Candidates{N: 4 * maxOtherHits}, view.Candidates{N: 4 * maxOtherHits}
+	for i := range v.Segments {
+		segment := &v.Segments[i]
+		scores := f.Words.Scores[segment.Base : segment.Base+segment.N]
+		offered := segment.Reachable
 		if q.Aliases {
-			offered = slices.Clone(segment.nonOperations)
-			offered.removeAll(segment.deleted)
+			offered = slices.Clone(segment.NonOperations)
+			offered.RemoveAll(segment.Deleted)
 		}
-		for at, met := range f.words.matched[i] {
+		for at, met := range f.Words.Matched[i] {
 			for met &= offered[at]; met != 0; met &= met - 1 {
 				n := uint32(at*64 + bits.TrailingZeros64(met))
 				to := &classes
-				if segment.services.has(n) {
+				if segment.Services.Has(n) {
 					to = &services
 				}
-				if score := scores[n]; score >= to.threshold && (all || f.masks[i].hasAny(segment.operationsOf(segment.runOf[n]))) {
-					to.addCandidate(candidate{entryRef{i, n}, score})
+				if score := scores[n]; score >= to.Threshold && (all || f.Masks[i].HasAny(segment.OperationsOf(segment.RunOf[n]))) {
+					to.AddCandidate(view.Candidate{EntryRef: view.EntryRef{Segment: i, Number: n}, Score: score})
 				}
 			}
 		}
 	}
-	top := services.sortedTop(v)
+	top := services.SortedTop(v)
 	top = top[:min(maxOtherHits, len(top))]
 	for _, r := range top {
-		run := v.runOf(r.entryRef)
-		t, err := s.index.documents.readDocument(ctx, run.source)
+		run := v.RunOf(r.EntryRef)
+		t, err := s.index.documents.readDocument(ctx, run.Source)
 		if err != nil {
 			return nil, nil, err
 		}
-		if t != nil && t.fingerprint == run.fingerprint {
+		if t != nil && t.fingerprint == run.Fingerprint {
 			serviceHits = append(serviceHits, ServiceHit{
-				Host: run.host, Kind: run.kind, Service: t.Service, Operations: len(t.operations), Score: float64(r.score) * scoreUnit,
+				Host: run.Host, Kind: run.Kind, Service: t.Service, Operations: len(t.operations), Score: float64(r.Score) * view.ScoreUnit,
 			})
 		}
 	}
-	top = classes.sortedTop(v)
+	top = classes.SortedTop(v)
 	top = top[:min(maxOtherHits, len(top))]
 	for _, r := range top {
-		run, n := v.runOf(r.entryRef), v.ordinalOf(r.entryRef)
-		t, err := s.index.documents.readDocument(ctx, run.source)
+		run, n := v.RunOf(r.EntryRef), v.OrdinalOf(r.EntryRef)
+		t, err := s.index.documents.readDocument(ctx, run.Source)
 		if err != nil {
 			return nil, nil, err
 		}
-		if t != nil && t.fingerprint == run.fingerprint && n < len(t.DataClasses) {
+		if t != nil && t.fingerprint == run.Fingerprint && n < len(t.DataClasses) {
 			classHits = append(classHits, ClassHit{
-				Host: run.host, Kind: run.kind, Class: t.DataClasses[n], Score: float64(r.score) * scoreUnit,
+				Host: run.Host, Kind: run.Kind, Class: t.DataClasses[n], Score: float64(r.Score) * view.ScoreUnit,
 			})
 		}
 	}

@@ -1,12 +1,9 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"gazetteer/index/query"
-	"gazetteer/index/tokens"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,6 +11,11 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/query"
+	"gazetteer/index/tokens"
+	"gazetteer/index/view"
 )
 
 // The kinds of a [Suggestion].
@@ -36,13 +38,6 @@ type Suggestion struct {
 	Operations int    `json:"operations"`
 }
 
-// maxPrefix is how many characters of a beginning are looked at, and maxNouns how
-// many words that begin so are counted.
-const (
-	maxPrefix = 64
-	maxNouns  = 2000
-)
-
 // Suggest completes what was typed, in any case: at most limit (10 when 0, at most
 // 100) verbs, nouns, data classes, services and namespaces, or only those of the
 // kinds that are named. What was typed in whole comes first, then the kinds in this
@@ -57,11 +52,11 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 		return nil, &query.Error{Query: typed, Message: fmt.Sprintf("a limit of %d", limit), Help: fmt.Sprintf("ask for 1 to %d suggestions", query.MaxLimit)}
 	}
 	typed = strings.ToLower(tokens.PrepareName(strings.TrimSpace(typed)))
-	if typed == "" || len(typed) > 4*maxPrefix {
+	if typed == "" || len(typed) > 4*view.MaxPrefix {
 		return []Suggestion{}, ctx.Err()
 	}
 	var found map[string][]Suggestion
-	err := x.withSnapshot(func(v *view, _ uint64) (err error) {
+	err := x.withSnapshot(func(v *view.View, _ uint64) (err error) {
 		found, err = x.collectSuggestions(ctx, v, typed)
 		return err
 	})
@@ -80,11 +75,11 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 
 // collectSuggestions returns by kind all that begins like what was typed, which is in lower
 // case and cut as names are.
-func (x *Index) collectSuggestions(ctx context.Context, v *view, typed string) (map[string][]Suggestion, error) {
+func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
 	for kind, field := range map[string]string{SuggestVerb: query.VerbField, SuggestNamespace: query.NamespaceField, SuggestClass: query.ClassField} {
-		values, err := v.countValues(field)
+		values, err := v.CountValues(field)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +93,10 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view, typed string) (
 			}
 		}
 	}
-	found[SuggestService] = v.suggestHosts(typed)
-	nouns, err := countTerms(ctx, v, actField, typed)
+	for host, n := range v.HostsWithLabel(typed) {
+		found[SuggestService] = append(found[SuggestService], Suggestion{host, SuggestService, n})
+	}
+	nouns, err := view.CountTerms(ctx, v, entry.ActField, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -177,76 +174,6 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// suggestHosts returns the hosts of which a label begins with a text; the last label
-// has most hosts in common, so it is no beginning of one.
-func (v *view) suggestHosts(typed string) []Suggestion {
-	operations := make(map[string]int)
-	typed = strings.ReplaceAll(typed, " ", ".") // PrepareName took the dots out
-	within := "." + typed
-	for i := range v.segments {
-		s := &v.segments[i]
-		for r := range s.runs {
-			host := s.runs[r].host
-			at := strings.Index(host, within)
-			if !strings.HasPrefix(host, typed) && (at < 0 || at == strings.LastIndexByte(host, '.')) {
-				continue
-			}
-			for n, to := s.operationsOf(uint32(r)); n < to; n++ {
-				if s.searchable.has(n) {
-					operations[host]++
-				}
-			}
-		}
-	}
-	var out []Suggestion
-	for host, n := range operations {
-		out = append(out, Suggestion{host, SuggestService, n})
-	}
-	return out
-}
-
-// countTerms returns the terms of a field that begin with a text, with the number
-// of operations that have each.
-func countTerms(ctx context.Context, v *view, f field, typed string) (map[string]int, error) {
-	operations := make(map[string]int)
-	err := eachTermWith(ctx, v, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
-		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
-			if v.segments[i].searchable.has(number) {
-				operations[term]++
-			}
-		})
-	})
-	return operations, err
-}
-
-// eachTermWith calls f with the terms of a field that begin with a text, at most
-// maxNouns of each segment.
-func eachTermWith(ctx context.Context, v *view, of field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
-	for i, s := range v.snapshot.Segments() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		dictionary, err := s.Segment().Dictionary(of.String())
-		if err != nil {
-			return newDamageError("field %s of segment %d: %v", of, s.Id(), err)
-		}
-		terms := dictionary.AutomatonIterator(nil, []byte(typed), prefixEnd(typed))
-		for range maxNouns {
-			term, err := terms.Next()
-			if err != nil {
-				return newDamageError("field %s of segment %d: %v", of, s.Id(), err)
-			}
-			if term == nil {
-				break
-			}
-			if err := f(i, s, dictionary, term.Term); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 const (
 	// maxBigrams is how many pairs of characters are looked at, and maxBigramChecks in how
 	// many operations each.
@@ -258,11 +185,11 @@ const (
 // indexed (Korean, Chinese, Japanese, Thai). The names of operations are Latin by the
 // drafts, so these are words of what operations do. A pair out of the middle of a
 // word is none.
-func (x *Index) suggestBigrams(ctx context.Context, v *view, typed string) ([]Suggestion, error) {
+func (x *Index) suggestBigrams(ctx context.Context, v *view.View, typed string) ([]Suggestion, error) {
 	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !tokens.IsBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil
 	}
-	counts, err := countTerms(ctx, v, whatField, typed)
+	counts, err := view.CountTerms(ctx, v, entry.WhatField, typed)
 	if err != nil {
 		return nil, err
 	}
@@ -290,15 +217,15 @@ func (x *Index) suggestBigrams(ctx context.Context, v *view, typed string) ([]Su
 
 // beginsWord reports whether a word begins with a pair in one of the first
 // operations that have it.
-func (x *Index) beginsWord(ctx context.Context, v *view, pair string) (bool, error) {
-	var places []entryRef
-	err := eachTermWith(ctx, v, whatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+func (x *Index) beginsWord(ctx context.Context, v *view.View, pair string) (bool, error) {
+	var places []view.EntryRef
+	err := view.EachTermWith(ctx, v, entry.WhatField, pair, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
 		if term != pair {
 			return nil
 		}
-		return v.segments[i].eachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
-			if len(places) < maxBigramChecks && v.segments[i].searchable.has(number) {
-				places = append(places, entryRef{i, number})
+		return v.Segments[i].EachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+			if len(places) < maxBigramChecks && v.Segments[i].Searchable.Has(number) {
+				places = append(places, view.EntryRef{Segment: i, Number: number})
 			}
 		})
 	})
@@ -310,21 +237,9 @@ func (x *Index) beginsWord(ctx context.Context, v *view, pair string) (bool, err
 		if err != nil {
 			return false, err
 		}
-		if o != nil && slices.ContainsFunc(o.terms[whatField], func(t tokens.Token) bool { return t.Form == pair && hasPrefixFold(t.Surface, pair) }) {
+		if o != nil && slices.ContainsFunc(o.terms[entry.WhatField], func(t tokens.Token) bool { return t.Form == pair && hasPrefixFold(t.Surface, pair) }) {
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// prefixEnd is the first text that does not begin with prefix, nil when there is none.
-func prefixEnd(prefix string) []byte {
-	end := bytes.Clone([]byte(prefix))
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xFF {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return nil
 }

@@ -1,8 +1,9 @@
 package index
 
 import (
-	"gazetteer/index/query"
 	"testing"
+
+	"gazetteer/index/query"
 )
 
 func TestThaiIsFound(t *testing.T) {

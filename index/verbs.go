@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/index/view"
 	"gazetteer/protocol/english"
 )
 
@@ -20,15 +21,16 @@ func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 		return nil, err
 	}
 	var verbs []VerbCount
-	err := x.withSnapshot(func(v *view, _ uint64) (err error) {
-		verbs, err = v.countVerbs()
+	err := x.withSnapshot(func(v *view.View, _ uint64) (err error) {
+		verbs, err = countVerbs(v)
 		return err
 	})
 	return verbs, err
 }
 
-func (v *view) countVerbs() ([]VerbCount, error) {
-	list, err := v.countValues(query.VerbField)
+// countVerbs returns the verbs of a view.
+func countVerbs(v *view.View) ([]VerbCount, error) {
+	list, err := v.CountValues(query.VerbField)
 	verbs := make([]VerbCount, len(list))
 	for i, c := range list {
 		verbs[i] = VerbCount{Verb: c.Value, Operations: c.Operations, Services: c.Services}
@@ -48,7 +50,7 @@ const (
 // related to a word that was asked for, then those that it may be a typing error
 // of, then those that begin alike.
 func (s *searcher) proposeVerbs() ([]string, error) {
-	verbs, err := s.view.countVerbs()
+	verbs, err := countVerbs(s.view)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	return near, nil
 }
 
-// A sought is a word for which a verb may be proposed, and the English words that
+// A proposal is a word for which a verb may be proposed, and the English words that
 // it may be a typing error of.
 type proposal struct {
 	word  string

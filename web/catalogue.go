@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
-
-	"github.com/gin-gonic/gin"
 )
 
 // Catalogue lists what the operations that are known have in common. The index

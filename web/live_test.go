@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
+
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
-
-	"golang.org/x/net/html"
 )
 
 // What the script replaces while one types is in each page that the field can lead

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	calls "gazetteer/call"
@@ -33,8 +35,6 @@ import (
 	"gazetteer/registry/evidence"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
-
-	"github.com/gin-gonic/gin"
 )
 
 // now is when the sample pages are read.

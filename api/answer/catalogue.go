@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gazetteer/document"
-	"gazetteer/index"
-	"gazetteer/index/query"
 	"slices"
 	"strings"
 	"time"
+
+	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/index/query"
 )
 
 // Errors of the catalogue. Test with errors.Is.

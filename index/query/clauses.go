@@ -1,11 +1,12 @@
 package query
 
 import (
-	"gazetteer/protocol/english"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gazetteer/protocol/english"
 )
 
 const (

@@ -2,11 +2,12 @@ package query
 
 import (
 	"errors"
-	"gazetteer/index/tokens"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"gazetteer/index/tokens"
 )
 
 func TestParseQuery(t *testing.T) {

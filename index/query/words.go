@@ -1,11 +1,12 @@
 package query
 
 import (
-	"gazetteer/index/tokens"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+
+	"gazetteer/index/tokens"
 )
 
 // A Word is one word of a query and what it is looked up by.

@@ -1,13 +1,14 @@
 package semantic
 
 import (
-	"gazetteer/index/tokens"
-	"gazetteer/index/wordvec"
 	"math"
 	"math/bits"
 	"slices"
 	"strings"
 	"sync"
+
+	"gazetteer/index/tokens"
+	"gazetteer/index/wordvec"
 )
 
 const (

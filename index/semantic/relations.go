@@ -1,11 +1,12 @@
 package semantic
 
 import (
-	"gazetteer/index/tokens"
-	"gazetteer/protocol/english"
 	"slices"
 	"strings"
 	"sync"
+
+	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
 )
 
 // How a verb that is offered stands to a word that was asked for. The order is

@@ -26,9 +26,10 @@ var rows = [][]string{
 	{"convert"},
 	{"protocol/a2a"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
-	{"document", "store", "index/wordvec", "index/tokens", "index/translate"},
+	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/cache"},
 	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
-	{"crawler/frontier", "crawler/politeness"},
+	{"crawler/frontier", "crawler/politeness", "index/entry"},
+	{"index/view"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
 	{"relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"registry/evidence"},
@@ -56,7 +57,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens"}
+var alone = []string{"limit", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
 
 // commands below these folders are generators that never ship.
 var generators = []string{"internal/fakenet/gen"}

@@ -1,9 +1,10 @@
-package index
+package view
 
 import (
+	"strings"
+
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
-	"strings"
 )
 
 // A query may ask for several things: "find a hotel in Rome and book a taxi to
@@ -16,19 +17,19 @@ const (
 	// beside the whole query.
 	clauseWeight = 0.3
 	// maxClauses bounds the work of one query.
-	maxClauses = 4
+	MaxClauses = 4
 )
 
 // A wish is one of several things that a query asks for.
-type clause struct {
-	text      string // its words, as asked
+type Clause struct {
+	Text      string // its words, as asked
 	embedding semantic.Embedding
 }
 
-// embedClauses returns what a query asks for when these are several things, nil when it
+// EmbedClauses returns what a query asks for when these are several things, nil when it
 // is one.
-func embedClauses(l *semantic.Lexicon, words []query.Word) []clause {
-	var wishes []clause
+func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
+	var wishes []Clause
 	for rest := words; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Clause == rest[0].Clause {
@@ -36,11 +37,11 @@ func embedClauses(l *semantic.Lexicon, words []query.Word) []clause {
 		}
 		part := rest[:n]
 		rest = rest[n:]
-		if part[0].Clause == query.NoClause || len(part) < query.MinClauseWords || len(wishes) == maxClauses {
+		if part[0].Clause == query.NoClause || len(part) < query.MinClauseWords || len(wishes) == MaxClauses {
 			continue
 		}
 		if m := l.EmbedForms(query.WordForms(part)); m.Scale != 0 {
-			wishes = append(wishes, clause{joinAskedWords(part), m})
+			wishes = append(wishes, Clause{joinAskedWords(part), m})
 		}
 	}
 	if len(wishes) < 2 {
@@ -52,21 +53,21 @@ func embedClauses(l *semantic.Lexicon, words []query.Word) []clause {
 // joinAskedWords returns words as they were asked, of a long text the first ones.
 func joinAskedWords(words []query.Word) string {
 	var texts []string
-	for _, w := range words[:min(maxShownWords, len(words))] {
+	for _, w := range words[:min(MaxShownWords, len(words))] {
 		texts = append(texts, w.Asked)
 	}
-	if len(words) > maxShownWords {
+	if len(words) > MaxShownWords {
 		texts = append(texts, "…")
 	}
 	return strings.Join(texts, " ")
 }
 
-// maxShownWords is how many words of a wish are shown with each operation.
-const maxShownWords = 8
+// MaxShownWords is how many words of a wish are shown with each operation.
+const MaxShownWords = 8
 
-// nearestClause returns the wish that lies nearest to an operation's meaning, and how
+// NearestClause returns the wish that lies nearest to an operation's meaning, and how
 // near. There must be one.
-func nearestClause(wishes []clause, m semantic.Embedding) (nearest int, cosine float32) {
+func NearestClause(wishes []Clause, m semantic.Embedding) (nearest int, cosine float32) {
 	cosine = wishes[0].embedding.Cosine(m)
 	for i := range wishes[1:] {
 		if c := wishes[1+i].embedding.Cosine(m); c > cosine {

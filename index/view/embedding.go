@@ -1,4 +1,4 @@
-package index
+package view
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
 	"gazetteer/index/wordvec"
@@ -27,77 +28,77 @@ const (
 	maxContextShare = 0.8
 )
 
-// segmentEmbeddings are those of all entries of a segment.
-type segmentEmbeddings struct {
-	dim      int
-	vectors  []int8
-	scales   []float32 // 0: nothing is known
-	clusters clusterIndex
+// SegmentEmbeddings are those of all entries of a segment.
+type SegmentEmbeddings struct {
+	Dim      int
+	Vectors  []int8
+	Scales   []float32 // 0: nothing is known
+	Clusters clusterIndex
 	// doubtful are the operations whose name and intent have nothing in common,
 	// as those of a borrowed name have.
-	doubtful bitset
+	Doubtful Bitset
 }
 
-func (m *segmentEmbeddings) embeddingOf(number uint32) semantic.Embedding {
-	from := int(number) * m.dim
-	return semantic.Embedding{Vector: m.vectors[from : from+m.dim], Scale: m.scales[number], Doubtful: m.doubtful.has(number)}
+func (m *SegmentEmbeddings) EmbeddingOf(number uint32) semantic.Embedding {
+	from := int(number) * m.Dim
+	return semantic.Embedding{Vector: m.Vectors[from : from+m.Dim], Scale: m.Scales[number], Doubtful: m.Doubtful.Has(number)}
 }
 
-func (m *segmentEmbeddings) setEmbedding(number uint32, v semantic.Embedding) {
-	copy(m.vectors[int(number)*m.dim:], v.Vector)
-	m.scales[number] = v.Scale
+func (m *SegmentEmbeddings) SetEmbedding(number uint32, v semantic.Embedding) {
+	copy(m.Vectors[int(number)*m.Dim:], v.Vector)
+	m.Scales[number] = v.Scale
 	if v.Doubtful {
-		m.doubtful.add(number)
+		m.Doubtful.Add(number)
 	}
 }
 
-// vocabulary tells the forms in which a stem occurs in a segment. Stems that
+// Vocabulary tells the forms in which a stem occurs in a segment. Stems that
 // occur as themselves only are left out.
-type vocabulary map[string][]string
+type Vocabulary map[string][]string
 
-// formsOf returns the forms of a stem.
-func (v vocabulary) formsOf(stem string) []string {
+// FormsOf returns the forms of a stem.
+func (v Vocabulary) FormsOf(stem string) []string {
 	if forms, ok := v[stem]; ok {
 		return forms
 	}
 	return []string{stem}
 }
 
-// A use is a word of an entry and how much it counts there.
+// A weightedTerm is a word of an entry and how much it counts there.
 type weightedTerm struct {
 	word   uint32 // its place among the vectors of a reading
-	field  field
+	field  entry.Field
 	weight float32
 }
 
 // readEmbeddings derives the meanings of a segment's entries and its vocabulary.
 // What old has of the same document versions is taken over.
-func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(source, string) *formerEmbeddings) (*segmentEmbeddings, vocabulary, error) {
+func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(entry.Source, string) *formerEmbeddings) (*SegmentEmbeddings, Vocabulary, error) {
 	n := len(e.numbers)
-	m := &segmentEmbeddings{dim: l.Table.Dim(), vectors: make([]int8, n*l.Table.Dim()), scales: make([]float32, n), doubtful: newBitset(n)}
-	wanted := newBitset(n)
-	for i := range e.runs {
-		r := &e.runs[i]
-		if from := old(r.source, r.fingerprint); from != nil && from.hasShapeOf(r) {
+	m := &SegmentEmbeddings{Dim: l.Table.Dim(), Vectors: make([]int8, n*l.Table.Dim()), Scales: make([]float32, n), Doubtful: NewBitset(n)}
+	wanted := NewBitset(n)
+	for i := range e.Runs {
+		r := &e.Runs[i]
+		if from := old(r.Source, r.Fingerprint); from != nil && from.hasShapeOf(r) {
 			from.copyInto(m, r.start)
 			continue
 		}
 		wanted.addRange(r.start, r.end)
 	}
-	missing := wanted.count() > 0
-	words, forms := make(map[string]uint32), make(vocabulary)
+	missing := wanted.Count() > 0
+	words, forms := make(map[string]uint32), make(Vocabulary)
 	var vectors [][]float32
 	var uses [][]weightedTerm
 	if missing {
 		uses = make([][]weightedTerm, n)
 	}
-	for f := range numFields {
+	for f := range entry.NumFields {
 		weight := float32(ownWordWeight)
-		if f == ctxField {
+		if f == entry.CtxField {
 			weight = contextWordWeight
 		}
 		err := eachTerm(s, f.String(), func(dictionary segment.TermDictionary, form string) error {
-			forms.addForm(form)
+			forms.AddForm(form)
 			if !missing {
 				return nil
 			}
@@ -111,8 +112,8 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 				words[form] = at
 				vectors = append(vectors, v)
 			}
-			return e.eachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
-				if wanted.has(number) {
+			return e.EachPosting(s, dictionary, form, true, func(number uint32, count, _ int) {
+				if wanted.Has(number) {
 					uses[number] = append(uses[number], weightedTerm{at, f, weight * float32(min(count, maxCount))})
 				}
 			})
@@ -121,24 +122,24 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 			return nil, nil, err
 		}
 	}
-	forms.sortForms()
+	forms.SortForms()
 	if missing {
 		m.computeEmbeddings(e, wanted, vectors, uses)
 	}
-	m.clusters = newClusterIndex(l.Centroids, m, e.operations)
+	m.Clusters = NewClusterIndex(l.Centroids, m, e.Operations)
 	return m, forms, nil
 }
 
-// addForm notes a form.
-func (v vocabulary) addForm(form string) {
+// AddForm notes a form.
+func (v Vocabulary) AddForm(form string) {
 	stem := tokens.StemOf(form)
 	if forms := v[stem]; !slices.Contains(forms, form) {
 		v[stem] = append(forms, form)
 	}
 }
 
-// sortForms puts the forms in order and drops what forms says without being told.
-func (v vocabulary) sortForms() {
+// SortForms puts the forms in order and drops what forms says without being told.
+func (v Vocabulary) SortForms() {
 	for stem, forms := range v {
 		if len(forms) == 1 && forms[0] == stem {
 			delete(v, stem)
@@ -150,20 +151,20 @@ func (v vocabulary) sortForms() {
 
 // computeEmbeddings adds up the words of the wanted entries. The words of a service count
 // in each of its operations, too.
-func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, vectors [][]float32, uses [][]weightedTerm) {
-	var sums [numFields][]float32
+func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, vectors [][]float32, uses [][]weightedTerm) {
+	var sums [entry.NumFields][]float32
 	for f := range sums {
-		sums[f] = make([]float32, m.dim)
+		sums[f] = make([]float32, m.Dim)
 	}
-	ofService := make([]float32, m.dim)
+	ofService := make([]float32, m.Dim)
 	add := func(to []float32, u weightedTerm) { wordvec.Add(to, vectors[u.word], u.weight) }
-	for _, r := range e.runs {
-		if r.start == r.end || !wanted.has(r.start) {
+	for _, r := range e.Runs {
+		if r.start == r.end || !wanted.Has(r.start) {
 			continue
 		}
 		clear(ofService)
 		for number := r.operationsEnd; number < r.end; number++ {
-			if e.services.has(number) {
+			if e.Services.Has(number) {
 				for _, u := range uses[number] {
 					add(ofService, u)
 				}
@@ -176,21 +177,21 @@ func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, 
 			for _, u := range uses[number] {
 				add(sums[u.field], u)
 			}
-			doubtful := semantic.PointApart(sums[actField], sums[whatField])
-			own, context := sums[actField], sums[ctxField]
+			doubtful := semantic.PointApart(sums[entry.ActField], sums[entry.WhatField])
+			own, context := sums[entry.ActField], sums[entry.CtxField]
 			for f := range sums {
-				if field(f) != actField && field(f) != ctxField {
+				if entry.Field(f) != entry.ActField && entry.Field(f) != entry.CtxField {
 					wordvec.Add(own, sums[f], 1)
 				}
 			}
-			if e.operations.has(number) {
+			if e.Operations.Has(number) {
 				wordvec.Add(context, ofService, 1)
 			}
 			semantic.LimitLength(context, maxContextShare*semantic.VectorLength(own))
 			wordvec.Add(own, context, 1)
 			v := semantic.NewEmbedding(own)
 			v.Doubtful = doubtful
-			m.setEmbedding(number, v)
+			m.SetEmbedding(number, v)
 		}
 	}
 }
@@ -198,28 +199,28 @@ func (m *segmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted bitset, 
 // formerEmbeddings are those of one document version in a segment that another has
 // taken the place of.
 type formerEmbeddings struct {
-	segment *segmentData
-	run     *documentRun
+	segment *SegmentData
+	run     *DocumentRun
 }
 
-func (o *formerEmbeddings) hasShapeOf(r *documentRun) bool {
+func (o *formerEmbeddings) hasShapeOf(r *DocumentRun) bool {
 	return o.run.end-o.run.start == r.end-r.start && o.run.operationsEnd-o.run.start == r.operationsEnd-r.start
 }
 
 // copyInto takes the meanings over, in order.
-func (o *formerEmbeddings) copyInto(m *segmentEmbeddings, to uint32) {
+func (o *formerEmbeddings) copyInto(m *SegmentEmbeddings, to uint32) {
 	for number := o.run.start; number < o.run.end; number++ {
-		m.setEmbedding(to+number-o.run.start, o.segment.meanings.embeddingOf(number))
+		m.SetEmbedding(to+number-o.run.start, o.segment.Meanings.EmbeddingOf(number))
 	}
 }
 
 // findRun returns the run of one version of a document, nil when there is none.
-func (e *segmentEntries) findRun(s source, print string) *documentRun {
-	at, ok := slices.BinarySearchFunc(e.runs, s, func(r documentRun, s source) int {
-		return cmp.Or(compareSources(r.source, s), cmp.Compare(r.fingerprint, print))
+func (e *segmentEntries) findRun(s entry.Source, print string) *DocumentRun {
+	at, ok := slices.BinarySearchFunc(e.Runs, s, func(r DocumentRun, s entry.Source) int {
+		return cmp.Or(compareSources(r.Source, s), cmp.Compare(r.Fingerprint, print))
 	})
 	if !ok {
 		return nil
 	}
-	return &e.runs[at]
+	return &e.Runs[at]
 }

@@ -1,4 +1,4 @@
-package index
+package entry
 
 import (
 	"crypto/sha256"
@@ -12,11 +12,11 @@ import (
 	"gazetteer/index/tokens"
 )
 
-// staticMapping is the mapping that is stored in the index: it takes nothing
+// StaticMapping is the mapping that is stored in the index: it takes nothing
 // from a document by itself. Entries are built field by field in entry.go, so
 // nothing depends on reflection or on bleve's defaults (which cost five times
 // the bytes and more than twice the time).
-func staticMapping() *mapping.IndexMappingImpl {
+func StaticMapping() *mapping.IndexMappingImpl {
 	m := bleve.NewIndexMapping()
 	m.DefaultMapping = bleve.NewDocumentDisabledMapping()
 	m.IndexDynamic = false
@@ -29,40 +29,40 @@ func staticMapping() *mapping.IndexMappingImpl {
 // that currentVersion cannot see.
 const formVersion = 2
 
-// currentVersion names the form of the entries this program writes. It is
+// CurrentVersion names the form of the entries this program writes. It is
 // computed from what it writes for a sample in which every rule of the analysis
 // is at work, so an index built by other rules is recognised without anybody
 // remembering to raise a number.
-func currentVersion() (string, error) {
+func CurrentVersion() (string, error) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "form %d\n", formVersion)
-	d := versionSample()
-	write := func(of entryKind, e entry) {
-		fmt.Fprintf(h, "%q %q\n", entryID(source{d.Host, d.Kind}, "print", of, 1), e.keywords)
-		for _, text := range e.text {
+	d := VersionSample()
+	write := func(of Kind, e Entry) {
+		fmt.Fprintf(h, "%q %q\n", ID(Source{d.Host, d.Kind}, "print", of, 1), e.keywords)
+		for _, text := range e.Text {
 			for _, t := range a.Analyze([]byte(text)) {
 				fmt.Fprintf(h, "%s ", t.Term)
 			}
 			fmt.Fprintln(h)
 		}
 	}
-	write(kindService, serviceEntry(&d))
+	write(KindService, ServiceEntry(&d))
 	for i := range d.DataClasses {
-		write(kindClass, classEntry(&d.DataClasses[i]))
+		write(KindClass, ClassEntry(&d.DataClasses[i]))
 	}
 	for i := range d.Operations {
-		write(kindOperation, operationEntry(&d.Operations[i]))
+		write(KindOperation, OperationEntry(&d.Operations[i]))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// versionSample is a document that sets every rule of entry.go and of the
+// VersionSample is a document that sets every rule of entry.go and of the
 // analyzer to work.
-func versionSample() document.Document {
+func VersionSample() document.Document {
 	return document.Document{
 		Kind: document.AGIS,
 		Host: "sample.example",

@@ -1,8 +1,9 @@
-package index
+package view
 
 import (
-	"gazetteer/index/semantic"
 	"slices"
+
+	"gazetteer/index/semantic"
 )
 
 // What many services offer tells less than what few do: an operation that lies in a
@@ -12,7 +13,7 @@ import (
 
 const (
 	// hubnessPool is how many of the first are held against each other.
-	hubnessPool = 40
+	HubnessPool = 40
 	// hubnessNeighbors is how many other services make a crowd.
 	hubnessNeighbors = 10
 	// hubnessPenalty is how much the cosine to the neighbours takes away from that to the
@@ -20,18 +21,18 @@ const (
 	hubnessPenalty = 0.2
 )
 
-// penalizeHubs lowers the scores of a pool by how crowded the operations are. The least
+// PenalizeHubs lowers the scores of a pool by how crowded the operations are. The least
 // crowded keeps its score. Those that are too faint to be answers are company all the
 // same. What comes after the first hubnessPool stays behind them.
-func (v *view) penalizeHubs(pool, faint []rankedEntry) {
-	best := v.sortTop(pool, hubnessPool)
-	company := slices.Concat(pool[:min(hubnessPool, best)], faint)
-	best = v.sortTop(company, hubnessPool)
-	company = company[:min(hubnessPool, best)]
+func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
+	best := v.SortTop(pool, HubnessPool)
+	company := slices.Concat(pool[:min(HubnessPool, best)], faint)
+	best = v.SortTop(company, HubnessPool)
+	company = company[:min(HubnessPool, best)]
 	crowds := v.hubness(company)
 	first := crowds[:0] // of the pool, which is in the same order
 	for i, r := range company {
-		if n := len(first); n < len(pool) && r.entryRef == pool[n].entryRef {
+		if n := len(first); n < len(pool) && r.EntryRef == pool[n].EntryRef {
 			first = append(first, crowds[i])
 		}
 	}
@@ -45,7 +46,7 @@ func (v *view) penalizeHubs(pool, faint []rankedEntry) {
 			crowd = first[i]
 		}
 		less := hubnessPenalty * float64(crowd-least) * cosineWeight / (1 + cosineWeight)
-		pool[i].score -= min(int64(less/scoreUnit), pool[i].score/2)
+		pool[i].Score -= min(int64(less/ScoreUnit), pool[i].Score/2)
 	}
 }
 
@@ -53,12 +54,12 @@ func (v *view) penalizeHubs(pool, faint []rankedEntry) {
 // each of the nearest other services, from 0 to 1. What a service says itself does not
 // crowd it, or it would be the worse for describing all it can do, and it crowds
 // others once.
-func (v *view) hubness(of []rankedEntry) []float32 {
+func (v *View) hubness(of []RankedEntry) []float32 {
 	meanings, hostOf := make([]semantic.Embedding, len(of)), make([]int, len(of))
 	var hosts []string
 	for i, r := range of {
-		meanings[i] = v.embeddingOf(r.entryRef)
-		host := v.runOf(r.entryRef).host
+		meanings[i] = v.EmbeddingOf(r.EntryRef)
+		host := v.RunOf(r.EntryRef).Host
 		if hostOf[i] = slices.Index(hosts, host); hostOf[i] < 0 {
 			hostOf[i] = len(hosts)
 			hosts = append(hosts, host)

@@ -1,11 +1,12 @@
-package index
+package view
 
 import (
-	"gazetteer/index/query"
-	"gazetteer/index/semantic"
 	"math"
 	"slices"
 	"sync"
+
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
 )
 
 // Meanings are kept in cells, around centres that are the same for every index
@@ -23,8 +24,8 @@ type clusterIndex struct {
 	codes   []semantic.SignCode // of numbers
 }
 
-// newClusterIndex sorts the operations of a segment whose meaning is known.
-func newClusterIndex(centres []semantic.Centroid, m *segmentEmbeddings, operations bitset) clusterIndex {
+// NewClusterIndex sorts the operations of a segment whose meaning is known.
+func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operations Bitset) clusterIndex {
 	c := clusterIndex{from: make([]uint32, len(centres)+1)}
 	type placed struct {
 		number uint32
@@ -32,11 +33,11 @@ func newClusterIndex(centres []semantic.Centroid, m *segmentEmbeddings, operatio
 		code   semantic.SignCode
 	}
 	var known []placed
-	operations.forEach(func(number uint32) {
-		if m.scales[number] == 0 {
+	operations.ForEach(func(number uint32) {
+		if m.Scales[number] == 0 {
 			return
 		}
-		meaning := m.embeddingOf(number)
+		meaning := m.EmbeddingOf(number)
 		p := placed{number: number, code: semantic.SignCodeOf(meaning.Vector)}
 		p.cell = uint32(semantic.NearestCentroid(centres, &meaning, &p.code))
 		known = append(known, p)
@@ -59,31 +60,31 @@ func newClusterIndex(centres []semantic.Centroid, m *segmentEmbeddings, operatio
 // How many operations a query's meaning is held against: the cells nearest to it
 // are opened until so many were met, or one in probeShare of all.
 const (
-	minProbes  = 8192
+	MinProbes  = 8192
 	probeShare = 16
 )
 
-// nearestOperations returns the operations in masks whose codes are nearest that of the
+// NearestOperations returns the operations in masks whose codes are nearest that of the
 // query, about embeddingPool of those in the cells around it. Which they are does not
 // depend on where they lie: a whole cell and a whole distance is taken or left.
 // The room is for the distances of those that were met.
-func (v *view) nearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []bitset, room *[]uint8) []entryRef {
+func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []Bitset, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
 	}
-	enough := max(minProbes, v.operations/probeShare)
+	enough := max(MinProbes, v.Operations/probeShare)
 	code := semantic.SignCodeOf(query.Vector)
 	var histogram [notAllowed]int // how many at each distance
 	met, asked := slices.Grow((*room)[:0], enough+enough/4), 0
 	order := semantic.ClustersByDistance(centres, query)
 	opened := 0
 	for ; opened < len(order) && asked < enough; opened++ {
-		for i := range v.segments {
-			numbers, codes := v.segments[i].meanings.clusters.clusterMembers(order[opened])
+		for i := range v.Segments {
+			numbers, codes := v.Segments[i].Meanings.Clusters.clusterMembers(order[opened])
 			mask := masks[i]
 			for at, number := range numbers {
 				d := uint8(notAllowed)
-				if mask.has(number) {
+				if mask.Has(number) {
 					d = uint8(min(codes[at].Distance(&code), notAllowed-1))
 					histogram[d]++
 					asked++
@@ -94,20 +95,20 @@ func (v *view) nearestOperations(centres []semantic.Centroid, query semantic.Emb
 	}
 	*room = met
 	limit, taken := 0, 0
-	for ; limit < len(histogram)-1 && taken+histogram[limit] <= embeddingPool; limit++ {
+	for ; limit < len(histogram)-1 && taken+histogram[limit] <= EmbeddingPool; limit++ {
 		taken += histogram[limit]
 	}
-	if taken < embeddingPool/2 && histogram[limit] < 8*embeddingPool {
+	if taken < EmbeddingPool/2 && histogram[limit] < 8*EmbeddingPool {
 		taken += histogram[limit]
 		limit++ // one distance is shared by many
 	}
-	near := make([]entryRef, 0, taken)
+	near := make([]EntryRef, 0, taken)
 	for _, cell := range order[:opened] {
-		for i := range v.segments {
-			numbers, _ := v.segments[i].meanings.clusters.clusterMembers(cell)
+		for i := range v.Segments {
+			numbers, _ := v.Segments[i].Meanings.Clusters.clusterMembers(cell)
 			for at, d := range met[:len(numbers)] {
 				if int(d) < limit {
-					near = append(near, entryRef{i, numbers[at]})
+					near = append(near, EntryRef{i, numbers[at]})
 				}
 			}
 			met = met[len(numbers):]
@@ -116,41 +117,41 @@ func (v *view) nearestOperations(centres []semantic.Centroid, query semantic.Emb
 	return near
 }
 
-// A queryEmbedding has the embeddings of a query and of its clauses, and the
+// A QueryEmbedding has the embeddings of a query and of its clauses, and the
 // operations nearest to them.
-type queryEmbedding struct {
+type QueryEmbedding struct {
 	centroids []semantic.Centroid
 	buffers   *sync.Pool // of *[]uint8, for nearestOperations
-	whole     semantic.Embedding
-	clauses   []clause     // when it asks for several things
+	Whole     semantic.Embedding
+	Clauses   []Clause     // when it asks for several things
 	awaitNear func() error // until near is known
-	near      []entryRef
+	near      []EntryRef
 }
 
-// embedQuery returns the embedding of a query's words and those of its clauses.
-func (l *directory) embedQuery(words []query.Word) *queryEmbedding {
-	return &queryEmbedding{
+// EmbedQuery returns the embedding of a query's words and those of its clauses.
+func (l *Directory) EmbedQuery(words []query.Word) *QueryEmbedding {
+	return &QueryEmbedding{
 		centroids: l.lexicon.Centroids,
 		buffers:   &l.distanceBuffers,
-		whole:     l.lexicon.EmbedForms(query.WordForms(words)),
-		clauses:   embedClauses(l.lexicon, words),
+		Whole:     l.lexicon.EmbedForms(query.WordForms(words)),
+		Clauses:   EmbedClauses(l.lexicon, words),
 		awaitNear: func() error { return nil },
 	}
 }
 
-// startNearest begins to look for the operations in masks that are nearest to the query
+// StartNearest begins to look for the operations in masks that are nearest to the query
 // and to each of its wishes, beside what its caller does. The caller must call
 // stop before the masks change or the view is closed.
-func (s *queryEmbedding) startNearest(v *view, masks []bitset) (stop func()) {
-	s.awaitNear = startConcurrent(func() error {
+func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
+	s.awaitNear = StartConcurrent(func() error {
 		buffer, _ := s.buffers.Get().(*[]uint8)
 		if buffer == nil {
 			buffer = new([]uint8)
 		}
 		defer s.buffers.Put(buffer)
-		s.near = v.nearestOperations(s.centroids, s.whole, masks, buffer)
-		for _, w := range s.clauses {
-			s.near = append(s.near, v.nearestOperations(s.centroids, w.embedding, masks, buffer)...)
+		s.near = v.NearestOperations(s.centroids, s.Whole, masks, buffer)
+		for _, w := range s.Clauses {
+			s.near = append(s.near, v.NearestOperations(s.centroids, w.embedding, masks, buffer)...)
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package index
+package entry
 
 import (
 	"cmp"
@@ -22,67 +22,67 @@ import (
 // lies in the service's entry alone; a search spreads it over the operations.
 
 // A field is one of the texts of an entry that words are looked up in.
-type field uint8
+type Field uint8
 
 // The fields, in the order in which a match is preferred when it is explained.
 const (
-	actField  field = iota // of an operation: verb, path nouns, capability id
-	whatField              // of an operation: intent, outcome, parameter hints
-	ctxField               // of an operation: parameter names; of a service: what it says of itself
-	heldField              // of a data class: its name and description
-	numFields
+	ActField  Field = iota // of an operation: verb, path nouns, capability id
+	WhatField              // of an operation: intent, outcome, parameter hints
+	CtxField               // of an operation: parameter names; of a service: what it says of itself
+	HeldField              // of a data class: its name and description
+	NumFields
 )
 
 // String returns the field's name in the index and in an answer.
-func (f field) String() string {
-	return [numFields]string{"act", "what", "ctx", "held"}[f]
+func (f Field) String() string {
+	return [NumFields]string{"act", "what", "ctx", "held"}[f]
 }
 
-// idField is bleve's own field of entry ids.
-const idField = "_id"
+// IDField is bleve's own field of entry ids.
+const IDField = "_id"
 
 // A keyword is the value of a keyword field.
 type keyword struct{ field, value string }
 
 // An entry is what the index takes from one operation, service or data class:
 // prepared texts by field, and the values of the filters.
-type entry struct {
-	text     [numFields]string
+type Entry struct {
+	Text     [NumFields]string
 	keywords []keyword
 }
 
-// maxOperations is how many operations of one document are indexed; an ordinal
+// MaxOperations is how many operations of one document are indexed; an ordinal
 // has four hexadecimal digits. A document of 262,144 bytes cannot hold more.
-const maxOperations = 1 << 16
+const MaxOperations = 1 << 16
 
-// maxClassEntries is how many data classes of one document get an entry.
-const maxClassEntries = 1 << 12
+// MaxClassEntries is how many data classes of one document get an entry.
+const MaxClassEntries = 1 << 12
 
 // maxListed is how many characters of a list of names (data classes, parameters)
 // count.
 const maxListed = 500
 
-// operationEntry is the entry of an operation.
-func operationEntry(o *document.Operation) entry {
-	e := entry{text: [numFields]string{actField: actText(o), whatField: whatText(o), ctxField: parameterNames(o)}}
+// OperationEntry is the entry of an operation.
+func OperationEntry(o *document.Operation) Entry {
+	e := Entry{Text: [NumFields]string{ActField: ActText(o), WhatField: whatText(o), CtxField: parameterNames(o)}}
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
-	e.addKeyword(query.EffectField, effectValue(o))
-	e.addKeyword(classField, classValue(o))
+	e.addKeyword(query.EffectField, EffectValue(o))
+	e.addKeyword(ClassField, classValue(o))
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
 	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))
 	return e
 }
 
-// serviceEntry is the entry of the service that a document describes.
-func serviceEntry(d *document.Document) entry {
-	e := entry{text: [numFields]string{ctxField: serviceText(d)}}
+// ServiceEntry is the entry of the service that a document describes.
+func ServiceEntry(d *document.Document) Entry {
+	e := Entry{Text: [NumFields]string{CtxField: ServiceText(d)}}
 	// AGIS §8.2(d): the domain qualifies verbs where no namespace does.
 	e.addKeyword(query.NamespaceField, query.CanonicalWord(cmp.Or(d.Service.Namespace, d.Service.Domain)))
 	e.addKeyword(query.DomainField, query.CanonicalWord(d.Service.Domain))
 	e.addKeyword(query.AuthField, cmp.Or(query.CanonicalWord(d.Service.Auth), query.UnknownValue))
 	e.addKeyword(query.LevelField, strconv.Itoa(d.Level))
-	e.addKeyword(query.StateField, stateOf(d))
+	e.addKeyword(query.StateField, StateOf(d))
 	e.addKeyword(query.SourceField, string(d.Source))
 	for _, c := range d.DataClasses {
 		e.addKeyword(query.ClassField, query.CanonicalWord(c.Name))
@@ -103,23 +103,23 @@ func serviceEntry(d *document.Document) entry {
 	return e
 }
 
-// classEntry is the entry of a data class.
-func classEntry(c *document.DataClass) entry {
+// ClassEntry is the entry of a data class.
+func ClassEntry(c *document.DataClass) Entry {
 	var l textJoiner
 	l.addText(tokens.PrepareName(c.Name))
 	l.addText(tokens.PrepareText(c.Description))
-	return entry{text: [numFields]string{heldField: l.String()}}
+	return Entry{Text: [NumFields]string{HeldField: l.String()}}
 }
 
 // addKeyword appends a keyword that is not there yet.
-func (e *entry) addKeyword(field, value string) {
+func (e *Entry) addKeyword(field, value string) {
 	if k := (keyword{field, value}); value != "" && !slices.Contains(e.keywords, k) {
 		e.keywords = append(e.keywords, k)
 	}
 }
 
-// stateOf tells how well a document keeps to its draft.
-func stateOf(d *document.Document) string {
+// StateOf tells how well a document keeps to its draft.
+func StateOf(d *document.Document) string {
 	switch worst, any := protocol.Worst(d.Findings); {
 	case any && worst >= protocol.Error:
 		return query.StateInvalid
@@ -141,10 +141,10 @@ func idempotentValue(o *document.Operation) string {
 	}
 }
 
-// actText is what the operation is called. What one name already says is not
+// ActText is what the operation is called. What one name already says is not
 // said again: an AGIS id is the verb and the path, and the verb of a capability
 // was often derived from its id.
-func actText(o *document.Operation) string {
+func ActText(o *document.Operation) string {
 	var l textJoiner
 	if o.ID != o.Verb+" "+o.Path {
 		l.addText(tokens.PrepareName(o.ID))
@@ -179,8 +179,8 @@ func whatText(o *document.Operation) string {
 	return l.String()
 }
 
-// serviceText is what is said of the service as a whole.
-func serviceText(d *document.Document) string {
+// ServiceText is what is said of the service as a whole.
+func ServiceText(d *document.Document) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(d.Service.Name))
 	l.addText(tokens.PrepareText(d.Service.Description))
@@ -204,7 +204,7 @@ func parameterNames(o *document.Operation) string {
 	return names.String()
 }
 
-// A joiner gathers texts with spaces between, up to a limit in bytes (0: none).
+// A textJoiner gathers texts with spaces between, up to a limit in bytes (0: none).
 // A text that would pass the limit is left out whole.
 type textJoiner struct {
 	strings.Builder
@@ -221,63 +221,63 @@ func (l *textJoiner) addText(s string) {
 	l.WriteString(s)
 }
 
-// source names a document: where it was published, and in which format.
-type source struct {
-	host string
-	kind document.Kind
+// Source names a document: where it was published, and in which format.
+type Source struct {
+	Host string
+	Kind document.Kind
 }
 
 // A sort says what an entry stands for.
-type entryKind uint8
+type Kind uint8
 
 const (
-	kindOperation entryKind = iota
-	kindService
-	kindClass
+	KindOperation Kind = iota
+	KindService
+	KindClass
 )
 
-// entryID is the id of an entry. Ids sort by host, kind, sort and ordinal among
+// ID is the id of an entry. Ids sort by host, kind, sort and ordinal among
 // the live entries, because a document has one print at a time: "s" and "t" come
 // after the hexadecimal digits of an operation.
-func entryID(s source, print string, of entryKind, ordinal int) string {
-	prefix := s.host + "\x00" + string(s.kind) + "\x00" + print + "\x00"
+func ID(s Source, print string, of Kind, ordinal int) string {
+	prefix := s.Host + "\x00" + string(s.Kind) + "\x00" + print + "\x00"
 	switch of {
-	case kindService:
+	case KindService:
 		return prefix + "s"
-	case kindClass:
+	case KindClass:
 		return prefix + fmt.Sprintf("t%03x", ordinal)
 	default:
 		return prefix + fmt.Sprintf("%04x", ordinal)
 	}
 }
 
-// splitID takes an id apart. ok is false for an id that entryID did not make,
+// SplitID takes an id apart. ok is false for an id that entryID did not make,
 // which only damage can bring.
-func splitID(id string) (s source, print string, of entryKind, ordinal int, ok bool) {
+func SplitID(id string) (s Source, print string, of Kind, ordinal int, ok bool) {
 	parts := strings.Split(id, "\x00")
 	if len(parts) != 4 || parts[0] == "" {
-		return source{}, "", 0, 0, false
+		return Source{}, "", 0, 0, false
 	}
-	s, print = source{parts[0], document.Kind(parts[1])}, parts[2]
+	s, print = Source{parts[0], document.Kind(parts[1])}, parts[2]
 	digits := parts[3]
 	switch {
 	case digits == "s":
-		return s, print, kindService, 0, true
+		return s, print, KindService, 0, true
 	case strings.HasPrefix(digits, "t"):
-		of, digits = kindClass, digits[1:]
+		of, digits = KindClass, digits[1:]
 	}
 	n, err := strconv.ParseUint(digits, 16, 16)
 	return s, print, of, int(n), err == nil && len(parts[3]) == 4
 }
 
-// bleveEntry gives an entry the form bleve takes. Nothing is stored, no places of
+// BleveEntry gives an entry the form bleve takes. Nothing is stored, no places of
 // terms are kept and no column values: texts come from the store, and the scorer
 // needs only how often a term occurs and how long its field is.
-func bleveEntry(id string, e entry, a analysis.Analyzer) *bleveDocument.Document {
+func BleveEntry(id string, e Entry, a analysis.Analyzer) *bleveDocument.Document {
 	d := bleveDocument.NewDocument(id)
-	for f, text := range e.text {
+	for f, text := range e.Text {
 		if text != "" {
-			d.AddField(bleveDocument.NewTextFieldCustom(field(f).String(), nil, []byte(text), api.IndexField, a))
+			d.AddField(bleveDocument.NewTextFieldCustom(Field(f).String(), nil, []byte(text), api.IndexField, a))
 		}
 	}
 	for _, k := range e.keywords {

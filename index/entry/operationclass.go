@@ -1,0 +1,96 @@
+package entry
+
+import (
+	"strconv"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/index/query"
+	"gazetteer/protocol/effect"
+)
+
+// ClassOf infers the effects of an operation from its verb and its intent. The more dangerous reading
+// counts, so that no text can make an operation look safe.
+func ClassOf(o *document.Operation) (class effect.Class, from string) {
+	j := effect.Compare(o.Verb, o.Intent)
+	verb, intent := j.MethodClass, j.Class
+	ofVerb, ofIntent := "verb "+o.Verb, "intent: "+j.Verb
+	switch {
+	case verb == effect.End:
+		return effect.End, ofVerb
+	case intent == effect.End:
+		return effect.End, ofIntent
+	case intent == 0:
+		return verb, ofVerb
+	case verb == 0:
+		return intent, ofIntent
+	case verb&^query.Reading == 0 && intent&query.Reading == 0:
+		return intent, ofIntent // a verb that reads, with a sentence that does not
+	case verb&intent != 0:
+		return verb & intent, ofVerb
+	default:
+		return verb | intent, ofVerb
+	}
+}
+
+// ClassField is the keyword field of the inferred effects, as a number.
+const ClassField = "effectclass"
+
+// classValue is the value of classField.
+func classValue(o *document.Operation) string {
+	class, _ := ClassOf(o)
+	value := int(class)
+	if needsIdentifier(o) {
+		value |= IdentifierFlag
+	}
+	if class == effect.End && endsMany(o) {
+		value |= ManyFlag
+	}
+	return strconv.Itoa(value)
+}
+
+// ManyFlag marks an operation that ends all things of a kind.
+const ManyFlag = 1 << 9
+
+// endsMany reports whether an operation that ends something ends more than one thing.
+func endsMany(o *document.Operation) bool {
+	switch strings.ToUpper(o.Verb) {
+	case "CLEAR", "PURGE", "EMPTY", "WIPE", "RESET":
+		return true
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(o.Intent)) {
+		switch strings.Trim(word, ".,;:") {
+		case "all", "every", "entire", "everything", "bulk", "permanently":
+			return true
+		}
+	}
+	return false
+}
+
+// IdentifierFlag marks an operation that needs the identifier of what it works on.
+const IdentifierFlag = 1 << 8
+
+// needsIdentifier reports whether an operation works on one thing of which the caller must know the
+// identifier: the last segment of its path is a parameter, or its name says "by id".
+func needsIdentifier(o *document.Operation) bool {
+	path := strings.TrimRight(o.Path, "/")
+	if strings.HasSuffix(path, "}") {
+		return true
+	}
+	name := strings.ToLower(o.ID)
+	return strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "byid") || strings.HasSuffix(name, "_by_id")
+}
+
+// EffectValue is the value of the filter effect: what is declared, unless what is inferred is more
+// dangerous.
+func EffectValue(o *document.Operation) string {
+	class, _ := ClassOf(o)
+	switch {
+	case class == effect.End && o.Effect != document.Reversible:
+		return string(document.Irreversible)
+	case o.Effect == "":
+		return string(document.EffectUnknown)
+	default:
+		return string(o.Effect)
+	}
+}

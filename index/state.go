@@ -1,0 +1,46 @@
+package index
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+
+	"gazetteer/index/view"
+	"gazetteer/store"
+)
+
+// An indexState is what the index knows of itself. It lies in the index's own batch,
+// so it is true of exactly what the index holds.
+type indexState struct {
+	Version string       `json:"version"` // currentVersion of the program that built it
+	Cursor  store.Cursor `json:"cursor"`
+	Entries int          `json:"entries"` // live entries, to notice lost ones
+}
+
+// stateKey is where the state lies among bleve's internal values.
+const stateKey = "gazetteer/state"
+
+// encodeState gives the stored form: a checksum, a space and JSON.
+func (s indexState) encodeState() []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return fmt.Appendf(nil, "%08x %s", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)), text)
+}
+
+func decodeState(b []byte) (indexState, error) {
+	var s indexState
+	if len(b) < 9 {
+		return s, view.NewDamageError("its state is missing")
+	}
+	sum, err := strconv.ParseUint(string(b[:8]), 16, 32)
+	if err != nil || uint32(sum) != crc32.Checksum(b[9:], crc32.MakeTable(crc32.Castagnoli)) {
+		return s, view.NewDamageError("its state does not match its checksum")
+	}
+	if err := json.Unmarshal(b[9:], &s); err != nil {
+		return s, view.NewDamageError("its state is unreadable: %v", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,244 @@
+package view
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"gazetteer/index/query"
+)
+
+// A Count says how many operations of a result have a value.
+type Count struct {
+	Value      string `json:"value"`
+	Operations int    `json:"operations"`
+}
+
+// A column has the values that a segment's operations have of one keyword field,
+// as numbers. An operation has at most one of its own; a service has any number,
+// which are those of each of its operations.
+type column struct {
+	values []string
+	own    []uint32   // by entry: a value's number, and 0 for none; nil when none has one
+	same   []uint32   // by run: the number that all of its operations have, or several; nil as own
+	runs   [][]uint32 // by run: the numbers of its service's values
+}
+
+// mixedValues stands for a run whose operations differ in a value.
+const mixedValues = math.MaxUint32
+
+// valueOf returns the number of an operation's own value.
+func (c *column) valueOf(n uint32) uint32 {
+	if c.own == nil {
+		return 0
+	}
+	return c.own[n]
+}
+
+// columns are read when they are first needed.
+type columns struct {
+	mu   sync.Mutex // guards following
+	read map[string]*column
+}
+
+// readColumn returns a column of a segment.
+func (d *SegmentData) readColumn(s *scorch.SegmentSnapshot, field string) (*column, error) {
+	d.columns.mu.Lock()
+	defer d.columns.mu.Unlock()
+	if c, ok := d.columns.read[field]; ok {
+		return c, nil
+	}
+	if field == query.HostKey {
+		return d.hostColumn(), nil
+	}
+	c := &column{values: []string{""}, runs: make([][]uint32, len(d.Runs))}
+	err := eachTerm(s, field, func(dictionary segment.TermDictionary, value string) error {
+		at := uint32(len(c.values))
+		c.values = append(c.values, value)
+		return d.EachPosting(s, dictionary, value, false, func(number uint32, _, _ int) {
+			if d.Services.Has(number) {
+				r := d.RunOf[number]
+				c.runs[r] = append(c.runs[r], at)
+				return
+			}
+			if c.own == nil {
+				c.own = make([]uint32, len(d.numbers))
+			}
+			c.own[number] = at
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.own != nil {
+		c.same = make([]uint32, len(d.Runs))
+		for r := range d.Runs {
+			c.same[r] = sameOf(c.own[d.Runs[r].start:d.Runs[r].operationsEnd])
+		}
+	}
+	if d.columns.read == nil {
+		d.columns.read = make(map[string]*column)
+	}
+	d.columns.read[field] = c
+	return c, nil
+}
+
+// sameOf returns the number that all of own are, or several.
+func sameOf(own []uint32) uint32 {
+	for _, at := range own {
+		if at != own[0] {
+			return mixedValues
+		}
+	}
+	if len(own) == 0 {
+		return mixedValues
+	}
+	return own[0]
+}
+
+// hostColumn has the hosts, which no field of the index holds but the runs do.
+// Runs are in the order of their hosts.
+func (d *SegmentData) hostColumn() *column {
+	c := &column{values: []string{""}, runs: make([][]uint32, len(d.Runs))}
+	for r := range d.Runs {
+		if host := d.Runs[r].Host; host != c.values[len(c.values)-1] {
+			c.values = append(c.values, host)
+		}
+		c.runs[r] = []uint32{uint32(len(c.values) - 1)}
+	}
+	return c
+}
+
+// FieldValues are all that a field has in a view.
+type FieldValues struct {
+	All     []string // the first is "", of no value
+	columns []*column
+	of      [][]uint32 // for each segment: where its values stand in all
+	// folded tells where the values stand in all that are a text in lower case.
+	Folded func() map[string][]int
+}
+
+func (v *FieldValues) indexFolded() map[string][]int {
+	folded := make(map[string][]int, len(v.All))
+	for at, value := range v.All {
+		lower := strings.ToLower(value)
+		folded[lower] = append(folded[lower], at)
+	}
+	return folded
+}
+
+// ValueNumber tells where an operation's own value stands in all.
+func (v *FieldValues) ValueNumber(p EntryRef) uint32 {
+	return v.of[p.Segment][v.columns[p.Segment].valueOf(p.Number)]
+}
+
+// JoinColumns joins the columns of a field, once for a view.
+func (v *View) JoinColumns(field string) (*FieldValues, error) {
+	v.listMu.Lock()
+	defer v.listMu.Unlock()
+	if joined, ok := v.joined[field]; ok {
+		return joined, nil
+	}
+	joined := &FieldValues{All: []string{""}}
+	joined.Folded = sync.OnceValue(joined.indexFolded)
+	places := map[string]uint32{"": 0}
+	for i, s := range v.snapshot.Segments() {
+		c, err := v.Segments[i].readColumn(s, field)
+		if err != nil {
+			return nil, err
+		}
+		of := make([]uint32, len(c.values))
+		for n, value := range c.values {
+			at, met := places[value]
+			if !met {
+				at = uint32(len(joined.All))
+				places[value] = at
+				joined.All = append(joined.All, value)
+			}
+			of[n] = at
+		}
+		joined.columns, joined.of = append(joined.columns, c), append(joined.of, of)
+	}
+	if v.joined == nil {
+		v.joined = make(map[string]*FieldValues)
+	}
+	v.joined[field] = joined
+	return joined, nil
+}
+
+// A ValueCount is one value of a listing, with the number of operations and of
+// services that have it.
+type ValueCount struct {
+	Value      string `json:"value"`
+	Operations int    `json:"operations"`
+	Services   int    `json:"services"`
+}
+
+// CountValues counts the values of a field over all that a search may return. A view
+// counts each field once.
+func (v *View) CountValues(field string) ([]ValueCount, error) {
+	v.listMu.Lock()
+	defer v.listMu.Unlock()
+	if list, ok := v.lists[field]; ok {
+		return list, nil
+	}
+	operations := make(map[string]int)
+	hosts := make(map[string]map[string]bool)
+	count := func(value, host string, n int) {
+		if hosts[value] == nil {
+			hosts[value] = make(map[string]bool)
+		}
+		operations[value] += n
+		hosts[value][host] = true
+	}
+	for i, s := range v.snapshot.Segments() {
+		vs := &v.Segments[i]
+		c, err := vs.readColumn(s, field)
+		if err != nil {
+			return nil, err
+		}
+		perRun := make([]int, len(vs.Runs))
+		vs.Searchable.ForEach(func(n uint32) {
+			r := vs.RunOf[n]
+			perRun[r]++
+			if at := c.valueOf(n); at > 0 {
+				count(c.values[at], vs.Runs[r].Host, 1)
+			}
+		})
+		for r, n := range perRun {
+			for _, at := range c.runs[r] {
+				if n > 0 {
+					count(c.values[at], vs.Runs[r].Host, n)
+				}
+			}
+		}
+	}
+	list := make([]ValueCount, 0, len(operations))
+	for value, n := range operations {
+		list = append(list, ValueCount{value, n, len(hosts[value])})
+	}
+	slices.SortFunc(list, func(a, b ValueCount) int { return strings.Compare(a.Value, b.Value) })
+	if v.lists == nil {
+		v.lists = make(map[string][]ValueCount)
+	}
+	v.lists[field] = list
+	return list, nil
+}
+
+// valueNames returns values of the column, sorted and each once, without that of
+// nothing.
+func (c *column) valueNames(at []uint32) []string {
+	at = slices.Clone(at)
+	slices.Sort(at) // as the values are
+	var names []string
+	for _, i := range slices.Compact(at) {
+		if c.values[i] != "" {
+			names = append(names, c.values[i])
+		}
+	}
+	return names
+}

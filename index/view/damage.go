@@ -1,0 +1,28 @@
+package view
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// RecoverDamage runs f and makes an error of a panic: a damaged segment can lead bleve
+// beyond the end of a slice or of the mapped file.
+func RecoverDamage(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = NewDamageError("%v", r)
+		}
+	}()
+	return f()
+}
+
+// A DamageError says that what lies in the index cannot be what was written.
+// The index is rebuilt when one is met.
+type DamageError struct{ What string }
+
+func (e *DamageError) Error() string { return "the index is damaged: " + e.What }
+
+func NewDamageError(format string, args ...any) error {
+	return &DamageError{fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,235 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	api "github.com/blevesearch/bleve_index_api"
+
+	"gazetteer/index/cache"
+	"gazetteer/index/entry"
+	"gazetteer/index/semantic"
+)
+
+// maxPostingsCache bounds the memory of decoded postings, in bytes: those of the
+// terms in use over a million operations take about 170 MB, of 100,000 16 MB.
+const maxPostingsCache = 128 << 20
+
+// A live is one opened index directory and what was derived from it. A rebuild
+// replaces it whole.
+type Directory struct {
+	path     string
+	Bleve    bleve.Index
+	Advanced api.Index
+	lexicon  *semantic.Lexicon
+
+	Postings *cache.Sized[string, *StemPostings] // by stem
+	keywords *cache.Sized[keywordKey, Bitset]
+	scratch  sync.Pool // of *wordScores
+	// distanceBuffers holds *[]uint8, the room of nearestOperations.
+	distanceBuffers sync.Pool
+
+	spellingOnce sync.Once
+	spelling     []spelledWord // words of the lexicon; set by spellingOnce
+
+	mu       sync.Mutex // guards following
+	segments map[uint64]*SegmentData
+	replaced []*SegmentData // gone, and not yet asked for the meanings they had
+	last     *View
+}
+
+type keywordKey struct {
+	segment      uint64
+	field, value string
+}
+
+// SegmentData is what was derived from a segment, which never changes.
+type SegmentData struct {
+	*segmentEntries
+	Meanings   *SegmentEmbeddings // nil until the first search; set by prepare
+	vocabulary Vocabulary         // as meanings
+	columns    columns
+	profiles   profiles
+	spelling   spelling
+}
+
+func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon) (*Directory, error) {
+	advanced, err := b.Advanced()
+	if err != nil {
+		return nil, err
+	}
+	return &Directory{
+		path:     dir,
+		Bleve:    b,
+		Advanced: advanced,
+		lexicon:  l,
+		Postings: cache.New[string, *StemPostings](maxPostingsCache),
+		keywords: cache.New[keywordKey, Bitset](maxPostingsCache / 8),
+		segments: make(map[uint64]*SegmentData),
+	}, nil
+}
+
+// OpenSnapshot gives the snapshot of this moment and its view. The snapshot must be
+// closed: its segments may be read until then.
+func (l *Directory) OpenSnapshot() (*scorch.IndexSnapshot, *View, error) {
+	reader, err := l.Advanced.Reader()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read index %s: %w", l.path, err)
+	}
+	snapshot, ok := reader.(*scorch.IndexSnapshot)
+	if !ok || snapshot == nil {
+		return nil, nil, fmt.Errorf("read index %s: no snapshot but %T", l.path, reader)
+	}
+	v, err := l.viewOf(snapshot)
+	if err != nil {
+		snapshot.Close() // the view's error says more
+		return nil, nil, err
+	}
+	return snapshot, v, nil
+}
+
+// viewOf returns the view of a snapshot, the last one again if nothing changed.
+func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != nil && l.last.snapshot == snapshot {
+		return l.last, nil
+	}
+	segments := snapshot.Segments()
+	derived := make([]*SegmentData, len(segments))
+	err := RunParallel(len(segments), func(i int) error {
+		if d, ok := l.segments[segments[i].Id()]; ok {
+			derived[i] = d
+			return nil
+		}
+		entries, err := readEntries(segments[i])
+		derived[i] = &SegmentData{segmentEntries: entries}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := newView(l, snapshot, derived)
+	current := make(map[uint64]*SegmentData, len(segments))
+	for i, s := range segments {
+		current[s.Id()] = derived[i]
+	}
+	for id, d := range l.segments {
+		if current[id] == nil && d.Meanings != nil {
+			l.replaced = append(l.replaced, d)
+		}
+	}
+	l.segments, l.last = current, v
+	return v, nil
+}
+
+// LatestView is the last view that was made, nil when there is none.
+func (l *Directory) LatestView() *View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// PrepareView derives what a search needs of a view's segments. The follower does
+// without, and most segments that it makes are merged away before anybody asks.
+func (v *View) PrepareView() error {
+	v.Directory.mu.Lock()
+	defer v.Directory.mu.Unlock()
+	if v.prepared {
+		return nil
+	}
+	segments := v.snapshot.Segments()
+	err := RunParallel(len(segments), func(i int) (err error) {
+		if d := v.Segments[i].SegmentData; d.Meanings == nil {
+			d.Meanings, d.vocabulary, err = readEmbeddings(segments[i], d.segmentEntries, v.Directory.lexicon, v.Directory.formerEmbeddingsOf)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.prepared = true
+	if v == v.Directory.last {
+		v.Directory.replaced = nil // what they had was taken over
+	}
+	return nil
+}
+
+// formerEmbeddingsOf returns the meanings of a document version in a segment that has them,
+// nil when there is none. The caller holds mu until it is done with them.
+func (l *Directory) formerEmbeddingsOf(src entry.Source, print string) *formerEmbeddings {
+	for _, d := range l.replaced {
+		if r := d.findRun(src, print); r != nil {
+			return &formerEmbeddings{d, r}
+		}
+	}
+	return nil
+}
+
+// StemPostings are those of a stem in the segments of one view. They are kept
+// together, because a search wants them of every segment.
+type StemPostings struct {
+	segments []uint64 // their ids
+	found    []*TermPostings
+}
+
+// postingsIn returns the postings in a segment, nil when they are not there.
+func (p *StemPostings) postingsIn(id uint64) *TermPostings {
+	if i := slices.Index(p.segments, id); i >= 0 {
+		return p.found[i]
+	}
+	return nil
+}
+
+// FindPostings returns the decoded postings of a stem for each segment. The caller must not
+// change them.
+func (v *View) FindPostings(stem string) ([]*TermPostings, error) {
+	kept, ok := v.Directory.Postings.Lookup(stem)
+	if !ok {
+		kept = &StemPostings{}
+	} else if slices.Equal(kept.segments, v.ids) {
+		return kept.found, nil
+	}
+	p := &StemPostings{v.ids, make([]*TermPostings, len(v.ids))}
+	size := len(stem) + 200
+	for i, s := range v.snapshot.Segments() {
+		if p.found[i] = kept.postingsIn(v.ids[i]); p.found[i] == nil {
+			d, err := v.Segments[i].SegmentData, error(nil)
+			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.FormsOf(stem)); err != nil {
+				return nil, err
+			}
+		}
+		size += p.found[i].memorySize() + 100
+	}
+	v.Directory.Postings.Put(stem, p, size)
+	return p.found, nil
+}
+
+// operationsWithValue returns the operations of a segment that have a value of a keyword
+// field. The caller must not change it.
+func (l *Directory) operationsWithValue(s *scorch.SegmentSnapshot, d *SegmentData, field, value string) (Bitset, error) {
+	key := keywordKey{s.Id(), field, value}
+	if b, ok := l.keywords.Lookup(key); ok {
+		return b, nil
+	}
+	b, err := readKeyword(s, d.segmentEntries, field, value)
+	if err != nil {
+		return nil, err
+	}
+	l.keywords.Put(key, b, 8*len(b)+len(field)+len(value)+200)
+	return b, nil
+}
+
+// NewWordScores returns those of a view with nothing in them, and what takes them back when
+// they are done with.
+func (l *Directory) NewWordScores(v *View) (s *wordScores, done func()) {
+	s, _ = l.scratch.Get().(*wordScores)
+	if s == nil {
+		s = &wordScores{}
+	}
+	s.reset(v)
+	return s, func() { l.scratch.Put(s) }
+}

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"strconv"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/query"
+	"gazetteer/protocol/effect"
+)
+
+// The shares of its score that an operation keeps whose effect is not what was asked for.
+const (
+	endsUnasked   = 0.2  // it ends something, and nothing says that this is wanted
+	writesToRead  = 0.7  // it changes something where an answer is wanted
+	keepsNotEnds  = 0.6  // it does something else where an end is wanted
+	readsToWrite  = 0.85 // it only reads where something is to be done
+	writesAnother = 0.85 // it does something else than what is to be done
+	changesToMake = 0.92 // it changes what is there where something is to be made
+	endsOther     = 0.6  // it ends something else than what is to be ended, or more of it
+	unknownThing  = 0.92 // it needs an identifier, and the request has none
+)
+
+// effectFactor is the share of its score that an operation with these effects keeps for an act.
+func effectFactor(act query.Act, class effect.Class) float64 {
+	switch {
+	case class == effect.Change && act.Makes:
+		return changesToMake
+	case class == 0:
+		return 1
+	case class == effect.End && !act.Ends:
+		return endsUnasked
+	case act.Wanted == 0, act.Wanted&class != 0:
+		return 1
+	case act.Wanted&^query.Reading == 0:
+		return writesToRead
+	case act.Wanted == effect.End:
+		return keepsNotEnds
+	case class&^query.Reading == 0:
+		return readsToWrite
+	default:
+		return writesAnother
+	}
+}
+
+// An EffectColumn tells the inferred effects of the operations of a view.
+type EffectColumn struct {
+	Values  *FieldValues
+	Classes []effect.Class // by the number of a value
+	needsID []bool         // likewise
+	many    []bool         // likewise
+}
+
+// Effects returns the column of the inferred effects.
+func (v *View) Effects() (*EffectColumn, error) {
+	values, err := v.JoinColumns(entry.ClassField)
+	if err != nil {
+		return nil, err
+	}
+	c := &EffectColumn{Values: values, Classes: make([]effect.Class, len(values.All)), needsID: make([]bool, len(values.All)), many: make([]bool, len(values.All))}
+	for i, value := range values.All {
+		if n, err := strconv.ParseUint(value, 10, 16); err == nil {
+			c.Classes[i], c.needsID[i], c.many[i] = effect.Class(n), n&entry.IdentifierFlag != 0, n&entry.ManyFlag != 0
+		}
+	}
+	return c, nil
+}
+
+// ClassOf returns the inferred effects of an operation.
+func (c *EffectColumn) ClassOf(p EntryRef) effect.Class { return c.Classes[c.Values.ValueNumber(p)] }
+
+// factorsFor returns for each value the share of its score that an operation keeps.
+func (c *EffectColumn) factorsFor(act query.Act) []float64 {
+	factors := make([]float64, len(c.Classes))
+	for i, class := range c.Classes {
+		factors[i] = effectFactor(act, class)
+		if act.Ends && class == effect.End && c.many[i] != act.All {
+			factors[i] *= endsOther
+		}
+		if c.needsID[i] && !act.HasValue {
+			factors[i] *= unknownThing
+		}
+	}
+	return factors
+}

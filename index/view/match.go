@@ -1,0 +1,178 @@
+package view
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"gazetteer/index/query"
+)
+
+// RequireStems takes the operations out of masks that lack one of the stems.
+func (v *View) RequireStems(masks []Bitset, stems []string) error {
+	for _, stem := range stems {
+		found, err := v.FindPostings(stem)
+		if err != nil {
+			return err
+		}
+		for i, p := range found {
+			have := NewBitset(v.Segments[i].N)
+			for _, at := range p.All {
+				v.Segments[i].EachOperation(at.Number, have.Add)
+			}
+			masks[i].intersect(have)
+		}
+	}
+	return nil
+}
+
+// ListInOrder returns entries from to to of those in masks, by host, kind and
+// ordinal, and how many there are.
+func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, total int) {
+	for i := range masks {
+		total += masks[i].Count()
+	}
+	next := make([]int, len(v.Segments)) // in each segment
+	for at := 0; at < min(to, total); at++ {
+		first := -1
+		var least EntryRef
+		for i := range v.Segments {
+			s := &v.Segments[i]
+			for next[i] < s.N && !masks[i].Has(uint32(next[i])) {
+				next[i]++
+			}
+			if next[i] == s.N {
+				continue
+			}
+			if p := (EntryRef{i, uint32(next[i])}); first < 0 || v.entryLess(p, least) {
+				first, least = i, p
+			}
+		}
+		next[first]++
+		if at >= from {
+			page = append(page, RankedEntry{EntryRef: least})
+		}
+	}
+	return page, total
+}
+
+// ApplyFilters returns for each segment the entries that a query's filters let
+// through.
+func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
+	masks := make([]Bitset, len(v.Segments))
+	narrowed := q.Narrowed()
+	for i, s := range v.snapshot.Segments() {
+		vs := &v.Segments[i]
+		mask := vs.Searchable
+		if q.Aliases {
+			mask = vs.withAliases
+		}
+		if narrowed {
+			mask = slices.Clone(mask) // and is changed, here and by what comes after
+		}
+		for _, f := range query.Filters() {
+			values := *f.Values(&q)
+			if len(values) == 0 || f.Field == "" {
+				continue
+			}
+			any := NewBitset(vs.N)
+			for _, value := range values {
+				found, err := v.Directory.operationsWithValue(s, vs.SegmentData, f.Field, value)
+				if err != nil {
+					return nil, err
+				}
+				any.addAll(found)
+			}
+			mask.intersect(any)
+		}
+		if len(q.Hosts) > 0 {
+			mask.intersect(vs.ofHosts(q.Hosts))
+		}
+		masks[i] = mask
+	}
+	return masks, nil
+}
+
+// ofHosts returns the entries of some hosts. Ids begin with the host, so no
+// field is needed for it.
+func (s *Segment) ofHosts(hosts []string) Bitset {
+	b := NewBitset(s.N)
+	for _, host := range hosts {
+		for _, r := range s.hostRuns(host) {
+			b.addRange(r.start, r.operationsEnd)
+		}
+	}
+	return b
+}
+
+// A MatchSet is what matches a query, before any of it is ordered.
+type MatchSet struct {
+	Masks   []Bitset    // the operations that filters let through, for each segment
+	Words   *wordScores // nil when no words were asked for
+	Release func()      // must be called when the scores are no longer needed
+}
+
+// appendOperations appends the operations of a segment that match, in order.
+func (f *MatchSet) appendOperations(segment int, to []uint32) []uint32 {
+	for at, mask := range f.Masks[segment] {
+		if f.Words != nil {
+			mask &= f.Words.Matched[segment][at]
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			to = append(to, uint32(at*64+bits.TrailingZeros64(mask)))
+		}
+	}
+	return to
+}
+
+// MatchWords finds what matches words among the operations in masks.
+func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []Bitset) (*MatchSet, error) {
+	f := &MatchSet{Masks: masks, Release: func() {}}
+	if len(words) == 0 {
+		return f, nil
+	}
+	f.Words, f.Release = v.Directory.NewWordScores(v)
+	if err := v.ScoreWords(ctx, query.WeighStems(words), f.Words); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// clausePlaces is how many places each clause is sure of.
+const clausePlaces = 2
+
+// MergeLists takes entries from the first n lists in turn, then from the others, each entry once and
+// of each service at most perService when they are grouped. The score of an entry is at most that of
+// the one before it.
+func (v *View) MergeLists(lists [][]RankedEntry, n, limit int, grouped bool) []RankedEntry {
+	merged := make([]RankedEntry, 0, limit)
+	seen, hosts := make(map[EntryRef]bool), make(map[string]int)
+	add := func(r RankedEntry) {
+		host := v.RunOf(r.EntryRef).Host
+		if len(merged) == limit || seen[r.EntryRef] || grouped && hosts[host] == perService {
+			return
+		}
+		seen[r.EntryRef] = true
+		hosts[host]++
+		if len(merged) > 0 {
+			r.Score = min(r.Score, merged[len(merged)-1].Score)
+		}
+		merged = append(merged, r)
+	}
+	whole := lists[n]
+	if len(whole) > 0 {
+		add(whole[0])
+	}
+	for i := range clausePlaces {
+		for _, list := range lists[:n] {
+			if i < len(list) {
+				add(list[i])
+			}
+		}
+	}
+	for _, r := range whole {
+		add(r)
+	}
+	return merged
+}

@@ -1,0 +1,168 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+)
+
+// The parts of a similarity: the cosine of what the two services' operations mean
+// on average, and how much of their data classes and of their verbs they share
+// (of all that either has).
+const (
+	embeddingPart = 0.7
+	classPart     = 0.15
+	verbPart      = 0.15
+)
+
+// A profile sums up one version of a document: what its operations mean on
+// average, and the names of its data classes and verbs, sorted.
+type Profile struct {
+	mean           semantic.Embedding
+	Classes, Verbs []string
+}
+
+// profiles are those of a segment, by run. They are made when somebody first asks
+// for them, and stay true as the segment does.
+type profiles struct {
+	mu    sync.Mutex // guards following
+	byRun []Profile
+}
+
+// A profiled document is one that a search may return operations of.
+type ProfiledDocument struct {
+	entry.Source
+	*Profile
+}
+
+// ListProfiles returns those of all documents that a search may return operations of.
+func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
+	var all []ProfiledDocument
+	for i, s := range v.snapshot.Segments() {
+		vs := &v.Segments[i]
+		byRun, err := vs.readProfiles(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		for r := range vs.Runs {
+			if vs.Searchable.HasAny(vs.OperationsOf(uint32(r))) {
+				all = append(all, ProfiledDocument{vs.Runs[r].Source, &byRun[r]})
+			}
+		}
+	}
+	return all, nil
+}
+
+// readProfiles returns the profiles of a segment's runs.
+func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapshot) ([]Profile, error) {
+	d.profiles.mu.Lock()
+	defer d.profiles.mu.Unlock()
+	if d.profiles.byRun != nil {
+		return d.profiles.byRun, nil
+	}
+	classes, err := d.readColumn(s, query.ClassField)
+	if err != nil {
+		return nil, err
+	}
+	verbs, err := d.readColumn(s, query.VerbField)
+	if err != nil {
+		return nil, err
+	}
+	byRun := make([]Profile, len(d.Runs))
+	for r := range byRun {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var used []uint32
+		sum := make([]float32, d.Meanings.Dim)
+		for n, to := d.OperationsOf(uint32(r)); n < to; n++ {
+			m := d.Meanings.EmbeddingOf(n)
+			for i, x := range m.Vector {
+				sum[i] += m.Scale * float32(x)
+			}
+			used = append(used, verbs.valueOf(n))
+		}
+		byRun[r] = Profile{mean: semantic.NewEmbedding(sum), Classes: classes.valueNames(classes.runs[r]), Verbs: verbs.valueNames(used)}
+	}
+	d.profiles.byRun = byRun
+	return byRun, nil
+}
+
+// A likeness is how much a document is like one of a host.
+type Similarity struct {
+	Own, Other *ProfiledDocument
+	Score      float64
+}
+
+// MostSimilar returns the documents that are most like those of a host, the best of
+// each other host, best first.
+func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
+	best := make(map[string]Similarity)
+	for i := range all {
+		own := &all[i]
+		if own.Host != host {
+			continue
+		}
+		for j := range all {
+			other := &all[j]
+			if other.Host == host {
+				continue
+			}
+			l := Similarity{own, other, own.similarityTo(other.Profile)}
+			if old, met := best[other.Host]; !met || l.Score > old.Score {
+				best[other.Host] = l
+			}
+		}
+	}
+	ordered := slices.SortedFunc(maps.Values(best), func(a, b Similarity) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Other.Host, b.Other.Host))
+	})
+	return ordered[:min(limit, len(ordered))]
+}
+
+// similarityTo returns how much two documents are alike, 0 to 1.
+func (p *Profile) similarityTo(other *Profile) float64 {
+	return embeddingPart*max(0, float64(p.mean.Cosine(other.mean))) +
+		classPart*overlapShare(p.Classes, other.Classes) + verbPart*overlapShare(p.Verbs, other.Verbs)
+}
+
+// IntersectSorted yields what is in two sorted lists.
+func IntersectSorted(a, b []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(a) > 0 && len(b) > 0 {
+			switch c := strings.Compare(a[0], b[0]); {
+			case c < 0:
+				a = a[1:]
+			case c > 0:
+				b = b[1:]
+			default:
+				if !yield(a[0]) {
+					return
+				}
+				a, b = a[1:], b[1:]
+			}
+		}
+	}
+}
+
+// overlapShare is how many of the names in either list are in both.
+func overlapShare(a, b []string) float64 {
+	n := 0
+	for range IntersectSorted(a, b) {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	return float64(n) / float64(len(a)+len(b)-n)
+}

@@ -1,0 +1,571 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"gazetteer/index/entry"
+	"gazetteer/index/query"
+	"gazetteer/index/semantic"
+	"gazetteer/protocol/effect"
+)
+
+// An operation's score has two parts. The first is a sum over the query's stems,
+// and over the fields of the operation and of its service:
+//
+//	sum of  weight(field) · idf(stem) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
+//
+// which is BM25 by field with fixed pivots in place of average lengths, and with
+// idf from the operations that are alive now; it is taken as a share of the best
+// there is. The second part is the cosine of the meanings of query and operation.
+// So a score depends on what the index holds and on nothing else: not on its
+// history, not on its segments.
+const (
+	k1 = 1.2
+	b  = 0.3
+	// maxCount is how often a term counts in a field: repeating it more often
+	// only makes the field longer, and so the score lower.
+	maxCount = 3
+	// cosineWeight is how much a cosine counts beside the share of words.
+	cosineWeight = 2
+)
+
+// A fieldWeight is how much a field counts, and its usual length in terms, measured
+// over 100,000 operations.
+type fieldWeight struct{ Weight, pivot float64 }
+
+var (
+	FieldWeights  = [entry.NumFields]fieldWeight{entry.ActField: {1, 5}, entry.WhatField: {1, 12}, entry.CtxField: {0.4, 12}, entry.HeldField: {1, 6}}
+	serviceWeight = fieldWeight{0.7, 30}
+)
+
+// termWeight returns the part of the score that depends on the posting alone,
+// which is kept with it.
+func termWeight(f entry.Field, ofService bool, count, length int) float32 {
+	w := FieldWeights[f]
+	if ofService {
+		w = serviceWeight
+	}
+	tf := float64(min(count, maxCount))
+	return float32(w.Weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
+}
+
+// InverseFrequency is how much a term tells that df of n entries have.
+func InverseFrequency(df, n int) float64 {
+	df = min(df, n)
+	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
+}
+
+// wordScores are the first parts of the scores of a view's entries.
+type wordScores struct {
+	Scores  []float32 // by where an entry lies in the view: see at
+	Matched []Bitset  // for each segment: the entries with a score, deleted ones too
+	maximum float32   // about what an operation would have that has all words
+
+	ranked   Bitset       // by where an entry lies in the view: those that rank has looked at
+	bits     Bitset       // of the other sets
+	counting countBuffers // for facets
+	pool     Candidates   // room for the next
+
+	// byEmbedding are the operations that rank found by their meaning alone.
+	ByEmbedding []EntryRef
+}
+
+// reset makes room for the entries of a view and leaves nothing in it.
+func (s *wordScores) reset(v *View) {
+	if cap(s.Scores) < v.Size {
+		s.Scores = make([]float32, v.Size)
+	}
+	s.Scores, s.maximum, s.ByEmbedding = s.Scores[:v.Size], 0, s.ByEmbedding[:0]
+	clear(s.Scores)
+	room := bitsetLen(v.Size)
+	for i := range v.Segments {
+		room += bitsetLen(v.Segments[i].N)
+	}
+	if cap(s.bits) < room {
+		s.bits = make(Bitset, room)
+	}
+	left := s.bits[:room]
+	clear(left)
+	take := func(n int) (set Bitset) {
+		set, left = left[:bitsetLen(n)], left[bitsetLen(n):]
+		return set
+	}
+	s.ranked, s.Matched = take(v.Size), s.Matched[:0]
+	for i := range v.Segments {
+		s.Matched = append(s.Matched, take(v.Segments[i].N))
+	}
+}
+
+// ScoreWords adds up the first parts of the scores of all entries for the stems.
+func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScores) error {
+	swept := 0
+	for _, stem := range stems {
+		if swept >= postingsPerTurn {
+			swept = 0
+			if err := YieldTurn(ctx); err != nil {
+				return err
+			}
+		}
+		found, err := v.FindPostings(stem.Text)
+		if err != nil {
+			return err
+		}
+		rarity := stem.Weight * float32(InverseFrequency(v.DocumentFrequency(stem.Text, found), v.Operations))
+		if !stem.Optional {
+			to.maximum += rarity
+		}
+		for i, p := range found {
+			s := &v.Segments[i]
+			swept += len(p.All) + len(p.Services)
+			scores, met := to.Scores[s.Base:s.Base+s.N], to.Matched[i]
+			for _, at := range p.All {
+				scores[at.Number] += rarity * at.weight
+				met.Add(at.Number)
+			}
+			for _, at := range p.Services {
+				more := rarity * at.weight
+				met.addRange(at.from, at.to)
+				of := scores[at.from:at.to]
+				for n := range of {
+					of[n] += more
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// postingsPerTurn is how many postings are gone through before others may go first, a
+// tenth of a millisecond or so.
+const postingsPerTurn = 1 << 16
+
+// DocumentFrequency counts the live operations that a stem occurs in, themselves or through
+// their service; one in which it occurs in both ways counts twice.
+func (v *View) DocumentFrequency(stem string, found []*TermPostings) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n, ok := v.frequencies[stem]; ok {
+		return n
+	}
+	n := 0
+	for i, p := range found {
+		s := &v.Segments[i]
+		for _, at := range p.All {
+			if s.Operations.Has(at.Number) && !s.Deleted.Has(at.Number) {
+				n++
+			}
+		}
+		for _, at := range p.Services {
+			if !s.Deleted.Has(at.Number) {
+				n += int(at.to - at.from)
+			}
+		}
+	}
+	if len(v.frequencies) >= maxFrequencies {
+		clear(v.frequencies)
+	}
+	v.frequencies[stem] = n
+	return n
+}
+
+// maxFrequencies bounds how many stems' frequencies a view keeps.
+const maxFrequencies = 1 << 16
+
+// A ranked is an entry and its score in millionths. Scores that differ by less
+// are ties, broken by host, kind and ordinal.
+type RankedEntry struct {
+	EntryRef
+	Score int64
+}
+
+const ScoreUnit = 1e-6
+
+// ranksBefore orders better entries first.
+func (r RankedEntry) ranksBefore(v *View, o RankedEntry) bool {
+	if r.Score != o.Score {
+		return r.Score > o.Score
+	}
+	return v.entryLess(r.EntryRef, o.EntryRef)
+}
+
+// BestByWords returns the n best of the entries in masks (one for each segment) by their
+// words, in order, and how many have a score at all.
+func (v *View) BestByWords(words *wordScores, masks []Bitset, n int) (top []RankedEntry, total int) {
+	kept, total := v.collectCandidates(words, masks, n)
+	return kept.SortedTop(v), total
+}
+
+// collectCandidates gathers the n best, and how many have a score at all. They lie in the
+// room of words: what was gathered before is gone.
+func (v *View) collectCandidates(words *wordScores, masks []Bitset, n int) (kept Candidates, total int) {
+	kept = Candidates{N: n, limit: 4 * n, list: words.pool.list[:0], scores: words.pool.scores}
+	defer func() { words.pool = kept }() // who has it is done with it before the next
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		scores := words.Scores[s.Base : s.Base+s.N]
+		mask := masks[i]
+		for at, met := range words.Matched[i] {
+			met &= mask[at]
+			total += bits.OnesCount64(met)
+			for ; met != 0; met &= met - 1 {
+				number := at*64 + bits.TrailingZeros64(met)
+				if score := scores[number]; score >= kept.Threshold {
+					kept.AddCandidate(Candidate{EntryRef{i, uint32(number)}, score})
+				}
+			}
+		}
+	}
+	return kept, total
+}
+
+// A candidate is an entry and its score.
+type Candidate struct {
+	EntryRef
+	Score float32
+}
+
+// Candidates gathers the n best, and as many more as share the score of the last
+// of them, so that what is kept does not depend on the order of what came.
+type Candidates struct {
+	N         int
+	list      []Candidate
+	Threshold float32 // nothing below it can be among the best any more
+	limit     int     // the length at which the list is pruned
+
+	scores []float32 // room for those of the list
+}
+
+func (k *Candidates) AddCandidate(c Candidate) {
+	if k.list == nil {
+		k.limit = 4 * k.N
+		k.list = make([]Candidate, 0, min(k.limit, 4096))
+	}
+	k.list = append(k.list, c)
+	if len(k.list) < k.limit {
+		return
+	}
+	// Scores that are a tie when they are rounded stay together.
+	k.Threshold = max(k.Threshold, nthLargest(k.copyScores(), k.N)-2*ScoreUnit)
+	k.list = slices.DeleteFunc(k.list, func(c Candidate) bool { return c.Score < k.Threshold })
+	k.limit = max(4*k.N, 2*len(k.list))
+}
+
+// copyScores returns the scores of the list, to be put in another order.
+func (k *Candidates) copyScores() []float32 {
+	if cap(k.scores) < len(k.list) {
+		k.scores = make([]float32, 2*len(k.list))
+	}
+	scores := k.scores[:len(k.list)]
+	for i, c := range k.list {
+		scores[i] = c.Score
+	}
+	return scores
+}
+
+// nthLargest returns the n-th largest number, counted from 1, and changes the order
+// of all (Hoare's selection).
+func nthLargest[T cmp.Ordered](all []T, n int) T {
+	from, to, at := 0, len(all)-1, n-1
+	for from < to {
+		middle := all[(from+to)/2]
+		i, j := from, to
+		for i <= j {
+			for all[i] > middle {
+				i++
+			}
+			for all[j] < middle {
+				j--
+			}
+			if i <= j {
+				all[i], all[j] = all[j], all[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case at <= j:
+			to = j
+		case at >= i:
+			from = i
+		default:
+			return all[at]
+		}
+	}
+	return all[at]
+}
+
+// SortedTop returns the n best, in order.
+func (k *Candidates) SortedTop(v *View) []RankedEntry {
+	top := k.roundedAll(0)
+	v.SortRanked(top)
+	return top[:min(k.N, len(top))]
+}
+
+// unsortedTop returns the n best, in any order, with room for so many more.
+func (k *Candidates) unsortedTop(v *View, more int) []RankedEntry {
+	top := k.roundedAll(more)
+	if len(top) <= k.N {
+		return top
+	}
+	// What is better than the last of them by more than a tie is among them; only
+	// those that share its score have to be put in order.
+	least := roundScore(nthLargest(k.copyScores(), k.N))
+	better := 0
+	for i, r := range top {
+		if r.Score > least {
+			top[better], top[i] = r, top[better]
+			better++
+		}
+	}
+	ties := slices.DeleteFunc(top[better:], func(r RankedEntry) bool { return r.Score < least })
+	v.SortRanked(ties)
+	return top[:k.N]
+}
+
+func (k *Candidates) roundedAll(more int) []RankedEntry {
+	top := make([]RankedEntry, 0, len(k.list)+more)
+	for _, c := range k.list {
+		top = append(top, RankedEntry{c.EntryRef, roundScore(c.Score)})
+	}
+	return top
+}
+
+func roundScore(score float32) int64 { return int64(math.Round(float64(score) / ScoreUnit)) }
+
+// perService is how many operations of one service a ranking by words shows.
+// Without it a large service fills every page; a host: filter lifts it.
+const perService = 3
+
+// How many operations are looked at closely: those with the best words, and those
+// whose meaning seems nearest. The rest keeps the order of its words.
+const (
+	wordPool      = 128
+	EmbeddingPool = 256
+)
+
+// How near the meaning of an operation must be that shares no word with the
+// query, to be an answer at all: by itself, and as a share of the nearest.
+const (
+	MinCosine      = 0.13
+	minCosineShare = 0.3
+)
+
+// A ranking is what is ranked, and by what.
+type Ranking struct {
+	Words       *wordScores
+	Query       *QueryEmbedding     // the operations nearest to it are being looked for
+	Opposed     func(EntryRef) bool // operations that lose some of their score; may be nil
+	Masks       []Bitset            // the operations to rank, for each segment
+	Limit       int                 // how many are asked for
+	Grouped     bool                // whether a service has at most perService places
+	Effects     *EffectColumn       // what operations do to the world
+	Act         query.Act           // what is asked for
+	Verbs       *FieldValues        // the verbs of operations; nil when the verb does not matter
+	Mentions    []Bitset            // the operations that mention what an end is asked of; nil when none is
+	VerbFactors []float64           // by the number of a verb
+}
+
+// RankOperations orders the operations in masks (one for each segment) by both parts of the
+// score, and returns the first n of them, where a service has at most perService
+// places (any number when grouped is false), whether there are more, and how many
+// operations match in all. What is near in meaning is being looked for.
+//
+// Operations that opposed tells of lose some of their score; it may be nil.
+func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total int, err error) {
+	words, meant, opposed, masks, n, grouped := r.Words, r.Query, r.Opposed, r.Masks, r.Limit, r.Grouped
+	wishes := meant.Clauses
+	mentions := r.Mentions
+	verbs, verbFactors := r.Verbs, r.VerbFactors
+	effects, factors := r.Effects, r.Effects.factorsFor(r.Act)
+	kept, total := v.collectCandidates(words, masks, wordPool)
+	pool := kept.unsortedTop(v, EmbeddingPool)
+	scores, seen := words.Scores, words.ranked
+	clear(seen)
+	most := float32(0)
+	if len(pool) > 0 {
+		first := pool[0]
+		for _, r := range pool[1:] {
+			if r.ranksBefore(v, first) {
+				first = r
+			}
+		}
+		most = max(scores[v.ScoreIndex(first.EntryRef)], minMaximumShare*words.maximum)
+	}
+	highest := float32(0) // cosine
+	look := func(p EntryRef) (r RankedEntry, cosine float32) {
+		m := v.EmbeddingOf(p)
+		cosine = m.Cosine(meant.Whole)
+		if len(wishes) > 0 {
+			_, best := NearestClause(wishes, m)
+			cosine += clauseWeight * (best - cosine)
+		}
+		highest = max(highest, cosine)
+		seen.Add(uint32(v.ScoreIndex(p)))
+		r = RankedEntry{p, combineScores(scores[v.ScoreIndex(p)], most, cosine)}
+		if m.Doubtful {
+			r.Score = int64(float64(r.Score) * doubtfulFactor)
+		}
+		factor := factors[effects.Values.ValueNumber(p)]
+		if verbs != nil {
+			factor *= verbFactors[verbs.ValueNumber(p)]
+		}
+		if mentions != nil && effects.ClassOf(p) == effect.End && !mentions[p.Segment].Has(p.Number) {
+			factor *= endsOther
+		}
+		r.Score = int64(float64(r.Score) * factor)
+		if opposed != nil && opposed(p) {
+			r.Score = int64(float64(r.Score) * opposedFactor)
+		}
+		return r, cosine
+	}
+	for i := range pool {
+		pool[i], _ = look(pool[i].EntryRef)
+	}
+	type wordless struct {
+		RankedEntry
+		cosine float32
+	}
+	var others []wordless
+	if err := meant.awaitNear(); err != nil {
+		return nil, false, 0, err
+	}
+	for _, p := range meant.near {
+		if seen.Has(uint32(v.ScoreIndex(p))) {
+			continue
+		}
+		if r, cosine := look(p); scores[v.ScoreIndex(p)] > 0 {
+			pool = append(pool, r)
+		} else {
+			others = append(others, wordless{r, cosine})
+		}
+	}
+	var faint []RankedEntry
+	for _, o := range others {
+		if o.cosine >= max(MinCosine, minCosineShare*highest) {
+			pool = append(pool, o.RankedEntry)
+			words.ByEmbedding = append(words.ByEmbedding, o.EntryRef)
+			total++
+		} else {
+			faint = append(faint, o.RankedEntry)
+		}
+	}
+	v.PenalizeHubs(pool, faint)
+	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
+		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {
+			return page[:n], true, total, nil
+		}
+		v.SortRanked(pool)
+	}
+	for take := 4 * wordPool; ; take *= 4 {
+		page = v.firstEntries(pool, n+1, grouped)
+		if len(page) > n || len(pool) == total {
+			more = len(page) > n
+			return page[:min(n, len(page))], more, total, nil
+		}
+		// Go on with those that were not looked at closely.
+		rest, _ := v.BestByWords(words, masks, take)
+		for _, r := range rest {
+			if at := uint32(v.ScoreIndex(r.EntryRef)); !seen.Has(at) {
+				seen.Add(at)
+				r.Score = min(combineScores(scores[v.ScoreIndex(r.EntryRef)], most, 0), pool[len(pool)-1].Score)
+				pool = append(pool, r)
+			}
+		}
+	}
+}
+
+// ScoreIndex is where an entry's score lies.
+func (v *View) ScoreIndex(p EntryRef) int { return v.Segments[p.Segment].Base + int(p.Number) }
+
+func (v *View) EmbeddingOf(p EntryRef) semantic.Embedding {
+	return v.Segments[p.Segment].Meanings.EmbeddingOf(p.Number)
+}
+
+// doubtfulFactor is the part of its score that an operation keeps whose name and
+// intent have nothing in common.
+const doubtfulFactor = 0.8
+
+// opposedFactor is the part of its score that an operation keeps whose verb is the
+// opposite of one that was asked for: who wants to buy has no use for SELL, though
+// the two are said of the same things.
+const opposedFactor = 0.8
+
+// minMaximumShare keeps the best from counting as a full match that has only a small
+// part of what was asked for.
+const minMaximumShare = 0.4
+
+// combineScores is a score in its unit, 0 to 1: the share that an operation's words
+// have of the most there is, and its cosine.
+func combineScores(words, most, cosine float32) int64 {
+	var score float64
+	if most > 0 {
+		score = float64(words / most)
+	}
+	score += cosineWeight * float64(max(0, cosine))
+	return int64(math.Round(score / (1 + cosineWeight) / ScoreUnit))
+}
+
+func (v *View) SortRanked(list []RankedEntry) {
+	slices.SortFunc(list, func(a, b RankedEntry) int {
+		if a.Score != b.Score {
+			return cmp.Compare(b.Score, a.Score)
+		}
+		if v.entryLess(a.EntryRef, b.EntryRef) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// SortTop puts about the n best before all others, in order, and returns how many
+// they are: as many more as share the score of the last of them.
+func (v *View) SortTop(list []RankedEntry, n int) int {
+	if n >= len(list) {
+		v.SortRanked(list)
+		return len(list)
+	}
+	scores := make([]int64, len(list))
+	for i, r := range list {
+		scores[i] = r.Score
+	}
+	least, first := nthLargest(scores, n), 0
+	for i, r := range list {
+		if r.Score >= least {
+			list[first], list[i] = r, list[first]
+			first++
+		}
+	}
+	v.SortRanked(list[:first])
+	return first
+}
+
+// perPage is how many of the best are put in order for each that is shown. More are
+// only where one service has most of them.
+const perPage = 6
+
+// firstEntries returns the first n entries, of each host perService when they are grouped.
+func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEntry {
+	if grouped {
+		return v.limitPerService(list, n)
+	}
+	return list[:min(n, len(list))]
+}
+
+// limitPerService keeps the first perService entries of each host, n in all.
+func (v *View) limitPerService(top []RankedEntry, n int) []RankedEntry {
+	seen := make(map[string]int)
+	var kept []RankedEntry
+	for _, r := range top {
+		host := v.RunOf(r.EntryRef).Host
+		if seen[host]++; seen[host] <= perService {
+			if kept = append(kept, r); len(kept) == n {
+				break
+			}
+		}
+	}
+	return kept
+}

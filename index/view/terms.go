@@ -1,0 +1,97 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"gazetteer/index/entry"
+)
+
+// MaxPrefix is how many characters of a beginning are looked at, and maxNouns how
+// many words that begin so are counted.
+const (
+	MaxPrefix = 64
+	maxNouns  = 2000
+)
+
+// HostsWithLabel returns the hosts of which a label begins with a text, each with the number of its
+// operations. The last label does not count, because most hosts have it in common.
+func (v *View) HostsWithLabel(typed string) map[string]int {
+	operations := make(map[string]int)
+	typed = strings.ReplaceAll(typed, " ", ".") // PrepareName took the dots out
+	within := "." + typed
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for r := range s.Runs {
+			host := s.Runs[r].Host
+			at := strings.Index(host, within)
+			if !strings.HasPrefix(host, typed) && (at < 0 || at == strings.LastIndexByte(host, '.')) {
+				continue
+			}
+			for n, to := s.OperationsOf(uint32(r)); n < to; n++ {
+				if s.Searchable.Has(n) {
+					operations[host]++
+				}
+			}
+		}
+	}
+	return operations
+}
+
+// CountTerms returns the terms of a field that begin with a text, with the number
+// of operations that have each.
+func CountTerms(ctx context.Context, v *View, f entry.Field, typed string) (map[string]int, error) {
+	operations := make(map[string]int)
+	err := EachTermWith(ctx, v, f, typed, func(i int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error {
+		return v.Segments[i].EachPosting(s, dictionary, term, false, func(number uint32, _, _ int) {
+			if v.Segments[i].Searchable.Has(number) {
+				operations[term]++
+			}
+		})
+	})
+	return operations, err
+}
+
+// EachTermWith calls f with the terms of a field that begin with a text, at most
+// maxNouns of each segment.
+func EachTermWith(ctx context.Context, v *View, of entry.Field, typed string, f func(segment int, s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string) error) error {
+	for i, s := range v.snapshot.Segments() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dictionary, err := s.Segment().Dictionary(of.String())
+		if err != nil {
+			return NewDamageError("field %s of segment %d: %v", of, s.Id(), err)
+		}
+		terms := dictionary.AutomatonIterator(nil, []byte(typed), prefixEnd(typed))
+		for range maxNouns {
+			term, err := terms.Next()
+			if err != nil {
+				return NewDamageError("field %s of segment %d: %v", of, s.Id(), err)
+			}
+			if term == nil {
+				break
+			}
+			if err := f(i, s, dictionary, term.Term); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prefixEnd is the first text that does not begin with prefix, nil when there is none.
+func prefixEnd(prefix string) []byte {
+	end := bytes.Clone([]byte(prefix))
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xFF {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return nil
+}

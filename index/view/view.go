@@ -1,0 +1,186 @@
+package view
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"gazetteer/document"
+	"gazetteer/index/entry"
+)
+
+// A view is one state of the index, made ready for searching. It does not
+// change; searches that began on an older one finish on it.
+type View struct {
+	Directory  *Directory
+	snapshot   *scorch.IndexSnapshot // held open by the search, not by the view
+	Segments   []Segment
+	ids        []uint64 // of the segments
+	Operations int      // operations that are not deleted
+	Entries    int      // entries of every sort that are not deleted
+	Size       int      // entries, deleted ones included
+	prepared   bool     // see live.prepare; guarded by the live's mu
+
+	listMu sync.Mutex // guards following
+	lists  map[string][]ValueCount
+	joined map[string]*FieldValues
+
+	mu          sync.Mutex        // guards following
+	frequencies map[string]int    // in how many live operations a stem occurs
+	corrections map[string]string // of misspelt words: what they most likely stand for
+}
+
+// A Segment is a segment and what of it counts now.
+type Segment struct {
+	*SegmentData
+	Base int // where its entries begin among those of all segments
+	N    int // entries, deleted ones included
+
+	Deleted      Bitset
+	deletedCount int // how many are deleted
+	// searchable has the operations that a search may return: neither deleted nor
+	// superseded, nor from an alias; withAliases has the latter too.
+	Searchable, withAliases Bitset
+	// reachable has the services and data classes of documents of which a search may
+	// return an operation.
+	Reachable Bitset
+}
+
+// newView makes a view of a snapshot, with what is known of its segments.
+func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentData) *View {
+	v := &View{Directory: dir, snapshot: snapshot, frequencies: make(map[string]int)}
+	for i, s := range snapshot.Segments() {
+		d := derived[i]
+		n := len(d.numbers)
+		vs := Segment{SegmentData: d, Base: v.Size, N: n, Deleted: d.translateBitmap(s.Deleted())}
+		if s.Deleted() != nil {
+			vs.deletedCount = int(s.Deleted().GetCardinality())
+		}
+		v.Size += n
+		v.Entries += n - vs.deletedCount
+		operations := slices.Clone(d.Operations)
+		operations.RemoveAll(vs.Deleted)
+		v.Operations += operations.Count()
+		v.Segments, v.ids = append(v.Segments, vs), append(v.ids, s.Id())
+	}
+	v.markSearchable()
+	return v
+}
+
+// markSearchable computes which entries a search may return. Superseding depends on which
+// documents are there now, not on the order in which they came.
+func (v *View) markSearchable() {
+	present := make(map[entry.Source]bool) // documents that supersede others
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for _, r := range s.Runs {
+			if r.Kind == document.AGIS && s.hasLiveOperation(r) {
+				present[r.Source] = true
+			}
+		}
+	}
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		s.withAliases = slices.Clone(s.Operations)
+		s.withAliases.RemoveAll(s.Deleted)
+		for _, r := range s.Runs {
+			if by, ok := supersedingKind(r.Kind); ok && present[entry.Source{Host: r.Host, Kind: by}] {
+				s.removeRun(s.withAliases, r)
+			}
+		}
+		s.Searchable = slices.Clone(s.withAliases)
+		for _, r := range s.Runs {
+			if r.Kind.IsAlias() {
+				s.removeRun(s.Searchable, r)
+			}
+		}
+		s.Reachable = NewBitset(s.N)
+		for _, r := range s.Runs {
+			if s.Searchable.HasAny(r.start, r.operationsEnd) {
+				s.Reachable.addRange(r.operationsEnd, r.end)
+			}
+		}
+		s.Reachable.intersect(s.NonOperations)
+		s.Reachable.RemoveAll(s.Deleted)
+	}
+}
+
+// hasLiveOperation reports whether an operation of r is not deleted.
+func (s *Segment) hasLiveOperation(r DocumentRun) bool {
+	for n := r.start; n < r.operationsEnd; n++ {
+		if !s.Deleted.Has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// removeRun takes the entries of r out of b.
+func (s *Segment) removeRun(b Bitset, r DocumentRun) {
+	for n := r.start; n < r.operationsEnd; n++ {
+		b[n/64] &^= 1 << (n % 64)
+	}
+}
+
+// A place is an entry of a view.
+type EntryRef struct {
+	Segment int
+	Number  uint32
+}
+
+// RunOf returns the document version that the entry comes from.
+func (v *View) RunOf(p EntryRef) DocumentRun {
+	s := &v.Segments[p.Segment]
+	return s.Runs[s.RunOf[p.Number]]
+}
+
+func (v *View) OrdinalOf(p EntryRef) int { return int(v.Segments[p.Segment].ordinal[p.Number]) }
+
+// entryLess orders entries by host, kind and ordinal.
+func (v *View) entryLess(a, b EntryRef) bool {
+	if a.Segment == b.Segment {
+		return a.Number < b.Number // as ids are ordered
+	}
+	ra, rb := v.RunOf(a), v.RunOf(b)
+	if c := compareSources(ra.Source, rb.Source); c != 0 {
+		return c < 0
+	}
+	return v.OrdinalOf(a) < v.OrdinalOf(b)
+}
+
+// liveEntries is what the view holds of one document: its live ids, and whether they
+// are all of one version.
+type liveEntries struct {
+	Ids         []string
+	Fingerprint string // "" when nothing is there or versions are mixed
+}
+
+// StoredIDs returns what the view holds of a document.
+func (v *View) StoredIDs(src entry.Source) liveEntries {
+	var d liveEntries
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for _, r := range s.runsOf(src) {
+			for n := r.start; n < r.end; n++ {
+				if s.Deleted.Has(n) {
+					continue
+				}
+				if len(d.Ids) == 0 {
+					d.Fingerprint = r.Fingerprint
+				} else if d.Fingerprint != r.Fingerprint {
+					d.Fingerprint = ""
+				}
+				of := entry.KindOperation
+				switch {
+				case s.Services.Has(n):
+					of = entry.KindService
+				case s.classes.Has(n):
+					of = entry.KindClass
+				}
+				d.Ids = append(d.Ids, entry.ID(src, r.Fingerprint, of, int(s.ordinal[n])))
+			}
+		}
+	}
+	return d
+}
