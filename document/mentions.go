@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/yaml"
 )
 
 // A Mention is a place in a document that names an agent.
@@ -44,7 +44,7 @@ func Mentions(text []byte) []Mention {
 	if !bytes.Contains(text, []byte("did:")) && !bytes.Contains(text, []byte("AIR-")) {
 		return nil
 	}
-	read := agis.ReadYAML
+	read := yaml.Read
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
 		read = protocol.ReadJSON
 	}

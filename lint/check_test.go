@@ -14,7 +14,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 const minimalAI = `{"aiendpoint":"1.0","service":{"name":"Notes","description":"Keeps short notes for people"},` +
@@ -345,13 +345,13 @@ func FuzzCheck(f *testing.F) {
 // it is written anew from what was read, JSON as JSON and YAML as YAML.
 func sameRewritten(t *testing.T, r lint.Result, text []byte) {
 	t.Helper()
-	root, yaml, err := lint.Tree(text)
+	root, isYAML, err := lint.Tree(text)
 	if err != nil {
 		t.Fatalf("accepted, and no tree: %v", err)
 	}
 	again := protocol.WriteJSON(root, "")
-	if yaml {
-		again = agis.WriteYAML(root)
+	if isYAML {
+		again = yaml.Write(root)
 	}
 	if len(again) > 262144 {
 		return // longer than any document may be

@@ -10,7 +10,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // A Guess is the likely format of a text.
@@ -35,15 +35,15 @@ func Tell(name string, text []byte) Guess {
 // Tree reads a text as JSON if it begins like JSON, else as YAML, and reports which it was. A text
 // that begins like JSON but is not may be YAML in flow style; if it is not that either, the error
 // is that of the JSON reader. The error is a [*protocol.SyntaxError].
-func Tree(text []byte) (root *protocol.Node, yaml bool, err error) {
+func Tree(text []byte) (root *protocol.Node, isYAML bool, err error) {
 	text, _ = protocol.TrimBOM(text)
 	if !looksLikeJSON(text) {
-		root, err = agis.ReadYAML(text, protocol.Limits{})
+		root, err = yaml.Read(text, protocol.Limits{})
 		return root, true, err
 	}
 	root, err = protocol.ReadJSON(text, protocol.Limits{})
 	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok && syntax.Problem == protocol.Invalid {
-		if root, err := agis.ReadYAML(text, protocol.Limits{}); err == nil {
+		if root, err := yaml.Read(text, protocol.Limits{}); err == nil {
 			return root, true, nil
 		}
 	}

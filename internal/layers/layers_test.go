@@ -17,7 +17,7 @@ const module = "gazetteer"
 var rows = [][]string{
 	{"limit"},
 	{"protocol", "protocol/english", "protocol/jcs"},
-	{"protocol/effect", "protocol/tree"},
+	{"protocol/effect", "protocol/tree", "protocol/yaml"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig", "protocol/llmstxt"},
 	{"protocol/wording", "protocol/agis/agishttp"},
 	{"protocol/conversion"},

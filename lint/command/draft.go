@@ -10,6 +10,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/yaml"
 )
 
 // A draft holds what is known of a service while a document is created. A document can be written
@@ -180,7 +181,7 @@ func (s *draft) buildTree() *protocol.Node {
 // writeText returns the document: JSON for AI Discovery, YAML for AGIS.
 func (s *draft) writeText() []byte {
 	if s.kind == document.AGIS {
-		return agis.WriteYAML(s.buildTree())
+		return yaml.Write(s.buildTree())
 	}
 	return protocol.WriteJSON(s.buildTree(), "  ")
 }

@@ -4,8 +4,8 @@
 //
 // Begin with [Parse] for a full document and [ParseSummary] for a summary. Both
 // return the document in the draft's own words and the findings of the
-// validation passes of §9.1. [ReadYAML] reads YAML into the same tree as
-// [protocol.ReadJSON], so each rule is written once.
+// validation passes of §9.1. [gazetteer/protocol/yaml.Read] reads YAML into the
+// same tree as [protocol.ReadJSON], so each rule is written once.
 //
 // All eight passes are judged: structure (1), the form and the class of methods
 // (2 and 3, by a dictionary, see word.go), paths (4), semantic blocks (5), the

@@ -47,13 +47,3 @@ func ExampleCheckMethod() {
 	}
 	// Output: AGIS304 use the verb, for example CANCEL
 }
-
-func ExampleReadYAML() {
-	root, err := agis.ReadYAML([]byte("host: &h notes.example\nalias: *h\n"), protocol.Limits{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(protocol.WriteJSON(root, "")))
-	// Output: {"host":"notes.example","alias":"notes.example"}
-}

@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // The examples of every rule show what the rule is about: the bad one has its
@@ -80,7 +81,7 @@ func reported(t *testing.T, code, example string) bool {
 func put(t *testing.T, document, example string) []byte {
 	t.Helper()
 	tree := func(text string) *protocol.Node {
-		root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+		root, err := yaml.Read([]byte(text), protocol.Limits{})
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
@@ -91,7 +92,7 @@ func put(t *testing.T, document, example string) []byte {
 	if change.Kind == protocol.Array {
 		endpoints := root.Member("endpoints")
 		endpoints.Items = change.Items
-		return agis.WriteYAML(root)
+		return yaml.Write(root)
 	}
 	for _, m := range change.Items {
 		at := root
@@ -107,5 +108,5 @@ func put(t *testing.T, document, example string) []byte {
 	if json {
 		return protocol.WriteJSON(root, "")
 	}
-	return agis.WriteYAML(root)
+	return yaml.Write(root)
 }

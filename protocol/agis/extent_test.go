@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // extentChecker checks that the offsets of every value and key cut out just that.
@@ -70,7 +70,7 @@ func (c *extentChecker) reads(piece, want string, kind protocol.Kind) {
 		return // the indentation around it is missing here
 	}
 	for _, text := range []string{"- " + piece + "\n", "[" + piece + "]\n"} {
-		root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+		root, err := yaml.Read([]byte(text), protocol.Limits{})
 		if err == nil && len(root.Items) == 1 && root.Items[0].Text == want && root.Items[0].Kind == kind {
 			return
 		}
@@ -80,7 +80,7 @@ func (c *extentChecker) reads(piece, want string, kind protocol.Kind) {
 
 func checkExtents(t *testing.T, text []byte) (known int) {
 	t.Helper()
-	root, err := agis.ReadYAML(text, protocol.Limits{})
+	root, err := yaml.Read(text, protocol.Limits{})
 	if err != nil {
 		return 0
 	}
@@ -118,7 +118,7 @@ func TestExtents(t *testing.T) {
 		}
 		known += checkExtents(t, text)
 		checkExtents(t, []byte(strings.ReplaceAll(string(text), "\n", "\r\n")))
-		root, err := agis.ReadYAML(text, protocol.Limits{})
+		root, err := yaml.Read(text, protocol.Limits{})
 		if err != nil || root.End == 0 {
 			t.Errorf("%s: the extent of the whole document is not known: %v", file, err)
 		}
@@ -130,7 +130,7 @@ func TestExtents(t *testing.T) {
 
 func TestExtentsOf(t *testing.T) {
 	text := "a: # comment\n  b: [x, # first\n   {c: d }\n  , ] # end\n  e: !!str f\ng:\n- h\n-\ni: j\n  k # no\nl: >\n  m\n  n\n\n# end\no: &p q\nr: *p\n"
-	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	root, err := yaml.Read([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 func compiled(t testing.TB, schema []byte) *jsonschema.Schema {
@@ -42,7 +43,7 @@ func TestSchemasOfTheFormats(t *testing.T) {
 	refused := 0
 	for _, v := range manifest(t) {
 		text := readText(t, v.File)
-		root, err := agis.ReadYAML(text, protocol.Limits{})
+		root, err := yaml.Read(text, protocol.Limits{})
 		if err != nil {
 			continue // no schema is asked about what cannot be read
 		}
@@ -81,7 +82,7 @@ func TestSchemaAcceptsGoodExamples(t *testing.T) {
 		if _, findings := check(t, string(text), agis.Options{}); len(codes(findings, protocol.Error)) > 0 {
 			continue // it shows one thing and leaves others out
 		}
-		root, err := agis.ReadYAML(text, protocol.Limits{})
+		root, err := yaml.Read(text, protocol.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

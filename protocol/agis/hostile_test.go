@@ -11,12 +11,13 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // inJSON is a text of YAML as JSON.
 func inJSON(t *testing.T, text string) string {
 	t.Helper()
-	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	root, err := yaml.Read([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/yaml"
 )
 
 // Options tells [Parse] how much a document may cost and what is asked of it.
@@ -36,7 +37,7 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
 	c := &checker{Report: protocol.NewReport(o.rulesOfLevel(), o.Limits), level: o.Level}
 	text, _ = protocol.TrimBOM(text) // YAML allows one (YAML 1.2 §5.2)
-	root, yaml, err := readText(text, o.Limits)
+	root, isYAML, err := readText(text, o.Limits)
 	if err != nil {
 		c.reportUnreadable(text, err)
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: %w", protocol.ErrUnreadable, err)
@@ -45,23 +46,23 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 		c.reportNoMapping(text, root)
 		return nil, c.Findings(), fmt.Errorf("read AGIS document: %w: top level is %s", protocol.ErrUnreadable, describeKind(root.Kind))
 	}
-	c.yaml = yaml
+	c.yaml = isYAML
 	return c.readDocument(root), c.Findings(), nil
 }
 
 // readText reads JSON when the text begins like JSON, else YAML (§10 wants both).
 // YAML's flow style begins like JSON too, so what fails as JSON is tried as
 // YAML; if it is no YAML either, the first error is the one to show.
-func readText(text []byte, l protocol.Limits) (root *protocol.Node, yaml bool, err error) {
+func readText(text []byte, l protocol.Limits) (root *protocol.Node, isYAML bool, err error) {
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	comment := bytes.HasPrefix(trimmed, []byte("//")) || bytes.HasPrefix(trimmed, []byte("/*")) // YAML hardly begins so, and is tried as well
 	if !comment && (len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[') {
-		root, err = ReadYAML(text, l)
+		root, err = yaml.Read(text, l)
 		return root, true, err
 	}
 	root, err = protocol.ReadJSON(text, l)
 	if problemOf(err) == protocol.Invalid {
-		root, yamlErr := ReadYAML(text, l)
+		root, yamlErr := yaml.Read(text, l)
 		if problemOf(yamlErr) != protocol.Invalid {
 			return root, true, yamlErr
 		}

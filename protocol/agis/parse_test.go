@@ -221,3 +221,30 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
+
+func TestPlaceOfAFinding(t *testing.T) {
+	text := string(readText(t, "valid/seed-restaurant.yaml"))
+	for _, c := range []struct {
+		old, new, code, pointer string
+		line, column            int
+	}{
+		{"      actor: agent", "      actor: robot", "AGIS504", "/endpoints/0/semantic/actor", 10, 14},
+		{"method: BOOK", "method: 'GET'", "AGIS301", "/endpoints/0/method", 6, 13},
+		{"service: Acme Restaurant Reservations\n", "", "AGIS113", "", 1, 1},
+		// A name is wrong, not its value.
+		{"  domain: hospitality", "  domain: hospitality\n  declaredVerbs: []", "AGIS121", "/vocabulary/declaredVerbs", 92, 3},
+	} {
+		_, findings, err := agis.Parse([]byte(strings.Replace(text, c.old, c.new, 1)), agis.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == c.code })
+		if i < 0 {
+			t.Errorf("no %s in %v", c.code, findings)
+			continue
+		}
+		if f := findings[i]; f.Pointer != c.pointer || f.Line != c.line || f.Column != c.column {
+			t.Errorf("%s at %q %d:%d, want %q %d:%d", f.Code, f.Pointer, f.Line, f.Column, c.pointer, c.line, c.column)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // The table of rules is that of testdata/rules.tsv, and four rules of our own.
@@ -212,11 +213,11 @@ func TestEachWayToBreakARule(t *testing.T) {
 // takes it out.
 func change(t *testing.T, document, field, value string) []byte {
 	t.Helper()
-	root, err := agis.ReadYAML([]byte(document), protocol.Limits{})
+	root, err := yaml.Read([]byte(document), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	new, err := agis.ReadYAML([]byte(field+": "+value+"\n"), protocol.Limits{})
+	new, err := yaml.Read([]byte(field+": "+value+"\n"), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +232,11 @@ func change(t *testing.T, document, field, value string) []byte {
 		default:
 			continue
 		}
-		return agis.WriteYAML(root)
+		return yaml.Write(root)
 	}
 	block := endpoint.Member("semantic")
 	block.Items = append(block.Items, new.Items[0])
-	return agis.WriteYAML(root)
+	return yaml.Write(root)
 }
 
 // The same for the rules of the summary.

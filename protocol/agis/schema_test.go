@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // refuse loads nothing, whatever the address.
@@ -201,7 +202,7 @@ func TestSchemasAgainstCompiler(t *testing.T) {
 func TestSchemasOfVectorsAgainstCompiler(t *testing.T) {
 	compared := 0
 	for _, v := range manifest(t) {
-		root, err := agis.ReadYAML(readText(t, v.File), protocol.Limits{})
+		root, err := yaml.Read(readText(t, v.File), protocol.Limits{})
 		if err != nil || slices.Contains(v.Codes, "AGIS809") { // which a compiler accepts
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // inputLimits hold for every text that a person converts. Published OpenAPI descriptions reach
@@ -22,14 +22,14 @@ func ReadText(text []byte) (*protocol.Node, error) {
 	text, _ = protocol.TrimBOM(text)
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
-		return agis.ReadYAMLScalarKeys(text, inputLimits)
+		return yaml.ReadScalarKeys(text, inputLimits)
 	}
 	root, err := protocol.ReadJSON(text, inputLimits)
 	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
 	if !ok || syntax.Problem != protocol.Invalid {
 		return root, err
 	}
-	if root, yamlErr := agis.ReadYAMLScalarKeys(text, inputLimits); yamlErr == nil {
+	if root, yamlErr := yaml.ReadScalarKeys(text, inputLimits); yamlErr == nil {
 		return root, nil // YAML in flow style
 	}
 	return nil, err

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
 	"gazetteer/protocol/wording"
+	"gazetteer/protocol/yaml"
 )
 
 // ReviewMark begins each YAML comment about a guess.
@@ -28,7 +28,7 @@ func WriteDocument(root *protocol.Node, reviews []Review, format string) ([]byte
 	case "json":
 		return append(protocol.WriteJSON(root, "  "), '\n'), nil
 	case "yaml", "":
-		return markReviews(agis.WriteYAML(root), reviews)
+		return markReviews(yaml.Write(root), reviews)
 	default:
 		return nil, fmt.Errorf("there is no format %s: use yaml or json", protocol.Quote(format))
 	}
@@ -39,7 +39,7 @@ func markReviews(text []byte, reviews []Review) ([]byte, error) {
 	if len(reviews) == 0 {
 		return text, nil
 	}
-	root, err := agis.ReadYAML(text, protocol.Limits{Bytes: len(text) + 1, Depth: 1 << 10, Members: 1 << 20, Number: 1 << 10})
+	root, err := yaml.Read(text, protocol.Limits{Bytes: len(text) + 1, Depth: 1 << 10, Members: 1 << 20, Number: 1 << 10})
 	if err != nil {
 		return nil, fmt.Errorf("read back the YAML just written: %w", err)
 	}

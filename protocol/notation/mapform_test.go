@@ -11,6 +11,7 @@ import (
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/conversion"
 	"gazetteer/protocol/tree"
+	"gazetteer/protocol/yaml"
 )
 
 // validAGIS returns the valid vectors of AGIS by file name.
@@ -73,8 +74,8 @@ func TestMapFormThereAndBack(t *testing.T) {
 		turned++
 		for form, text := range map[string][]byte{
 			"compact JSON": protocol.WriteJSON(tree, ""), "JSON": protocol.WriteJSON(tree, "  "),
-			"YAML": agis.WriteYAML(tree), "deep YAML": deeper(agis.WriteYAML(tree)), "shallow YAML": shallower(agis.WriteYAML(tree)),
-			"YAML with CRLF": bytes.ReplaceAll(agis.WriteYAML(tree), []byte("\n"), []byte("\r\n")),
+			"YAML": yaml.Write(tree), "deep YAML": deeper(yaml.Write(tree)), "shallow YAML": shallower(yaml.Write(tree)),
+			"YAML with CRLF": bytes.ReplaceAll(yaml.Write(tree), []byte("\n"), []byte("\r\n")),
 		} {
 			out, err := ListEndpoints(text, conversion.Options{})
 			if err != nil {

@@ -3,5 +3,5 @@
 //
 // A node belongs to one place of one tree. A value that must stand in two places is copied with
 // [Clone]. Write a finished tree with [protocol.WriteJSON] or with
-// [gazetteer/protocol/agis.WriteYAML].
+// [gazetteer/protocol/yaml.Write].
 package tree

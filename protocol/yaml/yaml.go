@@ -1,4 +1,7 @@
-package agis
+// Package yaml reads YAML into the tree that [protocol.ReadJSON] makes, with the places of all values
+// and the same limits, and writes such a tree. It accepts the part of YAML that JSON can say, and
+// aliases. Begin with [Read] and [Write].
+package yaml
 
 import (
 	"bytes"
@@ -13,7 +16,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// ReadYAML reads exactly one YAML document into the tree that
+// Read reads exactly one YAML document into the tree that
 // [protocol.ReadJSON] makes, with the same limits. An alias is read as a copy of
 // the value that its anchor names; the aliases of a document may add at most
 // 10,000 values to it. Other YAML that JSON cannot say is refused: merge keys,
@@ -24,22 +27,22 @@ import (
 // null, true and false, decimal numbers. Everything else is a string, also
 // dates, hexadecimal numbers and the yes and no of older YAML. The error is
 // always a [*protocol.SyntaxError].
-func ReadYAML(text []byte, l protocol.Limits) (*protocol.Node, error) {
-	return readYAML(text, l, false)
+func Read(text []byte, l protocol.Limits) (*protocol.Node, error) {
+	return readText(text, l, false)
 }
 
-// ReadYAMLScalarKeys reads as [ReadYAML] does, but takes a key that is a number,
+// ReadScalarKeys reads as [Read] does, but takes a key that is a number,
 // true, false or null as the text that stands in the document. OpenAPI documents
 // write status codes as such keys (200:).
-func ReadYAMLScalarKeys(text []byte, l protocol.Limits) (*protocol.Node, error) {
-	return readYAML(text, l, true)
+func ReadScalarKeys(text []byte, l protocol.Limits) (*protocol.Node, error) {
+	return readText(text, l, true)
 }
 
 // maxAliased is how many values the aliases of one document may add to it. A
 // document of the largest size holds about as many without any alias.
 const maxAliased = 10_000
 
-func readYAML(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, error) {
+func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, error) {
 	l = l.OrDefault()
 	if err := protocol.CheckText(text, l); err != nil {
 		return nil, err
@@ -53,13 +56,13 @@ func readYAML(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	if err := loader.Load(&first); err == io.EOF {
 		return nil, &protocol.SyntaxError{Problem: protocol.Empty, Line: 1, Column: 1, Message: "the text holds no document"}
 	} else if err != nil {
-		return nil, convertYAMLError(text, err)
+		return nil, convertError(text, err)
 	}
 	if len(first.Content) != 1 {
 		return nil, syntaxErrorAt(protocol.Empty, "", &first, "the text holds no document")
 	}
-	r := &yamlReader{
-		places: newYAMLPlaces(text), limits: l, scalarKeys: scalarKeys, Budget: protocol.NewBudget(l),
+	r := &reader{
+		places: newPlaces(text), limits: l, scalarKeys: scalarKeys, Budget: protocol.NewBudget(l),
 		aliased: maxAliased, expanding: map[*yaml.Node]bool{},
 	}
 	root, err := r.readValue(first.Content[0], "", 1)
@@ -69,7 +72,7 @@ func readYAML(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	if err := loader.Load(&second); err == nil {
 		return nil, syntaxErrorAt(protocol.Several, "", &second, "a second YAML document begins here")
 	} else if err != io.EOF {
-		return nil, convertYAMLError(text, err)
+		return nil, convertError(text, err)
 	}
 	return root, nil
 }
@@ -102,15 +105,15 @@ func (l *parserLimits) CheckDepth(depth int, _ *yaml.DepthContext) error {
 }
 
 // CheckAlias never fails: the node tree keeps aliases unexpanded, and
-// [yamlReader] counts what they add.
+// [reader] counts what they add.
 func (l *parserLimits) CheckAlias(int, int) error { return nil }
 
-var yamlVersion = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.([02-9])(?:[ \t\r\n]|\z)`)
+var versionDirective = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.([02-9])(?:[ \t\r\n]|\z)`)
 
 // declareVersion11 returns a text that declares YAML 1.1 where it declares another
 // version below 2, since the parser accepts that version only. No offset changes.
 func declareVersion11(text []byte) []byte {
-	at := yamlVersion.FindSubmatchIndex(text)
+	at := versionDirective.FindSubmatchIndex(text)
 	if at == nil {
 		return text
 	}
@@ -119,58 +122,9 @@ func declareVersion11(text []byte) []byte {
 	return text
 }
 
-// convertYAMLError turns the parser's error into ours.
-func convertYAMLError(text []byte, err error) error {
-	out := &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: "this is not YAML: " + err.Error()}
-	load, ok := errors.AsType[*yaml.LoadError](err)
-	if !ok {
-		return out
-	}
-	mark := load.Mark
-	out.Message = describeYAMLError(load.Message, text, 1)
-	switch {
-	case strings.Contains(load.Message, errTooDeep.Error()):
-		out.Problem, out.Message = protocol.TooDeep, "mappings and sequences nest too deep"
-	case strings.Contains(load.Message, errTooManyCollections.Error()):
-		out.Problem, out.Message = protocol.TooMany, "the document has too many mappings and sequences"
-	case strings.Contains(load.Message, "unknown anchor"):
-		out.Problem, out.Message = protocol.Unsafe, "an alias (*name) names an anchor that does not exist"
-	case mark.Line == 0:
-		// The parser names the character but not its place.
-		if i := bytes.IndexFunc(text, isControl); i >= 0 {
-			out.Offset = i
-			out.Line, out.Column = protocol.Place(text, i)
-			out.Message = "a control character may not stand here"
-			return out
-		}
-	}
-	if mark.Line == 0 {
-		mark = load.ContextMark
-	}
-	places := newYAMLPlaces(text)
-	switch {
-	case mark.Line > len(places.lines): // the end, which the parser counts as a line of its own
-		out.Offset = len(text)
-		out.Line, out.Column = protocol.Place(text, out.Offset)
-	case mark.Line > 0:
-		out.Line, out.Column = mark.Line, max(mark.Column, 1)
-		out.Offset = places.lines[mark.Line-1]
-		if out.Problem == protocol.Invalid {
-			out.Message = describeYAMLError(load.Message, text[out.Offset:], out.Column)
-		}
-	}
-	return out
-}
-
-// isControl reports whether YAML does not allow a character (YAML 1.2 §5.1).
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7F || r >= 0x80 && r < 0xA0 && r != 0x85 ||
-		r == 0xFFFE || r == 0xFFFF
-}
-
-// yamlReader turns the parser's nodes into ours.
-type yamlReader struct {
-	places     *yamlPlaces
+// reader turns the parser's nodes into ours.
+type reader struct {
+	places     *places
 	limits     protocol.Limits
 	scalarKeys bool
 	protocol.Budget
@@ -186,7 +140,7 @@ func syntaxErrorAt(p protocol.Problem, pointer string, at *yaml.Node, format str
 }
 
 // readValue reads one node; depth counts the node itself.
-func (r *yamlReader) readValue(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
+func (r *reader) readValue(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
 	if y.Kind == yaml.AliasNode {
 		return r.readAlias(y, pointer, depth)
 	}
@@ -231,7 +185,7 @@ func (r *yamlReader) readValue(y *yaml.Node, pointer string, depth int) (*protoc
 // readAlias reads a copy of the value that an alias stands for. The copy has the
 // place and extent of the alias. Values below it have the place of the anchored
 // text, and no extent: an edit there would change more than one value.
-func (r *yamlReader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
+func (r *reader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
 	if r.expanding[y.Alias] {
 		return nil, syntaxErrorAt(protocol.Unsafe, pointer, y, "the alias *%s stands inside the value that it names", y.Value)
 	}
@@ -271,7 +225,7 @@ func checkTag(y *yaml.Node, pointer string) error {
 	return nil
 }
 
-func (r *yamlReader) readSequence(y *yaml.Node, n *protocol.Node, depth int) error {
+func (r *reader) readSequence(y *yaml.Node, n *protocol.Node, depth int) error {
 	n.Kind = protocol.Array
 	if len(y.Content) > r.limits.Members {
 		return syntaxErrorAt(protocol.TooMany, n.Pointer, y, "a sequence has more than %d elements", r.limits.Members)
@@ -289,7 +243,7 @@ func (r *yamlReader) readSequence(y *yaml.Node, n *protocol.Node, depth int) err
 	return nil
 }
 
-func (r *yamlReader) readMapping(y *yaml.Node, n *protocol.Node, depth int) error {
+func (r *reader) readMapping(y *yaml.Node, n *protocol.Node, depth int) error {
 	n.Kind = protocol.Object
 	size := min(len(y.Content)/2, r.limits.Members)
 	if size > 0 {
@@ -326,7 +280,7 @@ func (r *yamlReader) readMapping(y *yaml.Node, n *protocol.Node, depth int) erro
 }
 
 // readKey reads a key, which must be a string.
-func (r *yamlReader) readKey(k *yaml.Node, pointer string) (string, error) {
+func (r *reader) readKey(k *yaml.Node, pointer string) (string, error) {
 	place := k
 	if k.Kind == yaml.AliasNode {
 		k = k.Alias
@@ -351,7 +305,7 @@ func (r *yamlReader) readKey(k *yaml.Node, pointer string) (string, error) {
 }
 
 // readScalar gives n the kind and text of y.
-func (r *yamlReader) readScalar(y *yaml.Node, n *protocol.Node) error {
+func (r *reader) readScalar(y *yaml.Node, n *protocol.Node) error {
 	tagged := y.Style&yaml.TaggedStyle != 0
 	n.Kind, n.Text = protocol.String, y.Value
 	if isPlain(y) && (!tagged || y.Tag != "!!str") {
@@ -371,8 +325,8 @@ func isPlain(y *yaml.Node) bool {
 	return y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-// yamlNumber matches the decimal numbers of the YAML core schema (YAML 1.2 §10.3.2).
-var yamlNumber = regexp.MustCompile(`\A[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\z`)
+// decimalNumber matches the decimal numbers of the YAML core schema (YAML 1.2 §10.3.2).
+var decimalNumber = regexp.MustCompile(`\A[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\z`)
 
 // resolvePlain gives a plain scalar its kind by the YAML core schema, and its text
 // as JSON would have it.
@@ -385,7 +339,7 @@ func resolvePlain(s string) (protocol.Kind, string) {
 	case "false", "False", "FALSE":
 		return protocol.Bool, "false"
 	}
-	if strings.IndexByte("0123456789-+.", s[0]) >= 0 && yamlNumber.MatchString(s) {
+	if strings.IndexByte("0123456789-+.", s[0]) >= 0 && decimalNumber.MatchString(s) {
 		return protocol.Number, s
 	}
 	return protocol.String, s

@@ -1,17 +1,14 @@
-package agis_test
+package yaml_test
 
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
+	"gazetteer/protocol/yaml"
 )
 
 // flat lists the nodes of a tree, one a line.
@@ -23,9 +20,9 @@ func flat(n *protocol.Node) []string {
 	return out
 }
 
-func TestReadYAMLTree(t *testing.T) {
+func TestReadTree(t *testing.T) {
 	text := "é: [1, 'ü', yes]\n# a comment\na/b:\n  - x: |\n      two\n      lines\n  -\nlast: \"ä\\n\"\n"
-	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	root, err := yaml.Read([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +43,7 @@ func TestReadYAMLTree(t *testing.T) {
 	}
 }
 
-func TestReadYAMLScalars(t *testing.T) {
+func TestReadScalars(t *testing.T) {
 	for text, want := range map[string]string{
 		"1.0": "number 1.0", "-0": "number -0", "+1": "number +1", ".5": "number .5", "1.": "number 1.", "012": "number 012",
 		"6e2": "number 6e2", "0x1F": "string 0x1F", "0o17": "string 0o17", ".inf": "string .inf", ".nan": "string .nan",
@@ -56,7 +53,7 @@ func TestReadYAMLScalars(t *testing.T) {
 		`"1.0"`: "string 1.0", "'true'": "string true", `""`: "string ", "!!str 1.0": "string 1.0", "!!int 7": "number 7",
 		"!!float 7": "number 7", "<<": "string <<", "1.2.3": "string 1.2.3", "12:30": "string 12:30",
 	} {
-		root, err := agis.ReadYAML([]byte("a: "+text+"\n"), protocol.Limits{})
+		root, err := yaml.Read([]byte("a: "+text+"\n"), protocol.Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -68,9 +65,9 @@ func TestReadYAMLScalars(t *testing.T) {
 	}
 }
 
-func TestReadYAMLAliases(t *testing.T) {
+func TestReadAliases(t *testing.T) {
 	text := "a: &x {b: [1, &y two]}\nc: *x\nd: [*y, *x]\n*y : &z three\n"
-	root, err := agis.ReadYAML([]byte(text), protocol.Limits{})
+	root, err := yaml.Read([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,21 +92,21 @@ func TestReadYAMLAliases(t *testing.T) {
 }
 
 // Aliases may add 10,000 values to a document and not one more.
-func TestReadYAMLAliasLimit(t *testing.T) {
+func TestReadAliasLimit(t *testing.T) {
 	// Each alias adds a list and nine numbers.
 	list := "a: &x [" + strings.Repeat("1, ", 9) + "]\nb: ["
-	if _, err := agis.ReadYAML([]byte(list+strings.Repeat("*x, ", 1000)+"]\n"), protocol.Limits{}); err != nil {
+	if _, err := yaml.Read([]byte(list+strings.Repeat("*x, ", 1000)+"]\n"), protocol.Limits{}); err != nil {
 		t.Error(err)
 	}
-	_, err := agis.ReadYAML([]byte(list+strings.Repeat("*x, ", 1001)+"]\n"), protocol.Limits{})
+	_, err := yaml.Read([]byte(list+strings.Repeat("*x, ", 1001)+"]\n"), protocol.Limits{})
 	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); !ok || syntax.Problem != protocol.Unsafe {
 		t.Errorf("one alias too many: %v", err)
 	}
 }
 
-func TestReadYAMLScalarKeys(t *testing.T) {
+func TestReadScalarKeys(t *testing.T) {
 	text := "200: ok\n1.0: a\ntrue: b\n~: c\n\"d\": e\n"
-	root, err := agis.ReadYAMLScalarKeys([]byte(text), protocol.Limits{})
+	root, err := yaml.ReadScalarKeys([]byte(text), protocol.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +114,13 @@ func TestReadYAMLScalarKeys(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for _, text := range []string{"[a]: b\n", "200: a\n\"200\": b\n", "<<: {a: b}\n"} {
-		if _, err := agis.ReadYAMLScalarKeys([]byte(text), protocol.Limits{}); err == nil {
+		if _, err := yaml.ReadScalarKeys([]byte(text), protocol.Limits{}); err == nil {
 			t.Errorf("%q is read", text)
 		}
 	}
 }
 
-func TestReadYAMLRefuses(t *testing.T) {
+func TestReadRefuses(t *testing.T) {
 	small := protocol.Limits{Bytes: 400, Depth: 3, Members: 3, Number: 5}
 	for _, c := range []struct {
 		name, text   string
@@ -169,7 +166,7 @@ func TestReadYAMLRefuses(t *testing.T) {
 		{"too large", strings.Repeat("#", 401), protocol.TooLarge, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := agis.ReadYAML([]byte(c.text), small)
+			_, err := yaml.Read([]byte(c.text), small)
 			got, ok := errors.AsType[*protocol.SyntaxError](err)
 			if !ok {
 				t.Fatalf("error %v, want a SyntaxError", err)
@@ -181,58 +178,12 @@ func TestReadYAMLRefuses(t *testing.T) {
 	}
 }
 
-func TestPlaceOfAFinding(t *testing.T) {
-	text := string(readText(t, "valid/seed-restaurant.yaml"))
-	for _, c := range []struct {
-		old, new, code, pointer string
-		line, column            int
-	}{
-		{"      actor: agent", "      actor: robot", "AGIS504", "/endpoints/0/semantic/actor", 10, 14},
-		{"method: BOOK", "method: 'GET'", "AGIS301", "/endpoints/0/method", 6, 13},
-		{"service: Acme Restaurant Reservations\n", "", "AGIS113", "", 1, 1},
-		// A name is wrong, not its value.
-		{"  domain: hospitality", "  domain: hospitality\n  declaredVerbs: []", "AGIS121", "/vocabulary/declaredVerbs", 92, 3},
-	} {
-		_, findings, err := agis.Parse([]byte(strings.Replace(text, c.old, c.new, 1)), agis.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == c.code })
-		if i < 0 {
-			t.Errorf("no %s in %v", c.code, findings)
-			continue
-		}
-		if f := findings[i]; f.Pointer != c.pointer || f.Line != c.line || f.Column != c.column {
-			t.Errorf("%s at %q %d:%d, want %q %d:%d", f.Code, f.Pointer, f.Line, f.Column, c.pointer, c.line, c.column)
-		}
-	}
-}
-
-// seeds adds some small documents of testdata to a fuzz target.
-func seeds(f *testing.F, dirs ...string) {
-	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join("testdata", dir, "*"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
-			if len(text) < 4000 {
-				f.Add(text)
-			}
-		}
-	}
-}
-
-func FuzzReadYAML(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, s := range []string{"a: 1\nb: [x, {y: 'z'}]\n", "? a\n: b\n", "- |\n x\n- >-\n y\n", "a: &x 1\nb: *x\n", "%YAML 1.2\n---\na: !!str 1\n...\n", "\"\\u0061\": 1\n", "{a: 1, b", "? b", "---"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		root, err := agis.ReadYAML(text, protocol.Limits{})
+		root, err := yaml.Read(text, protocol.Limits{})
 		if err != nil {
 			e, ok := err.(*protocol.SyntaxError)
 			if !ok || e.Line < 1 || e.Column < 1 || e.Message == "" || e.Problem.String() == "unknown" {
@@ -271,48 +222,4 @@ func hasDuplicate(n *protocol.Node) bool {
 		seen[m.Key] = true
 	}
 	return false
-}
-
-// checkFindings fails for findings that a reader could not use.
-func checkFindings(t *testing.T, findings []protocol.Finding, err error) {
-	t.Helper()
-	if len(findings) > protocol.DefaultLimits.Findings+1 {
-		t.Fatalf("%d findings", len(findings))
-	}
-	if err != nil && len(findings) == 0 {
-		t.Fatalf("error %v without a finding", err)
-	}
-	for _, f := range findings {
-		if f.Code == "" || f.Message == "" || f.Code != protocol.CodeMore && f.Section == "" || len(f.Message) > 2000 || len(f.Help) > 2000 {
-			t.Fatalf("finding %+v", f)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	seeds(f, "valid", "invalid")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		doc, findings, err := agis.Parse(text, agis.Options{})
-		checkFindings(t, findings, err)
-		if (doc == nil) != (err != nil) {
-			t.Fatalf("document %v, error %v", doc, err)
-		}
-		if doc != nil {
-			for _, e := range doc.Endpoints {
-				doc.Parameters(e)
-			}
-			doc.LevelTwo()
-		}
-	})
-}
-
-func FuzzParseSummary(f *testing.F) {
-	seeds(f, "wellknown")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		doc, findings, err := agis.ParseSummary(text, agis.Options{})
-		checkFindings(t, findings, err)
-		if (doc == nil) != (err != nil) {
-			t.Fatalf("summary %v, error %v", doc, err)
-		}
-	})
 }

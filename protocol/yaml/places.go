@@ -1,4 +1,4 @@
-package agis
+package yaml
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// yamlPlaces finds where values stand in a text. The parser says in which line
+// places finds where values stand in a text. The parser says in which line
 // and column a value begins, but neither its byte offset nor where it ends.
-type yamlPlaces struct {
+type places struct {
 	text  []byte
 	lines []int // where each line begins
 
@@ -21,9 +21,9 @@ type yamlPlaces struct {
 	lastLine, lastColumn, lastOffset int
 }
 
-// newYAMLPlaces finds the lines of a text, which end at any of YAML's breaks.
-func newYAMLPlaces(text []byte) *yamlPlaces {
-	p := &yamlPlaces{text: text, lines: []int{0}}
+// newPlaces finds the lines of a text, which end at any of YAML's breaks.
+func newPlaces(text []byte) *places {
+	p := &places{text: text, lines: []int{0}}
 	for i, r := range string(text) {
 		if isLineBreak(r) && !bytes.HasPrefix(text[i:], []byte("\r\n")) {
 			p.lines = append(p.lines, i+utf8.RuneLen(r))
@@ -40,7 +40,7 @@ func isWhite(r rune) bool { return r == ' ' || r == '\t' || isLineBreak(r) }
 
 // offset returns the byte offset of a line and column. Places mostly come in
 // rising order, so it counts on from the last one.
-func (p *yamlPlaces) offset(line, column int) int {
+func (p *places) offset(line, column int) int {
 	if line > len(p.lines) {
 		return len(p.text)
 	}
@@ -58,7 +58,7 @@ func (p *yamlPlaces) offset(line, column int) int {
 // locate gives n the place where the content of y begins, behind its anchor and
 // tag, and to a scalar its end. A value whose content begins in a later line than
 // its anchor or tag gets no extent.
-func (p *yamlPlaces) locate(y *yaml.Node, n *protocol.Node) {
+func (p *places) locate(y *yaml.Node, n *protocol.Node) {
 	if y.Line > len(p.lines) { // a value that is absent stands behind the end of the text
 		n.Line = len(p.lines)
 		n.Column = utf8.RuneCount(p.text[p.lines[n.Line-1]:]) + 1
@@ -170,7 +170,7 @@ func foldedLength(text []byte, from int, value string) int {
 // enclose gives a collection its end: the end of the last value in it, or the
 // bracket that closes it. It stays without extent where the end of that last
 // value is not known.
-func (p *yamlPlaces) enclose(y *yaml.Node, n *protocol.Node) {
+func (p *places) enclose(y *yaml.Node, n *protocol.Node) {
 	end := n.Offset
 	if len(n.Items) > 0 {
 		end = n.Items[len(n.Items)-1].End

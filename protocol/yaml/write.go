@@ -1,4 +1,4 @@
-package agis
+package yaml
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"gazetteer/protocol"
 )
 
-// WriteYAML writes a tree as YAML in block style: the same members in the same
-// order, numbers with their literals. [ReadYAML] gives the same tree back.
+// Write writes a tree as YAML in block style: the same members in the same
+// order, numbers with their literals. [Read] gives the same tree back.
 // Strings are plain where every reader takes them for strings, also the readers
 // of older YAML that see a truth value in yes and a time in 12:30; else they
 // are quoted. Text of several lines is written as such where it can be.
-func WriteYAML(n *protocol.Node) []byte {
-	w := &yamlWriter{}
+func Write(n *protocol.Node) []byte {
+	w := &writer{}
 	w.writeValue(n, 0, true)
 	return w.out
 }
 
-type yamlWriter struct{ out []byte }
+type writer struct{ out []byte }
 
 // maxSimpleKey is how many bytes a key may have without a question mark before
 // it. The parser allows 1,024 characters.
@@ -26,7 +26,7 @@ const maxSimpleKey = 1000
 
 // writeValue writes what follows a dash, a colon or nothing at all (top), and ends
 // the line. level is the nesting of the value's own items.
-func (w *yamlWriter) writeValue(n *protocol.Node, level int, top bool) {
+func (w *writer) writeValue(n *protocol.Node, level int, top bool) {
 	switch {
 	case n.Kind == protocol.Object && len(n.Items) > 0:
 		w.endKeyLine(top)
@@ -50,19 +50,19 @@ func (w *yamlWriter) writeValue(n *protocol.Node, level int, top bool) {
 }
 
 // endKeyLine ends the line of a key whose collection follows.
-func (w *yamlWriter) endKeyLine(top bool) {
+func (w *writer) endKeyLine(top bool) {
 	if !top {
 		w.out = append(w.out, '\n')
 	}
 }
 
-func (w *yamlWriter) writeIndent(level int) {
+func (w *writer) writeIndent(level int) {
 	for range level {
 		w.out = append(w.out, ' ', ' ')
 	}
 }
 
-func (w *yamlWriter) writeMember(m *protocol.Node, level int) {
+func (w *writer) writeMember(m *protocol.Node, level int) {
 	key := m.Key
 	if !plainSafe(key) {
 		key = doubleQuoted(key)
@@ -78,7 +78,7 @@ func (w *yamlWriter) writeMember(m *protocol.Node, level int) {
 }
 
 // writeEntry writes an element of a sequence. Its first line stands behind the dash.
-func (w *yamlWriter) writeEntry(n *protocol.Node, level int) {
+func (w *writer) writeEntry(n *protocol.Node, level int) {
 	w.out = append(w.out, '-')
 	if n.Kind != protocol.Object && n.Kind != protocol.Array || len(n.Items) == 0 {
 		w.writeValue(n, level+1, false)
@@ -97,7 +97,7 @@ func (w *yamlWriter) writeEntry(n *protocol.Node, level int) {
 	}
 }
 
-func (w *yamlWriter) writeScalar(n *protocol.Node, level int) {
+func (w *writer) writeScalar(n *protocol.Node, level int) {
 	switch n.Kind {
 	case protocol.Null:
 		w.out = append(w.out, "null"...)
@@ -121,7 +121,7 @@ func (w *yamlWriter) writeScalar(n *protocol.Node, level int) {
 
 // writeLiteral writes text of several lines as such. The last line feed is left to
 // the caller.
-func (w *yamlWriter) writeLiteral(s string, level int) {
+func (w *writer) writeLiteral(s string, level int) {
 	body, ended := strings.CutSuffix(s, "\n")
 	w.out = append(w.out, '|')
 	if !ended {
@@ -172,7 +172,8 @@ func plainSafe(s string) bool {
 		return false
 	}
 	first := s[0]
-	if !isLower(first) && !isUpper(first) && first < 0x80 && first != '/' && first != '_' {
+	letter := first|0x20 >= 'a' && first|0x20 <= 'z'
+	if !letter && first < 0x80 && first != '/' && first != '_' {
 		return false
 	}
 	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && isPrintableLine(s)
