@@ -131,8 +131,8 @@ func TestOurOwnFailuresAreShownWithoutDetail(t *testing.T) {
 	}{
 		"a damaged record":    {fmt.Errorf("read doc/secret/path: %w", store.ErrCorrupt), 500, "The fault is ours"},
 		"a rebuilding index":  {fmt.Errorf("search secret: %w", index.ErrUnavailable), 503, "being rebuilt"},
-		"a closed store":      {fmt.Errorf("list secret: %w", store.ErrClosed), 503, "being restarted"},
-		"an answer too late":  {fmt.Errorf("search secret: %w", context.DeadlineExceeded), 503, "could not be had in time"},
+		"a closed store":      {fmt.Errorf("list secret: %w", store.ErrClosed), 503, "is restarting"},
+		"an answer too late":  {fmt.Errorf("search secret: %w", context.DeadlineExceeded), 503, "did not arrive in time"},
 		"an unexpected error": {errors.New("secret"), 500, "The fault is ours"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -28,22 +29,22 @@ type botView struct {
 	Form           ownerRequestView
 	UserAgent      string
 	Token          string // by which robots.txt names us
-	Contact        externalLink
+	Contact        frame.ExternalLink
 	Addresses      []string
 	HostInterval   string
 	DomainInterval string
 }
 
 // botInfoPage is the page that the User-Agent names.
-func (p *Pages) botInfoPage(c *gin.Context) (pageView, error) {
+func (p *Pages) botInfoPage(c *gin.Context) (frame.View, error) {
 	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Wish: "opt-out"}), nil
 }
 
 // botPage is the page with what became of a wish on it.
-func (p *Pages) botPage(status int, w ownerRequestView) pageView {
+func (p *Pages) botPage(status int, w ownerRequestView) frame.View {
 	b := p.owner
-	return pageView{name: "bot", title: "The crawler", status: status, body: botView{
-		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: externalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
+	return frame.View{Name: "bot", Title: "The crawler", Status: status, Body: botView{
+		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: b.HostInterval.String(), DomainInterval: b.DomainInterval.String(),
 	}}
 }

@@ -5,15 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
 )
 
 // Catalogue lists what the operations that are known have in common. The index
@@ -75,7 +77,7 @@ type listingView struct {
 	Total  int
 	First  int
 	Last   int
-	Pages  pageLinks
+	Pages  frame.PageLinks
 }
 
 type listingValue struct {
@@ -89,15 +91,15 @@ type listingValue struct {
 const listingPerPage = 100
 
 // listingPage lists the values of a shelf, most used first.
-func (p *Pages) listingPage(s listing) func(c *gin.Context) (pageView, error) {
-	return func(c *gin.Context) (pageView, error) {
-		number, err := pageNumber(c)
+func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.View, error) {
+	return func(c *gin.Context) (frame.View, error) {
+		number, err := frame.PageNumber(c)
 		if err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		all, err := s.every(p.catalogue, c.Request.Context())
 		if err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		slices.SortStableFunc(all, func(a, b index.ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Services, a.Services), cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
@@ -108,15 +110,15 @@ func (p *Pages) listingPage(s listing) func(c *gin.Context) (pageView, error) {
 		for _, value := range all[from:to] {
 			v.Values = append(v.Values, listingValue{Text: value.Value, Address: s.valueAddress(value.Value), Services: value.Services, Operations: value.Operations})
 		}
-		v.Pages = pagesOf(s.path, url.Values{}, number, len(all), listingPerPage)
-		return pageView{name: "shelf", title: s.title, body: v}, nil
+		v.Pages = frame.LinkPages(s.path, url.Values{}, number, len(all), listingPerPage)
+		return frame.View{Name: "shelf", Title: s.title, Body: v}, nil
 	}
 }
 
 // valueAddress is the page of a value. Names are strangers' and may hold a slash, or be
 // "..", which a path does not survive: such a value has its search instead.
 func (s listing) valueAddress(value string) string {
-	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || plainText(value) != value {
+	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || frame.PlainText(value) != value {
 		return searchPath(s.filter(value).String())
 	}
 	return s.path + "/" + url.PathEscape(value)
@@ -138,31 +140,31 @@ type valueView struct {
 	Total    int
 	First    int
 	Last     int
-	Pages    pageLinks
+	Pages    frame.PageLinks
 }
 
 // valuePage is the page of one value: the operations that have it.
-func (p *Pages) valuePage(s listing) func(c *gin.Context) (pageView, error) {
-	return func(c *gin.Context) (pageView, error) {
+func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.View, error) {
+	return func(c *gin.Context) (frame.View, error) {
 		ctx := c.Request.Context()
 		value := strings.ToLower(strings.TrimSpace(c.Param("value")))
-		number, err := pageNumber(c)
+		number, err := frame.PageNumber(c)
 		if err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		all, err := s.every(p.catalogue, ctx)
 		if err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return pageView{}, &noValue{shelf: s, value: value}
+			return frame.View{}, &noValue{listing: s, value: value}
 		}
 		q := s.filter(value)
-		q.Limit, q.Offset = perPage, (number-1)*perPage
+		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
 		r, err := p.answers.Search(ctx, q)
 		if err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		v := valueView{
 			Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
@@ -171,29 +173,39 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (pageView, error) {
 		if number == 1 {
 			users, warnings, err := s.users(p, ctx, s, value)
 			if errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) { // it has gone in the meantime
-				return pageView{}, &noValue{shelf: s, value: value}
+				return frame.View{}, &noValue{listing: s, value: value}
 			}
 			if err != nil {
-				return pageView{}, err
+				return frame.View{}, err
 			}
-			v.Users, v.More = splitAt(users, maxUsers)
+			v.Users, v.More = frame.SplitAt(users, maxUsers)
 			v.Warnings = warnings
 		}
 		if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		for i := range v.Hits {
 			v.Hits[i].Why = nil
 		}
-		v.Pages = pagesOf(s.valueAddress(value), url.Values{}, number, r.Total, perPage)
-		return pageView{name: "shelved", title: fmt.Sprintf("%s: %s", s.title, clipPlain(80, value)), body: v}, nil
+		v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
+		return frame.View{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
 	}
 }
 
 // noValue is a value that nothing has.
 type noValue struct {
-	shelf listing
-	value string
+	listing listing
+	value   string
 }
 
-func (e *noValue) Error() string { return "no " + e.shelf.thing + " " + e.value }
+func (e *noValue) Error() string { return "no " + e.listing.thing + " " + e.value }
+
+// Problem returns the page for a value that no service names.
+func (e *noValue) Problem() frame.Problem {
+	return frame.Problem{
+		Status: http.StatusNotFound, Title: "No service uses this name",
+		What:  fmt.Sprintf("No service names the %s %q.", e.listing.thing, frame.ClipPlain(60, e.value)),
+		Help:  "It may have been withdrawn, or be spelled differently.",
+		Links: []frame.Link{{Text: e.listing.title, Address: e.listing.path}, frame.SearchLink},
+	}
+}

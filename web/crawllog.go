@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gazetteer/crawler"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -20,7 +21,7 @@ type crawlLogView struct {
 }
 
 type visitView struct {
-	At       moment
+	At       frame.Moment
 	Why      string
 	Visited  string // another host that the visit was to, "" when it was this one
 	Cut      bool
@@ -35,18 +36,18 @@ type requestView struct {
 }
 
 // getCrawlLog shows an owner every request that was made to a host.
-func (p *Pages) crawlLogPage(c *gin.Context) (pageView, error) {
+func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 	var before time.Time
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return pageView{}, &badRequest{what: fmt.Sprintf("%q is not a time the list could continue behind", clipPlain(40, text)), help: "Begin at the first page."}
+			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a time the list could continue behind", frame.ClipPlain(40, text)), Help: "Begin at the first page."}
 		}
 	}
 	host := c.Param("host")
 	visits, err := p.answers.CrawlLog(c.Request.Context(), host, before, visitsPerPage+1)
 	if err != nil {
-		return pageView{}, hostError(host, err)
+		return frame.View{}, hostError(host, err)
 	}
 	v := crawlLogView{Host: host, First: before.IsZero()}
 	if len(visits) > visitsPerPage {
@@ -56,11 +57,11 @@ func (p *Pages) crawlLogPage(c *gin.Context) (pageView, error) {
 	for _, visit := range visits {
 		v.Visits = append(v.Visits, p.visitOf(visit))
 	}
-	return pageView{name: "crawllog", title: "What " + host + " was asked", body: v}, nil
+	return frame.View{Name: "crawllog", Title: "What " + host + " was asked", Body: v}, nil
 }
 
 func (p *Pages) visitOf(e crawler.Entry) visitView {
-	v := visitView{At: p.momentOf(e.At), Why: e.Why, Cut: e.Cut}
+	v := visitView{At: p.MomentOf(e.At), Why: e.Why, Cut: e.Cut}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited
 	}
@@ -70,7 +71,7 @@ func (p *Pages) visitOf(e crawler.Entry) visitView {
 			status = fmt.Sprintf("HTTP %d", r.Status)
 		}
 		v.Requests = append(v.Requests, requestView{
-			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", formatCount(int(r.WireBytes), "byte"), int64(r.Took)),
+			URL: r.URL, Status: status, Why: r.Why, What: fmt.Sprintf("%s in %d ms", frame.FormatCount(int(r.WireBytes), "byte"), int64(r.Took)),
 		})
 	}
 	return v

@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/web/frame"
 )
 
 // facetView is one field of the results with its values, each a link that adds
@@ -72,8 +73,8 @@ func facetsOf(q query.Query, r index.Result) []facetView {
 		}
 		all := append(on, off...)
 		v := facetView{Title: f.title}
-		v.First, _ = splitAt(all, max(valuesFirst, len(on)))
-		v.Rest, _ = splitAt(all[len(v.First):], valuesMost-valuesFirst)
+		v.First, _ = frame.SplitAt(all, max(valuesFirst, len(on)))
+		v.Rest, _ = frame.SplitAt(all[len(v.First):], valuesMost-valuesFirst)
 		views = append(views, v)
 	}
 	return views

@@ -27,7 +27,7 @@ func (p *Pages) currentFigures(ctx context.Context) (answer.Figures, error) {
 		return answer.Figures{}, ctx.Err()
 	}
 	defer func() { <-f.turn }()
-	began := p.now()
+	began := p.Now()
 	if began.Before(f.until) {
 		return f.kept, nil
 	}
@@ -35,7 +35,7 @@ func (p *Pages) currentFigures(ctx context.Context) (answer.Figures, error) {
 	if err != nil {
 		return answer.Figures{}, err
 	}
-	took := p.now().Sub(began)
+	took := p.Now().Sub(began)
 	f.kept, f.until = counted, began.Add(max(countEvery, 20*took))
 	return counted, nil
 }

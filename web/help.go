@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gazetteer/index/query"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -79,14 +80,14 @@ var helpKeys = []helpKey{
 
 // helpPage is the page of the query language. Each example says how much it finds now,
 // so that one which finds nothing here does not mislead.
-func (p *Pages) helpPage(c *gin.Context) (pageView, error) {
+func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
 	v := helpView{Keys: helpKeys}
 	for _, part := range helpParts {
 		examples := make([]helpExample, len(part.Examples))
 		for i, e := range part.Examples {
 			found, err := p.countMatches(c.Request.Context(), e.Query)
 			if err != nil {
-				return pageView{}, err
+				return frame.View{}, err
 			}
 			e.Found = found
 			examples[i] = e
@@ -94,7 +95,7 @@ func (p *Pages) helpPage(c *gin.Context) (pageView, error) {
 		part.Examples = examples
 		v.Parts = append(v.Parts, part)
 	}
-	return pageView{name: "help", title: "How to search", body: v}, nil
+	return frame.View{Name: "help", Title: "How to search", Body: v}, nil
 }
 
 // countMatches returns how many operations a query finds.

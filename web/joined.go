@@ -3,14 +3,11 @@ package web
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"gazetteer/api/answer"
-	"gazetteer/index"
-	"gazetteer/index/query"
 	"gazetteer/join"
-	"gazetteer/registry"
 	"gazetteer/registry/evidence"
+	"gazetteer/web/frame"
 )
 
 // joinedView is the agents that serve a service, and by what they are joined.
@@ -36,8 +33,8 @@ type joinedAgent struct {
 type joinedLink struct {
 	By     string
 	What   string
-	Source externalLink
-	Date   moment
+	Source frame.ExternalLink
+	Date   frame.Moment
 }
 
 type leftView struct{ DID, Why string }
@@ -71,56 +68,23 @@ func (p *Pages) joinedAgents(ctx context.Context, host string) (*joinedView, err
 	}
 	v := &joinedView{More: all.More}
 	for _, a := range all.Agents {
-		row := joinedAgent{Name: a.Name, DID: a.DID, Word: joinWords[a.Strength], Says: asSentence(a.Says), Inbox: a.Inbox, Unknown: asSentence(a.Unresolved)}
+		row := joinedAgent{Name: a.Name, DID: a.DID, Word: joinWords[a.Strength], Says: frame.AsSentence(a.Says), Inbox: a.Inbox, Unknown: frame.AsSentence(a.Unresolved)}
 		if !a.UpdatedAt.IsZero() { // this registry's
-			row.Page = agentPath(a.AirID)
+			row.Page = frame.AgentPath(a.AirID)
 		}
 		if a.Key != nil {
 			row.Key = a.Key.PublicKeyMultibase
 		}
 		for _, l := range a.Links {
-			row.Links = append(row.Links, joinedLink{By: linkWords[l.By], What: l.What, Source: externalLinkOf(l.Source), Date: p.momentOf(l.Date)})
+			row.Links = append(row.Links, joinedLink{By: linkWords[l.By], What: l.What, Source: frame.ExternalLinkOf(l.Source), Date: p.MomentOf(l.Date)})
 		}
 		v.Agents = append(v.Agents, row)
 	}
 	for _, l := range all.Left {
-		v.Left = append(v.Left, leftView{l.DID, asSentence(l.Why)})
+		v.Left = append(v.Left, leftView{l.DID, frame.AsSentence(l.Why)})
 	}
 	if len(v.Agents) == 0 && len(v.Left) == 0 {
-		v.None = asSentence(all.None)
+		v.None = frame.AsSentence(all.None)
 	}
 	return v, nil
 }
-
-// maxOffered is how many operations the page of an agent shows of its domains.
-const maxOffered = 20
-
-// offeredOperations lists the operations of the services at the domains that an agent has
-// proved, and how many more there are. While the index cannot be read the page
-// does without.
-func (p *Pages) offeredOperations(ctx context.Context, a registry.Agent) (hits []offeredView, more int, err error) {
-	var hosts []string
-	for _, d := range a.Domains {
-		if d.Proved() {
-			hosts = append(hosts, d.Name)
-		}
-	}
-	if len(hosts) == 0 {
-		return nil, 0, nil
-	}
-	r, err := p.answers.Search(ctx, query.Query{Hosts: hosts, Limit: maxOffered})
-	if errors.Is(err, index.ErrUnavailable) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, h := range r.Hits {
-		o := operationOf(h.Operation, h.Service)
-		hits = append(hits, offeredView{Host: h.Host, KindID: string(h.Kind), ID: o.ID, Verb: o.Verb, Path: o.Path, Title: strings.TrimSpace(o.Title)})
-	}
-	return hits, max(0, r.Total-len(r.Hits)), nil
-}
-
-// offeredView is an operation of a domain of an agent.
-type offeredView struct{ Host, KindID, ID, Verb, Path, Title string }

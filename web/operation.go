@@ -3,12 +3,11 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"gazetteer/document"
-	"gazetteer/fetch"
 	"gazetteer/index"
+	"gazetteer/web/frame"
 )
 
 // operationView is an operation as the lists of hits and of services show it.
@@ -53,7 +52,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		VerbDerived: o.VerbDerived,
 		Path:        o.Path,
 		Title:       o.Intent,
-		Lang:        languageOf(s.Languages),
+		Lang:        frame.LanguageOf(s.Languages),
 		Outcome:     o.Outcome,
 		Returns:     o.Returns,
 		Effect:      effectWords[o.Effect],
@@ -80,7 +79,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 
 // withFewParameters leaves the first parameters only.
 func (v operationView) withFewParameters() operationView {
-	v.Parameters, v.More = splitAt(v.Parameters, maxParameters)
+	v.Parameters, v.More = frame.SplitAt(v.Parameters, maxParameters)
 	return v
 }
 
@@ -159,7 +158,7 @@ func whyOf(w index.Why) whyView {
 		v.Terms[i].Places = append(v.Terms[i].Places, place)
 	}
 	if asked := len(v.Terms) + len(w.Missing); asked > 0 {
-		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), formatCount(asked, "word"))
+		v.Coverage = fmt.Sprintf("%d of %s found", len(v.Terms), frame.FormatCount(asked, "word"))
 	}
 	v.Whole = len(v.Terms) == 0 && len(w.Missing) > 0
 	if w.Verb != nil {
@@ -185,23 +184,6 @@ var findingsWords = map[string]string{
 	"info":    "Notes only",
 	"warning": "Has warnings",
 	"error":   "Has errors",
-}
-
-// kindOf names a format, or robots.txt, for people.
-func kindOf(kind string) string {
-	if kind == fetch.KindRobots {
-		return "robots.txt"
-	}
-	return document.Kind(kind).Describe()
-}
-
-// formatNumber writes n with its thousands set apart.
-func formatNumber(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // shortDigest leaves as much of a digest as two people need to compare.

@@ -12,6 +12,7 @@ import (
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
 	"gazetteer/registry"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -34,15 +35,10 @@ type ownerRequestView struct {
 const maxOwnerForm = 4 << 10
 
 // submitOwnerRequest takes the form of the page about the crawler.
-func (p *Pages) submitOwnerRequest(c *gin.Context) (pageView, error) {
+func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 	r := c.Request
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on the page about the crawler."}
-	}
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxOwnerForm)
-	if err := r.ParseForm(); err != nil {
-		return pageView{}, &badRequest{"the form cannot be read", "Send it again from the page about the crawler."}
+	if err := frame.ReadForm(c, maxOwnerForm); err != nil {
+		return frame.View{}, err
 	}
 	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Wish: r.PostFormValue("wish"), Subdomains: r.PostFormValue("subdomains") == "yes"}
 	switch {
@@ -50,7 +46,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (pageView, error) {
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
 		return p.botPage(http.StatusBadRequest, v), nil
 	case v.Wish == "recrawl":
-		s, err := p.answers.Recrawl(r.Context(), v.Host, clientOf(c), nil)
+		s, err := p.answers.Recrawl(r.Context(), v.Host, frame.ClientOf(c), nil)
 		if err != nil {
 			return p.ownerFormAgain(c, v, err)
 		}
@@ -60,7 +56,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (pageView, error) {
 		v.Wish, v.Trouble, v.Help = "opt-out", "It is not said what shall be done.", "Choose one of the three."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
-	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, clientOf(c), nil)
+	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, frame.ClientOf(c), nil)
 	if err != nil {
 		return p.ownerFormAgain(c, v, err)
 	}
@@ -90,7 +86,7 @@ func (v *ownerRequestView) showAnswer(a owner.Answer) {
 
 // ownerFormAgain shows the form again with the reason, where the reader can do something
 // about it.
-func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (pageView, error) {
+func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (frame.View, error) {
 	again := func(wait time.Duration) { c.Header("Retry-After", fmt.Sprint(int(wait/time.Second)+1)) }
 	status := http.StatusConflict
 	host, isHost := errors.AsType[*fetch.HostError](err)
@@ -100,17 +96,17 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (p
 	covered, isCovered := errors.AsType[*owner.CoveredError](err)
 	switch {
 	case isHost:
-		status, v.Trouble, v.Help = http.StatusBadRequest, asSentence(plainText(host.Problem)), asSentence(host.Help)
+		status, v.Trouble, v.Help = http.StatusBadRequest, frame.AsSentence(frame.PlainText(host.Problem)), frame.AsSentence(host.Help)
 	case isOver:
 		again(over.Wait)
-		status, v.Trouble, v.Help = http.StatusTooManyRequests, asSentence(over.Message), "Come back later."
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, frame.AsSentence(over.Message), "Come back later."
 	case isSoon:
 		again(soon.Wait)
-		status, v.Trouble, v.Help = http.StatusTooManyRequests, asSentence(soon.Error()), "Come back then."
+		status, v.Trouble, v.Help = http.StatusTooManyRequests, frame.AsSentence(soon.Error()), "Come back then."
 	case isGone:
-		v.Trouble, v.Help = asSentence(gone.Why()), "It can be visited when that is withdrawn."
+		v.Trouble, v.Help = frame.AsSentence(gone.Why()), "It can be visited when that is withdrawn."
 	case isCovered:
-		v.Trouble, v.Help = asSentence(covered.Error()), "Withdraw that one."
+		v.Trouble, v.Help = frame.AsSentence(covered.Error()), "Withdraw that one."
 	case errors.Is(err, owner.ErrNotOut):
 		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
 	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
@@ -120,7 +116,7 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (p
 	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	return p.botPage(status, v), nil
 }

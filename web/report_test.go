@@ -33,7 +33,7 @@ func TestReportForm(t *testing.T) {
 		{"blocked", good, &registry.Refusal{Kind: registry.ErrForbidden, Message: "the network is on the block list"}, 403, []string{"on the block list"}},
 		{"gone", good, &registry.Refusal{Kind: registry.ErrGone, Message: "Agent is deleted"}, 410, []string{"Agent is deleted"}},
 		{"our failure", good, fmt.Errorf("the disk"), 500, []string{"The fault is ours"}},
-		{"too long", url.Values{"text": {strings.Repeat("x", 40<<10)}}, nil, 400, []string{"cannot be read"}},
+		{"too long", url.Values{"text": {strings.Repeat("x", 40<<10)}}, nil, 400, []string{"is longer than"}},
 	} {
 		wantPage(t, c.name, sendForm(t, engine(t, sample{word: plainWord, reportErr: c.err}), path, c.form), c.status, c.says)
 	}

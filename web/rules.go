@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/protocol"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -30,7 +31,7 @@ var ruleGroups = []struct{ prefix, title string }{
 }
 
 // rulesPage lists every rule that documents are judged by.
-func (p *Pages) rulesPage(*gin.Context) (pageView, error) {
+func (p *Pages) rulesPage(*gin.Context) (frame.View, error) {
 	rules := p.answers.Rules()
 	v := rulesView{Total: len(rules)}
 	for _, g := range ruleGroups {
@@ -40,7 +41,7 @@ func (p *Pages) rulesPage(*gin.Context) (pageView, error) {
 		group := &v.Groups[groupOf(r.Code)]
 		group.Rules = append(group.Rules, r)
 	}
-	return pageView{name: "rules", title: "Rules", body: v}, nil
+	return frame.View{Name: "rules", Title: "Rules", Body: v}, nil
 }
 
 // groupOf returns the place in ruleGroups of a code.
@@ -79,20 +80,20 @@ var weights = map[protocol.Severity]string{
 }
 
 // rulePage explains one rule.
-func (p *Pages) rulePage(c *gin.Context) (pageView, error) {
+func (p *Pages) rulePage(c *gin.Context) (frame.View, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
 	if errors.Is(err, answer.ErrNoRule) {
-		return pageView{}, &noRule{code}
+		return frame.View{}, &noRule{code}
 	}
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v := ruleView{
 		RuleView: r, Title: titleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis],
 	}
-	return pageView{name: "rule", title: r.Code + ": " + v.Title, body: v}, nil
+	return frame.View{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
 }
 
 // titleOf makes words of a rule's name: "version-not-1.0" is "Version not 1.0".

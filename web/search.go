@@ -4,28 +4,24 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/web/agentpages"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
-
-// perPage is how many operations a page of results or a service page shows.
-const perPage = 20
 
 // homeView is the front page.
 type homeView struct {
 	Search   searchbox
 	Figures  answer.Figures
-	Visited  moment
+	Visited  frame.Moment
 	Examples []string
 	Verbs    []index.VerbCount
 }
@@ -34,13 +30,13 @@ type homeView struct {
 // be read.
 type resultsView struct {
 	Search  searchbox
-	Mistake *queryMistake
+	Mistake *frame.QueryMistake
 	Hits    []hitView
 	Total   int
 	First   int // number of the first hit shown, from 1
 	Last    int
 	Grouped bool // at most three operations of a service are shown
-	Pages   pageLinks
+	Pages   frame.PageLinks
 	Note    string
 	Near    []string
 	Agent   string // the query, when it looks like the id of an agent
@@ -71,38 +67,30 @@ type hitView struct {
 	Why      *whyView // nil on a page that lists all that there is
 	Kind     string
 	KindID   string
-	Fetched  moment
+	Fetched  frame.Moment
 	Findings string
 	Digest   string
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
 }
 
-// pageLinks holds the addresses of the pages beside this one.
-type pageLinks struct {
-	Previous string
-	Next     string
-	Number   int
-	Count    int
-}
-
 // searchPage is the front page, and with a query the results.
-func (p *Pages) searchPage(c *gin.Context) (pageView, error) {
+func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
 	text := c.Query("q")
 	if strings.TrimSpace(text) == "" {
 		return p.homePage(c.Request.Context())
 	}
-	number, err := pageNumber(c)
+	number, err := frame.PageNumber(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v, err := p.findResults(c.Request.Context(), text, number)
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
-		return pageView{name: "results", title: "That query cannot be read", status: http.StatusBadRequest, body: v, live: true}, nil
+		return frame.View{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
 	}
-	return pageView{name: "results", title: plainText(text), body: v, live: true}, err
+	return frame.View{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
 }
 
 // findResults answers a query.
@@ -112,7 +100,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 		return resultsView{}, err
 	}
 	asked := q
-	q.Limit, q.Offset, q.Facets = perPage, (number-1)*perPage, facetFields()
+	q.Limit, q.Offset, q.Facets = frame.PerPage, (number-1)*frame.PerPage, facetFields()
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
 		return resultsView{}, err
@@ -131,7 +119,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 		return resultsView{}, err
 	}
 	v.Services, v.Classes = sideViews(r)
-	v.Pages = pagesOf("/", url.Values{"q": {text}}, number, r.Total, perPage)
+	v.Pages = frame.LinkPages("/", url.Values{"q": {text}}, number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// How many pages there are is not known before the last one is made.
 		v.Pages.Count = 0
@@ -139,7 +127,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 	if !r.More {
 		v.Pages.Next = ""
 	}
-	if agentID.MatchString(text) {
+	if agentpages.AgentID.MatchString(text) {
 		v.Agent = text
 	}
 	return v, nil
@@ -147,12 +135,12 @@ func (p *Pages) findResults(ctx context.Context, text string, number int) (resul
 
 // noteOf says how the words were read, where that is not as they stand.
 func noteOf(r index.Result) string {
-	note := asSentence(r.Note)
+	note := frame.AsSentence(r.Note)
 	if r.Correction != nil {
 		note += " Showing results for “" + r.Correction.Query + "”."
 	}
 	for _, l := range r.LeftOut {
-		note += " Left out because of “" + l.Text + "”: " + formatCount(l.Operations, "operation") + "."
+		note += " Left out because of “" + l.Text + "”: " + frame.FormatCount(l.Operations, "operation") + "."
 	}
 	return strings.TrimSpace(note)
 }
@@ -163,7 +151,7 @@ func sideViews(r index.Result) (services, classes []sideView) {
 	met := map[string]bool{}
 	for _, s := range r.Services {
 		if !met[s.Host] {
-			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: servicePath(s.Host), Detail: formatCount(s.Operations, "operation")})
+			services = append(services, sideView{Text: cmp.Or(s.Service.Name, s.Host), Address: frame.ServicePath(s.Host), Detail: frame.FormatCount(s.Operations, "operation")})
 		}
 		met[s.Host] = true
 	}
@@ -180,21 +168,18 @@ func sideViews(r index.Result) (services, classes []sideView) {
 func resultSentence(r index.Result) string {
 	switch {
 	case r.Total == 0 && r.Note != "":
-		return asSentence(r.Note)
+		return frame.AsSentence(r.Note)
 	case r.Total == 0:
 		return "No operation matches."
 	case r.Total == 1:
-		return strings.TrimSpace("One operation matches. " + asSentence(r.Note))
+		return strings.TrimSpace("One operation matches. " + frame.AsSentence(r.Note))
 	}
-	return strings.TrimSpace(formatNumber(r.Total) + " operations match. " + asSentence(r.Note))
+	return strings.TrimSpace(frame.FormatNumber(r.Total) + " operations match. " + frame.AsSentence(r.Note))
 }
-
-// agentID matches what could be the id of an agent rather than words.
-var agentID = regexp.MustCompile(`^(?i:AIR-[A-Z0-9-]+|did:wba:\S+)$`)
 
 // completeHits completes what was found with how fresh it is, as rows of a list.
 func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView, error) {
-	hits, err := p.answers.Hits(ctx, found, p.now())
+	hits, err := p.answers.Hits(ctx, found, p.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -212,15 +197,15 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Host:     h.Host,
 		Service:  h.Service.Name,
 		Why:      &why,
-		Kind:     kindOf(string(h.Kind)),
+		Kind:     frame.KindName(string(h.Kind)),
 		KindID:   string(h.Kind),
-		Fetched:  p.momentOf(h.Freshness.FetchedAt),
+		Fetched:  p.MomentOf(h.Freshness.FetchedAt),
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
-		Caution:  asSentence(h.Caution),
+		Caution:  frame.AsSentence(h.Caution),
 	}
 	if h.Freshness.Stale {
-		v.Stale = asSentence(h.Freshness.Why)
+		v.Stale = frame.AsSentence(h.Freshness.Why)
 	}
 	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
 		v.Op.Effect = "Ends or removes something, by its " + h.Effect.From
@@ -231,65 +216,21 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	return v
 }
 
-// maxPages keeps the offset within what the index accepts.
-const maxPages = 10000 / perPage
-
-// pageNumber reads the page parameter, 1 when it is missing.
-func pageNumber(c *gin.Context) (int, error) {
-	text := c.Query("page")
-	if text == "" {
-		return 1, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxPages {
-		return 0, &badRequest{
-			what: fmt.Sprintf("There is no page %q", clipPlain(30, text)),
-			help: fmt.Sprintf("Pages are numbered from 1 to %d. Narrow the query with verb:, ns:, class: or host: to reach what lies behind.", maxPages),
-		}
-	}
-	return n, nil
-}
-
-// pagesOf returns the links beside page number of a list of total entries, size of
-// them on a page.
-func pagesOf(path string, q url.Values, number, total, size int) pageLinks {
-	count := min((total+size-1)/size, maxPages)
-	g := pageLinks{Number: number, Count: count}
-	address := func(n int) string {
-		if n == 1 {
-			q.Del("page")
-		} else {
-			q.Set("page", strconv.Itoa(n))
-		}
-		if len(q) == 0 {
-			return path
-		}
-		return path + "?" + q.Encode()
-	}
-	if number > 1 {
-		g.Previous = address(max(1, min(number-1, count)))
-	}
-	if number < count {
-		g.Next = address(number + 1)
-	}
-	return g
-}
-
 // homePage shows what there is to search, with examples taken from the index itself
 // so that each of them finds something.
-func (p *Pages) homePage(ctx context.Context) (pageView, error) {
+func (p *Pages) homePage(ctx context.Context) (frame.View, error) {
 	verbs, err := p.answers.Verbs(ctx)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	figures, err := p.currentFigures(ctx)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	top := mostOffered(verbs)
-	v := homeView{Figures: figures, Visited: p.momentOf(figures.Visited), Verbs: top[:min(len(top), 12)]}
+	v := homeView{Figures: figures, Visited: p.MomentOf(figures.Visited), Verbs: top[:min(len(top), 12)]}
 	if v.Examples, err = p.makeExamples(ctx, v.Verbs); err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	return pageView{name: "home", title: "", body: v, live: true}, nil
+	return frame.View{Name: "home", Title: "", Body: v, Live: true}, nil
 }

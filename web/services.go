@@ -14,6 +14,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/store"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -31,29 +32,29 @@ type summaryView struct {
 	Namespace   string
 	Kinds       string
 	Operations  int
-	Fetched     moment
+	Fetched     frame.Moment
 	Findings    string
 }
 
 // servicesPage lists the services in order of their reversed host name. The place
 // in the list is a host name in the address: a page may be linked to, and what
 // it says is public anyway.
-func (p *Pages) servicesPage(c *gin.Context) (pageView, error) {
+func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	after := c.Query("after")
 	key := ""
 	if after != "" {
 		host, err := fetch.CheckHost(after)
 		if err != nil {
-			return pageView{}, &badRequest{
-				what: fmt.Sprintf("%q is not a host name the list could continue behind", clipPlain(60, after)),
-				help: "Begin at the first page.",
+			return frame.View{}, &frame.BadRequest{
+				What: fmt.Sprintf("%q is not a host name the list could continue behind", frame.ClipPlain(60, after)),
+				Help: "Begin at the first page.",
 			}
 		}
 		key = store.DocumentsOf(host) + "~" // behind the documents of every kind
 	}
-	r, err := p.answers.Services(c.Request.Context(), key, perPage)
+	r, err := p.answers.Services(c.Request.Context(), key, frame.PerPage)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v := servicesView{First: after == ""}
 	for _, s := range r.Services {
@@ -62,13 +63,13 @@ func (p *Pages) servicesPage(c *gin.Context) (pageView, error) {
 	if n := len(r.Services); r.After != "" && n > 0 {
 		v.Next = "/services?" + url.Values{"after": {r.Services[n-1].Host}}.Encode()
 	}
-	return pageView{name: "services", title: "Services", body: v}, nil
+	return frame.View{Name: "services", Title: "Services", Body: v}, nil
 }
 
 func (p *Pages) summaryOf(s answer.ServiceSummary) summaryView {
 	kinds := make([]string, 0, len(s.Kinds))
 	for _, k := range s.Kinds {
-		kinds = append(kinds, kindOf(string(k)))
+		kinds = append(kinds, frame.KindName(string(k)))
 	}
 	return summaryView{
 		Host:        s.Host,
@@ -77,7 +78,7 @@ func (p *Pages) summaryOf(s answer.ServiceSummary) summaryView {
 		Namespace:   s.Namespace,
 		Kinds:       strings.Join(kinds, ", "),
 		Operations:  s.Operations,
-		Fetched:     p.momentOf(s.FetchedAt),
+		Fetched:     p.MomentOf(s.FetchedAt),
 		Findings:    findingsWords[s.Findings],
 	}
 }
@@ -90,12 +91,12 @@ type serviceView struct {
 	Description string
 	Published   bool // the host publishes at least one document
 	Facts       []fact
-	Docs        externalLink
+	Docs        frame.ExternalLink
 	Operations  []listedOperation
 	Total       int // operations of all documents
 	First       int
 	Last        int
-	Pages       pageLinks
+	Pages       frame.PageLinks
 	Agents      *joinedView // nil where no agents are kept
 	DataClasses []document.DataClass
 	Documents   []documentView
@@ -119,12 +120,12 @@ type documentView struct {
 	ID       string // fragment
 	Kind     string
 	Alias    bool
-	URL      externalLink
+	URL      frame.ExternalLink
 	Size     string
 	Digest   string
 	Media    string
-	Fetched  moment
-	Changed  moment
+	Fetched  frame.Moment
+	Changed  frame.Moment
 	Source   string
 	Level    string
 	Findings []findingView
@@ -151,23 +152,23 @@ type spot struct {
 
 type versionView struct {
 	Digest string
-	Seen   moment
+	Seen   frame.Moment
 	Size   string
 }
 
 type stateView struct {
-	Added    moment
-	Visited  moment
-	Due      moment
+	Added    frame.Moment
+	Visited  frame.Moment
+	Due      frame.Moment
 	FoundOn  string
 	Failures int
 	Fetches  []fetchView
 	Robots   string // verdict
-	RobotsAt moment
+	RobotsAt frame.Moment
 	Why      string // the rule or failure behind it
 	Closed   []string
-	TLS      string // what the last connection rested on
-	Expires  moment // of the certificate
+	TLS      string       // what the last connection rested on
+	Expires  frame.Moment // of the certificate
 }
 
 type fetchView struct {
@@ -177,7 +178,7 @@ type fetchView struct {
 	Good      bool
 	Detail    string
 	Status    int
-	At        moment
+	At        frame.Moment
 	Took      string
 	Redirects []string
 }
@@ -191,41 +192,39 @@ const (
 
 // servicePage is the page of one host. With op (and kind) in the query it opens at
 // that operation, wherever in the list it stands.
-func (p *Pages) servicePage(c *gin.Context) (pageView, error) {
+func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
 	host := c.Param("host")
-	number, err := pageNumber(c)
+	number, err := frame.PageNumber(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	s, err := p.answers.Service(c.Request.Context(), host)
 	if err != nil {
-		return pageView{}, hostError(host, err)
+		return frame.View{}, hostError(host, err)
 	}
 	if s.Host != host { // another spelling; each service has one address
-		return pageView{status: http.StatusSeeOther, location: servicePath(s.Host)}, nil
+		return frame.View{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
 	}
 	v := p.serviceHead(s)
 	all := operationsOf(s)
 	if at := placeOf(all, c.Query("op"), c.Query("kind")); at >= 0 {
 		all[at].Wanted = true
-		number = at/perPage + 1
+		number = at/frame.PerPage + 1
 	}
-	first := min((number-1)*perPage, len(all))
-	v.Operations = all[first:min(first+perPage, len(all))]
+	first := min((number-1)*frame.PerPage, len(all))
+	v.Operations = all[first:min(first+frame.PerPage, len(all))]
 	v.Total, v.First, v.Last = len(all), first+1, first+len(v.Operations)
-	v.Pages = pagesOf(servicePath(host), url.Values{}, number, len(all), perPage)
+	v.Pages = frame.LinkPages(frame.ServicePath(host), url.Values{}, number, len(all), frame.PerPage)
 	if v.Published {
 		if v.Agents, err = p.joinedAgents(c.Request.Context(), host); err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 		if v.Similar, err = p.similarServices(c.Request.Context(), host); err != nil {
-			return pageView{}, err
+			return frame.View{}, err
 		}
 	}
-	return pageView{name: "service", title: plainText(v.Name), body: v}, nil
+	return frame.View{Name: "service", Title: frame.PlainText(v.Name), Body: v}, nil
 }
-
-func servicePath(host string) string { return "/services/" + url.PathEscape(host) }
 
 func (p *Pages) serviceHead(s answer.Service) serviceView {
 	v := serviceView{
@@ -251,17 +250,17 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 		add("Protocols", strings.Join(sv.Protocols, ", "))
 		add("AGTP address", sv.AGTP)
 		if v.Docs.Text == "" {
-			v.Docs = externalLinkOf(sv.Docs)
+			v.Docs = frame.ExternalLinkOf(sv.Docs)
 		}
 		if v.Lang == "" {
-			v.Lang = languageOf(sv.Languages)
+			v.Lang = frame.LanguageOf(sv.Languages)
 		}
 		classes = append(classes, d.DataClasses...)
 		v.Documents = append(v.Documents, p.documentOf(d))
 	}
 	v.DataClasses = distinctClasses(classes)
-	v.DataClasses, v.MoreClasses = splitAt(v.DataClasses, maxListed)
-	v.Related, v.MoreRelated = splitAt(s.Related, maxListed)
+	v.DataClasses, v.MoreClasses = frame.SplitAt(v.DataClasses, maxListed)
+	v.Related, v.MoreRelated = frame.SplitAt(s.Related, maxListed)
 	return v
 }
 
@@ -281,12 +280,6 @@ func distinctClasses(all []document.DataClass) []document.DataClass {
 		classes[i].Sensitivity = cmp.Or(classes[i].Sensitivity, c.Sensitivity)
 	}
 	return classes
-}
-
-// splitAt leaves the first n of a list and counts the rest.
-func splitAt[T any](list []T, n int) (first []T, more int) {
-	first = list[:min(len(list), n)]
-	return first, len(list) - len(first)
 }
 
 // operationsOf lists what the documents offer. A summary repeats the bare verbs
@@ -318,23 +311,23 @@ func placeOf(all []listedOperation, id, kind string) int {
 func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	v := documentView{
 		ID:      "document-" + string(d.Kind),
-		Kind:    kindOf(string(d.Kind)),
+		Kind:    frame.KindName(string(d.Kind)),
 		Alias:   d.Kind.IsAlias(),
-		URL:     externalLinkOf(d.URL),
-		Size:    formatSize(d.Size),
+		URL:     frame.ExternalLinkOf(d.URL),
+		Size:    frame.FormatSize(d.Size),
 		Digest:  d.Digest,
 		Media:   d.MediaType,
-		Fetched: p.momentOf(d.FetchedAt),
-		Changed: p.momentOf(d.ChangedAt),
+		Fetched: p.MomentOf(d.FetchedAt),
+		Changed: p.MomentOf(d.ChangedAt),
 		Source:  sourceWords[d.Source],
 		Level:   levelWords(&d.Document),
 		Counts:  countsOf(d.Findings),
 	}
 	findings := groupFindings(d.Findings)
-	v.Findings, v.More = splitAt(findings, maxFindings)
-	versions, older := splitAt(d.Versions, maxVersions)
+	v.Findings, v.More = frame.SplitAt(findings, maxFindings)
+	versions, older := frame.SplitAt(d.Versions, maxVersions)
 	for _, o := range versions {
-		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.momentOf(o.Seen), Size: formatSize(o.Size)})
+		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.MomentOf(o.Seen), Size: frame.FormatSize(o.Size)})
 	}
 	v.Older = older
 	return v
@@ -360,7 +353,7 @@ func countsOf(findings []protocol.Finding) string {
 	var parts []string
 	for s := protocol.Error; ; s-- {
 		if n[s] > 0 {
-			parts = append(parts, formatCount(n[s], strings.ToLower(severityWords[s])))
+			parts = append(parts, frame.FormatCount(n[s], strings.ToLower(severityWords[s])))
 		}
 		if s == protocol.Info {
 			return strings.Join(parts, ", ")
@@ -411,9 +404,9 @@ func spotOf(f protocol.Finding) spot {
 
 func (p *Pages) stateOf(s answer.State) stateView {
 	v := stateView{
-		Added:    p.momentOf(s.Added),
-		Visited:  p.momentOf(s.Visited),
-		Due:      p.momentOf(s.Due),
+		Added:    p.MomentOf(s.Added),
+		Visited:  p.MomentOf(s.Visited),
+		Due:      p.MomentOf(s.Due),
 		FoundOn:  s.FoundOn,
 		Failures: s.Failures,
 	}
@@ -421,11 +414,11 @@ func (p *Pages) stateOf(s answer.State) stateView {
 		v.Fetches = append(v.Fetches, p.fetchOf(f))
 	}
 	if s.TLS != nil {
-		v.TLS, v.Expires = s.TLS.String(), p.momentOf(s.TLS.Expires)
+		v.TLS, v.Expires = s.TLS.String(), p.MomentOf(s.TLS.Expires)
 	}
 	if s.Robots != nil {
 		v.Robots, v.Closed = robotsVerdict(*s.Robots)
-		v.RobotsAt, v.Why = p.momentOf(s.Robots.FetchedAt), s.Robots.Why
+		v.RobotsAt, v.Why = p.MomentOf(s.Robots.FetchedAt), s.Robots.Why
 	}
 	return v
 }
@@ -443,13 +436,13 @@ func robotsVerdict(r answer.RobotsView) (verdict string, closed []string) {
 
 func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 	v := fetchView{
-		Kind:      kindOf(f.Kind),
+		Kind:      frame.KindName(f.Kind),
 		URL:       f.URL,
 		Outcome:   outcomeOf(f.Outcome),
 		Good:      f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged,
 		Detail:    f.Detail,
 		Status:    f.Status,
-		At:        p.momentOf(f.At),
+		At:        p.MomentOf(f.At),
 		Redirects: f.Redirects,
 	}
 	if f.Took > 0 {
@@ -490,20 +483,4 @@ func outcomeOf(o fetch.Outcome) string {
 		return w
 	}
 	return string(o)
-}
-
-// formatSize writes a number of bytes for a person.
-func formatSize(n int) string {
-	if n < 1024 {
-		return formatCount(n, "byte")
-	}
-	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
-}
-
-// formatCount writes n things.
-func formatCount(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

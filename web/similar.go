@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/index"
+	"gazetteer/web/frame"
 )
 
 // similarView is a service that does much of what another does.
@@ -38,8 +39,8 @@ func (p *Pages) similarServices(ctx context.Context, host string) ([]similarView
 			break
 		}
 		v := similarView{Host: s.Host, Name: cmp.Or(s.Service.Name, s.Host)}
-		v.Verbs, _ = splitAt(s.Verbs, maxShared)
-		classes, _ := splitAt(s.Classes, maxShared)
+		v.Verbs, _ = frame.SplitAt(s.Verbs, maxShared)
+		classes, _ := frame.SplitAt(s.Classes, maxShared)
 		v.Classes = strings.Join(classes, ", ")
 		views = append(views, v)
 	}

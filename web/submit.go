@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -23,7 +24,7 @@ type submittedView struct {
 	Host    string
 	Taken   bool // it has a page
 	What    string
-	Due     moment
+	Due     frame.Moment
 	Detail  string
 	Refused bool
 }
@@ -34,24 +35,19 @@ const (
 	maxHostLines = 100
 )
 
-func (p *Pages) submitFormPage(c *gin.Context) (pageView, error) {
+func (p *Pages) submitFormPage(c *gin.Context) (frame.View, error) {
 	return submitPage(http.StatusOK, submitView{Hosts: c.Query("host")}), nil
 }
 
-func submitPage(status int, v submitView) pageView {
-	return pageView{name: "submit", title: "Name a host", status: status, body: v}
+func submitPage(status int, v submitView) frame.View {
+	return frame.View{Name: "submit", Title: "Name a host", Status: status, Body: v}
 }
 
 // submitHosts hands the names of the form in.
-func (p *Pages) submitHosts(c *gin.Context) (pageView, error) {
+func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 	r := c.Request
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on this page."}
-	}
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxHostForm)
-	if err := r.ParseForm(); err != nil {
-		return pageView{}, &badRequest{"the form cannot be read", "Send it again from this page, with fewer names."}
+	if err := frame.ReadForm(c, maxHostForm); err != nil {
+		return frame.View{}, err
 	}
 	v := submitView{Hosts: strings.ReplaceAll(r.PostFormValue("hosts"), "\r\n", "\n")}
 	names := strings.FieldsFunc(v.Hosts, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
@@ -63,7 +59,7 @@ func (p *Pages) submitHosts(c *gin.Context) (pageView, error) {
 		v.Trouble, v.Help = fmt.Sprintf("There are %d names; at most %d are taken at once.", len(names), maxHostLines), "Send them in parts."
 		return submitPage(http.StatusBadRequest, v), nil
 	}
-	list, err := p.answers.Submit(r.Context(), names, clientOf(c))
+	list, err := p.answers.Submit(r.Context(), names, frame.ClientOf(c))
 	if err != nil {
 		return p.submitFormAgain(c, v, err)
 	}
@@ -75,28 +71,28 @@ func (p *Pages) submitHosts(c *gin.Context) (pageView, error) {
 
 // submitFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (pageView, error) {
+func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.View, error) {
 	if over, ok := errors.AsType[*answer.QuotaError](err); ok {
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
-		v.Trouble, v.Help = asSentence(over.Message), "Come back later."
+		v.Trouble, v.Help = frame.AsSentence(over.Message), "Come back later."
 		return submitPage(http.StatusTooManyRequests, v), nil
 	}
 	if errors.Is(err, answer.ErrNoCrawl) {
 		v.Trouble, v.Help = "This server does not crawl.", "It shows what was found before."
 		return submitPage(http.StatusServiceUnavailable, v), nil
 	}
-	return pageView{}, err
+	return frame.View{}, err
 }
 
 func (p *Pages) submittedOf(s answer.Submission) submittedView {
-	v := submittedView{Host: s.Host, Due: p.momentOf(s.Due)}
+	v := submittedView{Host: s.Host, Due: p.MomentOf(s.Due)}
 	switch s.State {
 	case "waiting":
 		v.Taken, v.What = true, "It waits for its first visit."
 	case "visited":
 		v.Taken, v.What = true, "It is known and was visited."
 	default:
-		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", asSentence(s.Help)
+		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", frame.AsSentence(s.Help)
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/web/frame"
 )
 
 // suggestion is one way to go on from what was typed: the whole text of the field.
@@ -69,11 +70,11 @@ func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion,
 	seen := map[string]bool{text: true}
 	for _, s := range found {
 		whole := before + completeValue(s, strings.ToLower(key))
-		if whole == before || seen[whole] || plainText(whole) != whole {
+		if whole == before || seen[whole] || frame.PlainText(whole) != whole {
 			continue
 		}
 		seen[whole] = true
-		list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + formatCount(s.Operations, "operation")})
+		list = append(list, suggestion{whole, suggestedLabels[s.Kind] + ", " + frame.FormatCount(s.Operations, "operation")})
 	}
 	return list, nil
 }

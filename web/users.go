@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gazetteer/api/answer"
+	"gazetteer/web/frame"
 )
 
 // A user is a service that uses a name which anybody may write into a document.
@@ -14,7 +15,7 @@ type nameUser struct {
 	Service string
 	Word    string // how well it stands, "" where nothing can be said
 	Says    string
-	Since   moment // when its document was first seen, or fetched last
+	Since   frame.Moment // when its document was first seen, or fetched last
 }
 
 // A warning is something about a name that a person should know before using it.
@@ -60,12 +61,12 @@ func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]n
 	for _, c := range n.Claims {
 		users = append(users, nameUser{
 			Host: c.Host, Service: cmp.Or(c.Service, c.Host), Word: claimWords[c.Relation],
-			Says: asSentence(c.Proof), Since: p.momentOf(c.Since),
+			Says: frame.AsSentence(c.Proof), Since: p.MomentOf(c.Since),
 		})
 	}
 	var warnings []nameWarning
 	for _, c := range n.Concerns {
-		w := nameWarning{Word: concernWords[c.Code], Text: asSentence(c.Message), Hosts: c.Hosts}
+		w := nameWarning{Word: concernWords[c.Code], Text: frame.AsSentence(c.Message), Hosts: c.Hosts}
 		for _, name := range c.Names {
 			w.Names = append(w.Names, namedLink{name, s.valueAddress(name)})
 		}
@@ -82,7 +83,7 @@ func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameU
 	}
 	var users []nameUser
 	for _, h := range c.Holders {
-		users = append(users, nameUser{Host: h.Host, Service: cmp.Or(h.Service, h.Host), Says: holderText(h), Since: p.momentOf(h.FetchedAt)})
+		users = append(users, nameUser{Host: h.Host, Service: cmp.Or(h.Service, h.Host), Says: holderText(h), Since: p.MomentOf(h.FetchedAt)})
 	}
 	return users, nil, nil
 }
@@ -91,7 +92,7 @@ func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameU
 func holderText(h answer.Holder) string {
 	var parts []string
 	if h.Description != "" {
-		parts = append(parts, asSentence(h.Description))
+		parts = append(parts, frame.AsSentence(h.Description))
 	}
 	if h.Sensitivity != "" {
 		parts = append(parts, "Sensitivity: "+h.Sensitivity+".")

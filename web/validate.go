@@ -3,11 +3,9 @@ package web
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/protocol/aidiscovery"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -40,15 +39,12 @@ type kindChoice struct {
 // maxForm is the size of a form: a text and what a browser puts around it.
 const maxForm = api.MaxDocument + 64<<10
 
-// formTime is how long a form may take to arrive.
-const formTime = 15 * time.Second
-
 // validateFormPage shows the form. An address may come along, for links.
-func (p *Pages) validateFormPage(c *gin.Context) (pageView, error) {
+func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
 	return formView(http.StatusOK, validateView{Address: c.Query("url")}), nil
 }
 
-func formView(status int, v validateView) pageView {
+func formView(status int, v validateView) frame.View {
 	choices := []kindChoice{{Value: "", Name: "tell from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
 		choices = append(choices, kindChoice{Value: string(kind), Name: kind.Describe()})
@@ -61,14 +57,14 @@ func formView(status int, v validateView) pageView {
 	if len(v.Results) > 0 {
 		title = "What was found"
 	}
-	return pageView{name: "validate", title: title, status: status, body: v}
+	return frame.View{Name: "validate", Title: title, Status: status, Body: v}
 }
 
 // validatePage judges what the form brings.
-func (p *Pages) validatePage(c *gin.Context) (pageView, error) {
-	v, s, err := readForm(c)
+func (p *Pages) validatePage(c *gin.Context) (frame.View, error) {
+	v, s, err := readDocument(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	judgements, err := p.answers.Validate(c.Request.Context(), s)
 	if err != nil {
@@ -85,7 +81,7 @@ func (p *Pages) validatePage(c *gin.Context) (pageView, error) {
 
 // validateFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pageView, error) {
+func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (frame.View, error) {
 	status := http.StatusBadRequest
 	var over *answer.QuotaError
 	var host *fetch.HostError
@@ -93,11 +89,11 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pa
 	case errors.Is(err, answer.ErrNothingToValidate):
 		v.Trouble, v.Help = "There is nothing to check, or two things at once.", "Paste a text, choose a file, or give an address: one of the three."
 	case errors.As(err, &host):
-		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", asSentence(host.Help)
+		v.Trouble, v.Help = "This is not the address of a public host: "+host.Problem+".", frame.AsSentence(host.Help)
 	case errors.As(err, &over):
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
-		v.Trouble, v.Help = asSentence(over.Message), "Paste the text instead, or come back later."
+		v.Trouble, v.Help = frame.AsSentence(over.Message), "Paste the text instead, or come back later."
 	case errors.Is(err, answer.ErrBusy):
 		status = http.StatusServiceUnavailable
 		c.Header("Retry-After", "5")
@@ -106,41 +102,26 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (pa
 		status = http.StatusServiceUnavailable
 		v.Trouble, v.Help = "Nothing is fetched on request here.", "Paste the text of the document instead."
 	default:
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	return formView(status, v), nil
 }
 
-// readForm reads the form, in memory only. A form of another site is refused: it
-// would make us fetch in the name of whoever looks at that site.
-func readForm(c *gin.Context) (validateView, answer.ValidationRequest, error) {
+// readDocument reads the form of the validator, in memory only.
+func readDocument(c *gin.Context) (validateView, answer.ValidationRequest, error) {
 	r := c.Request
 	fail := func(what, help string) (validateView, answer.ValidationRequest, error) {
-		return validateView{}, answer.ValidationRequest{}, &badRequest{what, help}
+		return validateView{}, answer.ValidationRequest{}, &frame.BadRequest{What: what, Help: help}
 	}
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return fail("the form was sent by another site", "Use the form on this page.")
-	}
-	// The deadline of the connection is restored by the server for the next
-	// request; where there is none to set, the body has arrived already.
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxForm)
-	err := r.ParseMultipartForm(maxForm)
-	if errors.Is(err, http.ErrNotMultipart) {
-		err = r.ParseForm()
-	}
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return fail(fmt.Sprintf("the text is longer than %d bytes", api.MaxDocument), "No document may be that long: split the service.")
-	}
-	if err != nil {
-		return fail("the form cannot be read", "Send it again from this page.")
+	if err := frame.ReadForm(c, maxForm); err != nil {
+		return validateView{}, answer.ValidationRequest{}, err
 	}
 	v := validateView{
 		Address: strings.TrimSpace(r.PostFormValue("url")), As: r.PostFormValue("as"), Level2: r.PostFormValue("level") == "2",
 		// A browser sends line ends as CRLF, whatever was pasted.
 		Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"),
 	}
-	s := answer.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: clientOf(c)}
+	s := answer.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: frame.ClientOf(c)}
 	if v.Level2 {
 		s.Level = 2
 	}
@@ -175,15 +156,6 @@ func uploadedFile(form *multipart.Form) (name string, text []byte, err error) {
 	return header.Filename, text, err
 }
 
-// clientOf returns the address of the reader, none for the owner's socket.
-func clientOf(c *gin.Context) netip.Addr {
-	a, err := netip.ParseAddr(c.ClientIP())
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Unmap()
-}
-
 // A resultView is what was found about one document, and the document with its
 // line numbers.
 type resultView struct {
@@ -215,13 +187,12 @@ type sourceLine struct {
 const (
 	maxChecked = 200  // findings of one document
 	maxLines   = 3000 // of its text
-	maxColumns = 600  // characters of one line
 	maxSavings = 10
 )
 
 func resultOf(n int, j answer.ValidationResult) resultView {
 	v := resultView{
-		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: kindOf(string(j.Kind)),
+		ID: fmt.Sprintf("d%d", n), Input: j.Input, Kind: frame.KindName(string(j.Kind)),
 		Counts: countsOf(j.Findings), Savings: j.Savings[:min(len(j.Savings), maxSavings)],
 	}
 	v.Verdict, v.Tone = "Valid", "good"
@@ -232,7 +203,7 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 		v.Level = fmt.Sprintf("Level %d", j.Level)
 	}
 	v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",
-		formatCount(j.Operations, "operation"), formatNumber(j.Tokens.Served), formatNumber(j.Tokens.Compact))
+		frame.FormatCount(j.Operations, "operation"), frame.FormatNumber(j.Tokens.Served), frame.FormatNumber(j.Tokens.Compact))
 	lines := strings.Split(strings.ToValidUTF8(string(j.Text), "�"), "\n")
 	if len(j.Text) == 0 {
 		lines = nil
@@ -261,9 +232,4 @@ func heavierTone(tone string, s protocol.Severity) string {
 		return s.String()
 	}
 	return tone
-}
-
-// sourceText returns one line of a text with its spaces. A long line is cut.
-func sourceText(line string) template.HTML {
-	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }

@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -16,25 +17,25 @@ type verbsView struct {
 	Total int
 	First int
 	Last  int
-	Pages pageLinks
+	Pages frame.PageLinks
 }
 
 // verbsPage lists the verbs that are offered, most offered first.
-func (p *Pages) verbsPage(c *gin.Context) (pageView, error) {
-	number, err := pageNumber(c)
+func (p *Pages) verbsPage(c *gin.Context) (frame.View, error) {
+	number, err := frame.PageNumber(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	all, err := p.answers.Verbs(c.Request.Context())
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	top := mostOffered(all)
 	from := min((number-1)*listingPerPage, len(top))
 	to := min(from+listingPerPage, len(top))
 	v := verbsView{Verbs: top[from:to], Total: len(top), First: from + 1, Last: to}
-	v.Pages = pagesOf("/verbs", url.Values{}, number, len(top), listingPerPage)
-	return pageView{name: "verbs", title: "Verbs", body: v}, nil
+	v.Pages = frame.LinkPages("/verbs", url.Values{}, number, len(top), listingPerPage)
+	return frame.View{Name: "verbs", Title: "Verbs", Body: v}, nil
 }
 
 type verbView struct {
@@ -45,7 +46,7 @@ type verbView struct {
 	Total    int
 	First    int
 	Last     int
-	Pages    pageLinks
+	Pages    frame.PageLinks
 }
 
 // relatedView is a verb that is offered, too, and how it stands to this one.
@@ -66,25 +67,25 @@ var relationWords = map[string]string{
 const maxFamily = 24
 
 // verbPage lists the operations that bear one verb, and the verbs near it.
-func (p *Pages) verbPage(c *gin.Context) (pageView, error) {
+func (p *Pages) verbPage(c *gin.Context) (frame.View, error) {
 	ctx := c.Request.Context()
 	verb := strings.ToUpper(c.Param("verb"))
-	number, err := pageNumber(c)
+	number, err := frame.PageNumber(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	q := query.Query{Verbs: []string{verb}, Limit: perPage, Offset: (number - 1) * perPage}
+	q := query.Query{Verbs: []string{verb}, Limit: frame.PerPage, Offset: (number - 1) * frame.PerPage}
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	if r.Total == 0 {
-		return pageView{}, &noVerb{verb: verb, near: r.Near}
+		return frame.View{}, &noVerb{verb: verb, near: r.Near}
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
 	family, err := p.catalogue.VerbFamily(ctx, verb)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	for _, f := range family {
 		if f.Verb == verb {
@@ -94,13 +95,11 @@ func (p *Pages) verbPage(c *gin.Context) (pageView, error) {
 		}
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	v.Pages = pagesOf(verbPath(verb), url.Values{}, number, r.Total, perPage)
-	return pageView{name: "verb", title: plainText(verb), body: v}, nil
+	v.Pages = frame.LinkPages(frame.VerbPath(verb), url.Values{}, number, r.Total, frame.PerPage)
+	return frame.View{Name: "verb", Title: frame.PlainText(verb), Body: v}, nil
 }
-
-func verbPath(verb string) string { return "/verbs/" + url.PathEscape(verb) }
 
 // mostOffered orders verbs by the services that offer them, then by name.
 func mostOffered(verbs []index.VerbCount) []index.VerbCount {

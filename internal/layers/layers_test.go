@@ -40,6 +40,8 @@ var rows = [][]string{
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},
+	{"web/frame"},
+	{"web/agentpages"},
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone

@@ -1,4 +1,4 @@
-package web
+package agentpages
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/store"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -31,7 +32,7 @@ type leafView struct {
 	What    string
 	Link    string // to what it is about, "" for none
 	Subject string
-	At      moment
+	At      frame.Moment
 	Hash    string
 }
 
@@ -47,21 +48,21 @@ type growthView struct {
 }
 
 type growthPoint struct {
-	At   moment
+	At   frame.Moment
 	Size string
 }
 
 // logPage shows how the transparency log stands, how it grows, and how to check
 // it.
-func (p *Pages) logPage(c *gin.Context) (pageView, error) {
+func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
 	s, err := p.answers.LogStatus(c.Request.Context())
 	if errors.Is(err, answer.ErrNoLog) {
-		return pageView{name: "log", title: "Transparency log", body: logView{Without: true}}, nil
+		return frame.View{Name: "log", Title: "Transparency log", Body: logView{Without: true}}, nil
 	}
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	v := logView{Origin: s.Origin, Key: s.Key, Size: formatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: p.growthOf(s.Growth)}
+	v := logView{Origin: s.Origin, Key: s.Key, Size: frame.FormatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: p.growthOf(s.Growth)}
 	scheme := "https"
 	if strings.HasPrefix(c.Request.Host, "127.") || strings.HasPrefix(c.Request.Host, "localhost") {
 		scheme = "http"
@@ -70,18 +71,18 @@ func (p *Pages) logPage(c *gin.Context) (pageView, error) {
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
 	}
-	return pageView{name: "log", title: "Transparency log", body: v}, nil
+	return frame.View{Name: "log", Title: "Transparency log", Body: v}, nil
 }
 
 // leafViewOf says in words what a leaf is about.
 func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
-	v := leafView{Index: formatNumber(int(l.Index)), Number: l.Index, At: p.momentOf(l.At), Hash: l.Hash, Subject: l.Key}
+	v := leafView{Index: frame.FormatNumber(int(l.Index)), Number: l.Index, At: p.MomentOf(l.At), Hash: l.Hash, Subject: l.Key}
 	parts := store.SplitKey(l.Key)
 	switch {
 	case len(parts) >= 2 && strings.HasPrefix(l.Key, store.AgentPrefix):
-		v.What, v.Subject, v.Link = eventWords[l.Event], parts[1], agentPath(parts[1])
+		v.What, v.Subject, v.Link = eventWords[l.Event], parts[1], frame.AgentPath(parts[1])
 	case len(parts) == 4 && strings.HasPrefix(l.Key, store.VersionPrefix):
-		v.What, v.Subject, v.Link = "New version: "+kindOf(parts[2]), parts[1], "/services/"+parts[1]
+		v.What, v.Subject, v.Link = "New version: "+frame.KindName(parts[2]), parts[1], "/services/"+parts[1]
 	}
 	switch {
 	case l.Erased:
@@ -108,8 +109,8 @@ func (p *Pages) growthOf(points []answer.GrowthPoint) *growthView {
 	first, last := points[0], points[len(points)-1]
 	span, top := last.At.Sub(first.At).Seconds(), float64(last.Size)
 	v := &growthView{
-		From: first.At.UTC().Format("2 January 2006"), To: last.At.UTC().Format("2 January 2006"), Top: formatNumber(int(last.Size)),
-		Says: fmt.Sprintf("From %s leaves to %s between %s and %s", formatNumber(int(first.Size)), formatNumber(int(last.Size)),
+		From: first.At.UTC().Format("2 January 2006"), To: last.At.UTC().Format("2 January 2006"), Top: frame.FormatNumber(int(last.Size)),
+		Says: fmt.Sprintf("From %s leaves to %s between %s and %s", frame.FormatNumber(int(first.Size)), frame.FormatNumber(int(last.Size)),
 			first.At.UTC().Format("2 January 2006 15:04 UTC"), last.At.UTC().Format("2 January 2006 15:04 UTC")),
 	}
 	var line []string
@@ -117,7 +118,7 @@ func (p *Pages) growthOf(points []answer.GrowthPoint) *growthView {
 		x := growthWidth * point.At.Sub(first.At).Seconds() / span
 		y := growthHeight * (1 - float64(point.Size)/top)
 		line = append(line, strconv.FormatFloat(x, 'f', 1, 64)+","+strconv.FormatFloat(y, 'f', 1, 64))
-		v.Points = append(v.Points, growthPoint{p.momentOf(point.At), formatNumber(int(point.Size))})
+		v.Points = append(v.Points, growthPoint{p.MomentOf(point.At), frame.FormatNumber(int(point.Size))})
 	}
 	v.Line = strings.Join(line, " ")
 	v.Area = fmt.Sprintf("0,%d %s %d,%d", growthHeight, v.Line, growthWidth, growthHeight)

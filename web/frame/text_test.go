@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"strings"
@@ -44,7 +44,7 @@ func FuzzInert(f *testing.F) {
 			t.Errorf("%q leaves markup: %q", s, out)
 		}
 		for _, bad := range []string{"\u202E", "\u2066", "\u200B", "\x1b", "\x00"} {
-			if strings.Contains(out, bad) || strings.Contains(plainText(s), bad) {
+			if strings.Contains(out, bad) || strings.Contains(PlainText(s), bad) {
 				t.Errorf("%q keeps %+q", s, bad)
 			}
 		}
@@ -83,7 +83,7 @@ func TestRelative(t *testing.T) {
 }
 
 func TestCaretStandsUnderWideCharacters(t *testing.T) {
-	if got := caretIndent("a日b"); got != " \u3000 " {
+	if got := CaretIndent("a日b"); got != " \u3000 " {
 		t.Errorf("got %q", got)
 	}
 }
@@ -93,12 +93,12 @@ func TestLanguageOf(t *testing.T) {
 		"it":    {"it"},
 		"pt-BR": {"pt-br"},
 	} {
-		if got := languageOf(languages); got != want {
+		if got := LanguageOf(languages); got != want {
 			t.Errorf("%v: %q, want %q", languages, got, want)
 		}
 	}
 	for _, languages := range [][]string{nil, {"it", "en"}, {"not a language"}, {`"><script>`}, {"und"}} {
-		if got := languageOf(languages); got != "" {
+		if got := LanguageOf(languages); got != "" {
 			t.Errorf("%v: %q, want none", languages, got)
 		}
 	}

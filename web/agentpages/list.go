@@ -1,15 +1,17 @@
-package web
+package agentpages
 
 import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
 	"gazetteer/registry"
 	"gazetteer/registry/directory"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -25,7 +27,7 @@ type agentsView struct {
 	Total      int
 	First      int // number of the first agent shown, from 1
 	Last       int
-	Pages      pageLinks
+	Pages      frame.PageLinks
 	// Reading: the agents are still being read after the start. Without: this
 	// server keeps no directory.
 	Reading, Without bool
@@ -46,7 +48,7 @@ type agentRow struct {
 	Capabilities []string
 	More         int      // capabilities that are not shown
 	Holds        []string // signals, in words
-	Created      moment
+	Created      frame.Moment
 }
 
 // signalNames are the signals that can be asked for, in the order of the form.
@@ -62,33 +64,33 @@ var signalNames = []struct{ name, label string }{
 }
 
 // agentsPage finds agents by words, capability and evidence. An id leads to its page.
-func (p *Pages) agentsPage(c *gin.Context) (pageView, error) {
+func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 	words := strings.TrimSpace(c.Query("q"))
 	id := strings.TrimSpace(c.Query("id"))
-	if id == "" && (agentID.MatchString(words) || strings.HasPrefix(words, "@")) {
+	if id == "" && (AgentID.MatchString(words) || strings.HasPrefix(words, "@")) {
 		id = words
 	}
 	if id != "" {
 		a, err := p.answers.Agent(c.Request.Context(), id)
 		if err != nil {
-			return pageView{}, agentError(id, err)
+			return frame.View{}, agentError(id, err)
 		}
-		return pageView{status: http.StatusSeeOther, location: agentPath(a.Agent.AirID)}, nil
+		return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(a.Agent.AirID)}, nil
 	}
-	number, err := pageNumber(c)
+	number, err := frame.PageNumber(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	require, err := registry.ParseRequire(strings.Join(c.QueryArray("require"), ","))
 	if err != nil {
-		return pageView{}, requireError(err)
+		return frame.View{}, requireError(err)
 	}
 	v := agentsView{Words: words, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
 	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
 	for _, s := range signalNames {
 		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})
 	}
-	q := directory.Query{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * perPage, Limit: perPage}
+	q := directory.Query{Words: v.Words, Capability: v.Capability, Require: require, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
 	found, total, err := p.answers.FindAgents(c.Request.Context(), q, v.Verb)
 	switch {
 	case errors.Is(err, answer.ErrReading):
@@ -96,20 +98,20 @@ func (p *Pages) agentsPage(c *gin.Context) (pageView, error) {
 	case errors.Is(err, answer.ErrNoDirectory):
 		v.Without = true
 	case err != nil:
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v.Total, v.First, v.Last = total, q.Offset+1, q.Offset+len(found)
 	for _, a := range found {
 		v.Agents = append(v.Agents, p.agentRow(a))
 	}
-	v.Pages = pagesOf("/agents", queryOf(v, require), number, total, perPage)
-	return pageView{name: "agents", title: "Agents", body: v}, nil
+	v.Pages = frame.LinkPages("/agents", queryOf(v, require), number, total, frame.PerPage)
+	return frame.View{Name: "agents", Title: "Agents", Body: v}, nil
 }
 
 // requireError says which evidence cannot be asked for.
 func requireError(err error) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return &badRequest{what: e.Message, help: asSentence(e.Help)}
+		return &frame.BadRequest{What: e.Message, Help: frame.AsSentence(e.Help)}
 	}
 	return err
 }
@@ -129,8 +131,8 @@ func queryOf(v agentsView, require []string) url.Values {
 const maxRowCapabilities = 8
 
 func (p *Pages) agentRow(a directory.Result) agentRow {
-	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.momentOf(a.Created)}
-	row.Capabilities, row.More = splitAt(a.Capabilities, maxRowCapabilities)
+	row := agentRow{AirID: a.AirID, Name: a.Name, Handle: a.Handle, Description: a.Description, Created: p.MomentOf(a.Created)}
+	row.Capabilities, row.More = frame.SplitAt(a.Capabilities, maxRowCapabilities)
 	for _, s := range signalNames {
 		if slices.Contains(a.Signals, s.name) {
 			row.Holds = append(row.Holds, s.label)
@@ -139,4 +141,5 @@ func (p *Pages) agentRow(a directory.Result) agentRow {
 	return row
 }
 
-func agentPath(airID string) string { return "/agents/" + url.PathEscape(airID) }
+// AgentID matches what could be the id of an agent rather than words.
+var AgentID = regexp.MustCompile(`^(?i:AIR-[A-Z0-9-]+|did:wba:\S+)$`)

@@ -1,4 +1,4 @@
-package web
+package agentpages
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
+	"gazetteer/web/frame"
 )
 
 // A didCheck is one field of a DID document with what was found of it.
@@ -42,7 +43,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 			whole = err.Error()
 		}
 	}
-	rule("The whole", formatCount(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
+	rule("The whole", frame.FormatCount(len(text), "byte"), err == nil, "as the draft has it (A2A §3.3)", "not as the draft has it: "+whole)
 	web, err := did.ParseWeb(doc.ID)
 	airID, _ := web.AirID()
 	rule("id", doc.ID, err == nil && airID == d.Agent.AirID, "names this agent", "names another agent")
@@ -90,7 +91,7 @@ func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 			row.State, row.Word, row.Link = "good", "this registry’s own; what it answers is computed from claims", "#trust"
 		case s.Type != did.TypeInbox || s.ServiceEndpoint != d.DID.Inbox() || !seen:
 		case inbox.Holds:
-			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.momentOf(inbox.Date).Ago, "#evidence"
+			row.State, row.Word, row.Link = "good", inbox.Detail+", "+p.MomentOf(inbox.Date).Ago, "#evidence"
 		case inbox.Detail != "":
 			row.Word, row.Link = "claimed: "+inbox.Detail, "#evidence"
 		}

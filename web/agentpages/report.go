@@ -1,4 +1,4 @@
-package web
+package agentpages
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -24,9 +25,9 @@ type reportView struct {
 	ID      string // of a report that was made, "" before
 	Reason  string
 	State   string
-	Created moment
-	Due     moment
-	Settled moment
+	Created frame.Moment
+	Due     frame.Moment
+	Settled frame.Moment
 	Note    string
 }
 
@@ -69,11 +70,11 @@ func (p *Pages) reported(c *gin.Context) (reportView, error) {
 	return v, nil
 }
 
-func reportPage(status int, v reportView) pageView {
-	return pageView{name: "report", title: "Report " + plainText(v.Name), status: status, body: v}
+func reportPage(status int, v reportView) frame.View {
+	return frame.View{Name: "report", Title: "Report " + frame.PlainText(v.Name), Status: status, Body: v}
 }
 
-func (p *Pages) reportForm(c *gin.Context) (pageView, error) {
+func (p *Pages) reportForm(c *gin.Context) (frame.View, error) {
 	v, err := p.reported(c)
 	v.Reasons = reasonWords
 	return reportPage(http.StatusOK, v), err
@@ -81,19 +82,14 @@ func (p *Pages) reportForm(c *gin.Context) (pageView, error) {
 
 // submitReport takes the form and leads to the page of the report, so that sending it
 // again by reloading makes no second one.
-func (p *Pages) submitReport(c *gin.Context) (pageView, error) {
+func (p *Pages) submitReport(c *gin.Context) (frame.View, error) {
 	r := c.Request
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return pageView{}, &badRequest{"the form was sent by another site", "Use the form on the agent’s page."}
-	}
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxReportForm)
-	if err := r.ParseForm(); err != nil {
-		return pageView{}, &badRequest{"the form cannot be read", "Send it again from the agent’s page, with less text."}
+	if err := frame.ReadForm(c, maxReportForm); err != nil {
+		return frame.View{}, err
 	}
 	v, err := p.reported(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v.Text, v.Contact = strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"), r.PostFormValue("contact")
 	chosen := r.PostFormValue("reason")
@@ -101,24 +97,24 @@ func (p *Pages) submitReport(c *gin.Context) (pageView, error) {
 		w.Chosen = w.Value == chosen
 		v.Reasons = append(v.Reasons, w)
 	}
-	made, err := p.answers.Report(r.Context(), v.AirID, admission.ReportRequest{Reason: chosen, Text: v.Text, Contact: v.Contact, Client: clientOf(c)})
+	made, err := p.answers.Report(r.Context(), v.AirID, admission.ReportRequest{Reason: chosen, Text: v.Text, Contact: v.Contact, Client: frame.ClientOf(c)})
 	if err != nil {
 		return p.reportFormAgain(c, v, err)
 	}
-	return pageView{status: http.StatusSeeOther, location: agentPath(v.AirID) + "/report/" + made.ID}, nil
+	return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(v.AirID) + "/report/" + made.ID}, nil
 }
 
 // reportFormAgain shows the form again with the reason.
-func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (pageView, error) {
+func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.View, error) {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
-		v.Trouble, v.Help = asSentence(e.Message), asSentence(e.Help)
+		v.Trouble, v.Help = frame.AsSentence(e.Message), frame.AsSentence(e.Help)
 		return reportPage(http.StatusBadRequest, v), nil
 	}
 	refused, ok := errors.AsType[*registry.Refusal](err)
 	if !ok {
-		return pageView{}, agentError(v.AirID, err)
+		return frame.View{}, agentError(v.AirID, err)
 	}
-	v.Trouble, v.Help = asSentence(refused.Message), asSentence(refused.Help)
+	v.Trouble, v.Help = frame.AsSentence(refused.Message), frame.AsSentence(refused.Help)
 	status := http.StatusConflict
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
@@ -134,19 +130,19 @@ func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (pageVi
 }
 
 // reportPage is the page of one report: what is public of it.
-func (p *Pages) reportPage(c *gin.Context) (pageView, error) {
+func (p *Pages) reportPage(c *gin.Context) (frame.View, error) {
 	v, err := p.reported(c)
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	found, err := p.answers.ReportByID(c.Request.Context(), c.Param("report"))
 	if errors.Is(err, registry.ErrNotFound) || err == nil && found.AirID != v.AirID {
-		return pageView{}, errNoPage
+		return frame.View{}, frame.ErrNoPage
 	}
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	v.ID, v.Created, v.Due, v.Settled, v.Note = found.ID, p.momentOf(found.Created), p.momentOf(found.Due), p.momentOf(found.Settled), found.Note
+	v.ID, v.Created, v.Due, v.Settled, v.Note = found.ID, p.MomentOf(found.Created), p.MomentOf(found.Due), p.MomentOf(found.Settled), found.Note
 	for _, w := range reasonWords {
 		if w.Value == found.Reason {
 			v.Reason = w.Word
@@ -155,7 +151,7 @@ func (p *Pages) reportPage(c *gin.Context) (pageView, error) {
 	switch {
 	case !found.Settled.IsZero():
 		v.State = settledWords[found.Outcome]
-	case found.Overdue(p.now()):
+	case found.Overdue(p.Now()):
 		v.State = "It waits for the operator, longer than it should."
 	default:
 		v.State = "It waits for the operator."

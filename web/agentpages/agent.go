@@ -1,4 +1,4 @@
-package web
+package agentpages
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
+	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
@@ -35,8 +36,8 @@ type agentView struct {
 	DID          string
 	Inbox        string
 	Capabilities []string
-	Created      moment
-	Updated      moment
+	Created      frame.Moment
+	Updated      frame.Moment
 	MergedInto   string
 	Origin       string // the registry that it was imported from
 	// Sources lead to where each thing was said or done, by name.
@@ -75,22 +76,22 @@ type evidenceGroup struct {
 type evidenceView struct {
 	Title   string
 	What    string
-	Address externalLink // in the place of What, where that is one
+	Address frame.ExternalLink // in the place of What, where that is one
 	Detail  string
 	Holds   bool
 	Short   bool // it was looked at and is not enough
-	Date    moment
+	Date    frame.Moment
 	Cost    string
-	Link    string       // on this site, "" for none
-	Says    string       // what Link leads to
-	Outside externalLink // where the registry looked
+	Link    string             // on this site, "" for none
+	Says    string             // what Link leads to
+	Outside frame.ExternalLink // where the registry looked
 }
 
 type keyView struct {
 	ID     string
 	Key    string
-	From   moment
-	Until  moment
+	From   frame.Moment
+	Until  frame.Moment
 	Now    bool
 	Proof  string
 	By     string
@@ -101,7 +102,7 @@ type keyView struct {
 type recoveryView struct {
 	Commitment string
 	To         string
-	Asked, Due moment
+	Asked, Due frame.Moment
 }
 
 type domainView struct {
@@ -109,8 +110,8 @@ type domainView struct {
 	Name    string
 	State   string
 	Good    bool
-	Since   moment
-	Checked moment
+	Since   frame.Moment
+	Checked frame.Moment
 	Looks   []registry.Probe
 }
 
@@ -124,8 +125,8 @@ type attestationView struct {
 	Root      string
 	Weight    string
 	Why       string
-	At        moment
-	Revoked   moment
+	At        frame.Moment
+	Revoked   frame.Moment
 	Payload   string
 	Signature string
 	Key       string
@@ -135,7 +136,7 @@ type entryView struct {
 	N          int
 	Event      string
 	Actor      string
-	At         moment
+	At         frame.Moment
 	Fields     string
 	By         string
 	Key        string
@@ -148,24 +149,24 @@ type signatureView struct{ Key, Signature string }
 
 // agentPage is the page of one agent. Another id than the AIR ID leads to the page
 // under the AIR ID, so that each agent has one address.
-func (p *Pages) agentPage(c *gin.Context) (pageView, error) {
+func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 	id := c.Param("id")
 	d, err := p.answers.AgentDetails(c.Request.Context(), id)
 	if err != nil {
-		return pageView{}, agentError(id, err)
+		return frame.View{}, agentError(id, err)
 	}
 	a := d.Agent
 	if id != a.AirID {
-		return pageView{status: http.StatusSeeOther, location: agentPath(a.AirID)}, nil
+		return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(a.AirID)}, nil
 	}
 	text, err := json.MarshalIndent(d.DID, "", "  ")
 	if err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
 	v := agentView{
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
 		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
-		Created: p.momentOf(a.Created), Updated: p.momentOf(a.Updated),
+		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
 		Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
@@ -175,15 +176,15 @@ func (p *Pages) agentPage(c *gin.Context) (pageView, error) {
 	}
 	v.About, v.AboutMore = p.attestationViews(d, d.About, func(t registry.Attestation) string { return t.Attester })
 	v.Issued, v.IssuedMore = p.attestationViews(d, d.Issued, func(t registry.Attestation) string { return t.Subject })
-	shown, _ := splitAt(d.History, maxEntries)
+	shown, _ := frame.SplitAt(d.History, maxEntries)
 	for _, e := range shown {
 		v.History = append(v.History, p.entryViewOf(e))
 	}
 	v.More = d.Entries - len(shown)
 	if v.Offered, v.OfferedMore, err = p.offeredOperations(c.Request.Context(), a); err != nil {
-		return pageView{}, err
+		return frame.View{}, err
 	}
-	return pageView{name: "agent", title: plainText(v.Name), body: v}, nil
+	return frame.View{Name: "agent", Title: frame.PlainText(v.Name), Body: v}, nil
 }
 
 // grades order the evidence, the strongest first.
@@ -209,14 +210,14 @@ var signalTitles = map[string]string{
 func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
-		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.momentOf(s.Date), Cost: s.Cost}
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.MomentOf(s.Date), Cost: s.Cost}
 		field := ""
 		switch s.Signal {
 		case registry.SignalClaims:
 			row.Title, row.What, field = claimOf(s.What)
 			row.Link, row.Says = entryLink(d, newestEntry(d, field)), "where it was said"
 			if field == "documentation_url" {
-				row.Address = externalLinkOf(row.What)
+				row.Address = frame.ExternalLinkOf(row.What)
 			}
 		case registry.SignalKey, registry.SignalAge:
 			row.Link, row.Says = entryLink(d, keyEntry(d, d.Agent.PublicKey)), "where it was shown"
@@ -225,10 +226,10 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		case registry.SignalAttestations:
 			row.Link, row.Says = "#attestations", "who attests it"
 		default:
-			row.Outside = externalLinkOf(s.Source)
+			row.Outside = frame.ExternalLinkOf(s.Source)
 			row.Link, row.Says = entryLink(d, newestEntry(d, signalFields[s.Signal])), "where it was said"
 			if s.Signal == registry.SignalRepository {
-				row.Address = externalLinkOf(s.What)
+				row.Address = frame.ExternalLinkOf(s.What)
 			}
 		}
 		i := slices.IndexFunc(groups, func(g evidenceGroup) bool { return g.Grade == s.Grade })
@@ -327,7 +328,7 @@ var proofWords = map[string]string{
 func (p *Pages) keyViews(d answer.AgentDetails) []keyView {
 	var keys []keyView
 	for _, k := range d.Agent.Keys() {
-		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.momentOf(k.From), Until: p.momentOf(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
+		v := keyView{ID: k.ID, Key: did.FormatMultikey(k.PublicKey), From: p.MomentOf(k.From), Until: p.MomentOf(k.Until), Now: k.Until.IsZero(), Proof: proofWords[k.Proof], By: k.By}
 		v.Link = entryLink(d, keyEntry(d, k.PublicKey))
 		keys = append(keys, v)
 	}
@@ -340,7 +341,7 @@ func (p *Pages) recoveryOf(a registry.Agent) *recoveryView {
 	}
 	v := &recoveryView{Commitment: a.Commitment}
 	if r := a.Recovery; r != nil {
-		v.To, v.Asked, v.Due = did.FormatMultikey(r.To), p.momentOf(r.Asked), p.momentOf(r.Due)
+		v.To, v.Asked, v.Due = did.FormatMultikey(r.To), p.MomentOf(r.Asked), p.MomentOf(r.Due)
 	}
 	return v
 }
@@ -352,14 +353,14 @@ func domainID(name string) string { return "domain-" + name }
 func (p *Pages) domainViews(a registry.Agent) []domainView {
 	var domains []domainView
 	for _, d := range a.Domains {
-		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.momentOf(d.Since), Checked: p.momentOf(d.Checked), Looks: d.Probes}
+		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.MomentOf(d.Since), Checked: p.MomentOf(d.Checked), Looks: d.Probes}
 		switch {
 		case !d.Withdrawn.IsZero():
 			v.State = "withdrawn after three failures"
 		case d.Since.IsZero():
 			v.State = "claimed, not proved yet"
 		case d.Failures > 0:
-			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, formatCount(d.Failures, "look")), true
+			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, frame.FormatCount(d.Failures, "look")), true
 		default:
 			v.State, v.Good = "proved by "+d.Method, true
 		}
@@ -372,11 +373,11 @@ func (p *Pages) domainViews(a registry.Agent) []domainView {
 func (p *Pages) attestationViews(d answer.AgentDetails, all []registry.Attestation, other func(registry.Attestation) string) (rows []attestationView, more int) {
 	all = slices.Clone(all)
 	slices.Reverse(all)
-	all, more = splitAt(all, maxAttestations)
+	all, more = frame.SplitAt(all, maxAttestations)
 	for _, t := range all {
 		v := attestationView{
 			Number: t.N, By: t.Attester, Other: other(t), Type: strings.ReplaceAll(t.Type, "_", " "), Statement: t.Statement, Root: t.Root, Weight: strconv.FormatFloat(t.Weight, 'f', -1, 64),
-			Why: t.Why, At: p.momentOf(t.Created), Revoked: p.momentOf(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
+			Why: t.Why, At: p.MomentOf(t.Created), Revoked: p.MomentOf(t.Revoked), Payload: t.Payload, Signature: t.Signature, Key: t.Key,
 		}
 		if v.Name = d.Names[v.Other]; v.Name == "" {
 			v.Name = v.Other
@@ -416,7 +417,7 @@ var actorWords = map[string]string{
 }
 
 func (p *Pages) entryViewOf(e registry.Entry) entryView {
-	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.momentOf(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
+	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.MomentOf(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
 	if v.Event == "" {
 		v.Event = e.Event
 	}

@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"crypto/sha256"
@@ -60,14 +60,14 @@ func (a assets) addressOf(name string) (string, error) {
 	return p, nil
 }
 
-func (p *Pages) serveStatic(c *gin.Context) {
-	f, ok := p.assets.files[c.Param("name")]
+func (f *Frame) ServeStatic(c *gin.Context) {
+	file, ok := f.assets.files[c.Param("name")]
 	if !ok {
-		p.NotFound(c)
+		f.NotFound(c)
 		return
 	}
 	h := c.Writer.Header()
 	setSecurityHeaders(h, policy)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	c.Data(http.StatusOK, f.mediaType, f.body)
+	c.Data(http.StatusOK, file.mediaType, file.body)
 }

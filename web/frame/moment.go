@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"fmt"
@@ -7,21 +7,21 @@ import (
 
 // A moment is a time as template "moment" shows it: relative for reading, exact
 // for machines and for those who point at it. The zero moment is "never".
-type moment struct {
+type Moment struct {
 	Exact string // RFC 3339, for the datetime attribute
 	Full  string // 2 January 2006 15:04:05 UTC
 	Ago   string // 3 minutes ago, in 2 hours
 }
 
-func (p *Pages) momentOf(t time.Time) moment {
+func (f *Frame) MomentOf(t time.Time) Moment {
 	if t.IsZero() {
-		return moment{}
+		return Moment{}
 	}
 	t = t.UTC()
-	return moment{
+	return Moment{
 		Exact: t.Format(time.RFC3339),
 		Full:  t.Format("2 January 2006 15:04:05 UTC"),
-		Ago:   relativeTime(p.now().Sub(t)),
+		Ago:   relativeTime(f.Now().Sub(t)),
 	}
 }
 

@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"fmt"
@@ -29,10 +29,10 @@ func escapeText(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// plainText returns a stranger's text for places that hold no markup (a title, an
+// PlainText returns a stranger's text for places that hold no markup (a title, an
 // attribute, a line of a preformatted block): hidden characters are written as
 // "U+202E". The template escapes it as usual.
-func plainText(s string) string {
+func PlainText(s string) string {
 	var b strings.Builder
 	for part := range splitHidden(s) {
 		b.WriteString(part)
@@ -49,12 +49,12 @@ func clipEscaped(n int, s string) template.HTML {
 	return escapeText(strings.TrimSpace(string([]rune(s)[:n])) + "…")
 }
 
-// clipPlain is plain, cut to n characters.
-func clipPlain(n int, s string) string {
+// ClipPlain is plain, cut to n characters.
+func ClipPlain(n int, s string) string {
 	if chars := []rune(s); len(chars) > n {
 		s = string(chars[:n]) + "…"
 	}
-	return plainText(s)
+	return PlainText(s)
 }
 
 // maxCombining is how many combining marks may stand on one character. Written
@@ -120,9 +120,9 @@ func isJoiner(r rune) bool {
 	return r >= '\u0600' && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk)
 }
 
-// languageOf returns the one language a service says it speaks, as a lang
+// LanguageOf returns the one language a service says it speaks, as a lang
 // attribute, or "" when it names none, several or something else.
-func languageOf(languages []string) string {
+func LanguageOf(languages []string) string {
 	if len(languages) != 1 {
 		return ""
 	}
@@ -133,8 +133,8 @@ func languageOf(languages []string) string {
 	return t.String()
 }
 
-// caretIndent returns the white space that puts a caret under what follows before.
-func caretIndent(before string) string {
+// CaretIndent returns the white space that puts a caret under what follows before.
+func CaretIndent(before string) string {
 	var b strings.Builder
 	for _, r := range before {
 		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
@@ -144,4 +144,12 @@ func caretIndent(before string) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
+}
+
+// maxColumns is how many characters of a line of a document are shown.
+const maxColumns = 600
+
+// sourceText returns one line of a text with its spaces. A long line is cut.
+func sourceText(line string) template.HTML {
+	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }

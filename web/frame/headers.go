@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"net/http"
@@ -27,14 +27,14 @@ func setSecurityHeaders(h http.Header, policy string) {
 
 // writePage writes a page. A reader may keep one that was found, but asks whether
 // it changed before showing it again; the tag is the engine's.
-func writePage(c *gin.Context, v pageView, html []byte) {
-	status := v.status
+func writePage(c *gin.Context, v View, html []byte) {
+	status := v.Status
 	if status == 0 {
 		status = http.StatusOK
 	}
 	h := c.Writer.Header()
 	setSecurityHeaders(h, policy)
-	if v.live {
+	if v.Live {
 		setSecurityHeaders(h, livePolicy)
 	}
 	h.Set("Cache-Control", "no-store")

@@ -1,4 +1,4 @@
-package web
+package agentpages
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/registry"
+	"gazetteer/web/frame"
 )
 
 // The drawing of attestations, in units of its own: those who attest on the left,
@@ -54,9 +55,9 @@ func graphOf(d answer.AgentDetails) *graphView {
 	if len(about)+len(issued) == 0 {
 		return nil
 	}
-	v := &graphView{Says: fmt.Sprintf("%s about %s, %s by it", formatCount(len(about), "active attestation"), clipPlain(60, d.Agent.Name), formatCount(len(issued), "active attestation"))}
-	left, moreLeft := splitAt(about, maxNodes)
-	right, moreRight := splitAt(issued, maxNodes)
+	v := &graphView{Says: fmt.Sprintf("%s about %s, %s by it", frame.FormatCount(len(about), "active attestation"), frame.ClipPlain(60, d.Agent.Name), frame.FormatCount(len(issued), "active attestation"))}
+	left, moreLeft := frame.SplitAt(about, maxNodes)
+	right, moreRight := frame.SplitAt(issued, maxNodes)
 	rows := max(len(left), len(right), 1)
 	v.Height = rows*graphRow + graphRow/2
 	middle := rows * graphRow / 2
@@ -87,7 +88,7 @@ func (v *graphView) rowHeight(i, n, rows int) int {
 
 func (v *graphView) addBox(x, y int, name string, self bool) {
 	v.Nodes = append(v.Nodes, graphNode{
-		X: x, Y: y - boxHeight/2, Width: boxWidth, Height: boxHeight, TextX: x + boxWidth/2, TextY: y + 5, Name: clipPlain(22, name), Self: self,
+		X: x, Y: y - boxHeight/2, Width: boxWidth, Height: boxHeight, TextX: x + boxWidth/2, TextY: y + 5, Name: frame.ClipPlain(22, name), Self: self,
 	})
 }
 

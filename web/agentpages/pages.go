@@ -1,0 +1,106 @@
+// Package agentpages has the pages of agents, with the evidence for what they claim, and the page of
+// the transparency log. Begin with [New] and [Pages.Mount].
+package agentpages
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"gazetteer/api/answer"
+	"gazetteer/index"
+	"gazetteer/index/query"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/directory"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Answers is what the pages of agents need to know. [answer.Answers] knows it.
+type Answers interface {
+	// Search returns a page of operations, best first.
+	Search(ctx context.Context, q query.Query) (index.Result, error)
+	// Agent finds an agent by AIR ID, handle or did:wba.
+	Agent(ctx context.Context, id string) (answer.AgentAnswer, error)
+	// FindAgents returns a page of the agents that a query matches, and how many there are; with
+	// a verb, only agents of a domain that offers it.
+	FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error)
+	// AgentDetails returns all that is known of an agent.
+	AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error)
+	// Report stores a report about an agent for the operator.
+	Report(ctx context.Context, airID string, q admission.ReportRequest) (admission.Report, error)
+	// ReportByID returns the public part of a report.
+	ReportByID(ctx context.Context, id string) (admission.Report, error)
+	// LogStatus describes the transparency log.
+	LogStatus(ctx context.Context) (answer.LogStatus, error)
+}
+
+//go:embed templates/*.html
+var agentTemplates embed.FS
+
+// Pages are the pages of agents and of the transparency log.
+type Pages struct {
+	*frame.Frame
+	answers Answers
+}
+
+// New prepares the pages of agents within a frame.
+func New(f *frame.Frame, a Answers) *Pages {
+	p := &Pages{Frame: f, answers: a}
+	p.AddTemplates(agentTemplates)
+	return p
+}
+
+// Mount adds the pages below /agents, and /log.
+func (p *Pages) Mount(e *gin.Engine) {
+	for path, h := range map[string]gin.HandlerFunc{
+		"/agents":                    p.Handle(p.agentsPage),
+		"/agents/:id":                p.Handle(p.agentPage),
+		"/agents/:id/report":         p.Handle(p.reportForm),
+		"/agents/:id/report/:report": p.Handle(p.reportPage),
+		"/log":                       p.Handle(p.logPage),
+	} {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+	e.POST("/agents/:id/report", p.Handle(p.submitReport))
+}
+
+type noAgent struct {
+	id  string
+	why *did.Error // why it cannot be an id at all, nil when it is merely unknown
+}
+
+func (e *noAgent) Error() string { return "no agent " + e.id }
+
+// Problem returns the page for an id that no agent has.
+func (e *noAgent) Problem() frame.Problem {
+	v := frame.Problem{
+		Status: http.StatusNotFound, Title: "No such agent",
+		What:  fmt.Sprintf("No agent is registered here as %q.", frame.ClipPlain(120, e.id)),
+		Help:  "Check the id. An agent of another registry is known only there.",
+		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(e.id)}, {Text: "All agents", Address: "/agents"}},
+	}
+	if e.why != nil {
+		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, e.id), frame.PlainText(e.why.Message))
+		v.Help = frame.AsSentence(frame.PlainText(e.why.Help))
+	}
+	return v
+}
+
+// agentError turns "not there" into a noAgent that names what was asked for.
+func agentError(id string, err error) error {
+	if e, ok := errors.AsType[*did.Error](err); ok {
+		return &noAgent{id: id, why: e}
+	}
+	if errors.Is(err, registry.ErrNoAgent) {
+		return &noAgent{id: id}
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// formTime is how long a form may take to arrive.
+const formTime = 15 * time.Second
+
+// ReadForm reads a posted form of at most maxBytes. A form that another site sent is refused: it
+// would make this server act in the name of that site's visitors. A form that is too large leaves
+// a *http.MaxBytesError in the chain of the error.
+func ReadForm(c *gin.Context, maxBytes int64) error {
+	r := c.Request
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return &BadRequest{"the form was sent by another site", "Use the form on this site."}
+	}
+	// The server restores the deadline of the connection for the next request. A connection
+	// without deadlines is a test's, and its body has arrived already.
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxBytes)
+	err := r.ParseMultipartForm(maxBytes)
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = r.ParseForm()
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &BadRequest{fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text. A description that long is better split into several services."}
+	}
+	if err != nil {
+		return &BadRequest{"the form cannot be read", "Send it again from the page."}
+	}
+	return nil
+}
+
+// ClientOf returns the address of the reader, none for the owner's socket.
+func ClientOf(c *gin.Context) netip.Addr {
+	a, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}

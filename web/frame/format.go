@@ -1,0 +1,42 @@
+package frame
+
+import (
+	"fmt"
+	"strconv"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+)
+
+// FormatSize writes a number of bytes for a person.
+func FormatSize(n int) string {
+	if n < 1024 {
+		return FormatCount(n, "byte")
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
+}
+
+// FormatCount writes n things.
+func FormatCount(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// FormatNumber writes n with its thousands set apart.
+func FormatNumber(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// KindName names a format, or robots.txt, for people.
+func KindName(kind string) string {
+	if kind == fetch.KindRobots {
+		return "robots.txt"
+	}
+	return document.Kind(kind).Describe()
+}

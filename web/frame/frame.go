@@ -1,0 +1,174 @@
+// Package frame is what all pages share: the layout, the style sheet and the scripts, the headers
+// of an answer, and the pages for errors. Begin with [New] and [Frame.Handle].
+//
+// Most of the text on a page was written by strangers. Three rules keep it harmless: html/template
+// escapes it, characters that hide or reorder text are written out as U+XXXX (text.go), and only
+// https addresses become links (links.go). The content security policy stands behind all three.
+package frame
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Options are what New can be told.
+type Options struct {
+	// Log gets one line for each page that failed through our own fault. Nil discards them.
+	Log *slog.Logger
+	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
+	Now func() time.Time
+	// Building reports whether the index is being built. Nil is never.
+	Building func() bool
+	// Explain returns the page for an error that is not an Explained, and false for one that it
+	// does not know. Building says whether the index was being built.
+	Explain func(err error, building bool) (Problem, bool)
+}
+
+// Frame is what all pages share: layout, style, headers, and the page for what went wrong. Any
+// number of requests may use it at once after the last addTemplates.
+type Frame struct {
+	log       *slog.Logger
+	Now       func() time.Time
+	building  func() bool
+	explain   func(err error, building bool) (Problem, bool)
+	assets    assets
+	shared    *template.Template
+	templates map[string]*template.Template
+}
+
+//go:embed templates/*.html
+var frameFiles embed.FS
+
+// New prepares the frame.
+func New(o Options) *Frame {
+	f := &Frame{log: o.Log, Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	if f.Now == nil {
+		f.Now = time.Now
+	}
+	if f.building == nil {
+		f.building = func() bool { return false }
+	}
+	if f.explain == nil {
+		f.explain = func(error, bool) (Problem, bool) { return Problem{}, false }
+	}
+	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
+		"text":   escapeText,
+		"clip":   clipEscaped,
+		"line":   sourceText,
+		"plain":  PlainText,
+		"asset":  f.assets.addressOf,
+		"verb":   VerbPath,
+		"agent":  AgentPath,
+		"digits": FormatNumber,
+	}).ParseFS(frameFiles, "templates/layout.html", "templates/parts.html"))
+	f.templates["problem"] = template.Must(template.Must(f.shared.Clone()).ParseFS(frameFiles, "templates/problem.html"))
+	return f
+}
+
+// AddTemplates adds the pages that files holds as templates/NAME.html, all but common.html, which
+// has what they share. The files are part of the program, so one that cannot be read is a mistake
+// in it and panics.
+func (f *Frame) AddTemplates(files fs.FS) {
+	const common = "templates/common.html"
+	shared := f.shared
+	if _, err := fs.Stat(files, common); err == nil {
+		shared = template.Must(template.Must(shared.Clone()).ParseFS(files, common))
+	}
+	paths, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range paths {
+		if p != common {
+			f.templates[strings.TrimSuffix(path.Base(p), ".html")] = template.Must(template.Must(shared.Clone()).ParseFS(files, p))
+		}
+	}
+}
+
+// A view is one page, ready to be rendered.
+type View struct {
+	Name     string // of the template
+	Title    string
+	Status   int // 200 when 0
+	Body     any
+	Location string // where to go instead, for a redirect
+	Live     bool   // shows results while one types, so it runs our script
+	building bool   // the index is not whole, so something may be missing
+}
+
+// layoutData is what the layout template sees.
+type layoutData struct {
+	Title    string
+	Section  string
+	Live     bool
+	Building bool
+	Body     any
+}
+
+// Handle turns a function that works out a view into a handler: it renders the
+// view, or the error page for what went wrong, a panic included.
+func (f *Frame) Handle(work func(c *gin.Context) (View, error)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		building := f.building()
+		v, err := f.callGuarded(work, c)
+		building = building || f.building()
+		if err != nil {
+			v = f.errorPage(c, err, building)
+		}
+		v.building = building
+		if v.Location != "" {
+			setSecurityHeaders(c.Writer.Header(), policy)
+			c.Redirect(v.Status, v.Location)
+			return
+		}
+		html, err := f.renderPage(v)
+		if err != nil {
+			v = f.errorPage(c, err, building)
+			if html, err = f.renderPage(v); err != nil {
+				f.log.Error("render the error page", "error", err)
+				c.Status(http.StatusInternalServerError)
+				return
+			}
+		}
+		writePage(c, v, html)
+	}
+}
+
+// callGuarded runs work and returns its panic as an error.
+func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Context) (v View, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return work(c)
+}
+
+func (f *Frame) renderPage(v View) ([]byte, error) {
+	var b bytes.Buffer
+	data := layoutData{Title: v.Title, Section: v.Name, Live: v.Live, Building: v.building, Body: v.Body}
+	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
+		return nil, fmt.Errorf("render %s: %w", v.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// NotFound answers with the page for an address where nothing is. It is for
+// [api.API.SetNotFound].
+func (f *Frame) NotFound(c *gin.Context) {
+	f.Handle(func(*gin.Context) (View, error) { return View{}, ErrNoPage })(c)
+}
