@@ -31,7 +31,7 @@ var rows = [][]string{
 	{"crawler/frontier", "crawler/politeness", "index/entry"},
 	{"index/view"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
-	{"relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
+	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},

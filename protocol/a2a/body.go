@@ -133,6 +133,22 @@ func appendText(out []byte, name, text string) []byte {
 	return jcs.AppendString(append(jcs.AppendString(out, name), ':'), text)
 }
 
+// FormatBody returns a body as canonical JSON, as it stands in an envelope that is not sealed.
+func FormatBody(b Body) []byte { return b.appendJSON(nil) }
+
+// ReadBody reads a body, for example the plaintext of a sealed one. The error is a [*Refusal] of
+// status 400.
+func ReadBody(text []byte) (Body, error) {
+	var d jcs.Document
+	if err := parseJSON(&d, text, jcs.ExactIntegers); err != nil {
+		return nil, err
+	}
+	if d.Root().Kind() != jcs.Object {
+		return nil, newRefusal("type", "the body is no JSON object")
+	}
+	return parseBody(d.Root()), nil
+}
+
 // parseBody reads a body that is an object with a type.
 func parseBody(v jcs.Value) Body {
 	kind := v.Member("type").Text()

@@ -299,6 +299,29 @@ func Promote(path string) error {
 	return renameFile(Next(path), path)
 }
 
+// Copy writes a key file to another place as it is, encrypted if it is so, and syncs the copy. It
+// matches [fs.ErrExist] when there is a file of that name: nothing is overwritten.
+func Copy(from, to string) error {
+	if _, err := Open(from); err != nil {
+		return err
+	}
+	text, err := readPrivate(from)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("copy a key to %s: %w", to, fs.ErrExist)
+	}
+	temporary := to + ".writing"
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: %w", to, err)
+	}
+	if err := createFile(temporary, text); err != nil {
+		return err
+	}
+	return renameFile(temporary, to)
+}
+
 func renameFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("put a key in its place: %w", err)

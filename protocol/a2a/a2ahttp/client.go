@@ -57,6 +57,9 @@ type Client struct {
 type Options struct {
 	// Seal encrypts the body for the recipient's key (§14).
 	Seal bool
+	// Again says that the message was sent before and that it is not known whether it arrived. Its
+	// ID and Nonce must be those of then: 409 Replay then means that it had arrived.
+	Again bool
 }
 
 // Sent is an envelope that the recipient's inbox took.
@@ -125,7 +128,7 @@ const (
 // that matches [ErrNoInbox], an [*a2a.Refusal] for a message that cannot be signed, or
 // what the directory or ctx say.
 func (c *Client) Send(ctx context.Context, m a2a.Message, o Options) (Sent, error) {
-	d := &delivery{client: c, message: m, options: o}
+	d := &delivery{client: c, message: m, options: o, ambiguous: o.Again}
 	d.message.From = c.From
 	if d.message.ID == "" {
 		d.message.ID = a2a.NewID()

@@ -1,0 +1,39 @@
+// Package mailbox keeps the mail of one agent beside its key file: what it received and sent, what it
+// must not accept twice, and how each negotiation stands. Start with [Open], then [Mailbox.Collect]
+// for what a relay holds, [Mailbox.Send] for what goes out, and [Mailbox.Thread] and [Mailbox.Search]
+// for what is there.
+//
+//	relay ──Pull──▶ verify (A2A §6.2) ──▶ open with current and retired keys ──▶ one transaction:
+//	                                      mail, replay window, thread ──▶ Acknowledge
+//	agent ──Send──▶ check against the thread ──▶ mail, thread ──▶ deliver ──▶ outcome
+//
+// Mail is stored before it is acknowledged, so a crash in between only brings it again, and it counts
+// once. A message is stored before it is sent: after a crash it stands there as [Sending], which means
+// that nobody knows whether it arrived, and can be sent again under the same id.
+//
+// # The directory
+//
+//	mailbox.bolt   the file below, in the form of package boltfile, with FORMAT, HEAD and LOCK
+//	keys/          retired keys as key files, so that mail sealed to them still opens
+//
+// It is private to its owner (mode 0700). Bodies are stored as they were opened: whoever can read the
+// directory can read the mail, as with the key file beside it.
+//
+// The file is one bbolt file and not plain files, because a message, its entries in the replay window
+// and its thread must be there together or not at all. Each operation opens the file, does one thing
+// and closes it. Several processes therefore take turns: one that waits for mail keeps nobody out.
+//
+//	mail      number              → checksum, header (JSON), envelope, opened body, receipt (record.go)
+//	ids       id 0 number         → nothing
+//	threads   thread 0 number     → nothing
+//	states    thread              → the thread (JSON)
+//	seen      'i' hash            → digest: a sender's id is used once
+//	          'n' hash            → digest: and a nonce once in a thread
+//	          's' hash, 't' hash  → entries of a sender, and of a sender in a thread
+//	due       expiry 'i' hash     → 'n' hash, 's' hash, 't' hash: what goes when the entry expires
+//	state     "sequence"          → the last number
+//	          "owner"             → the agent's DID
+//
+// Search reads every message: ten thousand take about a tenth of a second, so there is no index that
+// could fall out of step.
+package mailbox

@@ -1,0 +1,4 @@
+package mailbox
+
+// Schema is that of the file, for tests.
+var Schema = schema

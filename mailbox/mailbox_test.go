@@ -1,0 +1,705 @@
+package mailbox_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/limit"
+	"gazetteer/mailbox"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/protocol/a2a/a2atest"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry/keyfile"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/relayhttp"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+const (
+	prefix  = "did:wba:registry.test:agents:"
+	alice   = prefix + "AIR-AAAA-AAAA-AAAA"
+	bob     = prefix + "AIR-BBBB-BBBB-BBBB"
+	mallory = prefix + "AIR-CCCC-CCCC-CCCC"
+	relayID = "did:wba:registry.test"
+)
+
+func keyOf(n byte) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
+}
+
+// registry stands in for the registry: agents with their keys, which may rotate.
+type registry struct {
+	mu    sync.Mutex
+	url   string
+	keys  map[string]ed25519.PrivateKey
+	since map[string]time.Time // when the key of an agent took the place of its old one
+	old   map[string]ed25519.PrivateKey
+}
+
+func (r *registry) key(id string) ed25519.PrivateKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keys[id]
+}
+
+func (r *registry) rotate(id string, next ed25519.PrivateKey, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.old[id], r.keys[id], r.since[id] = r.keys[id], next, at
+}
+
+func (r *registry) Forget(string) {}
+
+func (r *registry) Resolve(_ context.Context, id string) (did.Document, error) {
+	key := r.key(id)
+	if key == nil {
+		return did.Document{}, a2a.ErrUnknownSender
+	}
+	return did.Document{ID: id,
+		VerificationMethod: []did.VerificationMethod{{ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key.Public().(ed25519.PublicKey))}},
+		Service:            []did.Service{{Type: did.TypeInbox, ServiceEndpoint: r.url + "/inbox/" + id}},
+	}, nil
+}
+
+func (r *registry) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
+	if r.key(name) == nil {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	return relay.Inbox{Name: name, AirID: strings.TrimPrefix(name, prefix), Addresses: []string{name}}, nil
+}
+
+func (r *registry) VerifyRead(_ context.Context, box relay.Inbox, request httpsig.Message) error {
+	all, err := httpsig.Read(request)
+	if err != nil {
+		return err
+	}
+	return all[0].Verify(request, r.key(box.Name).Public().(ed25519.PublicKey), httpsig.Policy{
+		Require: httpsig.ReadComponents(), Now: time.Now(), MaxAge: 5 * time.Minute, MaxAhead: 30 * time.Second,
+	})
+}
+
+func (r *registry) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
+
+// environment is a registry with a relay on a real socket, and a clock that tests advance.
+type environment struct {
+	t        *testing.T
+	registry *registry
+	ahead    time.Duration
+	boxes    map[string]*mailbox.Mailbox
+}
+
+var relayKey = keyOf(99)
+
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	e := &environment{t: t, registry: &registry{
+		keys:  map[string]ed25519.PrivateKey{alice: keyOf(1), bob: keyOf(2), mallory: keyOf(3)},
+		since: map[string]time.Time{}, old: map[string]ed25519.PrivateKey{},
+	}, boxes: map[string]*mailbox.Mailbox{}}
+	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { queue.Close() })
+	limits := &limit.Set{}
+	r := relay.New(relay.Options{Queue: queue, Senders: a2a.DocumentKeys{Resolver: e.registry}, Inboxes: e.registry, DID: relayID, Key: relayKey, Profile: a2a.Wire, Limits: limits})
+	handler, err := relayhttp.New(relayhttp.Options{Relay: r, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/inbox/", handler)
+	mux.HandleFunc("/.well-known/did.json", func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(did.Document{ID: relayID, VerificationMethod: []did.VerificationMethod{{ID: relayID + "#relay-1", Type: did.TypeEd25519, Controller: relayID, PublicKeyMultibase: did.FormatMultikey(relayKey.Public().(ed25519.PublicKey))}}})
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	t.Cleanup(handler.End)
+	e.registry.url = server.URL
+	return e
+}
+
+func (e *environment) now() time.Time { return time.Now().Add(e.ahead) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *environment) box(owner string) *mailbox.Mailbox {
+	e.t.Helper()
+	if e.boxes[owner] == nil {
+		m, err := mailbox.Open(e.t.Context(), filepath.Join(e.t.TempDir(), "agent.mail"), owner, mailbox.Options{Now: e.now, File: boltfile.Options{MinFree: -1}})
+		must(e.t, err)
+		e.boxes[owner] = m
+	}
+	return e.boxes[owner]
+}
+
+func (e *environment) client(owner string) *a2ahttp.Client {
+	return &a2ahttp.Client{From: owner, Key: e.registry.key(owner), Directory: e.registry, AllowLoopback: true, Profile: a2a.Wire}
+}
+
+func (e *environment) send(from string, m a2a.Message, seal bool) error {
+	e.t.Helper()
+	_, err := e.box(from).Send(e.t.Context(), e.client(from), m, a2ahttp.Options{Seal: seal})
+	return err
+}
+
+func (e *environment) collector(owner string, retired ...ed25519.PrivateKey) *mailbox.Collector {
+	e.t.Helper()
+	inbox := &a2ahttp.Inbox{Address: e.registry.url + "/inbox/" + owner, Key: e.registry.key(owner), KeyID: mailbox.KeyIDOf(owner)}
+	c, err := mailbox.CollectorOf(e.t.Context(), e.box(owner), inbox, e.registry, append([]ed25519.PrivateKey{e.registry.key(owner)}, retired...))
+	must(e.t, err)
+	return c
+}
+
+// collect returns the new mail of an agent.
+func (e *environment) collect(owner string) []mailbox.Message {
+	e.t.Helper()
+	batch, err := e.collector(owner).Collect(e.t.Context(), "", 0)
+	must(e.t, err)
+	if len(batch.Waiting) > 0 {
+		e.t.Fatal(batch.Waiting)
+	}
+	return batch.New
+}
+
+// one returns the only new message of an agent.
+func (e *environment) one(owner string) mailbox.Message {
+	e.t.Helper()
+	got := e.collect(owner)
+	if len(got) != 1 {
+		e.t.Fatalf("%d new messages, want 1", len(got))
+	}
+	return got[0]
+}
+
+func offer(text string, cents uint64) a2a.Offer {
+	return a2a.Offer{Description: text, Price: a2a.Money{AmountCents: cents, Currency: "EUR"}, ExpiresAt: time.Now().Add(time.Hour)}
+}
+
+func counter(text string, cents uint64) a2a.Counter { return a2a.Counter(offer(text, cents)) }
+
+func reply(m mailbox.Message, body a2a.Body) a2a.Message {
+	return a2a.Message{To: m.From, InReplyTo: m.ID, ThreadID: m.ThreadID, Body: body}
+}
+
+// state returns how a thread stands in an agent's mailbox.
+func (e *environment) state(owner, thread string) a2a.State {
+	e.t.Helper()
+	info, _, err := e.box(owner).Thread(e.t.Context(), thread)
+	must(e.t, err)
+	return info.Thread.State
+}
+
+// A sealed offer, a counter and an acceptance: both sides keep all of it and agree on the state.
+func TestNegotiation(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("a table for two", 500)}, true))
+	first := e.one(bob)
+	if got, ok := first.Body().(a2a.Offer); !ok || got.Description != "a table for two" || !first.Sealed || first.Refused != nil || first.State != a2a.Offered || first.Relay != relayID || first.Received.IsZero() {
+		t.Fatalf("%+v %s", first, first.Content)
+	}
+	must(t, e.send(bob, reply(first, counter("at nine", 750)), true))
+	second := e.one(alice)
+	if second.State != a2a.Countered {
+		t.Fatalf("%+v", second)
+	}
+	must(t, e.send(alice, reply(second, a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 750, Currency: "EUR"}}), true))
+	if last := e.one(bob); last.State != a2a.ClosedAccepted {
+		t.Fatalf("%+v", last)
+	}
+	for _, owner := range []string{alice, bob} {
+		info, messages, err := e.box(owner).Thread(t.Context(), first.ThreadID[:8])
+		must(t, err)
+		if info.Thread.State != a2a.ClosedAccepted || len(messages) != 3 || info.Messages != 3 || info.Peer == owner {
+			t.Errorf("%s has %+v with %d messages", owner, info, len(messages))
+		}
+		for i, want := range []a2a.State{a2a.Offered, a2a.Countered, a2a.ClosedAccepted} {
+			if m := messages[i]; m.State != want || len(m.Content) == 0 || m.Sent && m.Delivery != mailbox.Delivered {
+				t.Errorf("%s, message %d: %+v", owner, i, m)
+			}
+		}
+	}
+	if again := e.collect(bob); len(again) != 0 {
+		t.Errorf("what was acknowledged comes again: %d", len(again))
+	}
+}
+
+// A message that breaks a rule of its thread is neither stored nor sent.
+func TestSendAgainstTheThread(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, ThreadID: "11111111-1111-4111-8111-111111111111", Body: offer("x", 1)}, false))
+	own, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	must(t, err)
+	err = e.send(alice, a2a.Message{To: bob, ThreadID: own[0].ThreadID, InReplyTo: own[0].ID, Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1, Currency: "EUR"}}}, false)
+	refused, ok := errors.AsType[*a2a.Refusal](err)
+	if !ok || refused.Rule != a2a.RuleThread {
+		t.Fatalf("an accept of one's own offer: %v", err)
+	}
+	if n, err := e.box(alice).Count(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d messages, %v", n, err)
+	}
+	if got := e.collect(bob); len(got) != 1 {
+		t.Errorf("%d messages arrived", len(got))
+	}
+}
+
+// What the recipient's inbox refuses does not count, and the thread stands as before.
+func TestSendThatFails(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x", 100)}, false))
+	got := e.one(bob)
+	must(t, e.send(bob, reply(got, counter("y", 200)), false))
+	e.one(alice)
+	// Bob withdraws his counter, but the relay does not know Alice any more.
+	key := e.registry.key(alice)
+	e.registry.rotate(alice, nil, time.Now())
+	mine, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Limit: 1})
+	must(t, err)
+	err = e.send(bob, a2a.Message{To: alice, ThreadID: got.ThreadID, Body: a2a.Withdraw{WithdrawnID: mine[0].ID}}, false)
+	if err == nil || e.state(bob, got.ThreadID) != a2a.Countered {
+		t.Fatalf("%v, and the thread is %s", err, e.state(bob, got.ThreadID))
+	}
+	failed, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Limit: 1})
+	must(t, err)
+	if failed[0].Delivery != mailbox.Failed || failed[0].Problem == "" {
+		t.Fatalf("%+v", failed[0])
+	}
+	// Later it goes through under the same id.
+	e.registry.rotate(alice, key, time.Now())
+	sent, err := e.box(bob).SendAgain(t.Context(), e.client(bob), failed[0])
+	must(t, err)
+	if sent.Envelope.ID != failed[0].ID || e.state(bob, got.ThreadID) != a2a.ClosedWithdrawn {
+		t.Errorf("%s, and the thread is %s", sent.Envelope.ID, e.state(bob, got.ThreadID))
+	}
+	if m := e.one(alice); m.State != a2a.ClosedWithdrawn {
+		t.Errorf("%+v", m)
+	}
+	if _, err := e.box(bob).SendAgain(t.Context(), e.client(bob), mine[0]); !errors.Is(err, mailbox.ErrDelivered) {
+		t.Errorf("what was delivered: %v", err)
+	}
+}
+
+// The program ended after the inbox had taken a message and before that was noted.
+func TestSendAgainAfterACrash(t *testing.T) {
+	e := newEnvironment(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	client := e.client(alice)
+	client.HTTP = &http.Client{Transport: cutAnswer{cancel}}
+	if _, err := e.box(alice).Send(ctx, client, a2a.Message{To: bob, Body: offer("once", 1)}, a2ahttp.Options{Seal: true}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	stored, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	must(t, err)
+	if len(stored) != 1 || stored[0].Delivery != mailbox.Sending {
+		t.Fatalf("%+v", stored)
+	}
+	if _, err := e.box(alice).SendAgain(t.Context(), e.client(alice), stored[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.collect(bob); len(got) != 1 {
+		t.Errorf("it arrived %d times", len(got))
+	}
+}
+
+// cutAnswer delivers a request and loses the answer, as a program that is killed does.
+type cutAnswer struct{ cancel func() }
+
+func (c cutAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	response.Body.Close()
+	c.cancel()
+	return nil, context.Canceled
+}
+
+// Mail that was sealed before a rotation opens with the retired key, which the mailbox keeps. Mail
+// whose key is not there is kept closed, and opens when the key is.
+func TestRotationWhileMailWaits(t *testing.T) {
+	e := newEnvironment(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "bob.key")
+	must(t, keyfile.Create(path, keyOf(2), []byte("correct horse"), nil))
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("before the rotation", 1)}, true))
+
+	must(t, keyfile.Create(keyfile.Next(path), keyOf(7), []byte("correct horse"), nil))
+	must(t, mailbox.KeepKey(mailbox.DirOf(path), path))
+	must(t, mailbox.KeepKey(mailbox.DirOf(path), path)) // again, after a crash
+	must(t, keyfile.Promote(path))
+	e.registry.rotate(bob, keyOf(7), time.Now())
+
+	closed := e.one(bob) // with the new key alone
+	if closed.Refused == nil || closed.Refused.Rule != a2a.RuleOpen || len(closed.Content) != 0 {
+		t.Fatalf("%+v", closed)
+	}
+	open := func(_ string, f keyfile.File) (ed25519.PrivateKey, error) { return f.Private([]byte("correct horse")) }
+	retired, problems := mailbox.ReadKeys(mailbox.DirOf(path), open)
+	if len(retired) != 1 || !retired[0].Equal(keyOf(2)) || len(problems) != 0 {
+		t.Fatalf("%d keys, %v", len(retired), problems)
+	}
+	if _, problems := mailbox.ReadKeys(mailbox.DirOf(path), func(_ string, f keyfile.File) (ed25519.PrivateKey, error) { return f.Private(nil) }); len(problems) != 1 {
+		t.Errorf("a key without its passphrase: %v", problems)
+	}
+	must(t, e.box(bob).OpenClosed(t.Context(), a2a.DocumentKeys{Resolver: e.registry}, retired))
+	if m, err := e.box(bob).Message(t.Context(), closed.ID); err != nil || m.Refused != nil || !strings.Contains(string(m.Content), "before the rotation") || e.state(bob, m.ThreadID) != a2a.Offered {
+		t.Fatalf("%+v, %v", m, err)
+	}
+
+	// The usual case: the retired key is there when the mail is pulled.
+	must(t, e.send(mallory, a2a.Message{To: bob, Body: offer("to the second key", 1)}, true))
+	e.registry.rotate(bob, keyOf(8), time.Now())
+	batch, err := e.collector(bob, keyOf(2), keyOf(7)).Collect(t.Context(), "", 0)
+	must(t, err)
+	if len(batch.New) != 1 || batch.New[0].Refused != nil || batch.New[0].State != a2a.Offered {
+		t.Fatalf("%+v", batch.New)
+	}
+}
+
+// Mail that waited for days counts by the relay's receipt; without one it is stale. It is kept either
+// way, with the reason.
+func TestFreshness(t *testing.T) {
+	for name, test := range map[string]struct {
+		receipts bool
+		rule     string
+	}{"with receipts": {true, ""}, "without": {false, a2a.RuleClock}} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnvironment(t)
+			must(t, e.send(alice, a2a.Message{To: bob, Body: offer("early", 1)}, false))
+			e.ahead = 3 * 24 * time.Hour
+			c := e.collector(bob)
+			if !test.receipts {
+				c.RelayKey = nil
+			}
+			batch, err := c.Collect(t.Context(), "", 0)
+			must(t, err)
+			rule := ""
+			if r := batch.New[0].Refused; r != nil {
+				rule = r.Rule
+			}
+			if rule != test.rule {
+				t.Errorf("refused by %q, want %q", rule, test.rule)
+			}
+		})
+	}
+}
+
+// What is delivered twice is stored once; an envelope that nobody can verify now stays at the relay.
+func TestDeliveredAgain(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("one", 1)}, true))
+	_, err := e.client(mallory).Send(t.Context(), a2a.Message{To: bob, Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1, Currency: "EUR"}}, InReplyTo: "11111111-1111-4111-8111-111111111111"}, a2ahttp.Options{})
+	must(t, err)
+	c := e.collector(bob)
+	c.Keep = true
+	first, err := c.Collect(t.Context(), "", 0)
+	must(t, err)
+	if len(first.New) != 2 || first.New[1].Refused == nil || first.New[1].Refused.Rule != a2a.RuleThread {
+		t.Fatalf("%+v", first.New)
+	}
+	c.Senders = unreachable{}
+	if batch, err := c.Collect(t.Context(), "", 0); err != nil || len(batch.New) != 0 || len(batch.Waiting) != 2 {
+		t.Errorf("%+v, %v", batch, err)
+	}
+	if again := e.collect(bob); len(again) != 0 {
+		t.Errorf("%d are new again", len(again))
+	}
+	if n, err := e.box(bob).Count(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d messages, %v", n, err)
+	}
+	c.Senders = a2a.DocumentKeys{Resolver: e.registry}
+	if batch, err := c.Collect(t.Context(), "", 0); err != nil || len(batch.New)+len(batch.Waiting) != 0 {
+		t.Errorf("%+v, %v", batch, err)
+	}
+}
+
+type unreachable struct{}
+
+func (unreachable) FindKeys(context.Context, string, time.Time) ([]ed25519.PublicKey, error) {
+	return nil, errors.New("no route to host")
+}
+
+func TestStore(t *testing.T) {
+	open := func(t *testing.T, dir string) a2a.Store {
+		m, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{PerThread: 5, File: boltfile.Options{MinFree: -1}})
+		must(t, err)
+		return m
+	}
+	a2atest.TestStore(t, a2atest.Options{
+		PerThread: 5,
+		Open:      func(t *testing.T) a2a.Store { return open(t, t.TempDir()) },
+		Reopen:    func(t *testing.T, s a2a.Store) a2a.Store { return open(t, s.(*mailbox.Mailbox).Dir()) },
+	})
+}
+
+func TestOwner(t *testing.T) {
+	dir := t.TempDir()
+	for owner, want := range map[string]error{bob: nil, "did:web:registry.test:agents:AIR-BBBB-BBBB-BBBB": nil, "did:wba:other.test:agents:AIR-BBBB-BBBB-BBBB": nil, alice: mailbox.ErrOwner} {
+		if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := mailbox.Open(t.Context(), dir, owner, mailbox.Options{}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", owner, err, want)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	e := newEnvironment(t)
+	for _, text := range []string{"Translate 500 words to Korean", "Eine Straße in Köln", "회의실을 예약해 주세요", "明日の会議を予約する", "ＦＵＬＬ width"} {
+		must(t, e.send(alice, a2a.Message{To: bob, Body: offer(text, 1)}, true))
+	}
+	must(t, e.send(mallory, a2a.Message{To: bob, Body: offer("words of another", 1)}, false))
+	e.collect(bob)
+	for query, want := range map[string]int{
+		"translate": 1, "TRANS": 1, "late": 0, "words": 2, "words korean": 1, `"500 words"`: 1, `"words 500"`: 0, "strasse": 1, "köln": 1,
+		"예약": 1, "会議": 1, "full": 1, "": 6, "AIR-CCCC-CCCC-CCCC": 1, "nothing": 0, `"`: 6,
+	} {
+		for _, owner := range []string{bob} {
+			got, err := e.box(owner).Search(t.Context(), query, mailbox.Selection{})
+			if err != nil || len(got) != want {
+				t.Errorf("%q finds %d, %v, want %d", query, len(got), err, want)
+			}
+		}
+	}
+	if got, err := e.box(bob).Search(t.Context(), "words", mailbox.Selection{Peer: "AIR-AAAA-AAAA-AAAA"}); err != nil || len(got) != 1 {
+		t.Errorf("%d of Alice, %v", len(got), err)
+	}
+	if got, err := e.box(alice).Search(t.Context(), "korean", mailbox.Selection{}); err != nil || len(got) != 1 {
+		t.Errorf("%d that Alice sent, %v", len(got), err)
+	}
+	all, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Unread: true, Limit: 2})
+	must(t, err)
+	must(t, e.box(bob).MarkRead(t.Context(), all...))
+	if unread, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Unread: true}); err != nil || len(all) != 2 || len(unread) != 4 {
+		t.Errorf("%d, then %d unread, %v", len(all), len(unread), err)
+	}
+}
+
+func TestExportAndImport(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x <y> & \u2028", 100)}, true))
+	got := e.one(bob)
+	must(t, e.send(bob, reply(got, counter("y", 200)), true))
+	must(t, e.send(mallory, a2a.Message{To: bob, ThreadID: got.ThreadID, Body: offer("not mine", 1)}, false))
+	e.collect(bob)
+	var file bytes.Buffer
+	n, err := e.box(bob).Export(t.Context(), &file)
+	if err != nil || n != 3 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	open := func(owner string) *mailbox.Mailbox {
+		m, err := mailbox.Open(t.Context(), filepath.Join(t.TempDir(), "x.mail"), owner, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+		must(t, err)
+		return m
+	}
+	other := open(bob)
+	for _, want := range []int{3, 0} {
+		if added, err := other.Import(t.Context(), bytes.NewReader(file.Bytes())); err != nil || added != want {
+			t.Fatalf("%d added, %v, want %d", added, err, want)
+		}
+	}
+	before, messages, err := e.box(bob).Thread(t.Context(), got.ThreadID)
+	must(t, err)
+	after, copies, err := other.Thread(t.Context(), got.ThreadID)
+	must(t, err)
+	if fmt.Sprint(before) != fmt.Sprint(after) || len(copies) != len(messages) {
+		t.Errorf("%+v\n%+v", before, after)
+	}
+	for i := range copies {
+		if !bytes.Equal(copies[i].Envelope, messages[i].Envelope) || !bytes.Equal(copies[i].Content, messages[i].Content) || !bytes.Equal(copies[i].Receipt, messages[i].Receipt) || copies[i].State != messages[i].State || (copies[i].Refused == nil) != (messages[i].Refused == nil) {
+			t.Errorf("%+v\n%+v", copies[i], messages[i])
+		}
+	}
+	// The replay window came along: the same envelope is not accepted again.
+	envelope, err := a2a.Read(messages[0].Envelope, a2a.Wire)
+	must(t, err)
+	if state, err := other.FindReplay(t.Context(), a2a.EntryOf(envelope, time.Now(), time.Hour)); err != nil || state != a2a.Repeated {
+		t.Errorf("%d, %v", state, err)
+	}
+	lines := strings.SplitAfter(file.String(), "\n")
+	for name, text := range map[string]string{
+		"nothing": "", "no export": "hello\n", "another format": `{"format":"mbox"}` + "\n", "cut short": strings.Join(lines[:2], ""), "a line that is no JSON": lines[0] + "{\n",
+		"an envelope that is none": lines[0] + `{"id":"1","thread_id":"1","to":"` + bob + `","envelope":"{}"}` + "\n", "no ids": lines[0] + "{}\n",
+		"mail of others": lines[0] + strings.ReplaceAll(lines[1], bob, mallory),
+	} {
+		if _, err := open(bob).Import(t.Context(), strings.NewReader(text)); !errors.Is(err, mailbox.ErrImport) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := open(alice).Import(t.Context(), &file); !errors.Is(err, mailbox.ErrOwner) {
+		t.Errorf("the export of another: %v", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	e := newEnvironment(t)
+	for _, id := range []string{"aaaa", "aaab", "aaabc"} {
+		must(t, e.send(alice, a2a.Message{ID: id, ThreadID: "t" + id, To: bob, Body: offer("x", 1)}, false))
+	}
+	for id, want := range map[string]error{"aaaa": nil, "aaab": nil, "aaabc": nil, "aaa": mailbox.ErrAmbiguous, "b": mailbox.ErrNotFound, "": mailbox.ErrNotFound} {
+		if _, err := e.box(alice).Message(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("message %q: %v, want %v", id, err, want)
+		}
+	}
+	if threads, err := e.box(alice).Threads(t.Context()); err != nil || len(threads) != 3 || threads[0].ID != "taaabc" {
+		t.Errorf("%+v, %v", threads, err)
+	}
+	if _, _, err := e.box(alice).Thread(t.Context(), "x"); !errors.Is(err, mailbox.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// A damaged file is refused, not repaired in silence.
+func TestDamage(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer(strings.Repeat("word ", 400), 1)}, false))
+	path := filepath.Join(e.box(alice).Dir(), mailbox.FileName)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, bytes.ReplaceAll(text, []byte("word word"), []byte("ward word")), 0o600))
+	if _, err := e.box(alice).Messages(t.Context(), mailbox.Selection{}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("%v", err)
+	}
+}
+
+const childDir = "MAILBOX_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		writeForever(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// writeForever stores messages and prints the id of each that is stored.
+func writeForever(dir string) {
+	fail := func(err error) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	box, err := mailbox.Open(context.Background(), dir, alice, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		fail(err)
+	}
+	people := &registry{url: "https://nobody.invalid", keys: map[string]ed25519.PrivateKey{alice: keyOf(1), bob: keyOf(2)}}
+	client := &a2ahttp.Client{From: alice, Key: keyOf(1), Directory: people, HTTP: &http.Client{Transport: taken{}}}
+	for {
+		sent, err := box.Send(context.Background(), client, a2a.Message{To: bob, Body: offer("x", 1)}, a2ahttp.Options{})
+		if err != nil {
+			fail(err)
+		}
+		fmt.Println(sent.Envelope.ID)
+	}
+}
+
+// taken is an inbox that takes everything.
+type taken struct{}
+
+func (taken) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+}
+
+// Two processes write to one mailbox, and both are killed at any moment: all that was acknowledged is
+// there, once.
+func TestKillTwoProcesses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "agent.mail")
+	acknowledged := map[string]bool{}
+	for round := range 4 {
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		for range 2 {
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), childDir+"="+dir)
+			child.Stderr = os.Stderr
+			out, err := child.StdoutPipe()
+			must(t, err)
+			must(t, child.Start())
+			group.Go(func() {
+				lines, n := bufio.NewScanner(out), 0
+				for lines.Scan() {
+					mu.Lock()
+					acknowledged[lines.Text()] = true
+					mu.Unlock()
+					if n++; n == 3+round*4 {
+						child.Process.Kill()
+					}
+				}
+				if err := child.Wait(); child.ProcessState.ExitCode() != -1 {
+					t.Errorf("a writer ended by itself: %v", err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+	must(t, err)
+	messages, err := box.Messages(t.Context(), mailbox.Selection{})
+	must(t, err)
+	delivered := 0
+	for _, m := range messages {
+		if m.Delivery == mailbox.Delivered {
+			delivered++
+			delete(acknowledged, m.ID)
+		}
+		if info, _, err := box.Thread(t.Context(), m.ThreadID); err != nil || info.Thread.State != a2a.Offered {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+	if len(acknowledged) > 0 || delivered < 40 {
+		t.Errorf("%d that were acknowledged are lost; %d are there", len(acknowledged), delivered)
+	}
+}
+
+// A process that keeps the mailbox is waited for, and not without end.
+func TestBusy(t *testing.T) {
+	dir := t.TempDir()
+	_, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{})
+	must(t, err)
+	held, err := boltfile.Open(t.Context(), dir, mailbox.Schema(), boltfile.Options{})
+	must(t, err)
+	defer held.Close()
+	if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Patience: 30 * time.Millisecond}); !errors.Is(err, mailbox.ErrBusy) {
+		t.Error(err)
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	f.Add("{}\n")
+	f.Add(`{"id":"1","thread_id":"1","from":"` + bob + `","sent":true,"content":{"type":"Offer"}}` + "\n")
+	f.Add(`{"id":"1","thread_id":"\u0000","to":"` + bob + `","refused":{"rule":"thread"}}` + "\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		box, err := mailbox.Open(t.Context(), t.TempDir(), bob, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+		must(t, err)
+		_, err = box.Import(t.Context(), strings.NewReader(`{"format":"gazetteer-mailbox-1","owner":"`+bob+`"}`+"\n"+text))
+		if err != nil && !errors.Is(err, mailbox.ErrImport) {
+			t.Fatal(err)
+		}
+		if _, err := box.Messages(t.Context(), mailbox.Selection{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package mailbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/protocol/a2a"
+	"gazetteer/store/boltfile"
+)
+
+// A Selection says which messages [Mailbox.Messages] returns. The zero Selection selects all.
+type Selection struct {
+	Unread bool   // only received ones that were not read
+	Peer   string // only those from or to this DID, or one with this AIR ID
+	Thread string // only those of this thread
+	Limit  int    // at most so many, the newest; 0 for all
+}
+
+func (s Selection) matches(m Message) bool {
+	return (!s.Unread || !m.Sent && !m.Read) && (s.Peer == "" || isSameAgent(m.Peer(), s.Peer) || strings.HasSuffix(m.Peer(), ":"+s.Peer)) && (s.Thread == "" || m.ThreadID == s.Thread)
+}
+
+// Messages returns messages, the newest first.
+func (m *Mailbox) Messages(ctx context.Context, s Selection) (out []Message, err error) {
+	err = m.scan(ctx, func(message Message) bool {
+		if s.matches(message) {
+			out = append(out, message)
+		}
+		return s.Limit == 0 || len(out) < s.Limit
+	})
+	return out, err
+}
+
+// scan calls each for every message, the newest first, until it returns false.
+func (m *Mailbox) scan(ctx context.Context, each func(Message) bool) error {
+	return m.view(ctx, func(tx *bolt.Tx) error {
+		c := tx.Bucket(mailBucket).Cursor()
+		for key, raw := c.Last(); key != nil && ctx.Err() == nil; key, raw = c.Prev() {
+			message, err := decodeMessage(raw)
+			if err != nil {
+				return err
+			}
+			if !each(message) {
+				return nil
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// findNumbers returns the numbers of the messages with an id: senders choose ids, so there may be
+// several.
+func findNumbers(tx *bolt.Tx, id string) (out []uint64) {
+	prefix := append([]byte(id), 0)
+	c := tx.Bucket(idsBucket).Cursor()
+	for key, _ := c.Seek(prefix); strings.HasPrefix(string(key), string(prefix)); key, _ = c.Next() {
+		if name, n, ok := splitIndexKey(key); ok && name == id {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Message returns the newest message with an id, or with an id that begins so. The error matches
+// [ErrNotFound] or [ErrAmbiguous].
+func (m *Mailbox) Message(ctx context.Context, id string) (out Message, err error) {
+	err = m.view(ctx, func(tx *bolt.Tx) error {
+		id, err := findName(tx.Bucket(idsBucket), id, "message")
+		if err != nil {
+			return err
+		}
+		numbers := findNumbers(tx, id)
+		out, err = readMessage(tx, numbers[len(numbers)-1])
+		return err
+	})
+	return out, err
+}
+
+// MarkRead notes that messages were read.
+func (m *Mailbox) MarkRead(ctx context.Context, messages ...Message) error {
+	return m.change(ctx, messages, func(message *Message) bool {
+		changed := !message.Read
+		message.Read = true
+		return changed
+	})
+}
+
+// KeepContent stores the body of a sealed message that did not open when it came, because its key was
+// not there. The message then counts, and its thread is computed anew.
+func (m *Mailbox) KeepContent(ctx context.Context, message Message, content []byte) error {
+	return m.update(ctx, func(tx *boltfile.Tx) error {
+		stored, err := readMessage(tx.Tx, message.Number)
+		if err != nil {
+			return &refusedWrite{err}
+		}
+		if len(stored.Content) > 0 {
+			return &refusedWrite{}
+		}
+		stored.Content = content
+		if stored.Refused != nil && (stored.Refused.Rule == a2a.RuleOpen || stored.Refused.Rule == a2a.RuleStaleKey) {
+			stored.Refused = nil
+		}
+		if err := putRecord(tx, stored); err != nil {
+			return err
+		}
+		if err := touch(tx); err != nil {
+			return err
+		}
+		return replayThread(tx, stored.ThreadID)
+	})
+}
+
+// change changes stored messages in one transaction.
+func (m *Mailbox) change(ctx context.Context, messages []Message, change func(*Message) bool) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	return m.update(ctx, func(tx *boltfile.Tx) error {
+		changed := false
+		for _, message := range messages {
+			stored, err := readMessage(tx.Tx, message.Number)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if !change(&stored) {
+				continue
+			}
+			changed = true
+			if err := putRecord(tx, stored); err != nil {
+				return err
+			}
+		}
+		if !changed {
+			return &refusedWrite{}
+		}
+		return touch(tx)
+	})
+}
+
+// Count returns how many messages there are.
+func (m *Mailbox) Count(ctx context.Context) (n int, err error) {
+	err = m.view(ctx, func(tx *bolt.Tx) error {
+		c := tx.Bucket(mailBucket).Cursor()
+		for key, _ := c.First(); len(key) == binary.Size(uint64(0)); key, _ = c.Next() {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}

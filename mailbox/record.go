@@ -1,0 +1,153 @@
+package mailbox
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"time"
+
+	"gazetteer/protocol/a2a"
+)
+
+// A Delivery is what became of a message that the agent sent.
+type Delivery string
+
+const (
+	// Sending: it is under way, or the program ended meanwhile: whether it arrived is not known.
+	Sending Delivery = "sending"
+	// Delivered: the recipient's inbox took it.
+	Delivered Delivery = "delivered"
+	// Failed: the recipient's inbox refused it, or could not be reached. It counts for nothing.
+	Failed Delivery = "failed"
+)
+
+// A Refusal says why a message that was received counts for nothing.
+type Refusal struct {
+	Rule   string `json:"rule"`   // a code of a2a.Rules
+	Reason string `json:"reason"` // the draft's words, such as "Stale Timestamp"
+	Detail string `json:"detail"`
+}
+
+// byThread says that the rules of threads refused the message: it is judged anew when the thread
+// changes because a message of the owner was not delivered.
+func (r *Refusal) byThread() bool {
+	switch r.Rule {
+	case a2a.RuleThread, a2a.RuleThreadClosed, a2a.RuleThreadBody:
+		return true
+	}
+	return false
+}
+
+// A Message is one that the agent received or sent.
+type Message struct {
+	Number    uint64    `json:"number"` // in the order in which they were stored
+	Sent      bool      `json:"sent,omitempty"`
+	ID        string    `json:"id"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	ThreadID  string    `json:"thread_id"`
+	InReplyTo string    `json:"in_reply_to,omitempty"`
+	Nonce     string    `json:"nonce"`
+	Timestamp time.Time `json:"timestamp"` // the sender's
+	Stored    time.Time `json:"stored"`
+	Sealed    bool      `json:"sealed,omitempty"`
+	// Received is when the relay took a message in, by its receipt; zero without one.
+	Received time.Time `json:"received,omitzero"`
+	// Relay is the DID of the relay that signed the receipt.
+	Relay string `json:"relay,omitempty"`
+	// Refused says why a message that was received counts for nothing, nil when it counts.
+	Refused *Refusal `json:"refused,omitempty"`
+	// Delivery, Inbox and Problem are of a message that was sent: what became of it, where it went,
+	// and why it failed.
+	Delivery Delivery `json:"delivery,omitempty"`
+	Inbox    string   `json:"inbox,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+	// State is that of the thread after the message, "" when the message did not change it.
+	State a2a.State `json:"state,omitempty"`
+	Read  bool      `json:"read,omitempty"`
+
+	// Envelope is the signed text, byte for byte; empty for a message that was never signed.
+	Envelope []byte `json:"-"`
+	// Content is the body as JSON, opened when it was sealed; empty when it does not open.
+	Content []byte `json:"-"`
+	// Receipt is the relay's, as it came; empty without one.
+	Receipt []byte `json:"-"`
+}
+
+// Body returns the body, that of a sealed message as it was opened. A sealed body that did not open
+// is an [a2a.Sealed].
+func (m Message) Body() a2a.Body {
+	if len(m.Content) > 0 {
+		if body, err := a2a.ReadBody(m.Content); err == nil {
+			return body
+		}
+	}
+	if e, err := a2a.Read(m.Envelope, a2a.Wire); err == nil {
+		return e.Body
+	}
+	return a2a.Other{}
+}
+
+// Peer returns the DID of the other party.
+func (m Message) Peer() string {
+	if m.Sent {
+		return m.To
+	}
+	return m.From
+}
+
+// event returns what the message tells its thread.
+func (m Message) event() a2a.Event {
+	return a2a.Event{ID: m.ID, From: m.From, To: m.To, InReplyTo: m.InReplyTo, Body: m.Body()}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encodeMessage writes a message: a checksum, then header, envelope, content and receipt, each after
+// its length.
+func encodeMessage(m Message) ([]byte, error) {
+	header, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 4, 4+len(header)+len(m.Envelope)+len(m.Content)+len(m.Receipt)+20)
+	for _, part := range [...][]byte{header, m.Envelope, m.Content, m.Receipt} {
+		out = append(binary.AppendUvarint(out, uint64(len(part))), part...)
+	}
+	binary.BigEndian.PutUint32(out, crc32.Checksum(out[4:], castagnoli))
+	return out, nil
+}
+
+// decodeMessage reads what encodeMessage writes. The message has copies of raw.
+func decodeMessage(raw []byte) (Message, error) {
+	parts, err := splitRecord(raw)
+	if err != nil {
+		return Message{}, err
+	}
+	var m Message
+	if err := json.Unmarshal(parts[0], &m); err != nil {
+		return Message{}, corruptf("the header of a message: %v", err)
+	}
+	m.Envelope, m.Content, m.Receipt = clone(parts[1]), clone(parts[2]), clone(parts[3])
+	return m, nil
+}
+
+// clone copies bytes of the file; nothing is nil.
+func clone(b []byte) []byte { return append([]byte(nil), b...) }
+
+// splitRecord checks the checksum of a record and returns its parts, which are memory of the file.
+func splitRecord(raw []byte) (parts [4][]byte, err error) {
+	if len(raw) < 4 || binary.BigEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
+		return parts, corruptf("a message does not have its checksum")
+	}
+	rest := raw[4:]
+	for i := range parts {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 || n > uint64(len(rest)-size) {
+			return parts, errors.New("a message is cut short")
+		}
+		parts[i], rest = rest[size:size+int(n)], rest[size+int(n):]
+	}
+	return parts, nil
+}
