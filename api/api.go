@@ -15,6 +15,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/limit"
+	"gazetteer/relay/relayhttp"
 )
 
 // Options says what an API is made of. Only Answers is required.
@@ -58,6 +59,8 @@ type Options struct {
 	// Limits lists the limits for the metrics; share one with all that refuses clients.
 	// Nil: the API has one of its own.
 	Limits *limit.Set
+	// Relay serves the inboxes; nil where there are none.
+	Relay *relayhttp.Handler
 }
 
 // API is the HTTP side of Gazetteer. Make one with [New].
@@ -69,6 +72,7 @@ type API struct {
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
+	relay            *relayhttp.Handler // nil where there is none
 }
 
 // New returns an API. It starts nothing: [Server] makes the server for its
@@ -88,7 +92,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, registry: air.New(m, air.Options{
+	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, relay: o.Relay, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, ProofsGlobal: o.ProofsGlobal, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

@@ -7,11 +7,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
 	"gazetteer/crawler"
 	"gazetteer/limit"
+	"gazetteer/relay"
 )
 
 // CrawlMetrics is what the metrics need of the crawler, when there is one.
@@ -47,6 +49,9 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	if c, ok := a.Answers.Crawler.(CrawlMetrics); ok {
 		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}
+	if s.Relay != nil {
+		writeRelayMetrics(&b, *s.Relay, s.At)
+	}
 	a.writeStoreMetrics(ctx, &b, gauge)
 	writeLimitMetrics(&b, a.Limits)
 	metrics.WriteProcessMetrics(&b)
@@ -76,6 +81,26 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 			count(fmt.Sprintf("fetches_total{kind=%q,outcome=%q}", kind, outcome), m.Outcomes[kind][outcome])
 		}
 	}
+}
+
+// writeRelayMetrics writes how much mail came, was refused and why, waits and was acknowledged.
+func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
+	count := func(name string, value uint64) { metrics.WriteCounterUint64(b, "gazetteer_relay_"+name, value) }
+	count("accepted_total", s.Accepted)
+	for _, reason := range slices.Sorted(maps.Keys(s.Refused)) {
+		count(fmt.Sprintf("refused_total{reason=%q}", reason), s.Refused[reason])
+	}
+	count("pulled_total", s.Pulled)
+	count("acknowledged_total", s.Acknowledged)
+	count("expired_total", s.Expired)
+	metrics.WriteGaugeFloat64(b, "gazetteer_relay_waiting", float64(s.Waiting))
+	metrics.WriteGaugeFloat64(b, "gazetteer_relay_waiting_bytes", float64(s.WaitingBytes))
+	metrics.WriteGaugeFloat64(b, "gazetteer_relay_inboxes", float64(s.Inboxes))
+	oldest := 0.0
+	if !s.Oldest.IsZero() {
+		oldest = now.Sub(s.Oldest).Seconds()
+	}
+	metrics.WriteGaugeFloat64(b, "gazetteer_relay_oldest_seconds", oldest)
 }
 
 // writeLimitMetrics writes what each limit has admitted and refused.

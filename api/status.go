@@ -8,6 +8,7 @@ import (
 
 	"gazetteer/api/route"
 	"gazetteer/crawler"
+	"gazetteer/relay"
 )
 
 // A ServerStatus says how the server works at a moment: its version, whether it is ready, how far
@@ -23,6 +24,8 @@ type ServerStatus struct {
 	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
 	// Crawler is absent in a process that does not crawl.
 	Crawler *crawler.Status `json:"crawler,omitempty"`
+	// Relay is absent in a process without a relay, and while its queue cannot be read.
+	Relay *relay.Status `json:"relay,omitempty"`
 }
 
 // ServerStatus says how the server stands now.
@@ -35,6 +38,14 @@ func (a *API) ServerStatus() ServerStatus {
 	if a.Answers.Crawler != nil {
 		status := a.Answers.Crawler.Status()
 		s.Crawler = &status
+	}
+	if a.relay != nil {
+		status, err := a.relay.Relay.Status(context.Background())
+		if err != nil {
+			a.Log.Error("count the mail", "error", err)
+			return s
+		}
+		s.Relay = &status
 	}
 	return s
 }

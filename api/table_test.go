@@ -12,7 +12,7 @@ import (
 
 // Every row of the table is served where it says, and no route is served without a row.
 func TestTheTableNamesEveryRoute(t *testing.T) {
-	h := newTestServer(t, options{})
+	h := newTestServer(t, options{relay: withRelay})
 	served := map[string]bool{}
 	for operator, routes := range map[bool]gin.RoutesInfo{false: h.api.Engine().Routes(), true: h.api.OperatorEngine().Routes()} {
 		for _, r := range routes {
@@ -45,7 +45,7 @@ func TestTheTableNamesEveryRoute(t *testing.T) {
 
 // A row that says so is answered with no-store, whatever its handler does.
 func TestRoutesThatForbidCaching(t *testing.T) {
-	h := newTestServer(t, options{})
+	h := newTestServer(t, options{relay: withRelay})
 	for _, row := range route.Table {
 		if row.Method != http.MethodGet || !row.NoStore || strings.Contains(row.Path, "{") || row.Stream != "" {
 			continue

@@ -29,10 +29,18 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/join"
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/registrar"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/recipients"
+	"gazetteer/relay/relayhttp"
 	"gazetteer/store"
+	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
@@ -61,7 +69,8 @@ type options struct {
 	judge    answer.ValidatorOptions
 	unread   bool // the index does not follow the store
 	registry registrar.Options
-	log      bool // there is a transparency log
+	log      bool                                     // there is a transparency log
+	relay    func(*relay.Options, *relayhttp.Options) // not nil: there is a relay
 	handlers func(*gin.Engine)
 }
 
@@ -108,6 +117,10 @@ func newTestServer(t testing.TB, o options) *testServer {
 		Add: func(context.Context, ...string) error { return nil },
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	if o.relay != nil {
+		settings.Limits = &limit.Set{Now: o.registry.Now}
+		settings.Relay = h.openRelay(o, settings.Limits)
+	}
 	if o.api != nil {
 		o.api(&settings)
 	}
@@ -119,6 +132,47 @@ func newTestServer(t testing.TB, o options) *testServer {
 	h.base = "http://" + startServer(t, h.api.Handler(), settings.Log)
 	h.admin = "http://" + startServer(t, h.api.AdminHandler(), settings.Log)
 	return h
+}
+
+// withRelay gives a server a relay as it is configured by default.
+func withRelay(*relay.Options, *relayhttp.Options) {}
+
+// ownDocuments resolves the DIDs of a registry's own agents.
+type ownDocuments struct{ registry *registrar.Registrar }
+
+func (d ownDocuments) Resolve(ctx context.Context, id string) (did.Document, error) {
+	web, err := did.ParseWeb(id)
+	if err != nil {
+		return did.Document{}, fmt.Errorf("%w: %w", a2a.ErrUnknownSender, err)
+	}
+	document, found, err := d.registry.Local(ctx, web)
+	if err == nil && !found {
+		err = a2a.ErrUnknownSender
+	}
+	return document, err
+}
+
+// openRelay gives the server a relay with a queue of its own.
+func (h *testServer) openRelay(o options, limits *limit.Set) *relayhttp.Handler {
+	h.t.Helper()
+	queue, err := boltqueue.Open(context.Background(), h.t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { queue.Close() })
+	ro := relay.Options{
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: ownDocuments{h.answers.Registry}}, Inboxes: recipients.New(recipients.Options{Registry: h.answers.Registry}),
+		DID: "did:wba:registry.example", Key: keyFromSeed(99), Profile: a2a.Wire, Limits: limits,
+	}
+	ho := relayhttp.Options{Limits: limits}
+	o.relay(&ro, &ho)
+	ho.Relay = relay.New(ro)
+	handler, err := relayhttp.New(ho)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(handler.End)
+	return handler
 }
 
 // forTest returns the server for a test within its own.

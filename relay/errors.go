@@ -14,6 +14,8 @@ type Refusal struct {
 	Reason string // the error text of the draft (§9.1), such as "Not Found"
 	Code   string // for the deployed dialect and for metrics, such as "unknown_recipient"
 	Detail string // one sentence for a person
+	Cause  string // what exactly is wrong, such as the place of an error of syntax; "" for nothing more
+	Most   int    // the limit in bytes that a body exceeds, 0 for none
 	// Wait is the time until it may be tried again, 0 when trying again does not help.
 	Wait time.Duration
 }

@@ -1,21 +1,41 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gazetteer/protocol/a2a"
 )
 
 // Metrics counts what happened since the start.
 type Metrics struct {
-	Accepted     uint64
-	Refused      map[string]uint64 // by rule of the draft or code of the relay
-	Pulled       uint64
-	Acknowledged uint64
-	Expired      uint64
+	Accepted     uint64            `json:"accepted" doc:"envelopes that were stored"`
+	Refused      map[string]uint64 `json:"refused,omitempty" doc:"pushes that were refused, by rule of the draft or code of the relay"`
+	Pulled       uint64            `json:"pulled" doc:"envelopes that were given out; each time counts"`
+	Acknowledged uint64            `json:"acknowledged" doc:"envelopes that their recipients deleted"`
+	Expired      uint64            `json:"expired" doc:"envelopes that nobody acknowledged in time"`
+}
+
+// Status says how the relay stands, without anything of the mail itself.
+type Status struct {
+	Metrics
+	Waiting      int       `json:"waiting" doc:"envelopes that wait now"`
+	WaitingBytes int64     `json:"waiting_bytes" doc:"their bytes"`
+	Inboxes      int       `json:"inboxes" doc:"inboxes that are not empty"`
+	Oldest       time.Time `json:"oldest,omitzero" doc:"when the oldest envelope that waits was received"`
+}
+
+// Status returns the counters and what waits at this moment.
+func (r *Relay) Status(ctx context.Context) (Status, error) {
+	waiting, err := r.Queue.CountAll(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	return Status{Metrics: r.Metrics(), Waiting: waiting.Mail, WaitingBytes: waiting.Bytes, Inboxes: waiting.Inboxes, Oldest: waiting.Oldest}, nil
 }
 
 type metrics struct {

@@ -36,7 +36,9 @@ type Inbox struct {
 	Name string
 	// Addresses are all texts that the member "to" of an envelope may hold for this inbox.
 	Addresses []string
-	AirID     string
+	AirID     string // "" for an inbox of another registry's agent
+	// Foreign says that the agent is not one of this registry.
+	Foreign bool
 	// Held says that the agent is suspended: its mail is kept and not given out.
 	Held bool
 	// Gone is why the agent takes no more mail, such as "deactivated"; "" while it does.
@@ -185,7 +187,7 @@ func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) error {
 	if !slices.Contains(box.Addresses, e.To) {
 		return &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
 	}
-	if namesSender(r.Block, e.From) || len(r.Allow) > 0 && !namesSender(r.Allow, e.From) {
+	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
 	}
 	if err := exceeded(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
@@ -200,8 +202,8 @@ func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) error {
 	return exceeded(r.contacts.TakeKey(ctx, e.From), "this sender writes to too many new recipients today")
 }
 
-// namesSender reports whether a list names a DID or its host.
-func namesSender(list []string, sender string) bool {
+// NamesSender reports whether a list of DIDs and hosts of DIDs names a DID.
+func NamesSender(list []string, sender string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		if entry == sender {
 			return true

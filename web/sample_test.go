@@ -421,8 +421,15 @@ func mount(t testing.TB, a both, o web.Options) http.Handler {
 	}
 	p := web.New(a, a, o)
 	p.Mount(host.Engine())
+	p.MountOperator(host.OperatorEngine())
 	host.SetNotFound(p.NotFound)
-	return host.Handler()
+	return listeners{host.Handler(), host.AdminHandler()}
+}
+
+// listeners are the handlers of one server: the public one, and that of its operator.
+type listeners struct {
+	http.Handler
+	operator http.Handler
 }
 
 // get asks the handler for a page and returns the answer.

@@ -24,6 +24,7 @@ import (
 	"gazetteer/protocol/httpsig"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
+	"gazetteer/web/operatorpages"
 
 	"github.com/gin-gonic/gin"
 )
@@ -82,6 +83,7 @@ type Options struct {
 type Pages struct {
 	*frame.Frame
 	agents    *agentpages.Pages
+	operator  *operatorpages.Pages
 	answers   Answers
 	catalogue Catalogue
 	figures   figuresCache
@@ -97,6 +99,7 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, figures: figuresCache{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError})
 	p.agents = agentpages.New(p.Frame, a)
+	p.operator = operatorpages.New(p.Frame, p.serverStatus)
 	p.AddTemplates(templateFiles)
 	return p
 }
@@ -134,6 +137,9 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/bot", p.Handle(p.submitOwnerRequest))
 	p.agents.Mount(e)
 }
+
+// MountOperator adds the operator's pages to e, which is the API's ([api.API.OperatorEngine]).
+func (p *Pages) MountOperator(e *gin.Engine) { p.operator.Mount(e) }
 
 // isBuilding reports whether the index is being built from the store.
 func (p *Pages) isBuilding() bool { return p.stand != nil && !p.stand().Ready }

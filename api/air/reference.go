@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/route"
+	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/registry"
 )
 
@@ -40,7 +41,7 @@ type RegistryHealth struct {
 }
 
 func (a *Routes) getRegistryHealth(context.Context, *struct{}) (*route.Output[RegistryHealth], error) {
-	out := route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: "draft-1-candidate"})
+	out := route.JSON(RegistryHealth{Status: "ok", Version: a.Version, Registry: "AIR", Draft: a2ahttp.Version})
 	out.CacheControl = "no-store"
 	return out, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/limit"
+	"gazetteer/relay/relayhttp"
 )
 
 // answerTimeout bounds the work for one answer. Streams lift it.
@@ -246,8 +247,17 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 		a.sendError(c, NewProblem(wrongMethod, "the address does not take the method "+logMethod(c.Request.Method), "it takes "+JoinWords(allowed)))
 		return
 	}
-	// A preflight learns only of reads: a page of another origin cannot write.
 	wanted := c.GetHeader("Access-Control-Request-Method")
+	if acceptsAnyOrigin(c.Request.URL.Path) {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", strings.Join(allowed, ", "))
+		h.Set("Access-Control-Allow-Headers", relayhttp.PreflightHeaders)
+		h.Set("Access-Control-Max-Age", "86400")
+		c.Writer.WriteHeader(http.StatusNoContent)
+		c.Abort()
+		return
+	}
+	// A preflight learns only of reads: a page of another origin cannot write.
 	if slices.Contains(allowed, http.MethodGet) && ownsPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD")

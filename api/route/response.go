@@ -93,6 +93,10 @@ const maxPooled = 256 << 10
 
 // bufferResponse is the middleware that answers through a [reply].
 func (a *Mux) bufferResponse(c *gin.Context) {
+	if a.rows[c.Request.Method+" "+c.FullPath()].Relay {
+		c.Next()
+		return
+	}
 	r := responsePool.Get().(*bufferedResponse)
 	r.ResponseWriter, r.gzips, r.responses, r.status, r.streaming = c.Writer, a.gzips, a.responses, c.Writer.Status(), false
 	r.key, r.seq = "", 0

@@ -8,7 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/protocol/a2a"
 	"gazetteer/registry/audit"
+	"gazetteer/relay/relayhttp"
 )
 
 // A Route is one row of [Table]: all that is decided about an address apart from its work. A zero
@@ -38,6 +40,10 @@ type Route struct {
 	Stream string
 	// NoStore forbids every cache to keep the answer.
 	NoStore bool
+	// Relay routes are served by the relay's handler, which limits their bodies and waits, has errors
+	// of its own and is not buffered. A request is authorized by signatures alone, never by the place
+	// that it comes from, so pages of any origin may send it.
+	Relay bool
 	// Shared routes have a first segment in common with pages, so that no other address below it
 	// belongs to the API.
 	Shared bool
@@ -136,6 +142,15 @@ var Table = []Route{
 	{ID: "openapi-yaml", Method: http.MethodGet, Path: "/api/v1/openapi.yaml", Summary: "The description of this API in OpenAPI 3.1, in YAML", AIR: true},
 	{ID: "report", Method: http.MethodGet, Path: "/api/v1/reports/{id}", Summary: "How a report stands; what it says is shown to nobody but the operator", AIR: true, NoStore: true},
 
+	// The relay, in the dialect of the draft and in that of the reference.
+	{ID: "relay-health", Method: http.MethodGet, Path: "/health", Summary: "The relay answers, and which edition of the draft it follows", NoStore: true},
+	{ID: "push", Method: http.MethodPost, Path: "/inbox/{inbox}", Summary: "Deliver a signed envelope to an inbox; the answer has a signed receipt", Relay: true, Body: a2a.MaxEnvelope, NoStore: true},
+	{ID: "acknowledge", Method: http.MethodPost, Path: "/inbox/{inbox}/ack", Summary: "Delete mail that was processed; signed with the key of the inbox", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},
+	{ID: "pull", Method: http.MethodGet, Path: "/inbox/{inbox}/pull", Summary: "A page of the mail that waits, in the form of the draft; signed with the key of the inbox", Relay: true, Stream: relayhttp.PollKind, NoStore: true},
+	{ID: "stream-mail", Method: http.MethodGet, Path: "/inbox/{inbox}/stream", Summary: "Mail as server-sent events; signed with the key of the inbox", Relay: true, Stream: relayhttp.StreamKind, NoStore: true},
+	{ID: "pull-deployed", Method: http.MethodGet, Path: "/pull/{inbox}", Summary: "A page of the mail that waits, in the form of the reference, or a stream with stream=1", Relay: true, Stream: relayhttp.PollKind, NoStore: true},
+	{ID: "acknowledge-deployed", Method: http.MethodPost, Path: "/ack/{inbox}", Summary: "Delete mail that was processed, in the form of the reference", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},
+
 	// The operator's.
 	{ID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase", Summary: "Remove what an agent is and was, for an owner who has lost every key", Operator: true, AIR: true},
 	{ID: "export-with-secret", Method: http.MethodGet, Path: "/admin/agents/{air_id}/export", Summary: "An agent with its whole history and, if wished, the hash of its secret", Operator: true, AIR: true},
@@ -195,6 +210,11 @@ func (r Route) timeLimit() time.Duration {
 		return 0
 	}
 	return answerTimeout
+}
+
+// acceptsAnyOrigin reports whether pages of any origin may write to a path.
+func acceptsAnyOrigin(path string) bool {
+	return slices.ContainsFunc(Table, func(r Route) bool { return r.Relay && r.matchesPath(path) })
 }
 
 // matchesPath reports whether a path is one of the route's.

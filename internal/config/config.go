@@ -53,6 +53,7 @@ type RelayConfig struct {
 	Block               []string `toml:"block"`
 	Strict              bool     `toml:"strict"`
 	OpenPull            bool     `toml:"open_pull"`
+	ForeignInboxes      []string `toml:"foreign_inboxes"`
 }
 
 // StoreConfig is the table [store].
@@ -173,7 +174,7 @@ func Default() Config {
 		Registry: RegistryConfig{DIDHost: "localhost", Admission: "open", RemoteRegistries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
 		Relay: RelayConfig{
 			Enabled: true, Keep: Duration(168 * time.Hour), ReplayWindow: Duration(24 * time.Hour), MailPerInbox: 10_000, BytesPerInbox: 64 << 20,
-			SenderPerMinute: 100, NetworkPerMinute: 1000, FirstContactsPerDay: 1000, Allow: []string{}, Block: []string{},
+			SenderPerMinute: 100, NetworkPerMinute: 1000, FirstContactsPerDay: 1000, Allow: []string{}, Block: []string{}, ForeignInboxes: []string{},
 		},
 		API: APIConfig{
 			TrustedProxies:              []string{},

@@ -35,13 +35,13 @@ var rows = [][]string{
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},
-	{"join", "crawler/owner"},
+	{"join", "crawler/owner", "relay/recipients"},
 	{"api/answer"},
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},
 	{"web/frame"},
-	{"web/agentpages"},
+	{"web/agentpages", "web/operatorpages"},
 	{"web"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone

@@ -48,7 +48,7 @@ func (h *Server) openAPI(e Environment) error {
 		Now:     e.Now,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
-		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits,
+		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP,
 	}
 	if h.witnesses.Len() > 0 {
 		options.Publish = h.witnesses.AskAll
@@ -62,6 +62,7 @@ func (h *Server) openAPI(e Environment) error {
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})
 	pages.Mount(h.api.Engine())
+	pages.MountOperator(h.api.OperatorEngine())
 	h.api.SetNotFound(pages.NotFound)
 	return nil
 }

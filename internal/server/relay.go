@@ -8,21 +8,19 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/a2a"
-	"gazetteer/protocol/did"
-	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
-	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/relay"
 	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/recipients"
 	"gazetteer/relay/relayhttp"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
@@ -79,29 +77,17 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 	}
 	h.relay = relay.New(relay.Options{
 		Queue: h.mail, Senders: a2a.DocumentKeys{Resolver: resolve.Directory{Resolver: h.resolver}},
-		Inboxes: inboxes{h.registry, require}, DID: h.registry.Host().String(), Key: key, Profile: profile,
+		Inboxes: recipients.New(recipients.Options{
+			Registry: h.registry, Require: require, Foreign: c.ForeignInboxes, Resolver: resolve.Directory{Resolver: h.resolver}, Now: e.Now,
+		}), DID: h.registry.Host().String(), Key: key, Profile: profile,
 		Keep: time.Duration(c.Keep), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
 		SenderPerMinute: c.SenderPerMinute, NetworkPerMinute: c.NetworkPerMinute, FirstContacts: c.FirstContactsPerDay,
 		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now,
 	})
 	h.relayHTTP, err = relayhttp.New(relayhttp.Options{
-		Relay: h.relay, PublicURL: h.Config.PublicURL, OpenDeployed: c.OpenPull, Client: h.api.ClientAddress, Limits: h.limits, Log: h.log,
+		Relay: h.relay, PublicURL: h.Config.PublicURL, OpenDeployed: c.OpenPull, Client: func(r *http.Request) netip.Addr { return h.api.ClientAddress(r) }, Limits: h.limits, Log: h.log,
 	})
 	return err
-}
-
-// withRelay serves the relay's routes beside those of another handler.
-func (h *Server) withRelay(next http.Handler) http.Handler {
-	if h.relayHTTP == nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.relayHTTP.Serves(r.URL.Path) {
-			h.relayHTTP.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // runRelay deletes expired mail, and the mail of agents that end.
@@ -123,63 +109,4 @@ func (h *Server) runRelay(ctx context.Context) error {
 	})
 	cancel()
 	return errors.Join(registry.IgnoreContextEnd(ctx, err), <-expiry)
-}
-
-// inboxes are the agents of the registry as the relay sees them.
-type inboxes struct {
-	registry *registrar.Registrar
-	require  []string // evidence that senders need
-}
-
-// FindInbox implements relay.Inboxes. A handle names no inbox: it can pass to another agent.
-func (x inboxes) FindInbox(ctx context.Context, name string) (relay.Inbox, error) {
-	if !strings.HasPrefix(name, "did:") && did.CheckAirID(name) != nil {
-		return relay.Inbox{}, relay.ErrNoInbox
-	}
-	agent, _, err := x.registry.Find(ctx, name)
-	if _, bad := errors.AsType[*registry.Error](err); bad || errors.Is(err, registry.ErrNoAgent) {
-		return relay.Inbox{}, relay.ErrNoInbox
-	}
-	if err != nil {
-		return relay.Inbox{}, err
-	}
-	web := did.AgentDID(x.registry.Host(), agent.AirID)
-	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Held: agent.Status == registry.Suspended}
-	box.Addresses = []string{box.Name, agent.AirID}
-	web.Method = did.MethodWeb
-	box.Addresses = append(box.Addresses, web.String())
-	if agent.Status != registry.Active && agent.Status != registry.Suspended {
-		box.Gone = agent.Status
-	}
-	return box, nil
-}
-
-// VerifyRead implements relay.Inboxes.
-func (x inboxes) VerifyRead(ctx context.Context, box relay.Inbox, request httpsig.Message) error {
-	agent, _, err := x.registry.Agent(ctx, box.AirID)
-	if err != nil {
-		return err
-	}
-	if agent.Status == registry.Suspended {
-		return nil // the relay refuses it, and says why
-	}
-	return x.registry.VerifyRead(agent, request)
-}
-
-// AdmitSender implements relay.Inboxes.
-func (x inboxes) AdmitSender(ctx context.Context, _ relay.Inbox, sender string) error {
-	if len(x.require) == 0 {
-		return nil
-	}
-	agent, _, err := x.registry.Find(ctx, sender)
-	if err != nil {
-		return errors.New("this relay takes mail only from agents of its own registry with evidence for: " + strings.Join(x.require, ", "))
-	}
-	now := x.registry.Timestamp()
-	for _, signal := range x.require {
-		if !agent.HoldsSignal(signal, now) {
-			return fmt.Errorf("this relay takes mail only from agents with evidence for: %s", signal)
-		}
-	}
-	return nil
 }

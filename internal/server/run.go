@@ -68,11 +68,11 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		}
 	})
 	group.Go(func() error {
-		return h.serveListener(ctx, socket, operatorConnections(), h.withRelay(h.api.AdminHandler()))
+		return h.serveListener(ctx, socket, operatorConnections(), h.api.AdminHandler())
 	})
 	if public != nil {
 		group.Go(func() error {
-			return h.serveListener(ctx, public, publicConnections(h.Config), h.withRelay(h.api.Handler()))
+			return h.serveListener(ctx, public, publicConnections(h.Config), h.api.Handler())
 		})
 	}
 	if metrics != nil {

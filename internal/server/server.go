@@ -89,10 +89,10 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if h.Crawler, err = newCrawler(h, e, observe); err != nil {
 		return nil, fmt.Errorf("set up the crawler: %w", err)
 	}
-	if err = h.openAPI(e); err != nil {
+	if err = h.openRelay(ctx, e, relayKey); err != nil {
 		return nil, err
 	}
-	return h, h.openRelay(ctx, e, relayKey)
+	return h, h.openAPI(e)
 }
 
 // readVectors reads the table of word vectors that the configuration names; nil,

@@ -22,14 +22,12 @@ type message struct {
 	Sender   string          `json:"sender_did"`
 	ID       string          `json:"envelope_id"`
 	Envelope []byte          `json:"envelope_b64"`
-	Queued   string          `json:"queued_at"`
+	Queued   int64           `json:"queued_at"` // seconds since 1970
 	Receipt  json.RawMessage `json:"receipt"`
 }
 
-const timestamp = "2006-01-02T15:04:05.000Z"
-
 func messageOf(m relay.Mail) message {
-	return message{m.Number, m.Sender, m.ID, m.Text, m.Received.UTC().Format(timestamp), m.Receipt}
+	return message{m.Number, m.Sender, m.ID, m.Text, m.Received.Unix(), m.Receipt}
 }
 
 // formatPage writes a page of mail as JSON. The envelopes of the draft's form are the very bytes that
@@ -85,16 +83,13 @@ func (d dialect) writeError(w http.ResponseWriter, r *http.Request, accepted rel
 		}{e.Reason, e.Detail})
 		return
 	}
-	most := 0
-	if e.Code == "payload_too_large" {
-		most = a2a.MaxEnvelope
-	}
 	writeJSON(w, e.Status, struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
+		Detail  string `json:"detail,omitempty"`
 		Wait    int    `json:"retry_after_seconds,omitempty"`
 		Most    int    `json:"max_bytes,omitempty"`
-	}{e.Code, e.Detail, wait, most})
+	}{e.Code, e.Detail, e.Cause, wait, e.Most})
 }
 
 // writeRefusal writes that an envelope breaks a rule of the draft.
@@ -125,14 +120,16 @@ func checkDeployed(text []byte) error {
 	refuse := func(code, detail string) error {
 		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}
 	}
-	if !json.Valid(text) {
-		return refuse("invalid_json", "Envelope body is not valid JSON")
-	}
 	var in struct {
 		ID   any `json:"id"`
 		From any `json:"from"`
 	}
-	if json.Unmarshal(text, &in) != nil {
+	err := json.Unmarshal(text, &in)
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "invalid_json", Detail: "Envelope body is not valid JSON",
+			Cause: fmt.Sprintf("%v, at byte %d", e, e.Offset)}
+	}
+	if err != nil {
 		return nil // no object: the rules of the draft say so
 	}
 	if _, ok := in.ID.(string); !ok {

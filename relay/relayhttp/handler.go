@@ -48,9 +48,17 @@ type Handler struct {
 	endRequested context.CancelFunc
 }
 
+// Kinds of answers that wait, which name their limits.
+const (
+	PollKind   = "relay-polls"
+	StreamKind = "relay-streams"
+)
+
+// MaxAckBytes bounds the body of an acknowledgement.
+const MaxAckBytes = 64 << 10
+
 // Limits of one request.
 const (
-	maxAckBytes   = 64 << 10
 	maxWait       = 25 * time.Second
 	bodyTime      = 10 * time.Second
 	maxStreams    = 10_000
@@ -75,8 +83,8 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{
 		Options: o, mux: http.NewServeMux(), public: public,
-		waits:   o.Limits.Slots(limit.SlotRule{Name: "relay-polls", All: maxStreams, Each: maxStreamsOne, Retry: 5 * time.Second}),
-		streams: o.Limits.Slots(limit.SlotRule{Name: "relay-streams", All: maxStreams, Each: maxStreamsOne, Retry: 30 * time.Second}),
+		waits:   o.Limits.Slots(limit.SlotRule{Name: PollKind, All: maxStreams, Each: maxStreamsOne, Retry: 5 * time.Second}),
+		streams: o.Limits.Slots(limit.SlotRule{Name: StreamKind, All: maxStreams, Each: maxStreamsOne, Retry: 30 * time.Second}),
 	}
 	h.ending, h.endRequested = context.WithCancel(context.Background())
 	draft, deployed := dialect{draft: true}, dialect{}
@@ -95,13 +103,11 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// Serves reports whether a path is one of the relay's.
-func (h *Handler) Serves(path string) bool {
-	return strings.HasPrefix(path, "/inbox/") || strings.HasPrefix(path, "/pull/") || strings.HasPrefix(path, "/ack/")
-}
-
 // End ends streams and long polls. The handler then answers what is left at once.
 func (h *Handler) End() { h.endRequested() }
+
+// PreflightHeaders are the header fields that a page of another origin may send with a request.
+const PreflightHeaders = "Content-Type, Content-Digest, Last-Event-ID, Signature, Signature-Input, " + a2ahttp.VersionHeader
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +118,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set(a2ahttp.VersionHeader, a2ahttp.Version)
 	if r.Method == http.MethodOptions {
 		header.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-		header.Set("Access-Control-Allow-Headers", "Content-Type, Content-Digest, Signature, Signature-Input, "+a2ahttp.VersionHeader)
+		header.Set("Access-Control-Allow-Headers", PreflightHeaders)
 		header.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -153,10 +159,18 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	control.SetReadDeadline(time.Now().Add(bodyTime)) // the server restores it for the next request
 	refuse := func(status int, reason, code, detail string) ([]byte, error) {
 		w.Header().Set("Connection", "close")
-		return nil, &relay.Refusal{Status: status, Reason: reason, Code: code, Detail: detail}
+		e := &relay.Refusal{Status: status, Reason: reason, Code: code, Detail: detail}
+		if status == http.StatusRequestEntityTooLarge {
+			e.Most = int(most)
+		}
+		return nil, e
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return refuse(http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_encoding", "the body must not be compressed")
+	}
+	tooLarge := fmt.Sprintf("Envelope exceeds %d bytes", most)
+	if r.ContentLength > most {
+		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", tooLarge)
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
@@ -165,7 +179,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	case err != nil:
 		return refuse(http.StatusBadRequest, a2a.ErrorBadRequest, "bad_body", "the body was cut off or is not well formed")
 	case int64(len(text)) > most:
-		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", fmt.Sprintf("Envelope exceeds %d bytes", most))
+		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", tooLarge)
 	}
 	return text, nil
 }
@@ -260,7 +274,7 @@ func readPullQuery(q url.Values) (after uint64, limit int, wait time.Duration, e
 
 // acknowledge deletes mail that the recipient has processed.
 func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, d dialect) {
-	body, err := readBody(w, r, maxAckBytes)
+	body, err := readBody(w, r, MaxAckBytes)
 	var ids []string
 	if err == nil {
 		ids, err = readIDs(body)

@@ -107,7 +107,16 @@ type View struct {
 	Body     any
 	Location string // where to go instead, for a redirect
 	Live     bool   // shows results while one types, so it runs our script
-	building bool   // the index is not whole, so something may be missing
+	// Operator is the navigation of an operator's page, which no cache keeps; nil on all others.
+	Operator []PageLink
+	building bool // the index is not whole, so something may be missing
+}
+
+// A PageLink is an entry of a page's navigation.
+type PageLink struct {
+	Path, Title string
+	Text        string // what the page shows, in a few words
+	Current     bool   // the link leads to the page itself
 }
 
 // layoutData is what the layout template sees.
@@ -116,6 +125,7 @@ type layoutData struct {
 	Section  string
 	Live     bool
 	Building bool
+	Operator []PageLink
 	Body     any
 }
 
@@ -160,7 +170,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Cont
 
 func (f *Frame) renderPage(v View) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Section: v.Name, Live: v.Live, Building: v.building, Body: v.Body}
+	data := layoutData{Title: v.Title, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}

@@ -38,7 +38,7 @@ func writePage(c *gin.Context, v View, html []byte) {
 		setSecurityHeaders(h, livePolicy)
 	}
 	h.Set("Cache-Control", "no-store")
-	if status == http.StatusOK {
+	if status == http.StatusOK && len(v.Operator) == 0 {
 		h.Set("Cache-Control", "no-cache")
 	}
 	c.Data(status, "text/html; charset=utf-8", html)

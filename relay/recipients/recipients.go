@@ -1,0 +1,173 @@
+package recipients
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+	"gazetteer/registry/registrar"
+	"gazetteer/relay"
+)
+
+// Options are what [New] needs. Registry is required.
+type Options struct {
+	Registry *registrar.Registrar
+	// Require is the evidence that senders need: see registry.ParseRequire.
+	Require []string
+	// Foreign are DIDs of other registries and hosts, or hosts of DIDs, that may have an inbox here.
+	Foreign []string
+	// Resolver finds the DID documents of foreign recipients; required when Foreign is not empty.
+	Resolver a2a.Resolver
+	Now      func() time.Time // nil: time.Now
+}
+
+// Recipients implements [relay.Inboxes]. Its methods may be called from any goroutine.
+type Recipients struct{ Options }
+
+var _ relay.Inboxes = Recipients{}
+
+// New returns the recipients of a registry.
+func New(o Options) Recipients {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return Recipients{o}
+}
+
+// FindInbox implements relay.Inboxes. A handle names no inbox: it can pass to another agent.
+func (x Recipients) FindInbox(ctx context.Context, name string) (relay.Inbox, error) {
+	if !strings.HasPrefix(name, "did:") && did.CheckAirID(name) != nil {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	if box, err := x.findForeign(ctx, name); err != nil || box.Name != "" {
+		return box, err
+	}
+	agent, _, err := x.Registry.Find(ctx, name)
+	if _, bad := errors.AsType[*registry.Error](err); bad || errors.Is(err, registry.ErrNoAgent) {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	if err != nil {
+		return relay.Inbox{}, err
+	}
+	web := did.AgentDID(x.Registry.Host(), agent.AirID)
+	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Held: agent.Status == registry.Suspended}
+	box.Addresses = []string{box.Name, agent.AirID}
+	web.Method = did.MethodWeb
+	box.Addresses = append(box.Addresses, web.String())
+	if agent.Status != registry.Active && agent.Status != registry.Suspended {
+		box.Gone = agent.Status
+	}
+	return box, nil
+}
+
+// findForeign returns the inbox of a DID of another host that the operator allows, and no inbox for
+// any other name.
+func (x Recipients) findForeign(ctx context.Context, name string) (relay.Inbox, error) {
+	web, err := did.ParseWeb(name)
+	if err != nil || web.SameHost(x.Registry.Host()) || !relay.NamesSender(x.Foreign, web.String()) {
+		return relay.Inbox{}, nil
+	}
+	if _, err := x.Resolver.Resolve(ctx, web.String()); errors.Is(err, a2a.ErrUnknownSender) {
+		return relay.Inbox{}, relay.ErrNoInbox
+	} else if err != nil {
+		return relay.Inbox{}, err
+	}
+	return relay.Inbox{Name: web.String(), Addresses: []string{web.String()}, Foreign: true}, nil
+}
+
+// VerifyRead implements relay.Inboxes.
+func (x Recipients) VerifyRead(ctx context.Context, box relay.Inbox, request httpsig.Message) error {
+	if box.Foreign {
+		return x.verifyForeign(ctx, box, request)
+	}
+	agent, _, err := x.Registry.Agent(ctx, box.AirID)
+	if err != nil {
+		return err
+	}
+	if agent.Status == registry.Suspended {
+		return nil // the relay refuses it, and says why
+	}
+	return x.Registry.VerifyRead(agent, request)
+}
+
+// Limits of the time of a signature, as the registry has them for its own agents.
+const (
+	maxSignatureAge   = 5 * time.Minute
+	maxSignatureAhead = 30 * time.Second
+)
+
+// verifyForeign checks a signature with the current key of the DID document.
+func (x Recipients) verifyForeign(ctx context.Context, box relay.Inbox, request httpsig.Message) error {
+	document, err := x.Resolver.Resolve(ctx, box.Name)
+	if err != nil {
+		return fmt.Errorf("the DID document of the inbox cannot be read: %w", err)
+	}
+	key, err := document.Key()
+	if err != nil {
+		return err
+	}
+	signatures, err := httpsig.Read(request)
+	if err != nil {
+		return err
+	}
+	for _, s := range signatures {
+		if s.KeyID == box.Name || s.KeyID == box.Name+did.KeyFragment || s.KeyID == did.FormatMultikey(key) {
+			return s.Verify(request, ed25519.PublicKey(key), httpsig.Policy{
+				Require: httpsig.ReadComponents(), Now: x.Now(), MaxAge: maxSignatureAge, MaxAhead: maxSignatureAhead,
+			})
+		}
+	}
+	return errors.New("no signature names the key of this inbox: sign as " + box.Name + did.KeyFragment)
+}
+
+// AdmitSender implements relay.Inboxes.
+func (x Recipients) AdmitSender(ctx context.Context, _ relay.Inbox, sender string) error {
+	if len(x.Require) == 0 {
+		return nil
+	}
+	holds, err := x.readEvidence(ctx, sender)
+	if err != nil {
+		return err
+	}
+	for _, signal := range x.Require {
+		if !holds(signal) {
+			return fmt.Errorf("this relay takes mail only from agents with evidence for: %s", signal)
+		}
+	}
+	return nil
+}
+
+// readEvidence returns which signals a verified sender holds.
+func (x Recipients) readEvidence(ctx context.Context, sender string) (holds func(signal string) bool, err error) {
+	web, err := did.ParseWeb(sender)
+	if err != nil || !web.SameHost(x.Registry.Host()) {
+		return func(signal string) bool { return err == nil && foreignHolds(web, signal) }, nil
+	}
+	agent, _, err := x.Registry.Find(ctx, sender)
+	if err != nil {
+		return nil, fmt.Errorf("the sender is not registered: %w", err)
+	}
+	now := x.Registry.Timestamp()
+	return func(signal string) bool { return agent.HoldsSignal(signal, now) }, nil
+}
+
+// foreignHolds reports which evidence the verified signature of a foreign sender is by itself. The
+// signature was checked with the key of the DID document that the sender's host serves: that shows
+// the key and that the document lists it. It shows a domain when the DID is that of the host itself,
+// not of one of its users. Everything else would be the word of another registry.
+func foreignHolds(sender did.Web, signal string) bool {
+	switch signal {
+	case registry.SignalKey, registry.SignalDID:
+		return true
+	case registry.SignalDomain:
+		return len(sender.Path) == 0
+	}
+	return false
+}
