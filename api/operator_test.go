@@ -11,9 +11,9 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
-	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/transfer"
@@ -306,7 +306,7 @@ func TestAnAgentMovesHouse(t *testing.T) {
 		Total int `json:"total"`
 	}
 	decodeInto(t, other.get(a.path+"/history", 200), &history)
-	var record registry.RecordView
+	var record airjson.RecordView
 	if decodeInto(t, other.get(a.path, 200), &record); record.Description != "edition 19" {
 		t.Errorf("there it is %+v", record)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -119,7 +120,7 @@ func TestOfManyClientsOneGetsIt(t *testing.T) {
 			requests = append(requests, signedRequest(t, h, "POST", a.path+"/keys", rotationBody(t, x), "", nil, httpsig.SignOptions{}))
 		}
 		oneWinner(t, sendTogether(t, requests), 200, 409)
-		var keys registry.KeysView
+		var keys airjson.KeysView
 		if decodeInto(t, h.get(a.path+"/keys", 200), &keys); len(keys.Keys) != 2 {
 			t.Errorf("%d keys, want the new one and the old one", len(keys.Keys))
 		}

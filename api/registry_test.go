@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/protocol/jcs"
@@ -165,7 +166,7 @@ func TestSignedWrites(t *testing.T) {
 			}
 		})
 	}
-	var record registry.RecordView
+	var record airjson.RecordView
 	decodeInto(t, h.get(a.path, 200), &record)
 	if record.Description != "once" {
 		t.Errorf("the description is %q", record.Description)
@@ -228,7 +229,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	next, recoveryKey := keyFromSeed(11), keyFromSeed(12)
 	rotation := registry.NewRotation(a.CreatorDID, a.key, next, registry.RecoveryCommitment(recoveryKey.Public().(ed25519.PublicKey)), time.Now())
 	r := h.request("POST", a.path+"/keys", rotationBody(t, rotation), "Content-Type", jsonType)
-	var keys registry.KeysView
+	var keys airjson.KeysView
 	decodeInto(t, r, &keys)
 	if r.StatusCode != 200 || len(keys.Keys) != 2 || keys.Keys[0].PublicKeyMultibase != encodeMultikey(next) || keys.Keys[1].Until == nil {
 		t.Fatalf("%s %s", r.Status, r.body)

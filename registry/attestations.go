@@ -162,8 +162,8 @@ func (c *Change) blankAttestation(ctx context.Context, n int) error {
 // An agent is verified in the reference's words with attestations of this weight from this many
 // registrable domains.
 const (
-	verifiedWeight = 300
-	verifiedRoots  = 3
+	VerifiedWeight = 300
+	VerifiedRoots  = 3
 )
 
 // RoundedWeight returns the weight as the reference's formula uses it.
@@ -172,5 +172,5 @@ func (s AttestationSummary) RoundedWeight() int { return int(math.Floor(s.Weight
 // IsVerified reports whether the agent is verified in the reference's sense: attestations of enough
 // weight from three registrable domains.
 func (s AttestationSummary) IsVerified() bool {
-	return s.Weight >= verifiedWeight && s.Roots >= verifiedRoots
+	return s.Weight >= VerifiedWeight && s.Roots >= VerifiedRoots
 }

@@ -12,9 +12,8 @@
 //	registry/audit        the transparency log of what the registry writes
 //
 // Start with [Agent], which is the stored record, and [Change], which is how every record is changed.
-// Then read [Registry.Update], the simplest change. Bodies from the network are read by
-// [ReadRegistration] and functions like it. Answers in the shapes of the public AIR reference are the
-// types whose names end in View.
+// Then read [Registry.Update], the simplest change. [gazetteer/api/airjson] reads bodies from the network
+// and makes answers in the shapes of the public AIR reference.
 //
 // The registry has no state of its own except open challenges: package store lists the keys of its
 // records. Every change is one Apply, on the condition that nobody else wrote any of the records

@@ -10,6 +10,9 @@ import (
 	"gazetteer/protocol/did"
 )
 
+// BaseURL returns the address of the registry, without a slash at the end.
+func (r *Registry) BaseURL() string { return r.baseURL }
+
 // DID returns the DID of an agent of this registry.
 func (r *Registry) DID(airID string) string { return r.didPrefix + airID }
 

@@ -155,3 +155,6 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 	}
 	return out, agent.Entries, nil
 }
+
+// FormatTimestamp writes a time as the reference does.
+func FormatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -54,9 +54,7 @@ type Refusal struct {
 	Base string
 	// Wait is the time until another attempt can succeed; 0 if none can.
 	Wait time.Duration
-	// View is the answer in the reference's words if it has more than Message and Help; otherwise
-	// nil.
-	View *ErrorView
+	Details
 }
 
 func (e *Refusal) Error() string {
@@ -75,6 +73,16 @@ func (e *Refusal) Error() string {
 
 // Unwrap returns the kind of the refusal.
 func (e *Refusal) Unwrap() error { return e.Kind }
+
+// Details are facts about a refusal that programs read beside its words. Most refusals have none.
+type Details struct {
+	Reason         string        // why an attester may not attest
+	Attestation    int           // the number of the attestation that is in the way, missing or about another agent
+	ClaimedSubject string        // the AIR ID under which an attestation was sought
+	ActualSubject  string        // the AIR ID that the attestation is about
+	Revoked        time.Time     // when the attestation was revoked
+	MaxAge         time.Duration // how old a signature may be
+}
 
 // A HandleTakenError names a handle that is not available. It matches [ErrHandleTaken].
 type HandleTakenError struct {
@@ -108,7 +116,7 @@ type Error struct {
 	// Help says how to repair it.
 	Help string
 
-	View *ErrorView // the answer in the reference's words, where it has more
+	Details
 }
 
 func (e *Error) Error() string {

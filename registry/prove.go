@@ -29,7 +29,8 @@ type Proof struct {
 	// Signature is "z…" by the key to be registered, over the statement of the challenge.
 	Signature string
 
-	canonical []byte // the registration without the proof
+	// Canonical is the registration without the proof, in canonical JSON (RFC 8785).
+	Canonical []byte
 }
 
 // A Challenge can be answered once, until it expires.
@@ -180,7 +181,7 @@ func (r *Registry) proveByChallenge(p Proof, key ed25519.PublicKey) (*Authority,
 		return nil, nothing, err
 	}
 	multikey := did.FormatMultikey(key)
-	text := registrationStatement(r.host.Authority(), p.Challenge, multikey, p.canonical)
+	text := registrationStatement(r.host.Authority(), p.Challenge, multikey, p.Canonical)
 	if err := CheckSigned("proof.signature", multikey, text, p.Signature); err != nil {
 		return nil, nothing, err
 	}

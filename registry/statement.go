@@ -215,3 +215,12 @@ func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err er
 	}
 	return c.proveKey(ctx, ProofStatement)
 }
+
+// NormalizeMultikey turns a key in base64url into a multikey. It returns other texts unchanged;
+// they are refused when they are checked.
+func NormalizeMultikey(text string) string {
+	if key, err := did.ParsePublicKey(text); err == nil {
+		return did.FormatMultikey(key)
+	}
+	return text
+}

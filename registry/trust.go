@@ -15,11 +15,11 @@ type Score struct {
 
 // Components are the parts of a [Score], each 0 to 1000.
 type Components struct {
-	Provenance       int `json:"provenance"`
-	Behavioral       int `json:"behavioral"`
-	Transparency     int `json:"transparency"`
-	Security         int `json:"security"`
-	PeerAttestations int `json:"peer_attestations"`
+	Provenance       int
+	Behavioral       int
+	Transparency     int
+	Security         int
+	PeerAttestations int
 }
 
 // TrustScore computes the score of an agent by the reference's formula.
@@ -62,17 +62,3 @@ func scoreGrade(total int) string {
 
 // TrustScore is the whole score.
 func (a Agent) TrustScore() int { return TrustScore(a).Total }
-
-// evidenceLabel is the reference's word for what a score rests on.
-func evidenceLabel(s AttestationSummary, c Components) string {
-	switch {
-	case s.IsVerified():
-		return "Verified"
-	case s.Count > 0:
-		return "Attested"
-	}
-	if c.Provenance > 300 || c.Transparency > 300 || c.Security > 300 {
-		return "Self-declared"
-	}
-	return "Registered"
-}

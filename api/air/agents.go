@@ -9,11 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
-	"gazetteer/registry/attestation"
 	"gazetteer/registry/directory"
 	"gazetteer/store"
 )
@@ -49,7 +49,7 @@ func (a *Routes) Declare(h huma.API) {
 }
 
 // RegistrationBody documents the members of a registration.
-// [registry.ReadRegistration] reads it.
+// [airjson.ReadRegistration] reads it.
 type RegistrationBody struct {
 	Name                   string                     `json:"name" doc:"of the agent"`
 	PublicKey              string                     `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
@@ -75,7 +75,7 @@ type ProofBody struct {
 }
 
 // UpdateBody documents the members of an update: at least one of them.
-// [registry.ReadUpdate] reads it.
+// [airjson.ReadUpdate] reads it.
 type UpdateBody struct {
 	Username               *string                    `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
 	Description            string                     `json:"description,omitempty"`
@@ -99,7 +99,7 @@ func (in *registerInput) Resolve(ctx huma.Context) []error {
 
 // RegistrationAnswer answers a registration.
 type RegistrationAnswer struct {
-	registry.RegistrationView
+	airjson.RegistrationView
 	DID         string   `json:"did" doc:"of the agent itself"`
 	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
 	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
@@ -109,7 +109,7 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	registration, err := registry.ReadRegistration(in.body.Text)
+	registration, err := airjson.ReadRegistration(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	if err != nil {
 		return nil, err
 	}
-	out := route.Written(a.Mux, RegistrationAnswer{RegistrationView: a.Answers.Registry.RegistrationView(agent, secret), DID: a.Answers.Registry.DID(agent.AirID), Warnings: warnings})
+	out := route.Written(a.Mux, RegistrationAnswer{RegistrationView: airjson.NewRegistrationView(a.Answers.Registry, agent, secret), DID: a.Answers.Registry.DID(agent.AirID), Warnings: warnings})
 	out.Status = http.StatusCreated
 	if agent.Status == registry.Pending {
 		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
@@ -170,10 +170,10 @@ type listInput struct {
 
 // AgentList is one page of agents.
 type AgentList struct {
-	Agents []registry.RowView `json:"agents" doc:"those of which most is proved or observed first, then the oldest; never by claimed points"`
-	Total  int                `json:"total"`
-	Limit  int                `json:"limit"`
-	Offset int                `json:"offset"`
+	Agents []airjson.RowView `json:"agents" doc:"those of which most is proved or observed first, then the oldest; never by claimed points"`
+	Total  int               `json:"total"`
+	Limit  int               `json:"limit"`
+	Offset int               `json:"offset"`
 }
 
 func (a *Routes) listAgents(ctx context.Context, in *listInput) (*route.Output[AgentList], error) {
@@ -191,10 +191,10 @@ func (a *Routes) listAgents(ctx context.Context, in *listInput) (*route.Output[A
 	}
 	limit := min(in.Limit, registry.MaxList)
 	found, total := d.Search(directory.Query{Words: in.Q, Capability: in.Capability, Hosts: hosts, Require: require, Offset: in.Offset, Limit: limit})
-	list := AgentList{Agents: []registry.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
+	list := AgentList{Agents: []airjson.RowView{}, Total: total, Limit: limit, Offset: in.Offset}
 	for _, agent := range found {
-		row := registry.NewRowView(agent.Agent)
-		row.Verified = attestation.NewVerifiedStatus(agent.Agent).Verified
+		row := airjson.NewRowView(agent.Agent)
+		row.Verified = airjson.NewVerifiedStatus(agent.Agent).Verified
 		list.Agents = append(list.Agents, row)
 	}
 	return route.JSON(list), nil
@@ -239,7 +239,7 @@ type usernameInput struct {
 	Require  string `query:"require" doc:"evidence that must hold, with commas between"`
 }
 
-func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*route.Output[registry.RecordView], error) {
+func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*route.Output[airjson.RecordView], error) {
 	agent, _, err := a.Answers.Registry.ByHandle(ctx, in.Username)
 	if errors.Is(err, registry.ErrNoAgent) {
 		return nil, route.NewProblem(route.NoAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
@@ -250,7 +250,7 @@ func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*ro
 	if err := a.requireEvidence(ctx, agent, in.Require); err != nil {
 		return nil, err
 	}
-	return route.JSON(a.Answers.Registry.RecordView(agent)), nil
+	return route.JSON(airjson.NewRecordView(a.Answers.Registry, agent)), nil
 }
 
 // requireEvidence refuses an agent that does not show the evidence which the caller
@@ -287,7 +287,7 @@ func (a *Routes) findAgent(ctx context.Context, in *lookupInput) (registry.Agent
 	return agent, a.requireEvidence(ctx, agent, in.Require)
 }
 
-func (a *Routes) getAgent(ctx context.Context, in *lookupInput) (*route.Output[registry.RecordView], error) {
+func (a *Routes) getAgent(ctx context.Context, in *lookupInput) (*route.Output[airjson.RecordView], error) {
 	agent, err := a.findAgent(ctx, in)
 	if err != nil {
 		return nil, err
@@ -295,14 +295,14 @@ func (a *Routes) getAgent(ctx context.Context, in *lookupInput) (*route.Output[r
 	if agent.Status == registry.Erased {
 		return nil, route.WithAirID(agent.Usable(), in.AirID)
 	}
-	return route.JSON(a.Answers.Registry.RecordView(agent)), nil
+	return route.JSON(airjson.NewRecordView(a.Answers.Registry, agent)), nil
 }
 
-func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Output[registry.UpdateView], error) {
+func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Output[airjson.UpdateView], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	update, err := registry.ReadUpdate(in.body.Text)
+	update, err := airjson.ReadUpdate(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -316,13 +316,13 @@ func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Outpu
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}
-	return route.Written(a.Mux, registry.NewUpdateView(agent, fields)), nil
+	return route.Written(a.Mux, airjson.NewUpdateView(agent, fields)), nil
 }
 
 // checkIfMatch refuses to change an agent whose record is another one than the caller
 // has read.
 func (a *Routes) checkIfMatch(now registry.Agent, ifMatch []string) error {
-	tags, err := route.JSONETags(a.Answers.Registry.RecordView(now))
+	tags, err := route.JSONETags(airjson.NewRecordView(a.Answers.Registry, now))
 	if err != nil || route.MatchesETag(ifMatch, tags) {
 		return err
 	}
@@ -347,10 +347,10 @@ func (a *Routes) getDIDDocument(ctx context.Context, in *lookupInput) (*route.Ou
 // way may make that longer (A2A §4.5).
 const documentCache = "public, max-age=50"
 
-func (a *Routes) getTrustScore(ctx context.Context, in *agentInput) (*route.Output[registry.TrustScoreView], error) {
+func (a *Routes) getTrustScore(ctx context.Context, in *agentInput) (*route.Output[airjson.TrustScoreView], error) {
 	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}
-	return route.JSON(a.Answers.Registry.TrustScoreView(agent)), nil
+	return route.JSON(airjson.NewTrustScoreView(a.Answers.Registry, agent)), nil
 }

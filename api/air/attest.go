@@ -9,10 +9,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/registry"
-	"gazetteer/registry/attestation"
 )
 
 // attestationRoutes declares what agents say of each other.
@@ -29,7 +29,7 @@ func (a *Routes) attestationRoutes(h huma.API) {
 }
 
 // AttestationBody documents the members of an attestation.
-// [attestation.ReadRequest] reads it.
+// [airjson.ReadAttestation] reads it.
 type AttestationBody struct {
 	AttesterAirID   string `json:"attester_air_id" doc:"who attests"`
 	AttestationType string `json:"attestation_type" enum:"identity_verification,operator_confirmation,dependency,safety_review"`
@@ -38,11 +38,11 @@ type AttestationBody struct {
 	Signature       string `json:"signature_multibase" doc:"z and base58btc of the Ed25519 signature over the canonical JSON (RFC 8785) of attestation_type, attester_air_id, signed_at, statement and subject_air_id"`
 }
 
-func (a *Routes) addAttestation(ctx context.Context, in *updateInput) (*route.Output[attestation.AttestedView], error) {
+func (a *Routes) addAttestation(ctx context.Context, in *updateInput) (*route.Output[airjson.AttestedView], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	request, err := attestation.ReadRequest(in.body.Text)
+	request, err := airjson.ReadAttestation(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +51,20 @@ func (a *Routes) addAttestation(ctx context.Context, in *updateInput) (*route.Ou
 	}
 	t, subject, err := a.Answers.Registry.Attest(ctx, in.AirID, request, a.ReadCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := attestation.ErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+		if view, ok := airjson.NewAttestationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, route.AgentProblemIn(err, view).WithCause(err)
 		}
 		return nil, err
 	}
-	out := route.Written(a.Mux, attestation.NewAttestedView(t, subject))
+	out := route.Written(a.Mux, airjson.NewAttestedView(t, subject))
 	out.Status = http.StatusCreated
 	return out, nil
 }
 
-func (a *Routes) listAttestations(ctx context.Context, in *agentInput) (*route.Output[attestation.ListView], error) {
-	return agentOutput(a, ctx, in.AirID, a.Answers.Registry.AttestationsView)
+func (a *Routes) listAttestations(ctx context.Context, in *agentInput) (*route.Output[airjson.AttestationListView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (airjson.AttestationListView, error) {
+		return airjson.NewAttestationListView(ctx, a.Answers.Registry, agent)
+	})
 }
 
 // agentOutput answers with a view of an agent.
@@ -91,7 +93,7 @@ func (in *revokeInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *Routes) revokeAttestation(ctx context.Context, in *revokeInput) (*route.Output[attestation.RevokedView], error) {
+func (a *Routes) revokeAttestation(ctx context.Context, in *revokeInput) (*route.Output[airjson.RevokedView], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
@@ -104,28 +106,30 @@ func (a *Routes) revokeAttestation(ctx context.Context, in *revokeInput) (*route
 	}
 	t, subject, err := a.Answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.ReadCredentials(&in.body, in.Secret))
 	if err != nil {
-		if view, ok := attestation.RevocationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
+		if view, ok := airjson.NewRevocationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, route.AgentProblemIn(err, view).WithCause(err)
 		}
 		return nil, err
 	}
-	return route.Written(a.Mux, attestation.NewRevokedView(t, subject)), nil
+	return route.Written(a.Mux, airjson.NewRevokedView(t, subject)), nil
 }
 
 type recentInput struct {
 	Limit int `query:"limit" minimum:"1" default:"50" doc:"how many, 1 to 200; more are not given"`
 }
 
-func (a *Routes) listRecentAttestations(ctx context.Context, in *recentInput) (*route.Output[attestation.RecentView], error) {
-	v, err := a.Answers.Registry.RecentView(ctx, min(in.Limit, 200))
+func (a *Routes) listRecentAttestations(ctx context.Context, in *recentInput) (*route.Output[airjson.RecentView], error) {
+	v, err := airjson.NewRecentView(ctx, a.Answers.Registry, min(in.Limit, 200))
 	if err != nil {
 		return nil, err
 	}
 	return route.JSON(v), nil
 }
 
-func (a *Routes) getAttestationGraph(ctx context.Context, in *agentInput) (*route.Output[attestation.GraphView], error) {
-	return agentOutput(a, ctx, in.AirID, a.Answers.Registry.GraphView)
+func (a *Routes) getAttestationGraph(ctx context.Context, in *agentInput) (*route.Output[airjson.GraphView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (airjson.GraphView, error) {
+		return airjson.NewGraphView(ctx, a.Answers.Registry, agent)
+	})
 }
 
 type dependentsInput struct {
@@ -134,9 +138,9 @@ type dependentsInput struct {
 	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
 }
 
-func (a *Routes) listDependents(ctx context.Context, in *dependentsInput) (*route.Output[attestation.DependentsView], error) {
-	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (attestation.DependentsView, error) {
-		return a.Answers.Registry.DependentsView(ctx, agent, min(in.Depth, 10), min(in.Limit, 1000))
+func (a *Routes) listDependents(ctx context.Context, in *dependentsInput) (*route.Output[airjson.DependentsView], error) {
+	return agentOutput(a, ctx, in.AirID, func(ctx context.Context, agent registry.Agent) (airjson.DependentsView, error) {
+		return airjson.NewDependentsView(ctx, a.Answers.Registry, agent, min(in.Depth, 10), min(in.Limit, 1000))
 	})
 }
 
@@ -148,14 +152,14 @@ const countInterval = 10 * time.Second
 type attestationCounts struct {
 	mu    sync.Mutex // guards following, and lets one request count for all
 	until time.Time
-	view  attestation.GraphStatsView
+	view  airjson.GraphStatsView
 }
 
-func (a *Routes) getGraphStats(ctx context.Context, _ *struct{}) (*route.Output[attestation.GraphStatsView], error) {
+func (a *Routes) getGraphStats(ctx context.Context, _ *struct{}) (*route.Output[airjson.GraphStatsView], error) {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	if now := a.Now(); !now.Before(a.counts.until) {
-		v, err := a.Answers.Registry.GraphStatsView(ctx)
+		v, err := airjson.NewGraphStatsView(ctx, a.Answers.Registry)
 		if err != nil {
 			return nil, err
 		}

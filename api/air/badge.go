@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry"
 )
@@ -28,7 +29,7 @@ func (a *Routes) getBadge(ctx context.Context, in *badgeInput) (*route.RawOutput
 	if err != nil {
 		return nil, err
 	}
-	score := a.Answers.Registry.TrustScoreView(agent)
+	score := airjson.NewTrustScoreView(a.Answers.Registry, agent)
 	switch {
 	case agent.Status != registry.Active:
 		return badgeOutput("AIR", agent.Status, badgeGrey, ""), nil

@@ -1,9 +1,10 @@
 package air
 
 import (
-	"gazetteer/api/route"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/api/route"
 )
 
 type agentInput struct {

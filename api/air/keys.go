@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry"
 )
@@ -41,13 +42,13 @@ func (a *Routes) createChallenge(_ context.Context, in *route.EmptyInput) (*rout
 	return out, nil
 }
 
-func (a *Routes) listKeys(ctx context.Context, in *agentInput) (*route.Output[registry.KeysView], error) {
-	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (registry.KeysView, error) {
-		return a.Answers.Registry.KeysView(agent), nil
+func (a *Routes) listKeys(ctx context.Context, in *agentInput) (*route.Output[airjson.KeysView], error) {
+	return agentOutput(a, ctx, in.AirID, func(_ context.Context, agent registry.Agent) (airjson.KeysView, error) {
+		return airjson.NewKeysView(a.Answers.Registry, agent), nil
 	})
 }
 
-// RotationBody documents the members of a rotation. [registry.ReadRotation]
+// RotationBody documents the members of a rotation. [airjson.ReadRotation]
 // reads it.
 type RotationBody struct {
 	Agent        string `json:"agent" doc:"the DID of the agent"`
@@ -60,7 +61,7 @@ type RotationBody struct {
 	NewSignature string `json:"new_signature" doc:"multibase signature of the statement by the new key"`
 }
 
-// RecoveryBody documents the members of a recovery. [registry.ReadRecovery]
+// RecoveryBody documents the members of a recovery. [airjson.ReadRecovery]
 // reads it.
 type RecoveryBody struct {
 	Agent             string `json:"agent" doc:"the DID of the agent"`
@@ -74,11 +75,11 @@ type RecoveryBody struct {
 	NewSignature      string `json:"new_signature,omitempty" doc:"multibase signature of the statement by the new key"`
 }
 
-func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[registry.KeysView], error) {
+func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[airjson.KeysView], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	x, err := registry.ReadRotation(in.body.Text)
+	x, err := airjson.ReadRotation(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +91,14 @@ func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}
-	return route.Written(a.Mux, a.Answers.Registry.KeysView(agent)), nil
+	return route.Written(a.Mux, airjson.NewKeysView(a.Answers.Registry, agent)), nil
 }
 
-func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output[registry.KeysView], error) {
+func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output[airjson.KeysView], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	x, err := registry.ReadRecovery(in.body.Text)
+	x, err := airjson.ReadRecovery(in.body.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}
-	out := route.Written(a.Mux, a.Answers.Registry.KeysView(agent))
+	out := route.Written(a.Mux, airjson.NewKeysView(a.Answers.Registry, agent))
 	out.Status = http.StatusAccepted
 	return out, nil
 }

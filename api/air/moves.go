@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry/transfer"
 )
@@ -39,7 +40,7 @@ func (a *Routes) moveRoutes(h huma.API) {
 	route.Handle(a.Mux, h, export, a.exportAgentByOwner)
 }
 
-// MergeBody documents the members of a merge. [transfer.ReadMerge] reads it.
+// MergeBody documents the members of a merge. [airjson.ReadMerge] reads it.
 type MergeBody struct {
 	From          string `json:"from" doc:"the DID of the agent that ends"`
 	FromKey       string `json:"from_key" doc:"its key in use, as a multikey or in base64url"`
@@ -55,7 +56,7 @@ func (a *Routes) mergeAgents(ctx context.Context, in *operatorInput) (*route.Out
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	x, err := transfer.ReadMerge(in.body.Text)
+	x, err := airjson.ReadMerge(in.body.Text)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/protocol"
@@ -165,11 +166,11 @@ type ApplicationList struct {
 
 // ApplicationView is a registration that waits.
 type ApplicationView struct {
-	Agent   registry.RecordView `json:"agent"`
-	Proof   string              `json:"proof,omitempty" doc:"how possession of the key was shown; absent while it is only claimed"`
-	Asked   time.Time           `json:"asked"`
-	Expires time.Time           `json:"expires"`
-	Network string              `json:"network,omitempty"`
+	Agent   airjson.RecordView `json:"agent"`
+	Proof   string             `json:"proof,omitempty" doc:"how possession of the key was shown; absent while it is only claimed"`
+	Asked   time.Time          `json:"asked"`
+	Expires time.Time          `json:"expires"`
+	Network string             `json:"network,omitempty"`
 }
 
 func (a *Routes) listApplications(ctx context.Context, in *pageInput) (*route.Output[ApplicationList], error) {
@@ -179,7 +180,7 @@ func (a *Routes) listApplications(ctx context.Context, in *pageInput) (*route.Ou
 	}
 	v := ApplicationList{Applications: []ApplicationView{}, Next: next}
 	for _, w := range waiting {
-		v.Applications = append(v.Applications, ApplicationView{Agent: a.Answers.Registry.RecordView(w.Agent), Proof: w.Agent.KeyProof, Asked: w.Asked, Expires: w.Expires, Network: w.Network})
+		v.Applications = append(v.Applications, ApplicationView{Agent: airjson.NewRecordView(a.Answers.Registry, w.Agent), Proof: w.Agent.KeyProof, Asked: w.Asked, Expires: w.Expires, Network: w.Network})
 	}
 	return route.NoStore(v), nil
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry"
-	"gazetteer/registry/attestation"
 )
 
 // DeclareOperator declares what the operator does with agents: in the
@@ -84,7 +84,7 @@ func (a *Routes) registryStats(ctx context.Context, _ *struct{}) (*route.Output[
 		sum += score.Total
 		v.Total++
 		v.Grades[score.Grade]++
-		if attestation.NewVerifiedStatus(agent).Verified {
+		if airjson.NewVerifiedStatus(agent).Verified {
 			v.Verified++
 		}
 		if agent.Created.After(week) {
@@ -167,9 +167,9 @@ func (a *Routes) recentRegistrations(ctx context.Context, in *recentAgentsInput)
 	trim()
 	list := RecentRegistrations{Agents: []RecentRegistration{}, Count: len(newest)}
 	for _, agent := range newest {
-		row := registry.NewRowView(agent)
+		row := airjson.NewRowView(agent)
 		list.Agents = append(list.Agents, RecentRegistration{AirID: row.AirID, Name: row.Name, CreatorDID: agent.CreatorDID,
-			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: attestation.NewVerifiedStatus(agent).Verified,
+			CreatorName: cmp.Or(agent.CreatorName, "(none)"), CreatorType: agent.CreatorType, Verified: airjson.NewVerifiedStatus(agent).Verified,
 			IsDemo: row.IsDemo, VerificationLevel: row.VerificationLevel, TrustScore: row.TrustScore, TrustGrade: row.TrustGrade, Registered: row.Created})
 	}
 	out := route.JSON(list)

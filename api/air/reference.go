@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/registry"
@@ -52,8 +53,8 @@ type historyInput struct {
 	Offset int    `query:"offset" minimum:"0" doc:"how many entries to leave out"`
 }
 
-func (a *Routes) getHistory(ctx context.Context, in *historyInput) (*route.Output[registry.HistoryView], error) {
-	v, err := a.Answers.Registry.HistoryView(ctx, in.AirID, min(in.Limit, registry.MaxHistory), in.Offset)
+func (a *Routes) getHistory(ctx context.Context, in *historyInput) (*route.Output[airjson.HistoryView], error) {
+	v, err := airjson.NewHistoryView(ctx, a.Answers.Registry, in.AirID, min(in.Limit, registry.MaxHistory), in.Offset)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}

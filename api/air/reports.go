@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry/admission"
 )
@@ -19,7 +20,7 @@ func (a *Routes) reportRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("report"), a.getReport)
 }
 
-// ReportBody documents the members of a report. [admission.ReadReport] reads it.
+// ReportBody documents the members of a report. [airjson.ReadReport] reads it.
 type ReportBody struct {
 	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
 	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
@@ -56,7 +57,7 @@ func (a *Routes) createReport(ctx context.Context, in *operatorInput) (*route.Ou
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	q, err := admission.ReadReport(in.body.Text)
+	q, err := airjson.ReadReport(in.body.Text)
 	if err != nil {
 		return nil, err
 	}

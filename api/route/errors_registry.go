@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/protocol"
 	"gazetteer/registry"
@@ -14,7 +15,7 @@ import (
 
 // agentProblem covers the registry: our sorts, the reference's words.
 func agentProblem(err error) *Error {
-	view, ok := registry.NewErrorView(err, "")
+	view, ok := airjson.NewErrorView(err, "")
 	if !ok {
 		return nil
 	}
@@ -22,7 +23,7 @@ func agentProblem(err error) *Error {
 }
 
 // AgentProblemIn is the refusal of an error of the registry in the given words.
-func AgentProblemIn(err error, view registry.ErrorView) *Error {
+func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 	r := NewProblem(agentProblemKind(err), view.Error, agentHelp(err))
 	p := &r.Problem
 	p.Username, p.AirID, p.Reason = view.Username, view.AirID, view.Reason

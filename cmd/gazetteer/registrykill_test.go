@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -310,7 +311,7 @@ func (c caller) rotate(ctx context.Context, r *rotator) {
 
 // settle finds out whether a rotation was done that was not answered.
 func (c caller) settle(ctx context.Context, r *rotator) bool {
-	var keys registry.KeysView
+	var keys airjson.KeysView
 	if c.send(ctx, http.MethodGet, cli.AgentPath(r.airID, "/keys"), nil, "", nil, &keys) != http.StatusOK {
 		return false
 	}
@@ -358,7 +359,7 @@ func (c caller) attest(ctx context.Context, attesters []*attester) {
 			return
 		}
 		a.made++
-		var made attestation.AttestedView
+		var made airjson.AttestedView
 		status := c.send(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{"attester_air_id": a.airID, "attestation_type": q.Type,
 			"signed_at": q.SignedAt, "signature_multibase": did.FormatSignature(ed25519.Sign(a.key, payload))}, didOf(a.airID)+did.KeyFragment, a.key, &made)
 		switch status {

@@ -36,7 +36,7 @@ var rows = [][]string{
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},
 	{"join", "crawler/owner", "relay/recipients"},
-	{"api/answer"},
+	{"api/answer", "api/airjson"},
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},

@@ -98,15 +98,6 @@ type ReportRequest struct {
 	Client netip.Addr
 }
 
-// ReadReport reads the body of a report: reason, text and contact, as strictly as
-// [registry.ReadRegistration] reads a registration. Values are judged by
-// [Admission.Report]. The error is an [*registry.Error].
-func ReadReport(body []byte) (ReportRequest, error) {
-	var q ReportRequest
-	err := registry.ReadTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact})
-	return q, err
-}
-
 // Report stores a complaint about an agent for the operator. The error is an [*registry.Error] for
 // a value, [registry.ErrNoAgent], or a [*registry.Refusal]: with [registry.ErrForbidden] from a
 // blocked network, with [registry.ErrTooMany] over a limit, and with [registry.ErrState] when the

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
@@ -56,27 +55,6 @@ func (q Request) Payload(subject string) ([]byte, error) {
 	return canonical, nil
 }
 
-// ReadRequest reads the body of an attestation as strictly as [registry.ReadRegistration] reads a
-// registration. The error is an [*registry.Error].
-func ReadRequest(body []byte) (Request, error) {
-	var q Request
-	if err := registry.ReadTexts(body, map[string]*string{"attester_air_id": &q.Attester, "attestation_type": &q.Type, "signed_at": &q.SignedAt,
-		"statement": &q.Statement, "signature_multibase": &q.Signature}); err != nil {
-		if e, ok := errors.AsType[*registry.Error](err); ok && e.Field == "" && e.Code != protocol.TooLarge.String() {
-			e.Message = "invalid JSON body"
-		}
-		return q, err
-	}
-	for _, m := range []struct{ field, text string }{
-		{"attester_air_id", q.Attester}, {"attestation_type", q.Type}, {"signed_at", q.SignedAt}, {"signature_multibase", q.Signature},
-	} {
-		if m.text == "" {
-			return q, &registry.Error{Field: m.field, Code: "required", Message: "missing or invalid '" + m.field + "'"}
-		}
-	}
-	return q, nil
-}
-
 // Messages of the reference.
 const (
 	messageTooOld       = "'signed_at' is too old; re-sign with a current timestamp"
@@ -93,8 +71,7 @@ func (q Request) validateRequest(subject string, now time.Time) (time.Time, erro
 	}
 	if !slices.Contains(attestationTypes, q.Type) {
 		help := "must be one of: " + strings.Join(attestationTypes, ", ")
-		return time.Time{}, &registry.Error{Field: "attestation_type", Code: "value", Message: "invalid attestation_type", Help: help,
-			View: &registry.ErrorView{Error: "invalid attestation_type", Message: help}}
+		return time.Time{}, &registry.Error{Field: "attestation_type", Code: "value", Message: "invalid attestation_type", Help: help}
 	}
 	if text, err := registry.ValidateText("statement", q.Statement, maxStatement, registry.ManyLines); err != nil || text != q.Statement {
 		if err == nil {
@@ -108,12 +85,10 @@ func (q Request) validateRequest(subject string, now time.Time) (time.Time, erro
 	}
 	switch age := now.Sub(at); {
 	case age > maxAttestationAge:
-		seconds := int(maxAttestationAge.Seconds())
-		return time.Time{}, &registry.Error{Field: "signed_at", Code: "value", Message: messageTooOld, Help: fmt.Sprintf("at most %d seconds", seconds),
-			View: &registry.ErrorView{Error: messageTooOld, MaxAgeSeconds: seconds}}
+		return time.Time{}, &registry.Error{Field: "signed_at", Code: "value", Message: messageTooOld, Help: fmt.Sprintf("at most %d seconds", int(maxAttestationAge.Seconds())),
+			Details: registry.Details{MaxAge: maxAttestationAge}}
 	case age < -maxAttestationAhead:
-		return time.Time{}, &registry.Error{Field: "signed_at", Code: "value", Message: "'signed_at' is in the future", Help: hintClock,
-			View: &registry.ErrorView{Error: "'signed_at' is in the future", Hint: hintClock}}
+		return time.Time{}, &registry.Error{Field: "signed_at", Code: "value", Message: "'signed_at' is in the future", Help: hintClock}
 	case q.Attester == subject:
 		return refuse("attester_air_id", "self-attestation is not allowed", "another agent must attest")
 	}
@@ -170,8 +145,7 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 	}
 	a.Payload = string(payload)
 	if err := registry.CheckSigned("signature_multibase", a.Key, payload, q.Signature); err != nil {
-		return registry.Attestation{}, &registry.Error{Field: "signature_multibase", Code: "signature", Message: messageBadSignature, Help: hintSignature,
-			View: &registry.ErrorView{Error: messageBadSignature, Hint: hintSignature}}
+		return registry.Attestation{}, &registry.Error{Field: "signature_multibase", Code: "signature", Message: messageBadSignature, Help: hintSignature}
 	}
 	about, err := g.registry.LoadAttestations(ctx, c.Agent.Attested)
 	if err != nil {
@@ -207,7 +181,7 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 func (g *Graph) checkAttester(ctx context.Context, by registry.Agent, now time.Time) (root string, tenure float64, err error) {
 	refuse := func(reason, help string) (string, float64, error) {
 		return "", 0, &registry.Refusal{Kind: registry.ErrForbidden, Code: "attester-not-eligible", Message: "attester not eligible", Help: help,
-			View: &registry.ErrorView{Error: "attester not eligible", Reason: reason}}
+			Details: registry.Details{Reason: reason}}
 	}
 	if len(by.PublicKey) == 0 {
 		return "", 0, registry.ErrNoKey
@@ -285,8 +259,7 @@ func (g *Graph) checkIndependence(c *registry.Change, a registry.Attestation, ab
 		active++
 		if old.Attester == a.Attester {
 			return &registry.Refusal{Kind: registry.ErrState, Code: "attested", Message: "an active attestation from this attester to this subject already exists",
-				Help: "revoke the existing attestation before issuing a new one",
-				View: &registry.ErrorView{Error: "an active attestation from this attester to this subject already exists", AttestationID: old.N, Hint: "revoke the existing attestation before issuing a new one"}}
+				Help: "revoke the existing attestation before issuing a new one", Details: registry.Details{Attestation: old.N}}
 		}
 		if old.Root == a.Root {
 			return &registry.Refusal{Kind: registry.ErrState, Code: "attester-shared-root", Message: "Lock 2: another active attester has the same registrable domain", Got: a.Root,
@@ -383,14 +356,14 @@ func (g *Graph) RevokeAttestation(ctx context.Context, subject string, n int, wh
 func (g *Graph) revokeAttestation(ctx context.Context, c *registry.Change, n int, who registry.Credentials) (registry.Attestation, error) {
 	a, seq, err := g.registry.LoadAttestation(ctx, n)
 	if errors.Is(err, store.ErrNotFound) {
-		return a, &registry.Refusal{Kind: registry.ErrNotFound, Code: "attestation-unknown", Message: "attestation not found", View: &registry.ErrorView{Error: "attestation not found", AttestationID: n}}
+		return a, &registry.Refusal{Kind: registry.ErrNotFound, Code: "attestation-unknown", Message: "attestation not found", Details: registry.Details{Attestation: n}}
 	}
 	if err != nil {
 		return a, err
 	}
 	if a.Subject != c.Agent.AirID {
 		return a, &registry.Error{Field: "attestation_id", Code: "value", Message: messageWrongSubject, Help: "it is about " + a.Subject,
-			View: &registry.ErrorView{Error: messageWrongSubject, AttestationID: n, ClaimedSubject: c.Agent.AirID, ActualSubject: a.Subject}}
+			Details: registry.Details{Attestation: n, ClaimedSubject: c.Agent.AirID, ActualSubject: a.Subject}}
 	}
 	by, err := c.OtherAgent(ctx, a.Attester)
 	if err != nil {
@@ -402,7 +375,7 @@ func (g *Graph) revokeAttestation(ctx context.Context, c *registry.Change, n int
 	}
 	if !a.Revoked.IsZero() {
 		return a, &registry.Refusal{Kind: registry.ErrState, Code: "attestation-revoked", Message: "attestation already revoked", Got: registry.FormatSecond(a.Revoked),
-			View: &registry.ErrorView{Error: "attestation already revoked", RevokedAt: registry.FormatTimestamp(a.Revoked)}}
+			Details: registry.Details{Revoked: a.Revoked}}
 	}
 	return a, c.WriteRevocation(ctx, &a, seq, registry.ActorOwner, authority)
 }

@@ -2,5 +2,5 @@
 // an attestation, must be old enough, and must have proved a domain of its own; an attestation that
 // closes a ring of attesters has no weight.
 //
-// Start with [Graph.Attest]. The answers in views.go have the shapes of the public AIR reference.
+// Start with [Graph.Attest]. [gazetteer/api/airjson] makes the answers of the AIR reference from it.
 package attestation

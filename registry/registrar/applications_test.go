@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
@@ -22,7 +23,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
 	setDoor(t, r, admission.ModeApproval, "we look every Monday")
 	body := answered(t, registration(t, hostile, 1, map[string]any{"description": hostile}), challengeOf(t, r), 1)
-	reg, err := registry.ReadRegistration(body)
+	reg, err := airjson.ReadRegistration(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 	if a.Status != registry.Pending || secret == "" || a.Entries != 0 {
 		t.Fatalf("%+v", a)
 	}
-	if v := r.RegistrationView(a, secret); v.Status != "pending" || !strings.Contains(v.Message, "approval") || v.AgentSecret != secret {
+	if v := airjson.NewRegistrationView(r, a, secret); v.Status != "pending" || !strings.Contains(v.Message, "approval") || v.AgentSecret != secret {
 		t.Errorf("the registrant is told %+v", v)
 	}
 	// Meanwhile there is no such agent, for its owner neither, and no history.
@@ -135,7 +136,7 @@ func TestASignedRegistrationThatWaitsIsNotReplayed(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval})
 	body := registration(t, "A", 1, nil)
-	reg, err := registry.ReadRegistration(body)
+	reg, err := airjson.ReadRegistration(body)
 	if err != nil {
 		t.Fatal(err)
 	}

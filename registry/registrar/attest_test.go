@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
@@ -76,7 +77,7 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 	if err != nil || made.Root != "example.co.uk" || made.Tenure != 1.5 {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	view := r.RecordView(alice)
+	view := airjson.NewRecordView(r, alice)
 	if s := view.VerificationStatus; !view.Verified || !s.Verified || s.Score != 1313 || s.AttestationCount != 3 || s.DistinctWhoisRoots != 3 || view.Evidence.Label != "Verified" {
 		t.Errorf("%+v %+v", s, view.Evidence)
 	}
@@ -93,23 +94,23 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 
 	// The answers have the shapes of the recording, member for member.
 	stampOf := c.now().Format("2006-01-02T15:04:05.000Z")
-	graph, err := r.GraphView(t.Context(), alice)
+	graph, err := airjson.NewGraphView(t.Context(), r, alice)
 	sameJSON(t, err, graph, fmt.Sprintf(`{"air_id":%q,"inbound":[`+
 		`{"attester_air_id":%q,"attestation_type":"identity_verification","attester_whois_root":"one.example","weight":375,"signed_at":%[5]q},`+
 		`{"attester_air_id":%[3]q,"attestation_type":"dependency","attester_whois_root":"example.org","weight":375,"signed_at":%[5]q},`+
 		`{"attester_air_id":%[4]q,"attestation_type":"safety_review","attester_whois_root":"example.co.uk","weight":562.5,"signed_at":%[5]q}],`+
 		`"outbound":[],"inbound_count":3,"outbound_count":0}`, alice.AirID, first.AirID, second.AirID, third.AirID, stampOf))
-	dependents, err := r.DependentsView(t.Context(), alice, 0, 0)
+	dependents, err := airjson.NewDependentsView(t.Context(), r, alice, 0, 0)
 	sameJSON(t, err, dependents, fmt.Sprintf(`{"air_id":%q,"dependents":[{"air_id":%q,"depth":1}],"total":1,"max_depth":6,"truncated":false}`, alice.AirID, second.AirID))
-	stats, err := r.GraphStatsView(t.Context())
+	stats, err := airjson.NewGraphStatsView(t.Context(), r)
 	tops := []string{first.AirID, second.AirID, third.AirID}
 	slices.Sort(tops)
 	sameJSON(t, err, stats, fmt.Sprintf(`{"nodes":{"subjects":1,"attesters":3,"total_distinct":4},"edges":{"active":3,"by_type":{"dependency":1,"identity_verification":1,"safety_review":1}},`+
 		`"top_attested":[{"air_id":%q,"count":3}],"top_attesters":[{"air_id":%q,"count":1},{"air_id":%q,"count":1},{"air_id":%q,"count":1}]}`, alice.AirID, tops[0], tops[1], tops[2]))
-	sameJSON(t, nil, attestation.NewAttestedView(made, alice), fmt.Sprintf(`{"attestation_id":3,"subject_air_id":%q,"attester_air_id":%q,"attestation_type":"safety_review",`+
+	sameJSON(t, nil, airjson.NewAttestedView(made, alice), fmt.Sprintf(`{"attestation_id":3,"subject_air_id":%q,"attester_air_id":%q,"attestation_type":"safety_review",`+
 		`"statement":"seen \u003cit\u003e \u0026 \"more\"","signed_at":%q,"attester_whois_root":"example.co.uk","attester_trust_at_issue":375,"tenure_multiplier_at_issue":1.5,"weight":562.5,`+
 		`"verified_status":{"verified":true,"verification_score":1313,"distinct_whois_roots":3,"attestation_count":3}}`, alice.AirID, third.AirID, stampOf))
-	recent, err := r.RecentView(t.Context(), 1)
+	recent, err := airjson.NewRecentView(t.Context(), r, 1)
 	sameJSON(t, err, recent, fmt.Sprintf(`{"attestations":[{"id":3,"subject_air_id":%q,"attester_air_id":%q,"attester_whois_root":"example.co.uk","attestation_type":"safety_review",`+
 		`"statement":"seen \u003cit\u003e \u0026 \"more\"","signed_at":%[3]q,"weight":562.5,"created_at":%[3]q}],"total":1,"limit":1}`, alice.AirID, third.AirID, stampOf))
 
@@ -119,7 +120,7 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 		t.Errorf("another's secret: %v", err)
 	}
 	_, alice, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret1})
-	if err != nil || alice.Standing.Count != 2 || r.RecordView(alice).Verified {
+	if err != nil || alice.Standing.Count != 2 || airjson.NewRecordView(r, alice).Verified {
 		t.Errorf("%+v, %v", alice.Standing, err)
 	}
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 1, registry.Credentials{Secret: secret1})
@@ -133,9 +134,9 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 	_, _, err = r.RevokeAttestation(t.Context(), alice.AirID, 0, registry.Credentials{Secret: secret2})
 	refused(t, err)
 
-	list, err := r.AttestationsView(t.Context(), alice)
+	list, err := airjson.NewAttestationListView(t.Context(), r, alice)
 	if err != nil || list.Total != 3 || list.Active != 2 || list.Attestations[0].IsActive || list.Attestations[0].RevokedAt == nil || *list.Attestations[0].RevokedAt != stampOf ||
-		list.Attestations[1].RevokedAt != nil || list.VerifiedStatus != (attestation.VerifiedStatus{VerificationScore: 938, DistinctWhoisRoots: 2, AttestationCount: 2}) {
+		list.Attestations[1].RevokedAt != nil || list.VerifiedStatus != (airjson.VerifiedStatus{VerificationScore: 938, DistinctWhoisRoots: 2, AttestationCount: 2}) {
 		t.Errorf("%+v, %v", list, err)
 	}
 
@@ -189,14 +190,14 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 		t.Errorf("by an agent without a key: %v", err)
 	}
 	_, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
-	view, _ := attestation.ErrorView(err, alice.AirID)
+	view, _ := airjson.NewAttestationErrorView(err, alice.AirID)
 	sameJSON(t, nil, view, `{"error":"an active attestation from this attester to this subject already exists","hint":"revoke the existing attestation before issuing a new one","attestation_id":1}`)
 	_, _, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, young, 5, "dependency", c.now()), registry.Credentials{Secret: youngSecret})
-	if view, _ = attestation.ErrorView(err, alice.AirID); view.Reason != "Lock 3: attester tenure 0.0d < required 30d" {
+	if view, _ = airjson.NewAttestationErrorView(err, alice.AirID); view.Reason != "Lock 3: attester tenure 0.0d < required 30d" {
 		t.Errorf("%+v", view)
 	}
 	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", signAttestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
-	view, _ = attestation.ErrorView(err, "AIR-0000-0000-0000")
+	view, _ = airjson.NewAttestationErrorView(err, "AIR-0000-0000-0000")
 	sameJSON(t, nil, view, `{"error":"subject agent not found","air_id":"AIR-0000-0000-0000"}`)
 	bob, _ := register(t, r, someone(7))
 	for _, test := range []struct {
@@ -234,14 +235,14 @@ func TestAttestationsThatAreRefused(t *testing.T) {
 
 func TestReadAttestation(t *testing.T) {
 	good := `{"attester_air_id":"AIR-0000-0000-0000","attestation_type":"dependency","signed_at":"2026-01-01T00:00:00Z","statement":"","signature_multibase":"z1"}`
-	if q, err := attestation.ReadRequest([]byte(good)); err != nil || q.Attester != "AIR-0000-0000-0000" || q.Signature != "z1" {
+	if q, err := airjson.ReadAttestation([]byte(good)); err != nil || q.Attester != "AIR-0000-0000-0000" || q.Signature != "z1" {
 		t.Errorf("%+v, %v", q, err)
 	}
 	for body, says := range map[string]string{
 		`{`: "invalid JSON body", `{}`: "missing or invalid 'attester_air_id'", `{"attester_air_id":5}`: "attester_air_id",
 		`{"attester_air_id":"x","attestation_type":"y","signed_at":"z"}`: "missing or invalid 'signature_multibase'",
 	} {
-		if _, err := attestation.ReadRequest([]byte(body)); !strings.Contains(refused(t, err).Message, says) {
+		if _, err := airjson.ReadAttestation([]byte(body)); !strings.Contains(refused(t, err).Message, says) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -270,7 +271,7 @@ func TestARingOfAttestationsCountsAsNothing(t *testing.T) {
 	}
 	for i := range 50 {
 		a, _, err := r.Agent(t.Context(), agents[i].AirID)
-		if err != nil || r.RecordView(a).Verified {
+		if err != nil || airjson.NewRecordView(r, a).Verified {
 			t.Fatalf("%d: verified by a ring, %v", i, err)
 		}
 		signals, err := r.Evidence(t.Context(), a)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
@@ -136,7 +137,7 @@ func provedRegistration(t *testing.T, r *registrar.Registrar, n int) registry.Re
 	if body, err = json.Marshal(members); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.ReadRegistration(body)
+	reg, err := airjson.ReadRegistration(body)
 	if err != nil {
 		t.Fatal(err)
 	}

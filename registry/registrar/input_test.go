@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
 )
 
 func TestReadRegistration(t *testing.T) {
-	got, err := registry.ReadRegistration([]byte(`{"name":"N\u00e9","public_key":"K","creator_did":"did:x:y","creator_name":"C","creator_type":"organization",
+	got, err := airjson.ReadRegistration([]byte(`{"name":"N\u00e9","public_key":"K","creator_did":"did:x:y","creator_name":"C","creator_type":"organization",
 		"description":null,"capabilities":["a","b"],"security_certifications":[],"open_source":true,"code_repository":"https://c.test/",
 		"documentation_url":"https://d.test/","service_endpoints":[{"type":"A2AInbox","serviceEndpoint":"https://i.test/","extra":[{}]}],
 		"username":5,"unknown":{"deep":[1,2.5,null]}}`))
@@ -32,7 +33,7 @@ func TestReadRegistration(t *testing.T) {
 }
 
 func TestReadUpdate(t *testing.T) {
-	got, err := registry.ReadUpdate([]byte(`{"description":"","open_source":false,"service_endpoints":[],"username":null,"name":"ignored"}`))
+	got, err := airjson.ReadUpdate([]byte(`{"description":"","open_source":false,"service_endpoints":[],"username":null,"name":"ignored"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestReadUpdate(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if got, err := registry.ReadUpdate([]byte(`{"name":"N"}`)); err != nil || !reflect.DeepEqual(got, registry.Update{}) {
+	if got, err := airjson.ReadUpdate([]byte(`{"name":"N"}`)); err != nil || !reflect.DeepEqual(got, registry.Update{}) {
 		t.Errorf("members that cannot change: %+v, %v", got, err)
 	}
 }
@@ -75,8 +76,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 }
 
 var readers = map[string]func([]byte) error{
-	"registration": func(body []byte) error { _, err := registry.ReadRegistration(body); return err },
-	"update":       func(body []byte) error { _, err := registry.ReadUpdate(body); return err },
+	"registration": func(body []byte) error { _, err := airjson.ReadRegistration(body); return err },
+	"update":       func(body []byte) error { _, err := airjson.ReadUpdate(body); return err },
 }
 
 func TestMembersOfTheWrongTypeAreNamed(t *testing.T) {
@@ -102,7 +103,7 @@ func TestMembersOfTheWrongTypeAreNamed(t *testing.T) {
 			}
 		}
 	}
-	_, err := registry.ReadUpdate([]byte(`{"description":null}`))
+	_, err := airjson.ReadUpdate([]byte(`{"description":null}`))
 	if e := refused(t, err); e.Field != "description" || !strings.Contains(e.Help, `send "", false or [] to clear it`) {
 		t.Errorf("null in an update: %+v", e)
 	}
@@ -306,7 +307,7 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 }
 
 func TestErrorsOfOthersHaveNoView(t *testing.T) {
-	if v, ok := registry.NewErrorView(errors.New("disk full"), "AIR-0000-0000-0000"); ok {
+	if v, ok := airjson.NewErrorView(errors.New("disk full"), "AIR-0000-0000-0000"); ok {
 		t.Errorf("%+v", v)
 	}
 }
@@ -315,7 +316,7 @@ func FuzzReadRegistration(f *testing.F) {
 	f.Add([]byte(`{"name":"N","public_key":"8MKxjvAaDg8vU3tQ9Iz4L1_162IWedTlW-MQ3veohpc","service_endpoints":[{"id":"x","type":"T","serviceEndpoint":"https://a.test/"}]}`))
 	f.Add([]byte(`{"description":5}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		reg, err := registry.ReadRegistration(body)
+		reg, err := airjson.ReadRegistration(body)
 		if err != nil {
 			refused(t, err)
 			return
@@ -330,14 +331,14 @@ func FuzzReadUpdate(f *testing.F) {
 	f.Add([]byte(`{"username":null,"service_endpoints":[],"open_source":true}`))
 	f.Add([]byte(`{"capabilities":["a",5]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, err := registry.ReadUpdate(body); err != nil {
+		if _, err := airjson.ReadUpdate(body); err != nil {
 			refused(t, err)
 		}
 	})
 }
 
 func ExampleReadRegistration() {
-	_, err := registry.ReadRegistration([]byte(`{"name": "Weather", "description": 5}`))
+	_, err := airjson.ReadRegistration([]byte(`{"name": "Weather", "description": 5}`))
 	fmt.Println(err)
 	// Output: Field 'description' must be a string: line 1, column 36 holds a number
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
@@ -48,7 +49,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 	if d.Vouches(privateKey(1).Public().(ed25519.PublicKey)) {
 		t.Error("the document vouches for the retired key")
 	}
-	sameJSON(t, nil, r.KeysView(a), `{"air_id":"`+a.AirID+`","did":"`+d.ID+`","keys":[`+
+	sameJSON(t, nil, airjson.NewKeysView(r, a), `{"air_id":"`+a.AirID+`","did":"`+d.ID+`","keys":[`+
 		`{"id":"`+d.ID+`#key-1","publicKeyMultibase":"`+multikey(2)+`","from":"2026-05-05T03:02:01.000Z","until":null,"proof":"statement"},`+
 		`{"id":"`+d.ID+`#retired-1","publicKeyMultibase":"`+multikey(1)+`","from":"2026-05-04T03:02:01.000Z","until":"2026-05-05T03:02:01.000Z","proof":"challenge","retired_by":"rotation"}]}`)
 	// What was signed then can still be judged, and nothing new.
@@ -201,7 +202,7 @@ func TestReadRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := registry.ReadRotation(body)
+	got, err := airjson.ReadRotation(body)
 	if err != nil || got != x {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -209,9 +210,9 @@ func TestReadRotation(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"created":1}`, `{"created":"2026-01-01"}`, `{"created":"2026-01-01T00:00:00.5Z"}`, `{"created":"2026-01-01T01:00:00+01:00"}`, `{"created":"x","created":"y"}`} {
-		_, err := registry.ReadRotation([]byte(bad))
+		_, err := airjson.ReadRotation([]byte(bad))
 		refused(t, err)
-		_, err = registry.ReadRecovery([]byte(bad))
+		_, err = airjson.ReadRecovery([]byte(bad))
 		refused(t, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
@@ -217,7 +218,7 @@ func TestReadMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := transfer.ReadMerge(body)
+	got, err := airjson.ReadMerge(body)
 	if err != nil || got != x {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -225,7 +226,7 @@ func TestReadMerge(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `{"created":"now"}`, `[]`, `{"from":1}`} {
-		_, err := transfer.ReadMerge([]byte(bad))
+		_, err := airjson.ReadMerge([]byte(bad))
 		refused(t, err)
 	}
 }

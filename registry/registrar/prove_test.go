@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/protocol/jcs"
@@ -67,7 +68,7 @@ func refusal(t testing.TB, err error, code string) *registry.Refusal {
 	if e.Kind == nil || e.Message == "" || !errors.Is(err, e.Kind) {
 		t.Errorf("a refusal without words: %#v", e)
 	}
-	if _, ok := registry.NewErrorView(err, ""); !ok {
+	if _, ok := airjson.NewErrorView(err, ""); !ok {
 		t.Errorf("no words for %v", err)
 	}
 	return e
@@ -104,7 +105,7 @@ func answered(t testing.TB, body []byte, challenge string, key byte) []byte {
 }
 
 func registerBody(r *registrar.Registrar, body []byte) (registry.Agent, string, error) {
-	reg, err := registry.ReadRegistration(body)
+	reg, err := airjson.ReadRegistration(body)
 	if err != nil {
 		return registry.Agent{}, "", err
 	}
@@ -204,7 +205,7 @@ func TestPossessionIsProvedByASignedRequest(t *testing.T) {
 	const path = "/api/v1/agents/register"
 	for i, keyID := range []string{multikey(1), "did:key:" + multikey(1), keyText(1)} {
 		body := registration(t, fmt.Sprint("A", i), 1, nil)
-		reg, err := registry.ReadRegistration(body)
+		reg, err := airjson.ReadRegistration(body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func TestPossessionIsProvedByASignedRequest(t *testing.T) {
 		{"not at all", nil, "proof-missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			reg, err := registry.ReadRegistration([]byte(body))
+			reg, err := airjson.ReadRegistration([]byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}

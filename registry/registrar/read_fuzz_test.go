@@ -3,8 +3,7 @@ package registrar_test
 import (
 	"testing"
 
-	"gazetteer/registry"
-	"gazetteer/registry/attestation"
+	"gazetteer/api/airjson"
 )
 
 // FuzzReadBodies: every body is read or refused with words.
@@ -15,11 +14,11 @@ func FuzzReadBodies(f *testing.F) {
 	f.Add([]byte(`{"name":"\ud83d\ude00","n":123456789012345678901234567890,"m":-0.0}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for name, read := range map[string]func() error{
-			"registration": func() error { _, err := registry.ReadRegistration(body); return err },
-			"update":       func() error { _, err := registry.ReadUpdate(body); return err },
-			"rotation":     func() error { _, err := registry.ReadRotation(body); return err },
-			"recovery":     func() error { _, err := registry.ReadRecovery(body); return err },
-			"attestation":  func() error { _, err := attestation.ReadRequest(body); return err },
+			"registration": func() error { _, err := airjson.ReadRegistration(body); return err },
+			"update":       func() error { _, err := airjson.ReadUpdate(body); return err },
+			"rotation":     func() error { _, err := airjson.ReadRotation(body); return err },
+			"recovery":     func() error { _, err := airjson.ReadRecovery(body); return err },
+			"attestation":  func() error { _, err := airjson.ReadAttestation(body); return err },
 		} {
 			if err := read(); err != nil {
 				if e := refused(t, err); len(e.Error()) > 10000 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/api/airjson"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
 )
@@ -111,7 +112,7 @@ func (p *player) play(step exchange) {
 		if strings.HasPrefix(path, "/by-username/") || path == "/register" {
 			airID = ""
 		}
-		view, ok := registry.NewErrorView(err, airID)
+		view, ok := airjson.NewErrorView(err, airID)
 		if !ok {
 			p.t.Errorf("%s: no words for %v", step.Name, err)
 			return
@@ -143,29 +144,29 @@ func (p *player) answer(method, path, secret string, body []byte) (any, error) {
 	id, what, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case method == "POST" && path == "/register":
-		reg, err := registry.ReadRegistration(body)
+		reg, err := airjson.ReadRegistration(body)
 		if err != nil {
 			return nil, err
 		}
 		agent, secret, err := r.Register(ctx, reg)
-		return r.RegistrationView(agent, secret), err
+		return airjson.NewRegistrationView(r, agent, secret), err
 	case method == "PUT":
-		u, err := registry.ReadUpdate(body)
+		u, err := airjson.ReadUpdate(body)
 		if err != nil {
 			return nil, err
 		}
 		agent, fields, err := r.Update(ctx, id, registry.Credentials{Secret: secret}, u)
-		return registry.NewUpdateView(agent, fields), err
+		return airjson.NewUpdateView(agent, fields), err
 	case path == "?limit=3":
-		rows := []registry.RowView{}
+		rows := []airjson.RowView{}
 		agents, _, err := r.List(ctx, registry.Filter{}, "", 3)
 		for _, a := range agents {
-			rows = append(rows, registry.NewRowView(a))
+			rows = append(rows, airjson.NewRowView(a))
 		}
 		return map[string]any{"agents": rows, "total": len(rows), "limit": 3, "offset": 0}, err
 	case id == "by-username":
 		agent, _, err := r.ByHandle(ctx, what)
-		return r.RecordView(agent), err
+		return airjson.NewRecordView(r, agent), err
 	}
 	agent, _, err := r.Agent(ctx, id)
 	if err != nil {
@@ -173,9 +174,9 @@ func (p *player) answer(method, path, secret string, body []byte) (any, error) {
 	}
 	switch what {
 	case "":
-		return r.RecordView(agent), nil
+		return airjson.NewRecordView(r, agent), nil
 	case "trust-score":
-		return r.TrustScoreView(agent), nil
+		return airjson.NewTrustScoreView(r, agent), nil
 	case "did-document":
 		if len(agent.PublicKey) == 0 {
 			return nil, registry.ErrNoKey

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
@@ -238,12 +239,12 @@ func TestReportsThatAreRefused(t *testing.T) {
 }
 
 func TestReadReport(t *testing.T) {
-	q, err := admission.ReadReport([]byte(`{"reason":"spam","text":"x\ny","contact":null,"more":1}`))
+	q, err := airjson.ReadReport([]byte(`{"reason":"spam","text":"x\ny","contact":null,"more":1}`))
 	if err != nil || q != (admission.ReportRequest{Reason: "spam", Text: "x\ny"}) {
 		t.Errorf("%+v, %v", q, err)
 	}
 	for _, body := range []string{``, `[]`, `{"text":1}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"` + strings.Repeat("x", 70<<10) + `"}`} {
-		_, err := admission.ReadReport([]byte(body))
+		_, err := airjson.ReadReport([]byte(body))
 		refused(t, err)
 	}
 }

@@ -48,21 +48,6 @@ func NewMerge(from, into string, fromKey, intoKey ed25519.PrivateKey, now time.T
 	return x
 }
 
-// ReadMerge reads the body of a merge: from, from_key, into, into_key, created,
-// nonce, from_signature and into_signature. Values are judged by
-// [Transfer.Merge]. The error is an [*registry.Error].
-func ReadMerge(body []byte) (Merge, error) {
-	var x Merge
-	var created string
-	err := registry.ReadTexts(body, map[string]*string{"from": &x.From, "from_key": &x.FromKey, "into": &x.Into, "into_key": &x.IntoKey,
-		"created": &created, "nonce": &x.Nonce, "from_signature": &x.FromSignature, "into_signature": &x.IntoSignature})
-	if err == nil {
-		x.Created, err = registry.ParseStatementTime(created)
-	}
-	x.FromKey, x.IntoKey = registry.NormalizeMultikey(x.FromKey), registry.NormalizeMultikey(x.IntoKey)
-	return x, err
-}
-
 // Merge ends an agent in favour of another one of the same owner, and returns the one that stays.
 // The handle passes to the agent that stays, or is reserved for it if it has one already. Proofs
 // and attestations do not pass, because two weak records must not add up to a strong one. The keys

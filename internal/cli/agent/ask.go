@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
@@ -18,14 +19,14 @@ import (
 )
 
 // fetchKeys asks which keys an agent has and had.
-func fetchKeys(ctx context.Context, c *cli.Client, airID string) (registry.KeysView, error) {
-	var v registry.KeysView
+func fetchKeys(ctx context.Context, c *cli.Client, airID string) (airjson.KeysView, error) {
+	var v airjson.KeysView
 	_, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &v)
 	if err != nil || len(v.Keys) > 0 {
 		return v, err
 	}
 	// Whether it is erased or never had one its record says.
-	var record registry.RecordView
+	var record airjson.RecordView
 	if _, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record); err != nil {
 		return v, err
 	}
@@ -35,10 +36,10 @@ func fetchKeys(ctx context.Context, c *cli.Client, airID string) (registry.KeysV
 // readOwnAgent returns the agent whose key is in the file, its key, and its keys as the
 // registry has them. Before that it puts the key in its place that a rotation or
 // a recovery has brought into force meanwhile.
-func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, ed25519.PrivateKey, registry.KeysView, error) {
+func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, ed25519.PrivateKey, airjson.KeysView, error) {
 	owner, keys, err := a.findOwnAgent(ctx, c, k)
 	if err != nil {
-		return did.Web{}, nil, registry.KeysView{}, err
+		return did.Web{}, nil, airjson.KeysView{}, err
 	}
 	key, _, err := k.readKey(a, k.path)
 	return owner, key, keys, err
@@ -46,8 +47,8 @@ func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 
 // findOwnAgent returns whose key the file holds and what the registry knows of it, for
 // which no passphrase is needed; an error when the key is not the current one.
-func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, registry.KeysView, error) {
-	fail := func(err error) (did.Web, registry.KeysView, error) { return did.Web{}, registry.KeysView{}, err }
+func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, airjson.KeysView, error) {
+	fail := func(err error) (did.Web, airjson.KeysView, error) { return did.Web{}, airjson.KeysView{}, err }
 	owner, err := k.readOwner(a)
 	if err != nil {
 		return fail(err)
@@ -72,7 +73,7 @@ func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 
 // ownerInRegistry returns the agent's DID in the registry that was asked: in one that has
 // imported it, it is another than where its key was made.
-func ownerInRegistry(owner did.Web, keys registry.KeysView) (did.Web, error) {
+func ownerInRegistry(owner did.Web, keys airjson.KeysView) (did.Web, error) {
 	if keys.DID == owner.String() {
 		return owner, nil
 	}
@@ -106,7 +107,7 @@ func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 }
 
 // promoteKeys moves keys into their place that the registry knows as current.
-func (a *verbs) promoteKeys(k *keyring, keys registry.KeysView) error {
+func (a *verbs) promoteKeys(k *keyring, keys airjson.KeysView) error {
 	next := keyfile.Next(k.path)
 	if f, err := keyfile.Open(next); err == nil && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
 		if err := keyfile.Promote(k.path); err != nil {
@@ -129,7 +130,7 @@ func (a *verbs) promoteKeys(k *keyring, keys registry.KeysView) error {
 }
 
 // requireCurrentKey reports whether a key is the one that the registry has as current.
-func requireCurrentKey(path string, key ed25519.PublicKey, keys registry.KeysView) error {
+func requireCurrentKey(path string, key ed25519.PublicKey, keys airjson.KeysView) error {
 	mine := did.FormatMultikey(key)
 	if keys.Keys[0].PublicKeyMultibase == mine {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/attestation"
@@ -55,7 +56,7 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 		return err
 	}
 	if t.revoke != 0 {
-		var done attestation.RevokedView
+		var done airjson.RevokedView
 		raw, err := server.SendJSON(ctx, http.MethodDelete, cli.AgentPath(subject, "/attestations/"+strconv.Itoa(t.revoke)), nil, cli.NewSigner(owner, key), &done)
 		if err != nil || a.JSON {
 			return a.PrintJSON(raw, err)
@@ -68,7 +69,7 @@ func (a *verbs) attestAgent(c *cobra.Command, server *cli.Client, k *keyring, t 
 	if err != nil {
 		return err
 	}
-	var done attestation.AttestedView
+	var done airjson.AttestedView
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(subject, "/attestations"), map[string]string{
 		"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
 		"signature_multibase": did.FormatSignature(ed25519.Sign(key, payload)),

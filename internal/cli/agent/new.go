@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
@@ -190,7 +191,7 @@ func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, airID, id 
 	if err := replaceInboxHere(ctx, server, airID, services); err != nil {
 		return err
 	}
-	if _, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(registry.UpdateView)); err != nil {
+	if _, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), map[string]any{"service_endpoints": services}, cli.NewSigner(owner, key), new(airjson.UpdateView)); err != nil {
 		return fmt.Errorf("%s is registered, but has no inbox yet: run %s: %w", airID, a.FormatCommand("agent update --inbox here"), err)
 	}
 	return nil
@@ -264,7 +265,7 @@ func (k *keyring) annotateKeys(id string) error {
 	return nil
 }
 
-func (a *verbs) printNew(k *keyring, n *newFlags, made registry.RegistrationView, keys registry.KeysView) {
+func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView, keys airjson.KeysView) {
 	a.PrintField("agent", made.AirID+"  "+made.Name)
 	a.PrintField("did", keys.DID)
 	a.PrintField("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)

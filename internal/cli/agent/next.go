@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -54,8 +55,8 @@ func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID stri
 
 // knowsKey reports whether a key is or was the agent's, or is to become its key or its
 // recovery key.
-func knowsKey(keys registry.KeysView, f keyfile.File) bool {
+func knowsKey(keys airjson.KeysView, f keyfile.File) bool {
 	mine := did.FormatMultikey(f.Public)
-	held := func(k registry.KeyView) bool { return k.PublicKeyMultibase == mine }
+	held := func(k airjson.KeyView) bool { return k.PublicKeyMultibase == mine }
 	return slices.ContainsFunc(keys.Keys, held) || keys.Recovery != nil && keys.Recovery.To == mine || registry.RecoveryCommitment(f.Public) == keys.Commitment
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry"
@@ -84,7 +85,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	if next != nil {
 		body["public_key"], body["next_commitment"], body["new_signature"] = x.To, x.Next, x.NewSignature
 	}
-	var after registry.KeysView
+	var after airjson.KeysView
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(airID, "/recovery"), body, nil, &after)
 	if err != nil {
 		return a.removeRefusedKeys(ctx, server, airID, err, made)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry"
@@ -45,7 +46,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 		return err
 	}
 	x := registry.NewRotation(owner.String(), key, next, "", a.Environment.Now())
-	var after registry.KeysView
+	var after airjson.KeysView
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath(keys.AirID, "/keys"), map[string]string{
 		"agent": x.Agent, "current_key": x.From, "public_key": x.To, "created": x.Created.Format(time.RFC3339), "nonce": x.Nonce,
 		"old_signature": x.OldSignature, "new_signature": x.NewSignature,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
@@ -36,7 +37,7 @@ AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
 // shownAgent is what show answers as JSON.
 type shownAgent struct {
 	Record   json.RawMessage    `json:"record"`
-	Keys     registry.KeysView  `json:"keys"`
+	Keys     airjson.KeysView   `json:"keys"`
 	Evidence []evidence.Signal  `json:"evidence"`
 	Domains  []air.DomainAnswer `json:"domains"`
 }
@@ -46,7 +47,7 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	if err != nil {
 		return err
 	}
-	var record registry.RecordView
+	var record airjson.RecordView
 	raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record)
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 
 // describeKeyFile says whether the key file holds a key of the agent, and settles it. A
 // key without a note whose it is gets one.
-func (a *verbs) describeKeyFile(k *keyring, keys registry.KeysView) (string, error) {
+func (a *verbs) describeKeyFile(k *keyring, keys airjson.KeysView) (string, error) {
 	if len(keys.Keys) == 0 {
 		return "", nil
 	}
@@ -106,7 +107,7 @@ func (a *verbs) describeKeyFile(k *keyring, keys registry.KeysView) (string, err
 	return "it is the one in " + k.path, nil
 }
 
-func (a *verbs) printShown(record registry.RecordView, shown shownAgent, held string) {
+func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held string) {
 	now := a.Environment.Now()
 	keys := shown.Keys
 	a.PrintField("agent", record.AirID+"  "+record.Name)

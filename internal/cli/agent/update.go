@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
@@ -98,7 +99,7 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 		}
 		body["recovery_commitment"] = registry.RecoveryCommitment(recovery.Public().(ed25519.PublicKey))
 	}
-	var done registry.UpdateView
+	var done airjson.UpdateView
 	raw, err := server.SendJSON(ctx, http.MethodPut, cli.AgentPath(airID, ""), body, cli.NewSigner(owner, key), &done)
 	if err != nil {
 		return err

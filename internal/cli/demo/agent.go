@@ -12,12 +12,12 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/search"
 	"gazetteer/internal/exit"
 	"gazetteer/join"
 	"gazetteer/protocol/did"
-	"gazetteer/registry"
 	"gazetteer/registry/evidence"
 )
 
@@ -64,7 +64,7 @@ func (d *demo) registerAgent(ctx context.Context) error {
 		return fmt.Errorf("make a key: %w", err)
 	}
 	server, host := &cli.Client{HTTP: http.DefaultClient, Base: d.base}, d.server.Config.Registry.DIDHost
-	var registered registry.RegistrationView
+	var registered airjson.RegistrationView
 	if _, err := server.SendJSON(ctx, http.MethodPost, "/api/v1/agents/register", map[string]any{
 		"name": "Demo concierge", "description": "Books tables for whoever asks.", "no_secret": true,
 		"public_key": did.FormatPublicKey(public), "capabilities": []string{"BOOK", "CANCEL"},
@@ -78,7 +78,7 @@ func (d *demo) registerAgent(ctx context.Context) error {
 	_, err = server.SendJSON(ctx, http.MethodPut, cli.AgentPath(registered.AirID, ""), map[string]any{
 		"username":          demoHandle,
 		"service_endpoints": []map[string]string{{"type": did.TypeInbox, "serviceEndpoint": demoInbox}},
-	}, cli.NewSigner(owner, key), new(registry.UpdateView))
+	}, cli.NewSigner(owner, key), new(airjson.UpdateView))
 	if err != nil {
 		return fmt.Errorf("give the agent an inbox: %w", err)
 	}

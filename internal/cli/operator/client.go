@@ -7,9 +7,9 @@ import (
 	"net/url"
 
 	"gazetteer/api/air"
+	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
-	"gazetteer/registry"
 )
 
 // withOperator is [cli.App.WithServer] for the verbs of the operator.
@@ -67,7 +67,7 @@ func orElse(text, other string) string {
 	return text
 }
 
-func formatCreator(v registry.CreatorView) string {
+func formatCreator(v airjson.CreatorView) string {
 	text := v.DID
 	if v.Name != "" {
 		text = v.Name + ", " + text

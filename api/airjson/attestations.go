@@ -1,17 +1,10 @@
-package attestation
+package airjson
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
 
 	"gazetteer/registry"
-	"gazetteer/store"
 )
-
-// The types below are answers in the shapes of the public AIR reference, as
-// those of views.go are.
 
 // VerifiedStatus says how attestations verify an agent in the reference's sense.
 type VerifiedStatus struct {
@@ -65,8 +58,8 @@ func NewRevokedView(t registry.Attestation, subject registry.Agent) RevokedView 
 	return RevokedView{Revoked: true, AttestationID: t.N, SubjectAirID: t.Subject, RevokedAt: registry.FormatTimestamp(t.Revoked), VerifiedStatus: NewVerifiedStatus(subject)}
 }
 
-// View is one attestation in the list of a subject.
-type View struct {
+// AttestationView is one attestation in the list of a subject.
+type AttestationView struct {
 	ID              int     `json:"id"`
 	AttesterAirID   string  `json:"attester_air_id"`
 	WhoisRoot       string  `json:"attester_whois_root"`
@@ -83,24 +76,24 @@ type View struct {
 	CreatedAt       string  `json:"created_at"`
 }
 
-// ListView is the list of attestations about an agent.
-type ListView struct {
-	SubjectAirID   string         `json:"subject_air_id"`
-	Attestations   []View         `json:"attestations"`
-	Total          int            `json:"total"`
-	Active         int            `json:"active"`
-	VerifiedStatus VerifiedStatus `json:"verified_status"`
+// AttestationListView is the list of attestations about an agent.
+type AttestationListView struct {
+	SubjectAirID   string            `json:"subject_air_id"`
+	Attestations   []AttestationView `json:"attestations"`
+	Total          int               `json:"total"`
+	Active         int               `json:"active"`
+	VerifiedStatus VerifiedStatus    `json:"verified_status"`
 }
 
-// AttestationsView returns the attestations about an agent, oldest first.
-func (g *Graph) AttestationsView(ctx context.Context, a registry.Agent) (ListView, error) {
+// NewAttestationListView returns the attestations about an agent, oldest first.
+func NewAttestationListView(ctx context.Context, g Graph, a registry.Agent) (AttestationListView, error) {
 	about, err := g.Attestations(ctx, a)
 	if err != nil {
-		return ListView{}, err
+		return AttestationListView{}, err
 	}
-	v := ListView{SubjectAirID: a.AirID, Attestations: []View{}, Total: len(about), VerifiedStatus: NewVerifiedStatus(a)}
+	v := AttestationListView{SubjectAirID: a.AirID, Attestations: []AttestationView{}, Total: len(about), VerifiedStatus: NewVerifiedStatus(a)}
 	for _, t := range about {
-		row := View{ID: t.N, AttesterAirID: t.Attester, WhoisRoot: t.Root, AttestationType: t.Type, Statement: t.Statement, SignedPayload: t.Payload,
+		row := AttestationView{ID: t.N, AttesterAirID: t.Attester, WhoisRoot: t.Root, AttestationType: t.Type, Statement: t.Statement, SignedPayload: t.Payload,
 			Signature: t.Signature, SignedAt: t.SignedAt, TrustAtIssue: t.Trust, TenureAtIssue: t.Tenure, Weight: t.Weight,
 			IsActive: t.Revoked.IsZero(), CreatedAt: registry.FormatTimestamp(t.Created)}
 		if row.IsActive {
@@ -134,9 +127,9 @@ type RecentAttestation struct {
 	CreatedAt       string  `json:"created_at"`
 }
 
-// RecentView returns at most limit active attestations, newest first; a limit
+// NewRecentView returns at most limit active attestations, newest first; a limit
 // outside 1 to 200 means 50.
-func (g *Graph) RecentView(ctx context.Context, limit int) (RecentView, error) {
+func NewRecentView(ctx context.Context, g Graph, limit int) (RecentView, error) {
 	if limit < 1 || limit > 200 {
 		limit = 50
 	}
@@ -168,8 +161,8 @@ type Edge struct {
 	SignedAt        string  `json:"signed_at"`
 }
 
-// GraphView returns the active attestations about and by an agent.
-func (g *Graph) GraphView(ctx context.Context, a registry.Agent) (GraphView, error) {
+// NewGraphView returns the active attestations about and by an agent.
+func NewGraphView(ctx context.Context, g Graph, a registry.Agent) (GraphView, error) {
 	v := GraphView{AirID: a.AirID, Inbound: []Edge{}, Outbound: []Edge{}}
 	about, err := g.Attestations(ctx, a)
 	if err != nil {
@@ -208,47 +201,21 @@ type Dependent struct {
 	Depth int    `json:"depth"`
 }
 
-// DependentsView follows attestations of the type dependency from an agent to
-// those who made them. A depth outside 1 to 10 means 6, a limit outside 1 to 1000
-// means 500.
-func (g *Graph) DependentsView(ctx context.Context, a registry.Agent, depth, limit int) (DependentsView, error) {
+// NewDependentsView returns the agents that depend on an agent: see [attestation.Graph.Dependents]. A
+// depth outside 1 to 10 means 6, a limit outside 1 to 1000 means 500.
+func NewDependentsView(ctx context.Context, g Graph, a registry.Agent, depth, limit int) (DependentsView, error) {
 	if depth < 1 || depth > 10 {
 		depth = 6
 	}
 	if limit < 1 || limit > 1000 {
 		limit = 500
 	}
-	v := DependentsView{AirID: a.AirID, Dependents: []Dependent{}, MaxDepth: depth}
-	seen := map[string]bool{a.AirID: true}
-	level := []registry.Agent{a}
-	for d := 1; d <= depth && len(level) > 0; d++ {
-		var next []registry.Agent
-		for _, agent := range level {
-			about, err := g.Attestations(ctx, agent)
-			if err != nil {
-				return v, err
-			}
-			for _, t := range about {
-				if !t.Revoked.IsZero() || t.Type != "dependency" || seen[t.Attester] {
-					continue
-				}
-				if len(v.Dependents) == limit {
-					v.Truncated = true
-					return v, nil
-				}
-				seen[t.Attester] = true
-				v.Dependents = append(v.Dependents, Dependent{t.Attester, d})
-				v.Total++
-				attester, _, err := g.registry.Agent(ctx, t.Attester)
-				if err != nil {
-					return v, err
-				}
-				next = append(next, attester)
-			}
-		}
-		level = next
+	dependents, truncated, err := g.Dependents(ctx, a, depth, limit)
+	v := DependentsView{AirID: a.AirID, Dependents: []Dependent{}, Total: len(dependents), MaxDepth: depth, Truncated: truncated}
+	for _, d := range dependents {
+		v.Dependents = append(v.Dependents, Dependent(d))
 	}
-	return v, nil
+	return v, err
 }
 
 // GraphStatsView counts all active attestations.
@@ -278,74 +245,19 @@ type AgentNumber struct {
 	Count int    `json:"count"`
 }
 
-// maxTopAgents limits the lists of the agents with most attestations.
-const maxTopAgents = 10
-
-// GraphStatsView reads all attestations: cache the answer for a while.
-func (g *Graph) GraphStatsView(ctx context.Context) (GraphStatsView, error) {
-	subjects, attesters := map[string]int{}, map[string]int{}
-	v := GraphStatsView{Edges: GraphEdges{ByType: map[string]int{}}}
-	next, err := g.numbers.nextFree(ctx, g.store)
-	if err != nil {
-		return v, err
+// NewGraphStatsView reads all attestations: cache the answer for a while.
+func NewGraphStatsView(ctx context.Context, g Graph) (GraphStatsView, error) {
+	s, err := g.Stats(ctx)
+	v := GraphStatsView{
+		Nodes:       GraphNodes{Subjects: s.Subjects, Attesters: s.Attesters, TotalDistinct: s.Agents},
+		Edges:       GraphEdges{Active: s.Active, ByType: s.ByType},
+		TopAttested: []AgentNumber{}, TopAttesters: []AgentNumber{},
 	}
-	for n := 1; n < next; n++ {
-		t, _, err := g.registry.LoadAttestation(ctx, n)
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
-			continue
-		}
-		if err != nil {
-			return v, err
-		}
-		if !t.Revoked.IsZero() {
-			continue
-		}
-		subjects[t.Subject]++
-		attesters[t.Attester]++
-		v.Edges.Active++
-		v.Edges.ByType[t.Type]++
+	for _, c := range s.TopAttested {
+		v.TopAttested = append(v.TopAttested, AgentNumber(c))
 	}
-	v.Nodes = GraphNodes{Subjects: len(subjects), Attesters: len(attesters), TotalDistinct: len(subjects)}
-	for airID := range attesters {
-		if subjects[airID] == 0 {
-			v.Nodes.TotalDistinct++
-		}
+	for _, c := range s.TopAttesters {
+		v.TopAttesters = append(v.TopAttesters, AgentNumber(c))
 	}
-	v.TopAttested, v.TopAttesters = rankAgents(subjects), rankAgents(attesters)
-	return v, nil
-}
-
-func rankAgents(counts map[string]int) []AgentNumber {
-	out := make([]AgentNumber, 0, len(counts))
-	for airID, n := range counts {
-		out = append(out, AgentNumber{airID, n})
-	}
-	slices.SortFunc(out, func(a, b AgentNumber) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.AirID, b.AirID))
-	})
-	return out[:min(len(out), maxTopAgents)]
-}
-
-// ErrorView returns the reference's words for an error of [Graph.Attest], which differ from those
-// of [registry.NewErrorView].
-func ErrorView(err error, subject string) (registry.ErrorView, bool) {
-	return errorView(err, "X-Agent-Secret header required for attestation", "invalid attester secret", subject)
-}
-
-// RevocationErrorView is [ErrorView] for [Graph.RevokeAttestation].
-func RevocationErrorView(err error, subject string) (registry.ErrorView, bool) {
-	return errorView(err, "X-Agent-Secret header required (must be original attester's secret)",
-		"invalid attester secret (only the original attester can revoke)", subject)
-}
-
-func errorView(err error, missing, wrong, subject string) (registry.ErrorView, bool) {
-	switch {
-	case errors.Is(err, registry.ErrNoSecret):
-		return registry.ErrorView{Error: missing}, true
-	case errors.Is(err, registry.ErrWrongSecret):
-		return registry.ErrorView{Error: wrong}, true
-	case errors.Is(err, registry.ErrNoAgent):
-		return registry.ErrorView{Error: "subject agent not found", AirID: subject}, true
-	}
-	return registry.NewErrorView(err, subject)
+	return v, err
 }

@@ -1,14 +1,11 @@
-package registry
+package airjson
 
 import (
-	"errors"
 	"time"
 
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 )
-
-// The types below are answers in the shapes of the public AIR reference, member
-// for member, so that its clients read them unchanged.
 
 // RegistrationView answers a registration (status 201). It is the only place
 // where the secret is shown.
@@ -32,16 +29,16 @@ type RegistrationView struct {
 	Message         string `json:"message"`
 }
 
-// RegistrationView returns the answer to the registration of a.
-func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
-	score := TrustScore(a)
+// NewRegistrationView returns the answer to the registration of a.
+func NewRegistrationView(r Registry, a registry.Agent, secret string) RegistrationView {
+	score := registry.TrustScore(a)
 	v := RegistrationView{
-		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: r.hasMintedCreator(a),
+		AirID: a.AirID, Name: a.Name, CreatorDID: a.CreatorDID, AirMintedDID: hasMintedCreator(r, a),
 		Status: a.Status, VerificationLevel: verificationLevel, TrustScore: score.Total, TrustGrade: score.Grade,
-		Created: FormatTimestamp(a.Created), Message: "Agent registered successfully.",
+		Created: registry.FormatTimestamp(a.Created), Message: "Agent registered successfully.",
 	}
-	if a.Status == Pending {
-		v.Message = "Registration received. It waits for the approval of the registry's operator until " + FormatTimestamp(a.Created.Add(ApprovalPeriod)) + "; until then the agent cannot be found."
+	if a.Status == registry.Pending {
+		v.Message = "Registration received. It waits for the approval of the registry's operator until " + registry.FormatTimestamp(a.Created.Add(registry.ApprovalPeriod)) + "; until then the agent cannot be found."
 	}
 	if secret != "" {
 		v.AgentSecret, v.AgentSecretNote = secret, "Store agent_secret securely. It is required to update this agent's record (PUT /agents/"+a.AirID+
@@ -51,7 +48,7 @@ func (r *Registry) RegistrationView(a Agent, secret string) RegistrationView {
 		v.PublicKey = did.FormatPublicKey(a.PublicKey)
 	}
 	if !v.AirMintedDID {
-		v.DIDWBAResolved = r.creatorResolved(a)
+		v.DIDWBAResolved = creatorResolved(r, a)
 	}
 	return v
 }
@@ -116,6 +113,15 @@ type VerificationStatus struct {
 	DistinctWhoisRootsRequired int  `json:"distinct_whois_roots_required"`
 }
 
+// Components are the parts of a trust score, each 0 to 1000.
+type Components struct {
+	Provenance       int `json:"provenance"`
+	Behavioral       int `json:"behavioral"`
+	Transparency     int `json:"transparency"`
+	Security         int `json:"security"`
+	PeerAttestations int `json:"peer_attestations"`
+}
+
 // EvidenceView says what a score rests on.
 type EvidenceView struct {
 	Label             string `json:"label"`
@@ -124,9 +130,9 @@ type EvidenceView struct {
 	CriteriaURL       string `json:"criteria_url"`
 }
 
-// RecordView returns the public record of a.
-func (r *Registry) RecordView(a Agent) RecordView {
-	score := TrustScore(a)
+// NewRecordView returns the public record of a.
+func NewRecordView(r Registry, a registry.Agent) RecordView {
+	score := registry.TrustScore(a)
 	v := RecordView{
 		Context: "https://agentidentityregistry.org/v1", Type: "AgentIdentity",
 		AirID: a.AirID, Name: a.Name, Description: a.Description,
@@ -136,11 +142,11 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		Transparency:      TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
 		VerificationLevel: verificationLevel,
 		Verified:          a.Standing.IsVerified(),
-		VerificationStatus: VerificationStatus{Verified: a.Standing.IsVerified(), Score: a.Standing.RoundedWeight(), ScoreRequired: verifiedWeight,
-			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: verifiedRoots},
-		DIDWBAResolved: r.creatorResolved(a),
-		Status:         a.Status, Created: FormatTimestamp(a.Created), Updated: FormatTimestamp(a.Updated),
-		TrustScore: score.Total, TrustGrade: score.Grade, Components: score.Components, Evidence: r.evidenceView(a, score),
+		VerificationStatus: VerificationStatus{Verified: a.Standing.IsVerified(), Score: a.Standing.RoundedWeight(), ScoreRequired: registry.VerifiedWeight,
+			AttestationCount: a.Standing.Count, DistinctWhoisRoots: a.Standing.Roots, DistinctWhoisRootsRequired: registry.VerifiedRoots},
+		DIDWBAResolved: creatorResolved(r, a),
+		Status:         a.Status, Created: registry.FormatTimestamp(a.Created), Updated: registry.FormatTimestamp(a.Updated),
+		TrustScore: score.Total, TrustGrade: score.Grade, Components: Components(score.Components), Evidence: newEvidenceView(r, a, score),
 	}
 	if a.Handle != "" {
 		v.Username = &a.Handle
@@ -149,8 +155,8 @@ func (r *Registry) RecordView(a Agent) RecordView {
 		key := did.FormatPublicKey(a.PublicKey)
 		v.Creator.PublicKey = &key
 	}
-	if at := r.creatorResolvedAt(a); !at.IsZero() {
-		checked := FormatTimestamp(at)
+	if at := creatorResolvedAt(r, a); !at.IsZero() {
+		checked := registry.FormatTimestamp(at)
 		v.DIDWBALastCheckedAt = &checked
 	}
 	return v
@@ -167,10 +173,10 @@ type UpdateView struct {
 }
 
 // NewUpdateView returns the answer to an update that set fields.
-func NewUpdateView(a Agent, fields []string) UpdateView {
-	score := TrustScore(a)
+func NewUpdateView(a registry.Agent, fields []string) UpdateView {
+	score := registry.TrustScore(a)
 	return UpdateView{AirID: a.AirID, UpdatedFields: len(fields), TrustScore: score.Total, TrustGrade: score.Grade,
-		Updated: FormatTimestamp(a.Updated), Message: "Agent updated successfully."}
+		Updated: registry.FormatTimestamp(a.Updated), Message: "Agent updated successfully."}
 }
 
 // RowView is one agent in a list.
@@ -187,10 +193,10 @@ type RowView struct {
 }
 
 // NewRowView returns the row of a in a list.
-func NewRowView(a Agent) RowView {
-	score := TrustScore(a)
+func NewRowView(a registry.Agent) RowView {
+	score := registry.TrustScore(a)
 	return RowView{AirID: a.AirID, Name: a.Name, Description: a.Description, VerificationLevel: verificationLevel,
-		TrustScore: score.Total, TrustGrade: score.Grade, Created: FormatTimestamp(a.Created)}
+		TrustScore: score.Total, TrustGrade: score.Grade, Created: registry.FormatTimestamp(a.Created)}
 }
 
 // TrustScoreView is what the service #trust-score of a DID document answers.
@@ -203,102 +209,63 @@ type TrustScoreView struct {
 	Evidence     EvidenceView `json:"evidence"`
 }
 
-// TrustScoreView returns the score of a. It changes only with the record, so
+// NewTrustScoreView returns the score of a. It changes only with the record, so
 // the time is that of the record.
-func (r *Registry) TrustScoreView(a Agent) TrustScoreView {
-	score := TrustScore(a)
-	return TrustScoreView{AirID: a.AirID, TotalScore: score.Total, Grade: score.Grade, Components: score.Components,
-		CalculatedAt: FormatTimestamp(a.Updated), Evidence: r.evidenceView(a, score)}
-}
-
-// ErrorView is an error as the reference words it.
-type ErrorView struct {
-	Error    string `json:"error"`
-	AirID    string `json:"air_id,omitempty"`
-	Username string `json:"username,omitempty"`
-	Hint     string `json:"hint,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-
-	Message string `json:"message,omitempty"`
-
-	AttestationID  int    `json:"attestation_id,omitempty"`
-	ClaimedSubject string `json:"claimed_subject,omitempty"`
-	ActualSubject  string `json:"actual_subject,omitempty"`
-	RevokedAt      string `json:"revoked_at,omitempty"`
-	MaxAgeSeconds  int    `json:"max_age_seconds,omitempty"`
-}
-
-// NewErrorView returns the reference's words for an error of the registry, and
-// false for any other error. AirID is the one that was asked for.
-func NewErrorView(err error, airID string) (ErrorView, bool) {
-	var field *Error
-	var taken *HandleTakenError
-	var refusal *Refusal
-	switch {
-	case errors.As(err, &refusal) && refusal.View != nil:
-		return *refusal.View, true
-	case errors.As(err, &refusal):
-		return ErrorView{Error: refusal.Message, Hint: refusal.Help}, true
-	case errors.As(err, &taken) && !taken.Free.IsZero():
-		return ErrorView{Error: "Username is in a cooldown period and not yet claimable", Username: taken.Handle}, true
-	case errors.As(err, &taken):
-		return ErrorView{Error: "Username already taken", Username: taken.Handle}, true
-	case errors.As(err, &field) && field.View != nil:
-		return *field.View, true
-	case errors.As(err, &field):
-		return ErrorView{Error: field.Message}, true
-	case errors.Is(err, ErrNoAgent):
-		return ErrorView{Error: "Agent not found", AirID: airID}, true
-	case errors.Is(err, ErrNoKey):
-		return ErrorView{Error: "Agent has no public key on file; DID document not available.", AirID: airID,
-			Hint: "Register with a public_key field (Ed25519, base64url) to enable DID document resolution."}, true
-	case errors.Is(err, ErrNoSecret):
-		return ErrorView{Error: "Missing X-Agent-Secret header. Updates require the secret returned at registration."}, true
-	case errors.Is(err, ErrWrongSecret):
-		return ErrorView{Error: "Invalid agent secret"}, true
-	case errors.Is(err, ErrNothingToUpdate):
-		return ErrorView{Error: "No valid fields to update. Updatable fields: description, capabilities, security_certifications, " +
-			"open_source, code_repository, documentation_url, service_endpoints, username"}, true
-	}
-	return ErrorView{}, false
+func NewTrustScoreView(r Registry, a registry.Agent) TrustScoreView {
+	score := registry.TrustScore(a)
+	return TrustScoreView{AirID: a.AirID, TotalScore: score.Total, Grade: score.Grade, Components: Components(score.Components),
+		CalculatedAt: registry.FormatTimestamp(a.Updated), Evidence: newEvidenceView(r, a, score)}
 }
 
 // verificationLevel is the only level there is before a registry checks papers.
 const verificationLevel = "self-verified"
 
-func (r *Registry) evidenceView(a Agent, s Score) EvidenceView {
+func newEvidenceView(r Registry, a registry.Agent, s registry.Score) EvidenceView {
 	return EvidenceView{Label: evidenceLabel(a.Standing, s.Components), DefinitionVersion: "2026-06-09",
 		Basis:       "Computed from what the agent says of itself; not an endorsement or certification.",
-		CriteriaURL: r.baseURL + "/openapi.json"}
+		CriteriaURL: r.BaseURL() + "/openapi.json"}
 }
 
-func (r *Registry) hasMintedCreator(a Agent) bool { return a.CreatorDID == r.DID(a.AirID) }
+func hasMintedCreator(r Registry, a registry.Agent) bool {
+	return a.CreatorDID == r.DID(a.AirID)
+}
 
 // creatorResolved says whether the creator's did:wba is known to resolve and to list
 // the agent's key; nil when it is none.
-func (r *Registry) creatorResolved(a Agent) *bool {
+func creatorResolved(r Registry, a registry.Agent) *bool {
 	web, err := did.ParseWeb(a.CreatorDID)
 	if err != nil || web.Method != "wba" {
 		return nil
 	}
-	resolved := r.hasMintedCreator(a) || a.Observed[SignalDID].Holds
+	resolved := hasMintedCreator(r, a) || a.Observed[registry.SignalDID].Holds
 	return &resolved
 }
 
 // creatorResolvedAt is when that was seen last; zero for never.
-func (r *Registry) creatorResolvedAt(a Agent) time.Time {
-	if r.hasMintedCreator(a) {
+func creatorResolvedAt(r Registry, a registry.Agent) time.Time {
+	if hasMintedCreator(r, a) {
 		return a.Created
 	}
-	return a.Observed[SignalDID].At
+	return a.Observed[registry.SignalDID].At
 }
-
-// FormatTimestamp writes a time as the reference does.
-func FormatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func notNil(list []string) []string {
 	if list == nil {
 		return []string{}
 	}
 	return list
+}
+
+// evidenceLabel is the reference's word for what a score rests on.
+func evidenceLabel(s registry.AttestationSummary, c registry.Components) string {
+	switch {
+	case s.IsVerified():
+		return "Verified"
+	case s.Count > 0:
+		return "Attested"
+	}
+	if c.Provenance > 300 || c.Transparency > 300 || c.Security > 300 {
+		return "Self-declared"
+	}
+	return "Registered"
 }

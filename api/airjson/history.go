@@ -1,9 +1,10 @@
-package registry
+package airjson
 
 import (
 	"context"
 
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 )
 
 // HistoryView is the history of an agent.
@@ -19,26 +20,26 @@ type HistoryView struct {
 // An EntryRow is one thing that happened, in the reference's shape, and beside
 // that what it rests on.
 type EntryRow struct {
-	ID            int        `json:"id"`
-	Event         string     `json:"event"`
-	ChangedFields []string   `json:"changed_fields"` // null for none
-	Actor         string     `json:"actor"`
-	CreatedAt     string     `json:"created_at"`
-	PrevHash      string     `json:"prev_hash"`
-	EntryHash     string     `json:"entry_hash"`
-	Authority     *Authority `json:"authority,omitempty"`
+	ID            int                 `json:"id"`
+	Event         string              `json:"event"`
+	ChangedFields []string            `json:"changed_fields"` // null for none
+	Actor         string              `json:"actor"`
+	CreatedAt     string              `json:"created_at"`
+	PrevHash      string              `json:"prev_hash"`
+	EntryHash     string              `json:"entry_hash"`
+	Authority     *registry.Authority `json:"authority,omitempty"`
 }
 
-// HistoryView returns the history of an agent as [Registry.History] does.
-func (r *Registry) HistoryView(ctx context.Context, airID string, limit, offset int) (HistoryView, error) {
-	if limit < 1 || limit > MaxHistory {
+// NewHistoryView returns the history of an agent as [registry.Registry.History] does.
+func NewHistoryView(ctx context.Context, r Registry, airID string, limit, offset int) (HistoryView, error) {
+	if limit < 1 || limit > registry.MaxHistory {
 		limit = 50
 	}
 	entries, total, err := r.History(ctx, airID, limit, offset)
 	v := HistoryView{AirID: airID, History: []EntryRow{}, Total: total, Limit: limit, Offset: max(offset, 0),
 		Note: "Each agent has a chain of its own; the transparency log proves the content."}
 	for _, e := range entries {
-		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: FormatTimestamp(e.At),
+		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: registry.FormatTimestamp(e.At),
 			PrevHash: e.PrevHash, EntryHash: e.Hash, Authority: e.Authority})
 	}
 	return v, err
@@ -70,19 +71,19 @@ type PendingRecoveryView struct {
 	Due   string `json:"due"`
 }
 
-// KeysView returns the keys of an agent, the current one first.
-func (r *Registry) KeysView(a Agent) KeysView {
+// NewKeysView returns the keys of an agent, the current one first.
+func NewKeysView(r Registry, a registry.Agent) KeysView {
 	v := KeysView{AirID: a.AirID, DID: r.DID(a.AirID), Keys: []KeyView{}, Commitment: a.Commitment}
 	for _, k := range a.Keys() {
-		row := KeyView{ID: v.DID + k.ID, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), From: FormatTimestamp(k.From), Proof: k.Proof, RetiredBy: k.By}
+		row := KeyView{ID: v.DID + k.ID, PublicKeyMultibase: did.FormatMultikey(k.PublicKey), From: registry.FormatTimestamp(k.From), Proof: k.Proof, RetiredBy: k.By}
 		if !k.Until.IsZero() {
-			until := FormatTimestamp(k.Until)
+			until := registry.FormatTimestamp(k.Until)
 			row.Until = &until
 		}
 		v.Keys = append(v.Keys, row)
 	}
 	if p := a.Recovery; p != nil {
-		v.Recovery = &PendingRecoveryView{To: did.FormatMultikey(p.To), Asked: FormatTimestamp(p.Asked), Due: FormatTimestamp(p.Due)}
+		v.Recovery = &PendingRecoveryView{To: did.FormatMultikey(p.To), Asked: registry.FormatTimestamp(p.Asked), Due: registry.FormatTimestamp(p.Due)}
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-package registry
+package airjson
 
 import (
 	"errors"
@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"gazetteer/protocol"
-	"gazetteer/protocol/did"
 	"gazetteer/protocol/jcs"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/attestation"
+	"gazetteer/registry/transfer"
 )
 
 // bodyLimits limits the body of a write. The longest valid one, an update with 20 endpoints and a
@@ -22,13 +25,13 @@ var registrationMembers = []string{"name", "public_key", "creator_did", "creator
 // ReadRegistration reads the body of a registration. It reads JSON strictly and refuses a duplicate
 // member, invalid UTF-8 and a body over 64 KiB. It refuses a member of the wrong type by name,
 // treats null as absent, and ignores unknown members as the reference does; Ignored lists them.
-// [Registry.NewAgent] checks the values. The error is an [*Error].
-func ReadRegistration(body []byte) (Registration, error) {
+// [registry.Registry.NewAgent] checks the values. The error is an [*registry.Error].
+func ReadRegistration(body []byte) (registry.Registration, error) {
 	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
-		return Registration{}, err
+		return registry.Registration{}, err
 	}
-	var reg Registration
+	var reg registry.Registration
 	for field, to := range map[string]*string{
 		"name": &reg.Name, "public_key": &reg.PublicKey, "creator_did": &reg.CreatorDID, "creator_name": &reg.CreatorName,
 		"creator_type": &reg.CreatorType, "description": &reg.Description, "code_repository": &reg.CodeRepository,
@@ -57,9 +60,9 @@ func ReadRegistration(body []byte) (Registration, error) {
 		reg.Commitment = *text
 	}
 	if n := m.lookupMember("proof", protocol.Object, "Field 'proof' must be an object with challenge and signature"); n != nil {
-		reg.Proof = &Proof{Challenge: n.Member("challenge").Str(), Signature: n.Member("signature").Str()}
-		if reg.Proof.canonical, err = canonicalWithout(body, "proof"); err != nil {
-			return Registration{}, err
+		reg.Proof = &registry.Proof{Challenge: n.Member("challenge").Str(), Signature: n.Member("signature").Str()}
+		if reg.Proof.Canonical, err = canonicalWithout(body, "proof"); err != nil {
+			return registry.Registration{}, err
 		}
 	}
 	for _, n := range m.object.Items {
@@ -74,10 +77,10 @@ func ReadRegistration(body []byte) (Registration, error) {
 func canonicalWithout(body []byte, member string) ([]byte, error) {
 	var d jcs.Document
 	if err := d.Parse(body, jcs.Options{Numbers: jcs.Doubles, KeepForm: true}); err != nil {
-		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
+		return nil, &registry.Error{Code: "syntax", Message: "Invalid JSON body", Help: err.Error()}
 	}
 	if d.Root().Kind() != jcs.Object {
-		return nil, &Error{Code: "syntax", Message: "Invalid JSON body", Help: "send one JSON object"}
+		return nil, &registry.Error{Code: "syntax", Message: "Invalid JSON body", Help: "send one JSON object"}
 	}
 	return d.Root().AppendWith(nil, member, nil), nil
 }
@@ -85,37 +88,82 @@ func canonicalWithout(body []byte, member string) ([]byte, error) {
 // ReadRotation reads the body of a rotation: public_key (the new key),
 // current_key, both as multikeys or base64url, agent (its DID), created, nonce,
 // recovery_commitment, old_signature and new_signature. Values are judged by
-// [Registry.Rotate]. The error is an [*Error].
-func ReadRotation(body []byte) (Rotation, error) {
-	var x Rotation
+// [registry.Registry.Rotate]. The error is an [*registry.Error].
+func ReadRotation(body []byte) (registry.Rotation, error) {
+	var x registry.Rotation
 	var created string
-	err := ReadTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
+	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "created": &created, "nonce": &x.Nonce,
 		"recovery_commitment": &x.Commitment, "old_signature": &x.OldSignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = ParseStatementTime(created)
+		x.Created, err = parseStatementTime(created)
 	}
-	x.From, x.To = NormalizeMultikey(x.From), NormalizeMultikey(x.To)
+	x.From, x.To = registry.NormalizeMultikey(x.From), registry.NormalizeMultikey(x.To)
 	return x, err
 }
 
 // ReadRecovery reads the body of a recovery: agent, current_key, public_key
 // (left out to withdraw), recovery_key, next_commitment, created, nonce,
-// recovery_signature and new_signature. Values are judged by [Registry.Recover].
-// The error is an [*Error].
-func ReadRecovery(body []byte) (Recovery, error) {
-	var x Recovery
+// recovery_signature and new_signature. Values are judged by [registry.Registry.Recover].
+// The error is an [*registry.Error].
+func ReadRecovery(body []byte) (registry.Recovery, error) {
+	var x registry.Recovery
 	var created string
-	err := ReadTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
+	err := readTexts(body, map[string]*string{"agent": &x.Agent, "current_key": &x.From, "public_key": &x.To, "recovery_key": &x.Key, "next_commitment": &x.Next,
 		"created": &created, "nonce": &x.Nonce, "recovery_signature": &x.RecoverySignature, "new_signature": &x.NewSignature})
 	if err == nil {
-		x.Created, err = ParseStatementTime(created)
+		x.Created, err = parseStatementTime(created)
 	}
-	x.From, x.To, x.Key = NormalizeMultikey(x.From), NormalizeMultikey(x.To), NormalizeMultikey(x.Key)
+	x.From, x.To, x.Key = registry.NormalizeMultikey(x.From), registry.NormalizeMultikey(x.To), registry.NormalizeMultikey(x.Key)
 	return x, err
 }
 
-// ReadTexts reads an object whose members are texts.
-func ReadTexts(body []byte, to map[string]*string) error {
+// ReadMerge reads the body of a merge: from, from_key, into, into_key, created,
+// nonce, from_signature and into_signature. Values are judged by
+// [transfer.Transfer.Merge]. The error is an [*registry.Error].
+func ReadMerge(body []byte) (transfer.Merge, error) {
+	var x transfer.Merge
+	var created string
+	err := readTexts(body, map[string]*string{"from": &x.From, "from_key": &x.FromKey, "into": &x.Into, "into_key": &x.IntoKey,
+		"created": &created, "nonce": &x.Nonce, "from_signature": &x.FromSignature, "into_signature": &x.IntoSignature})
+	if err == nil {
+		x.Created, err = parseStatementTime(created)
+	}
+	x.FromKey, x.IntoKey = registry.NormalizeMultikey(x.FromKey), registry.NormalizeMultikey(x.IntoKey)
+	return x, err
+}
+
+// ReadReport reads the body of a report: reason, text and contact, as strictly as
+// [ReadRegistration] reads a registration. Values are judged by
+// [admission.Admission.Report]. The error is an [*registry.Error].
+func ReadReport(body []byte) (admission.ReportRequest, error) {
+	var q admission.ReportRequest
+	err := readTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact})
+	return q, err
+}
+
+// ReadAttestation reads the body of an attestation as strictly as [ReadRegistration] reads a
+// registration. The error is an [*registry.Error].
+func ReadAttestation(body []byte) (attestation.Request, error) {
+	var q attestation.Request
+	if err := readTexts(body, map[string]*string{"attester_air_id": &q.Attester, "attestation_type": &q.Type, "signed_at": &q.SignedAt,
+		"statement": &q.Statement, "signature_multibase": &q.Signature}); err != nil {
+		if e, ok := errors.AsType[*registry.Error](err); ok && e.Field == "" && e.Code != protocol.TooLarge.String() {
+			e.Message = "invalid JSON body"
+		}
+		return q, err
+	}
+	for _, m := range []struct{ field, text string }{
+		{"attester_air_id", q.Attester}, {"attestation_type", q.Type}, {"signed_at", q.SignedAt}, {"signature_multibase", q.Signature},
+	} {
+		if m.text == "" {
+			return q, &registry.Error{Field: m.field, Code: "required", Message: "missing or invalid '" + m.field + "'"}
+		}
+	}
+	return q, nil
+}
+
+// readTexts reads an object whose members are texts.
+func readTexts(body []byte, to map[string]*string) error {
 	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
 		return err
@@ -128,33 +176,24 @@ func ReadTexts(body []byte, to map[string]*string) error {
 	return m.err
 }
 
-// ParseStatementTime reads a time of a statement.
-func ParseStatementTime(text string) (time.Time, error) {
+// parseStatementTime reads a time of a statement.
+func parseStatementTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || FormatSecond(t) != text {
-		return time.Time{}, &Error{Field: "created", Code: "value", Message: "Field 'created' must be a time in UTC and whole seconds", Help: "write it as 2026-01-31T12:00:00Z"}
+	if err != nil || registry.FormatSecond(t) != text {
+		return time.Time{}, &registry.Error{Field: "created", Code: "value", Message: "Field 'created' must be a time in UTC and whole seconds", Help: "write it as 2026-01-31T12:00:00Z"}
 	}
 	return t, nil
 }
 
-// NormalizeMultikey turns a key in base64url into a multikey. It returns other texts unchanged;
-// they are refused when they are checked.
-func NormalizeMultikey(text string) string {
-	if key, err := did.ParsePublicKey(text); err == nil {
-		return did.FormatMultikey(key)
-	}
-	return text
-}
-
 // ReadUpdate reads the body of an update, as strictly as [ReadRegistration] reads a registration. A
 // null username releases the handle. Null is refused for other members, because it could mean
-// "clear" or "keep". [Registry.Update] checks the values.
-func ReadUpdate(body []byte) (Update, error) {
+// "clear" or "keep". [registry.Registry.Update] checks the values.
+func ReadUpdate(body []byte) (registry.Update, error) {
 	m, err := readMembers(body, func(*protocol.Node) bool { return false })
 	if err != nil {
-		return Update{}, err
+		return registry.Update{}, err
 	}
-	u := Update{
+	u := registry.Update{
 		Description:            m.stringMember("description"),
 		Capabilities:           m.stringListMember("capabilities"),
 		SecurityCertifications: m.stringListMember("security_certifications"),
@@ -188,13 +227,13 @@ func readMembers(body []byte, absent func(*protocol.Node) bool) (*members, error
 	root, err := protocol.ReadJSON(body, bodyLimits)
 	var syntax *protocol.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, &Error{Code: syntax.Problem.String(), Message: "Invalid JSON body", Help: syntax.Error()}
+		return nil, &registry.Error{Code: syntax.Problem.String(), Message: "Invalid JSON body", Help: syntax.Error()}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if root.Kind != protocol.Object {
-		return nil, &Error{Code: "type", Message: "Invalid JSON body", Help: "the body must be a JSON object, not " + describeKind(root)}
+		return nil, &registry.Error{Code: "type", Message: "Invalid JSON body", Help: "the body must be a JSON object, not " + describeKind(root)}
 	}
 	return &members{object: root, absent: absent}, nil
 }
@@ -220,7 +259,7 @@ func (m *members) recordError(n *protocol.Node, field, message string) {
 	if n.Kind == protocol.Null {
 		help += `; leave the member out to keep its value, send "", false or [] to clear it`
 	}
-	m.err, m.at, m.column = &Error{Field: field, Code: "type", Message: message, Help: help}, n.Line, n.Column
+	m.err, m.at, m.column = &registry.Error{Field: field, Code: "type", Message: message, Help: help}, n.Line, n.Column
 }
 
 func (m *members) stringMember(field string) *string {
@@ -257,20 +296,20 @@ func (m *members) stringListMember(field string) *[]string {
 	return &out
 }
 
-func (m *members) endpointsMember(field string) *[]ServiceEndpoint {
+func (m *members) endpointsMember(field string) *[]registry.ServiceEndpoint {
 	prefix := "Invalid service_endpoints: service_endpoints"
 	n := m.lookupMember(field, protocol.Array, prefix+" must be an array")
 	if n == nil {
 		return nil
 	}
-	out := make([]ServiceEndpoint, 0, len(n.Items))
+	out := make([]registry.ServiceEndpoint, 0, len(n.Items))
 	for i, item := range n.Items {
 		at := fmt.Sprintf("[%d]", i)
 		if item.Kind != protocol.Object {
 			m.recordError(item, field+at, prefix+at+" must be an object")
 			return nil
 		}
-		e := ServiceEndpoint{}
+		e := registry.ServiceEndpoint{}
 		for name, to := range map[string]*string{"id": &e.ID, "type": &e.Type, "serviceEndpoint": &e.ServiceEndpoint} {
 			value := item.Member(name)
 			if value == nil {

@@ -1,0 +1,27 @@
+// Package airjson is the JSON of the public AIR reference: it reads the bodies of requests and makes
+// the bodies of answers, member for member, so that clients of the reference work unchanged. It knows
+// nothing of HTTP. Begin with [ReadRegistration] and [NewRecordView].
+package airjson
+
+import (
+	"context"
+
+	"gazetteer/registry"
+	"gazetteer/registry/attestation"
+)
+
+// Registry is what the answers about an agent need to know of its registry.
+type Registry interface {
+	DID(airID string) string
+	BaseURL() string
+	History(ctx context.Context, airID string, limit, offset int) ([]registry.Entry, int, error)
+}
+
+// Graph is what the answers about attestations are made of.
+type Graph interface {
+	Attestations(ctx context.Context, a registry.Agent) ([]registry.Attestation, error)
+	Issued(ctx context.Context, a registry.Agent) ([]registry.Attestation, error)
+	Recent(ctx context.Context, limit int) ([]registry.Attestation, error)
+	Dependents(ctx context.Context, a registry.Agent, depth, limit int) ([]attestation.Dependent, bool, error)
+	Stats(ctx context.Context) (attestation.Stats, error)
+}
