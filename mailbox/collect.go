@@ -90,6 +90,32 @@ func (c *Collector) Collect(ctx context.Context, cursor string, wait time.Durati
 	return out, err
 }
 
+// Add judges an envelope that arrived at an address of the agent's own, by the clock of now, and stores
+// it. The error is an [*a2a.Refusal] when a rule is broken: its JSON is the body to answer with, and
+// its Status the status. What a rule of threads refuses is stored with the refusal, all else that is
+// refused is not: anyone could fill the mailbox with it.
+func (c *Collector) Add(ctx context.Context, mail a2ahttp.Mail) (m Message, err error) {
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now}
+	verified, err := verifier.Authenticate(ctx, mail.Text)
+	if err != nil {
+		return Message{}, err
+	}
+	a := arrival{mail: mail, envelope: verified.Envelope, verified: verified}
+	if !isSameAgent(a.envelope.To, c.Mailbox.owner) {
+		return Message{}, refuseRecipient()
+	}
+	err = c.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
+		m = c.newMessage(a)
+		_, err := c.accept(ctx, f, a, &m, false)
+		return err
+	})
+	return m, err
+}
+
+func refuseRecipient() *a2a.Refusal {
+	return &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is addressed to another"}
+}
+
 // arrival is an envelope whose signature was judged: verified, or refused.
 type arrival struct {
 	mail     a2ahttp.Mail
@@ -114,26 +140,34 @@ func (c *Collector) authenticate(ctx context.Context, mail a2ahttp.Mail) (arriva
 		return a, fmt.Errorf("message %.100q of %.200q: %w", a.envelope.ID, a.envelope.From, err)
 	}
 	if a.refused == nil && !isSameAgent(a.envelope.To, c.Mailbox.owner) {
-		a.refused = &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is addressed to another"}
+		a.refused = refuseRecipient()
 	}
 	return a, nil
 }
 
-// storeArrival stores an envelope unless it is there already.
+// accept judges a verified envelope by clock, replay window and thread, and stores it unless one of the
+// first two refuses it. stored is false for one that was accepted before. The error is an
+// [*a2a.Refusal], or that of the file.
+func (c *Collector) accept(ctx context.Context, f *boltfile.File, a arrival, m *Message, pulled bool) (stored bool, err error) {
+	keeper := &keeper{mailbox: c.Mailbox, file: f, message: m}
+	receiver := a2a.Receiver{
+		Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now},
+		Store:    keeper, Keys: c.Keys, RelayKey: c.RelayKey, KeepReplay: c.Mailbox.options.KeepReplay,
+	}
+	if opened, err := receiver.Open(a.verified); err == nil && opened != nil {
+		m.Content = opened.Plaintext
+	}
+	_, err = receiver.Accept(ctx, a.verified, a2a.Delivery{Pulled: pulled, Receipt: c.receiptOf(a)})
+	return keeper.stored, err
+}
+
+// storeArrival stores an envelope unless it is there already, refused or not.
 func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
 	m = c.newMessage(a)
 	if a.refused == nil {
-		keeper := &keeper{mailbox: c.Mailbox, file: f, message: &m}
-		receiver := a2a.Receiver{
-			Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now},
-			Store:    keeper, Keys: c.Keys, RelayKey: c.RelayKey, KeepReplay: c.Mailbox.options.KeepReplay,
-		}
-		if opened, err := receiver.Open(a.verified); err == nil && opened != nil {
-			m.Content = opened.Plaintext
-		}
-		got, err := receiver.Accept(ctx, a.verified, a2a.Delivery{Pulled: true, Receipt: c.receiptOf(a)})
-		if keeper.stored || got.AlreadyProcessed {
-			return m, keeper.stored, nil
+		stored, err := c.accept(ctx, f, a, &m, true)
+		if stored || err == nil {
+			return m, stored, nil
 		}
 		refused, ok := errors.AsType[*a2a.Refusal](err)
 		if !ok {

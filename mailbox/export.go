@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -36,6 +37,15 @@ type exportLine struct {
 	Receipt  string          `json:"receipt,omitempty"`
 }
 
+// JSON returns the message as one line of an export.
+func (m Message) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(exportLine{Message: m, Envelope: string(m.Envelope), Content: m.Content, Receipt: string(m.Receipt)})
+	return out.Bytes(), err
+}
+
 // ErrImport: the text to import is no export of a mailbox, or is cut short.
 var ErrImport = errors.New("this is no export of a mailbox, or it is cut short")
 
@@ -46,14 +56,15 @@ func (m *Mailbox) Export(ctx context.Context, w io.Writer) (n int, err error) {
 		return 0, err
 	}
 	out := bufio.NewWriter(w)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(exportHeader{exportFormat, m.owner, m.options.Now().UTC(), len(messages)}); err != nil {
+	if err := json.NewEncoder(out).Encode(exportHeader{exportFormat, m.owner, m.options.Now().UTC(), len(messages)}); err != nil {
 		return 0, err
 	}
 	for _, message := range slices.Backward(messages) {
-		line := exportLine{Message: message, Envelope: string(message.Envelope), Content: message.Content, Receipt: string(message.Receipt)}
-		if err := encoder.Encode(line); err != nil {
+		line, err := message.JSON()
+		if err == nil {
+			_, err = out.Write(line)
+		}
+		if err != nil {
 			return n, err
 		}
 		n++

@@ -29,6 +29,25 @@ type Receipt struct {
 
 const receiptType = "A2AReceipt"
 
+// RelayFragment names the key of receipts in the DID document of the registry that runs the relay.
+const RelayFragment = "#relay-1"
+
+// RelayKeyOf returns the key of receipts in the DID document of a registry. The error is a [*Refusal]
+// when there is none.
+func RelayKeyOf(registry did.Document) (ed25519.PublicKey, error) {
+	for _, method := range registry.VerificationMethod {
+		if method.ID != registry.ID+RelayFragment {
+			continue
+		}
+		key, err := did.ParseMultikey(method.PublicKeyMultibase)
+		if err != nil {
+			return nil, newRefusal(RuleReceipt, "the key of the relay cannot be read").withCause(err)
+		}
+		return key, nil
+	}
+	return nil, newRefusal(RuleReceipt, "the registry's DID document has no key "+RelayFragment)
+}
+
 // NewReceipt returns the receipt of an envelope, for [Receipt.Sign].
 func NewReceipt(relay string, e *Envelope, at time.Time) Receipt {
 	return Receipt{Relay: relay, From: e.From, To: e.To, ID: e.ID, Digest: e.Digest(), ReceivedAt: at.UTC().Truncate(time.Millisecond)}

@@ -110,7 +110,7 @@ func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 func (a *verbs) promoteKeys(k *keyring, keys airjson.KeysView) error {
 	next := keyfile.Next(k.path)
 	if f, err := keyfile.Open(next); err == nil && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
-		if err := keyfile.Promote(k.path); err != nil {
+		if err := k.promoteKey(); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Err, "The new key is in force: %s is now it.\n", format.Visible(k.path))

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
+	"gazetteer/mailbox"
 	"gazetteer/registry/keyfile"
 )
 
@@ -27,6 +28,17 @@ func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
 		return key, "", err
 	}
 	return key, owner.String(), nil
+}
+
+// Path returns the path of the key file.
+func (r *KeyReader) Path() string { return r.keys.path }
+
+// ReadRetired returns the retired keys that the mailbox beside the key file keeps, and why others
+// cannot be read. The passphrase is that of Read, which is called before.
+func (r *KeyReader) ReadRetired() ([]ed25519.PrivateKey, []error) {
+	return mailbox.ReadKeys(mailbox.DirOf(r.keys.path), func(_ string, f keyfile.File) (ed25519.PrivateKey, error) {
+		return f.Private(r.keys.passphrase)
+	})
 }
 
 // Owner returns the DID of the agent whose key the file is, without its passphrase, and "" when there

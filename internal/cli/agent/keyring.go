@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/mailbox"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/keyfile"
 )
@@ -164,6 +165,16 @@ func (k *keyring) readOrCreateKey(a *verbs, path string, owner did.Web, encrypte
 		err = exit.Usagef("%s holds a key of %s: move it away", path, of)
 	}
 	return key, err
+}
+
+// promoteKey puts the next key in the place of the agent's key. The old one is kept in the mailbox
+// beside it first: mail that was sealed to it may still wait.
+func (k *keyring) promoteKey() error {
+	err := mailbox.KeepKey(mailbox.DirOf(k.path), k.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a key that was lost is recovered
+		return err
+	}
+	return keyfile.Promote(k.path)
 }
 
 // formatAgentCommand is a command of agents that the person may run next, with the same key.

@@ -11,6 +11,7 @@ import (
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/mailbox"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
 )
@@ -22,7 +23,8 @@ func (a *verbs) rotateCommand(k *keyring) *cobra.Command {
 		Long: `Rotate makes a new key beside the old one and has the registry take it: both
 sign. When the registry has acknowledged that, the new key takes the place of the
 old one in its file; if the answer is lost, run it again. What the old key signed
-can still be judged; from then on it signs nothing.`,
+can still be judged; from then on it signs nothing. The mailbox beside the key file
+keeps it, so that mail that was sealed to it still opens.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.rotateKey(c, server, k) })
@@ -60,7 +62,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 	if err := requireCurrentKey(keyfile.Next(k.path), next.Public().(ed25519.PublicKey), after); err != nil {
 		return err
 	}
-	if err := keyfile.Promote(k.path); err != nil {
+	if err := k.promoteKey(); err != nil {
 		return &exit.Error{Code: exit.Data, Err: fmt.Errorf("the registry has the new key, but it is still in %s: %w", keyfile.Next(k.path), err)}
 	}
 	if a.JSON {
@@ -68,7 +70,7 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 	}
 	a.PrintField("agent", keys.AirID)
 	a.PrintField("key", x.To+" in "+k.path)
-	a.PrintField("retired", x.From+": it signs nothing any more, and nothing needs to keep it")
+	a.PrintField("retired", x.From+": it signs nothing any more; "+mailbox.DirOf(k.path)+" keeps it for mail that was sealed to it")
 	a.PrintNextSteps("A domain that names the old key must name the new one within three days. This is what it publishes:", a.formatAgentCommand(k, "prove --print"))
 	return nil
 }

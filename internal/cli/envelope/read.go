@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -36,7 +37,10 @@ is given, the signature, the clock and a relay's receipt.
 
   gazetteer envelope check mail.json
   gazetteer envelope check mail.json --sender alice.json --at 2026-05-28T09:00:00Z
-  gazetteer envelope check mail.json --receipt mail.receipt --relay-key z6Mk…
+  gazetteer envelope check mail.json --receipt mail.receipt --relay-key did.json
+
+gazetteer inbox --save DIR writes envelopes and receipts; did.json is the registry's DID
+document, from its /.well-known/did.json. What fails is shown with its repair.
 
 Exit code 1 when a check fails. The form must be right in one of the profiles, or in
 the one that --profile names.`,
@@ -47,7 +51,7 @@ the one that --profile names.`,
 	c.Flags().StringVar(&o.sender, "sender", "", "key of the sender, or a file with its DID document: verify the signature")
 	c.Flags().StringVar(&o.at, "at", "", "judge the timestamp at this time instead of now (needs --sender)")
 	c.Flags().StringVar(&o.receipt, "receipt", "", "file with a relay's receipt: verify it, and judge the timestamp by it (needs --relay-key)")
-	c.Flags().StringVar(&o.relayKey, "relay-key", "", "public key of the relay, z6Mk…")
+	c.Flags().StringVar(&o.relayKey, "relay-key", "", "public key of the relay, or a file with the DID document of its registry")
 	return c
 }
 
@@ -59,6 +63,17 @@ type checkReport struct {
 	Signature string       `json:"signature,omitempty"`
 	Clock     string       `json:"clock,omitempty"`
 	Receipt   string       `json:"receipt,omitempty"`
+	Repairs   []string     `json:"repairs,omitempty"` // of signature, clock and receipt
+}
+
+// addRepair notes what the sender can do about a check that failed.
+func (r *checkReport) addRepair(refused *a2a.Refusal) {
+	for _, rule := range a2a.Rules() {
+		if rule.Code == refused.Rule && rule.Repair != "" {
+			r.Repairs = append(r.Repairs, rule.Repair)
+			return
+		}
+	}
 }
 
 type ruleReport struct {
@@ -68,6 +83,7 @@ type ruleReport struct {
 	Strict  string `json:"strict"`
 	Wire    string `json:"wire"`
 	Detail  string `json:"detail,omitempty"`
+	Repair  string `json:"repair,omitempty"` // when the rule is broken
 }
 
 func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) error {
@@ -89,7 +105,11 @@ func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) erro
 	report := a2a.Check(text)
 	out := checkReport{Profiles: []string{}}
 	for _, f := range report.Findings {
-		out.Rules = append(out.Rules, ruleReport{f.Rule.Code, f.Rule.Section, f.Rule.Title, f.Strict.String(), f.Wire.String(), f.Detail})
+		rule := ruleReport{Rule: f.Rule.Code, Section: f.Rule.Section, Title: f.Rule.Title, Strict: f.Strict.String(), Wire: f.Wire.String(), Detail: f.Detail}
+		if f.Strict == a2a.Broken || f.Wire == a2a.Broken {
+			rule.Repair = f.Rule.Repair
+		}
+		out.Rules = append(out.Rules, rule)
 	}
 	for _, p := range report.Profiles() {
 		out.Profiles = append(out.Profiles, p.String())
@@ -121,6 +141,7 @@ func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelop
 		received, err := e.checkReceipt(envelope, o)
 		if r, refused := errors.AsType[*a2a.Refusal](err); refused {
 			out.Receipt, good = r.Error(), false
+			out.addRepair(r)
 		} else if err != nil {
 			return false, err
 		} else {
@@ -135,6 +156,7 @@ func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelop
 				return false, err
 			}
 			out.Signature, good = r.Error(), false
+			out.addRepair(r)
 		} else {
 			out.Signature = "ok, by " + did.FormatMultikey(verified.Key) + ", over the form with the signature " + verified.Form.String()
 		}
@@ -143,15 +165,18 @@ func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelop
 		out.Clock = "ok at " + at.UTC().Format(time.RFC3339)
 		if err := envelope.CheckFresh(at); err != nil {
 			out.Clock, good = err.Error()+" at "+at.UTC().Format(time.RFC3339), false
+			if r, ok := errors.AsType[*a2a.Refusal](err); ok {
+				out.addRepair(r)
+			}
 		}
 	}
 	return good, nil
 }
 
 func (e *verbs) checkReceipt(envelope *a2a.Envelope, o checkOptions) (a2a.Receipt, error) {
-	key, err := did.ParseMultikey(o.relayKey)
+	key, err := e.readRelayKey(o.relayKey)
 	if err != nil {
-		return a2a.Receipt{}, exit.Usagef("--relay-key: %s", format.Visible(err.Error()))
+		return a2a.Receipt{}, err
 	}
 	text, err := e.readFile(o.receipt)
 	if err != nil {
@@ -162,6 +187,29 @@ func (e *verbs) checkReceipt(envelope *a2a.Envelope, o checkOptions) (a2a.Receip
 		err = receipt.Verify(envelope, key)
 	}
 	return receipt, err
+}
+
+// readRelayKey reads a multikey, or the key of receipts in a file with a registry's DID document.
+func (e *verbs) readRelayKey(value string) (ed25519.PublicKey, error) {
+	key, err := did.ParseMultikey(value)
+	if err == nil {
+		return key, nil
+	}
+	if _, statErr := os.Stat(value); statErr != nil {
+		return nil, exit.Usagef("--relay-key %s is neither a key (%s) nor a file", format.Visible(value), format.Visible(err.Error()))
+	}
+	text, err := e.readFile(value)
+	if err != nil {
+		return nil, err
+	}
+	var document did.Document
+	if err = json.Unmarshal(text, &document); err == nil {
+		key, err = a2a.RelayKeyOf(document)
+	}
+	if err != nil {
+		return nil, exit.NotFoundf("--relay-key %s: %s", value, format.Visible(err.Error()))
+	}
+	return key, nil
 }
 
 // verifySender judges the signature by a key or a DID document that is given.
@@ -213,11 +261,17 @@ func (e *verbs) showReport(r checkReport) error {
 		if rule.Detail != "" {
 			fmt.Fprintf(e.Out, "%25s%s\n", "", format.Visible(rule.Detail))
 		}
+		if rule.Repair != "" {
+			fmt.Fprintf(e.Out, "%25srepair: %s\n", "", rule.Repair)
+		}
 	}
 	for _, line := range [...][2]string{{"digest", r.Digest}, {"signature", r.Signature}, {"clock", r.Clock}, {"receipt", r.Receipt}} {
 		if line[1] != "" {
 			fmt.Fprintf(e.Out, "%-11s%s\n", line[0], format.Visible(line[1]))
 		}
+	}
+	for _, repair := range r.Repairs {
+		fmt.Fprintf(e.Out, "%-11s%s\n", "repair", repair)
 	}
 	profiles := "neither strict nor wire"
 	switch len(r.Profiles) {

@@ -2,18 +2,25 @@ package mail
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
+	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/protocol/did"
 )
 
 // inboxFlags are what inbox is told.
@@ -26,92 +33,236 @@ func (v *verbs) inboxCommand() *cobra.Command {
 	f := &inboxFlags{}
 	c := &cobra.Command{
 		Use:   "inbox",
-		Short: "Read the mail of an agent",
-		Long: `Inbox pulls the mail that waits at the agent's registry, verifies every signature and
-opens what is sealed, prints it, and acknowledges it, so that the relay deletes it. With
---save DIR each envelope is first written to DIR/ID.json, for send --reply-to; with
---keep nothing is acknowledged.
+		Short: "Read the mail of an agent, and search what it received and sent",
+		Long: `Inbox pulls the mail that waits at the address in the agent's DID document, verifies
+every signature, opens what is sealed, stores it in the mailbox beside the key file
+(agent.mail beside agent.key), acknowledges it, so that the relay deletes it, and
+prints what is new. Mail that breaks a rule is stored and shown with the rule; it
+counts for nothing.
 
-  gazetteer inbox --save mail
-  gazetteer inbox --follow --save mail`,
+  gazetteer inbox                       what is new
+  gazetteer inbox --follow              and what comes, until it is stopped
+  gazetteer inbox list                  what was received and sent
+  gazetteer inbox read 4f0c             one message, by the beginning of its id
+  gazetteer inbox search table eight    messages with these words
+  gazetteer inbox export mail.jsonl     all of it, for inbox import
+
+With --save DIR each new envelope is written to DIR/ID.json, and the relay's receipt to
+DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.readInbox(c.Context(), server, f) })
+			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.pullMail(c.Context(), server, f) })
 		},
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more until it is stopped")
-	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail in the inbox")
-	c.Flags().StringVar(&f.save, "save", "", "directory for the envelopes, one file each")
+	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay, too")
+	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
+	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand())
 	return c
 }
 
-// pollTime is how long one request of --follow waits for mail, in seconds.
-const pollTime = 25
+// Times of --follow: how long one request waits for mail, and how long a failed one is waited for at
+// first and at most.
+const (
+	pollTime  = 25 * time.Second
+	firstWait = time.Second
+	mostWait  = 30 * time.Second
+)
 
-func (v *verbs) readInbox(ctx context.Context, server *cli.Client, f *inboxFlags) error {
-	me, err := v.readSelf()
+// pullMail brings mail from the relay into the mailbox and prints what is new.
+func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags) error {
+	me, err := v.readSelf(ctx)
 	if err != nil {
 		return err
 	}
-	if f.save != "" {
-		if err := os.MkdirAll(f.save, 0o700); err != nil {
-			return err
-		}
+	collector, err := v.openCollector(ctx, server, me)
+	if err != nil {
+		return err
 	}
-	since, wait := "", 0
-	for {
-		page, _, err := v.pull(ctx, server, me, since, wait)
+	collector.Keep = f.keep
+	if err := me.box.OpenClosed(ctx, collector.Senders, me.keys); err != nil {
+		return explainMailbox(err)
+	}
+	printed := 0
+	for cursor, wait, failures := "", time.Duration(0), 0; ; {
+		batch, err := collector.Collect(ctx, cursor, wait)
+		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
+			return printErr
+		} else {
+			printed += n
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
-			return err
+			if !f.follow || !a2ahttp.IsTransient(err) {
+				return explainInbox(err)
+			}
+			if failures++; v.waitAfter(ctx, err, failures) != nil {
+				return nil
+			}
+			continue
 		}
-		if err := v.takeMail(ctx, server, me, page, f); err != nil {
-			return err
+		failures = 0
+		for _, problem := range batch.Waiting {
+			fmt.Fprintf(v.Err, "stays at the relay: %s\n", format.Visible(problem.Error()))
 		}
-		since = page.Cursor
+		cursor = batch.Cursor
 		switch {
-		case page.More:
+		case batch.More:
 		case f.follow:
 			wait = pollTime
 		default:
-			if len(page.Envelopes) == 0 && since == "0" {
-				fmt.Fprintln(v.Err, "no mail")
+			if printed == 0 {
+				return v.printNothingNew(ctx, me)
 			}
 			return nil
 		}
 	}
 }
 
-// takeMail prints, saves and acknowledges a page of mail. What cannot be verified is shown as such and
-// acknowledged, too: it would come again otherwise.
-func (v *verbs) takeMail(ctx context.Context, server *cli.Client, me self, page pulled, f *inboxFlags) error {
-	var ids []string
-	for i, text := range page.Envelopes {
-		e, err := a2a.Read(text, a2a.Wire)
-		if err != nil {
-			continue // the relay has read it: this cannot be
-		}
-		if f.save != "" {
-			if err := os.WriteFile(filepath.Join(f.save, fileName(e.ID)), text, 0o600); err != nil {
-				return err
-			}
-		}
-		var receipt json.RawMessage
-		if i < len(page.Receipts) {
-			receipt = page.Receipts[i]
-		}
-		if err := v.printMail(ctx, server, me, e, receipt); err != nil {
-			return err
-		}
-		ids = append(ids, e.ID)
+// printNothingNew says that there is no new mail, and where the old is.
+func (v *verbs) printNothingNew(ctx context.Context, me self) error {
+	n, err := me.box.Count(ctx)
+	if err != nil {
+		return explainMailbox(err)
 	}
-	if len(ids) == 0 || f.keep {
+	text := "no new mail"
+	if n > 0 {
+		text += fmt.Sprintf("; %s in %s: %s", cli.Plural(n, "message"), me.box.Dir(), v.formatMailCommand("inbox list"))
+	}
+	fmt.Fprintln(v.Err, format.Visible(text))
+	return nil
+}
+
+// formatMailCommand is a verb of this package that the person may run next, with the same key.
+func (v *verbs) formatMailCommand(words string) string {
+	text := v.FormatCommand(words)
+	if path := v.key.Path(); path != "agent.key" {
+		text += " --key " + cli.QuoteForShell(path)
+	}
+	return text
+}
+
+// waitAfter says why the relay cannot be read at the moment and waits before the next attempt.
+func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
+	wait := min(firstWait<<min(failures-1, 10), mostWait)
+	if e, ok := errors.AsType[*a2ahttp.InboxError](err); ok && e.RetryAfter > 0 {
+		wait = e.RetryAfter
+	}
+	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(err.Error()), wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openCollector finds the agent's inbox in its DID document, and the key of the relay there.
+func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Collector, error) {
+	senders := directory{server}
+	document, err := senders.Resolve(ctx, me.owner.String())
+	if err != nil {
+		return nil, err
+	}
+	inbox, err := v.openInbox(ctx, server, me, document)
+	if err != nil {
+		return nil, err
+	}
+	collector, err := mailbox.CollectorOf(ctx, me.box, inbox, senders, me.keys)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(v.Err, "note: receipts of this relay do not count, so mail that waited for more than five minutes is refused: %s\n", format.Visible(err.Error()))
+	}
+	return collector, nil
+}
+
+// openInbox returns the inbox of the agent's DID document. One that is at the server of this data
+// directory is read over its socket, which answers even where no public address does.
+func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, document did.Document) (*a2ahttp.Inbox, error) {
+	address, err := a2ahttp.InboxOf(document, true)
+	if err != nil {
+		return nil, exit.NotFoundf("the agent has no inbox to read (%s): give it one with %s", format.Visible(err.Error()), v.formatMailCommand("agent update --inbox here"))
+	}
+	inbox := &a2ahttp.Inbox{Address: address, Key: me.key, KeyID: mailbox.KeyIDOf(document.ID), Now: v.Environment.Clock}
+	if !server.Local {
+		return inbox, nil
+	}
+	var own did.Document
+	if _, err := server.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
+		return nil, err
+	}
+	for _, s := range own.Service {
+		base, ok := strings.CutSuffix(s.ServiceEndpoint, "/api/v1")
+		if path, here := strings.CutPrefix(address, base+"/"); ok && here && s.Type == "AIRRegistry" {
+			inbox.Address, inbox.Host, inbox.HTTP = server.Base+"/"+path, me.owner.Authority(), server.HTTP
+		}
+	}
+	return inbox, nil
+}
+
+// explainInbox says what can be done when the relay refuses to show the inbox.
+func explainInbox(err error) error {
+	e, ok := errors.AsType[*a2ahttp.InboxError](err)
+	if !ok {
+		if a2ahttp.IsTransient(err) {
+			return exit.Networkf("%s", format.Visible(err.Error()))
+		}
+		return explainMailbox(err)
+	}
+	advice := ""
+	switch e.Status {
+	case http.StatusUnauthorized:
+		advice = "\nThe relay knows another key, or the clock is wrong: gazetteer agent show names the current key"
+	case http.StatusForbidden:
+		advice = "\nThe operator of the registry can restore the agent"
+	case http.StatusNotFound:
+		advice = "\nThe address in the DID document is no inbox there: gazetteer agent update --inbox here"
+	}
+	if a2ahttp.IsTransient(err) {
+		return exit.Networkf("%s", format.Visible(err.Error()))
+	}
+	return exit.NotFoundf("%s%s", format.Visible(err.Error()), advice)
+}
+
+// printNew prints, saves and marks as read what is unread in the mailbox, the oldest first.
+func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, error) {
+	unread, err := me.box.Messages(ctx, mailbox.Selection{Unread: true})
+	if err != nil {
+		return 0, explainMailbox(err)
+	}
+	for _, m := range slices.Backward(unread) {
+		if err := v.saveEnvelope(f.save, m); err != nil {
+			return 0, err
+		}
+		if err := v.printMessage(m); err != nil {
+			return 0, err
+		}
+	}
+	return len(unread), explainMailbox(me.box.MarkRead(ctx, unread...))
+}
+
+// saveEnvelope writes an envelope and its receipt into a directory, for "" nowhere.
+func (v *verbs) saveEnvelope(dir string, m mailbox.Message) error {
+	if dir == "" || len(m.Envelope) == 0 {
 		return nil
 	}
-	_, err := server.SendJSON(ctx, http.MethodPost, inboxPath(me.owner)+"/ack", map[string][]string{"envelope_ids": ids}, cli.NewSigner(me.owner, me.key), new(json.RawMessage))
-	return err
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return exit.NotFoundf("--save: %v", err)
+	}
+	base := filepath.Join(dir, fileName(m.ID))
+	if err := os.WriteFile(base+".json", m.Envelope, 0o600); err != nil {
+		return exit.NotFoundf("--save: %v", err)
+	}
+	if len(m.Receipt) == 0 {
+		return nil
+	}
+	if err := os.WriteFile(base+".receipt", m.Receipt, 0o600); err != nil {
+		return exit.NotFoundf("--save: %v", err)
+	}
+	return nil
 }
 
 // fileName makes the name of a file from an id, which the sender chose.
@@ -122,38 +273,94 @@ func fileName(id string) string {
 			safe[i] = '_'
 		}
 	}
-	return string(safe) + ".json"
+	return string(safe)
 }
 
-func (v *verbs) printMail(ctx context.Context, server *cli.Client, me self, e *a2a.Envelope, receipt json.RawMessage) error {
+// printMessage prints one message with all that is known of it.
+func (v *verbs) printMessage(m mailbox.Message) error {
 	if v.JSON {
-		return cli.WriteJSONText(v.Out, e.Text)
-	}
-	verdict := "verified"
-	verified, err := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: directory{server}}}.Authenticate(ctx, e.Text)
-	if err != nil {
-		verdict = "NOT verified: " + err.Error()
-	}
-	v.PrintField("message", e.ID)
-	v.PrintField("from", e.From+" ("+verdict+")")
-	v.PrintField("thread", e.ThreadID)
-	v.PrintField("sent", e.Timestamp.UTC().Format(time.RFC3339))
-	if r, err := a2a.ReadReceipt(receipt); err == nil {
-		v.PrintField("received", r.ReceivedAt.UTC().Format(time.RFC3339)+" by "+r.Relay)
-	}
-	body := e.Body
-	if verified != nil && body.Type() == a2a.TypeEncrypted {
-		opened, err := verified.Open(me.key)
+		text, err := m.JSON()
 		if err != nil {
-			v.PrintField("body", "sealed, and it does not open with this key: "+err.Error())
-			return nil
+			return err
 		}
-		body = opened.Body
-		v.PrintField("sealed", "opened with your key")
+		return cli.WriteJSONText(v.Out, text)
 	}
-	v.printBody(body)
+	v.PrintField("message", m.ID)
+	if m.Sent {
+		v.PrintField("to", m.To)
+		v.PrintField("delivery", v.describeDelivery(m))
+		v.PrintField("inbox", m.Inbox)
+	} else {
+		v.PrintField("from", m.From+describeSender(m))
+	}
+	v.PrintField("thread", m.ThreadID)
+	v.PrintField("sent", m.Timestamp.UTC().Format(time.RFC3339))
+	if !m.Received.IsZero() {
+		v.PrintField("received", m.Received.UTC().Format(time.RFC3339)+" by "+m.Relay)
+	}
+	switch {
+	case m.Sealed && len(m.Content) == 0:
+		v.PrintField("sealed", "it opens with none of your keys")
+	case m.Sealed && !m.Sent:
+		v.PrintField("sealed", "opened with your key")
+	case m.Sealed:
+		v.PrintField("sealed", "for the recipient alone")
+	}
+	v.printBody(m.Body())
+	if m.State != "" {
+		v.PrintField("state", string(m.State))
+	}
+	v.printRefusal(m.Refused)
 	fmt.Fprintln(v.Out)
 	return nil
+}
+
+// describeSender says whether the sender is who the envelope says.
+func describeSender(m mailbox.Message) string {
+	if m.Refused == nil {
+		return " (verified)"
+	}
+	switch m.Refused.Rule {
+	case a2a.RuleSignature, a2a.RuleSignatureText, a2a.RuleSender, a2a.RuleSenderKey:
+		return " (NOT verified)"
+	}
+	return " (verified)"
+}
+
+func (v *verbs) describeDelivery(m mailbox.Message) string {
+	again := v.formatMailCommand("send --again " + shortID(m.ID))
+	switch m.Delivery {
+	case mailbox.Failed:
+		return "failed: " + m.Problem + "; to try again: " + again
+	case mailbox.Sending:
+		return "not known: the answer of the inbox is missing; to find out, send it again under the same id: " + again
+	}
+	return string(m.Delivery)
+}
+
+// printRefusal says which rule a message breaks, where that is written, and what its sender can do.
+func (v *verbs) printRefusal(r *mailbox.Refusal) {
+	if r == nil {
+		return
+	}
+	v.PrintField("REFUSED", r.Reason+": "+r.Detail+"; it counts for nothing")
+	for _, line := range describeRule(r.Rule) {
+		v.PrintField("", line)
+	}
+}
+
+// describeRule returns the title and the section of a rule, and its repair.
+func describeRule(code string) []string {
+	i := slices.IndexFunc(a2a.Rules(), func(rule a2a.Rule) bool { return rule.Code == code })
+	if i < 0 {
+		return nil
+	}
+	rule := a2a.Rules()[i]
+	text := "rule: " + rule.Title
+	if rule.Section != "" {
+		text += " (A2A draft-1 §" + rule.Section + ")"
+	}
+	return []string{text, "repair: " + rule.Repair}
 }
 
 func (v *verbs) printBody(body a2a.Body) {
@@ -167,15 +374,32 @@ func (v *verbs) printBody(body a2a.Body) {
 	case a2a.Accept:
 		v.PrintField("accept", "at "+formatPrice(b.AcceptedPrice))
 	case a2a.Decline:
-		v.PrintField("decline", b.Reason)
+		v.PrintField("decline", firstText(b.Reason, "without a reason"))
 	case a2a.Withdraw:
-		v.PrintField("withdraw", b.Reason)
-	default:
-		v.PrintField("body", format.Visible(body.Type()))
+		v.PrintField("withdraw", firstText(b.Reason, "without a reason"))
+	case a2a.Sealed:
+	case a2a.Other:
+		v.PrintField("body", string(b.JSON))
 	}
+}
+
+func firstText(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
 }
 
 func (v *verbs) printTerms(price a2a.Money, expires time.Time) {
 	v.PrintField("price", formatPrice(price))
 	v.PrintField("until", expires.UTC().Format(time.RFC3339))
+}
+
+// openSealed returns the body of a verified envelope, opened if it is sealed.
+func openSealed(e *a2a.Verified, keys []ed25519.PrivateKey) (a2a.Body, error) {
+	if e.Body.Type() != a2a.TypeEncrypted {
+		return e.Body, nil
+	}
+	opened, err := e.Open(keys...)
+	return opened.Body, err
 }

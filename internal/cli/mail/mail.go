@@ -1,13 +1,14 @@
-// Package mail has the verbs by which an agent writes to others and reads its mail: send and inbox.
-// Envelopes are signed with the key in a file, as those of package agent.
+// Package mail has the verbs by which an agent writes to others, reads its mail and follows its
+// negotiations: send, inbox and thread. Envelopes are signed with the key in a file, as those of
+// package agent; the mailbox beside that file keeps what was received and sent.
 package mail
 
 import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/agent"
 	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 )
@@ -30,29 +33,68 @@ type verbs struct {
 // Commands returns the verbs of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a, &agent.KeyReader{}}
-	commands := []*cobra.Command{v.sendCommand(), v.inboxCommand()}
+	commands := []*cobra.Command{v.sendCommand(), v.inboxCommand(), v.threadCommand()}
 	for _, c := range commands {
 		v.key.AddFlags(c)
 	}
 	return commands
 }
 
-// self is an agent that acts: its key and its DID.
+// self is an agent that acts: its key, the keys that open its mail, its DID and its mailbox.
 type self struct {
 	key   ed25519.PrivateKey
+	keys  []ed25519.PrivateKey // the current key, then retired ones
 	owner did.Web
+	box   *mailbox.Mailbox
 }
 
-func (v *verbs) readSelf() (self, error) {
+// readSelf reads the key of the agent, for which it may ask for a passphrase, and opens its mailbox.
+func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	key, id, err := v.key.Read(v.App)
 	if err != nil {
 		return self{}, err
 	}
 	if id == "" {
-		return self{}, exit.Usagef("the key file names no agent: register it with %s", v.FormatCommand("agent new NAME"))
+		return self{}, v.noAgentError()
 	}
 	owner, err := did.ParseWeb(id)
-	return self{key, owner}, err
+	if err != nil {
+		return self{}, err
+	}
+	retired, problems := v.key.ReadRetired()
+	for _, problem := range problems {
+		fmt.Fprintf(v.Err, "note: %s\n", format.Visible(problem.Error()))
+	}
+	box, err := v.openMailbox(ctx)
+	return self{key, append([]ed25519.PrivateKey{key}, retired...), owner, box}, err
+}
+
+// openMailbox opens the mailbox beside the key file. It needs no passphrase.
+func (v *verbs) openMailbox(ctx context.Context) (*mailbox.Mailbox, error) {
+	id := v.key.Owner()
+	if id == "" {
+		if !cli.FileExists(v.key.Path()) {
+			return nil, exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME --inbox here", v.key.Path())
+		}
+		return nil, v.noAgentError()
+	}
+	box, err := mailbox.Open(ctx, mailbox.DirOf(v.key.Path()), id, mailbox.Options{Now: v.Environment.Now})
+	return box, explainMailbox(err)
+}
+
+func (v *verbs) noAgentError() error {
+	return exit.Usagef("the key file names no agent: register it with %s", v.FormatCommand("agent new NAME"))
+}
+
+// explainMailbox gives an error of the mailbox its exit code.
+func explainMailbox(err error) error {
+	switch {
+	case errors.Is(err, mailbox.ErrNotFound), errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
+		return exit.NotFoundf("%s", format.Visible(err.Error()))
+	case errors.Is(err, mailbox.ErrOwner):
+		return exit.Usagef("%v: give each agent a key file with a name of its own", err)
+	}
+	return err
 }
 
 // directory resolves DIDs through the server.
@@ -102,32 +144,4 @@ func parsePrice(text string) (a2a.Money, error) {
 // formatPrice writes a price as parsePrice reads it.
 func formatPrice(m a2a.Money) string {
 	return fmt.Sprintf("%d.%02d %s", m.AmountCents/100, m.AmountCents%100, m.Currency)
-}
-
-// inboxPath is the path of the agent's inbox at its registry.
-func inboxPath(owner did.Web) string {
-	airID, _ := owner.AirID()
-	return "/inbox/" + url.PathEscape(airID)
-}
-
-// pulled is a page of mail in the form of the draft.
-type pulled struct {
-	Envelopes []json.RawMessage `json:"envelopes"`
-	Receipts  []json.RawMessage `json:"receipts"`
-	Cursor    string            `json:"cursor"`
-	More      bool              `json:"has_more"`
-}
-
-// pull reads a page of the agent's mail.
-func (v *verbs) pull(ctx context.Context, server *cli.Client, me self, since string, wait int) (pulled, []byte, error) {
-	q := url.Values{"limit": {"200"}}
-	if since != "" {
-		q.Set("since", since)
-	}
-	if wait > 0 {
-		q.Set("wait", strconv.Itoa(wait))
-	}
-	var page pulled
-	raw, err := server.SendJSON(ctx, http.MethodGet, inboxPath(me.owner)+"/pull?"+q.Encode(), nil, cli.NewSigner(me.owner, me.key), &page)
-	return page, raw, err
 }

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -11,15 +12,16 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
+	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
 // sendFlags are what send is told.
 type sendFlags struct {
-	offer, counter, price, decline, withdraw, replyTo string
-	accept, seal                                      bool
-	expires                                           time.Duration
+	offer, counter, price, decline, withdraw, replyTo, again string
+	accept, seal                                             bool
+	expires                                                  time.Duration
 }
 
 func (v *verbs) sendCommand() *cobra.Command {
@@ -28,15 +30,19 @@ func (v *verbs) sendCommand() *cobra.Command {
 		Use:   "send [TO]",
 		Short: "Write to an agent: an offer, or an answer to its message",
 		Long: `Send signs a message with the agent's key and delivers it to the inbox that the
-recipient's DID document names. TO is an AIR ID, a handle or a DID; with --reply-to, a
-file with the envelope that is answered, it may be left out.
+recipient's DID document names. TO is an AIR ID, a handle or a DID; an answer needs none:
+--reply-to is the beginning of the id of a message in the mailbox, or a file with an
+envelope.
 
   gazetteer send AIR-7F3K-M9JQ-X2PW --offer "a table for two at eight" --price 0EUR
-  gazetteer send --reply-to offer.json --counter "at nine" --price 5EUR
-  gazetteer send --reply-to counter.json --accept
+  gazetteer send --reply-to 4f0c --counter "at nine" --price 5EUR
+  gazetteer send --reply-to 4f0c --accept
 
---seal encrypts the body, so that only the recipient can read it. A delivery that fails
-is tried again after 1, 2, 4 and 8 seconds.`,
+The message is checked against its thread before anything is sent. --seal encrypts the
+body, so that only the recipient can read it. A delivery that fails is tried again after 1,
+2, 4 and 8 seconds, or when the inbox says so; a recipient whose key changed is resolved
+anew once. What was sent is kept in the mailbox beside the key file. --again sends a
+message that was not delivered once more, under its old id, so that it arrives once.`,
 		Args: cli.MaxArgs(1, "at most one recipient"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
@@ -56,33 +62,44 @@ is tried again after 1, 2, 4 and 8 seconds.`,
 	flags.BoolVar(&f.accept, "accept", false, "accept the proposal of --reply-to at its price")
 	flags.StringVar(&f.decline, "decline", "", "decline the proposal of --reply-to, with the reason")
 	flags.StringVar(&f.withdraw, "withdraw", "", "withdraw your own proposal, with the reason")
-	flags.StringVar(&f.replyTo, "reply-to", "", "file with the envelope that this one answers")
+	flags.StringVar(&f.replyTo, "reply-to", "", "the message that this one answers: the beginning of its id, or a file with the envelope")
+	flags.StringVar(&f.again, "again", "", "send a message of the mailbox again, by the beginning of its id")
 	flags.BoolVar(&f.seal, "seal", false, "encrypt the body for the recipient")
 	return c
 }
 
+// answered is the message that another one answers.
+type answered struct {
+	id, threadID, from, to string
+	body                   a2a.Body // opened
+}
+
 func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFlags) error {
 	ctx := c.Context()
-	me, err := v.readSelf()
+	me, err := v.readSelf(ctx)
 	if err != nil {
 		return err
 	}
-	var before *a2a.Verified
+	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: directory{server}, AllowLoopback: true, Now: v.Environment.Now}
+	if f.again != "" {
+		return v.sendAgain(ctx, me, client, f.again)
+	}
+	var before *answered
 	if f.replyTo != "" {
-		if before, err = v.readEnvelope(ctx, server, f.replyTo); err != nil {
+		if before, err = v.findAnswered(ctx, server, me, f.replyTo); err != nil {
 			return err
 		}
 	}
-	body, err := v.makeBody(me, before, f)
+	body, err := v.makeBody(before, f)
 	if err != nil {
 		return err
 	}
 	m := a2a.Message{Body: body}
 	switch {
 	case before != nil:
-		m = before.Reply(body)
-		if before.From == me.owner.String() {
-			m.To = before.To // a second message about one's own
+		m.To, m.InReplyTo, m.ThreadID = before.from, before.id, before.threadID
+		if before.from == me.owner.String() {
+			m.To = before.to // a second message about one's own
 		}
 	case to == "":
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
@@ -93,24 +110,47 @@ func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFla
 		}
 		m.To = document.ID
 	}
-	m.From = me.owner.String()
-	client := a2ahttp.Client{From: m.From, Key: me.key, Directory: directory{server}, AllowLoopback: true, Now: v.Environment.Now}
-	sent, err := client.Send(ctx, m, a2ahttp.Options{Seal: f.seal})
+	m.ID = a2a.NewID()
+	sent, err := me.box.Send(ctx, client, m, a2ahttp.Options{Seal: f.seal})
 	if err != nil {
-		return explainSend(err)
+		return v.explainSend(err, m.ID)
 	}
+	return v.printSent(ctx, me, sent)
+}
+
+func (v *verbs) sendAgain(ctx context.Context, me self, client *a2ahttp.Client, id string) error {
+	stored, err := me.box.Message(ctx, id)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	sent, err := me.box.SendAgain(ctx, client, stored)
+	if errors.Is(err, mailbox.ErrDelivered) {
+		return explainMailbox(err)
+	}
+	if err != nil {
+		return v.explainSend(err, stored.ID)
+	}
+	return v.printSent(ctx, me, sent)
+}
+
+func (v *verbs) printSent(ctx context.Context, me self, sent a2ahttp.Sent) error {
 	if v.JSON {
 		return cli.WriteJSONText(v.Out, sent.Envelope.Text)
 	}
 	v.PrintField("sent", sent.Envelope.ID)
-	v.PrintField("to", m.To)
-	v.PrintField("thread", sent.Envelope.ThreadID)
+	v.PrintField("to", sent.Envelope.To)
 	v.PrintField("inbox", sent.Inbox)
+	v.PrintField("thread", sent.Envelope.ThreadID)
+	info, _, err := me.box.Thread(ctx, sent.Envelope.ThreadID)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	v.PrintField("state", stateOf(info.Thread))
 	return nil
 }
 
 // makeBody makes the one body that the flags ask for.
-func (v *verbs) makeBody(me self, before *a2a.Verified, f *sendFlags) (a2a.Body, error) {
+func (v *verbs) makeBody(before *answered, f *sendFlags) (a2a.Body, error) {
 	chosen := 0
 	for _, set := range []bool{f.offer != "", f.counter != "", f.accept, f.decline != "", f.withdraw != ""} {
 		if set {
@@ -121,17 +161,17 @@ func (v *verbs) makeBody(me self, before *a2a.Verified, f *sendFlags) (a2a.Body,
 		return nil, exit.Usagef("say one of --offer, --counter, --accept, --decline and --withdraw")
 	}
 	if f.offer == "" && before == nil {
-		return nil, exit.Usagef("an answer needs --reply-to, the file with the envelope that is answered")
+		return nil, exit.Usagef("an answer needs --reply-to, the message that is answered: gazetteer inbox list shows the ids")
 	}
 	expires := v.Environment.Now().Add(f.expires)
 	switch {
 	case f.accept:
-		price, err := proposedPrice(before, me)
+		price, err := proposedPrice(before.body)
 		return a2a.Accept{AcceptedPrice: price}, err
 	case f.decline != "":
 		return a2a.Decline{Reason: f.decline}, nil
 	case f.withdraw != "":
-		return a2a.Withdraw{WithdrawnID: before.ID, Reason: f.withdraw}, nil
+		return a2a.Withdraw{WithdrawnID: before.id, Reason: f.withdraw}, nil
 	}
 	price, err := parsePrice(f.price)
 	if err != nil {
@@ -143,17 +183,8 @@ func (v *verbs) makeBody(me self, before *a2a.Verified, f *sendFlags) (a2a.Body,
 	return a2a.Offer{Description: f.offer, Price: price, ExpiresAt: expires}, nil
 }
 
-// proposedPrice returns the price of the proposal in an envelope, opened with the agent's key if it is
-// sealed.
-func proposedPrice(e *a2a.Verified, me self) (a2a.Money, error) {
-	body := e.Body
-	if body.Type() == a2a.TypeEncrypted {
-		opened, err := e.Open(me.key)
-		if err != nil {
-			return a2a.Money{}, exit.NotFoundf("the message that is answered is sealed and does not open with this key: %v", err)
-		}
-		body = opened.Body
-	}
+// proposedPrice returns the price of a proposal.
+func proposedPrice(body a2a.Body) (a2a.Money, error) {
 	switch proposal := body.(type) {
 	case a2a.Offer:
 		return proposal.Price, nil
@@ -163,12 +194,30 @@ func proposedPrice(e *a2a.Verified, me self) (a2a.Money, error) {
 	return a2a.Money{}, exit.Usagef("the message that is answered proposes nothing that can be accepted")
 }
 
+// findAnswered returns the message that --reply-to names: one of the mailbox, or an envelope in a file.
+func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
+	if cli.FileExists(name) {
+		return v.readEnvelope(ctx, server, me, name)
+	}
+	m, err := me.box.Message(ctx, name)
+	if errors.Is(err, mailbox.ErrNotFound) {
+		return nil, exit.NotFoundf("--reply-to %s is neither a file nor a message of %s: gazetteer inbox pulls new mail, gazetteer inbox list shows the ids", format.Visible(name), me.box.Dir())
+	}
+	if err != nil {
+		return nil, explainMailbox(err)
+	}
+	if m.Refused != nil {
+		return nil, exit.NotFoundf("message %s cannot be answered: it was refused: %s: %s", shortID(m.ID), m.Refused.Reason, format.Visible(m.Refused.Detail))
+	}
+	return &answered{m.ID, m.ThreadID, m.From, m.To, m.Body()}, nil
+}
+
 // maxEnvelopeFile is the largest file that is read for --reply-to.
 const maxEnvelopeFile = a2a.MaxEnvelope
 
 // readEnvelope reads the envelope that is answered and verifies its signature: nobody should accept a
 // price that somebody else wrote.
-func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, name string) (*a2a.Verified, error) {
+func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, exit.NotFoundf("%v", err)
@@ -181,13 +230,61 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, name strin
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %s", name, format.Visible(err.Error()))
 	}
-	return e, nil
+	if _, _, err := me.box.Thread(ctx, e.ThreadID); errors.Is(err, mailbox.ErrNotFound) {
+		return nil, exit.NotFoundf("%s belongs to a thread that %s does not have: bring it in first, with %s or %s", name, me.box.Dir(), v.formatMailCommand("inbox"), v.formatMailCommand("inbox add "+cli.QuoteForShell(name)))
+	}
+	body := e.Body
+	if stored, err := me.box.Message(ctx, e.ID); err == nil && stored.Sent && e.From == me.owner.String() {
+		body = stored.Body() // sealed for the other party
+	} else if body, err = openSealed(e, me.keys); err != nil {
+		return nil, exit.NotFoundf("%s: the message is sealed and opens with none of your keys: %s", name, format.Visible(err.Error()))
+	}
+	return &answered{e.ID, e.ThreadID, e.From, e.To, body}, nil
 }
 
-// explainSend says what became of an envelope that was not delivered.
-func explainSend(err error) error {
-	if e, ok := errors.AsType[*a2ahttp.Error](err); ok && errors.Is(err, a2ahttp.ErrGaveUp) {
-		return exit.Networkf("%s", format.Visible(e.Error()))
+// explainSend says what became of a message that was not delivered, by which rule, and what to do.
+func (v *verbs) explainSend(err error, id string) error {
+	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
+		text := "not sent: " + format.Visible(refused.Error())
+		for _, line := range describeRule(refused.Rule) {
+			text += "\n  " + line
+		}
+		return exit.NotFoundf("%s", text)
 	}
-	return exit.NotFoundf("%s", format.Visible(err.Error()))
+	again := v.formatMailCommand("send --again " + shortID(id))
+	e, ok := errors.AsType[*a2ahttp.Error](err)
+	switch {
+	case !ok:
+		return exit.NotFoundf("not sent: %s", format.Visible(err.Error()))
+	case errors.Is(err, a2ahttp.ErrGaveUp):
+		return exit.Networkf("%s after %s\nTo try again later, under the same id: %s", format.Visible(e.Error()), cli.Plural(e.Attempts, "attempt"), again)
+	}
+	return exit.NotFoundf("%s%s", format.Visible(e.Error()), adviceFor(e, again))
+}
+
+// adviceFor says what can be done about an inbox that refuses a message.
+func adviceFor(e *a2ahttp.Error, again string) string {
+	advice := ""
+	switch e.Reason {
+	case a2a.ErrorNotFound:
+		advice = "the recipient has no inbox there: resolve it again, or ask its owner"
+	case "Gone":
+		advice = "the recipient is deactivated and takes no more mail"
+	case a2a.ErrorStaleTimestamp:
+		advice = "set the clock of this machine, then: " + again
+	case a2a.ErrorStaleKey:
+		advice = "the recipient rotated its key and its DID document still shows the old one: " + again + " in a minute"
+	case a2a.ErrorBadSignature:
+		advice = "the key in the file is not that of your DID document: gazetteer agent show"
+	case a2a.ErrorReplay:
+		advice = "a message with this id has arrived: gazetteer inbox list"
+	case a2a.ErrorThreadClosed, a2a.ErrorConflict:
+		advice = "the other party sees the thread otherwise: gazetteer inbox, then gazetteer thread"
+	case a2a.ErrorReplayExhausted:
+		advice = "begin another thread with --offer"
+	}
+	if advice == "" {
+		return ""
+	}
+	return fmt.Sprintf("\n  repair: %s", advice)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 )
@@ -128,17 +129,12 @@ func (b *Inbox) RelayKey(ctx context.Context) (ed25519.PublicKey, string, error)
 	if err := json.Unmarshal(text, &document); err != nil {
 		return nil, "", fmt.Errorf("read the key of the relay: its DID document: %w", err)
 	}
-	for _, method := range document.VerificationMethod {
-		if method.ID == document.ID+relayFragment {
-			key, err := did.ParseMultikey(method.PublicKeyMultibase)
-			return key, document.ID, err
-		}
+	key, err := a2a.RelayKeyOf(document)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the key of the relay: %s: %w", u, err)
 	}
-	return nil, "", fmt.Errorf("read the key of the relay: %s has no key %s", u, relayFragment)
+	return key, document.ID, nil
 }
-
-// relayFragment names the key of receipts in a registry's DID document.
-const relayFragment = "#relay-1"
 
 // An InboxError is the refusal of a request to read an inbox. Texts are the relay's, untrusted.
 type InboxError struct {

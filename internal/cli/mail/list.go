@@ -1,0 +1,365 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/mailbox"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/a2a/a2ahttp"
+	"gazetteer/protocol/did"
+)
+
+// listFlags say which messages are listed.
+type listFlags struct {
+	unread         bool
+	peer, thread   string
+	number         int
+	sent, received bool
+}
+
+func (f *listFlags) addTo(c *cobra.Command) {
+	c.Flags().StringVar(&f.peer, "with", "", "only messages from and to this agent, a DID or an AIR ID")
+	c.Flags().StringVar(&f.thread, "thread", "", "only messages of this thread")
+	c.Flags().BoolVar(&f.sent, "sent", false, "only messages that the agent sent")
+	c.Flags().BoolVar(&f.received, "received", false, "only messages that it received")
+	c.Flags().IntVarP(&f.number, "number", "n", 20, "at most so many, the newest; 0 for all")
+}
+
+func (v *verbs) listCommand() *cobra.Command {
+	f := &listFlags{}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List what the agent received and sent, the newest first",
+		Long: `List shows the mailbox beside the key file, without a server: a line a message, with the
+beginning of its id, and what became of it.
+
+  gazetteer inbox list --unread
+  gazetteer inbox list --with AIR-7F3K-M9JQ-X2PW -n 50`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return v.listMessages(c.Context(), f, nil) },
+	}
+	f.addTo(c)
+	c.Flags().BoolVar(&f.unread, "unread", false, "only messages that were not read")
+	return c
+}
+
+func (v *verbs) searchCommand() *cobra.Command {
+	f := &listFlags{}
+	c := &cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Find messages that hold all these words",
+		Long: `Search reads the mailbox beside the key file, without a server. A message matches when it
+holds every word: in its text, as it was opened, in the DIDs of the two agents, or in its
+ids. Words match from their beginning, in capitals or not; "two words" in quotes stand next
+to each other.
+
+  gazetteer inbox search transl korean
+  gazetteer inbox search '"table for two"' --sent`,
+		Args: cli.MinArgs(1, "words to look for"),
+		RunE: func(c *cobra.Command, args []string) error { return v.listMessages(c.Context(), f, args) },
+	}
+	f.addTo(c)
+	return c
+}
+
+// listMessages lists the messages that flags and words select; all for no words.
+func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) error {
+	if f.sent && f.received {
+		return exit.Usagef("--sent and --received contradict each other")
+	}
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	s := mailbox.Selection{Unread: f.unread, Peer: f.peer}
+	if f.thread != "" {
+		info, _, err := box.Thread(ctx, f.thread)
+		if err != nil {
+			return explainMailbox(err)
+		}
+		s.Thread = info.ID
+	}
+	messages, err := box.Search(ctx, strings.Join(words, " "), s)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	messages = slices.DeleteFunc(messages, func(m mailbox.Message) bool { return f.sent && !m.Sent || f.received && m.Sent })
+	total := len(messages)
+	if f.number > 0 && total > f.number {
+		messages = messages[:f.number]
+	}
+	if total == 0 {
+		if len(words) == 0 {
+			fmt.Fprintf(v.Err, "%s has no such messages\n", format.Visible(box.Dir()))
+			return nil
+		}
+		return exit.NotFoundf("no message of %s holds all of: %s", box.Dir(), strings.Join(words, " "))
+	}
+	for _, m := range messages {
+		if err := v.printLine(m); err != nil {
+			return err
+		}
+	}
+	if total > len(messages) {
+		fmt.Fprintf(v.Err, "%d more: -n %d\n", total-len(messages), total)
+	}
+	return nil
+}
+
+// printLine prints a message in one line.
+func (v *verbs) printLine(m mailbox.Message) error {
+	if v.JSON {
+		text, err := m.JSON()
+		if err != nil {
+			return err
+		}
+		return cli.WriteJSONText(v.Out, text)
+	}
+	way := "from"
+	if m.Sent {
+		way = "to  "
+	}
+	unread := " "
+	if !m.Read {
+		unread = "*"
+	}
+	_, err := fmt.Fprintf(v.Out, "%s%-8s  %s  %s %s  %s\n", unread, format.Visible(shortID(m.ID)), m.Timestamp.UTC().Format("2006-01-02 15:04"), way, format.Visible(shortName(m.Peer())), format.Visible(summarizeMessage(m)))
+	return err
+}
+
+// summarizeMessage says in few words what a message says and what became of it.
+func summarizeMessage(m mailbox.Message) string {
+	text := summarizeBody(m.Body())
+	switch {
+	case m.Refused != nil:
+		text += "  REFUSED: " + m.Refused.Reason
+	case m.Delivery == mailbox.Failed:
+		text += "  NOT DELIVERED"
+	case m.Delivery == mailbox.Sending:
+		text += "  delivery not known"
+	}
+	return text
+}
+
+// summarizeBody says in few words what a body says.
+func summarizeBody(body a2a.Body) string {
+	switch b := body.(type) {
+	case a2a.Offer:
+		return "Offer " + formatPrice(b.Price) + "  " + clipText(b.Description)
+	case a2a.Counter:
+		return "Counter " + formatPrice(b.Price) + "  " + clipText(b.Description)
+	case a2a.Accept:
+		return "Accept " + formatPrice(b.AcceptedPrice)
+	case a2a.Decline:
+		return strings.TrimSpace("Decline  " + clipText(b.Reason))
+	case a2a.Withdraw:
+		return strings.TrimSpace("Withdraw  " + clipText(b.Reason))
+	case a2a.Sealed:
+		return "sealed, and it does not open"
+	}
+	return clipText(body.Type())
+}
+
+// clipText shortens a stranger's text to one short line.
+func clipText(text string) string {
+	const most = 48
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// shortID is as much of an id as people type.
+func shortID(id string) string { return id[:min(len(id), 8)] }
+
+// shortName is the AIR ID in a DID, or the DID.
+func shortName(id string) string {
+	if w, err := did.ParseWeb(id); err == nil {
+		if airID, ok := w.AirID(); ok {
+			return airID
+		}
+	}
+	return id
+}
+
+func (v *verbs) readCommand() *cobra.Command {
+	raw, save := false, ""
+	c := &cobra.Command{
+		Use:   "read ID",
+		Short: "Show one message, by the beginning of its id",
+		Long: `Read shows a message of the mailbox beside the key file with all that is known of it, and
+marks it as read. --raw writes the envelope as it was signed, --save DIR writes it and the
+relay's receipt to files, for gazetteer envelope check:
+
+  gazetteer inbox read 4f0c --save mail
+  gazetteer envelope check mail/4f0c*.json --receipt mail/4f0c*.receipt --relay-key did.json`,
+		Args: cli.ExactArgs(1, "the id of a message"),
+		RunE: func(c *cobra.Command, args []string) error { return v.readMessage(c.Context(), args[0], raw, save) },
+	}
+	c.Flags().BoolVar(&raw, "raw", false, "write the signed envelope, byte for byte")
+	c.Flags().StringVar(&save, "save", "", "directory for the envelope and its receipt")
+	return c
+}
+
+func (v *verbs) readMessage(ctx context.Context, id string, raw bool, save string) error {
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := box.Message(ctx, id)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	if err := v.saveEnvelope(save, m); err != nil {
+		return err
+	}
+	if raw {
+		if len(m.Envelope) == 0 {
+			return exit.NotFoundf("message %s was never signed: it was not sent", shortID(m.ID))
+		}
+		_, err = v.Out.Write(append(m.Envelope, '\n'))
+	} else {
+		err = v.printMessage(m)
+	}
+	if err != nil {
+		return err
+	}
+	return explainMailbox(box.MarkRead(ctx, m))
+}
+
+func (v *verbs) exportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write all messages to a file, as JSON lines",
+		Long: `Export writes what the agent received and sent to a new file, or to the standard output:
+a line a message, with the envelope as it was signed, its text as it was opened, and the
+relay's receipt. Keys are not among it: agent.key and agent.mail/keys are files of their own.
+
+  gazetteer inbox export mail.jsonl
+  gazetteer inbox import mail.jsonl --key elsewhere/agent.key`,
+		Args: cli.MaxArgs(1, "one file"),
+		RunE: func(c *cobra.Command, args []string) error { return v.exportMail(c.Context(), args) },
+	}
+}
+
+func (v *verbs) exportMail(ctx context.Context, args []string) error {
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 || args[0] == "-" {
+		_, err := box.Export(ctx, v.Out)
+		return explainMailbox(err)
+	}
+	n := 0
+	if err := cli.WriteNewFile(args[0], 0o600, func(w io.Writer) error {
+		n, err = box.Export(ctx, w)
+		return err
+	}); err != nil {
+		return explainMailbox(err)
+	}
+	v.PrintField("exported", cli.Plural(n, "message")+" to "+args[0])
+	return nil
+}
+
+func (v *verbs) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add the messages of an export that are not there yet",
+		Long: `Import adds messages that inbox export wrote to the mailbox beside the key file, with
+their threads and what must not be accepted twice. Importing a file again adds nothing.
+Signatures are not verified anew: import files that you exported.`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error { return v.importMail(c.Context(), args[0]) },
+	}
+}
+
+func (v *verbs) importMail(ctx context.Context, name string) error {
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	from, closeFile, err := v.openInput(name)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	added, err := box.Import(ctx, from)
+	v.PrintField("imported", cli.Plural(added, "message")+" into "+box.Dir())
+	return explainMailbox(err)
+}
+
+// openInput opens a file, or the standard input for "-".
+func (v *verbs) openInput(name string) (io.Reader, func() error, error) {
+	if name == "-" {
+		return v.In, func() error { return nil }, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, exit.NotFoundf("%v", err)
+	}
+	return f, f.Close, nil
+}
+
+func (v *verbs) addCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "add FILE",
+		Short: "Judge an envelope that arrived by other means, and store it",
+		Long: `Add is for agents that take mail at an address of their own: it judges an envelope as it
+would mail from a relay (signature, clock, replay, thread), stores it in the mailbox beside
+the key file, and prints it. An envelope that breaks a rule ends with exit code 1, and the
+draft's error body, status included, on the standard output: a server can answer with it.
+
+  gazetteer inbox add - < request-body`,
+		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.addEnvelope(c.Context(), server, args[0]) })
+		},
+	}
+}
+
+func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string) error {
+	me, err := v.readSelf(ctx)
+	if err != nil {
+		return err
+	}
+	from, closeFile, err := v.openInput(name)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	text, err := io.ReadAll(io.LimitReader(from, a2a.MaxEnvelope+1))
+	if err != nil {
+		return exit.NotFoundf("read %s: %v", name, err)
+	}
+	collector := &mailbox.Collector{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: directory{server}}, Keys: me.keys}
+	m, err := collector.Add(ctx, a2ahttp.Mail{Text: text})
+	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
+		if err := cli.WriteJSON(v.Out, struct {
+			Status int `json:"status"`
+			Body   any `json:"body"`
+		}{refused.Status, refused}); err != nil {
+			return err
+		}
+		return exit.NotFoundf("%s\n%s", format.Visible(refused.Error()), strings.Join(describeRule(refused.Rule), "\n"))
+	}
+	if err != nil {
+		return explainMailbox(err)
+	}
+	if err := v.printMessage(m); err != nil {
+		return err
+	}
+	return explainMailbox(me.box.MarkRead(ctx, m))
+}

@@ -1,0 +1,245 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/lint/format"
+	"gazetteer/mailbox"
+	"gazetteer/protocol/a2a"
+)
+
+func (v *verbs) threadCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "thread [ID]",
+		Short: "Show how a negotiation went and where it stands",
+		Long: `Thread draws the messages of a negotiation between the two agents, each with the state
+that it led to, from the mailbox beside the key file and without a server. ID is the
+beginning of a thread's id; without one, all threads are listed.
+
+  gazetteer thread
+  gazetteer thread 9b1d
+
+A message that breaks a rule of the thread is drawn with the reason; it changes nothing.`,
+		Args: cli.MaxArgs(1, "one thread"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return v.listThreads(c.Context())
+			}
+			return v.showThread(c.Context(), args[0])
+		},
+	}
+}
+
+func (v *verbs) listThreads(ctx context.Context) error {
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	threads, err := box.Threads(ctx)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	if v.JSON {
+		return cli.WriteJSON(v.Out, threads)
+	}
+	if len(threads) == 0 {
+		fmt.Fprintf(v.Err, "%s has no threads\n", format.Visible(box.Dir()))
+	}
+	for _, t := range threads {
+		fmt.Fprintf(v.Out, "%-8s  %s  with %s  %-16s  %s\n", format.Visible(shortID(t.ID)), t.Last.UTC().Format("2006-01-02 15:04"), format.Visible(shortName(t.Peer)), stateOf(t.Thread), cli.Plural(t.Messages, "message"))
+	}
+	return nil
+}
+
+func stateOf(t a2a.Thread) string {
+	if t.State == "" {
+		return string(a2a.Pending)
+	}
+	return string(t.State)
+}
+
+func (v *verbs) showThread(ctx context.Context, id string) error {
+	box, err := v.openMailbox(ctx)
+	if err != nil {
+		return err
+	}
+	info, messages, err := box.Thread(ctx, id)
+	if err != nil {
+		return explainMailbox(err)
+	}
+	if v.JSON {
+		return v.printThreadJSON(info, messages)
+	}
+	v.PrintField("thread", info.ID)
+	v.PrintField("with", info.Peer)
+	v.PrintField("state", formatPath(messages))
+	if t := info.Thread; t.Outstanding.ID != "" {
+		word := "open"
+		if t.State.IsClosed() {
+			word = "last"
+		}
+		v.PrintField(word, "proposal of "+describeParty(t.Outstanding.From, box.Owner())+" at "+formatPrice(t.Outstanding.Price))
+	}
+	fmt.Fprintln(v.Out)
+	for _, line := range drawThread(info, messages) {
+		fmt.Fprintln(v.Out, strings.TrimRight(line, " "))
+	}
+	v.printNextInThread(info, messages, box.Owner())
+	return nil
+}
+
+func describeParty(id, owner string) string {
+	if id == owner {
+		return "yours"
+	}
+	return shortName(id)
+}
+
+func (v *verbs) printThreadJSON(info mailbox.ThreadInfo, messages []mailbox.Message) error {
+	out := struct {
+		mailbox.ThreadInfo
+		List []json.RawMessage `json:"list"`
+	}{info, []json.RawMessage{}}
+	for _, m := range messages {
+		text, err := m.JSON()
+		if err != nil {
+			return err
+		}
+		out.List = append(out.List, text)
+	}
+	return cli.WriteJSON(v.Out, out)
+}
+
+// printNextInThread says what the agent can do: answer, or wait.
+func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Message, owner string) {
+	t := info.Thread
+	if t.State == "" || t.State.IsClosed() {
+		return
+	}
+	id := shortID(t.Outstanding.ID)
+	if t.Outstanding.From == owner {
+		v.PrintNextSteps("It is the other party's turn. Wait for the answer, or take the proposal back:",
+			v.formatMailCommand("inbox --follow"), v.formatMailCommand("send --reply-to "+id+` --withdraw "a reason"`))
+		return
+	}
+	v.PrintNextSteps("It is your turn:", v.formatMailCommand("send --reply-to "+id+" --accept"),
+		v.formatMailCommand("send --reply-to "+id+` --counter "other terms" --price `+strings.ReplaceAll(formatPrice(t.Outstanding.Price), " ", "")),
+		v.formatMailCommand("send --reply-to "+id+` --decline "a reason"`))
+}
+
+// formatPath returns the states that a thread went through.
+func formatPath(messages []mailbox.Message) string {
+	path := string(a2a.Pending)
+	for _, m := range messages {
+		if m.State != "" {
+			path += " ─▶ " + string(m.State)
+		}
+	}
+	return path
+}
+
+// arrowWidth is the width of the drawing between the two agents' lines.
+const arrowWidth = 46
+
+// drawThread draws the messages between the two agents: the owner of the mailbox on the left.
+//
+//	you                                        AIR-7F3K-M9JQ-X2PW
+//	 ├─ Offer 5.00 EUR, sealed ─────────────────▶│  offered
+//	 │◀──────────────── Counter 7.50 EUR, sealed ┤  countered
+func drawThread(info mailbox.ThreadInfo, messages []mailbox.Message) []string {
+	peer := shortName(info.Peer)
+	gap := max(arrowWidth+1-utf8.RuneCountInString(peer)/2-1, 4)
+	blank := " │" + strings.Repeat(" ", arrowWidth) + "│"
+	out := []string{"you" + strings.Repeat(" ", gap-2) + format.Visible(peer), blank}
+	for _, m := range messages {
+		label := summarizeKind(m)
+		verdict := "  " + string(m.State)
+		switch {
+		case m.Refused != nil:
+			verdict = "  refused: " + m.Refused.Reason
+		case m.Delivery == mailbox.Failed:
+			verdict = "  not delivered"
+		case m.Delivery == mailbox.Sending:
+			verdict += " (delivery not known)"
+		}
+		out = append(out, drawArrow(label, m)+format.Visible(verdict))
+		if text := describeText(m.Body()); text != "" {
+			out = append(out, drawText(text, m.Sent))
+		}
+		if m.Refused != nil {
+			out = append(out, drawText(m.Refused.Detail, m.Sent))
+		}
+	}
+	return append(out, blank)
+}
+
+// drawArrow draws one message.
+func drawArrow(label string, m mailbox.Message) string {
+	label = clipRunes(label, arrowWidth-8)
+	line := strings.Repeat("─", arrowWidth-utf8.RuneCountInString(label)-4)
+	switch {
+	case m.Sent && m.Delivery == mailbox.Failed:
+		return " ├─ " + label + " " + strings.TrimSuffix(line, "─") + "╳ │"
+	case m.Sent:
+		return " ├─ " + label + " " + line + "▶│"
+	}
+	return " │◀" + line + " " + label + " ─┤"
+}
+
+// drawText draws a text below an arrow, at its sender's side.
+func drawText(text string, sent bool) string {
+	text = clipRunes(format.Visible(strings.Join(strings.Fields(text), " ")), arrowWidth-6)
+	pad := strings.Repeat(" ", arrowWidth-3-utf8.RuneCountInString(text))
+	if sent {
+		return " │   " + text + pad + "│"
+	}
+	return " │" + pad + text + "   │"
+}
+
+func clipRunes(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// summarizeKind names a message: its type, price, and whether it was sealed.
+func summarizeKind(m mailbox.Message) string {
+	text := format.Visible(m.Body().Type())
+	switch b := m.Body().(type) {
+	case a2a.Offer:
+		text += " " + formatPrice(b.Price)
+	case a2a.Counter:
+		text += " " + formatPrice(b.Price)
+	case a2a.Accept:
+		text += " " + formatPrice(b.AcceptedPrice)
+	case a2a.Sealed:
+		return "sealed, does not open"
+	}
+	if m.Sealed {
+		text += ", sealed"
+	}
+	return text
+}
+
+// describeText returns the words of a body.
+func describeText(body a2a.Body) string {
+	switch b := body.(type) {
+	case a2a.Offer:
+		return b.Description
+	case a2a.Counter:
+		return b.Description
+	case a2a.Decline:
+		return b.Reason
+	case a2a.Withdraw:
+		return b.Reason
+	}
+	return ""
+}
