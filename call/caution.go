@@ -41,8 +41,8 @@ func textsOf(o document.Operation, s document.Service) []named {
 	return texts
 }
 
-// withoutInstruction returns a text, or "" when it speaks to a model.
-func withoutInstruction(s string) string {
+// DropInstruction returns a text, or "" when it speaks to a model rather than describing something.
+func DropInstruction(s string) string {
 	if _, found := findInstruction(s); found {
 		return ""
 	}

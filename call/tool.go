@@ -86,11 +86,11 @@ func toolOf(o Offer, name string) Tool {
 // howOf is [Of] without what speaks to a model: a tool tells also how it is called.
 func howOf(o Offer) How {
 	operation, service := o.Operation, o.Service
-	operation.Path, operation.Call.URL, service.Auth = withoutInstruction(operation.Path), withoutInstruction(operation.Call.URL), withoutInstruction(service.Auth)
+	operation.Path, operation.Call.URL, service.Auth = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth)
 	operation.Parameters = nil
 	for _, p := range o.Operation.Parameters {
-		if p.Name = withoutInstruction(p.Name); p.Name != "" {
-			p.Type = withoutInstruction(p.Type)
+		if p.Name = DropInstruction(p.Name); p.Name != "" {
+			p.Type = DropInstruction(p.Type)
 			operation.Parameters = append(operation.Parameters, p)
 		}
 	}
@@ -154,16 +154,16 @@ func uniqueName(name string, taken map[string]bool) string {
 
 // describeOffer says what an operation does and whose it is.
 func describeOffer(o Offer) string {
-	does := singleLine(withoutInstruction(o.Operation.Intent))
+	does := singleLine(DropInstruction(o.Operation.Intent))
 	if does == "" {
-		does = singleLine(withoutInstruction(o.Operation.ID))
+		does = singleLine(DropInstruction(o.Operation.ID))
 	}
 	whose := o.Host
-	if name := singleLine(withoutInstruction(o.Service.Name)); name != "" {
+	if name := singleLine(DropInstruction(o.Service.Name)); name != "" {
 		whose = clipText(name, 80) + ", " + o.Host
 	}
 	text := clipText(does, maxDescription-200) + " (" + whose + ")"
-	if outcome := singleLine(withoutInstruction(o.Operation.Outcome)); outcome != "" {
+	if outcome := singleLine(DropInstruction(o.Operation.Outcome)); outcome != "" {
 		text += ". Outcome: " + outcome
 	}
 	return clipText(text, maxDescription)
@@ -201,14 +201,14 @@ func inputOf(o Offer) json.RawMessage {
 	properties := map[string]any{}
 	required := []string{}
 	for _, p := range o.Operation.Parameters {
-		if p.Name == "" || withoutInstruction(p.Name) == "" {
+		if p.Name == "" || DropInstruction(p.Name) == "" {
 			continue
 		}
 		schema := map[string]any{}
-		described := singleLine(withoutInstruction(p.Description))
+		described := singleLine(DropInstruction(p.Description))
 		if t := strings.ToLower(p.Type); schemaTypes[t] {
 			schema["type"] = t
-		} else if t := singleLine(withoutInstruction(p.Type)); t != "" {
+		} else if t := singleLine(DropInstruction(p.Type)); t != "" {
 			described = strings.TrimSpace("(" + t + ") " + described)
 		}
 		if described != "" {
@@ -240,7 +240,7 @@ func isHarmless(text []byte) bool {
 }
 
 func harmlessNode(n *protocol.Node) bool {
-	if withoutInstruction(n.Key) != n.Key || n.Kind == protocol.String && withoutInstruction(n.Text) != n.Text {
+	if DropInstruction(n.Key) != n.Key || n.Kind == protocol.String && DropInstruction(n.Text) != n.Text {
 		return false
 	}
 	for _, item := range n.Items {

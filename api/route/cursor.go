@@ -87,10 +87,10 @@ func (k cursorCodec) DecodeCursor(text, route string, query url.Values, head sto
 		return Cursor{}, bad
 	}
 	if c.Log.Store != head.Store || c.Log.Incarnation != head.Incarnation {
-		return Cursor{}, NewProblem(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").WithLocation(at)
+		return Cursor{}, NewProblem(CursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").WithLocation(at)
 	}
 	if k.now().Unix() > c.Until {
-		return Cursor{}, NewProblem(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").WithLocation(at)
+		return Cursor{}, NewProblem(CursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").WithLocation(at)
 	}
 	return c, nil
 }

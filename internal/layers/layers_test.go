@@ -42,7 +42,7 @@ var rows = [][]string{
 	{"api", "lint/command"},
 	{"web/frame"},
 	{"web/agentpages", "web/operatorpages"},
-	{"web"},
+	{"web", "api/mcpserver"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},

@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/mcpserver"
 	"gazetteer/internal/version"
 	"gazetteer/limit"
 	"gazetteer/web"
@@ -63,6 +64,8 @@ func (h *Server) openAPI(e Environment) error {
 	}})
 	pages.Mount(h.api.Engine())
 	pages.MountOperator(h.api.OperatorEngine())
+	tools := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(h.api.Handler()), Version: version.Read().Version})
+	mcpserver.Mount(h.api.Engine(), tools, mcpserver.HTTPOptions{PublicURL: h.Config.PublicURL})
 	h.api.SetNotFound(pages.NotFound)
 	return nil
 }

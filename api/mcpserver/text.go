@@ -1,0 +1,107 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"gazetteer/call"
+	"gazetteer/protocol"
+)
+
+// maxText is the number of characters of a stranger's text that a result shows.
+const maxText = 300
+
+const (
+	defaultTokens = 1500
+	minTokens     = 100
+	maxTokens     = 100_000
+)
+
+// cleanText prepares a text for a model: white space becomes a space, control characters and
+// characters that cannot be seen are dropped, and the rest is cut to a number of characters.
+// U+200C and U+200D stay, because Persian and many emoji need them.
+func cleanText(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '\u200c' || r == '\u200d':
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs), r == unicode.ReplacementChar,
+			r >= 0xfe00 && r <= 0xfe0e, r >= 0xe0100 && r <= 0xe01ef, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		text = strings.TrimSpace(string(runes[:most-1])) + "…"
+	}
+	return text
+}
+
+// strangerText is cleanText, with a text that speaks to a model left out.
+func strangerText(text string, most int) string {
+	return cleanText(call.DropInstruction(text), most)
+}
+
+// encodeID writes an operation id so that it is one word: a service chooses a part of it.
+func encodeID(id string) string {
+	var b strings.Builder
+	for _, c := range []byte(id) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~/:@{}", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// decodeID reverses encodeID; a text that is not encoded comes back as it is.
+func decodeID(text string) string {
+	if id, err := url.PathUnescape(text); err == nil {
+		return id
+	}
+	return text
+}
+
+// tokenLimit returns the tokens a result may take.
+func tokenLimit(asked int) int {
+	if asked == 0 {
+		return defaultTokens
+	}
+	return min(max(asked, minTokens), maxTokens)
+}
+
+// fitItems returns the largest n for which a result with its first n items takes no more than the
+// tokens. build returns such a result.
+func fitItems(items, tokens int, build func(n int) any) (fit int, err error) {
+	takes := func(n int) (int, error) {
+		text, err := json.Marshal(build(n))
+		if err != nil {
+			return 0, fmt.Errorf("write the result: %w", err)
+		}
+		return protocol.Tokens(string(text)), nil
+	}
+	if cost, err := takes(items); err != nil || cost <= tokens {
+		return items, err
+	}
+	low, high := 0, items-1
+	for low < high {
+		middle := (low + high + 1) / 2
+		cost, err := takes(middle)
+		if err != nil {
+			return 0, err
+		}
+		if cost <= tokens {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return max(low, 0), nil
+}

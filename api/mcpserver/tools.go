@@ -1,0 +1,498 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/api/answer"
+	"gazetteer/call"
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// operationTokens is about what one operation takes in a result.
+const operationTokens = 100
+
+// An operation is an operation of a service as a model sees it.
+type operation struct {
+	ID       string        `json:"id"`
+	Host     string        `json:"host,omitempty"`
+	Verb     string        `json:"verb,omitempty"`
+	Effect   string        `json:"effect,omitempty"`
+	Fetched  string        `json:"fetched,omitempty"`
+	Stale    bool          `json:"stale,omitempty"`
+	Findings string        `json:"findings,omitempty"` // worst severity, from warning on
+	Caution  bool          `json:"caution,omitempty"`  // a text of the service speaks to a model
+	Relation string        `json:"relation,omitempty"` // of the host to a namespace
+	Agents   []agent       `json:"agents,omitempty"`
+	More     int           `json:"more_agents,omitempty"`
+	Texts    operationText `json:"untrusted,omitzero"`
+}
+
+// operationText is what a service wrote about an operation.
+type operationText struct {
+	Service string `json:"service,omitempty"`
+	Does    string `json:"does,omitempty"`
+	Call    string `json:"call,omitempty"`
+	Takes   string `json:"takes,omitempty"`
+}
+
+// An agent is an agent that serves an operation.
+type agent struct {
+	AirID    string    `json:"air_id,omitempty"`
+	DID      string    `json:"did"`
+	Inbox    string    `json:"inbox,omitempty"`
+	Strength string    `json:"strength"`
+	By       []string  `json:"by,omitempty"`
+	Texts    agentText `json:"untrusted,omitzero"`
+}
+
+// agentText is what an agent's owner wrote about it.
+type agentText struct {
+	Name string `json:"name,omitempty"`
+}
+
+// newOperation shapes a hit.
+func newOperation(h answer.Hit) operation {
+	c := h.Compact()
+	return operation{
+		ID: encodeID(h.ID), Host: h.Host, Verb: cleanText(c.Verb, 60), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
+		Caution: h.Caution != "",
+		Texts: operationText{
+			Service: strangerText(c.Service, maxText), Does: strangerText(h.Operation.Intent, maxText),
+			Call: strangerText(c.Call, maxText), Takes: strangerText(c.Takes, maxText),
+		},
+	}
+}
+
+// filters narrow a search.
+type filters struct {
+	Verb     []string `json:"verb,omitempty" jsonschema:"e.g. BOOK"`
+	Host     []string `json:"host,omitempty"`
+	NS       []string `json:"ns,omitempty" jsonschema:"namespaces"`
+	Class    []string `json:"class,omitempty" jsonschema:"data classes the service holds"`
+	Protocol []string `json:"protocol,omitempty" jsonschema:"http, agtp, request, negotiate"`
+}
+
+func (f filters) query() url.Values {
+	q := url.Values{}
+	for name, values := range map[string][]string{"verb": f.Verb, "host": f.Host, "ns": f.NS, "class": f.Class, "protocol": f.Protocol} {
+		if len(values) > 0 {
+			q[name] = values
+		}
+	}
+	return q
+}
+
+// searchInput asks for operations.
+type searchInput struct {
+	Query string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
+	filters
+	Effect       []string `json:"effect,omitempty" jsonschema:"informational, reversible, irreversible, unknown"`
+	Cursor       string   `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
+	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// operationPage is a page of operations.
+type operationPage struct {
+	Operations []operation `json:"operations"`
+	Total      int         `json:"total"`
+	Next       string      `json:"next,omitempty"`
+	Note       string      `json:"note,omitempty"`
+	Try        []string    `json:"try_verbs,omitempty"`
+}
+
+func (t tools) searchOperations(ctx context.Context, from http.Header, in searchInput) (any, error) {
+	q := in.filters.query()
+	setText(q, "q", in.Query)
+	setText(q, "cursor", in.Cursor)
+	if len(in.Effect) > 0 {
+		q["effect"] = in.Effect
+	}
+	tokens := tokenLimit(in.WithinTokens)
+	return t.fitPage(ctx, tokens, func(limit int) (operationPage, error) {
+		q.Set("limit", strconv.Itoa(limit))
+		var page api.SearchPage
+		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from}, &page); err != nil {
+			return operationPage{}, err
+		}
+		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
+		for _, h := range page.Hits {
+			out.Operations = append(out.Operations, newOperation(h))
+		}
+		return out, nil
+	})
+}
+
+// fitPage reads as many operations as about fit the tokens. When they do not fit, it reads fewer, so
+// that the cursor of the answer continues behind the last one that is shown.
+func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (operationPage, error)) (any, error) {
+	limit := min(max(tokens/operationTokens, 1), answer.MaxLimit)
+	page, err := read(limit)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := fitItems(len(page.Operations), tokens, func(n int) any {
+		shown := page
+		shown.Operations = page.Operations[:n]
+		return shown
+	})
+	if err != nil || fit == len(page.Operations) {
+		return page, err
+	}
+	if fit == 0 {
+		return operationPage{Operations: []operation{}, Total: page.Total, Note: fmt.Sprintf("the next operation does not fit into %d tokens: ask for more", tokens)}, nil
+	}
+	return read(fit)
+}
+
+// findInput asks for agents.
+type findInput struct {
+	Query string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
+	filters
+	Join         string `json:"join,omitempty" jsonschema:"weakest link between agent and service: proved, mutual or claimed"`
+	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox"`
+	Joined       bool   `json:"joined,omitempty" jsonschema:"only operations with an agent"`
+	Cursor       string `json:"cursor,omitempty"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (any, error) {
+	q := in.filters.query()
+	setText(q, "q", in.Query)
+	setText(q, "cursor", in.Cursor)
+	setText(q, "join", in.Join)
+	setText(q, "require", in.Require)
+	if in.Joined {
+		q.Set("joined", "true")
+	}
+	return t.fitPage(ctx, tokenLimit(in.WithinTokens), func(limit int) (operationPage, error) {
+		q.Set("limit", strconv.Itoa(limit))
+		var page api.OrchestratePage
+		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/orchestrate?" + q.Encode(), From: from}, &page); err != nil {
+			return operationPage{}, err
+		}
+		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
+		for _, served := range page.Operations {
+			o := newOperation(served.Hit)
+			o.More = served.More
+			for _, a := range served.Agents {
+				shown := agent{AirID: a.AirID, DID: cleanText(a.DID, 500), Inbox: cleanText(a.Inbox, 2048), Strength: string(a.Strength), Texts: agentText{strangerText(a.Name, 100)}}
+				for _, l := range a.Links {
+					shown.By = append(shown.By, l.By)
+				}
+				o.Agents = append(o.Agents, shown)
+			}
+			out.Operations = append(out.Operations, o)
+		}
+		return out, nil
+	})
+}
+
+// showInput asks for a service.
+type showInput struct {
+	Host         string `json:"host"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// service is a service as a model sees it.
+type service struct {
+	Host       string            `json:"host"`
+	Documents  []serviceDocument `json:"documents"`
+	Operations []operation       `json:"operations"`
+	LeftOut    int               `json:"left_out,omitempty"`
+	Related    []string          `json:"related_hosts,omitempty"`
+	Texts      serviceText       `json:"untrusted,omitzero"`
+}
+
+// serviceDocument is one document of a service.
+type serviceDocument struct {
+	Kind       string `json:"kind"`
+	Fetched    string `json:"fetched"`
+	Digest     string `json:"digest"`
+	Level      int    `json:"level"`
+	Valid      bool   `json:"valid"`
+	Operations int    `json:"operations"`
+}
+
+// serviceText is what a service wrote about itself.
+type serviceText struct {
+	Name        string   `json:"name,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Namespace   string   `json:"namespace,omitempty"`
+	Languages   []string `json:"languages,omitempty"`
+	Auth        string   `json:"auth,omitempty"`
+	Docs        string   `json:"docs,omitempty"`
+}
+
+func (t tools) showService(ctx context.Context, from http.Header, in showInput) (any, error) {
+	var v answer.Service
+	if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
+		return nil, err
+	}
+	out := service{Host: v.Host, Documents: []serviceDocument{}, Operations: []operation{}, Texts: serviceText{
+		Name: strangerText(v.Name, 100), Description: strangerText(v.Description, maxText), Namespace: strangerText(v.Namespace, 100),
+	}}
+	out.Related = v.Related[:min(len(v.Related), 10)]
+	for _, d := range v.Documents {
+		out.Documents = append(out.Documents, serviceDocument{string(d.Kind), d.FetchedAt.UTC().Format(time.DateOnly), d.Digest, d.Level, d.Valid(), len(d.Operations)})
+		if out.Texts.Languages == nil {
+			for _, l := range d.Service.Languages[:min(len(d.Service.Languages), 10)] {
+				out.Texts.Languages = append(out.Texts.Languages, strangerText(l, 20))
+			}
+		}
+		if out.Texts.Auth == "" {
+			out.Texts.Auth = strangerText(d.Service.Auth, 100)
+		}
+		if out.Texts.Docs == "" {
+			out.Texts.Docs = strangerText(d.Service.Docs, maxText)
+		}
+		for _, o := range d.Operations {
+			out.Operations = append(out.Operations, describeOperation(v.Host, d.Document, o))
+		}
+	}
+	all := out.Operations
+	fit, err := fitItems(len(all), tokenLimit(in.WithinTokens), func(n int) any {
+		out.Operations, out.LeftOut = all[:n], len(all)-n
+		return out
+	})
+	out.Operations, out.LeftOut = all[:fit], len(all)-fit
+	return out, err
+}
+
+// describeOperation shapes an operation of a document.
+func describeOperation(host string, d document.Document, o document.Operation) operation {
+	how := call.Of(o, d.Service)
+	v := operation{
+		ID: encodeID(host + "/" + string(d.Kind) + "/" + o.ID), Verb: cleanText(o.Verb, 60), Caution: call.Caution(o, d.Service) != "",
+		Texts: operationText{Does: strangerText(o.Intent, maxText), Call: strangerText(how.String(), maxText)},
+	}
+	if o.Effect != document.EffectUnknown {
+		v.Effect = string(o.Effect)
+	}
+	return v
+}
+
+// resolveInput asks where a name leads.
+type resolveInput struct {
+	Name         string `json:"name" jsonschema:"AIR ID, @handle, did:wba, did:web or NAMESPACE.VERB"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// resolution is where a name leads.
+type resolution struct {
+	Kind       string      `json:"kind"`
+	AirID      string      `json:"air_id,omitempty"`
+	DID        string      `json:"did,omitempty"`
+	Inbox      string      `json:"inbox,omitempty"`
+	Key        string      `json:"public_key_multibase,omitempty"`
+	Ambiguous  bool        `json:"ambiguous,omitempty"`
+	Total      int         `json:"total,omitempty"`
+	LeftOut    int         `json:"left_out,omitempty"`
+	Concerns   []string    `json:"concerns,omitempty"` // codes
+	Operations []operation `json:"operations,omitempty"`
+}
+
+func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInput) (any, error) {
+	var v answer.Resolution
+	if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {in.Name}}.Encode(), From: from}, &v); err != nil {
+		return nil, err
+	}
+	out := resolution{Kind: v.Kind, AirID: v.AirID, DID: cleanText(v.DID, 500), Inbox: cleanText(v.Inbox, 2048), Ambiguous: v.Ambiguous, Total: v.Total}
+	if v.Key != nil {
+		out.Key = v.Key.PublicKeyMultibase
+	}
+	for _, c := range v.Concerns {
+		out.Concerns = append(out.Concerns, c.Code)
+	}
+	var all []operation
+	for _, c := range v.Candidates {
+		o := newOperation(c.Hit)
+		o.Relation = c.Claim.Relation
+		all = append(all, o)
+	}
+	fit, err := fitItems(len(all), tokenLimit(in.WithinTokens), func(n int) any {
+		out.Operations, out.LeftOut = all[:n], v.Total-n
+		return out
+	})
+	out.Operations, out.LeftOut = all[:fit], v.Total-fit
+	return out, err
+}
+
+// validateInput asks for a judgement of a document.
+type validateInput struct {
+	Text         string `json:"text,omitempty" jsonschema:"the document; or give url"`
+	URL          string `json:"url,omitempty" jsonschema:"https address or host to fetch from"`
+	Kind         string `json:"kind,omitempty" jsonschema:"e.g. ai or agis; left out, the text tells"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// verdict is what was found about documents.
+type verdict struct {
+	Valid     bool              `json:"valid"`
+	Documents []verdictDocument `json:"documents"`
+	Findings  []finding         `json:"findings"`
+	LeftOut   int               `json:"left_out,omitempty"`
+}
+
+// verdictDocument is what was found about one document.
+type verdictDocument struct {
+	Kind       string `json:"kind,omitempty"`
+	Valid      bool   `json:"valid"`
+	Level      int    `json:"level"`
+	Operations int    `json:"operations"`
+	Findings   int    `json:"findings"`
+}
+
+// A finding is one broken rule.
+type finding struct {
+	Document int         `json:"document,omitempty"` // its place among the documents, from 0
+	Rule     string      `json:"rule"`
+	Severity string      `json:"severity"`
+	Line     int         `json:"line,omitempty"`
+	Column   int         `json:"column,omitempty"`
+	Section  string      `json:"section,omitempty"`
+	Texts    findingText `json:"untrusted"`
+}
+
+// findingText can quote the document.
+type findingText struct {
+	Message string `json:"message"`
+	Help    string `json:"help,omitempty"`
+	Pointer string `json:"pointer,omitempty"`
+}
+
+func (t tools) validateDocument(ctx context.Context, from http.Header, in validateInput) (any, error) {
+	if (in.Text == "") == (in.URL == "") {
+		return nil, &toolError{Code: "bad-field", Detail: "give text or url, one of the two", Help: "text is the document itself, url an https address or a host"}
+	}
+	body, mediaType := []byte(in.Text), "application/octet-stream"
+	if in.URL != "" {
+		var err error
+		if body, err = json.Marshal(map[string]string{"url": in.URL}); err != nil {
+			return nil, fmt.Errorf("write the request: %w", err)
+		}
+		mediaType = "application/json"
+	}
+	q := url.Values{}
+	setText(q, "as", in.Kind)
+	var v api.Validation
+	if _, err := t.ask(ctx, Request{Method: http.MethodPost, Path: "/api/v1/validate?" + q.Encode(), Body: body, MediaType: mediaType, From: from}, &v); err != nil {
+		return nil, err
+	}
+	out := verdict{Valid: v.Valid, Documents: []verdictDocument{}, Findings: []finding{}}
+	var all []finding
+	for i, r := range v.Results {
+		out.Documents = append(out.Documents, verdictDocument{string(r.Kind), r.Valid, r.Level, r.Operations, len(r.Findings)})
+		for _, f := range r.Findings {
+			all = append(all, newFinding(i, f))
+		}
+	}
+	fit, err := fitItems(len(all), tokenLimit(in.WithinTokens), func(n int) any {
+		out.Findings, out.LeftOut = all[:n:n], len(all)-n
+		return out
+	})
+	out.Findings, out.LeftOut = append([]finding{}, all[:fit]...), len(all)-fit
+	return out, err
+}
+
+func newFinding(at int, f protocol.Finding) finding {
+	return finding{
+		Document: at, Rule: f.Code, Severity: f.Severity.String(), Line: f.Line, Column: f.Column, Section: f.Section,
+		Texts: findingText{strangerText(f.Message, maxText), strangerText(f.Help, maxText), strangerText(f.Pointer, maxText)},
+	}
+}
+
+// exportInput asks for operations in a form for callers.
+type exportInput struct {
+	Operations   []string `json:"operations" jsonschema:"ids of operations"`
+	As           string   `json:"as,omitempty" jsonschema:"mcp (default), functions or curl"`
+	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// exported are operations in a form for callers. All of it is made of what services wrote.
+type exported struct {
+	As      string       `json:"as"`
+	LeftOut int          `json:"left_out,omitempty"`
+	Texts   exportedText `json:"untrusted"`
+}
+
+// exportedText has one of its members.
+type exportedText struct {
+	Tools     []call.MCPTool       `json:"tools,omitempty"`
+	Functions []call.Function      `json:"functions,omitempty"`
+	Calls     map[string]call.Meta `json:"calls,omitempty"`
+	Curl      []string             `json:"curl,omitempty"`
+}
+
+func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput) (any, error) {
+	if in.As == "" {
+		in.As = "mcp"
+	}
+	ids := make([]string, len(in.Operations))
+	for i, id := range in.Operations {
+		ids[i] = decodeID(id)
+	}
+	body, err := json.Marshal(api.ExportBody{Operations: ids, As: in.As})
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	response, err := t.ask(ctx, Request{Method: http.MethodPost, Path: "/api/v1/export", Body: body, MediaType: "application/json", From: from}, nil)
+	if err != nil {
+		return nil, err
+	}
+	var all exportedText
+	if in.As == "curl" {
+		all.Curl = strings.Split(strings.TrimSpace(string(response.Body)), "\n")
+	} else if err := json.Unmarshal(response.Body, &all); err != nil {
+		return nil, fmt.Errorf("read the export: %w", err)
+	}
+	items := len(all.Tools) + len(all.Functions) + len(all.Curl) // only one of them has any
+	build := func(n int) exported {
+		out := exported{As: in.As, LeftOut: items - n}
+		switch {
+		case all.Tools != nil:
+			out.Texts.Tools = all.Tools[:n]
+		case all.Functions != nil:
+			out.Texts.Functions, out.Texts.Calls = all.Functions[:n], map[string]call.Meta{}
+			for _, f := range all.Functions[:n] {
+				out.Texts.Calls[f.Name] = all.Calls[f.Name]
+			}
+		default:
+			out.Texts.Curl = all.Curl[:n]
+		}
+		return out
+	}
+	fit, err := fitItems(items, tokenLimit(in.WithinTokens), func(n int) any { return build(n) })
+	return build(fit), err
+}
+
+// changesInput asks for changes.
+type changesInput struct {
+	Since        string `json:"since,omitempty" jsonschema:"next of an earlier result"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+func (t tools) listChanges(ctx context.Context, from http.Header, in changesInput) (any, error) {
+	const changeTokens = 75
+	limit := min(max(tokenLimit(in.WithinTokens)/changeTokens, 1), answer.MaxLimit)
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
+	setText(q, "since", in.Since)
+	var v api.ChangeList
+	_, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v)
+	return v, err
+}
+
+// setText sets a parameter unless it is empty.
+func setText(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
