@@ -28,6 +28,7 @@
 //	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
 //	ban/{kind}/{value}               admission.Ban: an entry of the registry's block lists (JSON)
 //	report/{time}-{hex}              admission.Report: an abuse report about an agent (JSON)
+//	contract/{name}                  toolhost.Contract: a tool that the operator has been offered, approved or revoked (JSON)
 //
 // {rev} is [ReverseHost], {kind} a document.Kind, {digest} "sha256:" and hex, {time} UTC as
 // 20060102T150405.000Z.

@@ -25,6 +25,7 @@ const (
 	PendingPrefix     = "pending/"
 	BanPrefix         = "ban/"
 	ReportPrefix      = "report/"
+	ContractPrefix    = "contract/"
 )
 
 // AdmissionPolicyKey is the key of the registry's admission policy.
@@ -125,3 +126,6 @@ func SplitKey(key string) []string {
 	}
 	return parts
 }
+
+// ContractKey is the key of a contract of the tool host.
+func ContractKey(name string) string { return ContractPrefix + name }

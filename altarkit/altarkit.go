@@ -1,0 +1,306 @@
+// Package altarkit is for writing a runtime of an Altar Host: a process that executes tools which the
+// Host's operator has a contract for.
+//
+//	r := altarkit.Runtime{URL: "ws://127.0.0.1:8080/altar/v1/runtimes", Token: token, ID: "billing"}
+//	r.Handle("create_invoice", func(ctx context.Context, c *altarkit.Call) (any, error) {
+//		var in struct{ Amount int64 }
+//		if err := c.Decode(&in); err != nil {
+//			return nil, err
+//		}
+//		return createInvoice(ctx, in.Amount)
+//	})
+//	err := r.Run(ctx)
+//
+// It depends on package protocol/altar and on a WebSocket library alone.
+package altarkit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"gazetteer/protocol/altar"
+)
+
+// A Runtime connects to one Host and executes its calls. Set the fields, add the tools, then call Run.
+type Runtime struct {
+	// URL is the address of the Host, such as "ws://127.0.0.1:8080/altar/v1/runtimes".
+	URL string
+	// Token is the bearer token of the runtime's identity; empty with a client certificate in HTTP.
+	Token string
+	// ID is the runtime_id: the identity's, or one that begins with it and a dash.
+	ID string
+	// HTTP opens the connection; http.DefaultClient when nil.
+	HTTP *http.Client
+	Log  *slog.Logger // nil: silent
+
+	tools map[string]tool
+}
+
+// tool executes a call.
+type tool struct {
+	answer func(ctx context.Context, c *Call) (any, error)
+	stream func(ctx context.Context, c *Call, send func(payload any) error) error
+}
+
+// A Call is one call of a tool.
+type Call struct {
+	InvocationID string
+	SessionID    string
+	ToolName     string
+	Parameters   json.RawMessage
+}
+
+// Decode decodes the parameters, which the Host has checked against the contract.
+func (c *Call) Decode(v any) error { return json.Unmarshal(c.Parameters, v) }
+
+// Handle adds a tool that answers once. An *altar.Error keeps its code; every other error is
+// EXECUTION_FAILED. ctx ends at the deadline of the call and when nobody waits for it any more.
+func (r *Runtime) Handle(name string, answer func(ctx context.Context, c *Call) (any, error)) {
+	r.add(name, tool{answer: answer})
+}
+
+// HandleStream adds a tool that answers in chunks, each handed to send. The contract must be streaming.
+func (r *Runtime) HandleStream(name string, stream func(ctx context.Context, c *Call, send func(payload any) error) error) {
+	r.add(name, tool{stream: stream})
+}
+
+func (r *Runtime) add(name string, t tool) {
+	if r.tools == nil {
+		r.tools = map[string]tool{}
+	}
+	r.tools[name] = t
+}
+
+// A RefusedError says that the Host does not take the runtime: its identity, its id or its version.
+// Trying again does not help.
+type RefusedError struct{ Reason string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return "the Host refuses the runtime: " + e.Reason }
+
+// Delays between attempts to connect.
+const (
+	minDelay = 100 * time.Millisecond
+	maxDelay = 30 * time.Second
+)
+
+// Run connects and executes calls until ctx ends, which is no error. It connects again when the
+// connection is lost. The error is a [*RefusedError].
+func (r *Runtime) Run(ctx context.Context) error {
+	delay := minDelay
+	for {
+		begun := time.Now()
+		err := r.serve(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			return refused
+		}
+		if time.Since(begun) > maxDelay {
+			delay = minDelay
+		}
+		r.logger().Info("the connection to the Host is lost", "error", err, "again_in", delay)
+		timer := time.NewTimer(delay/2 + rand.N(delay/2+1))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		delay = min(2*delay, maxDelay)
+	}
+}
+
+func (r *Runtime) logger() *slog.Logger {
+	if r.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.Log
+}
+
+// maxFrame is the largest frame that a Host sends.
+const maxFrame = 2 << 20
+
+// connection is one connection to the Host.
+type connection struct {
+	r     *Runtime
+	ws    *websocket.Conn
+	calls sync.WaitGroup
+
+	mu      sync.Mutex // guards the following
+	running map[string]context.CancelFunc
+}
+
+func (r *Runtime) serve(ctx context.Context) error {
+	header := http.Header{}
+	if r.Token != "" {
+		header.Set("Authorization", "Bearer "+r.Token)
+	}
+	ws, response, err := websocket.Dial(ctx, r.URL, &websocket.DialOptions{HTTPClient: r.HTTP, HTTPHeader: header})
+	if err != nil {
+		if response != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) {
+			return &RefusedError{response.Status}
+		}
+		return err
+	}
+	defer ws.CloseNow()
+	ws.SetReadLimit(maxFrame)
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connection{r: r, ws: ws, running: map[string]context.CancelFunc{}}
+	defer c.calls.Wait()
+	defer cancel()
+	if err := c.send(ctx, r.announcement()); err != nil {
+		return err
+	}
+	for {
+		_, text, err := ws.Read(ctx)
+		if err != nil {
+			if websocket.CloseStatus(err) == websocket.StatusGoingAway {
+				return errors.New("the Host stops")
+			}
+			return err
+		}
+		m, err := altar.ReadMessage(text, false)
+		if err != nil {
+			r.logger().Warn("the Host sent a frame that cannot be read", "error", err)
+			continue
+		}
+		if err := c.receive(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Runtime) announcement() altar.AnnounceRuntime {
+	m := altar.AnnounceRuntime{RuntimeID: r.ID, Language: "go", ProtocolVersion: altar.Current}
+	for _, t := range r.tools {
+		if t.stream != nil {
+			m.Capabilities = []string{altar.Streaming}
+		}
+	}
+	return m
+}
+
+func (c *connection) send(ctx context.Context, m altar.Message) error {
+	return c.ws.Write(ctx, websocket.MessageText, altar.Encode(m))
+}
+
+// receive handles one message of the Host.
+func (c *connection) receive(ctx context.Context, m altar.Message) error {
+	switch m := m.(type) {
+	case altar.RequestFulfillment:
+		if m.SessionID != "" {
+			return nil // what was said for all sessions holds there, too
+		}
+		names := []string{}
+		for name := range c.r.tools {
+			names = append(names, name)
+		}
+		return c.send(ctx, altar.FulfillTools{ToolNames: names})
+	case altar.ToolCall:
+		c.begin(ctx, m)
+	case altar.CancelCall:
+		c.mu.Lock()
+		cancel := c.running[m.InvocationID]
+		c.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
+	case altar.ProtocolError:
+		if m.InReplyTo == (altar.AnnounceRuntime{}).MessageType() && m.Error != nil && m.Error.Code != altar.RuntimeUnavailable {
+			return &RefusedError{m.Error.Error()}
+		}
+		c.r.logger().Warn("the Host reports an error", "error", m.Error, "in_reply_to", m.InReplyTo)
+	}
+	return nil
+}
+
+// begin executes a call in a goroutine of its own.
+func (c *connection) begin(ctx context.Context, m altar.ToolCall) {
+	cancel := context.CancelFunc(func() {})
+	if m.TimeoutMS > 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.TimeoutMS)*time.Millisecond)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	c.mu.Lock()
+	c.running[m.InvocationID] = cancel
+	c.mu.Unlock()
+	c.calls.Go(func() {
+		defer func() {
+			cancel()
+			c.mu.Lock()
+			delete(c.running, m.InvocationID)
+			c.mu.Unlock()
+		}()
+		last := c.execute(ctx, &Call{m.InvocationID, m.SessionID, m.ToolName, m.Parameters})
+		// The answer has a time of its own: ctx may have ended by the deadline of the call.
+		answering, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer done()
+		if err := c.send(answering, last); err != nil {
+			c.r.logger().Debug("an answer was not sent", "error", err)
+		}
+	})
+}
+
+// execute runs a tool and returns the last message of its answer.
+func (c *connection) execute(ctx context.Context, call *Call) (last altar.Message) {
+	next := int64(0)
+	t := c.r.tools[call.ToolName]
+	fail := func(err error) altar.Message {
+		known, ok := errors.AsType[*altar.Error](err)
+		if !ok {
+			known = altar.Errorf(altar.ExecutionFailed, "%v", err)
+		}
+		if t.stream != nil {
+			return altar.StreamChunk{InvocationID: call.InvocationID, ChunkID: next, Error: known, IsFinal: true}
+		}
+		return altar.ToolResult{InvocationID: call.InvocationID, Status: altar.Failure, Error: known}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			last = fail(fmt.Errorf("the tool panicked: %v", p))
+		}
+	}()
+	switch {
+	case t.stream != nil:
+		err := t.stream(ctx, call, func(payload any) error {
+			text, err := json.Marshal(payload)
+			if err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			chunk := altar.StreamChunk{InvocationID: call.InvocationID, ChunkID: next, Payload: text}
+			next++
+			return c.send(context.WithoutCancel(ctx), chunk)
+		})
+		if err != nil {
+			return fail(err)
+		}
+		return altar.StreamChunk{InvocationID: call.InvocationID, ChunkID: next, IsFinal: true}
+	case t.answer != nil:
+		payload, err := t.answer(ctx, call)
+		if err != nil {
+			return fail(err)
+		}
+		text, err := json.Marshal(payload)
+		if err != nil {
+			return fail(err)
+		}
+		return altar.ToolResult{InvocationID: call.InvocationID, Status: altar.Success, Payload: text}
+	default:
+		return fail(altar.Errorf(altar.ToolNotFound, "this runtime has no tool %s", call.ToolName))
+	}
+}

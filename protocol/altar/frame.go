@@ -1,0 +1,262 @@
+package altar
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A FrameError says why a frame or a body cannot be read. It is INVALID_PARAMETERS for its sender.
+type FrameError struct {
+	// Type is the member type of the frame, "" when there is none.
+	Type string
+	// InvocationID and SessionID are those of the frame, where they can be read.
+	InvocationID, SessionID string
+	// Broken says that the text is not JSON, or not an object.
+	Broken bool
+	Reason string
+}
+
+// Error implements error.
+func (e *FrameError) Error() string { return e.Reason }
+
+// Protocol returns the message that answers the frame.
+func (e *FrameError) Protocol() ProtocolError {
+	reply := ProtocolError{Error: Errorf(InvalidParameters, "%s", e.Reason), InReplyTo: e.Type}
+	switch {
+	case e.InvocationID != "":
+		reply.InReplyTo = e.InvocationID
+	case e.SessionID != "":
+		reply.InReplyTo = e.SessionID
+	}
+	return reply
+}
+
+// Encode writes a message as a frame.
+func Encode(m Message) []byte {
+	text, err := json.Marshal(m)
+	if err != nil {
+		// A payload that is no JSON, or a detail that cannot be written.
+		text, _ = json.Marshal(ProtocolError{Error: Errorf(InternalError, "a message could not be written")})
+		return withType(text, ProtocolError{}.MessageType())
+	}
+	return withType(text, m.MessageType())
+}
+
+// withType puts the type before the members of an object.
+func withType(object []byte, name string) []byte {
+	frame := make([]byte, 0, len(object)+len(name)+12)
+	frame = append(frame, `{"type":"`...)
+	frame = append(frame, name...)
+	frame = append(frame, '"')
+	if len(object) > 2 {
+		frame = append(frame, ',')
+	}
+	return append(frame, object[1:]...)
+}
+
+// AppendToolCall appends the frame of a call. The parameters must be JSON.
+func AppendToolCall(b []byte, c *ToolCall) []byte {
+	b = append(b, `{"type":"ToolCall","invocation_id":`...)
+	b = appendString(b, c.InvocationID)
+	if c.SessionID != "" {
+		b = append(b, `,"session_id":`...)
+		b = appendString(b, c.SessionID)
+	}
+	b = append(b, `,"tool_name":`...)
+	b = appendString(b, c.ToolName)
+	b = append(b, `,"parameters":`...)
+	b = append(b, c.Parameters...)
+	if c.TimeoutMS > 0 {
+		b = append(b, `,"timeout_ms":`...)
+		b = strconv.AppendInt(b, c.TimeoutMS, 10)
+	}
+	return append(b, '}')
+}
+
+// AppendStreamChunk appends a chunk as an object without type, for an event of a client. The payload
+// must be JSON.
+func AppendStreamChunk(b []byte, c *StreamChunk) []byte {
+	b = append(b, `{"invocation_id":`...)
+	b = appendString(b, c.InvocationID)
+	b = append(b, `,"chunk_id":`...)
+	b = strconv.AppendInt(b, c.ChunkID, 10)
+	if len(c.Payload) > 0 {
+		b = append(b, `,"payload":`...)
+		b = append(b, c.Payload...)
+	}
+	if c.Error != nil {
+		text, err := json.Marshal(c.Error)
+		if err != nil {
+			text = []byte(`{"code":"INTERNAL_ERROR","message":"the error could not be written"}`)
+		}
+		b = append(b, `,"error":`...)
+		b = append(b, text...)
+	}
+	b = append(b, `,"is_final":`...)
+	b = strconv.AppendBool(b, c.IsFinal)
+	return append(b, '}')
+}
+
+// ReadMessage reads a frame: a JSON object with the member type, without duplicate names. Members that
+// the message does not have are ignored, unless strict. The error is a [*FrameError].
+func ReadMessage(text []byte, strict bool) (Message, error) {
+	name, err := frameType(text)
+	if err != nil {
+		return nil, err
+	}
+	read, known := readers(name)
+	if !known {
+		reason := fmt.Sprintf("the type %.60q is unknown", name)
+		if name == "" {
+			reason = "the frame has no type"
+		}
+		return nil, describeFrame(text, name, reason)
+	}
+	m, err := read(text, strict)
+	if err != nil {
+		return nil, describeFrame(text, name, describeDecode(err))
+	}
+	return m, nil
+}
+
+func readers(name string) (func([]byte, bool) (Message, error), bool) {
+	switch name {
+	case "ToolResult":
+		return readAs[ToolResult], true
+	case "StreamChunk":
+		return readAs[StreamChunk], true
+	case "ToolCall":
+		return readAs[ToolCall], true
+	case "CancelCall":
+		return readAs[CancelCall], true
+	case "FulfillTools":
+		return readAs[FulfillTools], true
+	case "RequestFulfillment":
+		return readAs[RequestFulfillment], true
+	case "AnnounceRuntime":
+		return readAs[AnnounceRuntime], true
+	case "AcknowledgeRuntime":
+		return readAs[AcknowledgeRuntime], true
+	case "ProtocolError":
+		return readAs[ProtocolError], true
+	case "CreateSession":
+		return readAs[CreateSession], true
+	case "DestroySession":
+		return readAs[DestroySession], true
+	case "SessionCreated":
+		return readAs[SessionCreated], true
+	case "SessionDestroyed":
+		return readAs[SessionDestroyed], true
+	}
+	return nil, false
+}
+
+// typed is a message with its type beside it, as a frame has them.
+type typed[M Message] struct {
+	Type string `json:"type"`
+	Body M      `json:",embed"`
+}
+
+func readAs[M Message](text []byte, strict bool) (Message, error) {
+	var in typed[M]
+	if err := jsonv2.Unmarshal(text, &in, jsonv2.RejectUnknownMembers(strict)); err != nil {
+		return nil, err
+	}
+	return in.Body, nil
+}
+
+// ReadBody reads the body of a client's request: an object of the message's members and no others. A
+// member type may stand there and must then name the message. The error is a [*FrameError].
+func ReadBody[M Message](text []byte) (M, error) {
+	var in typed[M]
+	name := in.Body.MessageType()
+	if err := jsonv2.Unmarshal(text, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return in.Body, describeFrame(text, name, describeDecode(err))
+	}
+	if in.Type != "" && in.Type != name {
+		return in.Body, describeFrame(text, name, fmt.Sprintf("type is %.60q, want %s", in.Type, name))
+	}
+	return in.Body, nil
+}
+
+// frameType returns the type of a frame. Most begin with it.
+func frameType(text []byte) (string, error) {
+	if rest, first := bytes.CutPrefix(text, []byte(`{"type":"`)); first {
+		if name, _, ok := bytes.Cut(rest, []byte{'"'}); ok && len(name) < 40 && !bytes.ContainsAny(name, `\`) {
+			return string(name), nil
+		}
+	}
+	members, err := frameMembers(text)
+	if err != nil {
+		return "", err
+	}
+	return textOf(members["type"]), nil
+}
+
+// frameMembers returns the members of a frame.
+func frameMembers(text []byte) (map[string]jsontext.Value, error) {
+	var members map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(text, &members); err != nil || members == nil {
+		reason := "a frame is a JSON object"
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			reason = "broken JSON: " + strings.TrimPrefix(syntax.Error(), "jsontext: ")
+		}
+		return nil, &FrameError{Broken: true, Reason: reason}
+	}
+	return members, nil
+}
+
+func textOf(v jsontext.Value) string {
+	var s string
+	if jsonv2.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// describeFrame returns the error of a frame with the ids that can be read of it.
+func describeFrame(text []byte, name, reason string) error {
+	members, err := frameMembers(text)
+	if err != nil {
+		return err
+	}
+	return &FrameError{Type: name, InvocationID: textOf(members["invocation_id"]), SessionID: textOf(members["session_id"]), Reason: reason}
+}
+
+// describeDecode says what is wrong with a member.
+func describeDecode(err error) string {
+	semantic, ok := errors.AsType[*jsonv2.SemanticError](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	at := string(semantic.JSONPointer)
+	switch {
+	case errors.Is(err, jsonv2.ErrUnknownName):
+		return at + ": there is no such member"
+	case semantic.GoType != nil:
+		return fmt.Sprintf("%s: %.60s is no %s", at, semantic.JSONValue, kindName(semantic.GoType.Kind().String()))
+	default:
+		return at + ": does not fit"
+	}
+}
+
+func kindName(kind string) string {
+	switch kind {
+	case "int64":
+		return "integer of 64 bits"
+	case "slice":
+		return "list"
+	case "map", "struct", "ptr":
+		return "object"
+	case "bool":
+		return "boolean"
+	}
+	return kind
+}

@@ -1,0 +1,161 @@
+package altar
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Message is one of the messages of section 5, or one that the binding adds.
+type Message interface {
+	// MessageType is the name of the message, the member type of its frame.
+	MessageType() string
+}
+
+// AnnounceRuntime is the first message of a runtime (section 5.1).
+type AnnounceRuntime struct {
+	RuntimeID       string   `json:"runtime_id"`
+	Language        string   `json:"language,omitempty"`
+	ProtocolVersion string   `json:"protocol_version"`
+	Capabilities    []string `json:"capabilities,omitempty"`
+}
+
+// Streaming is the capability of a runtime that answers with StreamChunks.
+const Streaming = "streaming"
+
+// AcknowledgeRuntime is the Host's answer to AnnounceRuntime.
+type AcknowledgeRuntime struct {
+	HostID          string `json:"host_id"`
+	ProtocolVersion string `json:"protocol_version"`
+}
+
+// RequestFulfillment asks a runtime which contracts it can execute: of all sessions, or of one.
+type RequestFulfillment struct {
+	SessionID string   `json:"session_id,omitempty"`
+	ToolNames []string `json:"tool_names,omitempty"`
+}
+
+// FulfillTools says which contracts a runtime can execute. It replaces what the runtime said before for
+// the same session; without a session it holds for every session.
+type FulfillTools struct {
+	SessionID string   `json:"session_id,omitempty"`
+	ToolNames []string `json:"tool_names"`
+}
+
+// ToolCall is a call, from a client to the Host and from the Host to a runtime (section 5.2).
+type ToolCall struct {
+	InvocationID string          `json:"invocation_id"`
+	SessionID    string          `json:"session_id,omitempty"`
+	ToolName     string          `json:"tool_name"`
+	Parameters   json.RawMessage `json:"parameters"`
+	// TimeoutMS is how many milliseconds are left; only from the Host to a runtime.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+	// Confirmation confirms an irreversible call; only from a client to the Host.
+	Confirmation string `json:"confirmation,omitempty"`
+}
+
+// The statuses of a ToolResult.
+const (
+	Success = "success"
+	Failure = "error"
+)
+
+// ToolResult is the outcome of a call.
+type ToolResult struct {
+	InvocationID    string          `json:"invocation_id"`
+	Status          string          `json:"status"`
+	Payload         json.RawMessage `json:"payload,omitempty"`
+	Error           *Error          `json:"error,omitempty"`
+	RuntimeMetadata json.RawMessage `json:"runtime_metadata,omitempty"`
+}
+
+// StreamChunk is a part of the outcome of a streaming call.
+type StreamChunk struct {
+	InvocationID string          `json:"invocation_id"`
+	ChunkID      int64           `json:"chunk_id"`
+	Payload      json.RawMessage `json:"payload,omitempty"`
+	Error        *Error          `json:"error,omitempty"`
+	IsFinal      bool            `json:"is_final"`
+}
+
+// CancelCall tells a runtime that nobody waits for a call any more.
+type CancelCall struct {
+	InvocationID string `json:"invocation_id"`
+	Reason       string `json:"reason,omitempty"`
+}
+
+// CreateSession asks for a session (section 5.3).
+type CreateSession struct {
+	SessionID       string           `json:"session_id,omitempty"`
+	TTLSeconds      *int64           `json:"ttl_seconds,omitempty"`
+	SecurityContext *SecurityContext `json:"security_context,omitempty"`
+}
+
+// SecurityContext says for whom a session is. The draft names it without a schema.
+type SecurityContext struct {
+	PrincipalID string         `json:"principal_id,omitempty"`
+	TenantID    string         `json:"tenant_id,omitempty"`
+	Claims      map[string]any `json:"claims,omitempty"`
+}
+
+// SessionCreated is the Host's answer to CreateSession.
+type SessionCreated struct {
+	SessionID  string    `json:"session_id"`
+	TTLSeconds int64     `json:"ttl_seconds"`
+	ExpiresAt  time.Time `json:"expires_at"`
+}
+
+// DestroySession ends a session.
+type DestroySession struct {
+	SessionID string `json:"session_id"`
+}
+
+// SessionDestroyed is the Host's answer to DestroySession.
+type SessionDestroyed struct {
+	SessionID string `json:"session_id"`
+}
+
+// ProtocolError is an error outside of a call. InReplyTo is the id of what is answered (an invocation or
+// a session), or the type of the frame.
+type ProtocolError struct {
+	Error     *Error `json:"error"`
+	InReplyTo string `json:"in_reply_to,omitempty"`
+}
+
+// MessageType implements [Message].
+func (AnnounceRuntime) MessageType() string { return "AnnounceRuntime" }
+
+// MessageType implements [Message].
+func (AcknowledgeRuntime) MessageType() string { return "AcknowledgeRuntime" }
+
+// MessageType implements [Message].
+func (RequestFulfillment) MessageType() string { return "RequestFulfillment" }
+
+// MessageType implements [Message].
+func (FulfillTools) MessageType() string { return "FulfillTools" }
+
+// MessageType implements [Message].
+func (ToolCall) MessageType() string { return "ToolCall" }
+
+// MessageType implements [Message].
+func (ToolResult) MessageType() string { return "ToolResult" }
+
+// MessageType implements [Message].
+func (StreamChunk) MessageType() string { return "StreamChunk" }
+
+// MessageType implements [Message].
+func (CancelCall) MessageType() string { return "CancelCall" }
+
+// MessageType implements [Message].
+func (CreateSession) MessageType() string { return "CreateSession" }
+
+// MessageType implements [Message].
+func (SessionCreated) MessageType() string { return "SessionCreated" }
+
+// MessageType implements [Message].
+func (DestroySession) MessageType() string { return "DestroySession" }
+
+// MessageType implements [Message].
+func (SessionDestroyed) MessageType() string { return "SessionDestroyed" }
+
+// MessageType implements [Message].
+func (ProtocolError) MessageType() string { return "ProtocolError" }

@@ -1,0 +1,223 @@
+package toolhost
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"gazetteer/protocol/altar"
+)
+
+// An AuditEntry is one line of the audit trail: who called what, when, and how it ended. Parameters are
+// there only if the operator has switched that on.
+type AuditEntry struct {
+	Time       time.Time       `json:"time"`
+	Event      string          `json:"event"` // begin (of irreversible calls) or end
+	Client     string          `json:"client"`
+	Principal  string          `json:"principal_id,omitempty"`
+	Tenant     string          `json:"tenant_id,omitempty"`
+	Session    string          `json:"session_id"`
+	Invocation string          `json:"invocation_id"`
+	Tool       string          `json:"tool"`
+	Runtime    string          `json:"runtime,omitempty"`
+	Outcome    string          `json:"outcome,omitempty"` // success, or an error code
+	TookMS     int64           `json:"took_ms,omitempty"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+}
+
+// entryOf describes a call. The caller holds inv.mu, or is the only one who knows inv.
+func (h *Host) entryOf(inv *invocation, event string, err *altar.Error) AuditEntry {
+	e := AuditEntry{
+		Time: time.Now().UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
+		Session: inv.session.id, Invocation: inv.id, Tool: inv.contract.Name, Parameters: inv.details,
+	}
+	if inv.runtime != nil {
+		e.Runtime = inv.runtime.id
+	}
+	if event == "end" {
+		e.TookMS, e.Outcome = time.Since(inv.begun).Milliseconds(), altar.Success
+		if err != nil {
+			e.Outcome = string(err.Code)
+		}
+	}
+	return e
+}
+
+const (
+	auditFile = "calls.log"
+	// auditFiles is how many files there are at most: calls.log, calls.log.1 and so on.
+	auditFiles = 4
+	// auditDelay is how long an entry may wait to be written.
+	auditDelay = 200 * time.Millisecond
+	// maxAuditWaiting bounds the bytes that wait; more are dropped and counted.
+	maxAuditWaiting = 8 << 20
+)
+
+// auditTrail appends entries to a file. Entries wait in memory for a short time, so that calls do not
+// wait for the disk; sync waits until an entry is on it.
+type auditTrail struct {
+	path string
+	max  int64
+	wake chan struct{} // a sync waits
+
+	file *os.File // owned by run once that runs
+	size int64
+
+	mu      sync.Mutex // guards the following
+	buffer  []byte
+	encoder *json.Encoder
+	pending bytes.Buffer
+	added   uint64        // entries so far
+	synced  uint64        // entries that are on the disk
+	lost    uint64        // entries that were dropped
+	err     error         // of the last write
+	grown   chan struct{} // closed and replaced when synced grows or a write fails
+	stopped bool
+}
+
+func openAudit(dir string, max int64) (*auditTrail, error) {
+	t := &auditTrail{path: filepath.Join(dir, auditFile), max: max, wake: make(chan struct{}, 1), grown: make(chan struct{})}
+	t.encoder = json.NewEncoder(&t.pending)
+	return t, t.openFile()
+}
+
+func (t *auditTrail) openFile() error {
+	f, err := os.OpenFile(t.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	t.file, t.size = f, info.Size()
+	return nil
+}
+
+// add takes an entry and returns its number.
+func (t *auditTrail) add(e AuditEntry) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.added++
+	if t.pending.Len() > maxAuditWaiting {
+		t.lost++
+		return t.added
+	}
+	before := t.pending.Len()
+	if t.encoder.Encode(e) != nil {
+		t.pending.Truncate(before)
+		t.lost++
+	}
+	return t.added
+}
+
+// sync waits until an entry is on the disk. An error means that it may not be.
+func (t *auditTrail) sync(ctx context.Context, entry uint64) error {
+	for {
+		t.mu.Lock()
+		done, err, stopped, grown := t.synced >= entry, t.err, t.stopped, t.grown
+		t.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case err != nil:
+			return err
+		case stopped:
+			return errors.New("the audit trail is closed")
+		}
+		select {
+		case t.wake <- struct{}{}:
+		default:
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run writes entries until ctx ends, and then what is left.
+func (t *auditTrail) run(ctx context.Context) error {
+	ticker := time.NewTicker(auditDelay)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			t.write(true)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.stopped = true
+			close(t.grown)
+			t.grown = make(chan struct{})
+			return t.err
+		case <-t.wake:
+			t.write(true)
+		case <-ticker.C:
+			t.write(false)
+		}
+	}
+}
+
+// write writes what waits; with sync it is on the disk afterwards. A write that fails is tried again
+// with the next entries.
+func (t *auditTrail) write(sync bool) {
+	t.mu.Lock()
+	t.buffer = append(t.buffer[:0], t.pending.Bytes()...)
+	taken, number := t.pending.Len(), t.added
+	t.mu.Unlock()
+	err := t.rotate(int64(taken))
+	if err == nil && taken > 0 {
+		var n int
+		n, err = t.file.Write(t.buffer)
+		t.size += int64(n)
+	}
+	if err == nil && sync {
+		err = t.file.Sync()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	if err == nil {
+		rest := append([]byte(nil), t.pending.Bytes()[taken:]...)
+		t.pending.Reset()
+		t.pending.Write(rest)
+		if sync {
+			t.synced = number
+		}
+	} else {
+		t.err = fmt.Errorf("write the audit trail: %w", err)
+	}
+	if sync || err != nil {
+		close(t.grown)
+		t.grown = make(chan struct{})
+	}
+}
+
+// rotate begins another file when the current one is full. The oldest is removed.
+func (t *auditTrail) rotate(more int64) error {
+	if t.size == 0 || t.size+more <= t.max {
+		return nil
+	}
+	if err := t.file.Close(); err != nil {
+		return err
+	}
+	for i := auditFiles - 1; i > 0; i-- {
+		from := t.path
+		if i > 1 {
+			from = fmt.Sprintf("%s.%d", t.path, i-1)
+		}
+		if err := os.Rename(from, fmt.Sprintf("%s.%d", t.path, i)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, t.openFile())
+		}
+	}
+	return t.openFile()
+}
+
+func (t *auditTrail) close() error { return t.file.Close() }

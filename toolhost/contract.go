@@ -1,0 +1,329 @@
+package toolhost
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"gazetteer/document"
+	"gazetteer/protocol/altar"
+	"gazetteer/protocol/effect"
+	"gazetteer/store"
+)
+
+// The states of a contract.
+const (
+	Proposed  = "proposed"  // waits for the operator
+	Approved  = "approved"  // may be called
+	Revoked   = "revoked"   // the operator has ended it
+	Suspended = "suspended" // the owner of its host has opted out
+)
+
+// A Contract is what the operator has decided about a tool: the Altar contract and who may call it. It
+// is stored as JSON at contract/{name}.
+type Contract struct {
+	altar.Contract
+	// Allow lists the ids of the clients that may call it: nil for every client, "*" for every client,
+	// empty for none.
+	Allow []string `json:"allow,omitzero"`
+	// When restricts it to some sessions; nil for none.
+	When  *Condition `json:"when,omitempty"`
+	State string     `json:"state"`
+	// Reason says why it is in this state, where there is one.
+	Reason string    `json:"reason,omitempty"`
+	Added  time.Time `json:"added"`
+	// Pin ties it to the document that it came from; nil for a contract of the operator's own.
+	Pin *Pin `json:"pin,omitempty"`
+}
+
+// A Condition is what a session must have for a contract to be callable in it.
+type Condition struct {
+	TenantID string `json:"tenant_id,omitempty"`
+}
+
+// A Pin names the operation of a document that a contract was made from, and keeps a copy of it: the
+// contract stays what it is when the document changes.
+type Pin struct {
+	Host      string             `json:"host"`
+	Kind      document.Kind      `json:"kind"`
+	Operation string             `json:"operation"` // the ID in the document
+	Digest    string             `json:"digest"`    // of the document
+	Copy      document.Operation `json:"copy"`
+	// Schema is the JSON Schema of the input, where the document has one.
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+// ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.
+type ContractFile struct {
+	altar.Contract
+	Allow []string   `json:"allow,omitzero"`
+	When  *Condition `json:"when,omitempty"`
+}
+
+// maxContracts bounds the contracts of one Host.
+const maxContracts = 10_000
+
+// ReadContracts reads a JSON list of contracts, strictly.
+func ReadContracts(text []byte) ([]ContractFile, error) {
+	if _, err := altar.ReadValue(text); err != nil {
+		return nil, fmt.Errorf("the contracts are not well-formed JSON: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var list []ContractFile
+	if err := decoder.Decode(&list); err != nil {
+		return nil, fmt.Errorf("want a JSON list of contracts: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more follows behind the list of contracts")
+	}
+	names := map[string]bool{}
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return nil, fmt.Errorf("contract %d: %w", i+1, err)
+		}
+		if names[list[i].Name] {
+			return nil, fmt.Errorf("contract %d: the name %s is there twice", i+1, list[i].Name)
+		}
+		names[list[i].Name] = true
+	}
+	return list, nil
+}
+
+// contract is a contract that may be called, with what is derived of it.
+type contract struct {
+	Contract
+	schema       *jsonschema.Schema // nil without an InputSchema
+	irreversible bool
+}
+
+// compile prepares a contract for calls.
+func compile(c Contract) (*contract, error) {
+	out := &contract{Contract: c, irreversible: IsIrreversible(&c.Contract)}
+	if c.InputSchema == nil {
+		return out, nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.InputSchema))
+	if err != nil {
+		return nil, fmt.Errorf("contract %s: input_schema: %w", c.Name, err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(refuseLoader{})
+	const at = "contract:input"
+	if err := compiler.AddResource(at, doc); err != nil {
+		return nil, fmt.Errorf("contract %s: input_schema: %w", c.Name, err)
+	}
+	if out.schema, err = compiler.Compile(at); err != nil {
+		return nil, fmt.Errorf("contract %s: input_schema: %w", c.Name, err)
+	}
+	return out, nil
+}
+
+// refuseLoader loads nothing: a schema that leads elsewhere is refused.
+type refuseLoader struct{}
+
+func (refuseLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("the schema refers to %s; want one that stands alone", url)
+}
+
+// IsIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or it is
+// not declared and the name or the description says so.
+func IsIrreversible(c *altar.Contract) bool {
+	switch c.Effect {
+	case altar.Irreversible:
+		return true
+	case "":
+	default:
+		return false
+	}
+	words := strings.FieldsFunc(c.Name, func(r rune) bool { return r == '_' || r == '-' })
+	if len(words) == 0 {
+		return false
+	}
+	return effect.Of(strings.ToUpper(words[0])) == effect.End
+}
+
+// allows reports whether a client may call the contract in a session.
+func (c *contract) allows(client string, s *session) bool {
+	if c.Allow != nil && !slices.Contains(c.Allow, client) && !slices.Contains(c.Allow, "*") {
+		return false
+	}
+	return c.When == nil || c.When.TenantID == "" || c.When.TenantID == s.context.TenantID
+}
+
+// checkParameters checks parameters against the contract and its JSON Schema.
+func (c *contract) checkParameters(v any) *altar.Error {
+	if err := c.CheckParameters(v); err != nil {
+		return err
+	}
+	if c.schema == nil {
+		return nil
+	}
+	err := c.schema.Validate(jsonValue(v))
+	if err == nil {
+		return nil
+	}
+	var problems []altar.Problem
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		problems = appendProblems(problems, invalid)
+	}
+	if len(problems) == 0 {
+		problems = []altar.Problem{{Message: err.Error()}}
+	}
+	return altar.ParametersError(problems)
+}
+
+// appendProblems appends the innermost causes of a validation error.
+func appendProblems(list []altar.Problem, e *jsonschema.ValidationError) []altar.Problem {
+	if len(list) >= 20 {
+		return list
+	}
+	if len(e.Causes) == 0 {
+		path := ""
+		for _, part := range e.InstanceLocation {
+			path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+		}
+		message := e.Error()
+		if _, after, found := strings.Cut(message, "': "); found {
+			message = after
+		}
+		return append(list, altar.Problem{Path: path, Message: message})
+	}
+	for _, cause := range e.Causes {
+		list = appendProblems(list, cause)
+	}
+	return list
+}
+
+// jsonValue returns a value with the numbers of encoding/json, which the validator knows.
+func jsonValue(v any) any {
+	switch v := v.(type) {
+	case altar.Number:
+		return json.Number(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = jsonValue(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = jsonValue(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// loadContracts reads the contracts of the store.
+func (h *Host) loadContracts(ctx context.Context) error {
+	for r, err := range h.o.Store.List(ctx, store.ContractPrefix, "") {
+		if store.Damaged(r, err) {
+			h.o.Log.Error("a contract is damaged and cannot be called", "key", r.Key, "error", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read the contracts: %w", err)
+		}
+		var c Contract
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			return fmt.Errorf("read %s: %w", r.Key, err)
+		}
+		h.setContract(c)
+	}
+	return nil
+}
+
+// setContract takes note of a contract. One that cannot be compiled cannot be called.
+func (h *Host) setContract(c Contract) {
+	compiled, err := compile(c)
+	if err != nil {
+		h.o.Log.Error("a contract cannot be called", "contract", c.Name, "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.known[c.Name] = c
+	if err != nil || c.State != Approved {
+		delete(h.contracts, c.Name)
+		return
+	}
+	h.contracts[c.Name] = compiled
+}
+
+// PutContract stores a contract in place of one of its name and takes it into service if it is
+// approved. Runtimes are asked again what they can execute.
+func (h *Host) PutContract(ctx context.Context, c Contract) error {
+	return h.PutContracts(ctx, []Contract{c})
+}
+
+// PutContracts is [Host.PutContract] for several, all or none.
+func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
+	var writes []store.Write
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+		if _, err := compile(list[i]); err != nil {
+			return err
+		}
+		text, err := json.Marshal(list[i])
+		if err != nil {
+			return fmt.Errorf("write contract %s: %w", list[i].Name, err)
+		}
+		writes = append(writes, store.Put(store.ContractKey(list[i].Name), text))
+	}
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	if len(h.Contracts())+len(list) > maxContracts {
+		return fmt.Errorf("there would be more than %d contracts", maxContracts)
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	if _, err := h.o.Store.Apply(ctx, writes...); err != nil {
+		return fmt.Errorf("store the contracts: %w", err)
+	}
+	for _, c := range list {
+		h.setContract(c)
+	}
+	h.requestFulfillment()
+	return nil
+}
+
+// AddContracts stores contracts of the operator's own and approves them.
+func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
+	contracts := make([]Contract, len(list))
+	for i, f := range list {
+		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, When: f.When, State: Approved, Added: time.Now().UTC()}
+	}
+	return h.PutContracts(ctx, contracts)
+}
+
+// Contracts returns every contract, in order of name.
+func (h *Host) Contracts() []Contract {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]Contract, 0, len(h.known))
+	for _, c := range h.known {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b Contract) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Contract returns a contract by name, and false when there is none.
+func (h *Host) Contract(name string) (Contract, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c, ok := h.known[name]
+	return c, ok
+}

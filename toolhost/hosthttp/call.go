@@ -1,0 +1,218 @@
+package hosthttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+// Times of an answer: how long one write may take, and how often a line is sent while no chunk comes.
+const (
+	writeTime = 20 * time.Second
+	heartbeat = 15 * time.Second
+)
+
+// call is POST /altar/v1/sessions/{id}/calls.
+func (h *Handler) call(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	text, status, refused := readBody(w, r, maxCallBody)
+	if refused != nil {
+		writeError(w, r, status, refused)
+		return
+	}
+	in, err := altar.ReadBody[altar.ToolCall](text)
+	if err != nil {
+		result := altar.ToolResult{Status: altar.Failure}
+		if bad, ok := errors.AsType[*altar.FrameError](err); ok {
+			result.InvocationID = bad.InvocationID
+		}
+		status, result.Error = statusOfBody(err)
+		writeResult(w, status, &result)
+		return
+	}
+	session := r.PathValue("id")
+	fail := func(err *altar.Error) {
+		setRetry(w, err)
+		writeResult(w, statusOf(err), &altar.ToolResult{InvocationID: in.InvocationID, Status: altar.Failure, Error: err})
+	}
+	switch {
+	case in.SessionID != "" && in.SessionID != session:
+		fail(otherSession())
+		return
+	case in.TimeoutMS != 0:
+		fail(altar.ParametersError([]altar.Problem{{Path: "/timeout_ms", Message: "is the Host's to say, not the client's"}}))
+		return
+	}
+	streams := wantsEvents(r.Header.Values("Accept"))
+	caller, refused := h.Host.Call(r.Context(), who.ID, session, in, streams)
+	if refused != nil {
+		fail(refused)
+		return
+	}
+	defer caller.Leave()
+	if streams {
+		h.sendEvents(w, r, caller)
+		return
+	}
+	result, err := caller.Wait(r.Context())
+	if err != nil {
+		return // the client has left
+	}
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	writeResult(w, statusOfResult(&result), &result)
+}
+
+func statusOfResult(r *altar.ToolResult) int {
+	if r.Error == nil {
+		return http.StatusOK
+	}
+	return statusOf(r.Error)
+}
+
+// wantsEvents reports whether a client prefers server-sent events to JSON. Without a preference the one
+// that it names first counts.
+func wantsEvents(accept []string) bool {
+	best, events := 0.0, false
+	for _, line := range accept {
+		for item := range strings.SplitSeq(line, ",") {
+			name, parameters, _ := strings.Cut(item, ";")
+			q := 1.0
+			for p := range strings.SplitSeq(parameters, ";") {
+				if value, found := strings.CutPrefix(strings.TrimSpace(p), "q="); found {
+					if f, err := strconv.ParseFloat(value, 64); err == nil {
+						q = f
+					}
+				}
+			}
+			name = strings.ToLower(strings.TrimSpace(name))
+			switch name {
+			case "text/event-stream", "text/*":
+				if q > best {
+					best, events = q, true
+				}
+			case "application/json", "application/*", "*/*":
+				if q > best {
+					best, events = q, false
+				}
+			}
+		}
+	}
+	return events
+}
+
+// sendEvents sends the chunks of a call as events. What fails before the first chunk is answered with
+// the status of its error.
+func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *toolhost.Caller) {
+	s := eventStream{w: w, control: http.NewResponseController(w)}
+	var buffer []altar.StreamChunk
+	for {
+		chunks, ended, err := s.next(r.Context(), caller, buffer)
+		if err != nil {
+			return // the client has left
+		}
+		for i := range chunks {
+			s.add(&chunks[i])
+		}
+		if !ended {
+			if !s.flush() {
+				return
+			}
+			buffer = chunks
+			continue
+		}
+		if !s.begun {
+			result, err := caller.Wait(r.Context())
+			if err != nil {
+				return
+			}
+			if result.Error != nil {
+				setRetry(w, result.Error)
+				s.control.SetWriteDeadline(time.Now().Add(writeTime))
+				writeResult(w, statusOf(result.Error), &result)
+				return
+			}
+			s.add(&altar.StreamChunk{InvocationID: result.InvocationID, Payload: result.Payload, IsFinal: true})
+		}
+		s.flush()
+		return
+	}
+}
+
+// eventStream writes events. Each write has its time, so that a client that does not read is cut off.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool // the first chunk is here
+	text    []byte
+}
+
+// next waits for chunks, and sends a line for proxies while none come.
+func (s *eventStream) next(ctx context.Context, caller *toolhost.Caller, buffer []altar.StreamChunk) ([]altar.StreamChunk, bool, error) {
+	for {
+		if !s.begun {
+			return caller.Next(ctx, buffer)
+		}
+		waiting, cancel := context.WithTimeout(ctx, heartbeat)
+		chunks, ended, err := caller.Next(waiting, buffer)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return chunks, ended, err
+		}
+		s.text = append(s.text, ": waiting\n\n"...)
+		if !s.flush() {
+			return nil, false, context.Canceled
+		}
+	}
+}
+
+// add writes a chunk into the buffer.
+func (s *eventStream) add(c *altar.StreamChunk) {
+	if !s.begun {
+		s.begun = true
+		header := s.w.Header()
+		header.Set("Content-Type", "text/event-stream")
+		header.Set("X-Accel-Buffering", "no")
+	}
+	c.Payload = singleLine(c.Payload)
+	s.text = append(s.text, "id: "...)
+	s.text = strconv.AppendInt(s.text, c.ChunkID, 10)
+	s.text = append(s.text, "\ndata: "...)
+	s.text = altar.AppendStreamChunk(s.text, c)
+	s.text = append(s.text, "\n\n"...)
+}
+
+// singleLine returns JSON without line ends, which would end the data of an event.
+func singleLine(raw json.RawMessage) json.RawMessage {
+	for _, b := range raw {
+		if b == '\n' || b == '\r' {
+			v := jsontext.Value(append([]byte(nil), raw...))
+			if v.Compact() == nil {
+				return json.RawMessage(v)
+			}
+			break
+		}
+	}
+	return raw
+}
+
+// flush sends what is in the buffer. It returns false when the client does not take it.
+func (s *eventStream) flush() bool {
+	if len(s.text) == 0 {
+		return true
+	}
+	s.control.SetWriteDeadline(time.Now().Add(writeTime))
+	_, err := s.w.Write(s.text)
+	if cap(s.text) > 1<<20 {
+		s.text = nil
+	}
+	s.text = s.text[:0]
+	return err == nil && s.control.Flush() == nil
+}

@@ -1,0 +1,329 @@
+package hosthttp
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+// Prefix is the beginning of every path of the handler.
+const Prefix = "/altar/v1/"
+
+// Options are what [New] needs. Host is required.
+type Options struct {
+	Host *toolhost.Host
+	// MCP serves /altar/v1/mcp for an identified client; nil: nothing does.
+	MCP func(client string) http.Handler
+	Log *slog.Logger
+}
+
+// A Handler serves the binding.
+type Handler struct {
+	Options
+	mux    *http.ServeMux
+	origin *http.CrossOriginProtection
+}
+
+// Limits of one request.
+const (
+	maxCallBody    = 1 << 20
+	maxSessionBody = 64 << 10
+	bodyTime       = 10 * time.Second
+)
+
+// New returns a handler. It starts nothing.
+func New(o Options) *Handler {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	h.route(Prefix+"runtimes", map[string]roleHandler{"GET": {toolhost.RuntimeIdentity, h.connectRuntime}})
+	h.route(Prefix+"sessions", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.createSession}})
+	h.route(Prefix+"sessions/{id}", map[string]roleHandler{"DELETE": {toolhost.ClientIdentity, h.destroySession}})
+	h.route(Prefix+"sessions/{id}/tools", map[string]roleHandler{"GET": {toolhost.ClientIdentity, h.listTools}})
+	h.route(Prefix+"sessions/{id}/calls", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.call}})
+	if o.MCP != nil {
+		mcp := roleHandler{toolhost.ClientIdentity, h.serveMCP}
+		h.route(Prefix+"mcp", map[string]roleHandler{"POST": mcp, "GET": mcp, "DELETE": mcp})
+	}
+	h.mux.HandleFunc(Prefix, func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, r, http.StatusNotFound, altar.Errorf(altar.InvalidParameters, "nothing is served at this address"))
+	})
+	return h
+}
+
+// roleHandler handles a request of an identity of one kind.
+type roleHandler struct {
+	kind   string
+	handle func(w http.ResponseWriter, r *http.Request, who toolhost.Identity)
+}
+
+// route serves a path with the handlers of its methods.
+func (h *Handler) route(path string, methods map[string]roleHandler) {
+	var allowed []string
+	for _, name := range []string{"DELETE", "GET", "POST"} {
+		if _, ok := methods[name]; ok {
+			allowed = append(allowed, name)
+		}
+	}
+	h.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if err := h.origin.Check(r); err != nil || foreignOrigin(r) {
+			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "a page of another origin may not ask"))
+			return
+		}
+		who, ok := h.identify(r)
+		if !ok {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="altar"`)
+			writeError(w, r, http.StatusUnauthorized, altar.Errorf(altar.AuthorizationFailed, "the request needs a known bearer token or client certificate"))
+			return
+		}
+		handler, ok := methods[r.Method]
+		if !ok {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeError(w, r, http.StatusMethodNotAllowed, altar.Errorf(altar.InvalidParameters, "the address takes %s", strings.Join(allowed, ", ")))
+			return
+		}
+		if who.Kind != handler.kind {
+			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "%s is the identity of a %s, and this address is for a %s", who.ID, who.Kind, handler.kind))
+			return
+		}
+		handler.handle(w, r, who)
+	})
+}
+
+// foreignOrigin reports whether a page of another origin asks. CrossOriginProtection lets it read, and
+// here a GET opens a WebSocket.
+func foreignOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	_, host, found := strings.Cut(origin, "://")
+	return !found || !strings.EqualFold(host, r.Host)
+}
+
+// identify returns whose request it is.
+func (h *Handler) identify(r *http.Request) (toolhost.Identity, bool) {
+	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
+		return h.Host.IdentifyToken(strings.TrimSpace(token))
+	}
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		return h.Host.IdentifyCertificate(r.TLS.PeerCertificates[0])
+	}
+	return toolhost.Identity{}, false
+}
+
+// Serves reports whether a path is one of the handler's.
+func (h *Handler) Serves(path string) bool { return strings.HasPrefix(path, Prefix) }
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header["Cache-Control"] = noStore
+	header["X-Content-Type-Options"] = noSniff
+	h.mux.ServeHTTP(w, r)
+}
+
+// Shared by all answers: replaced by a handler that wants another, never changed in place.
+var (
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+	jsonType = []string{"application/json"}
+)
+
+// readBody reads a body of at most so many bytes. The error has the status that answers it.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, *altar.Error) {
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTime))
+	fail := func(status int, message string) ([]byte, int, *altar.Error) {
+		w.Header().Set("Connection", "close")
+		return nil, status, altar.Errorf(altar.InvalidParameters, "%s", message)
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return fail(http.StatusUnsupportedMediaType, "the body must not be compressed")
+	}
+	if r.ContentLength > most {
+		return fail(http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.FormatInt(most, 10)+" bytes")
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fail(http.StatusRequestTimeout, "the body did not arrive in time")
+	case err != nil:
+		return fail(http.StatusBadRequest, "the body was cut off")
+	case int64(len(text)) > most:
+		return fail(http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.FormatInt(most, 10)+" bytes")
+	}
+	// The server notices a client that leaves by reading on, for as long as the call takes.
+	control.SetReadDeadline(time.Time{})
+	return text, 0, nil
+}
+
+// statusOfBody returns the status for a body that cannot be read.
+func statusOfBody(err error) (int, *altar.Error) {
+	bad, ok := errors.AsType[*altar.FrameError](err)
+	if !ok {
+		return http.StatusBadRequest, altar.Errorf(altar.InvalidParameters, "%v", err)
+	}
+	if bad.Broken {
+		return http.StatusBadRequest, bad.Protocol().Error
+	}
+	return http.StatusUnprocessableEntity, bad.Protocol().Error
+}
+
+// statusOf returns the status for an error (docs/altar.md has the table).
+func statusOf(err *altar.Error) int {
+	switch err.Code {
+	case altar.ToolNotFound:
+		return http.StatusNotFound
+	case altar.InvalidParameters:
+		return http.StatusUnprocessableEntity
+	case altar.SessionInvalid:
+		return http.StatusGone
+	case altar.AuthorizationFailed:
+		if _, quota := toolhost.QuotaWait(err); quota {
+			return http.StatusTooManyRequests
+		}
+		return http.StatusForbidden
+	case altar.RuntimeUnavailable:
+		return http.StatusServiceUnavailable
+	case altar.ExecutionTimeout:
+		return http.StatusGatewayTimeout
+	case altar.ExecutionFailed:
+		return http.StatusBadGateway
+	}
+	return http.StatusInternalServerError
+}
+
+// writeError answers with an error: in a ToolResult where a call is asked for.
+func writeError(w http.ResponseWriter, r *http.Request, status int, err *altar.Error) {
+	if strings.HasSuffix(r.URL.Path, "/calls") {
+		writeResult(w, status, &altar.ToolResult{Status: altar.Failure, Error: err})
+		return
+	}
+	writeJSON(w, status, err)
+}
+
+// refuse answers with an error and the status of its code.
+func refuse(w http.ResponseWriter, r *http.Request, err *altar.Error) {
+	setRetry(w, err)
+	writeError(w, r, statusOf(err), err)
+}
+
+func setRetry(w http.ResponseWriter, err *altar.Error) {
+	if wait, quota := toolhost.QuotaWait(err); quota {
+		w.Header().Set("Retry-After", strconv.Itoa(limit.CeilSeconds(wait)))
+	}
+}
+
+func writeResult(w http.ResponseWriter, status int, result *altar.ToolResult) {
+	text, err := json.Marshal(result)
+	if err != nil { // a payload of a runtime has been read as JSON already
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	writeText(w, status, text)
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	writeText(w, status, text)
+}
+
+func writeText(w http.ResponseWriter, status int, text []byte) {
+	header := w.Header()
+	header["Content-Type"] = jsonType
+	header["Content-Length"] = []string{strconv.Itoa(len(text) + 1)}
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}
+
+// createSession is POST /altar/v1/sessions.
+func (h *Handler) createSession(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	text, status, refused := readBody(w, r, maxSessionBody)
+	if refused != nil {
+		writeError(w, r, status, refused)
+		return
+	}
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	in, err := altar.ReadBody[altar.CreateSession](text)
+	if err != nil {
+		status, refused := statusOfBody(err)
+		writeError(w, r, status, refused)
+		return
+	}
+	created, refused := h.Host.CreateSession(who.ID, in)
+	if refused != nil {
+		refuse(w, r, refused)
+		return
+	}
+	w.Header().Set("Location", Prefix+"sessions/"+created.SessionID)
+	writeJSON(w, http.StatusCreated, created)
+}
+
+// destroySession is DELETE /altar/v1/sessions/{id}.
+func (h *Handler) destroySession(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	id := r.PathValue("id")
+	text, status, refused := readBody(w, r, maxSessionBody)
+	if refused != nil {
+		writeError(w, r, status, refused)
+		return
+	}
+	if len(text) > 0 {
+		in, err := altar.ReadBody[altar.DestroySession](text)
+		if err != nil {
+			status, refused := statusOfBody(err)
+			writeError(w, r, status, refused)
+			return
+		}
+		if in.SessionID != "" && in.SessionID != id {
+			refuse(w, r, otherSession())
+			return
+		}
+	}
+	if err := h.Host.DestroySession(who.ID, id); err != nil {
+		refuse(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, altar.SessionDestroyed{SessionID: id})
+}
+
+func otherSession() *altar.Error {
+	return altar.ParametersError([]altar.Problem{{Path: "/session_id", Message: "is not the session of the address"}})
+}
+
+// listTools is GET /altar/v1/sessions/{id}/tools.
+func (h *Handler) listTools(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	tools, err := h.Host.Tools(who.ID, r.PathValue("id"))
+	if err != nil {
+		refuse(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Tools []toolhost.Tool `json:"tools"`
+	}{tools})
+}
+
+func (h *Handler) serveMCP(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a call has its own time
+	h.MCP(who.ID).ServeHTTP(w, r)
+}

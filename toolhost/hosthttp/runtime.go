@@ -1,0 +1,268 @@
+package hosthttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+// Limits of the connection of a runtime.
+const (
+	maxFrame      = 1 << 20
+	maxQueued     = 4096     // frames that wait to be sent
+	maxQueueBytes = 16 << 20 // their bytes
+	handshakeTime = 10 * time.Second
+	pingInterval  = 10 * time.Second
+	pingTimeout   = 10 * time.Second // a half-open connection ends within pingInterval and pingTimeout
+	frameTime     = 10 * time.Second // for one frame, from its first byte to its last
+	closeTime     = 5 * time.Second
+	maxPings      = 100      // of the runtime, within a pingInterval
+	keptBuffer    = 64 << 10 // a larger buffer is given back after its frame
+	maxReason     = 120      // bytes of the reason of a close frame
+	tickInterval  = time.Second * 5
+)
+
+// connectRuntime is GET /altar/v1/runtimes.
+func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	if r.Header.Get("Upgrade") == "" {
+		w.Header().Set("Upgrade", "websocket")
+		writeError(w, r, http.StatusUpgradeRequired, altar.Errorf(altar.InvalidParameters, "a runtime connects with a WebSocket (RFC 6455)"))
+		return
+	}
+	done, ok := h.Host.AddConnection()
+	if !ok {
+		writeError(w, r, http.StatusServiceUnavailable, altar.Errorf(altar.RuntimeUnavailable, "the Host stops"))
+		return
+	}
+	defer done()
+	c := &runtimeConn{queue: make(chan []byte, maxQueued), closing: make(chan struct{})}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
+	if err != nil {
+		h.Log.Debug("a runtime did not connect", "identity", who.ID, "error", err)
+		return
+	}
+	ws.SetReadLimit(maxFrame)
+	c.ws, c.runtime = ws, h.Host.Attach(who, c)
+	// The connection outlives the request's context, which has nothing to say after the upgrade.
+	c.serve(context.WithoutCancel(r.Context()))
+}
+
+// runtimeConn is the WebSocket of one runtime. Three goroutines serve it: serve reads, write sends what
+// is queued, watch looks whether it lives.
+type runtimeConn struct {
+	ws      *websocket.Conn
+	runtime *toolhost.Runtime
+
+	queue   chan []byte
+	queued  atomic.Int64 // bytes in queue
+	closing chan struct{}
+	cut     *time.Timer // closes it without a close frame, some time after closing; set with code
+	once    sync.Once
+	code    websocket.StatusCode // set before closing is closed
+	reason  string
+
+	announced atomic.Bool
+	reading   atomic.Int64 // when the frame that is being read began, in ns; 0 for none
+	pings     atomic.Int64 // since the last look
+}
+
+// Send implements [toolhost.Conn].
+func (c *runtimeConn) Send(frame []byte) bool {
+	select {
+	case <-c.closing:
+		return false
+	default:
+	}
+	size := int64(len(frame))
+	if c.queued.Add(size) > maxQueueBytes {
+		c.queued.Add(-size)
+		return false
+	}
+	select {
+	case c.queue <- frame:
+		return true
+	default:
+		c.queued.Add(-size)
+		return false
+	}
+}
+
+// Close implements [toolhost.Conn].
+func (c *runtimeConn) Close(reason string) { c.end(websocket.StatusPolicyViolation, reason) }
+
+// end closes the connection after what is queued; the first reason counts.
+func (c *runtimeConn) end(code websocket.StatusCode, reason string) {
+	c.once.Do(func() {
+		if len(reason) > maxReason {
+			reason = reason[:maxReason]
+		}
+		if reason == "the Host stops" {
+			code = websocket.StatusGoingAway
+		}
+		c.code, c.reason = code, reason
+		c.cut = time.AfterFunc(2*closeTime, func() { c.ws.CloseNow() })
+		close(c.closing)
+	})
+}
+
+// serve handles the frames of the runtime until the connection ends.
+func (c *runtimeConn) serve(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { c.write(ctx) })
+	work.Go(func() { c.watch(ctx) })
+	c.read(ctx)
+	c.runtime.Detach()
+	c.end(websocket.StatusNormalClosure, "")
+	work.Wait()
+	c.cut.Stop()
+	c.ws.CloseNow()
+}
+
+func (c *runtimeConn) read(ctx context.Context) {
+	var buffer bytes.Buffer
+	for {
+		kind, reader, err := c.ws.Reader(ctx)
+		if err != nil {
+			return
+		}
+		if kind != websocket.MessageText {
+			c.refuse(websocket.StatusUnsupportedData, "frames are JSON in text, not binary")
+			return
+		}
+		c.reading.Store(time.Now().UnixNano())
+		buffer.Reset()
+		_, err = buffer.ReadFrom(reader)
+		c.reading.Store(0)
+		if err != nil {
+			return // also when it is too large: then the library closes with 1009
+		}
+		if !utf8.Valid(buffer.Bytes()) {
+			c.refuse(websocket.StatusInvalidFramePayloadData, "the text is not UTF-8")
+			return
+		}
+		c.runtime.Receive(buffer.Bytes())
+		if c.runtime.Announced() {
+			c.announced.Store(true)
+		}
+		if buffer.Cap() > keptBuffer {
+			buffer = bytes.Buffer{}
+		}
+	}
+}
+
+// refuse answers with an error and closes the connection.
+func (c *runtimeConn) refuse(code websocket.StatusCode, reason string) {
+	c.Send(altar.Encode(altar.ProtocolError{Error: altar.Errorf(altar.InvalidParameters, "%s", reason)}))
+	c.end(code, reason)
+}
+
+// write sends what is queued, and the close frame behind it.
+func (c *runtimeConn) write(ctx context.Context) {
+	send := func(frame []byte) bool {
+		c.queued.Add(-int64(len(frame)))
+		return c.ws.Write(ctx, websocket.MessageText, frame) == nil
+	}
+	for {
+		select {
+		case frame := <-c.queue:
+			if !send(frame) {
+				c.end(websocket.StatusNormalClosure, "")
+				c.ws.CloseNow()
+				return
+			}
+			continue
+		default:
+		}
+		select {
+		case frame := <-c.queue:
+			if !send(frame) {
+				c.end(websocket.StatusNormalClosure, "")
+				c.ws.CloseNow()
+				return
+			}
+		case <-c.closing:
+			c.writeRest(send)
+			return
+		}
+	}
+}
+
+// writeRest sends what is left in the queue and closes the connection, in a bounded time.
+func (c *runtimeConn) writeRest(send func([]byte) bool) {
+	cut := time.AfterFunc(closeTime, func() { c.ws.CloseNow() })
+	defer cut.Stop()
+	for {
+		select {
+		case frame := <-c.queue:
+			if send(frame) {
+				continue
+			}
+		default:
+		}
+		break
+	}
+	c.ws.Close(c.code, c.reason)
+}
+
+// watch ends a connection whose runtime does not announce itself, does not answer pings, sends a frame
+// too slowly or pings without end.
+func (c *runtimeConn) watch(ctx context.Context) {
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+	begun, pinged := time.Now(), time.Now()
+	for {
+		select {
+		case <-c.closing:
+			return
+		case <-tick.C:
+		}
+		now := time.Now()
+		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > frameTime {
+			c.end(websocket.StatusPolicyViolation, "a frame takes too long")
+			return
+		}
+		if !c.announced.Load() && now.Sub(begun) >= handshakeTime {
+			c.end(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
+			return
+		}
+		if now.Sub(pinged) < pingInterval {
+			continue
+		}
+		pinged = now
+		c.pings.Store(0)
+		if !c.ping(ctx) {
+			c.end(websocket.StatusPolicyViolation, "no answer to a ping")
+			c.ws.CloseNow()
+			return
+		}
+	}
+}
+
+// ping reports whether the runtime answers a ping in time.
+func (c *runtimeConn) ping(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := c.ws.Ping(ctx)
+	return err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded)
+}
+
+// countPing answers a ping of the runtime, unless there are too many.
+func (c *runtimeConn) countPing(context.Context, []byte) bool {
+	if c.pings.Add(1) <= maxPings {
+		return true
+	}
+	c.end(websocket.StatusPolicyViolation, "too many pings")
+	return false
+}
+
+var _ toolhost.Conn = (*runtimeConn)(nil)

@@ -1,0 +1,222 @@
+package toolhost
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The kinds of identities.
+const (
+	RuntimeIdentity = "runtime"
+	ClientIdentity  = "client"
+)
+
+// An Identity is somebody that the operator has given access. Of a token only the hash is kept.
+type Identity struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"` // runtime or client
+	// Token is the SHA-256 of a bearer token in hex, Certificate that of a client certificate in DER.
+	Token       string    `json:"token_sha256,omitempty"`
+	Certificate string    `json:"certificate_sha256,omitempty"`
+	Added       time.Time `json:"added"`
+}
+
+// Errors of identities.
+var (
+	ErrIdentityExists = errors.New("the credential belongs to another identity")
+	ErrNoIdentity     = errors.New("there is no such identity")
+	ErrBadIdentity    = errors.New("not an identity")
+)
+
+const maxIdentity = 128
+
+// CheckIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and "-".
+// It is the first part of a pinned tool name, so that it has no slash.
+func CheckIdentity(id string) error {
+	if id == "" || len(id) > maxIdentity || strings.ContainsFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r))
+	}) {
+		return fmt.Errorf("%w: %.140q; want 1 to %d letters, digits, dots, colons, _ or -", ErrBadIdentity, id, maxIdentity)
+	}
+	return nil
+}
+
+// HashToken returns what is kept of a token.
+func HashToken(token string) string { return hashHex([]byte(token)) }
+
+// HashCertificate returns what is kept of a certificate.
+func HashCertificate(c *x509.Certificate) string { return hashHex(c.Raw) }
+
+func hashHex(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// identitiesFile is the name of the file of identities in the directory of the host.
+const identitiesFile = "identities.json"
+
+func (h *Host) loadIdentities() error {
+	path := filepath.Join(h.o.Dir, identitiesFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list []Identity
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	h.identities = list
+	return nil
+}
+
+// saveIdentities writes the file anew. Only h.changing is held.
+func (h *Host) saveIdentities(list []Identity) error {
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(h.o.Dir, identitiesFile+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when it was renamed
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(h.o.Dir, identitiesFile)); err != nil {
+		return err
+	}
+	dir, err := os.Open(h.o.Dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// AddIdentity adds an identity, or another credential in place of that of the same id and kind.
+func (h *Host) AddIdentity(_ context.Context, add Identity) error {
+	if err := CheckIdentity(add.ID); err != nil {
+		return err
+	}
+	if add.Kind != RuntimeIdentity && add.Kind != ClientIdentity || add.Token == "" && add.Certificate == "" {
+		return fmt.Errorf("%w: want runtime or client, and a token or a certificate", ErrBadIdentity)
+	}
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	add.Added = time.Now().UTC()
+	var list []Identity
+	for _, old := range h.Identities() {
+		if old.ID == add.ID && old.Kind == add.Kind {
+			continue
+		}
+		if add.Token != "" && old.Token == add.Token || add.Certificate != "" && old.Certificate == add.Certificate {
+			return fmt.Errorf("%w: %s %s", ErrIdentityExists, old.Kind, old.ID)
+		}
+		list = append(list, old)
+	}
+	return h.replaceIdentities(append(list, add))
+}
+
+// RemoveIdentity removes an identity of both kinds, ends the connections of its runtime and the sessions
+// of its client.
+func (h *Host) RemoveIdentity(_ context.Context, id string) error {
+	h.changing.Lock()
+	defer h.changing.Unlock()
+	before := h.Identities()
+	list := slices.DeleteFunc(slices.Clone(before), func(i Identity) bool { return i.ID == id })
+	if len(list) == len(before) {
+		return fmt.Errorf("%w: %.140s", ErrNoIdentity, id)
+	}
+	if err := h.replaceIdentities(list); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	var runtimes []*Runtime
+	for _, r := range h.runtimes {
+		if r.identity.ID == id {
+			runtimes = append(runtimes, r)
+		}
+	}
+	var sessions []*session
+	for _, s := range h.sessions {
+		if s.client == id {
+			sessions = append(sessions, s)
+		}
+	}
+	h.mu.Unlock()
+	for _, r := range runtimes {
+		r.conn.Close("the identity was removed")
+	}
+	for _, s := range sessions {
+		h.endSession(s, "the identity was removed")
+	}
+	return nil
+}
+
+func (h *Host) replaceIdentities(list []Identity) error {
+	if err := h.saveIdentities(list); err != nil {
+		return fmt.Errorf("write the identities: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.identities = list
+	h.indexIdentities()
+	return nil
+}
+
+// indexIdentities makes the index of credentials. h.mu is held.
+func (h *Host) indexIdentities() {
+	h.byCredential = map[string]Identity{}
+	for _, i := range h.identities {
+		if i.Token != "" {
+			h.byCredential["token "+i.Token] = i
+		}
+		if i.Certificate != "" {
+			h.byCredential["certificate "+i.Certificate] = i
+		}
+	}
+}
+
+// Identities returns the identities in the order in which they were added.
+func (h *Host) Identities() []Identity {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.identities)
+}
+
+// IdentifyToken returns the identity that a bearer token belongs to.
+func (h *Host) IdentifyToken(token string) (Identity, bool) {
+	key := "token " + HashToken(token)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, ok := h.byCredential[key]
+	return i, ok
+}
+
+// IdentifyCertificate returns the identity that a client certificate belongs to. The certificate is
+// known by its hash, so that it needs no authority; it must not have expired.
+func (h *Host) IdentifyCertificate(c *x509.Certificate) (Identity, bool) {
+	if now := time.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
+		return Identity{}, false
+	}
+	key := "certificate " + HashCertificate(c)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, ok := h.byCredential[key]
+	return i, ok
+}

@@ -1,0 +1,210 @@
+package toolhost
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"gazetteer/protocol/altar"
+)
+
+// A session is the context of a client's calls (section 2).
+type session struct {
+	id      string
+	client  string
+	context altar.SecurityContext
+	expires time.Time
+	timer   *time.Timer
+
+	// h.mu guards the following.
+	ended  bool
+	offers map[string]*offer      // by runtime id: what runtimes said for this session alone
+	calls  map[string]*invocation // by the client's invocation id
+}
+
+const (
+	maxSessionID = 128
+	maxTTL       = math.MaxInt64 / int64(time.Second)
+)
+
+// errSession is what a client learns of a session that is not its own, does not exist or has ended.
+func errSession(id string) *altar.Error {
+	return altar.Errorf(altar.SessionInvalid, "there is no session %.140q of yours: it was never made, was destroyed or has expired", id)
+}
+
+// CreateSession makes a session for a client. It waits for no runtime. The suggested id is honoured
+// unless it is in use or cannot stand in an address.
+func (h *Host) CreateSession(client string, in altar.CreateSession) (altar.SessionCreated, *altar.Error) {
+	ttl := h.o.SessionTTL
+	if in.TTLSeconds != nil {
+		if *in.TTLSeconds <= 0 {
+			return altar.SessionCreated{}, altar.ParametersError([]altar.Problem{{Path: "/ttl_seconds", Message: fmt.Sprintf("is %d, want a positive number of seconds", *in.TTLSeconds)}})
+		}
+		ttl = time.Duration(min(*in.TTLSeconds, maxTTL)) * time.Second
+	}
+	ttl = min(ttl, h.o.MaxSessionTTL)
+	s := &session{id: in.SessionID, client: client, expires: time.Now().Add(ttl)}
+	if in.SecurityContext != nil {
+		s.context = *in.SecurityContext
+	}
+	if err := h.addSession(s); err != nil {
+		return altar.SessionCreated{}, err
+	}
+	h.requestForSession(s)
+	return altar.SessionCreated{SessionID: s.id, TTLSeconds: int64(ttl / time.Second), ExpiresAt: s.expires.UTC().Truncate(time.Millisecond)}, nil
+}
+
+func (h *Host) addSession(s *session) *altar.Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining {
+		return errDraining
+	}
+	state := h.stateOf(s.client)
+	if state.sessions >= h.o.SessionsPerClient {
+		return quotaError(fmt.Sprintf("you have %d sessions open, which is the most", state.sessions), time.Minute)
+	}
+	for !usableSessionID(s.id) || h.sessions[s.id] != nil {
+		s.id = "s-" + randomHex(16)
+	}
+	h.sessions[s.id] = s
+	state.sessions++
+	s.timer = time.AfterFunc(time.Until(s.expires), func() { h.endSession(s, "the session expired") })
+	return nil
+}
+
+// usableSessionID reports whether an id can stand in an address and in a log.
+func usableSessionID(id string) bool {
+	return id != "" && id != "." && id != ".." && len(id) <= maxSessionID && !strings.ContainsFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-~", r))
+	})
+}
+
+// stateOf returns the counts of a client. h.mu is held.
+func (h *Host) stateOf(client string) *clientState {
+	state := h.byClient[client]
+	if state == nil {
+		state = &clientState{}
+		h.byClient[client] = state
+	}
+	return state
+}
+
+// releaseState forgets the counts of a client that uses nothing. h.mu is held.
+func (h *Host) releaseState(client string) {
+	if state := h.byClient[client]; state != nil && *state == (clientState{}) {
+		delete(h.byClient, client)
+	}
+}
+
+// DestroySession ends a session of a client and the calls that run in it.
+func (h *Host) DestroySession(client, id string) *altar.Error {
+	h.mu.Lock()
+	s, err := h.findSession(client, id)
+	h.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if !h.endSession(s, "the session was destroyed") {
+		return errSession(id)
+	}
+	return nil
+}
+
+// findSession returns a session of a client that has not ended. h.mu is held.
+func (h *Host) findSession(client, id string) (*session, *altar.Error) {
+	s := h.sessions[id]
+	if s == nil || s.client != client || !time.Now().Before(s.expires) {
+		return nil, errSession(id)
+	}
+	return s, nil
+}
+
+// CheckSession reports whether a session is one of the client's.
+func (h *Host) CheckSession(client, id string) *altar.Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.findSession(client, id)
+	return err
+}
+
+// endSession ends a session and its calls. It returns false when it had ended before.
+func (h *Host) endSession(s *session, reason string) bool {
+	h.mu.Lock()
+	if s.ended {
+		h.mu.Unlock()
+		return false
+	}
+	s.ended = true
+	s.timer.Stop()
+	delete(h.sessions, s.id)
+	if h.mcpSessions[s.client] == s.id {
+		delete(h.mcpSessions, s.client)
+	}
+	h.stateOf(s.client).sessions--
+	h.releaseState(s.client)
+	var running []*invocation
+	for _, inv := range s.calls {
+		running = append(running, inv)
+	}
+	s.calls, s.offers = nil, nil
+	h.mu.Unlock()
+	for _, inv := range running {
+		h.finish(inv, outcome{err: altar.Errorf(altar.SessionInvalid, "%s", reason), cancel: reason})
+	}
+	return true
+}
+
+// A Tool is a contract as a client sees it.
+type Tool struct {
+	altar.Contract
+	// Confirm says that a call needs a confirmation.
+	Confirm bool `json:"confirm,omitempty"`
+}
+
+// Tools returns what a client may call in a session now, in order of name.
+func (h *Host) Tools(client, sessionID string) ([]Tool, *altar.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, err := h.findSession(client, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	tools := []Tool{}
+	for name, c := range h.contracts {
+		if !c.allows(client, s) {
+			continue
+		}
+		if runtime, _ := h.chooseRuntime(s, name, "", nil); runtime != nil {
+			tools = append(tools, Tool{c.Contract.Contract, c.irreversible})
+		}
+	}
+	sortTools(tools)
+	return tools, nil
+}
+
+// SessionForMCP returns the session of a client's MCP calls, and makes it if there is none.
+func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
+	h.mu.Lock()
+	id := h.mcpSessions[client]
+	if _, err := h.findSession(client, id); id != "" && err == nil {
+		h.mu.Unlock()
+		return id, nil
+	}
+	h.mu.Unlock()
+	created, err := h.CreateSession(client, altar.CreateSession{})
+	if err != nil {
+		return "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if other := h.mcpSessions[client]; other != "" {
+		if _, err := h.findSession(client, other); err == nil {
+			go h.DestroySession(client, created.SessionID) // another request was first
+			return other, nil
+		}
+	}
+	h.mcpSessions[client] = created.SessionID
+	return created.SessionID, nil
+}
