@@ -184,7 +184,7 @@ func TestContractsAreChecked(t *testing.T) {
 		`{"name":"a","parameters":[{"name":"p","type":"number"}]}`:                             "/parameters/0/type",
 		`{"name":"a","parameters":[{"name":"p","type":"string"},{"name":"p","type":"float"}]}`: "twice",
 		`{"name":"a","parameters":[{"name":"p","type":"string","properties":[]}]}`:             "only an object",
-		`{"name":"a","effect":"bad"}`: "effect", `{"name":"a","timeout_ms":-1}`: "timeout_ms", `{"name":"a","input_schema":{"type":"string"}}`: "object schema",
+		`{"name":"a","effect":"bad"}`:                                                          "effect", `{"name":"a","timeout_ms":-1}`: "timeout_ms", `{"name":"a","input_schema":{"type":"string"}}`: "object schema",
 	} {
 		var c altar.Contract
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
