@@ -18,7 +18,29 @@ var (
 	ErrInboxFull = errors.New("the inbox is full")
 	// ErrWindowFull: the replay window has no room for another envelope of this sender.
 	ErrWindowFull = errors.New("the replay window of this sender is full")
+	// ErrOldRules: the rules of the inbox were signed later than these.
+	ErrOldRules = errors.New("the rules of this inbox were replaced by newer ones")
 )
+
+// A ContactsError says that a sender has written to as many new inboxes as it may.
+type ContactsError struct {
+	Wait time.Duration // until it may write to others
+}
+
+// Error says so.
+func (e *ContactsError) Error() string { return "this sender writes to too many new recipients" }
+
+// Rules are what the owner of an inbox decided about it.
+type Rules struct {
+	// Allow and Block are DIDs, or hosts of DIDs. When Allow is not empty, nobody else may write.
+	// Block counts first.
+	Allow []string `json:"allow,omitempty"`
+	Block []string `json:"block,omitempty"`
+	// WakeURL gets an empty message when mail comes; "" for none.
+	WakeURL string `json:"wake_url,omitempty"`
+	// Signed is when the owner signed the rules: older ones do not replace newer ones.
+	Signed time.Time `json:"signed,omitzero"`
+}
 
 // Mail is one envelope that waits in an inbox.
 type Mail struct {
@@ -44,6 +66,9 @@ type Incoming struct {
 	MaxMail            int   // envelopes that may wait in the inbox
 	MaxBytes           int64 // bytes that may wait in the inbox
 	MaxSenderPerWindow int   // envelopes of the sender that the replay window may hold
+	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
+	// hours; a negative number lifts the limit, and remembers nothing.
+	MaxFirstContacts int
 }
 
 // Page is a part of an inbox, in the order of its numbers.
@@ -77,8 +102,13 @@ type Queue interface {
 	// Expire deletes up to limit envelopes that expired before now, and forgets replay entries that
 	// are older than the window. It returns how many envelopes it deleted.
 	Expire(ctx context.Context, now time.Time, limit int) (int, error)
-	// Wipe deletes the mail of an inbox and returns how many envelopes it deleted.
+	// Wipe deletes the mail and the rules of an inbox and returns how many envelopes it deleted.
 	Wipe(ctx context.Context, inbox string) (int, error)
+	// Rules returns the rules of an inbox, the zero value for none.
+	Rules(ctx context.Context, inbox string) (Rules, error)
+	// SetRules replaces the rules of an inbox. The error is ErrOldRules when those there were signed
+	// at the same time or later.
+	SetRules(ctx context.Context, inbox string, rules Rules) error
 	// Watch returns a channel that is closed by the next Push into the inbox. The caller calls stop
 	// when it no longer waits.
 	Watch(inbox string) (pushed <-chan struct{}, stop func())

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
@@ -93,22 +91,15 @@ type Options struct {
 // A Relay accepts mail and gives it out. Its methods may be called from any goroutine.
 type Relay struct {
 	Options
-	senders, networks, contacts *limit.Limiter
-	// known are pairs of inbox and sender that have had mail, in memory: a restart makes them first
-	// contacts again.
-	known   *otter.Cache[contact, struct{}]
-	metrics metrics
+	senders, networks *limit.Limiter
+	metrics           metrics
 }
-
-type contact struct{ inbox, sender string }
-
-// maxContacts is how many pairs are remembered.
-const maxContacts = 100_000
 
 // New returns a relay. It starts nothing: see [Relay.Run].
 func New(o Options) *Relay {
 	o.Keep = cmp.Or(o.Keep, DefaultKeep)
 	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, DefaultMaxMail), cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.FirstContacts = cmp.Or(o.FirstContacts, DefaultFirstContacts)
 	o.SenderPerWindow = cmp.Or(o.SenderPerWindow, a2a.DefaultPerThread)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -120,8 +111,6 @@ func New(o Options) *Relay {
 		Options:  o,
 		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, DefaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
 		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*DefaultSendersPerMinute), All: -1, Span: time.Minute}),
-		known:    otter.Must(&otter.Options[contact, struct{}]{MaximumSize: maxContacts}),
-		contacts: o.Limits.Limiter(limit.Rule{Name: "relay-first-contacts", Each: cmp.Or(o.FirstContacts, DefaultFirstContacts), All: -1, Span: 24 * time.Hour, MaxKeys: 100_000}),
 	}
 }
 
@@ -147,15 +136,15 @@ func (r *Relay) accept(ctx context.Context, name string, text []byte, client net
 	if err := exceeded(r.networks.Take(ctx, client), "your network sends too much"); err != nil {
 		return Accepted{}, err
 	}
-	verifier := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now}
-	if _, err := a2a.Read(text, r.Profile); err != nil {
+	read, err := a2a.Read(text, r.Profile)
+	if err != nil {
 		return Accepted{}, err
 	}
 	box, err := r.findInbox(ctx, name)
 	if err != nil {
 		return Accepted{}, err
 	}
-	envelope, err := verifier.Verify(ctx, text)
+	envelope, err := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now}.VerifyEnvelope(ctx, read)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -196,10 +185,7 @@ func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) error {
 	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
 		return refuseForbidden("evidence_required", err.Error())
 	}
-	if _, known := r.known.GetIfPresent(contact{box.Name, e.From}); known {
-		return nil
-	}
-	return exceeded(r.contacts.TakeKey(ctx, e.From), "this sender writes to too many new recipients today")
+	return nil
 }
 
 // NamesSender reports whether a list of DIDs and hosts of DIDs names a DID.
@@ -220,16 +206,20 @@ func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified) (Acce
 	number, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: e.Digest(),
 		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt,
-		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0),
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts,
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
 	}
-	r.known.Set(contact{box.Name, e.From}, struct{}{})
 	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: receipt}, nil
 }
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
+	if contacts, ok := errors.AsType[*ContactsError](err); ok {
+		refusal := refuseRate(contacts.Error()+" today", contacts.Wait)
+		refusal.Code = "too_many_first_contacts"
+		return refusal
+	}
 	switch {
 	case errors.Is(err, ErrRepeated), errors.Is(err, ErrTaken):
 		return &a2a.Refusal{Status: http.StatusConflict, Reason: a2a.ErrorReplay, Rule: "replay", Detail: err.Error(), ThreadID: e.ThreadID}

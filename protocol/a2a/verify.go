@@ -109,14 +109,11 @@ func (v Verifier) now() time.Time {
 // Verify makes the checks of §6.2 that need no memory, in the order there: form,
 // signature, sender, clock. The error is a [*Refusal], or that of ctx.
 func (v Verifier) Verify(ctx context.Context, text []byte) (*Verified, error) {
-	verified, err := v.Authenticate(ctx, text)
-	if err == nil {
-		err = verified.CheckFresh(v.now())
-	}
+	e, err := Read(text, v.Profile)
 	if err != nil {
 		return nil, err
 	}
-	return verified, nil
+	return v.VerifyEnvelope(ctx, e)
 }
 
 // Authenticate makes the checks of [Verifier.Verify] but that of the clock: for
@@ -126,6 +123,22 @@ func (v Verifier) Authenticate(ctx context.Context, text []byte) (*Verified, err
 	if err != nil {
 		return nil, err
 	}
+	return v.authenticate(ctx, e)
+}
+
+// VerifyEnvelope is [Verifier.Verify] for an envelope that [Read] returned.
+func (v Verifier) VerifyEnvelope(ctx context.Context, e *Envelope) (*Verified, error) {
+	verified, err := v.authenticate(ctx, e)
+	if err == nil {
+		err = verified.CheckFresh(v.now())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified, nil
+}
+
+func (v Verifier) authenticate(ctx context.Context, e *Envelope) (*Verified, error) {
 	signature, err := e.signatureBytes()
 	if err != nil {
 		return nil, err

@@ -1,10 +1,11 @@
 package boltqueue
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/store/boltfile"
 )
@@ -19,23 +20,18 @@ func (q *Queue) Acknowledge(ctx context.Context, inbox string, ids []string) (in
 			if checkName("the id", id, maxID) != nil {
 				continue // no mail can have it
 			}
-			prefix := idPrefix(inbox, id)
-			for {
-				key, _ := tx.Bucket(idsBucket).Cursor().Seek(prefix)
-				if len(key) != len(prefix)+8 || !bytes.HasPrefix(key, prefix) {
-					break
+			name := nameOf(inbox, id)
+			for _, number := range q.numbersOf(tx.Tx, name) {
+				gone, err := q.deleteMail(tx.Tx, inbox, number)
+				if err == nil {
+					err = q.forgetNumber(tx.Tx, name, number) // of damaged mail it still leads nowhere
 				}
-				gone, err := deleteMail(tx.Tx, inbox, lastNumber(key))
 				if err != nil {
 					return deleted, err
 				}
-				if !gone { // the entry leads nowhere: it must not be met again
-					if err := tx.Bucket(idsBucket).Delete(bytes.Clone(key)); err != nil {
-						return deleted, err
-					}
-					continue
+				if gone {
+					deleted++
 				}
-				deleted++
 			}
 		}
 		return deleted, nil
@@ -54,7 +50,7 @@ func (q *Queue) Wipe(ctx context.Context, inbox string) (int, error) {
 				if !isMailOf(key, prefix) {
 					break
 				}
-				if _, err := deleteMail(tx.Tx, inbox, lastNumber(key)); err != nil {
+				if _, err := q.deleteMail(tx.Tx, inbox, lastNumber(key)); err != nil {
 					return deleted, err
 				}
 				deleted++
@@ -62,40 +58,97 @@ func (q *Queue) Wipe(ctx context.Context, inbox string) (int, error) {
 			return deleted, nil
 		})
 		all += n
-		if err != nil || n < chunk {
+		if err != nil {
 			return all, err
+		}
+		if n < chunk {
+			return all, q.dropRules(ctx, inbox)
 		}
 	}
 }
 
 // Expire deletes what has expired and shortens the replay window: see relay.Queue.
 func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, error) {
+	due, err := q.listDue(ctx, now, limit)
+	if err != nil {
+		return 0, err
+	}
 	return q.deleteAll(ctx, limit, func(tx *boltfile.Tx) (deleted int, err error) {
-		if dropped, err := q.dropSeen(tx.Bucket(seenBucket), now); err != nil {
+		merged, err := q.mergeIfDue(tx.Tx, millis(now)-uint64((q.window/windowPeriods).Milliseconds()))
+		if err != nil {
 			return 0, err
-		} else if dropped {
+		}
+		forgotten, err := dropPeriods(tx.Bucket(seenBucket), now, q.window)
+		if err != nil {
+			return 0, err
+		}
+		strangers, err := dropPeriods(tx.Bucket(contactsBucket), now, contactKept)
+		if err != nil {
+			return 0, err
+		}
+		if merged || forgotten || strangers {
 			tx.MarkChanged()
 		}
-		for deleted < limit {
-			key, inbox := tx.Bucket(dueBucket).Cursor().First()
-			if len(key) != 16 || binary.BigEndian.Uint64(key) > millis(now) {
-				break
-			}
-			gone, err := deleteMail(tx.Tx, string(inbox), lastNumber(key))
-			if err != nil {
+		for _, inbox := range due {
+			n, err := q.expireInbox(tx, inbox, millis(now), limit-deleted)
+			if deleted += n; err != nil || deleted >= limit {
 				return deleted, err
 			}
-			if !gone {
-				if err := tx.Bucket(dueBucket).Delete(bytes.Clone(key)); err != nil {
-					return deleted, err
-				}
-				tx.MarkChanged()
-				continue
-			}
-			deleted++
 		}
 		return deleted, nil
 	})
+}
+
+// listDue returns up to most inboxes that hold expired mail.
+func (q *Queue) listDue(ctx context.Context, now time.Time, most int) (due []string, err error) {
+	err = q.file.View("look for expired mail", func(tx *bolt.Tx) error {
+		c := tx.Bucket(inboxBucket).Cursor()
+		for inbox, v := c.First(); inbox != nil && len(due) < most; inbox, v = c.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if decodeTally(v).expires <= millis(now) {
+				due = append(due, string(inbox))
+			}
+		}
+		return nil
+	})
+	return due, err
+}
+
+// expireInbox deletes up to most expired envelopes of an inbox. When it has seen all of the inbox, it
+// notes when the next one expires.
+func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int) (deleted int, err error) {
+	prefix := inboxPrefix(inbox)
+	var expired []uint64
+	next := ^uint64(0)
+	c := tx.Bucket(mailBucket).Cursor()
+	for key, raw := c.Seek(prefix); isMailOf(key, prefix); key, raw = c.Next() {
+		if len(expired) == most {
+			next = now // more of it
+			break
+		}
+		if len(raw) < recordHead || binary.BigEndian.Uint64(raw[8:]) <= now {
+			expired = append(expired, lastNumber(key))
+			continue
+		}
+		next = min(next, binary.BigEndian.Uint64(raw[8:]))
+	}
+	for _, number := range expired {
+		if _, err := q.deleteMail(tx.Tx, inbox, number); err != nil {
+			return deleted, err
+		}
+		deleted++
+	}
+	boxes := tx.Bucket(inboxBucket)
+	v := boxes.Get([]byte(inbox))
+	if v == nil {
+		return deleted, nil
+	}
+	box := decodeTally(v)
+	box.expires = next
+	tx.MarkChanged()
+	return deleted, boxes.Put([]byte(inbox), box.encode())
 }
 
 // deleteAll runs one request that only deletes, which is allowed on a full disk as well.
@@ -104,6 +157,9 @@ func (q *Queue) deleteAll(ctx context.Context, writes int, work func(tx *boltfil
 	_, err := q.file.Write(ctx, boltfile.Request{
 		Writes: 4 * writes, Frees: true,
 		Write: func(tx *boltfile.Tx) (refused, err error) {
+			if err := boltfile.CatchDamage("read the queue", func() error { return q.begin(tx.Tx) }); err != nil {
+				return nil, err
+			}
 			deleted, err = work(tx)
 			if deleted > 0 {
 				tx.MarkChanged()

@@ -3,6 +3,7 @@ package boltqueue
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -18,7 +19,7 @@ func (q *Queue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
 	raw := encodeMail(in)
 	var number uint64
 	_, err := q.file.Write(ctx, boltfile.Request{
-		Writes: 8, Bytes: len(raw),
+		Writes: 5, Bytes: len(raw),
 		Write: func(tx *boltfile.Tx) (refused, err error) {
 			number, refused, err = q.putMail(tx, in, raw)
 			return refused, err
@@ -35,10 +36,17 @@ func (q *Queue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
 // refused.
 func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number uint64, refused, err error) {
 	var box tally
+	var known contact
 	keys := seenKeysOf(in)
 	err = boltfile.CatchDamage("read the queue", func() error {
-		refused = checkSeen(tx.Bucket(seenBucket), keys, in)
+		if err := q.begin(tx.Tx); err != nil {
+			return err
+		}
+		if refused = q.checkSeen(tx.Bucket(seenBucket), keys, in); refused != nil {
+			return nil
+		}
 		box = decodeTally(tx.Bucket(inboxBucket).Get([]byte(in.Inbox)))
+		known, refused = checkContact(tx.Bucket(contactsBucket), in)
 		return nil
 	})
 	if err != nil || refused != nil {
@@ -50,21 +58,19 @@ func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number 
 	if number, err = q.nextNumber(tx); err != nil {
 		return 0, nil, err
 	}
-	box.mail++
-	box.bytes += int64(len(in.Text))
+	box.add(in)
 	return number, nil, cmp.Or(
 		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), raw),
-		tx.Bucket(idsBucket).Put(idKey(in.Inbox, in.ID, number), nil),
-		tx.Bucket(dueBucket).Put(dueKey(in.Expires, number), []byte(in.Inbox)),
 		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encode()),
-		q.putSeen(tx.Bucket(seenBucket), keys, in),
+		putContact(tx.Bucket(contactsBucket), known, in),
+		q.putRecent(tx.Tx, keys, number, in),
 	)
 }
 
 // deleteMail deletes one envelope with everything that refers to it. It reports false when the
-// envelope is not there. Of a damaged envelope it deletes what its key leads to; the entries that
-// remain lead nowhere, and those who meet them delete them.
-func deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, error) {
+// envelope is not there. Of a damaged envelope it deletes what its key leads to; the entry of its id
+// leads nowhere then, and is deleted by the acknowledgement that meets it.
+func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, error) {
 	mail := tx.Bucket(mailBucket)
 	key := mailKey(inbox, number)
 	raw := mail.Get(key)
@@ -72,24 +78,24 @@ func deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, error) {
 		return false, nil
 	}
 	m, damaged := decodeMail(number, raw)
-	boxes := tx.Bucket(inboxBucket)
-	box := decodeTally(boxes.Get([]byte(inbox)))
-	box.mail--
-	box.bytes -= int64(len(m.Text))
 	if err := mail.Delete(key); err != nil {
 		return false, err
 	}
 	if damaged == nil {
-		err := cmp.Or(
-			tx.Bucket(idsBucket).Delete(idKey(inbox, m.ID, number)),
-			tx.Bucket(dueBucket).Delete(dueKey(m.Expires, number)),
-		)
-		if err != nil {
+		if err := q.forgetNumber(tx, nameOf(inbox, m.ID), number); err != nil {
 			return false, err
 		}
 	}
+	boxes := tx.Bucket(inboxBucket)
+	box := decodeTally(boxes.Get([]byte(inbox)))
+	box.mail--
+	box.bytes -= int64(len(m.Text))
 	if box.mail <= 0 {
 		return true, boxes.Delete([]byte(inbox))
+	}
+	prefix := inboxPrefix(inbox)
+	if first, raw := mail.Cursor().Seek(prefix); isMailOf(first, prefix) && len(raw) >= recordHead {
+		box.oldest = binary.BigEndian.Uint64(raw)
 	}
 	return true, boxes.Put([]byte(inbox), box.encode())
 }

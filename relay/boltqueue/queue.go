@@ -6,15 +6,19 @@
 //
 // # The file
 //
-//	mail    inbox 0 number        → time received, expiry, checksum, sender, id, receipt, text (record.go)
-//	ids     inbox 0 id 0 number   → nothing: finds the mail of an acknowledgement
-//	due     expiry number         → inbox
-//	inbox   inbox                 → number of envelopes, their bytes
-//	seen    start of a period     → a bucket of its own, dropped as a whole when the window has passed:
-//	          'i' hash of sender, id              → digest
-//	          'n' hash of sender, thread, nonce   → digest
-//	          's' hash of sender                  → how many envelopes
-//	state   "sequence"            → the last sequence
+//	mail     inbox 0 number       → time received, expiry, checksum, sender, id, receipt, text (record.go)
+//	inbox    inbox                → number of envelopes, their bytes, the oldest, the first expiry
+//	recent   number               → what the envelope adds to ids and seen (recent.go)
+//	ids      hash of inbox, id; number → nothing: finds the mail of an acknowledgement
+//	seen     start of a period    → a bucket of its own, dropped as a whole when the window has passed:
+//	           'i' hash of inbox, sender, id              → digest
+//	           'n' hash of inbox, sender, thread, nonce   → digest
+//	           's' hash of sender                         → how many envelopes
+//	contacts start of a period    → a bucket of its own, likewise (contacts.go):
+//	           'p' hash of inbox, sender  → the sender has written to the inbox
+//	           'b' hash of sender         → since when its budget counts, what was used of it
+//	rules    inbox                → who may write to it, and its wake-up address (JSON)
+//	state    "sequence"           → the last sequence
 //
 // Numbers and times are 8 bytes, big endian, times in milliseconds. The number of an envelope holds
 // the incarnation of the file in the bits from 2^40 on, and the sequence of its write below: after a
@@ -52,13 +56,15 @@ const (
 const DefaultWindow = 24 * time.Hour
 
 var (
-	mailBucket  = []byte("mail")
-	idsBucket   = []byte("ids")
-	dueBucket   = []byte("due")
-	inboxBucket = []byte("inbox")
-	seenBucket  = []byte("seen")
-	stateBucket = []byte("state")
-	sequenceKey = []byte("sequence")
+	mailBucket     = []byte("mail")
+	idsBucket      = []byte("ids")
+	inboxBucket    = []byte("inbox")
+	seenBucket     = []byte("seen")
+	stateBucket    = []byte("state")
+	recentBucket   = []byte("recent")
+	contactsBucket = []byte("contacts")
+	rulesBucket    = []byte("rules")
+	sequenceKey    = []byte("sequence")
 )
 
 // Options are the settings of [Open]. The zero value works.
@@ -75,6 +81,9 @@ type Queue struct {
 	file    *boltfile.File
 	window  time.Duration
 	watches watches
+	recent  recent // see there for who may touch it
+	// mergeAfter is how many envelopes may be recent; tests lower it before the first request.
+	mergeAfter int
 }
 
 var _ relay.Queue = (*Queue)(nil)
@@ -89,7 +98,8 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 	}
 	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
 		Name: QueueFile, Noun: "queue", Format: format,
-		Buckets:      [][]byte{mailBucket, idsBucket, dueBucket, inboxBucket, seenBucket, stateBucket},
+		Buckets:      [][]byte{mailBucket, idsBucket, inboxBucket, seenBucket, stateBucket},
+		Later:        laterBuckets(),
 		LastSequence: readSequence,
 	}, o.File)
 	if err != nil {
@@ -98,7 +108,74 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 	if file.Incarnation() > maxIncarnation {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: it was restored more than %d times, and its numbers have run out", dir, maxIncarnation), file.Close())
 	}
-	return &Queue{file: file, window: o.Window}, nil
+	q := &Queue{file: file, window: o.Window, mergeAfter: defaultMergeAfter}
+	if err := q.prepare(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the queue in %s: %w", dir, err), file.Close())
+	}
+	return q, nil
+}
+
+// laterBuckets are those that the first layout lacks.
+func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rulesBucket} }
+
+// oldDueBucket is a bucket of the first layout, in which ids were not hashed.
+var oldDueBucket = []byte("due")
+
+// prepare creates the buckets that younger layouts have, brings a queue of the first layout into the
+// present one, and reads what is recent.
+func (q *Queue) prepare(ctx context.Context) error {
+	_, err := q.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
+		return nil, boltfile.CatchDamage("read the queue", func() error {
+			for _, name := range laterBuckets() {
+				if tx.Bucket(name) != nil {
+					continue
+				}
+				tx.MarkChanged()
+				if _, err := tx.CreateBucket(name); err != nil {
+					return err
+				}
+			}
+			if tx.Bucket(oldDueBucket) != nil {
+				tx.MarkChanged()
+				if err := convertFirstLayout(tx.Tx); err != nil {
+					return err
+				}
+			}
+			q.recent, err = readRecent(tx.Tx)
+			return err
+		})
+	}})
+	return err
+}
+
+// convertFirstLayout counts the inboxes again and hashes the ids.
+func convertFirstLayout(tx *bolt.Tx) error {
+	for _, name := range [][]byte{oldDueBucket, idsBucket, inboxBucket} {
+		if err := tx.DeleteBucket(name); err != nil {
+			return err
+		}
+	}
+	ids, err := tx.CreateBucket(idsBucket)
+	if err != nil {
+		return err
+	}
+	inboxes, err := tx.CreateBucket(inboxBucket)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {
+		if len(key) < 9 {
+			return corruptf("a key of the mail has %d bytes", len(key))
+		}
+		inbox, number := string(key[:len(key)-9]), lastNumber(key)
+		m, err := decodeMail(number, raw)
+		if err != nil {
+			return err
+		}
+		box := decodeTally(inboxes.Get([]byte(inbox)))
+		box.add(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
+		return errors.Join(ids.Put(idKey(nameOf(inbox, m.ID), number), nil), inboxes.Put([]byte(inbox), box.encode()))
+	})
 }
 
 func readSequence(tx *bolt.Tx) (uint64, error) {

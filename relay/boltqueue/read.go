@@ -3,7 +3,6 @@ package boltqueue
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -64,19 +63,16 @@ func (q *Queue) Count(_ context.Context, inbox string) (relay.Waiting, error) {
 		if t.mail == 0 {
 			return nil
 		}
-		w = relay.Waiting{Inboxes: 1, Mail: t.mail, Bytes: t.bytes}
-		prefix := inboxPrefix(inbox)
-		if key, raw := tx.Bucket(mailBucket).Cursor().Seek(prefix); isMailOf(key, prefix) && len(raw) >= 8 {
-			w.Oldest = time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC()
-		}
+		w = relay.Waiting{Inboxes: 1, Mail: t.mail, Bytes: t.bytes, Oldest: time.UnixMilli(int64(t.oldest)).UTC()}
 		return nil
 	})
 	return w, err
 }
 
-// CountAll returns what waits in all inboxes. Oldest is that of the mail that expires first.
+// CountAll returns what waits in all inboxes.
 func (q *Queue) CountAll(ctx context.Context) (relay.Waiting, error) {
 	var w relay.Waiting
+	oldest := ^uint64(0)
 	err := q.file.View("count mail", func(tx *bolt.Tx) error {
 		c := tx.Bucket(inboxBucket).Cursor()
 		for key, v := c.First(); key != nil; key, v = c.Next() {
@@ -87,12 +83,10 @@ func (q *Queue) CountAll(ctx context.Context) (relay.Waiting, error) {
 			w.Inboxes++
 			w.Mail += t.mail
 			w.Bytes += t.bytes
+			oldest = min(oldest, t.oldest)
 		}
-		if due, inbox := tx.Bucket(dueBucket).Cursor().First(); due != nil {
-			raw := tx.Bucket(mailBucket).Get(mailKey(string(inbox), lastNumber(due)))
-			if len(raw) >= 8 {
-				w.Oldest = time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC()
-			}
+		if w.Mail > 0 {
+			w.Oldest = time.UnixMilli(int64(oldest)).UTC()
 		}
 		return nil
 	})

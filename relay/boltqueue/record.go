@@ -36,19 +36,6 @@ func mailKey(inbox string, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(inboxPrefix(inbox), number)
 }
 
-func idPrefix(inbox, id string) []byte {
-	return append(append(inboxPrefix(inbox), id...), 0)
-}
-
-func idKey(inbox, id string, number uint64) []byte {
-	return binary.BigEndian.AppendUint64(idPrefix(inbox, id), number)
-}
-
-func dueKey(expires time.Time, number uint64) []byte {
-	key := binary.BigEndian.AppendUint64(nil, millis(expires))
-	return binary.BigEndian.AppendUint64(key, number)
-}
-
 // lastNumber reads the number at the end of a key.
 func lastNumber(key []byte) uint64 {
 	if len(key) < 8 {
@@ -100,21 +87,36 @@ func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
 	return m, nil
 }
 
-// tally is what the inbox bucket holds of one inbox.
+// tally is what the inbox bucket holds of one inbox. No envelope of it expires before expires.
 type tally struct {
-	mail  int
-	bytes int64
+	mail            int
+	bytes           int64
+	oldest, expires uint64 // milliseconds
+}
+
+func (t *tally) add(in relay.Incoming) {
+	if t.mail == 0 {
+		t.oldest, t.expires = millis(in.Received), millis(in.Expires)
+	}
+	t.expires = min(t.expires, millis(in.Expires))
+	t.mail++
+	t.bytes += int64(len(in.Text))
 }
 
 func decodeTally(v []byte) tally {
-	if len(v) != 16 {
+	if len(v) != 32 {
 		return tally{}
 	}
-	return tally{int(binary.BigEndian.Uint64(v)), int64(binary.BigEndian.Uint64(v[8:]))}
+	at := func(i int) uint64 { return binary.BigEndian.Uint64(v[8*i:]) }
+	return tally{int(at(0)), int64(at(1)), at(2), at(3)}
 }
 
 func (t tally) encode() []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(t.mail)), uint64(t.bytes))
+	v := make([]byte, 0, 32)
+	for _, n := range []uint64{uint64(t.mail), uint64(t.bytes), t.oldest, t.expires} {
+		v = binary.BigEndian.AppendUint64(v, n)
+	}
+	return v
 }
 
 func corruptf(form string, args ...any) error {

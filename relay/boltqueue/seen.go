@@ -2,7 +2,6 @@ package boltqueue
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"time"
@@ -12,87 +11,113 @@ import (
 	"gazetteer/relay"
 )
 
-// seenKeys are the keys of one envelope in the replay window.
-type seenKeys struct{ id, nonce, sender []byte }
+// A seenKey is a key of the replay window: its kind, and half of a SHA-256.
+type seenKey = [17]byte
 
-// seenKeysOf hashes what a sender may use only once, in one inbox: an id alone is no key, because
-// anyone could take it before its owner uses it.
+// seenKeys are the keys of one envelope. A sender may use an id, and a nonce in a thread, only once
+// in an inbox: an id alone is no key, because anyone could take it before its owner uses it. name is
+// the key of the inbox and the id, by which mail is acknowledged.
+type seenKeys struct {
+	id, nonce, sender seenKey
+	name              hash
+}
+
 func seenKeysOf(in relay.Incoming) seenKeys {
 	return seenKeys{
 		id:     hashKey('i', in.Inbox, in.Sender, in.ID),
 		nonce:  hashKey('n', in.Inbox, in.Sender, in.ThreadID, in.Nonce),
 		sender: hashKey('s', in.Sender),
+		name:   nameOf(in.Inbox, in.ID),
 	}
 }
 
-// hashKey returns 17 bytes: the kind and half of a SHA-256 over the parts with their lengths.
-func hashKey(kind byte, parts ...string) []byte {
-	h := sha256.New()
+// nameOf hashes an inbox and the id of an envelope.
+func nameOf(inbox, id string) hash {
+	key := hashKey('m', inbox, id)
+	return hash(key[1:])
+}
+
+// hashKey returns the kind and half of a SHA-256 over the parts with their lengths.
+func hashKey(kind byte, parts ...string) seenKey {
+	text := make([]byte, 0, 256)
 	for _, p := range parts {
-		h.Write(binary.AppendUvarint(nil, uint64(len(p))))
-		h.Write([]byte(p))
+		text = binary.AppendUvarint(text, uint64(len(p)))
+		text = append(text, p...)
 	}
-	return append([]byte{kind}, h.Sum(nil)[:16]...)
+	sum := sha256.Sum256(text)
+	key := seenKey{kind}
+	copy(key[1:], sum[:])
+	return key
 }
 
 // checkSeen returns why an envelope is refused, nil when it is new and its sender has room.
-func checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) error {
-	sent := 0
+func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) error {
+	judge := func(byID, byNonce []byte) error {
+		switch {
+		case byID != nil && bytes.HasPrefix(in.Digest[:], byID[:16]) && bytes.Equal(byID, byNonce):
+			return relay.ErrRepeated
+		case byID != nil || byNonce != nil:
+			return relay.ErrTaken
+		}
+		return nil
+	}
+	sent := q.recent.sent[keys.sender]
+	if err := judge(q.recent.digestOf(keys.id), q.recent.digestOf(keys.nonce)); err != nil {
+		return err
+	}
 	c := seen.Cursor()
 	for start, _ := c.First(); start != nil; start, _ = c.Next() {
 		period := seen.Bucket(start)
 		if period == nil {
 			continue
 		}
-		byID, byNonce := period.Get(keys.id), period.Get(keys.nonce)
-		switch {
-		case byID != nil && bytes.Equal(byID, in.Digest[:]) && bytes.Equal(byID, byNonce):
-			return relay.ErrRepeated
-		case byID != nil || byNonce != nil:
-			return relay.ErrTaken
+		if err := judge(period.Get(keys.id[:]), period.Get(keys.nonce[:])); err != nil {
+			return err
 		}
-		if v := period.Get(keys.sender); len(v) == 8 {
-			sent += int(binary.BigEndian.Uint64(v))
+		if v := period.Get(keys.sender[:]); len(v) == 8 {
+			sent += binary.BigEndian.Uint64(v)
 		}
 	}
-	if in.MaxSenderPerWindow > 0 && sent >= in.MaxSenderPerWindow {
+	if in.MaxSenderPerWindow > 0 && sent >= uint64(in.MaxSenderPerWindow) {
 		return relay.ErrWindowFull
 	}
 	return nil
 }
 
-// putSeen records an envelope in the newest period, or in a new one when that has lasted long enough.
-func (q *Queue) putSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) error {
-	start, _ := seen.Cursor().Last()
-	if start == nil || millis(in.Received) >= binary.BigEndian.Uint64(start)+uint64((q.window/windowPeriods).Milliseconds()) {
-		start = binary.BigEndian.AppendUint64(nil, millis(in.Received))
+// digestOf returns the digest under a key, nil for none.
+func (r *recent) digestOf(key seenKey) []byte {
+	digest, found := r.seen[key]
+	if !found {
+		return nil
 	}
-	period, err := seen.CreateBucketIfNotExists(start)
-	if err != nil {
-		return err
-	}
-	var sent uint64
-	if v := period.Get(keys.sender); len(v) == 8 {
-		sent = binary.BigEndian.Uint64(v)
-	}
-	return cmp.Or(
-		period.Put(keys.id, in.Digest[:]),
-		period.Put(keys.nonce, in.Digest[:]),
-		period.Put(keys.sender, binary.BigEndian.AppendUint64(nil, sent+1)),
-	)
+	return digest[:]
 }
 
-// dropSeen drops the periods whose last entry is older than the window. A period ends where the next
+// newestPeriod returns the newest period, or a new one when that has lasted long enough.
+func (q *Queue) newestPeriod(seen *bolt.Bucket, received uint64) (*bolt.Bucket, error) {
+	return periodAt(seen, received, q.window/windowPeriods)
+}
+
+// periodAt returns the newest of a bucket's periods, or a new one when that has lasted long enough.
+func periodAt(periods *bolt.Bucket, at uint64, lasts time.Duration) (*bolt.Bucket, error) {
+	start, _ := periods.Cursor().Last()
+	if start == nil || at >= binary.BigEndian.Uint64(start)+uint64(lasts.Milliseconds()) {
+		start = binary.BigEndian.AppendUint64(nil, at)
+	}
+	return periods.CreateBucketIfNotExists(bytes.Clone(start))
+}
+
+// dropPeriods drops the periods whose last entry is older than a time. A period ends where the next
 // one begins, so the newest period always stays.
-func (q *Queue) dropSeen(seen *bolt.Bucket, now time.Time) (dropped bool, err error) {
+func dropPeriods(periods *bolt.Bucket, now time.Time, keep time.Duration) (dropped bool, err error) {
 	for {
-		c := seen.Cursor()
+		c := periods.Cursor()
 		first, _ := c.First()
 		next, _ := c.Next()
-		if first == nil || next == nil || binary.BigEndian.Uint64(next)+uint64(q.window.Milliseconds()) > millis(now) {
+		if first == nil || next == nil || binary.BigEndian.Uint64(next)+uint64(keep.Milliseconds()) > millis(now) {
 			return dropped, nil
 		}
-		if err := seen.DeleteBucket(bytes.Clone(first)); err != nil {
+		if err := periods.DeleteBucket(bytes.Clone(first)); err != nil {
 			return dropped, err
 		}
 		dropped = true

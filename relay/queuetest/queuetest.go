@@ -47,6 +47,9 @@ func Run(t *testing.T, s Subject) {
 		{"order with concurrent senders", testConcurrentOrder},
 		{"mail survives reopening", testReopen},
 		{"numbers never run backwards after a restore", testRestore},
+		{"first contacts have a budget that survives reopening", testContacts},
+		{"rules of an inbox", testRules},
+		{"everything counted is there after reopening", testCounts},
 		{"bad names", testBadNames},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
@@ -66,7 +69,7 @@ func letter(inbox, sender string, n int) relay.Incoming {
 	return relay.Incoming{
 		Inbox: inbox, Sender: sender, ID: fmt.Sprintf("id-%d", n), ThreadID: "thread", Nonce: fmt.Sprintf("nonce-%d", n),
 		Digest: sha256.Sum256(text), Received: start, Expires: start.Add(7 * 24 * time.Hour),
-		Text: text, Receipt: []byte(`{"type":"receipt"}`),
+		Text: text, Receipt: []byte(`{"type":"receipt"}`), MaxFirstContacts: -1,
 	}
 }
 
@@ -508,5 +511,96 @@ func testBadNames(t *testing.T, s Subject) {
 		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("push with the id %.20q: %v", name, err)
 		}
+	}
+}
+
+func testContacts(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	write := func(inbox, sender string, n int, at time.Time) error {
+		in := letter(inbox, sender, n)
+		in.MaxFirstContacts, in.Received, in.Expires = 2, at, at.Add(time.Hour)
+		_, err := q.Push(t.Context(), in)
+		return err
+	}
+	for n, inbox := range []string{"a", "b", "a", "b"} {
+		if err := write(inbox, "did:x", n, start); err != nil {
+			t.Fatalf("%s: %v", inbox, err)
+		}
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	err := write("c", "did:x", 10, start.Add(time.Hour))
+	if e, ok := errors.AsType[*relay.ContactsError](err); !ok || e.Wait != 23*time.Hour {
+		t.Fatalf("the third inbox: %v (%+v), want to wait for 23 hours", err, e)
+	}
+	if err := write("a", "did:x", 11, start.Add(time.Hour)); err != nil {
+		t.Errorf("a known pair: %v", err)
+	}
+	if err := write("c", "did:y", 12, start.Add(time.Hour)); err != nil {
+		t.Errorf("the budget of one sender is spent for another: %v", err)
+	}
+	if err := write("c", "did:x", 13, start.Add(24*time.Hour)); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}
+
+func testRules(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || len(rules.Allow)+len(rules.Block) != 0 || rules.WakeURL != "" {
+		t.Fatalf("rules that nobody set: %+v, %v", rules, err)
+	}
+	want := relay.Rules{Allow: []string{"did:x"}, Block: []string{"example.com"}, WakeURL: "https://agent.example/wake", Signed: start}
+	if err := q.SetRules(t.Context(), "a", want); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.SetRules(t.Context(), "a", relay.Rules{Signed: start}); !errors.Is(err, relay.ErrOldRules) {
+		t.Errorf("rules that were signed at the same time: %v", err)
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || !slices.Equal(rules.Allow, want.Allow) || !slices.Equal(rules.Block, want.Block) || rules.WakeURL != want.WakeURL {
+		t.Fatalf("after reopening: %+v, %v", rules, err)
+	}
+	if _, err := q.Wipe(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || rules.WakeURL != "" {
+		t.Errorf("the rules of a wiped inbox: %+v, %v", rules, err)
+	}
+}
+
+// testCounts reopens a queue between deletions: what waits is counted right, acknowledged by its id,
+// and known to the replay window.
+func testCounts(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	for i := range 10 {
+		in := letter("a", "did:x", i)
+		in.Received = start.Add(time.Duration(i) * time.Minute)
+		push(t, q, in)
+	}
+	for i := range 10 {
+		w, err := q.CountAll(t.Context())
+		if want := start.Add(time.Duration(i) * time.Minute); err != nil || w.Inboxes != 1 || w.Mail != 10-i || !w.Oldest.Equal(want) {
+			t.Fatalf("%d were acknowledged, %+v waits: %v", i, w, err)
+		}
+		if n, err := q.Acknowledge(t.Context(), "a", []string{fmt.Sprintf("id-%d", i)}); err != nil || n != 1 {
+			t.Fatalf("acknowledged %d of id-%d: %v", n, i, err)
+		}
+		if i%3 == 0 {
+			q.Close()
+			q = s.Open(t, dir, window)
+		}
+		if _, err := q.Push(t.Context(), letter("a", "did:x", i)); !errors.Is(err, relay.ErrRepeated) {
+			t.Fatalf("id-%d again: %v", i, err)
+		}
+	}
+	if w, err := q.CountAll(t.Context()); err != nil || w.Mail+w.Inboxes != 0 || w.Bytes != 0 || !w.Oldest.IsZero() {
+		t.Errorf("nothing waits, but %+v: %v", w, err)
 	}
 }

@@ -51,6 +51,9 @@ type Schema struct {
 	// Buckets are created in a new file, beside "meta", which this package shares with the caller:
 	// it uses the keys "store" and "incarnation" there. A file without one of them is refused.
 	Buckets [][]byte
+	// Later are buckets that files of an earlier layout lack. They are created in a new file; the
+	// caller creates them in an older one.
+	Later [][]byte
 	// LastSequence returns the sequence of the newest write in the file, 0 for none. Open calls it
 	// to compare the file with the HEAD file.
 	LastSequence func(tx *bolt.Tx) (uint64, error)

@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -189,7 +190,7 @@ func (f *File) createFile(path string, id identity) error {
 }
 
 func (f *File) createBuckets(tx *bolt.Tx, id identity) error {
-	for _, name := range append([][]byte{metaBucket}, f.schema.Buckets...) {
+	for _, name := range slices.Concat([][]byte{metaBucket}, f.schema.Buckets, f.schema.Later) {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 			return err
 		}

@@ -1,0 +1,160 @@
+package relay_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/store/boltfile"
+)
+
+const host = "did:wba:registry.test:agents:"
+
+// agents are a registry whose agents have the keys that their names say.
+type agents struct{}
+
+// agentKey is the key of the agent with this name.
+func agentKey(name string) ed25519.PrivateKey {
+	if key, known := agentKeys.Load(name); known {
+		return key.(ed25519.PrivateKey)
+	}
+	seed := make([]byte, 32)
+	copy(seed, name)
+	key := ed25519.NewKeyFromSeed(seed)
+	agentKeys.Store(name, key)
+	return key
+}
+
+// agentKeys are the keys that were made, which a resolver would remember as well.
+var agentKeys sync.Map
+
+func (agents) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
+	name = strings.TrimPrefix(name, host)
+	if strings.HasPrefix(name, "unknown") {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	return relay.Inbox{Name: host + name, AirID: name, Addresses: []string{host + name}}, nil
+}
+
+func (agents) VerifyRead(context.Context, relay.Inbox, httpsig.Message) error { return nil }
+
+func (agents) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
+
+func (agents) Resolve(_ context.Context, id string) (did.Document, error) {
+	key := agentKey(strings.TrimPrefix(id, host)).Public().(ed25519.PublicKey)
+	return did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{
+		ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key),
+	}}}, nil
+}
+
+func openQueue(t testing.TB, dir string) *boltqueue.Queue {
+	t.Helper()
+	q, err := boltqueue.Open(context.Background(), dir, boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// newRelay returns a relay without limits, changed by change.
+func newRelay(t testing.TB, queue relay.Queue, change func(*relay.Options)) *relay.Relay {
+	t.Helper()
+	o := relay.Options{
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: agents{}}, Inboxes: agents{}, DID: "did:wba:registry.test", Key: agentKey("relay"),
+		Profile: a2a.Wire, SenderPerMinute: -1, NetworkPerMinute: -1, SenderPerWindow: -1, FirstContacts: -1, MaxMail: 1 << 30, MaxBytes: 1 << 50, Limits: &limit.Set{},
+	}
+	if change != nil {
+		change(&o)
+	}
+	return relay.New(o)
+}
+
+// signOffer signs an offer of some 1,000 bytes.
+func signOffer(t testing.TB, from, to string, at time.Time) []byte {
+	t.Helper()
+	e, err := a2a.Sign(a2a.Message{From: host + from, To: host + to, Timestamp: at, Body: a2a.Offer{
+		Description: strings.Repeat("a table for two at eight, by the window ", 10), Price: a2a.Money{AmountCents: 500, Currency: "EUR"}, ExpiresAt: at.Add(time.Hour),
+	}}, a2a.Strict, agentKey(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Text
+}
+
+// BenchmarkAccept has 64 senders push to 100 inboxes, everything verified, and reports the share of
+// bare group commits of the same bytes (of-bare).
+func BenchmarkAccept(b *testing.B) {
+	mail := make([][]byte, b.N)
+	at := time.Now()
+	for n := range mail {
+		mail[n] = signOffer(b, fmt.Sprint("sender-", n%64), fmt.Sprint("inbox-", n%100), at)
+	}
+	queue := openQueue(b, b.TempDir())
+	r := newRelay(b, queue, func(o *relay.Options) { o.Now = func() time.Time { return at } })
+	file := openBare(b)
+	bare := timePushes(b, func(n int) error { return putBare(file, n, mail[n]) })
+	full := timePushes(b, func(n int) error {
+		_, err := r.Accept(context.Background(), fmt.Sprint("inbox-", n%100), mail[n], netip.Addr{})
+		return err
+	})
+	b.ReportMetric(float64(bare)/float64(full), "of-bare")
+	b.ReportMetric(float64(b.N)/full.Seconds(), "pushes/s")
+}
+
+// timePushes makes b.N pushes from 64 goroutines and returns how long they took.
+func timePushes(b *testing.B, push func(n int) error) time.Duration {
+	var next atomic.Int64
+	var senders sync.WaitGroup
+	began := time.Now()
+	for range 64 {
+		senders.Go(func() {
+			for n := next.Add(1) - 1; n < int64(b.N); n = next.Add(1) - 1 {
+				if err := push(int(n)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	return time.Since(began)
+}
+
+var bareBucket = []byte("bare")
+
+func openBare(b *testing.B) *boltfile.File {
+	b.Helper()
+	file, err := boltfile.Open(context.Background(), b.TempDir(), boltfile.Schema{
+		Name: "bare.bolt", Noun: "file", Format: 1, Buckets: [][]byte{bareBucket}, LastSequence: func(*bolt.Tx) (uint64, error) { return 0, nil },
+	}, boltfile.Options{MinFree: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { file.Close() })
+	return file
+}
+
+// putBare writes an envelope under its inbox and its number, and nothing else.
+func putBare(file *boltfile.File, n int, text []byte) error {
+	key := binary.BigEndian.AppendUint64(fmt.Appendf(nil, "%sinbox-%d\x00", host, n%100), uint64(n))
+	_, err := file.Write(context.Background(), boltfile.Request{Writes: 1, Bytes: len(text), Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		return nil, tx.Bucket(bareBucket).Put(key, text)
+	}})
+	return err
+}

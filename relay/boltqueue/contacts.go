@@ -1,0 +1,77 @@
+package boltqueue
+
+import (
+	"encoding/binary"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/relay"
+)
+
+// Limits of first contacts: how long a pair of inbox and sender is known after its last envelope in a
+// period, and for how long a budget counts.
+const (
+	contactPeriod = 30 * 24 * time.Hour
+	contactKept   = 90 * 24 * time.Hour
+	contactBudget = 24 * time.Hour
+)
+
+// A contact says what an envelope changes in the bucket contacts.
+type contact struct {
+	pair, budget seenKey
+	known, fresh bool   // the pair has had mail; the newest period says so
+	since        uint64 // when the sender's budget began, in milliseconds
+	used         uint64 // of the budget
+}
+
+// checkContact finds out whether the sender has written to the inbox before. If not, the envelope
+// needs some of the sender's budget.
+func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
+	x := contact{pair: hashKey('p', in.Inbox, in.Sender), budget: hashKey('b', in.Sender)}
+	if in.MaxFirstContacts < 0 {
+		return contact{known: true, fresh: true}, nil
+	}
+	c := contacts.Cursor()
+	newest := true
+	for start, _ := c.Last(); start != nil; start, _ = c.Prev() {
+		period := contacts.Bucket(start)
+		if period == nil {
+			continue
+		}
+		if period.Get(x.pair[:]) != nil {
+			x.known, x.fresh = true, newest
+			return x, nil
+		}
+		if v := period.Get(x.budget[:]); len(v) == 16 && x.since == 0 {
+			x.since, x.used = binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:])
+		}
+		newest = false
+	}
+	end := x.since + uint64(contactBudget.Milliseconds())
+	if millis(in.Received) >= end {
+		x.since, x.used = millis(in.Received), 0
+	} else if x.used >= uint64(in.MaxFirstContacts) {
+		return x, &relay.ContactsError{Wait: time.Duration(end-millis(in.Received)) * time.Millisecond}
+	}
+	if in.MaxFirstContacts == 0 {
+		return x, &relay.ContactsError{Wait: contactBudget}
+	}
+	return x, nil
+}
+
+// putContact records a pair, and what it took of the budget when it is new.
+func putContact(contacts *bolt.Bucket, x contact, in relay.Incoming) error {
+	if x.fresh {
+		return nil
+	}
+	period, err := periodAt(contacts, millis(in.Received), contactPeriod)
+	if err != nil {
+		return err
+	}
+	if err := period.Put(x.pair[:], []byte{1}); err != nil || x.known {
+		return err
+	}
+	v := binary.BigEndian.AppendUint64(nil, x.since)
+	return period.Put(x.budget[:], binary.BigEndian.AppendUint64(v, x.used+1))
+}
