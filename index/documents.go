@@ -21,6 +21,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/effect"
 	"gazetteer/store"
 )
 
@@ -54,6 +55,7 @@ type storedDocument struct {
 type preparedOperation struct {
 	document.Operation
 	effect Effect
+	class  effect.Class // of its effects, inferred
 	terms  [entry.NumFields][]tokens.Token
 	// vectors are those of the terms of its name and its intent, for explain.
 	vectors [entry.CtxField][]semantic.WordVector
@@ -124,6 +126,7 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 		return nil, err
 	}
 	s := &preparedOperation{Operation: o, effect: effectOf(&o)}
+	s.class, _ = entry.ClassOf(&o)
 	for f, prepared := range entry.OperationEntry(&o).Text {
 		s.terms[f] = tokens.Tokenize(a, prepared)
 	}

@@ -1,80 +1,112 @@
 package index
 
 import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
-	"gazetteer/index/view"
+	"gazetteer/protocol/effect"
 )
 
-// A ranking always has a first place, also where nothing in the index does what is asked. How well an
-// operation fits is therefore told by what it has itself: how much of the request its words cover,
-// each word by how rare it is, and how near its embedding lies.
+// A ranking always has a first place, even where nothing in the index does what is asked. The fit says
+// how well an operation does it, from the operation and the request alone: which words of the request it
+// covers, each word weighted by the length of its vector (which training makes long for words that tell
+// much), how near its embedding is, and whether it does the kind of thing that is asked for. Nothing in
+// it depends on what else the index holds, so one threshold holds for an index of any size.
 
-// Hits with a smaller fit are marked as far.
+// FarFit is the fit below which a hit is marked as far.
 //
-// It is calibrated on the development sets of everyday and agents' requests: 4 % of the requests that the
-// index answers have only such hits among their first three, and half of those that it does not.
-const farFit = 0.37
+// It is calibrated on the development sets of everyday and agents' requests: about 4 % of the requests
+// that the index answers have only far hits among their first three. docs/search.md has the figures, for
+// several sizes of the index.
+const FarFit = 0.3
 
 const (
-	// nearMatch is how much a word counts that is matched by another of near meaning.
+	// nearMatch is how much a word counts that is matched by another word of near meaning.
 	nearMatch = 0.3
 	// contextMatch is how much a word counts that only the service or a parameter has.
 	contextMatch = 0.4
 	// cosineShare is how much the cosine counts in the fit, beside the words that are covered, and
-	// fullCosine the cosine of what fits in full.
-	cosineShare = 0.6
+	// fullCosine the cosine of an operation that fits in full.
+	cosineShare = 0.2
 	fullCosine  = 0.7
+	// otherKind is the share of its fit that an operation keeps which does another kind of thing than
+	// what is asked for, such as one that reads where something must be made.
+	otherKind = 0.7
+	// shortRequest is the importance of the words of a short request, three words that tell much. A longer
+	// one has details that no document says, so its share of covered words grows with its length to the
+	// power of detailPower.
+	shortRequest = 4.5
+	detailPower  = 0.3
 )
 
-// fitOf returns how well an operation fits, from the words that were found in it and the cosine of
-// its embedding and that of the request.
-func (s *searcher) fitOf(why *Why, cosine float32) (float64, error) {
+// The importance of words whose vector says nothing of it.
+const (
+	unknownWord = 1.5 // no vector: a rare word, which tells much
+	unknownCode = 0.3 // no vector, with a digit: a value
+	nameShare   = 0.5 // a name counts for half of a word
+)
+
+// fitOf returns how well an operation fits, 0 to 1, from the words that were found in it and the cosine
+// of its embedding and that of the request.
+func (s *searcher) fitOf(why *Why, class effect.Class, cosine float32) float64 {
 	if len(s.request.Words) == 0 {
-		return 1, nil
+		return 1
 	}
 	var covered, all float64
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
-		rarity, err := s.rarityOf(w)
-		if err != nil {
-			return 0, err
-		}
-		all += rarity
-		share := 0.0
-		for _, m := range why.Matched {
-			switch {
-			case m.Term != w.Asked:
-			case m.Kind == matchVector:
-				share = max(share, nearMatch)
-			case m.Field == entry.CtxField.String():
-				share = max(share, contextMatch)
-			default:
-				share = 1
-			}
-		}
-		covered += share * rarity
+		importance := s.index.importanceOf(w)
+		all += importance
+		covered += importance * why.creditOf(w.Asked)
 	}
-	if all == 0 {
-		return 1, nil
+	fit := 1.0
+	if all > 0 {
+		share := min(1, covered/all*math.Pow(max(1, all/shortRequest), detailPower))
+		fit = cosineShare*min(1, max(0, float64(cosine)/fullCosine)) + (1-cosineShare)*share
 	}
-	near := min(1, max(0, float64(cosine)/fullCosine))
-	return cosineShare*near + (1-cosineShare)*covered/all, nil
+	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
+		fit *= otherKind
+	}
+	return fit
 }
 
-// rarityOf returns how much a word of the request tells: its weight by its rarity.
-func (s *searcher) rarityOf(w *query.Word) (float64, error) {
-	terms := w.Terms
-	if len(w.Meanings) > 0 {
-		terms = w.Meanings[:1]
-	}
-	rarity := 0.0
-	for _, t := range terms {
-		found, err := s.view.FindPostings(t.Stem)
-		if err != nil {
-			return 0, err
+// creditOf returns how well a word of the request was found, 0 to 1.
+func (w *Why) creditOf(asked string) float64 {
+	credit := 0.0
+	for _, m := range w.Matched {
+		switch {
+		case m.Term != asked:
+		case m.Kind == matchVector:
+			credit = max(credit, nearMatch)
+		case m.Field == entry.CtxField.String():
+			credit = max(credit, contextMatch)
+		default:
+			credit = 1
 		}
-		rarity = max(rarity, view.InverseFrequency(s.view.DocumentFrequency(t.Stem, found), s.view.Operations))
 	}
-	return rarity * rarity * float64(w.Weight), nil
+	return credit
+}
+
+// importanceOf returns how much a word of the request tells.
+func (x *Index) importanceOf(w *query.Word) float64 {
+	length := float32(0)
+	for _, t := range slices.Concat(w.Terms, w.Meanings) {
+		length = max(length, x.lexicon.WordVector(t.Form).Length)
+	}
+	importance := float64(length)
+	switch {
+	case length > 0:
+	case strings.ContainsFunc(w.Asked, unicode.IsDigit):
+		return unknownCode
+	default:
+		importance = unknownWord
+	}
+	if w.Name {
+		importance *= nameShare
+	}
+	return importance * float64(w.Weight)
 }

@@ -407,11 +407,8 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 			hit.Why.Clause = clauses[nearest].Text
 		}
 	}
-	hit.Fit, err = s.fitOf(&hit.Why, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
-	if err != nil {
-		return Hit{}, false, err
-	}
-	hit.Far = hit.Fit < farFit
+	hit.Fit = s.fitOf(&hit.Why, operation.class, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
+	hit.Far = hit.Fit < FarFit
 	if worst, any := protocol.Worst(t.Findings); any {
 		hit.Findings = worst.String()
 	}

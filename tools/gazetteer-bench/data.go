@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -22,6 +24,8 @@ const (
 	corpusFile     = "corpus.jsonl"  // records, one a line
 	queriesFile    = "queries.jsonl" // id, set, text
 	judgementsFile = "qrels.tsv"     // query, record, grade; the first line names them
+	// unanswerableFile has queries that no record answers; it may be missing.
+	unanswerableFile = "unanswerable.jsonl" // id, text
 )
 
 // maxLine bounds a line of a data file, in bytes.
@@ -90,6 +94,8 @@ type judgedQuery struct {
 type collection struct {
 	records []record
 	queries []judgedQuery
+	// unanswerable are queries that no record answers.
+	unanswerable []judgedQuery
 	// searched tells for a set of queries whose records it is asked of.
 	searched map[string]string
 	// digest tells the data from other data.
@@ -128,9 +134,31 @@ func readCollection(dir string) (*collection, error) {
 	if err := read(judgementsFile, c.judge()); err != nil {
 		return nil, err
 	}
+	if err := c.readUnanswerable(dir); err != nil {
+		return nil, err
+	}
 	c.digest = hex.EncodeToString(sum.Sum(nil)[:8])
 	c.settle()
 	return c, nil
+}
+
+// readUnanswerable reads the queries that no record answers. They are asked of the records of the first
+// set, and are no part of the digest.
+func (c *collection) readUnanswerable(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, unanswerableFile))
+	if errors.Is(err, fs.ErrNotExist) || len(c.records) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return eachLine(unanswerableFile, text, func(line []byte) error {
+		var q judgedQuery
+		err := json.Unmarshal(line, &q)
+		q.ID, q.Set = "unanswerable "+q.ID, c.records[0].Set
+		c.unanswerable = append(c.unanswerable, q)
+		return err
+	})
 }
 
 // eachLine calls f with each line that is not empty.

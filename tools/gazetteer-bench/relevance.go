@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/document"
+	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/index/wordvec"
 )
@@ -90,9 +92,50 @@ type report struct {
 	Macro   figures            `json:"macro"`
 	// Against is the difference in macro nDCG@10 to a saved run.
 	Against *interval `json:"against,omitempty"`
+	// Far says how many queries have none but far hits among their first three.
+	Far *farFigures `json:"far,omitempty"`
 	// Refused counts queries that the search would not answer.
 	Refused int      `json:"refused,omitempty"`
 	Below   []string `json:"below,omitempty"`
+}
+
+// farFigures count the queries of which the first three hits are all marked as far, and those
+// without a hit.
+type farFigures struct {
+	Unanswerable    int `json:"unanswerable"` // queries that no record answers
+	UnanswerableFar int `json:"unanswerable_far"`
+	Answerable      int `json:"answerable"`
+	AnswerableFar   int `json:"answerable_far"`
+}
+
+// An answerLog has what was answered, by query.
+type answerLog struct {
+	rankings map[string][]string // the first ids
+	far      map[string]bool     // whether all of the first three hits are marked as far
+	refused  int                 // queries that the search would not answer
+	records  int                 // operations that were asked
+}
+
+// countFar counts the queries that were answered with far hits only.
+func (l *answerLog) countFar(c *collection) *farFigures {
+	if len(c.unanswerable) == 0 {
+		return nil
+	}
+	f := &farFigures{}
+	count := func(queries []judgedQuery, asked, marked *int) {
+		for _, q := range queries {
+			far, was := l.far[q.ID]
+			if was {
+				*asked++
+			}
+			if far {
+				*marked++
+			}
+		}
+	}
+	count(c.unanswerable, &f.Unanswerable, &f.UnanswerableFar)
+	count(c.queries, &f.Answerable, &f.AnswerableFar)
+	return f
 }
 
 // measure is the command.
@@ -101,11 +144,12 @@ func (o *relevanceOptions) measure(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the data: %w", err)
 	}
-	rankings, refused, records, err := o.rankings(ctx, c)
+	answers, err := o.ask(ctx, c)
 	if err != nil {
 		return err
 	}
-	r := report{Data: c.digest, Records: records, Sets: map[string]figures{}, Refused: refused}
+	rankings := answers.rankings
+	r := report{Data: c.digest, Records: answers.records, Sets: map[string]figures{}, Refused: answers.refused, Far: answers.countFar(c)}
 	perQuery := judged(c, rankings)
 	var sets []figures
 	for _, set := range c.sets() {
@@ -139,38 +183,35 @@ func (o *relevanceOptions) measure(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// rankings asks the queries and returns the first ids of each, by query.
-func (o *relevanceOptions) rankings(ctx context.Context, c *collection) (rankings map[string][]string, refused, records int, err error) {
-	rankings = map[string][]string{}
+// ask asks the queries.
+func (o *relevanceOptions) ask(ctx context.Context, c *collection) (*answerLog, error) {
+	l := &answerLog{rankings: map[string][]string{}, far: map[string]bool{}}
 	vectors, err := readVectors(o.vectors)
 	if err != nil {
-		return nil, 0, 0, err
-	}
-	ask := func(docs []*document.Document, queries []judgedQuery) error {
-		records += countOperations(docs)
-		n, err := askAll(ctx, vectors, docs, queries, rankings)
-		refused += n
-		return err
+		return nil, err
 	}
 	if o.pool != "" {
 		docs := c.documents("")
 		more, err := readServices(o.pool, o.poolSize-len(docs))
 		if err != nil {
-			return nil, 0, 0, fmt.Errorf("read the pool: %w", err)
+			return nil, fmt.Errorf("read the pool: %w", err)
 		}
-		return rankings, refused, records, ask(append(docs, more...), c.evenly(o.poolQueries))
+		return l, l.askAll(ctx, vectors, append(docs, more...), append(c.evenly(o.poolQueries), c.unanswerable...))
 	}
 	// Sets that are asked of the same records share an index.
 	bySearched := map[string][]judgedQuery{}
 	for _, q := range c.queries {
 		bySearched[c.searched[q.Set]] = append(bySearched[c.searched[q.Set]], q)
 	}
+	for _, q := range c.unanswerable {
+		bySearched[q.Set] = append(bySearched[q.Set], q)
+	}
 	for set, queries := range bySearched {
-		if err := ask(c.documents(set), queries); err != nil {
-			return nil, 0, 0, err
+		if err := l.askAll(ctx, vectors, c.documents(set), queries); err != nil {
+			return nil, err
 		}
 	}
-	return rankings, refused, records, nil
+	return l, nil
 }
 
 // evenly takes n queries of each set, or all.
@@ -193,35 +234,40 @@ func (c *collection) evenly(n int) []judgedQuery {
 	return taken
 }
 
+// farHits is how many of the first hits must be far for a query to count as answered with far hits.
+const farHits = 3
+
 // askAll indexes documents and asks queries of them.
-func askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []judgedQuery, rankings map[string][]string) (refused int, err error) {
+func (l *answerLog) askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []judgedQuery) (err error) {
+	l.records += countOperations(docs)
 	h, err := openHouse(ctx, vectors)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	if err := h.put(ctx, docs); err != nil {
-		return 0, err
+		return err
 	}
 	if err := h.catchUp(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	for _, q := range queries {
 		r, err := h.index.Search(ctx, query.Query{Words: q.Text, Limit: depth})
 		var bad *query.Error
 		switch {
 		case errors.As(err, &bad):
-			refused++
+			l.refused++
 		case err != nil:
-			return refused, fmt.Errorf("query %s: %w", q.ID, err)
+			return fmt.Errorf("query %s: %w", q.ID, err)
 		}
 		ids := []string{}
 		for _, hit := range r.Hits {
 			ids = append(ids, hit.Operation.Pointer)
 		}
-		rankings[q.ID] = ids
+		l.rankings[q.ID] = ids
+		l.far[q.ID] = !slices.ContainsFunc(r.Hits[:min(farHits, len(r.Hits))], func(h index.Hit) bool { return !h.Far })
 	}
-	return refused, nil
+	return nil
 }
 
 // judged measures the queries that were asked, by set.
@@ -315,6 +361,9 @@ func (r *report) print(out io.Writer, c *collection, asJSON bool) error {
 	}
 	if r.Refused > 0 {
 		fmt.Fprintf(out, "%d queries were refused\n", r.Refused)
+	}
+	if f := r.Far; f != nil {
+		fmt.Fprintf(out, "marked as far: %d of %d queries that nothing answers, %d of %d others\n", f.UnanswerableFar, f.Unanswerable, f.AnswerableFar, f.Answerable)
 	}
 	if r.Against != nil {
 		fmt.Fprintf(out, "macro nDCG@10 against the saved run: %+.4f [%+.4f, %+.4f]\n", r.Against.Difference, r.Against.Low, r.Against.High)
