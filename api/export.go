@@ -121,7 +121,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 func callOffers(hits []answer.Hit) []call.Offer {
 	out := make([]call.Offer, len(hits))
 	for i, h := range hits {
-		out[i] = call.Offer{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation}
+		out[i] = call.Offer{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}
 	}
 	return out
 }

@@ -26,6 +26,9 @@ type orchestrateInput struct {
 	Class    []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
 	Host     []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
 	Protocol []string `query:"protocol,explode" maxItems:"10" doc:"an interaction protocol the service must speak, such as request, negotiate, confirm or query, or how it is called, http or agtp; any of several"`
+	Exact    bool     `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
+	Safe     bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
+	MinFit   float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out operations that fit the request less, 0 to 1; a page can then be shorter"`
 	Require  string   `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
 	Join     string   `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
 	Joined   bool     `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`

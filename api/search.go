@@ -65,6 +65,9 @@ type searchInput struct {
 	State        []string `query:"state,explode" maxItems:"3" enum:"valid,flawed,invalid" doc:"how well the document keeps to its draft: valid, flawed (with warnings) or invalid; any of several"`
 	Source       []string `query:"source,explode" maxItems:"2" enum:"owner-published,linked" doc:"how the document came to us; any of several"`
 	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
+	Exact        bool     `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
+	Safe         bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
+	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out results that fit the request less, 0 to 1; a page can then be shorter. Results below far_below of the answer are hardly what was asked for"`
 	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state, verb"`
 	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
@@ -76,11 +79,12 @@ type searchInput struct {
 type SearchBody struct {
 	Q string `json:"q,omitempty" doc:"as the parameter of GET; so are the others"`
 	FilterBody
-	Facets       Texts  `json:"facets,omitempty"`
-	Limit        int    `json:"limit,omitempty"`
-	Cursor       string `json:"cursor,omitempty"`
-	WithinTokens int    `json:"within_tokens,omitempty"`
-	As           string `json:"as,omitempty"`
+	MinFit       float64 `json:"min_fit,omitempty" minimum:"0" maximum:"1" doc:"leaves out results that fit less"`
+	Facets       Texts   `json:"facets,omitempty"`
+	Limit        int     `json:"limit,omitempty"`
+	Cursor       string  `json:"cursor,omitempty"`
+	WithinTokens int     `json:"within_tokens,omitempty"`
+	As           string  `json:"as,omitempty"`
 }
 
 // FilterBody documents the filters in the body of a search or an exploration.
@@ -99,6 +103,8 @@ type FilterBody struct {
 	State      Texts `json:"state,omitempty"`
 	Source     Texts `json:"source,omitempty"`
 	Aliases    bool  `json:"aliases,omitempty"`
+	Exact      bool  `json:"exact,omitempty" doc:"true to correct no word"`
+	Safe       bool  `json:"safe,omitempty" doc:"true to leave out what ends or removes something"`
 }
 
 // Texts documents a text or a list of texts.
@@ -121,14 +127,16 @@ type SearchPage struct {
 	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
 	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
 	// Correction and LeftOut say how the words were read, where that is not as they stand.
-	Correction *index.Correction        `json:"correction,omitempty" doc:"the words were looked for in this spelling, too, because nothing has them as they stand"`
-	LeftOut    []index.LeftOut          `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
-	Facets     map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
-	Services   []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
-	Classes    []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
-	Near       []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-	Query      QueryView                `json:"query" doc:"how the search was understood"`
-	Next       string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	Correction *index.Correction `json:"correction,omitempty" doc:"the words were looked for in this spelling, too, because nothing has them as they stand"`
+	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
+	// FarBelow makes sense of the fit of the hits.
+	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a smaller fit are marked as far: they are hardly what was asked for. Absent where no words were asked for"`
+	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
+	Services []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
+	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
+	Query    QueryView                `json:"query" doc:"how the search was understood"`
+	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
 // CompactPage is as much of a page as fits a number of tokens.
@@ -163,12 +171,15 @@ type QueryView struct {
 	Levels     []string `json:"levels,omitempty"`
 	States     []string `json:"states,omitempty"`
 	Sources    []string `json:"sources,omitempty"`
+	Exact      bool     `json:"exact,omitempty"`
+	Safe       bool     `json:"safe,omitempty"`
+	MinFit     float64  `json:"min_fit,omitempty"`
 }
 
 func viewQuery(q query.Query) QueryView {
 	return QueryView{
 		q.Words, q.Phrases, q.Without, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Domains, q.Protocols,
-		q.Effects, q.Idempotent, q.Auths, q.Languages, q.Levels, q.States, q.Sources,
+		q.Effects, q.Idempotent, q.Auths, q.Languages, q.Levels, q.States, q.Sources, q.Verbatim, q.Safe, q.MinFit,
 	}
 }
 
@@ -244,6 +255,11 @@ func readQuery(values url.Values) (query.Query, error) {
 		}
 	}
 	q.Aliases = values.Get("aliases") == "true"
+	q.Verbatim = values.Get("exact") == "true"
+	q.Safe = values.Get("safe") == "true"
+	if text := values.Get("min_fit"); text != "" {
+		q.MinFit, _ = strconv.ParseFloat(text, 64) // was judged to be a number
+	}
 	return q, nil
 }
 
@@ -303,6 +319,9 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	page := SearchPage{
 		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
 		Services: r.Services, Classes: r.Classes, Near: r.Near, Correction: r.Correction, LeftOut: r.LeftOut, Query: viewQuery(s.query),
+	}
+	if strings.TrimSpace(s.query.Words) != "" {
+		page.FarBelow = index.FarFit
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
 		page.Moved = r.Seq - c.Seq

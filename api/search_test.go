@@ -89,6 +89,7 @@ func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 		"q=table&facets=verb&facets=ns":                         `{"q": "table", "facets": ["verb,ns"]}`,
 		"effect=unknown&level=1&aliases=true&source=linked":     `{"effect": "unknown", "level": ["1"], "aliases": true, "source": "linked"}`,
 		"q=table&within_tokens=300":                             `{"q": "table", "within_tokens": 300}`,
+		"q=tabel+book&exact=true&safe=true&min_fit=0.25":        `{"q": "tabel book", "exact": true, "safe": true, "min_fit": 0.25}`,
 		"q=table&as=mcp":                                        `{"q": "table", "as": "mcp"}`,
 		"q=table&as=curl&limit=3":                               `{"q": "table", "as": "curl", "limit": 3}`,
 		"protocol=http&lang=en&auth=unknown&state=flawed":       `{"protocol": "http", "lang": "en", "auth": "unknown", "state": "flawed"}`,
@@ -116,6 +117,9 @@ func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 		{`{"q": ["table"]}`, "bad-field", "/q"},
 		{`{"q": "table", "limit": "2"}`, "bad-field", "/limit"},
 		{`{"q": "table", "limit": 101}`, "bad-field", "/limit"},
+		{`{"q": "table", "min_fit": 1.5}`, "bad-field", "/min_fit"},
+		{`{"q": "table", "min_fit": "0.5"}`, "bad-field", "/min_fit"},
+		{`{"q": "table", "safe": 1}`, "bad-field", "/safe"},
 		{`{"q": "table", "limit": 1e2}`, "bad-field", "/limit"},
 		{`{"verb": ["BOOK", 1]}`, "bad-field", "/verb/1"},
 		{`{"q": "table", "level": "7"}`, "bad-field", "/level"},
@@ -727,6 +731,44 @@ func TestWordsThatNothingHas(t *testing.T) {
 			if offers := h.orchestrate("limit=3&q=" + url.QueryEscape(q)); offers.Note != want {
 				t.Errorf("%q: the offers say %q, want %q", q, offers.Note, want)
 			}
+		}
+	}
+}
+
+func TestSearchLeavesOutWhatIsNotWanted(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publish("stays.example", document.AGIS, "application/json", `{"agis_version": "1.0", "service": {"name": "Stays"}, "endpoints": [
+		{"method": "BOOK", "path": "/room", "semantic": {"intent": "Books a hotel room for some nights"}},
+		{"method": "CANCEL", "path": "/room/{id}", "semantic": {"intent": "Cancels the booking of a hotel room", "is_reversible": true}}]}`, seen)
+	verbs := func(query string) (found []string) {
+		t.Helper()
+		for _, hit := range readAs[api.SearchPage](h, "/api/v1/search?"+query, 200).Hits {
+			found = append(found, hit.Operation.Verb)
+		}
+		return found
+	}
+	if found := verbs("q=cancel+hotel+room"); !slices.Contains(found, "CANCEL") {
+		t.Fatalf("found %q", found)
+	}
+	for _, query := range []string{"q=cancel+hotel+room&safe=true", "q=hotel+room&effect=reversible&effect=unknown&effect=informational"} {
+		if found := verbs(query); len(found) == 0 || slices.Contains(found, "CANCEL") {
+			t.Errorf("%s finds %q", query, found)
+		}
+	}
+	if found := verbs("q=sharpen+knives+hotel+room+chainsaw+lumberjack&min_fit=0.9"); len(found) > 0 {
+		t.Errorf("a fit of .9 finds %q", found)
+	}
+	page := readAs[api.SearchPage](h, "/api/v1/search?q=hotle+room", 200)
+	if page.Correction == nil || page.FarBelow != index.FarFit || len(page.Hits) == 0 {
+		t.Errorf("%+v", page)
+	}
+	if page := readAs[api.SearchPage](h, "/api/v1/search?q=hotle+room&exact=true", 200); page.Correction != nil || !page.Query.Exact {
+		t.Errorf("asked for exactly: %+v", page)
+	}
+	tools := readAs[call.MCP](h, "/api/v1/search?q=cancel+hotel+room&as=mcp", 200)
+	for _, tool := range tools.Tools {
+		if a := tool.Annotations; strings.Contains(tool.Name, "cancel") && (a == nil || a.Destructive == nil || !*a.Destructive) {
+			t.Errorf("%s is not marked as destructive: %+v", tool.Name, a)
 		}
 	}
 }

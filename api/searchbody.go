@@ -79,7 +79,7 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 			nodes = m.Items
 		}
 	}
-	wanted := map[string]protocol.Kind{huma.TypeInteger: protocol.Number, huma.TypeBoolean: protocol.Bool}
+	wanted := map[string]protocol.Kind{huma.TypeInteger: protocol.Number, huma.TypeNumber: protocol.Number, huma.TypeBoolean: protocol.Bool}
 	kind, ok := wanted[schema.Type]
 	if !ok {
 		kind = protocol.String

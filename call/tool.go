@@ -19,6 +19,9 @@ type Offer struct {
 	Host      string
 	Service   document.Service
 	Operation document.Operation
+	// Ends reports whether performing the operation ends or removes something, whatever its document
+	// declares.
+	Ends bool
 	// Input is the JSON Schema of the input as its document has it, an object;
 	// nil to make one from the parameters.
 	Input json.RawMessage
@@ -33,8 +36,8 @@ type Tool struct {
 	Description string
 	Input       json.RawMessage
 	How         How
-	// ReadOnly, Destructive and Idempotent are what the document declares; nil
-	// where it does not.
+	// ReadOnly, Destructive and Idempotent are what the document declares, nil where it does not. An
+	// operation that ends something is destructive whatever it declares.
 	ReadOnly, Destructive, Idempotent *bool
 }
 
@@ -78,6 +81,9 @@ func toolOf(o Offer, name string) Tool {
 	case document.Reversible:
 		t.ReadOnly, t.Destructive = &no, &no
 	case document.Irreversible:
+		t.ReadOnly, t.Destructive = &no, &yes
+	}
+	if o.Ends { // the more dangerous reading counts
 		t.ReadOnly, t.Destructive = &no, &yes
 	}
 	return t

@@ -125,7 +125,7 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 	if err != nil {
 		return nil, err
 	}
-	s := &preparedOperation{Operation: o, effect: effectOf(&o)}
+	s := &preparedOperation{Operation: o, effect: EffectOf(&o)}
 	s.class, _ = entry.ClassOf(&o)
 	for f, prepared := range entry.OperationEntry(&o).Text {
 		s.terms[f] = tokens.Tokenize(a, prepared)

@@ -33,8 +33,8 @@ type Effect struct {
 	Destructive bool `json:"destructive,omitempty"`
 }
 
-// effectOf returns the effect of an operation as a hit shows it.
-func effectOf(o *document.Operation) Effect {
+// EffectOf returns the effect of an operation as a hit shows it.
+func EffectOf(o *document.Operation) Effect {
 	class, from := entry.ClassOf(o)
 	e := Effect{Value: class.String(), Source: EffectInferred, Destructive: class == effect.End || o.Effect == document.Irreversible}
 	if class != 0 {

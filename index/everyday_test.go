@@ -133,7 +133,7 @@ func TestNoTextMakesADestructiveOperationLookSafe(t *testing.T) {
 		{ID: "SHOW /account", Verb: "SHOW", Intent: "Deletes an account", Effect: document.EffectUnknown},
 		{ID: "PURGE /files", Verb: "PURGE", Intent: "Is safe", Effect: document.Informational},
 	} {
-		if e := effectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
+		if e := EffectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
 			t.Errorf("%s: %+v", o.ID, e)
 		}
 		if value := entry.EffectValue(&o); value != string(document.Irreversible) {

@@ -4,17 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
-
-	"github.com/gin-gonic/gin"
 )
 
 // homeView is the front page.
@@ -38,8 +40,10 @@ type resultsView struct {
 	Grouped bool // at most three operations of a service are shown
 	Pages   frame.PageLinks
 	Note    string
-	Near    []string
-	Agent   string // the query, when it looks like the id of an agent
+	// Readings are links to the same query, read in another way.
+	Readings []readingLink
+	Near     []string
+	Agent    string // the query, when it looks like the id of an agent
 	// Services and Classes answer the words as a whole.
 	Services []sideView
 	Classes  []sideView
@@ -70,6 +74,7 @@ type hitView struct {
 	Fetched  frame.Moment
 	Findings string
 	Digest   string
+	Far      bool   // it is hardly what was asked for
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
 }
@@ -84,7 +89,11 @@ func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	v, err := p.findResults(c.Request.Context(), text, number)
+	reading, err := readReading(c)
+	if err != nil {
+		return frame.View{}, err
+	}
+	v, err := p.findResults(c.Request.Context(), text, number, reading)
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
@@ -93,12 +102,91 @@ func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
 }
 
+// A reading says how the words of a query are read, and what it may not find. Its fields are
+// parameters of the address, as in the API.
+type reading struct {
+	exact, safe bool
+	minFit      float64
+}
+
+// readReading reads the parameters exact, safe and min_fit.
+func readReading(c *gin.Context) (reading, error) {
+	r := reading{exact: c.Query("exact") == "true", safe: c.Query("safe") == "true"}
+	if text := c.Query("min_fit"); text != "" {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(n >= 0 && n <= 1) {
+			return r, &frame.BadRequest{What: fmt.Sprintf("There is no fit %q", frame.ClipPlain(30, text)), Help: "A fit is a number from 0 to 1."}
+		}
+		r.minFit = n
+	}
+	return r, nil
+}
+
+// values are the parameters of the page with a query and this reading.
+func (r reading) values(text string) url.Values {
+	v := url.Values{"q": {text}}
+	if r.exact {
+		v.Set("exact", "true")
+	}
+	if r.safe {
+		v.Set("safe", "true")
+	}
+	if r.minFit > 0 {
+		v.Set("min_fit", strconv.FormatFloat(r.minFit, 'g', -1, 64))
+	}
+	return v
+}
+
+// links are links to the same query, read in another way.
+func (r reading) links(text string, found index.Result) []readingLink {
+	var links []readingLink
+	add := func(text string, to url.Values) { links = append(links, readingLink{text, "/?" + to.Encode()}) }
+	if found.Correction != nil {
+		exact := r
+		exact.exact = true
+		add("Search instead for “"+text+"”", exact.values(text))
+	}
+	if r.exact {
+		loose := r
+		loose.exact = false
+		add("Correct misspelt words again", loose.values(text))
+	}
+	ends, far := false, false
+	for _, h := range found.Hits {
+		ends, far = ends || h.Effect.Destructive, far || h.Far
+	}
+	if ends || r.safe {
+		other := r
+		other.safe = !r.safe
+		if r.safe {
+			add("Show what ends or removes something, too", other.values(text))
+		} else {
+			add("Leave out what ends or removes something", other.values(text))
+		}
+	}
+	if far || r.minFit > 0 {
+		other := r
+		if r.minFit > 0 {
+			other.minFit = 0
+			add("Show what hardly fits, too", other.values(text))
+		} else {
+			other.minFit = index.FarFit
+			add("Leave out what hardly fits", other.values(text))
+		}
+	}
+	return links
+}
+
+// A readingLink leads to the same query, read in another way.
+type readingLink struct{ Text, Address string }
+
 // findResults answers a query.
-func (p *Pages) findResults(ctx context.Context, text string, number int) (resultsView, error) {
+func (p *Pages) findResults(ctx context.Context, text string, number int, as reading) (resultsView, error) {
 	q, err := query.Parse(text)
 	if err != nil {
 		return resultsView{}, err
 	}
+	q.Verbatim, q.Safe, q.MinFit = as.exact, as.safe, as.minFit
 	asked := q
 	q.Limit, q.Offset, q.Facets = frame.PerPage, (number-1)*frame.PerPage, facetFields()
 	r, err := p.answers.Search(ctx, q)

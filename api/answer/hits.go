@@ -153,7 +153,8 @@ type CompactHit struct {
 	Service  string `json:"service,omitempty"`
 	Call     string `json:"call,omitempty" doc:"method and address"`
 	Takes    string `json:"takes,omitempty" doc:"parameters with type and place; * marks those that must be there"`
-	Effect   string `json:"effect,omitempty" doc:"what it does to the world, where the document says so"`
+	Effect   string `json:"effect,omitempty" doc:"what it does to the world, where the document says so or it ends something by inference"`
+	Far      bool   `json:"far,omitempty" doc:"it is hardly what was asked for"`
 	Why      string `json:"why" doc:"which words were found where, and which were not"`
 	Fetched  string `json:"fetched" doc:"the day on which its document was fetched"`
 	Stale    bool   `json:"stale,omitempty"`
@@ -172,9 +173,12 @@ func (h Hit) Compact() CompactHit {
 	c := CompactHit{
 		ID: h.ID, Verb: h.Operation.Verb, Does: truncateText(h.Operation.Intent, compactIntent), Service: truncateText(h.Service.Name, compactName),
 		Call: h.Call.String(), Takes: truncateText(h.Call.Inputs(), compactTakes), Why: h.Why.String(), Fetched: h.FetchedAt.UTC().Format(time.DateOnly),
-		Stale: h.Freshness.Stale, Caution: h.Caution,
+		Stale: h.Freshness.Stale, Caution: h.Caution, Far: h.Far,
 	}
-	if h.Operation.Effect != document.EffectUnknown {
+	switch {
+	case h.Hit.Effect.Destructive && h.Hit.Effect.Source == index.EffectInferred:
+		c.Effect = "ends something, inferred from " + h.Hit.Effect.From
+	case h.Operation.Effect != document.EffectUnknown:
 		c.Effect = string(h.Operation.Effect)
 	}
 	if h.Findings == "warning" || h.Findings == "error" {

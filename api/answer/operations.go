@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"gazetteer/call"
 	"gazetteer/document"
+	"gazetteer/index"
 	"gazetteer/fetch"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/conversion"
@@ -34,7 +35,8 @@ func (a *Answers) Offer(ctx context.Context, id string) (call.Offer, error) {
 	if !found || at < 0 {
 		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}
-	return call.Offer{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: d.Operations[at]}, nil
+	o := d.Operations[at]
+	return call.Offer{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: o, Ends: index.EffectOf(&o).Destructive}, nil
 }
 
 // readDocument reads the current document of a kind; false when there is none.

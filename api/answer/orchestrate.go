@@ -106,6 +106,8 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 
 // addServedOperations goes through one page of the ranking.
 func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join.Want, joined bool, limit int, now time.Time, out *ServedOperations) error {
+	least := q.MinFit
+	q.MinFit = 0 // the offset of the next page counts what does not fit, too
 	r, err := a.Search(ctx, q)
 	if err != nil {
 		return err
@@ -131,6 +133,9 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 		if len(out.Operations) == limit {
 			out.NextOffset, out.More = q.Offset+i, true
 			return nil
+		}
+		if h.Fit < least {
+			continue
 		}
 		found := agents[h.Host]
 		if joined && len(found.Agents) == 0 {

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -133,6 +134,12 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || text[0] == '+' {
 			return bad("expected a whole number")
+		}
+		value = n
+	case huma.TypeNumber:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || text[0] == '+' {
+			return bad("expected a number")
 		}
 		value = n
 	case huma.TypeBoolean:

@@ -86,7 +86,7 @@ func needsIdentifier(o *document.Operation) bool {
 func EffectValue(o *document.Operation) string {
 	class, _ := ClassOf(o)
 	switch {
-	case class == effect.End && o.Effect != document.Reversible:
+	case class == effect.End:
 		return string(document.Irreversible)
 	case o.Effect == "":
 		return string(document.EffectUnknown)

@@ -79,7 +79,9 @@ func (f Filter) validateValue(value string) (message, help string) {
 func (q Query) Filtered() bool { return q.filterValues() > 0 }
 
 // Narrowed reports whether the query leaves operations out that a search may return.
-func (q Query) Narrowed() bool { return q.Filtered() || len(q.Without) > 0 || len(q.Phrases) > 0 }
+func (q Query) Narrowed() bool {
+	return q.Filtered() || q.Safe || len(q.Without) > 0 || len(q.Phrases) > 0
+}
 
 // IsEmpty reports whether the query asks for nothing that could be found.
 func (q Query) IsEmpty() bool {

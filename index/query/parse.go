@@ -242,6 +242,8 @@ func (q Query) Canonical() (Query, error) {
 		return fail(0, fmt.Sprintf("a limit of %d", q.Limit), fmt.Sprintf("ask for 1 to %d operations", MaxLimit))
 	case q.Offset < 0 || q.Offset > maxOffset:
 		return fail(0, fmt.Sprintf("an offset of %d", q.Offset), fmt.Sprintf("at most %d operations can be passed over; add a filter instead", maxOffset))
+	case !(q.MinFit >= 0 && q.MinFit <= 1):
+		return fail(0, fmt.Sprintf("a least fit of %g", q.MinFit), "ask for a fit from 0 to 1")
 	case len(q.Facets) > maxFacets:
 		return fail(0, fmt.Sprintf("%d facets", len(q.Facets)), fmt.Sprintf("ask for at most %d at once", maxFacets))
 	case q.IsEmpty():

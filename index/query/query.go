@@ -28,10 +28,13 @@ type Query struct {
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
-	// MinFit leaves hits out that fit the request less, 0 to 1.
+	// MinFit leaves out hits that fit the request less, 0 to 1. A page can then be shorter than Limit.
 	MinFit float64
 	// Verbatim looks for the words as they are, and corrects none.
 	Verbatim bool
+	// Safe leaves out operations that end or remove something or cannot be undone, whether their
+	// document declares it or it is inferred from their verb or intent.
+	Safe bool
 
 	Facets []string // fields to count the values of, of FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"gazetteer/document"
 	"gazetteer/index/query"
 )
 
@@ -87,6 +88,13 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 		}
 		if len(q.Hosts) > 0 {
 			mask.intersect(vs.ofHosts(q.Hosts))
+		}
+		if q.Safe {
+			unsafe, err := v.Directory.operationsWithValue(s, vs.SegmentData, query.EffectField, string(document.Irreversible))
+			if err != nil {
+				return nil, err
+			}
+			mask.RemoveAll(unsafe)
 		}
 		masks[i] = mask
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -19,6 +20,7 @@ type findFlags struct {
 	require, join                                string
 	joined                                       bool
 	viewFlags
+	readingFlags
 }
 
 func (a *verbs) findCommand() *cobra.Command {
@@ -43,7 +45,7 @@ age, domain, did, inbox, agis, repository, attestations.
 
 Exit code 1 when nothing is found.`,
 		RunE: func(c *cobra.Command, words []string) error {
-			if err := f.check(); err != nil {
+			if err := cmp.Or(f.viewFlags.check(), f.readingFlags.check()); err != nil {
 				return err
 			}
 			query := f.buildQuery(strings.Join(words, " "))
@@ -62,7 +64,8 @@ Exit code 1 when nothing is found.`,
 	flags.StringVar(&f.require, "require", "", "evidence that must hold of an agent, for example domain,inbox")
 	flags.StringVar(&f.join, "join", "", "only operations with an agent that is joined at least so strongly: proved, mutual or claimed")
 	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
-	f.addTo(flags, "operations")
+	f.viewFlags.addTo(flags, "operations")
+	f.readingFlags.addTo(flags)
 	return c
 }
 
@@ -82,6 +85,7 @@ func (f *findFlags) buildQuery(words string) url.Values {
 	if f.joined {
 		q.Set("joined", "true")
 	}
+	f.addToQuery(q)
 	return q
 }
 

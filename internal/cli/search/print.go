@@ -64,11 +64,20 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 // as something that must not be done.
 func (a *verbs) printReading(r searchAnswer) {
 	if r.Correction != nil {
-		fmt.Fprintf(a.Out, "Showing results for: %s\n", format.Visible(r.Correction.Query))
+		fmt.Fprintf(a.Out, "Showing results for: %s; to search instead for %s: --exact\n", format.Visible(r.Correction.Query), format.Visible(askedWords(r.Correction)))
 	}
 	for _, l := range r.LeftOut {
 		fmt.Fprintf(a.Out, "Left out because of %q: %s\n", format.Visible(l.Text), cli.Plural(l.Operations, "operation"))
 	}
+}
+
+// askedWords are the words that were corrected, as they were asked.
+func askedWords(c *index.Correction) string {
+	var words []string
+	for _, w := range c.Words {
+		words = append(words, w.Asked)
+	}
+	return strings.Join(words, ", ")
 }
 
 // formatNote makes a sentence of a note.
@@ -87,6 +96,9 @@ type remark struct{ name, text string }
 // listRemarks are what a person should know before using what a hit says.
 func (h searchHit) listRemarks() []remark {
 	var remarks []remark
+	if h.Far {
+		remarks = append(remarks, remark{"far", "it is hardly what was asked for"})
+	}
 	if h.Freshness.Stale {
 		remarks = append(remarks, remark{"stale", h.Freshness.Why})
 	}
@@ -123,6 +135,7 @@ func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	field("service", h.Service.Name+" ("+h.Host+")")
 	field("call", formatCall(o))
 	field("with", formatParameters(o.Parameters))
+	field("effect", formatEffect(h.Effect))
 	field("why", formatReason(h.Why))
 	field("fresh", fmt.Sprintf("fetched %s from %s, %s", cli.FormatAge(now, h.FetchedAt), h.Document, shortenDigest(h.Digest)))
 	switch h.Findings {
@@ -134,6 +147,21 @@ func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	for _, r := range more {
 		field(r.name, r.text)
 	}
+}
+
+// formatEffect says what an operation does to the world, and how that is known.
+func formatEffect(e index.Effect) string {
+	if e.Value == "" || e.Value == string(document.EffectUnknown) {
+		return ""
+	}
+	text := e.Value + ", as declared"
+	if e.Source == index.EffectInferred {
+		text = e.Value + ", inferred from " + e.From
+	}
+	if e.Destructive {
+		text += " (destructive)"
+	}
+	return text
 }
 
 // OperationName is the operation's path, or its id where it has none.

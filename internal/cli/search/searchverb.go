@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -19,9 +21,44 @@ import (
 // searchFlags say how much of a search is wanted, and in which form.
 type searchFlags struct {
 	viewFlags
+	readingFlags
 	facets []string
 	within int
 	as     string
+}
+
+// readingFlags say how the words of a request are read, and what it may not find.
+type readingFlags struct {
+	exact, safe bool
+	minFit      float64
+}
+
+// addTo declares the flags.
+func (f *readingFlags) addTo(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.exact, "exact", false, "look for the words as they are spelt, and correct none")
+	flags.BoolVar(&f.safe, "safe", false, "leave out what ends or removes something or cannot be undone")
+	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out what fits the request less, 0 to 1")
+}
+
+// check refuses a fit that no operation has.
+func (f *readingFlags) check() error {
+	if !(f.minFit >= 0 && f.minFit <= 1) {
+		return exit.Usagef("--min-fit %g: want 0 to 1", f.minFit)
+	}
+	return nil
+}
+
+// addToQuery adds the parameters of a request.
+func (f *readingFlags) addToQuery(query url.Values) {
+	if f.exact {
+		query.Set("exact", "true")
+	}
+	if f.safe {
+		query.Set("safe", "true")
+	}
+	if f.minFit > 0 {
+		query.Set("min_fit", strconv.FormatFloat(f.minFit, 'g', -1, 64))
+	}
 }
 
 // buildQuery are those of the request. Where a number of tokens decides how much
@@ -40,6 +77,7 @@ func (f searchFlags) buildQuery(words string, limited bool) url.Values {
 	if f.as != "" {
 		query.Set("as", f.as)
 	}
+	f.addToQuery(query)
 	return query
 }
 
@@ -59,6 +97,12 @@ func (a *verbs) searchCommand() *cobra.Command {
   gazetteer search book a table --as curl
   gazetteer search book a table --within-tokens 500
   gazetteer search book a table -n 20 --page 2 --long
+  gazetteer search book a table --safe --min-fit 0.5
+
+Misspelt words are corrected, which the answer says; --exact looks for them as they
+are. Operations that hardly do what was asked for are marked [far]; --min-fit leaves
+them out. --safe leaves out what ends or removes something, as declared or as its
+verb and its text tell.
 
 --as writes the operations for callers: mcp is the result of tools/list of the
 Model Context Protocol, functions are JSON-schema functions, and curl is a shell
@@ -69,7 +113,7 @@ tokens, as JSON in a short form.
 Exit code 1 when nothing is found.`,
 		Args: cli.MinArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
-			if err := flags.check(); err != nil {
+			if err := cmp.Or(flags.viewFlags.check(), flags.readingFlags.check()); err != nil {
 				return err
 			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
@@ -82,7 +126,8 @@ Exit code 1 when nothing is found.`,
 			})
 		},
 	}
-	flags.addTo(c.Flags(), "operations")
+	flags.viewFlags.addTo(c.Flags(), "operations")
+	flags.readingFlags.addTo(c.Flags())
 	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields to count the values of, with commas between")
 	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
 	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
