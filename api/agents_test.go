@@ -140,7 +140,7 @@ func TestAgents(t *testing.T) {
 func TestRegistrationBudget(t *testing.T) {
 	now := seen
 	h := newTestServer(t, options{registry: registrar.Options{
-		Limits: admission.Limits{Registrations: 3, AllRegistrations: 100}, Now: func() time.Time { return now },
+		Limits: admission.Limits{Registrations: 3, AllRegistrations: 1000}, Now: func() time.Time { return now },
 	}})
 	try := func(i int) bufferedResponse {
 		return h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,

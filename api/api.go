@@ -34,10 +34,10 @@ type Options struct {
 	TrustedProxies []string
 	// Proofs is how many domains one client (an IPv4 address, an IPv6 /64) may have
 	// looked at in an hour, Resolutions how many DIDs of other hosts; the Global
-	// ones bound all together. 0 means 30 and 600, 120 and 3,000; a negative number
-	// lifts the limit. How often agents are registered and changed the registry
+	// one bounds all together. 0 means 30, 120 and 3,000; a negative number lifts
+	// the limit. How often agents are registered and changed the registry
 	// bounds.
-	Proofs, ProofsGlobal           int
+	Proofs                         int
 	Resolutions, ResolutionsGlobal int
 	// Anchored returns the newest tree of the log that a witness has cosigned,
 	// nil when there is none; Publish asks the witnesses to cosign. Both are nil
@@ -93,7 +93,7 @@ func New(o Options) (*API, error) {
 		o.Horizon = 168 * time.Hour
 	}
 	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, relay: o.Relay, registry: air.New(m, air.Options{
-		Proofs: o.Proofs, ProofsGlobal: o.ProofsGlobal, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
+		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {
 		return nil, err

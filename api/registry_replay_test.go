@@ -135,7 +135,7 @@ func newPlayer(t *testing.T) *player {
 	p := &player{known: map[string]string{}, ticks: ticks}
 	clock := func() time.Time { return seen.Add(time.Duration(ticks.Load()) * time.Second) }
 	p.testServer = newTestServer(t, options{log: true,
-		registry: registrar.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: admission.Limits{Registrations: 20, AllRegistrations: 100}},
+		registry: registrar.Options{DIDHost: "agentidentityregistry.org", Resolver: attesterDocuments(), Now: clock, Limits: admission.Limits{Registrations: 20, AllRegistrations: 1000}},
 		api:      func(o *api.Options) { o.Now = clock },
 	})
 	return p

@@ -140,13 +140,13 @@ func TestKeysAreBounded(t *testing.T) {
 		taken, _ := takeAll(t, l, fmt.Sprintf("10.0.%d.1", i))
 		total += taken
 	}
-	if total != 9*2+4*2 {
-		t.Errorf("100 addresses took %d, want 9 with a quota of their own and 8 from the shared one", total)
+	if total != 9*2+2*(4*2) {
+		t.Errorf("100 addresses took %d, want 9 with a quota of their own and 8 from each of two shared ones", total)
 	}
 	if taken, _ := takeAll(t, l, "192.0.2.1"); taken != 0 {
 		t.Errorf("the first address was forgotten: it took %d", taken)
 	}
-	if keys := set.Stats()[0].Keys; keys > 11 {
+	if keys := set.Stats()[0].Keys; keys > 12 {
 		t.Errorf("%d keys are counted", keys)
 	}
 	c.at = c.at.Add(2 * time.Hour)
@@ -277,4 +277,48 @@ func TestCallersWaitForSlots(t *testing.T) {
 			t.Error("a caller whose time is over has a slot")
 		}
 	})
+}
+
+// TestACrowdLeavesSomethingForTheNext: 50 wider networks with as many networks each as they want
+// spend no more than most of what all together may do, and so does one /32; who comes then is
+// admitted, and who is known even when nothing else is left.
+func TestACrowdLeavesSomethingForTheNext(t *testing.T) {
+	for name, crowd := range map[string]func(i int) string{
+		"50 /48":               func(i int) string { return fmt.Sprintf("2001:%x:%x:%x::1", i%50, i%50, i) },
+		"50 /24":               func(i int) string { return fmt.Sprintf("%d.%d.1.%d", 11+i%50, i%50, i/50%256) },
+		"2,000 /48 in one /32": func(i int) string { return fmt.Sprintf("2001:db8:%x::1", i%2000) },
+		"200 /24 in eight /16": func(i int) string { return fmt.Sprintf("11.%d.%d.1", i%8, i/8%25) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, _ := newSet()
+			l := set.Limiter(limit.Rule{Name: "registrations", Each: 20, Wide: 80, All: 1000, Fair: 50, Kept: 50})
+			taken := 0
+			for i := range 20_000 {
+				if l.Take(t.Context(), netip.MustParseAddr(crowd(i))) == nil {
+					taken++
+				}
+			}
+			own := 0
+			for range 20 {
+				if l.Take(t.Context(), netip.MustParseAddr("198.51.100.7")) == nil {
+					own++
+				}
+			}
+			t.Logf("the crowd took %d, somebody else %d, %d are left", taken, own, l.Remaining())
+			if taken > 900 || own < 1 {
+				t.Errorf("the crowd took %d of 1,000, and left %d for somebody else", taken, own)
+			}
+		})
+	}
+	set, _ := newSet()
+	l := set.Limiter(limit.Rule{Name: "registrations", Each: 20, Wide: 80, All: 100, Fair: 16, Kept: 10})
+	for i := range 5000 {
+		l.Take(t.Context(), netip.AddrFrom4([4]byte{byte(11 + i%200), byte(i / 200), 0, 1}))
+	}
+	if e := exceeded(t, l.Take(t.Context(), netip.MustParseAddr("198.51.100.7"))); !e.All || l.Remaining() != 10 {
+		t.Errorf("%+v; %d are left", e, l.Remaining())
+	}
+	if _, err := l.ReserveKnown(t.Context(), netip.MustParseAddr("198.51.100.7")); err != nil {
+		t.Errorf("a known client: %v", err)
+	}
 }

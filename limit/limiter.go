@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"net/netip"
 	"sync"
@@ -21,14 +22,25 @@ type Rule struct {
 	All  int           // of all together
 	Span time.Duration // an hour when 0
 	// MaxKeys bounds how many networks or keys are counted at a time, 20,000 when 0. Those beyond
-	// share one quota of four times Each, so that a client with very many addresses cannot push
-	// another one's count out of memory.
+	// share quotas of four times Each, one for each five of MaxKeys, by wider network, so that a client with very many
+	// addresses neither pushes another one's count out of memory nor spends everybody's quota.
 	MaxKeys int
+	// Fair, if not 0, keeps a crowd from spending All. While everything is left, a network or a key may
+	// hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32 around
+	// that four; the part shrinks with the square of what is left. So each further network of a crowd
+	// gets less, and something is left for the next one. The first event of each is admitted as long
+	// as anything is left for it.
+	Fair int
+	// Kept is how much of All is kept for [Limiter.ReserveKnown].
+	Kept int
 }
 
 const (
 	defaultMaxKeys = 20_000
-	overflowShare  = 4 // times Each, for all keys that have no room
+	overflowShare  = 4 // times the quota, for the keys of one bucket that have no room
+	overflowPart   = 5 // of MaxKeys: so many of it for each bucket
+	wideShare      = 2 // times the fair part of one network, for the wider network around it
+	crowdShare     = 4 // the same for the /16 or /32
 	sweepInterval  = time.Minute
 	maxWait        = 24 * time.Hour // what Wait says of "never"
 )
@@ -39,13 +51,11 @@ type key struct {
 	name    string
 }
 
-// overflowKey counts the keys for which there is no room.
-var overflowKey = key{name: "\x00overflow"}
-
 // A share is one quota that an event counts against.
 type share struct {
 	of    key
 	quota int
+	fair  int // times the fair part of what is left of all; 0: not bounded by it
 }
 
 // A Limiter applies one [Rule]. Make one with [Set.Limiter]. It may be used by any number of
@@ -53,6 +63,7 @@ type share struct {
 type Limiter struct {
 	rule Rule
 	now  func() time.Time
+	seed maphash.Seed // places the keys for which there is no room
 
 	mu      sync.Mutex // guards following
 	byKey   map[key]*rate.Limiter
@@ -70,7 +81,7 @@ func (s *Set) Limiter(r Rule) *Limiter {
 	if r.MaxKeys == 0 {
 		r.MaxKeys = defaultMaxKeys
 	}
-	l := &Limiter{rule: r, now: s.clock(), byKey: map[key]*rate.Limiter{}}
+	l := &Limiter{rule: r, now: s.clock(), seed: maphash.MakeSeed(), byKey: map[key]*rate.Limiter{}}
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -115,13 +126,44 @@ func (l *Limiter) Reserve(ctx context.Context, client netip.Addr) (*Reservation,
 	if !client.IsValid() {
 		return nil, nil
 	}
-	return l.reserve(ctx, l.clientShares(client), true)
+	return l.reserve(ctx, l.clientShares(client), countEvent)
 }
 
 // TakeKey counts one event of a key, such as a host or a registrable domain.
 func (l *Limiter) TakeKey(ctx context.Context, name string) error {
-	_, err := l.reserve(ctx, l.keyShares(key{name: name}), true)
+	_, err := l.reserve(ctx, l.keyShares(key{name: name}), countEvent)
 	return err
+}
+
+// ReserveKnown is [Limiter.Reserve] for a client that the caller knows: it may use what the rule
+// keeps back.
+func (l *Limiter) ReserveKnown(ctx context.Context, client netip.Addr) (*Reservation, error) {
+	if !client.IsValid() {
+		return nil, nil
+	}
+	return l.reserve(ctx, l.clientShares(client), countEvent|useKept)
+}
+
+// CheckKnown returns what [Limiter.ReserveKnown] would return, and counts nothing.
+func (l *Limiter) CheckKnown(ctx context.Context, client netip.Addr) error {
+	if !client.IsValid() {
+		return nil
+	}
+	_, err := l.reserve(ctx, l.clientShares(client), useKept)
+	return err
+}
+
+// Remaining returns how much is left of what all together may do now; [math.MaxInt] without such a
+// limit.
+func (l *Limiter) Remaining() int {
+	if l.rule.All < 0 {
+		return math.MaxInt
+	}
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, all := l.find(share{of: key{}, quota: l.rule.All}, now)
+	return int(all.TokensAt(now))
 }
 
 // Check returns what [Limiter.Take] would return, and counts nothing.
@@ -129,49 +171,70 @@ func (l *Limiter) Check(ctx context.Context, client netip.Addr) error {
 	if !client.IsValid() {
 		return nil
 	}
-	_, err := l.reserve(ctx, l.clientShares(client), false)
+	_, err := l.reserve(ctx, l.clientShares(client), 0)
 	return err
 }
 
 func (l *Limiter) clientShares(client netip.Addr) []share {
 	shares := l.keyShares(key{network: Network(client)})
 	if l.rule.Each >= 0 && l.rule.Wide > 0 {
-		shares = append(shares, share{key{network: WideNetwork(client)}, l.rule.Wide})
+		shares = append(shares, share{key{network: WideNetwork(client)}, l.rule.Wide, min(l.rule.Fair, wideShare)})
+	}
+	if l.rule.Fair > 0 && l.rule.All >= 0 {
+		shares = append(shares, share{key{network: Truncate(client, 16, 32)}, l.rule.All, crowdShare})
 	}
 	return shares
 }
 
 func (l *Limiter) keyShares(k key) []share {
-	shares := make([]share, 0, 3)
+	shares := make([]share, 0, 4)
 	if l.rule.All >= 0 {
-		shares = append(shares, share{key{}, l.rule.All})
+		shares = append(shares, share{key{}, l.rule.All, 0})
 	}
 	if l.rule.Each >= 0 {
-		shares = append(shares, share{k, l.rule.Each})
+		shares = append(shares, share{k, l.rule.Each, min(l.rule.Fair, 1)})
 	}
 	return shares
 }
 
+// How an event is reserved.
+const (
+	countEvent = 1 << iota
+	useKept
+)
+
 // reserve counts one event against all shares, or against none of them.
-func (l *Limiter) reserve(ctx context.Context, shares []share, count bool) (*Reservation, error) {
+func (l *Limiter) reserve(ctx context.Context, shares []share, how int) (*Reservation, error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var exceeded *ExceededError
 	state := State{Rule: l.rule.Name, Quota: math.MaxInt, Span: l.rule.Span, Remaining: math.MaxInt}
 	limiters := make([]*rate.Limiter, len(shares))
+	left := math.Inf(1) // of all together
 	for i, s := range shares {
 		s, limiters[i] = l.find(s, now)
 		tokens := limiters[i].TokensAt(now)
-		if wait := l.waitFor(s, tokens); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
-			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{}, Quota: s.quota, Span: l.rule.Span, Wait: wait}
+		fair := 0.0 // what has to return beside one event
+		switch {
+		case s.of == key{}:
+			left = tokens
+			if how&useKept == 0 {
+				fair = float64(l.rule.Kept)
+			}
+		case s.fair > 0 && l.rule.All > 0:
+			part := max(1, float64(s.fair)*left*left/float64(l.rule.All*l.rule.Fair))
+			fair = max(0, float64(s.quota)-part)
 		}
-		if remaining := int(tokens); remaining < state.Remaining {
+		if wait := l.waitFor(s, tokens-fair); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
+			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{} || tokens >= 1, Quota: s.quota, Span: l.rule.Span, Wait: wait}
+		}
+		if remaining := int(tokens - fair); remaining < state.Remaining {
 			state.Remaining, state.Quota = remaining, s.quota
 		}
 	}
 	if exceeded != nil {
-		if count {
+		if how&countEvent != 0 {
 			l.refused++
 			if exceeded.All {
 				l.refused--
@@ -182,7 +245,7 @@ func (l *Limiter) reserve(ctx context.Context, shares []share, count bool) (*Res
 		record(ctx, state)
 		return nil, exceeded
 	}
-	if !count {
+	if how&countEvent == 0 {
 		return nil, nil
 	}
 	l.taken++
@@ -191,14 +254,14 @@ func (l *Limiter) reserve(ctx context.Context, shares []share, count bool) (*Res
 		r.reservations = append(r.reservations, limiter.ReserveN(now, 1))
 	}
 	if len(shares) > 0 {
-		state.Remaining--
+		state.Remaining = max(state.Remaining-1, 0)
 		state.Reset = l.rule.Span / time.Duration(max(state.Quota, 1)) * time.Duration(state.Quota-state.Remaining)
 		record(ctx, state)
 	}
 	return r, nil
 }
 
-// find returns the limiter of a share, or that of the overflow when there is no room; l.mu is held.
+// find returns the limiter of a share, or that of its bucket when there is no room; l.mu is held.
 func (l *Limiter) find(s share, now time.Time) (share, *rate.Limiter) {
 	if limiter, ok := l.byKey[s.of]; ok {
 		return s, limiter
@@ -207,14 +270,25 @@ func (l *Limiter) find(s share, now time.Time) (share, *rate.Limiter) {
 		l.sweep(now)
 	}
 	if len(l.byKey) >= l.rule.MaxKeys && s.of != (key{}) {
-		s = share{overflowKey, overflowShare * l.rule.Each}
-		if limiter, ok := l.byKey[overflowKey]; ok {
+		s = share{l.bucketOf(s), overflowShare * s.quota, 0}
+		if limiter, ok := l.byKey[s.of]; ok {
 			return s, limiter
 		}
 	}
 	limiter := rate.NewLimiter(rate.Limit(float64(s.quota)/l.rule.Span.Seconds()), s.quota)
 	l.byKey[s.of] = limiter
 	return s, limiter
+}
+
+// bucketOf returns the key under which a share is counted for which there is no room: networks of
+// one wider network have the same.
+func (l *Limiter) bucketOf(s share) key {
+	name := s.of.name
+	if s.of.network.IsValid() {
+		name = WideNetwork(s.of.network.Addr()).String()
+	}
+	bucket := maphash.String(l.seed, name) % uint64(max(1, l.rule.MaxKeys/overflowPart))
+	return key{name: fmt.Sprintf("\x00%d of %d", bucket, s.quota)}
 }
 
 // sweep forgets the keys whose whole quota has returned; l.mu is held.

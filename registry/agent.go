@@ -68,6 +68,10 @@ type Agent struct {
 	SecretHash []byte `json:"secret_hash,omitempty"`
 	// Nonces are those of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
+	// HandleSince is when Handle was claimed, HandleClaims when handles were claimed that were nobody's
+	// or another agent's, in Unix seconds, within the last 30 days.
+	HandleSince  time.Time `json:"handle_since,omitzero"`
+	HandleClaims []int64   `json:"handle_claims,omitempty"`
 	// WriteBudgetUntil is until when the recent writes of the agent use up its limit, in Unix
 	// milliseconds, see [Options.WritesPerHour].
 	WriteBudgetUntil int64 `json:"busy,omitempty"`
@@ -113,6 +117,7 @@ type AttestationSummary struct {
 // PublicCopy returns the agent without its private members.
 func (a Agent) PublicCopy() Agent {
 	a.SecretHash, a.Nonces, a.WriteBudgetUntil = nil, nil, 0
+	a.HandleSince, a.HandleClaims = time.Time{}, nil
 	return a
 }
 
@@ -122,6 +127,7 @@ func (a Agent) clone() Agent {
 	a.Domains = slices.Clone(a.Domains)
 	a.Attested, a.Issued = slices.Clone(a.Attested), slices.Clone(a.Issued)
 	a.Nonces, a.Absorbed = slices.Clone(a.Nonces), slices.Clone(a.Absorbed)
+	a.HandleClaims = slices.Clone(a.HandleClaims)
 	observed := make(map[string]Observation, len(a.Observed))
 	for signal, o := range a.Observed {
 		observed[signal] = o

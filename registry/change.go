@@ -177,19 +177,20 @@ func (c *Change) agentWrites(ctx context.Context, writes []store.Write) ([]store
 	if err := c.registry.guard.CheckAgent(c.old, c.Agent, c.Now); err != nil {
 		return nil, err
 	}
+	var handles []store.Write
+	if c.Agent.Handle != c.old.Handle && !c.handleWritten {
+		var err error
+		if handles, err = c.handleWrites(ctx); err != nil {
+			return nil, err
+		}
+	}
 	value, err := json.Marshal(c.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("write agent %s: %w", c.Agent.AirID, err)
 	}
 	writes = append(writes, store.PutIf(store.AgentKey(c.Agent.AirID), value, c.seq))
 	writes = append(writes, c.writes...)
-	if c.Agent.Handle != c.old.Handle && !c.handleWritten {
-		handles, err := c.registry.handleWrites(ctx, c.Agent.AirID, c.old.Handle, c.Agent.Handle, c.Now)
-		if err != nil {
-			return nil, err
-		}
-		writes = append(writes, handles...)
-	}
+	writes = append(writes, handles...)
 	return writes, nil
 }
 

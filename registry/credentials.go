@@ -31,6 +31,8 @@ const (
 	MaxSignatureAhead = 30 * time.Second
 	// maxNonces limits the writes of one agent within that time.
 	maxNonces = 300
+	// recoveryNonces are kept for the recovery key.
+	recoveryNonces = 20
 )
 
 // Credentials show that an agent sent a request: a signature, or the agent's secret while it is not
@@ -63,13 +65,18 @@ func nonceHash(nonce string) string {
 
 // useNonce marks a nonce as used and drops expired ones.
 func (a *Agent) useNonce(nonce string, now, created time.Time) error {
+	return a.useNonceOf(nonce, now, created, maxNonces)
+}
+
+// useNonceOf is useNonce for an agent that may have so many of them.
+func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error {
 	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool { return n.Until < now.Unix() })
 	hash := nonceHash(nonce)
 	if slices.ContainsFunc(a.Nonces, func(n usedNonce) bool { return n.Hash == hash }) {
 		return &Refusal{Kind: ErrUnauthorized, Code: "nonce-used", Message: "the nonce was used before",
 			Help: "sign every write with a nonce of its own; a write that was answered must not be sent again"}
 	}
-	if len(a.Nonces) >= maxNonces {
+	if len(a.Nonces) >= most {
 		return &Refusal{Kind: ErrTooMany, Code: "too-many-writes", Message: "this agent has made too many signed writes in five minutes",
 			Help: "wait a minute", Wait: time.Minute}
 	}
@@ -80,12 +87,15 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 // authorizeWrite checks that the owner of a sent the request, and stores the nonce of a signed one
 // in a. The error is [ErrNoSecret], [ErrWrongSecret] or a [*Refusal].
 func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials, now time.Time) (*Authority, error) {
-	if err := r.guard.CheckClient(ctx, who.Client); err != nil {
+	if err := r.guard.CheckNetwork(ctx, who.Client); err != nil {
 		return nil, err
 	}
+	// The proof is judged before any limit of failures: guesses of others must not stand before it.
 	authority, err := r.verifyCredentials(a, who, now)
 	if err != nil {
-		r.guard.CountFailure(ctx, who.Client, err)
+		return nil, r.guard.RefuseFailure(ctx, who.Client, err)
+	}
+	if err := r.guard.AdmitProved(ctx, who.Client, *a); err != nil {
 		return nil, err
 	}
 	return authority, r.countWrite(a, now)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,16 @@ import (
 // handleCooldown is how long a released handle is reserved for its last holder, so that nobody else
 // receives mail that is meant for that agent.
 const handleCooldown = 30 * 24 * time.Hour
+
+const (
+	// handleKnownAfter is how long a handle was held when others can have come to know it: one that is
+	// released earlier is nobody's at once.
+	handleKnownAfter = 7 * 24 * time.Hour
+	// maxClaims is how many handles an agent may claim within handleCooldown, maxClaimsProved with a
+	// proved domain.
+	maxClaims       = 3
+	maxClaimsProved = 10
+)
 
 // A handleHolder is the value of a handle in the store: the AIR ID and, after " until ", the time
 // when the handle was released.
@@ -48,25 +59,93 @@ func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder,
 	return h, record.Seq, nil
 }
 
-// handleWrites returns the writes that release one handle and claim another; "" is none. The error
-// is a [*HandleTakenError] if the handle is not available.
-func (r *Registry) handleWrites(ctx context.Context, airID, from, to string, now time.Time) ([]store.Write, error) {
+// handleWrites returns the writes that release the handle that the agent held and claim the one that it
+// has now, and notes the claim in the agent. The error is a [*HandleTakenError] if the handle is not
+// available, and a [*Refusal] with [ErrTooMany] if the agent has claimed too many.
+func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
+	airID, from, to := c.Agent.AirID, c.old.Handle, c.Agent.Handle
 	var writes []store.Write
 	if from != "" {
 		// The agent's record still names the handle, so nobody else holds it.
-		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, now}.String())))
+		release := store.Put(store.HandleKey(from), []byte(handleHolder{airID, c.Now}.String()))
+		if since := c.old.HandleSince; !since.IsZero() && c.Now.Sub(since) < handleKnownAfter {
+			release = store.Delete(store.HandleKey(from)) // nobody has come to know it
+		}
+		writes = append(writes, release)
 	}
+	c.Agent.HandleSince = time.Time{}
 	if to == "" {
 		return writes, nil
 	}
-	h, seq, err := r.loadHandle(ctx, to)
+	h, seq, err := c.registry.loadHandle(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.checkAvailable(to, airID, now); err != nil {
-		return nil, err
+	if c.others[h.airID] == nil { // else it is given up in the same write
+		if err := h.checkAvailable(to, airID, c.Now); err != nil {
+			return nil, err
+		}
 	}
+	if h.airID != airID {
+		if err := c.Agent.countClaim(c.Now); err != nil {
+			return nil, err
+		}
+	}
+	c.Agent.HandleSince = c.Now
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
+}
+
+// countClaim notes that the agent claims another handle, or refuses that.
+func (a *Agent) countClaim(now time.Time) error {
+	a.HandleClaims = slices.DeleteFunc(a.HandleClaims, func(at int64) bool { return now.Sub(time.Unix(at, 0)) >= handleCooldown })
+	most, help := maxClaims, "prove a domain to claim more, or wait"
+	if slices.ContainsFunc(a.Domains, Domain.Proved) {
+		most, help = maxClaimsProved, "wait"
+	}
+	if len(a.HandleClaims) >= most {
+		return &Refusal{Kind: ErrTooMany, Code: "handle-claims", Message: fmt.Sprintf("this agent has claimed %d handles within 30 days", len(a.HandleClaims)),
+			Help: help, Wait: time.Unix(a.HandleClaims[0], 0).Add(handleCooldown).Sub(now)}
+	}
+	a.HandleClaims = append(a.HandleClaims, now.Unix())
+	return nil
+}
+
+// DomainHandle returns the handle of a domain's name, "example_com" for example.com.
+func DomainHandle(domain string) string {
+	return strings.NewReplacer(".", "_", "-", "_").Replace(domain)
+}
+
+// ownsName reports whether an agent has proved a domain whose handle that is.
+func (a Agent) ownsName(handle string) bool {
+	return slices.ContainsFunc(a.Domains, func(d Domain) bool { return d.Proved() && DomainHandle(d.Name) == handle })
+}
+
+// takeOwnName lets the agent take the handle of the name of a domain that it has proved from an agent
+// that has not: in the same write that agent loses it.
+func (c *Change) takeOwnName(ctx context.Context) error {
+	handle := c.Agent.Handle
+	if handle == "" || handle == c.old.Handle || !c.Agent.ownsName(handle) {
+		return nil
+	}
+	h, _, err := c.registry.loadHandle(ctx, handle)
+	if err != nil || h.airID == "" || h.airID == c.Agent.AirID {
+		return err
+	}
+	holder, err := c.OtherAgent(ctx, h.airID)
+	if errors.Is(err, ErrNoAgent) {
+		return nil
+	}
+	if err != nil || holder.Agent.Handle != handle && h.until.IsZero() || holder.Agent.ownsName(handle) {
+		if err == nil {
+			delete(c.others, h.airID) // it keeps the handle
+		}
+		return err
+	}
+	if holder.Agent.Handle != handle {
+		return nil // it has released the handle; the name is the owner's also before others may claim it
+	}
+	holder.Agent.Handle, holder.Agent.HandleSince, holder.handleWritten = "", time.Time{}, true
+	return holder.AddEntry(Entry{Event: EventUpdated, Actor: ActorSystem, Fields: []string{"username"}})
 }
 
 // checkAvailable returns nil if an agent may claim the handle: nobody holds it, and it was not

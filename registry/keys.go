@@ -34,11 +34,11 @@ func (r *Registry) Rotate(ctx context.Context, airID string, x Rotation) (Agent,
 		return Agent{}, err
 	}
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.rotateKey(ctx, x) })
-	r.guard.CountFailure(ctx, x.Client, err)
-	if err == nil {
-		r.log.Info("key rotated", "air_id", airID)
+	if err != nil {
+		return agent, r.guard.RefuseFailure(ctx, x.Client, err)
 	}
-	return agent, err
+	r.log.Info("key rotated", "air_id", airID)
+	return agent, nil
 }
 
 func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
@@ -65,6 +65,9 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 		return err
 	}
 	if err := c.Agent.useNonce(x.Nonce, c.Now, x.Created); err != nil {
+		return err
+	}
+	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent); err != nil {
 		return err
 	}
 	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
@@ -151,11 +154,11 @@ func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent
 		return Agent{}, err
 	}
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error { return c.requestRecovery(ctx, x) })
-	r.guard.CountFailure(ctx, x.Client, err)
-	if err == nil {
-		r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
+	if err != nil {
+		return agent, r.guard.RefuseFailure(ctx, x.Client, err)
 	}
-	return agent, err
+	r.log.Info("recovery of a key", "air_id", airID, "pending", agent.Recovery != nil)
+	return agent, nil
 }
 
 func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
@@ -183,10 +186,12 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.Agent.useNonce(x.Nonce, c.Now, x.Created); err != nil {
+	// A recovery is not counted as a write: a thief of the current key must not be able to use up
+	// what the owner needs.
+	if err := c.Agent.useNonceOf(x.Nonce, c.Now, x.Created, maxNonces+recoveryNonces); err != nil {
 		return err
 	}
-	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
+	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent); err != nil {
 		return err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.Key, Signed: string(x.Statement()), Signatures: map[string]string{x.Key: x.RecoverySignature}}

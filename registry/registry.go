@@ -73,10 +73,14 @@ type Guard interface {
 	// CheckAgent refuses a change of an agent that brings in a blocked key, handle or domain. It is
 	// called by the commit function of HoldPolicy. For a new agent before is the zero value.
 	CheckAgent(before, after Agent, now time.Time) error
-	// CheckClient refuses a client whose network is blocked or has failed too many proofs.
-	CheckClient(ctx context.Context, client netip.Addr) error
-	// CountFailure counts a write of a client if err says that its proof did not hold.
-	CountFailure(ctx context.Context, client netip.Addr, err error)
+	// CheckNetwork refuses a client whose network is blocked.
+	CheckNetwork(ctx context.Context, client netip.Addr) error
+	// RefuseFailure returns the refusal of a write that failed with err: err, or, where err says that
+	// a proof does not hold, and too many did not, the refusal that says so. It counts such a write.
+	RefuseFailure(ctx context.Context, client netip.Addr, err error) error
+	// AdmitProved counts a write of an agent whose proof holds against what all agents together may
+	// do.
+	AdmitProved(ctx context.Context, client netip.Addr, agent Agent) error
 	// ExplainMissing says why there is no agent with an AIR ID: its registration waits for approval,
 	// was refused, or has expired. It returns nil when nothing is known about the AIR ID.
 	ExplainMissing(ctx context.Context, airID string) error
@@ -154,12 +158,13 @@ func ParseHost(text string) (did.Web, error) {
 // noGuard admits everything.
 type noGuard struct{}
 
-func (noGuard) HoldPolicy(_ context.Context, commit func() error) error      { return commit() }
-func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                     { return nil }
-func (noGuard) CheckClient(context.Context, netip.Addr) error                { return nil }
-func (noGuard) CountFailure(context.Context, netip.Addr, error)              {}
-func (noGuard) ExplainMissing(context.Context, string) error                 { return nil }
-func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error) { return false, nil }
+func (noGuard) HoldPolicy(_ context.Context, commit func() error) error        { return commit() }
+func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                       { return nil }
+func (noGuard) CheckNetwork(context.Context, netip.Addr) error                 { return nil }
+func (noGuard) RefuseFailure(_ context.Context, _ netip.Addr, err error) error { return err }
+func (noGuard) AdmitProved(context.Context, netip.Addr, Agent) error           { return nil }
+func (noGuard) ExplainMissing(context.Context, string) error                   { return nil }
+func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)   { return false, nil }
 
 // Host returns the host of the DIDs of this registry.
 func (r *Registry) Host() did.Web { return r.host }

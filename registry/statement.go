@@ -191,7 +191,7 @@ type SignedStatement struct {
 // VerifyStatement reports whether the current key of the agent signed a statement that is fresh and new,
 // and counts it as a write. A signature proves the key. A recovery under way forbids statements.
 func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err error) {
-	defer func() { c.registry.guard.CountFailure(ctx, s.Client, err) }()
+	defer func() { err = c.registry.guard.RefuseFailure(ctx, s.Client, err) }()
 	if err := c.checkStatementTarget(s.Agent, s.Key, s.Kind); err != nil {
 		return err
 	}
@@ -205,6 +205,9 @@ func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err er
 		return err
 	}
 	if err := c.Agent.useNonce(s.Nonce, c.Now, s.Created); err != nil {
+		return err
+	}
+	if err := c.registry.guard.AdmitProved(ctx, s.Client, c.Agent); err != nil {
 		return err
 	}
 	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {

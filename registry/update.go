@@ -47,6 +47,9 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		if fields, err = r.applyUpdate(&c.Agent, u); err != nil {
 			return err
 		}
+		if err := c.takeOwnName(ctx); err != nil {
+			return err
+		}
 		if u.NoSecret {
 			if authority.By != ProofSignature {
 				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that no agent is left that nobody can change"}

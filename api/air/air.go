@@ -10,9 +10,10 @@ import (
 
 // Options say what the routes of the registry need beside the mux.
 type Options struct {
-	// Proofs is how many proofs of domains one client may have looked for in an hour, ProofsGlobal how
-	// many all clients together; 0 means 30 and 600, a negative number lifts the limit.
-	Proofs, ProofsGlobal int
+	// Proofs is how many proofs of domains one client may have looked for in an hour; 0 means 30, a
+	// negative number lifts the limit. What all agents together may ask for is counted by the registry,
+	// once it knows who asks.
+	Proofs int
 	// Anchored returns the newest tree of the log that a witness has cosigned; nil: there are no
 	// witnesses.
 	Anchored func() *Anchor
@@ -24,16 +25,21 @@ type Options struct {
 // Routes are the routes of the registry.
 type Routes struct {
 	*route.Mux
-	proofs   *limit.Limiter
-	anchored func() *Anchor
-	publish  func(ctx context.Context) error
-	counts   attestationCounts
+	proofs *limit.Limiter
+	// logChecks and logCheckSlots limit the checks of entries of the log, which cost much.
+	logChecks     *limit.Limiter
+	logCheckSlots *limit.Slots
+	anchored      func() *Anchor
+	publish       func(ctx context.Context) error
+	counts        attestationCounts
 }
 
 // New returns the routes of the registry on a mux.
 func New(m *route.Mux, o Options) *Routes {
 	return &Routes{
 		Mux: m, anchored: o.Anchored, publish: o.Publish,
-		proofs: o.Limits.Limiter(limit.Rule{Name: "proofs", Each: cmp.Or(o.Proofs, 30), All: cmp.Or(o.ProofsGlobal, 600)}),
+		proofs:        o.Limits.Limiter(limit.Rule{Name: "proofs", Each: cmp.Or(o.Proofs, 30), All: -1}),
+		logChecks:     o.Limits.Limiter(limit.Rule{Name: "log-checks", Each: 60, Wide: 240, All: -1}),
+		logCheckSlots: o.Limits.Slots(limit.SlotRule{Name: "log-checks-running", All: 2, Each: 1, Waiting: 8}),
 	}
 }

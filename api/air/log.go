@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -179,8 +180,15 @@ func (a *Routes) newestAnchor() *Anchor {
 const maxVerified = 1000
 
 type verifyInput struct {
-	From int `query:"from" minimum:"0" doc:"the entry behind which to begin; the last 256 entries when left out"`
-	To   int `query:"to" minimum:"0" doc:"the last entry to check; the newest when left out. At most 1,000 are checked at once"`
+	From   int `query:"from" minimum:"0" doc:"the entry behind which to begin; the last 256 entries when left out"`
+	To     int `query:"to" minimum:"0" doc:"the last entry to check; the newest when left out. At most 1,000 are checked at once"`
+	client netip.Addr
+}
+
+// Resolve notes who asks (huma.Resolver).
+func (in *verifyInput) Resolve(ctx huma.Context) []error {
+	in.client = route.ClientAddress(humagin.Unwrap(ctx))
+	return nil
 }
 
 // LogCheck tells whether entries of the log are as its signed tree says.
@@ -200,6 +208,14 @@ func (a *Routes) verifyLog(ctx context.Context, in *verifyInput) (*route.Output[
 	if log == nil {
 		return nil, answer.ErrNoLog
 	}
+	if err := route.AdmitClient(ctx, a.logChecks, in.client, "checks of the log"); err != nil {
+		return nil, err
+	}
+	release, err := route.AcquireSlot(ctx, a.logCheckSlots, in.client, "checks of the log run already")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	head := log.Head()
 	query := route.Query(ctx)
 	from, to := max(head.N-256, 0), head.N

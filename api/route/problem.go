@@ -260,6 +260,15 @@ func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what 
 	return NewProblem(rateLimited, detail, "wait as long as Retry-After says").WithRetry(e.Wait)
 }
 
+// AcquireSlot is [limit.Slots.Acquire] with the refusal that a client understands.
+func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what string) (release func(), err error) {
+	release, err = s.Acquire(ctx, client)
+	if e, exceeded := errors.AsType[*limit.ExceededError](err); exceeded {
+		return nil, NewProblem(rateLimited, fmt.Sprintf("%d %s", e.Quota, what), "wait as long as Retry-After says").WithRetry(e.Wait)
+	}
+	return release, err
+}
+
 // ardCode is the code of the ARD convention for a status.
 func ardCode(status int) string {
 	switch {

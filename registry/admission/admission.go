@@ -46,7 +46,9 @@ type Policy struct {
 	registrations *limit.Limiter
 	reports       *limit.Limiter
 	changes       *limit.Limiter
+	proved        *limit.Limiter
 	failures      *limit.Limiter
+	known         knownNetworks
 	blockLists    blockLists
 	policyCache   policyCache
 	applications  recordCounter
@@ -65,10 +67,12 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	}
 	limits := o.Limits.orDefaults()
 	p := &Policy{store: o.Store, log: o.Log, now: o.Now, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
-		registrations: newLimiter(o.LimitSet, "registrations", limits.Registrations, limits.AllRegistrations, time.Hour),
-		reports:       newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
-		changes:       newLimiter(o.LimitSet, "changes", limits.Changes, limits.AllChanges, time.Hour),
-		failures:      newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
+		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: wideNetworkFactor * limits.Registrations,
+			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
+		reports:  newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
+		changes:  newLimiter(o.LimitSet, "changes", limits.Changes, -1, time.Hour),
+		proved:   o.LimitSet.Limiter(limit.Rule{Name: "changes-proved", Each: limits.Writes, All: limits.AllChanges, Fair: fairChanges}),
+		failures: newLimiter(o.LimitSet, "failed-proofs", limits.Failures, -1, time.Hour),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"net/netip"
 	"strings"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -18,6 +21,8 @@ const (
 	// many of one wider network: a flood must neither fill the disk nor hide other registrations.
 	maxApplications          = 1000
 	maxApplicationsOfNetwork = 20
+	crowdApplications        = 4  // times those of one network, from the /16 or /32 around it
+	keptApplications         = 50 // for networks that are known
 )
 
 // An Application is a registration that waits for the operator. It is not an agent yet: it has no
@@ -44,7 +49,11 @@ func (application Application) isClosed(now time.Time) bool {
 
 // counterKeys returns the keys under which an application is counted.
 func (application Application) counterKeys() []string {
-	return []string{"network " + application.Network}
+	names := []string{"network " + application.Network}
+	if p, err := netip.ParsePrefix(application.Network); err == nil {
+		names = append(names, "around "+limit.Truncate(p.Addr(), 16, 32).String())
+	}
+	return names
 }
 
 // loadApplicationCounts counts the applications in the store once.
@@ -85,17 +94,15 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		return nil, err
 	}
 	names := Application{Network: wideNetwork(reg.Client)}.counterKeys()
-	limits := []int{maxApplicationsOfNetwork}
-	if !reg.Client.IsValid() {
-		limits = []int{maxApplications}
-	}
-	full := ad.applications.reserveSlot(maxApplications, names, limits)
+	most, limits := ad.applicationLimits(reg.Client)
+	full := ad.applications.reserveSlot(most, names, limits)
 	if full != "" && ad.applications.startCleanup(ad.now()) {
 		// Expired applications may use up the limit.
 		if err := ad.DeleteExpired(ctx); err != nil {
 			return nil, err
 		}
-		full = ad.applications.reserveSlot(maxApplications, names, limits)
+		most, limits = ad.applicationLimits(reg.Client)
+		full = ad.applications.reserveSlot(most, names, limits)
 	}
 	switch full {
 	case "":
@@ -104,8 +111,25 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-all", Message: fmt.Sprintf("%d registrations wait for the operator's approval already", maxApplications),
 			Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
 	}
-	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-network", Message: fmt.Sprintf("%d registrations from your network wait for the operator's approval already", maxApplicationsOfNetwork),
+	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-network", Message: "very many registrations from your network wait for the operator's approval already",
 		Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
+}
+
+// applicationLimits returns how many applications may wait in all for one more from a client to be
+// taken, and how many of its wider network and of the /16 or /32 around that. The fuller the queue is,
+// the fewer of one network may wait, so that a crowd leaves room for others; the last places are kept
+// for networks that are known.
+func (ad *Admission) applicationLimits(client netip.Addr) (most int, limits []int) {
+	if !client.IsValid() {
+		return maxApplications, []int{maxApplications}
+	}
+	most = maxApplications
+	if !ad.known.has(client, ad.now()) {
+		most -= keptApplications
+	}
+	left := float64(maxApplications-ad.applications.count()) / maxApplications
+	part := max(1, int(math.Ceil(maxApplicationsOfNetwork*left*left)))
+	return most, []int{part, crowdApplications * part}
 }
 
 // Application returns a registration that waits, was refused, or expired a short while ago, without

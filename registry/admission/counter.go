@@ -60,6 +60,13 @@ func (t *recordCounter) loadCounts(ctx context.Context, s store.Store, prefix st
 	return nil
 }
 
+// count returns how many records are counted.
+func (t *recordCounter) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total
+}
+
 func (t *recordCounter) addCounts(n int, names []string) {
 	if len(names) == 0 {
 		return

@@ -42,6 +42,13 @@ func (l Limits) orDefaults() Limits {
 // wideNetworkFactor is how many times the quota of a network the wider network around it has.
 const wideNetworkFactor = 4
 
+// What one of very many may hold of a shared quota, see [limit.Rule].
+const (
+	fairRegistrations = 50
+	fairChanges       = 16
+	keptRegistrations = 20 // one in so many is kept for known networks
+)
+
 // newLimiter returns a limiter for networks of clients.
 func newLimiter(set *limit.Set, name string, each, all int, span time.Duration) *limit.Limiter {
 	return set.Limiter(limit.Rule{Name: name, Each: each, Wide: wideNetworkFactor * each, All: all, Span: span})
@@ -71,42 +78,51 @@ func (p *Policy) registrationRefusal(err error) error {
 		Help:    "wait as long as Retry-After says; ask the operator of the registry if you need more"}
 }
 
-// AdmitChange counts one write of a client to an existing agent, before anything of it is read or judged.
-// It refuses a client whose network is blocked, writes too often, or has failed too many proofs. Call it
-// first for every write from the network. A client without an address is not counted. The error is a
-// [*registry.Refusal] with [registry.ErrForbidden] or [registry.ErrTooMany].
+// AdmitChange counts one write of a client to an existing agent, before anything of it is read or
+// judged, against what its own network may send. It refuses a client whose network is blocked. Call
+// it first for every write from the network. A client without an address is not counted. The error
+// is a [*registry.Refusal] with [registry.ErrForbidden] or [registry.ErrTooMany].
 func (p *Policy) AdmitChange(ctx context.Context, client netip.Addr) error {
-	if err := p.CheckClient(ctx, client); err != nil {
+	if err := p.CheckNetwork(ctx, client); err != nil {
 		return err
 	}
 	exceeded, ok := errors.AsType[*limit.ExceededError](p.changes.Take(ctx, client))
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case exceeded.All:
-		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", p.limits.AllChanges),
-			Help: "wait as long as Retry-After says"}
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-network", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: your network has changed agents very often: at most %d times an hour", p.limits.Changes),
 		Help: "wait as long as Retry-After says; several members can be changed by one update"}
 }
 
-// CheckClient refuses a client whose network is blocked or has failed too many proofs.
-func (p *Policy) CheckClient(ctx context.Context, client netip.Addr) error {
-	if err := p.CheckNetwork(ctx, client); err != nil {
-		return err
+// AdmitProved counts one write of an agent whose proof holds against what all agents together may do.
+// The less is left, the less of it one agent may hold, so that agents that write very much do not stop
+// the others. The network of an agent that is older than a day is known
+// from then on.
+func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent registry.Agent) error {
+	if !client.IsValid() {
+		return nil
 	}
-	exceeded, ok := errors.AsType[*limit.ExceededError](p.failures.Check(ctx, client))
+	if p.now().Sub(agent.Created) >= knownAge {
+		p.known.add(client, p.now())
+	}
+	exceeded, ok := errors.AsType[*limit.ExceededError](p.proved.TakeKey(ctx, agent.AirID))
 	if !ok {
 		return nil
 	}
-	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-failures", Wait: exceeded.Wait, Message: fmt.Sprintf("more than %d writes from your network did not prove who sends them within an hour", p.limits.Failures),
-		Help: "wait as long as Retry-After says, and check the key or secret that you use"}
+	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", p.limits.AllChanges),
+		Help: "wait as long as Retry-After says"}
 }
 
-// CountFailure counts a write of a client if err says that its proof did not hold.
-func (p *Policy) CountFailure(ctx context.Context, client netip.Addr, err error) {
-	if errors.Is(err, registry.ErrWrongSecret) || errors.Is(err, registry.ErrUnauthorized) {
-		p.failures.Take(ctx, client) // what it returns is what CheckClient says next
+// RefuseFailure returns the refusal of a write that failed with err. Where err says that its proof does
+// not hold, it counts the write, and refuses it without saying more once the network has sent too many.
+func (p *Policy) RefuseFailure(ctx context.Context, client netip.Addr, err error) error {
+	if !errors.Is(err, registry.ErrWrongSecret) && !errors.Is(err, registry.ErrUnauthorized) {
+		return err
 	}
+	exceeded, ok := errors.AsType[*limit.ExceededError](p.failures.Take(ctx, client))
+	if !ok {
+		return err
+	}
+	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-failures", Wait: exceeded.Wait, Message: fmt.Sprintf("more than %d writes from your network did not prove who sends them within an hour", p.limits.Failures),
+		Help: "wait as long as Retry-After says, and check the key or secret that you use"}
 }

@@ -37,7 +37,11 @@ func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (r
 // registration with a valid proof counts against the limit.
 func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_ registry.Agent, _ string, err error) {
 	none := registry.Agent{}
-	if err := ad.registrations.Check(ctx, reg.Client); err != nil {
+	check, reserve := ad.registrations.Check, ad.registrations.Reserve
+	if ad.known.has(reg.Client, ad.now()) {
+		check, reserve = ad.registrations.CheckKnown, ad.registrations.ReserveKnown
+	}
+	if err := check(ctx, reg.Client); err != nil {
 		return none, "", ad.registrationRefusal(err)
 	}
 	if err := ad.startAttendedTime(ctx); err != nil {
@@ -64,7 +68,7 @@ func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_
 	if reg.NoSecret && authority == nil {
 		return none, "", &registry.Error{Field: "no_secret", Code: "value", Message: "An agent without a secret must prove its key", Help: "sign the registration, or leave no_secret out"}
 	}
-	reservation, err := ad.registrations.Reserve(ctx, reg.Client)
+	reservation, err := reserve(ctx, reg.Client)
 	if err != nil {
 		return none, "", ad.registrationRefusal(err)
 	}

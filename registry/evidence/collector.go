@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/registry/attestation"
 	"gazetteer/registry/resolve"
@@ -25,7 +26,15 @@ type Options struct {
 	// Recheck is the time between two checks of what was proved or observed; the default is 24 hours.
 	Recheck time.Duration
 	Log     *slog.Logger // nil: silent
+	Limits  *limit.Set   // lists the limits for the metrics; nil: a set of its own
 }
+
+// allChecks is how many checks of domains all agents together may ask for in an hour, and agentChecks
+// how many one.
+const (
+	allChecks   = 1200
+	agentChecks = 120
+)
 
 // A Collector collects the evidence about the agents of a registry and checks it again in time. Its
 // methods may be called from any goroutine. [New] makes one.
@@ -39,6 +48,7 @@ type Collector struct {
 	log          *slog.Logger
 	cooldown     cooldown
 	proofLimiter proofLimiter
+	checks       *limit.Limiter // of all domains, by agent
 }
 
 // New returns a collector for a registry with its attestations.
@@ -46,7 +56,8 @@ func New(r *registry.Registry, g *attestation.Graph, o Options) *Collector {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Collector{registry: r, graph: g, store: o.Store, web: o.Web, dns: o.DNS, recheck: cmp.Or(o.Recheck, defaultRecheck), log: o.Log}
+	return &Collector{registry: r, graph: g, store: o.Store, web: o.Web, dns: o.DNS, recheck: cmp.Or(o.Recheck, defaultRecheck), log: o.Log,
+		checks: o.Limits.Limiter(limit.Rule{Name: "domain-checks", Each: agentChecks, All: allChecks, Fair: 4})}
 }
 
 // A Web sends HTTPS requests to other hosts; [resolve.HTTPS] does.

@@ -37,35 +37,46 @@ func (q *cooldown) tryStart(domain string, now time.Time) bool {
 
 // These limits say how often owners may have one registrable domain checked: a burst, and then once
 // in a while. It is enough for an owner who waits for a DNS change, and too little to harass a
-// stranger.
+// stranger. An agent that has not asked for the domain before has two checks of its own, so that
+// others who ask for a domain do not stop the proof of its owner.
 const (
 	proofBurst    = 10
 	proofInterval = 10 * time.Second
+	ownBurst      = 2
+	ownInterval   = 10 * time.Minute
+	maxLimiters   = 10_000
 )
 
-// proofLimiter limits the checks that owners ask for, by registrable domain.
+// proofLimiter limits the checks that owners ask for, by registrable domain and agent.
 type proofLimiter struct {
-	mu       sync.Mutex // guards following
-	limiters map[string]*rate.Limiter
+	mu      sync.Mutex // guards following
+	domains map[string]*rate.Limiter
+	agents  map[string]*rate.Limiter // by domain and AIR ID
 }
 
 // reserveProof returns 0 if a check may start now, and otherwise how long to wait.
-func (l *proofLimiter) reserveProof(domain string, now time.Time) (wait time.Duration) {
+func (l *proofLimiter) reserveProof(domain, airID string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.limiters) > 10000 {
-		maps.DeleteFunc(l.limiters, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= proofBurst })
+	if l.domains == nil {
+		l.domains, l.agents = map[string]*rate.Limiter{}, map[string]*rate.Limiter{}
 	}
-	limiter := l.limiters[domain]
-	if limiter == nil {
-		if l.limiters == nil {
-			l.limiters = map[string]*rate.Limiter{}
-		}
-		limiter = rate.NewLimiter(rate.Every(proofInterval), proofBurst)
-		l.limiters[domain] = limiter
-	}
-	if limiter.AllowN(now, 1) {
+	own := findLimiter(l.agents, domain+" "+airID, ownInterval, ownBurst, now)
+	all := findLimiter(l.domains, domain, proofInterval, proofBurst, now)
+	if own.AllowN(now, 1) || all.AllowN(now, 1) {
 		return 0
 	}
 	return proofInterval
+}
+
+func findLimiter(limiters map[string]*rate.Limiter, name string, every time.Duration, burst int, now time.Time) *rate.Limiter {
+	if len(limiters) > maxLimiters {
+		maps.DeleteFunc(limiters, func(_ string, r *rate.Limiter) bool { return r.TokensAt(now) >= float64(burst) })
+	}
+	limiter := limiters[name]
+	if limiter == nil {
+		limiter = rate.NewLimiter(rate.Every(every), burst)
+		limiters[name] = limiter
+	}
+	return limiter
 }

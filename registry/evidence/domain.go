@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gazetteer/fetch"
+	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/registry/resolve"
 )
@@ -63,9 +64,12 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		if len(c.Agent.PublicKey) == 0 {
 			return registry.ErrNoKey
 		}
-		if wait := e.proofLimiter.reserveProof(registry.RegistrableDomain(name), c.Now); wait > 0 {
+		if wait := e.proofLimiter.reserveProof(registry.RegistrableDomain(name), airID, c.Now); wait > 0 {
 			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + registry.RegistrableDomain(name) + " was checked very often within the last minutes",
 				Help: "wait a moment; the registry also checks it again by itself", Wait: wait}
+		}
+		if exceeded, ok := errors.AsType[*limit.ExceededError](e.checks.TakeKey(ctx, airID)); ok {
+			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "proofs-all", Message: "very many domains are being checked", Help: "wait as long as Retry-After says; the registry also checks again by itself", Wait: exceeded.Wait}
 		}
 		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 		switch {

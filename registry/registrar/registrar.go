@@ -73,7 +73,7 @@ func New(o Options) (*Registrar, error) {
 		return nil, err
 	}
 	attestations := attestation.New(agents, o.Store, o.Log)
-	collector := evidence.New(agents, attestations, evidence.Options{Store: o.Store, Web: o.Web, DNS: o.DNS, Recheck: o.Recheck, Log: o.Log})
+	collector := evidence.New(agents, attestations, evidence.Options{Store: o.Store, Web: o.Web, DNS: o.DNS, Recheck: o.Recheck, Log: o.Log, Limits: o.LimitSet})
 	return &Registrar{
 		Registry:  agents,
 		Admission: admission.New(agents, policy, admission.Options{Creators: collector, ReportDue: o.ReportDue, Rand: o.Rand}),

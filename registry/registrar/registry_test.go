@@ -296,13 +296,14 @@ func TestConcurrentUpdatesOfOneAgentAreAllKept(t *testing.T) {
 
 func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 	const rounds, claimants = 100, 8
-	s := openStore(t)
-	r := open(t, registrar.Options{Store: s})
+	s, c := openStore(t), newClock()
+	r := open(t, registrar.Options{Store: s, Now: c.now})
 	agents, secrets := make([]registry.Agent, claimants), make([]string, claimants)
 	for i := range agents {
 		agents[i], secrets[i] = register(t, r, someone(byte(i)))
 	}
 	for round := range rounds {
+		c.move(11 * 24 * time.Hour) // three claims in 30 days are free
 		handle := fmt.Sprintf("handle_%d", round)
 		won := make([]bool, claimants)
 		var wait sync.WaitGroup
@@ -345,6 +346,38 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 	}
 }
 
+// TestHandlesAreNotLockedByTheWay: an agent that has proved nothing claims three handles in 30 days and
+// locks none of them by giving it up at once.
+func TestHandlesAreNotLockedByTheWay(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := open(t, registrar.Options{Now: func() time.Time { return now }})
+	squatter, secret := register(t, r, someone(1))
+	other, otherSecret := register(t, r, someone(2))
+	update := func(a registry.Agent, secret, handle string) error {
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
+		return err
+	}
+	claimed := 0
+	for i := range 300 {
+		if err := update(squatter, secret, fmt.Sprintf("name%d", i)); err == nil {
+			claimed++
+			continue
+		} else if e := refusal(t, err, "handle-claims"); e.Kind != registry.ErrTooMany || e.Wait != 30*24*time.Hour {
+			t.Fatalf("%+v", e)
+		}
+	}
+	if claimed != 3 {
+		t.Errorf("%d handles were claimed, want 3", claimed)
+	}
+	if err := update(other, otherSecret, "name0"); err != nil {
+		t.Errorf("a handle that was held for a moment is locked: %v", err)
+	}
+	now = now.Add(30 * 24 * time.Hour)
+	if err := update(squatter, secret, "name3"); err != nil {
+		t.Errorf("30 days later: %v", err)
+	}
+}
+
 func TestTheLifeOfAHandle(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := open(t, registrar.Options{Now: func() time.Time { return now }})
@@ -365,6 +398,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); !errors.Is(err, registry.ErrNothingToUpdate) {
 		t.Errorf("the same handle again: %v", err)
 	}
+	now = now.Add(7 * 24 * time.Hour) // others have come to know it
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
@@ -378,6 +412,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); err != nil {
 		t.Errorf("its last holder claims it again: %v", err)
 	}
+	now = now.Add(7 * 24 * time.Hour)
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}

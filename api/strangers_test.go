@@ -1,0 +1,177 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/registrar"
+)
+
+// fromNetwork is the options of a server that believes where its clients say they come from, as
+// behind a proxy.
+func fromNetwork(limits admission.Limits) options {
+	return options{registry: registrar.Options{Limits: limits}, api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }}
+}
+
+// rotateFrom sends a rotation of an agent's key from an address.
+func rotateFrom(t *testing.T, h *testServer, o owner, seed byte, from string) bufferedResponse {
+	t.Helper()
+	x := registry.NewRotation(o.CreatorDID, o.key, keyFromSeed(int(seed)), "", time.Now())
+	return h.request("POST", o.path+"/keys", rotationBody(t, x), "Content-Type", jsonType, "X-Forwarded-For", from)
+}
+
+// TestStrangersSpendOnlyTheirOwnBudget: writes that prove nothing, to agents that do not exist, from
+// 52 addresses, and wrong secrets from more networks than are counted, leave every owner free to
+// update, to rotate a key and to deactivate.
+func TestStrangersSpendOnlyTheirOwnBudget(t *testing.T) {
+	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: 20, AllChanges: 100, Failures: 3, Reports: -1}))
+	victim, other := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+	refused := 0
+	for i := range 52 * 25 {
+		from := fmt.Sprintf("192.0.%d.1", i%52)
+		r := h.request("PUT", "/api/v1/agents/AIR-0000-0000-0000", `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", "x", "X-Forwarded-For", from)
+		if r.StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused != 52*5 {
+		t.Errorf("%d of the writes of strangers were refused, want %d", refused, 52*5)
+	}
+	for i := range 400 {
+		from := fmt.Sprintf("2001:db8:%x:%x::1", i/16, i)
+		h.request("PUT", victim.path, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", fmt.Sprintf("%032x", i), "X-Forwarded-For", from)
+	}
+	if r := rotateFrom(t, h, victim, 9, "203.0.113.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("the rotation of a stolen key: %s %s", r.Status, r.body)
+	}
+	if r := other.send("PUT", "", `{"description": "mine"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("a signed update: %s %s", r.Status, r.body)
+	}
+	if r := other.send("POST", "/deactivate", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("a signed deactivation: %s %s", r.Status, r.body)
+	}
+}
+
+// TestGuessesDoNotStandBeforeProofs: the network from which very many guesses came may still rotate a
+// key, and use the right secret.
+func TestGuessesDoNotStandBeforeProofs(t *testing.T) {
+	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: 3, Reports: -1}))
+	o, a := registerProved(t, h, 1, ""), registerAgent(t, h)
+	const from = "192.0.2.1"
+	guess := func(secret string) bufferedResponse {
+		return h.request("PUT", "/api/v1/agents/"+a.AirID, `{"description": "x"}`, "Content-Type", jsonType, "X-Agent-Secret", secret, "X-Forwarded-For", from)
+	}
+	for i := range 20 {
+		guess(fmt.Sprintf("%032x", i))
+	}
+	if r := guess("f"); r.StatusCode != http.StatusTooManyRequests || r.problem(t).Rule != "too-many-failures" {
+		t.Errorf("a guess after 20: %s", r.Status)
+	}
+	if r := guess(a.Secret); r.StatusCode != http.StatusOK {
+		t.Errorf("the right secret: %s %s", r.Status, r.body)
+	}
+	if r := rotateFrom(t, h, o, 9, from); r.StatusCode != http.StatusOK {
+		t.Errorf("a rotation: %s %s", r.Status, r.body)
+	}
+}
+
+// TestNetworksDoNotSpendAllRegistrations: what 50 /48 networks register in one go leaves others able to
+// register, also where the operator approves.
+func TestNetworksDoNotSpendAllRegistrations(t *testing.T) {
+	for _, mode := range []string{admission.ModeOpen, admission.ModeApproval} {
+		t.Run(mode, func(t *testing.T) {
+			o := fromNetwork(admission.Limits{Registrations: 20, AllRegistrations: 1000, Changes: -1, AllChanges: -1, Reports: -1})
+			o.registry.Mode = mode
+			h := newTestServer(t, o)
+			reg := func(from netip.Addr) error {
+				_, _, err := h.answers.Registry.Register(context.Background(), registry.Registration{Name: "crowd", PublicKey: newKey(t), Client: from})
+				return err
+			}
+			taken := 0
+			for i := range 4000 {
+				if reg(netip.MustParseAddr(fmt.Sprintf("2001:%x:%x:%x::1", i%50+0x100, i%50, i))) == nil {
+					taken++
+				}
+			}
+			r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType, "X-Forwarded-For", "203.0.113.1")
+			if r.StatusCode != http.StatusCreated && r.StatusCode != http.StatusAccepted {
+				t.Errorf("after %d registrations of the crowd: %s %s", taken, r.Status, r.body)
+			}
+		})
+	}
+}
+
+// TestOneStrangerDoesNotStopTheProofOfADomain: an agent that has a domain checked as often as it may
+// leaves the owner of the domain a check.
+func TestOneStrangerDoesNotStopTheProofOfADomain(t *testing.T) {
+	records := zone{}
+	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
+	stranger, rightful := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+	prove := func(o owner, domain string) bufferedResponse {
+		return o.send("POST", "/domains", `{"domain": "`+domain+`"}`)
+	}
+	busy := false
+	for range 20 {
+		busy = prove(stranger, "victim.example").StatusCode == http.StatusTooManyRequests || busy
+	}
+	if !busy {
+		t.Error("a stranger may have a domain checked without limit")
+	}
+	if r := prove(rightful, "victim.example"); r.StatusCode != http.StatusAccepted && r.StatusCode != http.StatusOK {
+		t.Errorf("the owner: %s %s", r.Status, r.body)
+	}
+}
+
+// TestChecksOfTheLogHaveALimit: a client has so many entries of the log checked and no more.
+func TestChecksOfTheLogHaveALimit(t *testing.T) {
+	h := newTestServer(t, options{log: true})
+	statuses := map[int]int{}
+	for range 70 {
+		r := h.request("GET", "/api/v1/audit/verify", "")
+		statuses[r.StatusCode]++
+		if r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	}
+	if statuses[http.StatusOK] != 60 || statuses[http.StatusTooManyRequests] != 10 {
+		t.Errorf("%v", statuses)
+	}
+}
+
+// TestOwnersTakeTheirName: the owner of a proved domain takes the handle of its name from an agent
+// that has proved nothing, and nobody else does.
+func TestOwnersTakeTheirName(t *testing.T) {
+	records := zone{}
+	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
+	squatter, rightful := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+	claim := func(o owner) bufferedResponse {
+		return o.send("PUT", "", `{"username": "brand_example"}`)
+	}
+	if r := claim(squatter); r.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if r := claim(rightful); r.StatusCode != http.StatusConflict {
+		t.Errorf("before the domain is proved: %s %s", r.Status, r.body)
+	}
+	records["_gazetteer.brand.example"] = []string{"gazetteer-agent=" + rightful.CreatorDID + "; key=" + encodeMultikey(rightful.key)}
+	if r := rightful.send("POST", "/domains", `{"domain": "brand.example"}`); r.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if r := claim(rightful); r.StatusCode != http.StatusOK {
+		t.Errorf("after it was proved: %s %s", r.Status, r.body)
+	}
+	if r := h.get("/api/v1/agents/by-username/brand_example", 200); !strings.Contains(string(r.body), rightful.AirID) {
+		t.Errorf("%s", r.body)
+	}
+	if r := claim(squatter); r.StatusCode != http.StatusConflict {
+		t.Errorf("the squatter claims it again: %s %s", r.Status, r.body)
+	}
+}
