@@ -12,14 +12,15 @@ import (
 	"gazetteer/store"
 )
 
-// handleCooldown is how long a released handle is reserved for its last holder, so that nobody else
-// receives mail that is meant for that agent.
-const handleCooldown = 30 * 24 * time.Hour
+// handleCooldown is how long a released handle is reserved for its last holder at the most, so that
+// nobody else receives mail that is meant for that agent. One that was held for a shorter time is
+// reserved for as long as it was held, and minHandleCooldown at the least.
+const (
+	handleCooldown    = 30 * 24 * time.Hour
+	minHandleCooldown = time.Hour
+)
 
 const (
-	// handleKnownAfter is how long a handle was held when others can have come to know it: one that is
-	// released earlier is nobody's at once.
-	handleKnownAfter = 7 * 24 * time.Hour
 	// maxClaims is how many handles an agent may claim within handleCooldown, maxClaimsProved with a
 	// proved domain.
 	maxClaims       = 3
@@ -67,11 +68,9 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 	var writes []store.Write
 	if from != "" {
 		// The agent's record still names the handle, so nobody else holds it.
-		release := store.Put(store.HandleKey(from), []byte(handleHolder{airID, c.Now}.String()))
-		if since := c.old.HandleSince; !since.IsZero() && c.Now.Sub(since) < handleKnownAfter {
-			release = store.Delete(store.HandleKey(from)) // nobody has come to know it
-		}
-		writes = append(writes, release)
+		// The record holds when it was released, as if the whole cooldown followed.
+		released := c.Now.Add(cooldownOf(c.old, c.Now) - handleCooldown)
+		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, released}.String())))
 	}
 	c.Agent.HandleSince = time.Time{}
 	if to == "" {
@@ -93,6 +92,15 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 	}
 	c.Agent.HandleSince = c.Now
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
+}
+
+// cooldownOf returns how long the handle of an agent that releases it now stays reserved: as long as it
+// was held, since nobody has come to know one that was held for a moment.
+func cooldownOf(a Agent, now time.Time) time.Duration {
+	if a.HandleSince.IsZero() {
+		return handleCooldown
+	}
+	return min(max(now.Sub(a.HandleSince), minHandleCooldown), handleCooldown)
 }
 
 // countClaim notes that the agent claims another handle, or refuses that.

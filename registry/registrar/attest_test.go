@@ -458,7 +458,7 @@ func TestDeactivationIsForGood(t *testing.T) {
 	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle}); err != nil {
 		t.Fatal(err)
 	}
-	c.move(7 * 24 * time.Hour) // others have come to know the handle
+	c.move(30 * 24 * time.Hour) // others have come to know the handle
 	if _, err := r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: "x"}); !errors.Is(err, registry.ErrWrongSecret) {
 		t.Error(err)
 	}

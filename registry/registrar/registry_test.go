@@ -369,8 +369,9 @@ func TestHandlesAreNotLockedByTheWay(t *testing.T) {
 	if claimed != 3 {
 		t.Errorf("%d handles were claimed, want 3", claimed)
 	}
+	now = now.Add(time.Hour)
 	if err := update(other, otherSecret, "name0"); err != nil {
-		t.Errorf("a handle that was held for a moment is locked: %v", err)
+		t.Errorf("an hour later a handle that was held for a moment is locked: %v", err)
 	}
 	now = now.Add(30 * 24 * time.Hour)
 	if err := update(squatter, secret, "name3"); err != nil {
@@ -398,7 +399,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); !errors.Is(err, registry.ErrNothingToUpdate) {
 		t.Errorf("the same handle again: %v", err)
 	}
-	now = now.Add(7 * 24 * time.Hour) // others have come to know it
+	now = now.Add(30 * 24 * time.Hour) // others have come to know it
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +413,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); err != nil {
 		t.Errorf("its last holder claims it again: %v", err)
 	}
-	now = now.Add(7 * 24 * time.Hour)
+	now = now.Add(30 * 24 * time.Hour)
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
