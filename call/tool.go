@@ -166,13 +166,13 @@ func describeOffer(o Offer) string {
 	}
 	whose := o.Host
 	if name := singleLine(DropInstruction(o.Service.Name)); name != "" {
-		whose = clipText(name, 80) + ", " + o.Host
+		whose = protocol.ClipRunes(name, 80) + ", " + o.Host
 	}
-	text := clipText(does, maxDescription-200) + " (" + whose + ")"
+	text := protocol.ClipRunes(does, maxDescription-200) + " (" + whose + ")"
 	if outcome := singleLine(DropInstruction(o.Operation.Outcome)); outcome != "" {
 		text += ". Outcome: " + outcome
 	}
-	return clipText(text, maxDescription)
+	return protocol.ClipRunes(text, maxDescription)
 }
 
 // singleLine makes one line of a text, without characters that nobody sees.
@@ -187,15 +187,6 @@ func singleLine(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// clipText leaves the first n characters of a text.
-func clipText(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return strings.TrimSpace(string(r[:n-1])) + "…"
 }
 
 // inputOf is the schema that the document has, if it can be handed on, or else one
@@ -218,7 +209,7 @@ func inputOf(o Offer) json.RawMessage {
 			described = strings.TrimSpace("(" + t + ") " + described)
 		}
 		if described != "" {
-			schema["description"] = clipText(described, maxDescription)
+			schema["description"] = protocol.ClipRunes(described, maxDescription)
 		}
 		properties[p.Name] = schema
 		if p.Required {

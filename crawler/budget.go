@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
 
@@ -45,7 +45,7 @@ type domainWrite struct {
 // admitHost charges a newly linked host to the budget of its domain and reports whether the budget
 // has room for it.
 func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) {
-	name := fetch.RegistrableDomain(host)
+	name := psl.Domain(host)
 	w := b.domains[name]
 	if w == nil {
 		w = &domainWrite{domain: Domain{Name: name, Since: b.now}}
@@ -67,7 +67,7 @@ func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) 
 	if b.now.Sub(d.Since) >= budgetPeriod {
 		d.Since, d.Added = b.now, 0
 	}
-	if other := fetch.RegistrableDomain(from); other != name {
+	if other := psl.Domain(from); other != name {
 		h := fnv.New32a()
 		h.Write([]byte(other))
 		if print := h.Sum32(); len(d.Linked) <= (budgetCeiling-budgetBase)/budgetGrowth && !slices.Contains(d.Linked, print) {

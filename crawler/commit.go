@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/protocol"
 	"gazetteer/store"
 )
@@ -339,7 +340,7 @@ func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget 
 				return err
 			}
 			if known == nil {
-				domain := fetch.RegistrableDomain(name)
+				domain := psl.Domain(name)
 				if added[domain] = true; len(added) > maxDomains {
 					delete(added, domain)
 					continue

@@ -21,6 +21,7 @@ import (
 	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -706,7 +707,7 @@ const MaxShownName = 300
 
 // BadHost returns the result for a text that is not a host name; err says why.
 func BadHost(asked string, err error, now time.Time) Result {
-	asked = fetch.Clip(asked, MaxShownName)
+	asked = protocol.ClipBytes(asked, MaxShownName)
 	return Result{
 		Host: asked, State: Refused,
 		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gazetteer/fetch"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -84,7 +85,7 @@ func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
-		return fetch.Clip(string(line), 100), err
+		return protocol.ClipBytes(string(line), 100), err
 	}
 	return strings.TrimPrefix(string(line), "\ufeff"), err
 }

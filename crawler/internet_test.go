@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 )
 
 // hostsFromEnvironment is how many hosts the internet of TestInternet has: a few
@@ -112,7 +113,7 @@ func TestInternet(t *testing.T) {
 			atOnce int
 		}{
 			"a host":     {func(h string) string { return h }, time.Second, 1},
-			"a domain":   {fetch.RegistrableDomain, 2 * time.Second, 1},
+			"a domain":   {psl.Domain, 2 * time.Second, 1},
 			"an address": {func(h string) string { return names[h+"."][0].String() }, 200 * time.Millisecond, 2},
 		} {
 			if gap, atOnce := w.overlap(c.key); gap < c.gap || atOnce > c.atOnce {

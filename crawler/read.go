@@ -32,7 +32,7 @@ func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 		if errors.Is(err, document.ErrOtherFormat) {
 			f.Outcome = fetch.OtherFormat
 		}
-		f.Detail = fetch.Clip(whyUnreadable(d, err), 300)
+		f.Detail = protocol.ClipBytes(whyUnreadable(d, err), 300)
 		if d != nil {
 			f.Findings = d.Findings
 		}

@@ -12,6 +12,7 @@ import (
 	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/wait"
 	"gazetteer/store"
 )
 
@@ -390,14 +391,10 @@ func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskRes
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
 		return fetch.AskResult{}
 	}
-	timer := time.NewTimer(v.Delay - time.Since(s.lastDone))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return fetch.AskResult{}
-	case <-ctx.Done():
+	if wait.For(ctx, v.Delay-time.Since(s.lastDone)) != nil {
 		return late
 	}
+	return fetch.AskResult{}
 }
 
 // leaveHost closes the connection and gives back the turn, if there is one.

@@ -14,6 +14,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
 
@@ -200,7 +201,7 @@ func TestTreesOfHosts(t *testing.T) {
 			if h.Depth > 3 {
 				t.Errorf("%s is %d links from a seed", h.Name, h.Depth)
 			}
-			count[fetch.RegistrableDomain(h.Name)]++
+			count[psl.Domain(h.Name)]++
 		}
 		if n := count["trap.test"]; n != 101 { // the seed, and what links add below a domain
 			t.Errorf("%d hosts of the tree are known, want 101", n)

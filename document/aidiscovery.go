@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/aidiscovery"
 	"gazetteer/protocol/wording"
 )
@@ -14,7 +15,7 @@ const maxCapabilities = 100
 
 func readAI(d *Document, in Input) error {
 	ai, findings, err := aidiscovery.Parse(in.Bytes, aidiscovery.Options{
-		Host: in.Host, SameSite: sameSite, Now: in.FetchedAt,
+		Host: in.Host, SameSite: psl.SameDomain, Now: in.FetchedAt,
 	})
 	d.Findings = findings
 	if err != nil {

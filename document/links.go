@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
-	"golang.org/x/net/publicsuffix"
 )
 
 // addLinks appends the addresses that a document names, in its order.
@@ -70,14 +69,4 @@ func namesHost(host string) bool {
 		last = label
 	}
 	return strings.Trim(last, "0123456789") != ""
-}
-
-// sameSite reports whether two hosts belong to one registrable domain.
-func sameSite(a, b string) bool {
-	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
-	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	if errA != nil || errB != nil { // a public suffix itself, or no domain
-		return a == b
-	}
-	return siteA == siteB
 }

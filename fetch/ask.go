@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/protocol"
 	"gazetteer/protocol/aidiscovery"
 )
 
@@ -62,7 +63,7 @@ func NewAsk(kind, host, path string, now time.Time) *Ask {
 // NewAskFor returns the ask for an address that a stranger names. The result is set, and final,
 // when the address must not be requested.
 func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskResult) {
-	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: Clip(address, locationBytes), At: now}}
+	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: protocol.ClipBytes(address, locationBytes), At: now}}
 	u, end := t.parseTarget(&url.URL{Scheme: "https"}, address)
 	switch end.Outcome {
 	case "":
@@ -199,7 +200,7 @@ func (w *Connection) Send(ctx context.Context, a *Ask, get Get) AskResult {
 	if final := a.url.String(); final != f.URL {
 		f.Final = final
 	}
-	f.MediaType = Clip(x.header.Get("Content-Type"), 200)
+	f.MediaType = protocol.ClipBytes(x.header.Get("Content-Type"), 200)
 	f.RetryAfter = parseRetryAfter(x.header.Get("Retry-After"), w.transport.now())
 	f.Fresh = parseFreshness(x.header, w.transport.now())
 	if isRedirect(x.status) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/internal/wait"
 	"gazetteer/protocol"
 )
 
@@ -285,7 +286,7 @@ func (v *visit) settleAsk(ctx context.Context, a *Ask) AskResult {
 			continue // a redirect leads on
 		}
 		pause, again := v.shouldRetry(a, end, tries)
-		if !again || !waitFor(ctx, pause) {
+		if !again || wait.For(ctx, pause) != nil {
 			return end
 		}
 		tries++
@@ -349,7 +350,7 @@ func (v *visit) enterHost(ctx context.Context, host string) AskResult {
 		return AskResult{}
 	}
 	if verdict := v.verdicts[host]; verdict != nil && verdict.Delay > 0 && !v.lastDone.IsZero() {
-		if !waitFor(ctx, verdict.Delay-time.Since(v.lastDone)) {
+		if wait.For(ctx, verdict.Delay-time.Since(v.lastDone)) != nil {
 			return late
 		}
 	}
@@ -364,16 +365,4 @@ func (v *visit) leaveHost() {
 	v.wire.Close()
 	v.leave()
 	v.wire, v.leave = nil, nil
-}
-
-// waitFor reports whether the time passed before ctx ended.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -129,13 +129,3 @@ func endsInNumber(label string) bool {
 	hex, ok := strings.CutPrefix(label, "0x")
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
-
-// RegistrableDomain returns the part of a checked host name that somebody registered
-// ("example.co.uk"), which is what politeness and budgets count.
-func RegistrableDomain(host string) string {
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return host
-	}
-	return domain
-}

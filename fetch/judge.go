@@ -107,13 +107,13 @@ func judgeError(err error) AskResult {
 		detail, certificate := tlsProblem(phase.err)
 		return AskResult{Outcome: TLSFailed, Detail: detail, certificate: certificate}
 	case errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error"): // as crypto/tls calls an alert
-		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + Clip(withoutAddresses(op), 150)}
+		return AskResult{Outcome: TLSFailed, Detail: "the TLS connection failed: " + protocol.ClipBytes(withoutAddresses(op), 150)}
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {
 		err = asked.Err
 	}
-	return AskResult{Outcome: Unreachable, Detail: Clip(connectionProblem(err), 200)}
+	return AskResult{Outcome: Unreachable, Detail: protocol.ClipBytes(connectionProblem(err), 200)}
 }
 
 // Reason explains why a request of net/http had no complete answer, for a person and without our
@@ -186,12 +186,4 @@ func isTimeout(err error) bool {
 	}
 	var timed interface{ Timeout() bool }
 	return errors.As(err, &timed) && timed.Timeout()
-}
-
-// Clip shortens a stranger's text to at most n bytes of whole characters.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"gazetteer/protocol"
 )
 
 const (
@@ -26,11 +28,11 @@ func (t *Transport) followRedirect(a *Ask, location string) AskResult {
 	if u, err := a.url.Parse(location); err == nil {
 		hop = u.String()
 	}
-	a.Hops = append(a.Hops, Clip(hop, locationBytes))
+	a.Hops = append(a.Hops, protocol.ClipBytes(hop, locationBytes))
 	if len(a.Fetch.Redirects) == maxRedirects {
 		return AskResult{Outcome: TooManyRedirects, Detail: fmt.Sprintf("more than %d redirects", maxRedirects)}
 	}
-	a.Fetch.Redirects = append(a.Fetch.Redirects, Clip(location, 500))
+	a.Fetch.Redirects = append(a.Fetch.Redirects, protocol.ClipBytes(location, 500))
 	next, end := t.parseTarget(a.url, location)
 	if end.Outcome == "" {
 		a.url, a.Host = next, next.Hostname()

@@ -45,7 +45,7 @@ func describeTLS(s *tls.ConnectionState) *TLS {
 		t.Keys = strings.TrimPrefix(t.Keys+", "+keyKind(c.PublicKey), ", ")
 	}
 	for _, name := range leaf.DNSNames[:min(len(leaf.DNSNames), maxNames)] {
-		t.Names = append(t.Names, Clip(name, 253))
+		t.Names = append(t.Names, protocol.ClipBytes(name, 253))
 	}
 	return t
 }
@@ -70,7 +70,7 @@ func issuerName(c *x509.Certificate) string {
 	if len(c.Issuer.Organization) > 0 && !strings.Contains(name, c.Issuer.Organization[0]) {
 		name = strings.TrimSpace(c.Issuer.Organization[0] + " " + name)
 	}
-	return Clip(name, 100)
+	return protocol.ClipBytes(name, 100)
 }
 
 // tlsProblem says what was wrong with a handshake, and whether it was the certificate.
@@ -96,9 +96,9 @@ func tlsProblem(err error) (detail string, certificate bool) {
 		}
 		return "the certificate is signed by nobody we trust, or the server does not send the certificates between", true
 	case errors.As(err, &other):
-		return "the certificate cannot be verified: " + Clip(other.Err.Error(), 150), true
+		return "the certificate cannot be verified: " + protocol.ClipBytes(other.Err.Error(), 150), true
 	}
-	return "the TLS handshake failed: " + Clip(withoutAddresses(err), 150), false
+	return "the TLS handshake failed: " + protocol.ClipBytes(withoutAddresses(err), 150), false
 }
 
 // certificateNames lists the first names that a certificate is valid for.

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -165,7 +164,7 @@ func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax err
 	switch c.Kind {
 	case document.AI, document.AIAlias:
 		read := func(text []byte) (*aidiscovery.Document, []protocol.Finding, error) {
-			return aidiscovery.Parse(text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: sameSite, Now: o.Today})
+			return aidiscovery.Parse(text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: psl.SameDomain, Now: o.Today})
 		}
 		doc := readStandardJSON(c, in.Text, "AI203", read)
 		if doc != nil {
@@ -331,14 +330,4 @@ func hostOf(address string) string {
 		return ""
 	}
 	return strings.ToLower(u.Hostname())
-}
-
-// sameSite reports whether two hosts belong to one registrable domain.
-func sameSite(a, b string) bool {
-	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
-	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	if errA != nil || errB != nil { // a public suffix, or not a domain
-		return a == b
-	}
-	return siteA == siteB
 }

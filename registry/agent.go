@@ -1,10 +1,12 @@
 package registry
 
 import (
-	"gazetteer/protocol/did"
 	"slices" // What an agent's record says of its standing.
 	"strings"
 	"time"
+
+	"gazetteer/internal/psl"
+	"gazetteer/protocol/did"
 )
 
 const (
@@ -182,7 +184,7 @@ func (a Agent) NamedDomains() []string {
 		}
 	}
 	for _, d := range a.Domains {
-		out = append(out, RegistrableDomain(d.Name))
+		out = append(out, psl.Domain(d.Name))
 	}
 	return out
 }

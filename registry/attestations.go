@@ -8,8 +8,6 @@ import (
 	"math"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"gazetteer/store"
 )
 
@@ -34,15 +32,6 @@ type Attestation struct {
 	Why     string    `json:"why,omitempty"`
 	Created time.Time `json:"created_at"`
 	Revoked time.Time `json:"revoked_at,omitzero"`
-}
-
-// RegistrableDomain returns the registered domain that a host belongs to.
-func RegistrableDomain(host string) string {
-	root, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return host // a public suffix itself: it has one owner too
-	}
-	return root
 }
 
 // SummarizeAttestations sums up the attestations about an agent as the reference does. An

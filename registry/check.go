@@ -10,8 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/net/publicsuffix"
-
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/did"
 )
 
@@ -220,7 +219,7 @@ func CheckDomain(text string) (string, error) {
 	if err := checkPublicHost(name); err != nil {
 		return refuse(err.Error(), "use a name that others can resolve")
 	}
-	if _, err := publicsuffix.EffectiveTLDPlusOne(name); err != nil {
+	if !psl.HasDomain(name) {
 		return refuse(name+" is a suffix under which others register", "prove the domain that is your own")
 	}
 	return name, nil

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"gazetteer/internal/psl"
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 )
 
@@ -28,7 +30,7 @@ func (r *Registry) ObserveCreator(ctx context.Context, a Agent) (Observation, bo
 	result, err := r.resolver.Resolve(ctx, a.CreatorDID)
 	switch {
 	case err != nil:
-		o.Detail = ClipText(err.Error())
+		o.Detail = protocol.ClipBytes(err.Error(), MaxQuoted)
 	case result.Document.Vouches(a.PublicKey):
 		o.Holds, o.Source, o.Detail = true, result.URL, "the document lists the agent's key"
 	default:
@@ -40,10 +42,10 @@ func (r *Registry) ObserveCreator(ctx context.Context, a Agent) (Observation, bo
 // DomainOf returns the registrable domain of a URL or a did:wba or did:web, "" when it has none.
 func DomainOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
-		return RegistrableDomain(u.Hostname())
+		return psl.Domain(u.Hostname())
 	}
 	if web, err := did.ParseWeb(address); err == nil {
-		return RegistrableDomain(web.Host)
+		return psl.Domain(web.Host)
 	}
 	return ""
 }

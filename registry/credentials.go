@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 )
@@ -184,7 +185,7 @@ func keyNames(key ed25519.PublicKey) []string {
 func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.Signature, error) {
 	if authority := httpsig.NormalAuthority(m.Authority, m.Scheme); !slices.Contains(r.authorities, authority) {
 		return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-host", Message: "the request was signed for another host",
-			Expected: strings.Join(r.authorities, " or "), Got: ClipText(authority), Help: "send it to the host in the registry's own URLs"}
+			Expected: strings.Join(r.authorities, " or "), Got: protocol.ClipBytes(authority, MaxQuoted), Help: "send it to the host in the registry's own URLs"}
 	}
 	all, err := httpsig.Read(m)
 	if err != nil {
@@ -198,7 +199,7 @@ func (r *Registry) selectSignature(m httpsig.Message, names []string) (httpsig.S
 		given = append(given, s.KeyID)
 	}
 	return httpsig.Signature{}, &Refusal{Kind: ErrUnauthorized, Code: "signature-keyid", Message: "the keyid of the signature is not this agent's current key",
-		Expected: strings.Join(names, " or "), Got: ClipText(strings.Join(given, ", ")), Help: "a key that was rotated away signs nothing any more"}
+		Expected: strings.Join(names, " or "), Got: protocol.ClipBytes(strings.Join(given, ", "), MaxQuoted), Help: "a key that was rotated away signs nothing any more"}
 }
 
 // signatureRefusal turns an error of package httpsig into a refusal.
@@ -208,15 +209,6 @@ func signatureRefusal(err error) error {
 		return err
 	}
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
-}
-
-// ClipText shortens a stranger's text for a message.
-func ClipText(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // countWrite counts one write of an agent in its own record, so that the count is exact for any

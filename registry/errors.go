@@ -125,3 +125,6 @@ func (e *Error) Error() string {
 	}
 	return e.Message + ": " + e.Help
 }
+
+// MaxQuoted is how many bytes of a foreign text a message quotes.
+const MaxQuoted = 200

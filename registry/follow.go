@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"gazetteer/store"
 )
@@ -42,17 +41,6 @@ func (r *Registry) FollowAgents(ctx context.Context, after store.Cursor, written
 			return err
 		}
 		after = store.Cursor{} // too far behind: every agent is read again
-	}
-}
-
-// WaitFor waits for d, for a signal, or for the end of ctx.
-func WaitFor(ctx context.Context, d time.Duration, moved <-chan struct{}) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-moved:
-	case <-ctx.Done():
 	}
 }
 

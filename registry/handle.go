@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/store"
 )
@@ -183,7 +184,7 @@ type UsernameView struct {
 func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView, error) {
 	handle, err := did.ClaimHandle(text)
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return UsernameView{Username: ClipText(text), Error: e.Message}, nil
+		return UsernameView{Username: protocol.ClipBytes(text, MaxQuoted), Error: e.Message}, nil
 	}
 	if err != nil {
 		return UsernameView{}, err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 )
 
@@ -97,7 +98,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 // checkStatementTarget checks that a statement is about this agent and its current key.
 func (c *Change) checkStatementTarget(agent, from, what string) error {
 	if want := c.registry.DID(c.Agent.AirID); agent != want {
-		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: ClipText(agent)}
+		return &Refusal{Kind: ErrUnauthorized, Code: "statement-agent", Message: "the " + what + " is for another agent", Expected: want, Got: protocol.ClipBytes(agent, MaxQuoted)}
 	}
 	current := c.Agent.Multikey()
 	if current == "" {
@@ -112,7 +113,7 @@ func (c *Change) checkStatementTarget(agent, from, what string) error {
 				Expected: current, Got: from, Help: "only the current key can be replaced"}
 		}
 	}
-	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: ClipText(from)}
+	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: protocol.ClipBytes(from, MaxQuoted)}
 }
 
 // reserveNextKey makes the agent the holder of the key to come.

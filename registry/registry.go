@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry/resolve"
@@ -150,7 +151,7 @@ func New(o Options) (*Registry, error) {
 func ParseHost(text string) (did.Web, error) {
 	host, err := did.ParseWeb("did:wba:" + strings.Replace(text, ":", "%3A", 1))
 	if err == nil && len(host.Path) > 0 {
-		err = fmt.Errorf("%q is not a host with an optional port", ClipText(text))
+		err = fmt.Errorf("%q is not a host with an optional port", protocol.ClipBytes(text, MaxQuoted))
 	}
 	return host, err
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gazetteer/protocol"
 )
 
 // The signals that evidence is made of, and that a caller can require.
@@ -50,7 +52,7 @@ func ParseRequire(text string) ([]string, error) {
 			return nil, nil
 		}
 		if !slices.Contains(requirableSignals, name) {
-			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", ClipText(name)),
+			return nil, &Error{Field: "require", Code: "value", Message: fmt.Sprintf("%q is no evidence that can be required", protocol.ClipBytes(name, MaxQuoted)),
 				Help: "write one or more of " + strings.Join(requirableSignals, ", ") + ", with commas between"}
 		}
 		if !slices.Contains(out, name) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/a2a"
 )
 
@@ -33,7 +34,7 @@ const (
 
 func refuseUnknown(name string) *Refusal {
 	return &Refusal{Status: http.StatusNotFound, Reason: a2a.ErrorNotFound, Code: "unknown_recipient",
-		Detail: "no agent of this registry has an inbox under the name " + clipName(name)}
+		Detail: "no agent of this registry has an inbox under the name " + protocol.ClipBytes(name, maxQuoted)}
 }
 
 func refuseGone(status string) *Refusal {
@@ -53,11 +54,5 @@ func unavailable(detail string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
 }
 
-// clipName shortens a stranger's text for a message.
-func clipName(name string) string {
-	const most = 120
-	if len(name) > most {
-		return name[:most] + "…"
-	}
-	return name
-}
+// maxQuoted is how many bytes of a foreign text a message quotes.
+const maxQuoted = 120

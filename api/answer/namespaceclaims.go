@@ -16,6 +16,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
 
@@ -91,7 +92,7 @@ func (a *Answers) judgeClaims(ctx context.Context, namespace string) ([]Claim, [
 		}
 		claim.Operations = c.Operations
 		claims = append(claims, claim)
-		if domainHasName(registrableDomain(c.Value), namespace) && !slices.Contains(bearers, c.Value) {
+		if domainHasName(psl.Domain(c.Value), namespace) && !slices.Contains(bearers, c.Value) {
 			bearers = append(bearers, c.Value)
 		}
 	}
@@ -147,7 +148,7 @@ func (a *Answers) readClaim(ctx context.Context, host, namespace string) (Claim,
 // judgeRelation completes a claim: owner is the registrable domain that the namespace
 // names, "" for none, and bearers are the known hosts whose domain bears its name.
 func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
-	site := registrableDomain(c.Host)
+	site := psl.Domain(c.Host)
 	switch {
 	case c.Relation == relationDomainOnly:
 		c.Proof = fmt.Sprintf("the document declares no namespace; %q is the domain of its vocabulary, which anybody may share", namespace)
@@ -162,18 +163,10 @@ func (c *Claim) judgeRelation(namespace, owner string, bearers []string) {
 		c.Proof = fmt.Sprintf("the namespace is the name of the domain %s, from which the document was fetched over https", site)
 	case len(bearers) > 0:
 		c.Relation = relationForeignName
-		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", registrableDomain(bearers[0]))
+		c.Proof = fmt.Sprintf("the document declares the namespace, which is the name of another domain: %s", psl.Domain(bearers[0]))
 	default:
 		c.Proof = "the document declares the namespace; a namespace is not reserved, so nothing more can be shown"
 	}
-}
-
-// registrableDomain is the registrable domain of a host, or the host where it has none.
-func registrableDomain(host string) string {
-	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return site
-	}
-	return host
 }
 
 // domainHasName reports whether a namespace is the name of a registrable domain, without
@@ -199,7 +192,7 @@ func (a *Answers) namespaceOwner(ctx context.Context, namespace string) (string,
 		if err != nil {
 			continue
 		}
-		site := registrableDomain(host)
+		site := psl.Domain(host)
 		suffix, listed := publicsuffix.PublicSuffix(host)
 		if (listed || strings.Contains(suffix, ".")) && site != suffix {
 			return site, nil
@@ -230,7 +223,7 @@ func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]strin
 			return nil, err
 		}
 		for _, s := range suggestions {
-			if domainHasName(registrableDomain(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxNamedHosts {
+			if domainHasName(psl.Domain(s.Text), namespace) && !slices.Contains(hosts, s.Text) && len(hosts) < maxNamedHosts {
 				hosts = append(hosts, s.Text)
 			}
 		}
@@ -253,7 +246,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 			named = append(named, c.Host)
 		}
 		declaring = append(declaring, c.Host)
-		sites[registrableDomain(c.Host)] = true
+		sites[psl.Domain(c.Host)] = true
 	}
 	if len(sites) > 1 {
 		concerns = append(concerns, Concern{
@@ -287,7 +280,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 func registrableDomains(hosts []string) []string {
 	var sites []string
 	for _, h := range hosts {
-		if site := registrableDomain(h); !slices.Contains(sites, site) {
+		if site := psl.Domain(h); !slices.Contains(sites, site) {
 			sites = append(sites, site)
 		}
 	}

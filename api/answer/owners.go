@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"time"
+
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/limit"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/store"
-	"golang.org/x/net/publicsuffix"
-	"net/netip"
-	"time"
 )
 
 // Blocker keeps the hosts that are not visited; [crawler.Crawler] does.
@@ -109,10 +110,7 @@ func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, hos
 	if err := w.clients.Take(ctx, client); err != nil {
 		return quotaError(err, "too many requests about hosts came from your network in the last hour", "come back later")
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		domain = host
-	}
+	domain := psl.Domain(host)
 	if err := w.domains.TakeKey(ctx, domain); err != nil {
 		return quotaError(err, "too many requests about hosts below "+domain+" came in the last hour", "come back later")
 	}

@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"gazetteer/crawler"
-	"gazetteer/fetch"
-	"gazetteer/limit"
-	"gazetteer/store"
-	"golang.org/x/net/publicsuffix"
 	"maps"
 	"net/netip"
 	"slices"
 	"time"
+
+	"gazetteer/crawler"
+	"gazetteer/fetch"
+	"gazetteer/internal/psl"
+	"gazetteer/limit"
+	"gazetteer/store"
 )
 
 // ErrNoCrawl: this server crawls nothing. Test with errors.Is.
@@ -127,10 +128,7 @@ func (s *Submitter) admitHost(ctx context.Context, client netip.Addr, host strin
 	if err := s.clients.Take(ctx, client); err != nil {
 		return quotaError(err, "too many hosts were submitted in the last hour", "submit the rest later")
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		domain = host
-	}
+	domain := psl.Domain(host)
 	if err := s.domains.TakeKey(ctx, domain); err != nil {
 		return quotaError(err, "too many hosts below "+domain+" were submitted in the last hour", "submit the rest later")
 	}

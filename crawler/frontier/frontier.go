@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 )
 
 // A Frontier orders the known hosts by due time. It holds names and times only; the state of a host
@@ -285,7 +285,7 @@ func (f *Frontier) compactQueue() {
 }
 
 func (f *Frontier) domainOf(host string, now time.Time) *domain {
-	name := fetch.RegistrableDomain(host)
+	name := psl.Domain(host)
 	d, known := f.domains[name]
 	if !known {
 		f.sweepDomains(now)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/store"
 )
 
@@ -53,10 +53,10 @@ func TestFrontierAgainstAMap(t *testing.T) {
 				}
 				busy := map[string]bool{}
 				for name := range flying {
-					busy[fetch.RegistrableDomain(name)] = true
+					busy[psl.Domain(name)] = true
 				}
 				for name, at := range due {
-					if !at.After(now) && !busy[fetch.RegistrableDomain(name)] {
+					if !at.After(now) && !busy[psl.Domain(name)] {
 						t.Fatalf("seed %d: %s was due at %v and is not handed out at %v", seed, name, at, now)
 					}
 				}

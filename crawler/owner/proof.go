@@ -3,28 +3,20 @@ package owner
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
-	"gazetteer/registry/resolve"
 )
 
 // File is the path of the file that can replace a TXT record.
 const File = "/.well-known/gazetteer-crawler"
 
-const (
-	maxFile  = 16 << 10 // bytes
-	maxShown = 10       // values that a look shows
-	maxValue = 300      // bytes of one that it shows
-)
+const maxFile = 16 << 10 // bytes
 
 // publishedValue returns what an owner publishes for a request.
 func publishedValue(wish RequestKind, host string, subdomains bool) string {
@@ -39,19 +31,10 @@ func publishedValue(wish RequestKind, host string, subdomains bool) string {
 // record of its own.
 func recordNames(host string) []string {
 	all := []string{evidence.DomainLabel + "." + host, host}
-	if domain := registrableDomain(host); domain != host {
+	if domain := psl.Domain(host); domain != host {
 		all = append(all, evidence.DomainLabel+"."+domain, domain)
 	}
 	return all
-}
-
-// registrableDomain returns the registrable domain of a host that CheckHost has accepted.
-func registrableDomain(host string) string {
-	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return host
-	}
-	return domain
 }
 
 func newPublication(wish RequestKind, host string, subdomains bool) Publication {
@@ -60,7 +43,7 @@ func newPublication(wish RequestKind, host string, subdomains bool) Publication 
 		p.At = append(p.At, "TXT "+name)
 	}
 	p.At = append(p.At, "https://"+host+File)
-	if domain := registrableDomain(host); domain != host {
+	if domain := psl.Domain(host); domain != host {
 		p.Key += " or did:web:" + domain
 	}
 	return p
@@ -76,12 +59,12 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 	want := a.Publish.Value
 	if o.dns != nil {
 		for _, name := range recordNames(a.Host) {
-			if a.noteProbe(ctx, o.probeTXT(ctx, name, want)) {
+			if a.noteProbe(ctx, evidence.ProbeTXT(ctx, o.dns, name, want, judgeValues)) {
 				return ctx.Err()
 			}
 		}
 	}
-	if o.web != nil && a.noteProbe(ctx, o.probeFile(ctx, a.Host, want)) {
+	if o.web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.web, "https://"+a.Host+File, maxFile, want, judgeValues)) {
 		return ctx.Err()
 	}
 	if len(a.Looks) == 0 {
@@ -97,40 +80,6 @@ func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) 
 		a.Proof = l.Query
 	}
 	return l.Found || ctx.Err() != nil
-}
-
-func (o *Owners) probeTXT(ctx context.Context, name, want string) registry.Probe {
-	l := registry.Probe{Query: "TXT " + name, Expected: want}
-	values, server, err := o.dns.TXT(ctx, name)
-	l.Server = server
-	if err != nil {
-		l.Problem = "the name server did not answer as it should: " + clipValue(err.Error())
-		return l
-	}
-	judgeValues(&l, values, "the name has no TXT record")
-	return l
-}
-
-func (o *Owners) probeFile(ctx context.Context, host, want string) registry.Probe {
-	address := "https://" + host + File
-	l := registry.Probe{Query: "GET " + address, Expected: want}
-	page, err := o.web.Get(ctx, address, "text/plain", maxFile)
-	l.Server = page.Remote
-	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
-	switch {
-	case tooLarge:
-		l.Problem = large.Error()
-	case err != nil:
-		l.Problem = "there was no whole answer: " + clipValue(fetch.Reason(err))
-	case page.Location != "":
-		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, clipValue(page.Location))
-	case page.Status != http.StatusOK:
-		l.Problem = fmt.Sprintf("it answered %d", page.Status)
-	default:
-		lines := strings.FieldsFunc(string(page.Body), func(c rune) bool { return c == '\n' || c == '\r' })
-		judgeValues(&l, lines, "the file is empty")
-	}
-	return l
 }
 
 // judgeValues compares the published values with the expected one. A value that says the opposite
@@ -164,14 +113,9 @@ func judgeValues(l *registry.Probe, values []string, none string) {
 		others = nil
 		l.OmittedValues = len(values) - 1
 	}
-	shown := append(about, others...)
-	if !l.Found {
-		l.OmittedValues = max(0, len(shown)-maxShown)
-		shown = shown[:len(shown)-l.OmittedValues]
-	}
-	for _, v := range shown {
-		l.Values = append(l.Values, clipValue(v))
-	}
+	omitted := l.OmittedValues
+	evidence.ShowValues(l, append(about, others...))
+	l.OmittedValues += omitted
 }
 
 // coversHost reports whether got holds for want: "*.example.com" covers that host and all below.
@@ -200,13 +144,4 @@ func parseValue(text string) (wish RequestKind, host string) {
 		return "", ""
 	}
 	return wish, star + host
-}
-
-// clipValue shortens a stranger's text.
-func clipValue(v string) string {
-	v = strings.ToValidUTF8(v, "\uFFFD")
-	if len(v) > maxValue {
-		v = strings.ToValidUTF8(v[:maxValue], "") + "…"
-	}
-	return v
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/internal/psl"
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -45,11 +47,11 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	if err != nil {
 		return "", refusalOf(err)
 	}
-	wanted := []string{host, registrableDomain(host)}
+	wanted := []string{host, psl.Domain(host)}
 	i := slices.IndexFunc(signatures, func(s httpsig.Signature) bool { return slices.Contains(wanted, hostOf(s.KeyID)) })
 	if i < 0 {
 		return "", newRefusal("signature-key", "the request is signed, but not by a key of the host", "did:web:"+strings.Join(slices.Compact(wanted), " or did:web:")+", with the id of a key",
-			clipValue(signatures[0].KeyID), "set keyid to a verification method of the host's DID document, such as did:web:"+host+"#key-1")
+			protocol.ClipBytes(signatures[0].KeyID, registry.MaxQuoted), "set keyid to a verification method of the host's DID document, such as did:web:"+host+"#key-1")
 	}
 	s := signatures[i]
 	// A signature from before the start may have been used then.
@@ -67,7 +69,7 @@ func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Me
 	if err := o.nonces.spendNonce(did.FormatMultikey(key)+" "+s.Nonce, s.Created, o.now()); err != nil {
 		return "", err
 	}
-	return "a signature by " + clipValue(s.KeyID), nil
+	return "a signature by " + protocol.ClipBytes(s.KeyID, registry.MaxQuoted), nil
 }
 
 // hostOf returns the host whose own DID a key belongs to, or "" for any other DID.
@@ -90,7 +92,7 @@ func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, clipValue(err.Error()), "publish it at the address that was asked, or prove the wish by a TXT record")
+		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, protocol.ClipBytes(err.Error(), registry.MaxQuoted), "publish it at the address that was asked, or prove the wish by a TXT record")
 	}
 	var ids []string
 	for _, m := range found.Document.VerificationMethod {
@@ -102,9 +104,9 @@ func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 		if err == nil && found.Document.Vouches(key) {
 			return key, nil
 		}
-		return nil, newRefusal("signature-key", "the key is not one that the DID document at "+found.URL+" lets authenticate", "a verification method under authentication or assertionMethod, not revoked", clipValue(m.ID), "")
+		return nil, newRefusal("signature-key", "the key is not one that the DID document at "+found.URL+" lets authenticate", "a verification method under authentication or assertionMethod, not revoked", protocol.ClipBytes(m.ID, registry.MaxQuoted), "")
 	}
-	return nil, newRefusal("signature-key", "the DID document at "+found.URL+" has no such key", clipValue(keyID), clipValue(strings.Join(ids, ", ")), "set keyid to the id of one of its Ed25519 keys")
+	return nil, newRefusal("signature-key", "the DID document at "+found.URL+" has no such key", protocol.ClipBytes(keyID, registry.MaxQuoted), protocol.ClipBytes(strings.Join(ids, ", "), registry.MaxQuoted), "set keyid to the id of one of its Ed25519 keys")
 }
 
 func newRefusal(code, message, expected, got, help string) *registry.Refusal {

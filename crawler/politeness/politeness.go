@@ -10,9 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"gazetteer/internal/psl"
+	"gazetteer/internal/wait"
 
-	"gazetteer/fetch"
+	"golang.org/x/time/rate"
 )
 
 // A Limit says how often something may be visited: the interval between the starts of two visits,
@@ -91,7 +92,7 @@ func (l *Permit) Release() {
 func (p *Limiter) EnterHost(ctx context.Context, l *Permit, host string) error {
 	err := p.waitForTurn(ctx, l, host, p.limits.Host)
 	if err == nil {
-		err = p.waitForTurn(ctx, l, "."+fetch.RegistrableDomain(host), p.limits.Domain)
+		err = p.waitForTurn(ctx, l, "."+psl.Domain(host), p.limits.Domain)
 	}
 	if err == nil {
 		err = p.all.Wait(ctx)
@@ -146,12 +147,8 @@ func (l *Permit) BeginIntervals(ctx context.Context) error {
 		if longest == 0 && !slices.ContainsFunc(l.intervals, func(i *rate.Limiter) bool { return !i.AllowN(now, 1) }) {
 			return nil
 		}
-		timer := time.NewTimer(longest)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("wait for an interval: %w", ctx.Err())
+		if err := wait.For(ctx, longest); err != nil {
+			return fmt.Errorf("wait for an interval: %w", err)
 		}
 	}
 }
@@ -263,7 +260,7 @@ func (p *Limiter) sweepIdle() {
 
 // CountVisit counts a session of the previous process.
 func (p *Limiter) CountVisit(host string, addr netip.Addr) {
-	names := map[string]Limit{host: p.limits.Host, "." + fetch.RegistrableDomain(host): p.limits.Domain}
+	names := map[string]Limit{host: p.limits.Host, "." + psl.Domain(host): p.limits.Domain}
 	if addr.IsValid() {
 		name, limit := p.limitOf(addr)
 		names[name] = limit

@@ -11,6 +11,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/api/mcpserver"
+	"gazetteer/internal/privatefile"
 	"gazetteer/internal/version"
 	"gazetteer/limit"
 	"gazetteer/web"
@@ -83,8 +84,8 @@ func readCursorKey(dir string) ([]byte, error) {
 	// A damaged key costs only the cursors in flight: make a new one.
 	key = make([]byte, 32)
 	rand.Read(key)
-	if err := os.WriteFile(path, key, 0o600); err != nil {
+	if err := privatefile.Replace(path, key); err != nil {
 		return nil, fmt.Errorf("write the cursor key: %w", err)
 	}
-	return key, os.Chmod(path, 0o600)
+	return key, nil
 }

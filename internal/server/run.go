@@ -14,6 +14,7 @@ import (
 
 	"gazetteer/api/route"
 	"gazetteer/internal/config"
+	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/store/boltstore"
@@ -129,11 +130,7 @@ func (h *Server) followThroughShortages(ctx context.Context, what string, follow
 			return err
 		}
 		h.log.Error("could not follow the store, trying again", "into", what, "error", err, "pause", shortagePause)
-		timer := time.NewTimer(shortagePause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if wait.For(ctx, shortagePause) != nil {
 			return nil
 		}
 	}

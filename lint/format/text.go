@@ -98,7 +98,7 @@ func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) 
 	gutter := strings.Repeat(" ", margin)
 	where := formatPlace(input, f)
 	if f.Pointer != "" {
-		where += "  " + shorten(Visible(f.Pointer), mostColumns)
+		where += "  " + protocol.ClipRunes(Visible(f.Pointer), mostColumns)
 	}
 	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), where)
 	bar := t.paintText(blue, "|")
@@ -151,14 +151,6 @@ func ruleText(f protocol.Finding) string {
 		text += " (" + basis + ")"
 	}
 	return text
-}
-
-// shorten shortens s to n characters.
-func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }
 
 // excerptLine returns the line of a finding as a terminal shows it, with the marks

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/jcs"
 )
 
@@ -37,7 +38,7 @@ func DeriveAirID(identity []byte) (string, error) {
 	}
 	for name, v := range root.Members() {
 		if holdsObject(v) {
-			return refuse(fmt.Sprintf("member %q of the identity document holds an object", clipText(name)))
+			return refuse(fmt.Sprintf("member %q of the identity document holds an object", protocol.ClipBytes(name, maxQuoted)))
 		}
 	}
 	hash := sha256.Sum256(root.Append(nil))
@@ -95,6 +96,9 @@ func MintAirID(random io.Reader) (string, error) {
 	return string(id), nil
 }
 
+// maxQuoted is how many bytes of a foreign text a message quotes.
+const maxQuoted = 60
+
 // CheckAirID reports whether id can be looked up: "AIR-" and three groups of
 // four characters of A to Z and 0 to 9, upper case only. Lookup is wider than
 // minting, because registered IDs with letters outside Crockford's alphabet
@@ -105,7 +109,7 @@ func CheckAirID(id string) error {
 	}
 	e := &Error{
 		Code:    "air-id",
-		Message: fmt.Sprintf("%q is not an AIR ID", clipText(id)),
+		Message: fmt.Sprintf("%q is not an AIR ID", protocol.ClipBytes(id, maxQuoted)),
 		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: upper case, three groups of four letters or digits",
 	}
 	if upper := strings.ToUpper(strings.TrimSpace(id)); isAirID(upper) {
@@ -129,13 +133,4 @@ func isAirID(id string) bool {
 		}
 	}
 	return true
-}
-
-// clipText shortens a stranger's text before it is quoted in a message.
-func clipText(text string) string {
-	const most = 60
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gazetteer/protocol"
 )
 
 // The service types that the A2A draft and the registry define, and the types
@@ -72,11 +74,11 @@ func (d Document) Key() (ed25519.PublicKey, error) {
 			continue
 		}
 		if !d.isControlled(m) || m.Revoked != "" {
-			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", clipText(d.ID), KeyFragment), "ask the owner to publish a current key"}
+			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "ask the owner to publish a current key"}
 		}
 		return ParseMultikey(m.PublicKeyMultibase)
 	}
-	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", clipText(d.ID), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
+	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
 }
 
 // isControlled reports whether a method is under the subject's own control. One that

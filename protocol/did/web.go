@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gazetteer/protocol"
 )
 
 // maxDID is the longest DID text that is looked at, in bytes.
@@ -57,7 +59,7 @@ func ParseWeb(text string) (Web, error) {
 	}
 	for _, segment := range w.Path {
 		if !isSegment(segment) {
-			return Web{}, webError(fmt.Sprintf("path segment '%s' has invalid characters", clipText(segment)),
+			return Web{}, webError(fmt.Sprintf("path segment '%s' has invalid characters", protocol.ClipBytes(segment, maxQuoted)),
 				"use letters, digits, '-', '_' and '.'")
 		}
 	}
@@ -172,7 +174,7 @@ func CheckDomain(host string) error {
 // DID Core §3.1 and within 500 characters. Texts of did:wba, did:web and of
 // did:key with an Ed25519 key are checked in full. The error is an [*Error].
 func CheckSyntax(text string) error {
-	malformed := &Error{"did", fmt.Sprintf("%q is not a DID", clipText(text)),
+	malformed := &Error{"did", fmt.Sprintf("%q is not a DID", protocol.ClipBytes(text, maxQuoted)),
 		"a DID is did:{method}:{identifier}, for example did:wba:example.com or did:key:z6Mk…"}
 	if len(text) > maxDID {
 		return malformed
@@ -215,7 +217,7 @@ func cutPort(host string) (before, port string, found bool) {
 func parsePort(text string) (uint16, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || text[0] == '0' || text[0] == '+' {
-		return 0, webError(fmt.Sprintf("port '%s' is not a number from 1 to 65535", clipText(text)), "write it as %3A and the number: example.com%3A8443")
+		return 0, webError(fmt.Sprintf("port '%s' is not a number from 1 to 65535", protocol.ClipBytes(text, maxQuoted)), "write it as %3A and the number: example.com%3A8443")
 	}
 	return uint16(n), nil
 }

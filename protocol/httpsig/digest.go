@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"net/http"
 
+	"gazetteer/protocol"
+
 	"github.com/dunglas/httpsfv"
 )
 
@@ -23,7 +25,7 @@ func ContentDigest(body []byte) string {
 func checkDigest(header http.Header, body []byte) error {
 	values := header.Values("Content-Digest")
 	refuse := func(message string) error {
-		return &Error{Code: CodeDigest, Message: message, Expected: ContentDigest(body), Got: clipText(header.Get("Content-Digest")),
+		return &Error{Code: CodeDigest, Message: message, Expected: ContentDigest(body), Got: protocol.ClipBytes(header.Get("Content-Digest"), maxQuoted),
 			Help: "compute the digest over the very bytes of the body that are sent"}
 	}
 	if len(values) == 0 {
@@ -59,11 +61,5 @@ func checkDigest(header http.Header, body []byte) error {
 	return nil
 }
 
-// clipText shortens a stranger's text before it is quoted.
-func clipText(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "…"
-}
+// maxQuoted is how many bytes of a foreign text a message quotes.
+const maxQuoted = 200

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
+
 	"github.com/dunglas/httpsfv"
 )
 
@@ -153,7 +155,7 @@ func (s *Signature) readParams(params *httpsfv.Params) error {
 		case "alg":
 			var alg string
 			if alg, ok = value.(string); ok && alg != algorithm {
-				return &Error{Code: CodeAlgorithm, Message: "the signature is of another kind than is used here", Expected: algorithm, Got: clipText(alg),
+				return &Error{Code: CodeAlgorithm, Message: "the signature is of another kind than is used here", Expected: algorithm, Got: protocol.ClipBytes(alg, maxQuoted),
 					Help: "sign with an Ed25519 key"}
 			}
 		default:
@@ -240,7 +242,7 @@ func (s Signature) checkCoverage(m Message, required []string) error {
 		return nil
 	}
 	return &Error{Code: CodeCoverage, Message: "the signature does not cover " + strings.Join(missing, ", "),
-		Expected: strings.Join(required, ", "), Got: clipText(strings.Join(s.Components, ", ")),
+		Expected: strings.Join(required, ", "), Got: protocol.ClipBytes(strings.Join(s.Components, ", "), maxQuoted),
 		Help: "what is not covered could be changed on the way, or the signature carried to another request; @target-uri covers host, path and query"}
 }
 

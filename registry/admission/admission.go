@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -138,7 +139,7 @@ func (ad *Admission) Run(ctx context.Context) error {
 			}
 			ad.log.Warn("expired records could not be deleted", "error", err)
 		}
-		registry.WaitFor(ctx, cleanupInterval, nil)
+		wait.ForSignal(ctx, cleanupInterval, nil)
 	}
 	return nil
 }

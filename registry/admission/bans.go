@@ -12,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/internal/psl"
 	"gazetteer/limit"
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -294,7 +296,7 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 }
 
 func unknownBanKind(kind string) error {
-	return &registry.Error{Field: "kind", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", registry.ClipText(kind)), Help: "it is one of " + strings.Join(banKinds, ", ")}
+	return &registry.Error{Field: "kind", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", protocol.ClipBytes(kind, registry.MaxQuoted)), Help: "it is one of " + strings.Join(banKinds, ", ")}
 }
 
 // normalizeBanValue returns a value in its normal form.
@@ -321,7 +323,7 @@ func normalizeBanValue(kind, text string) (string, error) {
 		if e, ok := errors.AsType[*did.Error](did.CheckDomain(name)); ok {
 			return refuse(e.Message, e.Help)
 		}
-		return registry.RegistrableDomain(name), nil
+		return psl.Domain(name), nil
 	case BanNetwork:
 		return normalizeNetwork(text)
 	}

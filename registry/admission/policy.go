@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -152,7 +153,7 @@ func (p *Policy) RecordAttention(ctx context.Context) error {
 // [*registry.Error] for a value.
 func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (PolicyState, error) {
 	if mode != "" && !slices.Contains(policyModes, mode) {
-		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", registry.ClipText(mode)), Help: "it is one of " + strings.Join(policyModes, ", ")}
+		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", protocol.ClipBytes(mode, registry.MaxQuoted)), Help: "it is one of " + strings.Join(policyModes, ", ")}
 	}
 	note, err := registry.ValidateText("note", note, registry.MaxReason, registry.ManyLines)
 	if err != nil {

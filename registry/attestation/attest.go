@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/internal/psl"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
@@ -221,12 +222,12 @@ func (g *Graph) checkAttester(ctx context.Context, by registry.Agent, now time.T
 func (g *Graph) provedRoot(ctx context.Context, a registry.Agent) string {
 	if o, ok := g.registry.ObserveCreator(ctx, a); ok && o.Holds {
 		if web, err := did.ParseWeb(a.CreatorDID); err == nil {
-			return registry.RegistrableDomain(web.Host)
+			return psl.Domain(web.Host)
 		}
 	}
 	for _, d := range a.Domains {
 		if d.Proved() {
-			return registry.RegistrableDomain(d.Name)
+			return psl.Domain(d.Name)
 		}
 	}
 	return ""
@@ -236,10 +237,10 @@ func (g *Graph) provedRoot(ctx context.Context, a registry.Agent) string {
 func (g *Graph) relatedRoots(a registry.Agent) []string {
 	var out []string
 	if web, err := did.ParseWeb(a.CreatorDID); err == nil && !web.SameHost(g.registry.Host()) {
-		out = append(out, registry.RegistrableDomain(web.Host))
+		out = append(out, psl.Domain(web.Host))
 	}
 	for _, d := range a.Domains {
-		out = append(out, registry.RegistrableDomain(d.Name))
+		out = append(out, psl.Domain(d.Name))
 	}
 	return out
 }

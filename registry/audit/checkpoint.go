@@ -6,7 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"gazetteer/protocol"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -72,7 +73,7 @@ func emptyTree() tlog.Tree {
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
-		return 0, fmt.Errorf("%q is not a decimal number without sign and leading zeros", clipText(text))
+		return 0, fmt.Errorf("%q is not a decimal number without sign and leading zeros", protocol.ClipBytes(text, maxQuoted))
 	}
 	return int64(n), nil
 }
@@ -81,22 +82,9 @@ func parseNumber(text string) (int64, error) {
 func parseHash(text string) (tlog.Hash, error) {
 	h, err := tlog.ParseHash(text)
 	if err != nil || h.String() != text {
-		return tlog.Hash{}, fmt.Errorf("%q is not a hash of 32 bytes in base64", clipText(text))
+		return tlog.Hash{}, fmt.Errorf("%q is not a hash of 32 bytes in base64", protocol.ClipBytes(text, maxQuoted))
 	}
 	return h, nil
-}
-
-// clipText shortens foreign text for a message.
-func clipText(text string) string {
-	const most = 64
-	if len(text) <= most {
-		return text
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // ParseCheckpoint checks the signature of a checkpoint with the log's key and
@@ -108,9 +96,9 @@ func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) 
 	case err != nil:
 		return Checkpoint{}, err
 	case len(n.Sigs) == 0:
-		return Checkpoint{}, fmt.Errorf("the checkpoint of %q is not signed with the key %s+%08x: it is of another log, or another key is needed", clipText(c.Origin), verifier.Name(), verifier.KeyHash())
+		return Checkpoint{}, fmt.Errorf("the checkpoint of %q is not signed with the key %s+%08x: it is of another log, or another key is needed", protocol.ClipBytes(c.Origin, maxQuoted), verifier.Name(), verifier.KeyHash())
 	case c.Origin != verifier.Name():
-		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", clipText(c.Origin), verifier.Name())
+		return Checkpoint{}, fmt.Errorf("the checkpoint is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), verifier.Name())
 	}
 	return c, nil
 }
@@ -159,7 +147,7 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 			return nil, &DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
 		}
 		if c.Origin != verifier.Name() {
-			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", clipText(c.Origin), verifier.Name()), Remedy: remedyOrigin}
+			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), verifier.Name()), Remedy: remedyOrigin}
 		}
 		// Without our signature the key was changed; that the checkpoint is ours
 		// is then shown by the tree, which must contain it.
@@ -167,3 +155,6 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 	}
 	return kept, nil
 }
+
+// maxQuoted is how many bytes of a foreign text a message quotes.
+const maxQuoted = 64

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -80,7 +82,7 @@ func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url str
 		}
 		return nil, size, err
 	}
-	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, clipText(string(text)))
+	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), maxQuoted))
 }
 
 // addCosignature adds a cosignature to the checkpoint that is handed out, if that is

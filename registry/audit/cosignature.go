@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -68,14 +70,14 @@ func NewVerifier(public string) (note.Verifier, error) {
 	number, text, _ := strings.Cut(rest, "+")
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(data) != 1+ed25519.PublicKeySize || data[0] != algEd25519 && data[0] != algCosignature {
-		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file %q has it", clipText(public), keyFile)
+		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file %q has it", protocol.ClipBytes(public, maxQuoted), keyFile)
 	}
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	v := cosignatureVerifier{name, data[1:]}
 	if number != fmt.Sprintf("%08x", keyHash(name, data[0], v.public)) {
-		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, clipText(number))
+		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, protocol.ClipBytes(number, maxQuoted))
 	}
 	return v, nil
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -25,12 +26,12 @@ const (
 	entriesFile    = "entries"
 	hashesFile     = "hashes"
 
-	newSuffix = ".new" // a file before it gets its name
+	newSuffix = privatefile.NewSuffix // of a file before it gets its name
 )
 
 const (
 	dirMode  = 0o700
-	fileMode = 0o600
+	fileMode = privatefile.Mode
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -43,7 +44,7 @@ func makeDir(dir string) error {
 		if err := os.Mkdir(dir, dirMode); err != nil {
 			return err
 		}
-		return errors.Join(os.Chmod(dir, dirMode), syncDir(filepath.Dir(dir))) // Mkdir obeys the umask
+		return errors.Join(os.Chmod(dir, dirMode), privatefile.SyncDir(filepath.Dir(dir))) // Mkdir obeys the umask
 	}
 	if err == nil && !info.IsDir() {
 		return fmt.Errorf("%s is a file, not a directory", dir)
@@ -51,22 +52,9 @@ func makeDir(dir string) error {
 	return err
 }
 
-// openPrivate opens a file of ours with mode 0600 whatever the umask was or is.
-func openPrivate(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Chmod(fileMode); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // lockDir takes a directory for this process until the file is closed.
 func lockDir(dir string) (*os.File, error) {
-	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+	f, err := privatefile.Open(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -80,43 +68,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// errUncertain says that a file may or may not have got its new content.
-var errUncertain = errors.New("it is not known what is on disk")
-
-// writeFile puts a whole file under its name and on disk, or leaves what was
-// there; only an error that matches errUncertain leaves that open.
-func writeFile(path string, content []byte) error {
-	// The directory is opened first: behind the rename nothing may fail for want of a descriptor.
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	f, err := openPrivate(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+newSuffix, path); err != nil {
-		return err
-	}
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("%w: %w", errUncertain, err)
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
+// privatefile.ErrUncertain says that a file may or may not have got its new content.
 // openPart opens one of the growing files, and refuses it when it is missing or
 // has lost its end.
 func openPart(path string, flag int, need int64) (*os.File, error) {
@@ -191,7 +143,7 @@ func writeState(dir string, s state) error {
 		return err
 	}
 	text = fmt.Appendf(text, " %08x\n", crc32.Checksum(text, castagnoli))
-	if err := writeFile(filepath.Join(dir, stateFile), text); err != nil {
+	if err := privatefile.Replace(filepath.Join(dir, stateFile), text); err != nil {
 		return fmt.Errorf("write %s: %w", stateFile, err)
 	}
 	return nil

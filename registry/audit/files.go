@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -114,7 +116,7 @@ func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
 func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, error) {
 	level, n, width, ok := parseTileName(name)
 	if !ok || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
-		return nil, fmt.Errorf("%w: %q", ErrNoFile, clipText(name))
+		return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, maxQuoted))
 	}
 	if level != entriesLevel {
 		return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, hashes)
@@ -174,7 +176,7 @@ func FilesIn(dir string) Files {
 		}
 		_, _, _, tile := parseTileName(name)
 		if !tile && name != checkpointFile && name != keyFile {
-			return nil, fmt.Errorf("%w: %q", ErrNoFile, clipText(name))
+			return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, maxQuoted))
 		}
 		if tile && isOwn(dir) {
 			return tileOfLog(dir, name)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/limit"
 	"gazetteer/store"
 )
@@ -429,7 +430,7 @@ func (l *Log) commitBatch(b *batch, next state) error {
 		// A sync that failed may have dropped pages that look written, and a
 		// state may or may not have got its name. A full disk is different: the
 		// write fails before, and nothing counts that is behind the state.
-		if !isPassing(err) || errors.Is(err, errUncertain) {
+		if !isPassing(err) || errors.Is(err, privatefile.ErrUncertain) {
 			l.broken = err
 		}
 		return err

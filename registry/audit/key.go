@@ -12,6 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gazetteer/internal/privatefile"
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -52,7 +55,7 @@ func newKeyFile(path, name string) ([]byte, error) {
 		return nil, err
 	}
 	content := []byte(secret + "\n")
-	return content, writeFile(path, content)
+	return content, privatefile.Replace(path, content)
 }
 
 // ParseKey reads a secret key as golang.org/x/mod/sumdb/note writes it:
@@ -95,7 +98,7 @@ func (k *Key) noteVerifier() note.Verifier {
 func checkName(name string) error {
 	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
-		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", clipText(name), maxName)
+		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", protocol.ClipBytes(name, maxQuoted), maxName)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -157,7 +158,7 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err := l.truncateUncommitted(); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
+	return privatefile.Replace(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
 }
 
 // loadState returns the state of the log, making the log first when there is none.
@@ -199,7 +200,7 @@ func (l *Log) createLog() (state, error) {
 		return s, err
 	}
 	for _, name := range []string{rowsFile, entriesFile, hashesFile} {
-		f, err := openPrivate(filepath.Join(l.dir, name), os.O_RDWR|os.O_CREATE)
+		f, err := privatefile.Open(filepath.Join(l.dir, name), os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return s, err
 		}
@@ -213,7 +214,7 @@ func (l *Log) createLog() (state, error) {
 // keepCheckpoint puts a signed checkpoint into its files and on disk.
 func (l *Log) keepCheckpoint(signed []byte) error {
 	for _, path := range l.checkpoints {
-		if err := writeFile(path, signed); err != nil {
+		if err := privatefile.Replace(path, signed); err != nil {
 			return fmt.Errorf("write the checkpoint: %w", err)
 		}
 	}

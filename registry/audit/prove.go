@@ -8,6 +8,8 @@ import (
 	"iter"
 	"strings"
 
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -158,7 +160,7 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	for e, err := range l.Find(ctx, key) {
 		return e, err
 	}
-	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, clipText(key))
+	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, protocol.ClipBytes(key, maxQuoted))
 }
 
 // followChain yields the leaves of one place, from that number plus one back; step

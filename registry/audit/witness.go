@@ -16,6 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/internal/privatefile"
+	"gazetteer/protocol"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -107,7 +110,7 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 	case err == nil && len(n.Sigs) == 0:
 		err = fmt.Errorf("it is not cosigned by %s", own.Name())
 	case err == nil && c.Origin != l.verifier.Name():
-		err = fmt.Errorf("it is of the log %q", clipText(c.Origin))
+		err = fmt.Errorf("it is of the log %q", protocol.ClipBytes(c.Origin, maxQuoted))
 	}
 	if err != nil {
 		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
@@ -161,7 +164,7 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	l, known := w.logs[origin]
 	if !known {
-		return nil, newRefusal(http.StatusNotFound, "this witness does not know the log %q", clipText(origin))
+		return nil, newRefusal(http.StatusNotFound, "this witness does not know the log %q", protocol.ClipBytes(origin, maxQuoted))
 	}
 	c, err := ParseCheckpoint(signed, l.verifier)
 	if err != nil {
@@ -219,7 +222,7 @@ func (w *Witness) signCheckpoint(l *witnessed, c Checkpoint, signed []byte) ([]b
 		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
 	}
 	kept = append(kept, line...)
-	if err := writeFile(l.path, kept); err != nil {
+	if err := privatefile.Replace(l.path, kept); err != nil {
 		return nil, fmt.Errorf("keep the checkpoint of %s: %w", c.Origin, err)
 	}
 	l.tree, l.signed = c.Tree, kept

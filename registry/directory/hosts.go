@@ -1,12 +1,12 @@
 package directory
 
 import (
-	"gazetteer/registry"
 	"iter"
 	"slices"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
+	"gazetteer/internal/psl"
+	"gazetteer/registry"
 )
 
 // hostListings are the active agents of one host, in the order of the directory: those with an
@@ -97,11 +97,10 @@ func (d *Directory) listingsAt(hosts []string) map[*listing]bool {
 // parentDomains yields the listings of the domains above a host, up to the registrable domain.
 func (d *Directory) parentDomains(host string) iter.Seq2[*hostListings, string] {
 	return func(yield func(*hostListings, string) bool) {
-		root, err := publicsuffix.EffectiveTLDPlusOne(host)
-		if err != nil {
+		if !psl.HasDomain(host) {
 			return
 		}
-		for above := host; above != root; {
+		for above, root := host, psl.Domain(host); above != root; {
 			_, above, _ = strings.Cut(above, ".")
 			if t := d.hosts[above]; t != nil && !yield(t, above) {
 				return

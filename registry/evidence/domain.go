@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
-	"gazetteer/fetch"
+	"gazetteer/internal/psl"
 	"gazetteer/limit"
 	"gazetteer/registry"
-	"gazetteer/registry/resolve"
 )
 
 const (
@@ -21,8 +19,6 @@ const (
 	DomainFile = "/.well-known/gazetteer-agents"
 
 	maxDomainFile = 64 << 10 // bytes
-	maxShown      = 10       // values that a look shows
-	maxValue      = 300      // bytes of one that it shows
 	maxFailures   = 3        // in a row, before a proof is withdrawn
 )
 
@@ -64,8 +60,8 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		if len(c.Agent.PublicKey) == 0 {
 			return registry.ErrNoKey
 		}
-		if wait := e.proofLimiter.reserveProof(registry.RegistrableDomain(name), airID, c.Now); wait > 0 {
-			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + registry.RegistrableDomain(name) + " was checked very often within the last minutes",
+		if wait := e.proofLimiter.reserveProof(psl.Domain(name), airID, c.Now); wait > 0 {
+			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "domain-busy", Message: "the domain " + psl.Domain(name) + " was checked very often within the last minutes",
 				Help: "wait a moment; the registry also checks it again by itself", Wait: wait}
 		}
 		if exceeded, ok := errors.AsType[*limit.ExceededError](e.checks.TakeKey(ctx, airID)); ok {
@@ -153,14 +149,14 @@ func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name stri
 	want := e.registry.DomainRecord(a)
 	if e.dns != nil {
 		for _, at := range []string{DomainLabel + "." + name, name} {
-			l := e.probeTXT(ctx, at, want)
+			l := ProbeTXT(ctx, e.dns, at, want, evaluateValues)
 			if looks = append(looks, l); l.Found {
 				return looks, "dns"
 			}
 		}
 	}
 	if e.web != nil {
-		l := e.probeFile(ctx, name, want)
+		l := ProbeFile(ctx, e.web, "https://"+name+DomainFile, maxDomainFile, want, evaluateValues)
 		if looks = append(looks, l); l.Found {
 			return looks, "https"
 		}
@@ -169,43 +165,6 @@ func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name stri
 		looks = []registry.Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
 	}
 	return looks, ""
-}
-
-func (e *Collector) probeTXT(ctx context.Context, name, want string) registry.Probe {
-	l := registry.Probe{Query: "TXT " + name, Expected: want}
-	values, server, err := e.dns.TXT(ctx, name)
-	l.Server = server
-	if err != nil {
-		l.Problem = "the name server did not answer as it should: " + registry.ClipText(err.Error())
-		return l
-	}
-	evaluateValues(&l, values, "the name has no TXT record")
-	return l
-}
-
-func (e *Collector) probeFile(ctx context.Context, name, want string) registry.Probe {
-	address := "https://" + name + DomainFile
-	l := registry.Probe{Query: "GET " + address, Expected: want}
-	page, err := e.web.Get(ctx, address, "text/plain", maxDomainFile)
-	l.Server = page.Remote
-	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
-	switch {
-	case tooLarge:
-		l.Problem = large.Error()
-		return l
-	case err != nil:
-		l.Problem = "there was no whole answer: " + registry.ClipText(fetch.Reason(err))
-		return l
-	case page.Location != "":
-		l.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, registry.ClipText(page.Location))
-		return l
-	case page.Status != http.StatusOK:
-		l.Problem = fmt.Sprintf("it answered %d", page.Status)
-		return l
-	}
-	lines := strings.FieldsFunc(strings.ToValidUTF8(string(page.Body), "\uFFFD"), func(c rune) bool { return c == '\n' || c == '\r' })
-	evaluateValues(&l, lines, "the file is empty")
-	return l
 }
 
 // evaluateValues compares the published values with the expected one.
@@ -221,7 +180,9 @@ func evaluateValues(l *registry.Probe, values []string, none string) {
 		gotID, gotKey := parseDomainRecord(v)
 		switch {
 		case gotID == id && gotKey == multikey:
-			l.Found, l.Problem, l.Values, l.OmittedValues = true, "", []string{clipValue(v)}, len(values)-1
+			l.Found, l.Problem = true, ""
+			ShowValues(l, []string{v})
+			l.OmittedValues = len(values) - 1
 			return
 		case gotID == id:
 			l.Problem = "the agent is named with another key; after a rotation the new one must be published"
@@ -232,17 +193,5 @@ func evaluateValues(l *registry.Probe, values []string, none string) {
 			others = append(others, v)
 		}
 	}
-	shown := append(about, others...)
-	l.OmittedValues = max(0, len(shown)-maxShown)
-	for _, v := range shown[:len(shown)-l.OmittedValues] {
-		l.Values = append(l.Values, clipValue(v))
-	}
-}
-
-func clipValue(v string) string {
-	v = strings.ToValidUTF8(v, "\uFFFD")
-	if len(v) > maxValue {
-		v = strings.ToValidUTF8(v[:maxValue], "") + "…"
-	}
-	return v
+	ShowValues(l, append(about, others...))
 }

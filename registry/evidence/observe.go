@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/document"
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -69,7 +70,7 @@ func (e *Collector) observeInbox(ctx context.Context, a registry.Agent) registry
 	page, err := e.web.Post(ctx, o.Source, "{}", maxPage)
 	switch s := page.Status; {
 	case err != nil:
-		o.Detail = registry.ClipText(err.Error())
+		o.Detail = protocol.ClipBytes(err.Error(), registry.MaxQuoted)
 	case s >= 500 || s >= 300 && s < 400 || s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusGone:
 		o.Detail = fmt.Sprintf("it answered %d to an empty envelope", s)
 	default:
@@ -84,7 +85,7 @@ func (e *Collector) observeRepository(ctx context.Context, a registry.Agent) reg
 	page, err := e.web.Get(ctx, a.CodeRepository, "text/html, text/plain", maxPage)
 	switch {
 	case err != nil:
-		o.Detail = registry.ClipText(err.Error())
+		o.Detail = protocol.ClipBytes(err.Error(), registry.MaxQuoted)
 	case page.Status != http.StatusOK:
 		o.Detail = fmt.Sprintf("it answered %d", page.Status)
 	case bytes.Contains(page.Body, []byte(e.registry.DID(a.AirID))):

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gazetteer/internal/psl"
+	"gazetteer/internal/wait"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -38,7 +40,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	}
 	domains, observed := map[string]look{}, map[string]registry.Observation{}
 	for _, d := range agent.Domains {
-		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck).After(now) && e.cooldown.tryStart(registry.RegistrableDomain(d.Name), now) {
+		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck).After(now) && e.cooldown.tryStart(psl.Domain(d.Name), now) {
 			looks, method := e.probeDomain(ctx, agent, d.Name)
 			domains[d.Name] = look{method, looks}
 		}
@@ -121,9 +123,9 @@ func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 	lately := map[string]time.Time{} // owned by this loop: when agents were attended
 	for ctx.Err() == nil {
 		now := e.registry.Timestamp()
-		airID, wait := d.nextDue(now)
+		airID, untilDue := d.nextDue(now)
 		if airID == "" {
-			registry.WaitFor(ctx, wait, d.moved)
+			wait.ForSignal(ctx, untilDue, d.moved)
 			continue
 		}
 		if again := lately[airID].Add(minRecheckInterval); now.Before(again) {

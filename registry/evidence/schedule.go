@@ -2,9 +2,10 @@ package evidence
 
 import (
 	"container/heap"
-	"gazetteer/registry"
 	"sync"
 	"time"
+
+	"gazetteer/registry"
 )
 
 // A scheduledCheck says when an agent is to be checked.

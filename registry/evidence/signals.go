@@ -3,9 +3,10 @@ package evidence
 import (
 	"context"
 	"fmt"
-	"gazetteer/registry"
 	"strings"
 	"time"
+
+	"gazetteer/registry"
 )
 
 // A Signal is one piece of evidence about an agent. What, Detail and Source may

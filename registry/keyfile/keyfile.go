@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/internal/privatefile"
+
 	"golang.org/x/crypto/ssh"
 )
 
@@ -94,7 +96,7 @@ func createFile(path string, text []byte) error {
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()) // the umask may have taken more away
 	if err == nil {
-		err = syncDir(path)
+		err = privatefile.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
@@ -326,17 +328,7 @@ func renameFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("put a key in its place: %w", err)
 	}
-	return syncDir(to)
-}
-
-// syncDir makes what happened to a name survive a loss of power.
-func syncDir(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("sync the directory of a key: %w", err)
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
+	if err := privatefile.SyncDir(filepath.Dir(to)); err != nil {
 		return fmt.Errorf("sync the directory of a key: %w", err)
 	}
 	return nil

@@ -108,7 +108,7 @@ func readExport(from io.Reader) (*parsedExport, error) {
 		} else {
 			var l exportLine
 			if err := json.Unmarshal(text, &l); err != nil {
-				return nil, exportError(n, "type", "it has members of the wrong type", registry.ClipText(err.Error()))
+				return nil, exportError(n, "type", "it has members of the wrong type", protocol.ClipBytes(err.Error(), registry.MaxQuoted))
 			}
 			if l.End != 0 {
 				return x, x.checkEnd(lines, l, n, sum.Sum(nil))
@@ -168,7 +168,7 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 	case l.Entry != nil && len(x.attested) == 0 && len(x.entries) < x.head.Entries:
 		var e registry.Entry
 		if err := json.Unmarshal(l.Entry, &e); err != nil {
-			return exportError(n, "type", "the entry has members of the wrong type", registry.ClipText(err.Error()))
+			return exportError(n, "type", "the entry has members of the wrong type", protocol.ClipBytes(err.Error(), registry.MaxQuoted))
 		}
 		x.entries, x.raw = append(x.entries, e), append(x.raw, bytes.Clone(l.Entry))
 	case l.Attestation != nil && len(x.entries) == x.head.Entries:
@@ -264,7 +264,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 // other rules.
 func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) error {
 	if !slices.Contains([]string{registry.Active, registry.Suspended, registry.Deactivated, registry.Deleted, registry.Merged}, a.Status) {
-		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", registry.ClipText(a.Status)), Help: "export the agent again"}
+		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", protocol.ClipBytes(a.Status, registry.MaxQuoted)), Help: "export the agent again"}
 	}
 	if a.Updated.After(now.Add(registry.MaxSignatureAhead)) || a.Created.After(a.Updated) || a.Created.IsZero() {
 		return &registry.Error{Field: "updated", Code: "time", Message: "it was changed in the future, or before it was made", Help: "set the clocks of both machines"}
@@ -324,7 +324,7 @@ func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note f
 	}
 	c.Agent.Handle = ""
 	if folded, err := did.ClaimHandle(handle); err != nil || folded != handle {
-		note("the handle %s cannot be claimed here", registry.ClipText(handle))
+		note("the handle %s cannot be claimed here", protocol.ClipBytes(handle, registry.MaxQuoted))
 		return nil
 	}
 	switch err := t.registry.CheckHandleAvailable(ctx, handle, c.Agent.AirID); {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
@@ -77,7 +78,7 @@ func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
 	}
 	switch {
 	case e.N != n || e.AirID != x.head.AirID:
-		return refuse("order", fmt.Sprintf("it is entry %d of %s, not entry %d of %s", e.N, registry.ClipText(e.AirID), n, x.head.AirID))
+		return refuse("order", fmt.Sprintf("it is entry %d of %s, not entry %d of %s", e.N, protocol.ClipBytes(e.AirID, registry.MaxQuoted), n, x.head.AirID))
 	case e.PrevHash != prev:
 		return refuse("chain", "it is not chained to the entry before")
 	case e.Hash != e.ComputeHash():

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"gazetteer/internal/privatefile"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -26,15 +28,15 @@ const (
 	// it lies, a file was begun.
 	FormatFile = "FORMAT"
 
-	lockFile      = "LOCK"     // flock and the holder's pid
-	headFile      = "HEAD"     // the last acknowledged sequence, see head
-	newSuffix     = ".new"     // a file before it gets its name
-	rebuiltSuffix = ".rebuilt" // a compact copy before it replaces the file
+	lockFile      = "LOCK"                // flock and the holder's pid
+	headFile      = "HEAD"                // the last acknowledged sequence, see head
+	newSuffix     = privatefile.NewSuffix // of a file before it gets its name
+	rebuiltSuffix = ".rebuilt"            // a compact copy before it replaces the file
 )
 
 const (
 	dirMode  = 0o700
-	fileMode = 0o600
+	fileMode = privatefile.Mode
 )
 
 // identity is the content of FormatFile.
@@ -77,53 +79,10 @@ func makeDir(dir string) error {
 	if err := os.Chmod(dir, dirMode); err != nil { // Mkdir obeys the umask
 		return fmt.Errorf("create the data directory: %w", err)
 	}
-	if err := syncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := privatefile.SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("create the data directory: %w", err)
 	}
 	return nil
-}
-
-// openPrivate opens a file of ours with mode 0600 whatever the umask was or is.
-func openPrivate(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().Perm() != fileMode {
-		err = f.Chmod(fileMode)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// replaceFile writes a whole file, synced, or leaves the one that was there.
-func replaceFile(dir, name string, content []byte) error {
-	path := filepath.Join(dir, name)
-	f, err := openPrivate(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(path+newSuffix, path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // readIdentity returns the content of FormatFile, and false when there is none.
@@ -154,7 +113,7 @@ func writeIdentity(dir string, id identity) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(dir, FormatFile, append(text, '\n')); err != nil {
+	if err := privatefile.Replace(filepath.Join(dir, FormatFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("data directory: write %s: %w", FormatFile, err)
 	}
 	return nil
@@ -169,7 +128,7 @@ const (
 
 // lockDir takes the directory for this process, or returns a *HeldError that names its holder.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
-	f, err := openPrivate(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+	f, err := privatefile.Open(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s must be writable: %w", dir, err)
 	}

@@ -17,6 +17,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -169,7 +170,7 @@ func (f *File) nameNewFile() error {
 	if err := os.Rename(f.boltPath()+newSuffix, f.boltPath()); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if err := syncDir(f.dir); err != nil {
+	if err := privatefile.SyncDir(f.dir); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	return nil
@@ -186,7 +187,7 @@ func (f *File) createFile(path string, id identity) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error { return f.createBuckets(tx, id) })
-	return errors.Join(err, db.Close(), syncDir(filepath.Dir(path)))
+	return errors.Join(err, db.Close(), privatefile.SyncDir(filepath.Dir(path)))
 }
 
 func (f *File) createBuckets(tx *bolt.Tx, id identity) error {
@@ -239,7 +240,7 @@ func openBolt(path string, flag int) (db *bolt.DB, file *os.File, err error) {
 			NoStatistics:    true,
 			OpenFile: func(path string, _ int, _ os.FileMode) (*os.File, error) {
 				// bbolt would add O_CREATE and so begin anew where a file has just gone.
-				file, err = openPrivate(path, flag)
+				file, err = privatefile.Open(path, flag)
 				return file, err
 			},
 		})
@@ -278,7 +279,7 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 	if inFile.id != id.Store {
 		return &DamagedError{Dir: f.dir, File: f.boltPath(), Problem: "belongs to another " + f.schema.Noun + " than " + FormatFile + " names"}
 	}
-	f.head, err = openPrivate(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
+	f.head, err = privatefile.Open(filepath.Join(f.dir, headFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -278,7 +279,7 @@ func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, e
 	}
 	c.swapped = true
 	// A write must not be acknowledged in a file that a loss of power could replace by the old one.
-	if err = syncDir(f.dir); err != nil {
+	if err = privatefile.SyncDir(f.dir); err != nil {
 		err = f.failWrites(fmt.Errorf("sync %s: %w", f.dir, err))
 	}
 	c.db.NoSync, c.db.NoGrowSync = false, false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
@@ -128,11 +129,7 @@ type MaintainOptions struct {
 // goes wrong gets a line in the log, and is tried again the next day.
 func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 	for {
-		timer := time.NewTimer(untilHour(time.Now(), o.Hour))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if wait.For(ctx, untilHour(time.Now(), o.Hour)) != nil {
 			return nil
 		}
 		c, err := s.compactStore(ctx, o.Keep, cmp.Or(o.KeepLeast, keepLeast), false)

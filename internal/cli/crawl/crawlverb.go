@@ -15,6 +15,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/protocol"
 )
 
 // crawlRequest is the body of POST /admin/crawl.
@@ -181,7 +182,7 @@ func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, r
 		switch {
 		case errors.As(err, &line):
 			err = nil
-			if name := fetch.Clip(line.Err.Host, crawler.MaxShownName); !refused[name] {
+			if name := protocol.ClipBytes(line.Err.Host, crawler.MaxShownName); !refused[name] {
 				refused[name] = true
 				err = results.printRefusedLine(line)
 			}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 )
@@ -292,18 +293,11 @@ func (c *Client) now() time.Time {
 	return c.Now()
 }
 
-func (c *Client) sleep(ctx context.Context, wait time.Duration) error {
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep != nil {
-		return c.Sleep(ctx, wait)
+		return c.Sleep(ctx, d)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return wait.For(ctx, d)
 }
 
 // answer is what an inbox said.

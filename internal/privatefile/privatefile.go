@@ -1,0 +1,74 @@
+// Package privatefile writes files that only their owner may read, and makes what it wrote survive a
+// loss of power. Begin with [Replace].
+package privatefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// DirMode and Mode are the permissions of private directories and files.
+const (
+	DirMode = 0o700
+	Mode    = 0o600
+)
+
+// NewSuffix ends the name of a file that is being written, before it gets its own name.
+const NewSuffix = ".new"
+
+// ErrUncertain says that a file may or may not have its new content. Test with errors.Is.
+var ErrUncertain = errors.New("it is not known what is on disk")
+
+// Open opens a file with mode 0600, whatever the umask is or was. The flags are those of os.OpenFile.
+func Open(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag, Mode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm() != Mode {
+		err = f.Chmod(Mode)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Replace writes a whole file and syncs it, or leaves the one that was there. Only an error that
+// matches [ErrUncertain] leaves open which of them is on disk.
+func Replace(path string, content []byte) error {
+	// The directory is opened first: after the rename nothing may fail for want of a descriptor.
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := Open(path+NewSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+NewSuffix, path); err != nil {
+		return err
+	}
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUncertain, err)
+	}
+	return nil
+}
+
+// SyncDir makes the names in a directory survive a loss of power.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

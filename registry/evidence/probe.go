@@ -1,0 +1,68 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/registry/resolve"
+)
+
+// A JudgeValues compares the values that a host publishes with the expected one, and says in the
+// probe whether it was found, or else what is wrong. None is the problem when there are no values.
+type JudgeValues func(p *registry.Probe, values []string, none string)
+
+// ProbeTXT looks for an expected value in the TXT records of a name.
+func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge JudgeValues) registry.Probe {
+	p := registry.Probe{Query: "TXT " + name, Expected: want}
+	values, server, err := dns.TXT(ctx, name)
+	p.Server = server
+	if err != nil {
+		p.Problem = "the name server did not answer as it should: " + protocol.ClipBytes(err.Error(), registry.MaxQuoted)
+		return p
+	}
+	judge(&p, values, "the name has no TXT record")
+	return p
+}
+
+// ProbeFile looks for an expected value in the lines of a file, which may have at most that many
+// bytes.
+func ProbeFile(ctx context.Context, web Web, address string, most int, want string, judge JudgeValues) registry.Probe {
+	p := registry.Probe{Query: "GET " + address, Expected: want}
+	page, err := web.Get(ctx, address, "text/plain", most)
+	p.Server = page.Remote
+	large, tooLarge := errors.AsType[*resolve.TooLargeError](err)
+	switch {
+	case tooLarge:
+		p.Problem = large.Error()
+	case err != nil:
+		p.Problem = "there was no whole answer: " + protocol.ClipBytes(fetch.Reason(err), registry.MaxQuoted)
+	case page.Location != "":
+		p.Problem = fmt.Sprintf("it answered %d and leads to %s; redirects are not followed", page.Status, protocol.ClipBytes(page.Location, registry.MaxQuoted))
+	case page.Status != http.StatusOK:
+		p.Problem = fmt.Sprintf("it answered %d", page.Status)
+	default:
+		text := strings.ToValidUTF8(string(page.Body), "\uFFFD")
+		judge(&p, strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), "the file is empty")
+	}
+	return p
+}
+
+// A probe shows at most maxShown values, and of each at most maxValue bytes.
+const (
+	maxShown = 10
+	maxValue = 300
+)
+
+// ShowValues puts the first of some values into a probe, and counts the others.
+func ShowValues(p *registry.Probe, values []string) {
+	p.OmittedValues = max(0, len(values)-maxShown)
+	for _, v := range values[:len(values)-p.OmittedValues] {
+		p.Values = append(p.Values, protocol.ClipBytes(strings.ToValidUTF8(v, "\uFFFD"), maxValue))
+	}
+}
