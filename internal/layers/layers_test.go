@@ -29,7 +29,7 @@ var rows = [][]string{
 	{"altarkit"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/cache"},
-	{"store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
+	{"document/diff", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"crawler/frontier", "crawler/politeness", "index/entry"},
 	{"index/view"},
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},

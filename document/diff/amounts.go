@@ -1,0 +1,246 @@
+package diff
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// isPriceName reports whether a member states what calls cost.
+func isPriceName(name string) bool {
+	switch strings.ToLower(name) {
+	case "price", "prices", "pricing", "cost", "costs", "fee", "fees":
+		return true
+	}
+	return false
+}
+
+// price is one amount of money for a number of things: 2 USD for 1000 calls.
+type price struct {
+	node     *protocol.Node
+	key      string // what tells it apart from the other prices of one place
+	amount   *big.Rat
+	currency string
+	unit     string
+}
+
+// comparePrices compares two statements of prices. Either may be nil.
+func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
+	a, b := newPriceList(na), newPriceList(nb)
+	for _, x := range a.prices {
+		y, ok := b.find(x.key)
+		if !ok {
+			c.add(PriceLowered, operation, valueOf(x.node), value{})
+			continue
+		}
+		// Amounts of two currencies, or for two things, cannot be compared: callers have to look.
+		unlike := x.currency != y.currency || x.unit != y.unit && (x.amount.Sign() != 0 || y.amount.Sign() != 0)
+		switch order := x.amount.Cmp(y.amount); {
+		case unlike || order < 0:
+			c.add(PriceRaised, operation, x.value(), y.value())
+		case order > 0:
+			c.add(PriceLowered, operation, x.value(), y.value())
+		}
+	}
+	for _, y := range b.prices {
+		if _, ok := a.find(y.key); ok {
+			continue
+		}
+		if y.amount.Sign() > 0 {
+			c.add(PriceRaised, operation, value{}, y.value())
+		} else {
+			c.add(TextChanged, operation, value{}, y.value())
+		}
+	}
+	c.comparePriceTexts(operation, a, b)
+}
+
+// comparePriceTexts compares what stands beside the amounts: allowances and words.
+func (c *comparison) comparePriceTexts(operation string, a, b priceList) {
+	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) {
+		if !equalValues(x, y) {
+			c.compareAllowance(operation, key, x, y)
+		}
+	})
+}
+
+// compareAllowance compares a member beside a price: how much is free of charge, or a text.
+func (c *comparison) compareAllowance(operation, key string, a, b *protocol.Node) {
+	x, y := numberOf(a), numberOf(b)
+	if !containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance") || x == nil && y == nil {
+		c.add(kindOfMember(key, a, b), operation, valueOf(a), valueOf(b))
+		return
+	}
+	kind := LimitRaised
+	if x != nil && (y == nil || y.Cmp(x) < 0) {
+		kind = LimitLowered
+	}
+	c.add(kind, operation, valueOf(a), valueOf(b))
+}
+
+func numberOf(n *protocol.Node) *big.Rat {
+	if n == nil || n.Kind != protocol.Number && n.Kind != protocol.String {
+		return nil
+	}
+	return parseNumber(strings.TrimSpace(n.Text))
+}
+
+func (p price) value() value {
+	text := p.amount.FloatString(decimals(p.amount))
+	if p.currency != "" {
+		text += " " + p.currency
+	}
+	if p.unit != "" {
+		text += " per " + p.unit
+	}
+	return textValue(p.node, text)
+}
+
+// decimals is how many decimals show an amount without loss, at most twelve.
+func decimals(r *big.Rat) int {
+	for n := range 12 {
+		scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)))
+		if scaled.IsInt() {
+			return n
+		}
+	}
+	return 12
+}
+
+// priceList is the prices in one place of a document, and what stands beside them.
+type priceList struct {
+	prices []price
+	others namedNodes
+}
+
+func (l priceList) find(key string) (price, bool) {
+	for _, p := range l.prices {
+		if p.key == key {
+			return p, true
+		}
+	}
+	return price{}, false
+}
+
+func newPriceList(n *protocol.Node) priceList {
+	var l priceList
+	l.read(n, "", "", "")
+	return l
+}
+
+func (l *priceList) read(n *protocol.Node, key, currency, unit string) {
+	if n = absentIfNull(n); n == nil {
+		return
+	}
+	switch n.Kind {
+	case protocol.Object:
+		for _, m := range n.Items {
+			switch strings.ToLower(m.Key) {
+			case "currency", "currency_code":
+				currency = currencyName(m.Str())
+			case "per", "unit", "model", "interval", "period", "billing":
+				unit = unitName(m.Text)
+			}
+		}
+		for _, m := range n.Items {
+			switch strings.ToLower(m.Key) {
+			case "currency", "currency_code", "per", "unit", "model", "interval", "period", "billing":
+			case "amount", "value", "price":
+				l.read(m, key, currency, unit)
+			default:
+				l.read(m, key+"/"+m.Key, currency, unit)
+			}
+		}
+	case protocol.Array:
+		for _, item := range n.Items {
+			l.read(item, key+"/"+item.Member("name").Str()+item.Member("operation").Str()+item.Member("id").Str(), currency, unit)
+		}
+	default:
+		l.readAmount(n, key, currency, unit)
+	}
+}
+
+func (l *priceList) readAmount(n *protocol.Node, key, currency, unit string) {
+	p, ok := parsePrice(n.Text)
+	isText := n.Kind == protocol.String
+	if n.Kind != protocol.Number && !isText || !ok || containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance", "trial") {
+		l.others.put(key, n)
+		return
+	}
+	p.node, p.key = n, key
+	if p.currency == "" {
+		p.currency = currency
+	}
+	if p.unit == "" {
+		p.unit = unit
+	}
+	p.amount, p.unit = perOne(p.amount, p.unit)
+	l.prices = append(l.prices, p)
+}
+
+var priceText = regexp.MustCompile(`^([\p{Sc}]|[A-Za-z]{3})?\s*([0-9][0-9.,]*|\.[0-9]+)\s*([\p{Sc}]|[A-Za-z]{3})?\s*(?:(?:/|per)\s*(.+))?$`)
+
+// parsePrice reads an amount as people write it: "0.01", "$0.01", "2 EUR per 1000 calls", "free".
+func parsePrice(text string) (price, bool) {
+	text = strings.TrimSpace(text)
+	if strings.EqualFold(text, "free") {
+		return price{amount: new(big.Rat)}, true
+	}
+	m := priceText.FindStringSubmatch(text)
+	if m == nil {
+		if r := parseNumber(text); r != nil {
+			return price{amount: r}, true
+		}
+		return price{}, false
+	}
+	amount := parseNumber(strings.ReplaceAll(m[2], ",", ""))
+	if amount == nil {
+		return price{}, false
+	}
+	return price{amount: amount, currency: currencyName(m[1] + m[3]), unit: unitName(m[4])}, true
+}
+
+var currencySigns = map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₩": "KRW", "₹": "INR"}
+
+func currencyName(s string) string {
+	if name := currencySigns[s]; name != "" {
+		return name
+	}
+	return strings.ToUpper(strings.TrimSpace(s))
+}
+
+// unitName returns the thing that a price is for, in its simplest form.
+func unitName(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	s = strings.TrimPrefix(strings.ReplaceAll(s, "_", " "), "per ")
+	words := strings.Fields(s)
+	for i, w := range words {
+		switch w = strings.TrimSuffix(w, "s"); w {
+		case "call", "request", "query", "invocation":
+			w = "call"
+		}
+		words[i] = w
+	}
+	return strings.Join(words, " ")
+}
+
+// perOne turns a price for many into that for one: 2 for "1000 calls" is 0.002 for a call.
+func perOne(amount *big.Rat, unit string) (*big.Rat, string) {
+	many, rest, found := strings.Cut(unit, " ")
+	if !found {
+		return amount, unit
+	}
+	count := parseNumber(strings.ReplaceAll(many, ",", ""))
+	switch many {
+	case "thousand", "1k":
+		count = big.NewRat(1000, 1)
+	case "million", "1m":
+		count = big.NewRat(1000000, 1)
+	}
+	if count == nil || count.Sign() <= 0 {
+		return amount, unit
+	}
+	return new(big.Rat).Quo(amount, count), rest
+}

@@ -1,0 +1,150 @@
+package diff
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"gazetteer/protocol"
+)
+
+// canonicalText writes a value so that two values that mean the same are the same text: members in
+// the order of their names, numbers as fractions, white space collapsed. The members named without
+// are left out of the object itself.
+func canonicalText(n *protocol.Node, without ...string) string {
+	var b strings.Builder
+	writeCanonical(&b, n, without)
+	return b.String()
+}
+
+func writeCanonical(b *strings.Builder, n *protocol.Node, without []string) {
+	if n == nil {
+		return
+	}
+	switch n.Kind {
+	case protocol.Object:
+		members := make([]*protocol.Node, 0, len(n.Items))
+		for _, m := range n.Items {
+			if m.Kind != protocol.Null && !slices.Contains(without, m.Key) {
+				members = append(members, m)
+			}
+		}
+		slices.SortFunc(members, func(x, y *protocol.Node) int { return strings.Compare(x.Key, y.Key) })
+		b.WriteByte('{')
+		for _, m := range members {
+			b.WriteString(strconv.Quote(m.Key))
+			b.WriteByte(':')
+			writeCanonical(b, m, nil)
+			b.WriteByte(',')
+		}
+		b.WriteByte('}')
+	case protocol.Array:
+		b.WriteByte('[')
+		for _, item := range n.Items {
+			writeCanonical(b, item, nil)
+			b.WriteByte(',')
+		}
+		b.WriteByte(']')
+	default:
+		b.WriteString(strconv.Quote(scalarText(n)))
+	}
+}
+
+// maxExponent bounds the powers of ten that are worked out: a number beyond them stays as written.
+const maxExponent = 64
+
+// parseNumber returns the value of a number literal, nil if it has none or one too large to work
+// with.
+func parseNumber(literal string) *big.Rat {
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		e, err := strconv.Atoi(literal[i+1:])
+		if err != nil || e > maxExponent || e < -maxExponent {
+			return nil
+		}
+	}
+	if strings.ContainsAny(literal, "/_xXoObBpP") || len(literal) > maxExponent {
+		return nil
+	}
+	r, ok := new(big.Rat).SetString(literal)
+	if !ok {
+		return nil
+	}
+	return r
+}
+
+// scalarText returns a scalar in a form that does not depend on how it was spelt.
+func scalarText(n *protocol.Node) string {
+	if n.Kind == protocol.Number {
+		if r := parseNumber(n.Text); r != nil {
+			return r.RatString()
+		}
+	}
+	return normalizeSpace(n.Text)
+}
+
+// normalizeSpace puts a text into Unicode's composed form with single spaces.
+func normalizeSpace(s string) string {
+	return strings.Join(strings.Fields(norm.NFC.String(s)), " ")
+}
+
+// equalValues reports whether two values mean the same. One of them may be nil.
+func equalValues(a, b *protocol.Node) bool {
+	a, b = absentIfNull(a), absentIfNull(b)
+	if a == nil || b == nil {
+		return a == b
+	}
+	if isScalar(a) && isScalar(b) {
+		return scalarText(a) == scalarText(b) || a.Text == b.Text || a.Kind != b.Kind && equalNumbers(a, b)
+	}
+	return a.Kind == b.Kind && canonicalText(a) == canonicalText(b)
+}
+
+// equalNumbers reports whether two values are one number, of which one is written as a string.
+func equalNumbers(a, b *protocol.Node) bool {
+	x, y := numberOf(a), numberOf(b)
+	return x != nil && y != nil && x.Cmp(y) == 0
+}
+
+func isScalar(n *protocol.Node) bool {
+	return n != nil && n.Kind != protocol.Object && n.Kind != protocol.Array
+}
+
+// shownLength is how many characters of a value a change shows.
+const shownLength = 300
+
+// clip cuts a text that is too long to be shown.
+func clip(s string) string {
+	runes := 0
+	for i := range s {
+		if runes == shownLength {
+			return s[:i] + "…"
+		}
+		runes++
+	}
+	return s
+}
+
+// showNode returns a value as people read it: a text without quotes, anything else as JSON.
+func showNode(n *protocol.Node) string {
+	if isScalar(n) {
+		return n.Text
+	}
+	return string(protocol.WriteJSON(n, ""))
+}
+
+// isSameText reports whether two texts differ in letter case and punctuation at most.
+func isSameText(a, b string) bool { return letters(a) == letters(b) }
+
+// letters returns the letters and digits of a text in lower case.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, norm.NFC.String(s))
+}

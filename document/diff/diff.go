@@ -1,0 +1,227 @@
+// Package diff compares two versions of a document by what the change means to those who call the
+// service: which operation moved to another host, which asks for a parameter more, which got dearer.
+//
+// Begin with Compare. It reads both versions, pairs their operations and returns one [Change] for
+// each thing that changed, the gravest first. What only looks different (the order of members, YAML
+// in place of JSON, 0.010 in place of 0.01, a default written out) is no change.
+//
+// The kinds of changes and their severities are the table of [Kinds]. Both versions must be of one
+// format. A version that breaks rules of its draft is compared as far as it can be read.
+package diff
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// ErrUnlike is wrapped by the error of [Compare] for two texts of different formats.
+var ErrUnlike = errors.New("documents of different formats")
+
+// Input is one version of a document.
+type Input struct {
+	Kind document.Kind
+	// URL is where the text was published. Relative endpoints are resolved against it. It may be
+	// empty; then a relative endpoint names another host than every absolute one.
+	URL   string
+	Bytes []byte
+}
+
+// A Result says what changed between two versions.
+type Result struct {
+	// Severity is the worst of Changes, None if there are none.
+	Severity Severity `json:"severity"`
+	// Changes are ordered by severity, the worst first, and then by their place in the text.
+	Changes []Change `json:"changes"`
+	// Invalid names the versions that break a rule of their draft: "a", "b" or both.
+	Invalid []string `json:"invalid,omitempty"`
+}
+
+// A Change is one thing that changed. Its texts quote the documents, so they are untrusted: escape
+// them on output.
+type Change struct {
+	Kind     Kind     `json:"kind"`
+	Severity Severity `json:"severity"`
+	// Operation is the operation's id (AI Discovery) or "METHOD /path" (AGIS) in version A, or in
+	// version B for what was added. It is nil for a change of the service.
+	Operation *string `json:"operation"`
+	// Path is the JSON Pointer of what changed, in version A, or in version B for what was added.
+	Path string `json:"path"`
+	// From and To are the values before and after, nil where there was or is none. Long texts are
+	// cut.
+	From *string `json:"from"`
+	To   *string `json:"to"`
+	// Help says what callers should do.
+	Help string `json:"help"`
+}
+
+// Compare returns what changed from version a to version b. The error wraps [ErrUnlike],
+// [document.ErrUnreadable] or [document.ErrOtherFormat].
+func Compare(a, b Input) (*Result, error) {
+	before, err := readVersion(a)
+	if err != nil {
+		return nil, fmt.Errorf("version a: %w", err)
+	}
+	after, err := readVersion(b)
+	if err != nil {
+		return nil, fmt.Errorf("version b: %w", err)
+	}
+	if before.kind != after.kind {
+		return nil, fmt.Errorf("%w: %s and %s cannot be compared", ErrUnlike, describeKind(a.Kind), describeKind(b.Kind))
+	}
+	c := &comparison{a: before, b: after, moves: map[string]origins{}}
+	c.compareVersions()
+	result := &Result{Changes: c.finish()}
+	for _, change := range result.Changes {
+		result.Severity = max(result.Severity, change.Severity)
+	}
+	for name, v := range map[string]*version{"a": before, "b": after} {
+		if !v.valid {
+			result.Invalid = append(result.Invalid, name)
+		}
+	}
+	slices.Sort(result.Invalid)
+	return result, nil
+}
+
+func describeKind(k document.Kind) string { return "an " + k.Describe() }
+
+// comparison collects the changes between two versions.
+type comparison struct {
+	a, b    *version
+	changes []placed
+	// paired counts the capabilities that both versions have, moves says where their endpoints lay
+	// and lie, by the name of the operation.
+	paired int
+	moves  map[string]origins
+	// nodes counts the pairs of schemas that were compared.
+	nodes int
+}
+
+// placed is a change with what orders it among the others.
+type placed struct {
+	Change
+	line, column int
+}
+
+// value is a value that changed: its node, and its text in a message. The zero value stands for
+// nothing.
+type value struct {
+	node *protocol.Node
+	text string
+}
+
+func valueOf(n *protocol.Node) value {
+	if n == nil {
+		return value{}
+	}
+	return value{n, showNode(n)}
+}
+
+// textValue is a value that is only a part of its node.
+func textValue(n *protocol.Node, text string) value { return value{n, text} }
+
+// add records a change of an operation, or of the service if the name is empty. Its place is that of
+// from, or of to for what was added.
+func (c *comparison) add(kind Kind, operation string, from, to value) {
+	place := from.node
+	if place == nil {
+		place = to.node
+	}
+	c.addAt(kind, operation, place, from, to)
+}
+
+// addAt records a change at a place of its own.
+func (c *comparison) addAt(kind Kind, operation string, place *protocol.Node, from, to value) {
+	change := placed{Change: Change{Kind: kind, Severity: kind.Severity(), From: show(from), To: show(to), Help: kind.Help()}}
+	if operation != "" {
+		change.Operation = &operation
+	}
+	if place != nil {
+		change.Path, change.line, change.column = place.Pointer, place.Line, place.Column
+	}
+	c.changes = append(c.changes, change)
+}
+
+// show returns the text of a value as a member of [Change].
+func show(v value) *string {
+	if v.node == nil {
+		return nil
+	}
+	text := clip(v.text)
+	return &text
+}
+
+// finish merges what has one cause and orders the changes.
+func (c *comparison) finish() []Change {
+	c.mergeSharedPlaces()
+	c.mergeMovedEverywhere()
+	slices.SortStableFunc(c.changes, func(x, y placed) int {
+		return cmp.Or(cmp.Compare(y.Severity, x.Severity), cmp.Compare(x.line, y.line), cmp.Compare(x.column, y.column))
+	})
+	out := make([]Change, len(c.changes))
+	for i, change := range c.changes {
+		out[i] = change.Change
+	}
+	return out
+}
+
+// mergeSharedPlaces merges the changes of a schema that several operations refer to: they are one
+// change of the service.
+func (c *comparison) mergeSharedPlaces() {
+	type identity struct {
+		kind Kind
+		path string
+	}
+	first := map[identity]int{}
+	kept := c.changes[:0]
+	for _, change := range c.changes {
+		id := identity{change.Kind, change.Path}
+		if i, seen := first[id]; seen && change.Path != "" && equalText(kept[i].From, change.From) && equalText(kept[i].To, change.To) {
+			if !equalText(kept[i].Operation, change.Operation) {
+				kept[i].Operation = nil
+			}
+			continue
+		}
+		first[id] = len(kept)
+		kept = append(kept, change)
+	}
+	c.changes = kept
+}
+
+// leastMoved is from how many operations on a move is told once for the service.
+const leastMoved = 3
+
+// mergeMovedEverywhere tells once for the service what happened to the endpoint of each operation:
+// another host, or another transport.
+func (c *comparison) mergeMovedEverywhere() {
+	for _, kind := range []Kind{EndpointHostChanged, TransportWeakened} {
+		var moved []placed
+		same := true
+		for _, change := range c.changes {
+			if change.Kind == kind && change.Operation != nil {
+				moved = append(moved, change)
+				same = same && c.moves[*change.Operation] == c.moves[*moved[0].Operation]
+			}
+		}
+		if len(moved) < leastMoved || len(moved) < c.paired || !same {
+			continue
+		}
+		where := c.moves[*moved[0].Operation]
+		once := moved[0]
+		once.Operation, once.From, once.To = nil, &where.from, &where.to
+		c.changes = slices.DeleteFunc(c.changes, func(change placed) bool { return change.Kind == kind && change.Operation != nil })
+		c.changes = append(c.changes, once)
+	}
+}
+
+func equalText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -1,0 +1,286 @@
+package diff_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/protocol"
+	"gazetteer/protocol/yaml"
+)
+
+// labelledPair is one line of testdata/pairs.jsonl.
+type labelledPair struct {
+	Name  string         `json:"name"`
+	Base  string         `json:"base"`
+	URL   string         `json:"url"`
+	Edits map[string]any `json:"edits"`
+	Kinds []diff.Kind    `json:"kinds"`
+}
+
+// severity is the worst of the kinds that must be found.
+func (p labelledPair) severity() diff.Severity {
+	worst := diff.None
+	for _, k := range p.Kinds {
+		worst = max(worst, k.Severity())
+	}
+	return worst
+}
+
+func readPairs(t *testing.T) []labelledPair {
+	t.Helper()
+	file, err := os.Open("testdata/pairs.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var pairs []labelledPair
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var p labelledPair
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			t.Fatalf("line %d: %v", len(pairs)+1, err)
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
+
+func kindOf(base string) document.Kind {
+	switch {
+	case base == "summary.json":
+		return document.AGISSummary
+	case base == "finance.json" || base == "restaurant.yaml":
+		return document.AGIS
+	default:
+		return document.AI
+	}
+}
+
+func readBase(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// edit returns the base with the edits made, as JSON.
+func (p labelledPair) edit(t *testing.T) []byte {
+	t.Helper()
+	text := readBase(t, p.Base)
+	if strings.HasSuffix(p.Base, ".yaml") {
+		root, err := yaml.Read(text, protocol.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = protocol.WriteJSON(root, "")
+	}
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, pointer := range slices.Sorted(func(yield func(string) bool) {
+		for pointer := range p.Edits {
+			if !yield(pointer) {
+				return
+			}
+		}
+	}) {
+		doc = edited(t, doc, strings.Split(pointer, "/")[1:], p.Edits[pointer])
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func edited(t *testing.T, in any, path []string, to any) any {
+	t.Helper()
+	if len(path) == 0 {
+		return to
+	}
+	switch in := in.(type) {
+	case map[string]any:
+		if len(path) == 1 && to == nil {
+			if _, ok := in[path[0]]; !ok {
+				t.Fatalf("nothing to remove at %q", path[0])
+			}
+			delete(in, path[0])
+			return in
+		}
+		in[path[0]] = edited(t, in[path[0]], path[1:], to)
+		return in
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		switch {
+		case path[0] == "-" || err == nil && i == len(in):
+			return append(in, edited(t, nil, path[1:], to))
+		case err != nil || i < 0 || i > len(in):
+			t.Fatalf("no element %q", path[0])
+		case len(path) == 1 && to == nil:
+			return slices.Delete(in, i, i+1)
+		}
+		in[i] = edited(t, in[i], path[1:], to)
+		return in
+	default:
+		t.Fatalf("cannot go below %v by %q", in, path)
+		return nil
+	}
+}
+
+// TestLabelledPairs compares every pair of the labelled set: each must have exactly its kinds.
+func TestLabelledPairs(t *testing.T) {
+	pairs := readPairs(t)
+	if len(pairs) < 120 {
+		t.Fatalf("%d pairs, want at least 120", len(pairs))
+	}
+	for _, p := range pairs {
+		t.Run(p.Name, func(t *testing.T) {
+			kind := kindOf(p.Base)
+			got, err := diff.Compare(
+				diff.Input{Kind: kind, URL: p.URL, Bytes: readBase(t, p.Base)},
+				diff.Input{Kind: kind, URL: p.URL, Bytes: p.edit(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []diff.Kind
+			for _, c := range got.Changes {
+				kinds = append(kinds, c.Kind)
+				if c.Severity != c.Kind.Severity() || c.Help == "" || c.Severity == diff.None {
+					t.Errorf("%+v: severity or help is wrong", c)
+				}
+			}
+			slices.Sort(kinds)
+			want := slices.Sorted(slices.Values(p.Kinds))
+			if !slices.Equal(kinds, want) || got.Severity != p.severity() {
+				text, _ := json.MarshalIndent(got, "", " ")
+				t.Errorf("got %v (%v), want %v (%v)\n%s", kinds, got.Severity, want, p.severity(), text)
+			}
+		})
+	}
+}
+
+// TestEqualDocuments compares every base with itself, written in other ways.
+func TestEqualDocuments(t *testing.T) {
+	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json"} {
+		text := readBase(t, name)
+		p := labelledPair{Base: name}
+		for how, other := range map[string][]byte{"itself": text, "sorted members": p.edit(t), "white space": append([]byte("\n"), text...)} {
+			got, err := diff.Compare(diff.Input{Kind: kindOf(name), Bytes: text}, diff.Input{Kind: kindOf(name), Bytes: other})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, how, err)
+			}
+			if got.Severity != diff.None || len(got.Changes) != 0 || got.Changes == nil {
+				t.Errorf("%s, %s: %+v", name, how, got)
+			}
+		}
+	}
+}
+
+func TestCompareRefuses(t *testing.T) {
+	ai, summary := readBase(t, "shop.json"), readBase(t, "summary.json")
+	_, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: ai}, diff.Input{Kind: document.AGISSummary, Bytes: summary})
+	if !errors.Is(err, diff.ErrUnlike) {
+		t.Errorf("an AI Discovery document and a summary: %v", err)
+	}
+	_, err = diff.Compare(diff.Input{Kind: document.AI, Bytes: ai}, diff.Input{Kind: document.AI, Bytes: []byte("{")})
+	if !errors.Is(err, document.ErrUnreadable) || !strings.Contains(err.Error(), "version b") {
+		t.Errorf("half a document: %v", err)
+	}
+	_, err = diff.Compare(diff.Input{Kind: "leaflet", Bytes: ai}, diff.Input{Kind: "leaflet", Bytes: ai})
+	if _, ok := errors.AsType[*document.UnknownKindError](err); !ok {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// TestInvalidVersions shows that a document that breaks rules is compared all the same, and named.
+func TestInvalidVersions(t *testing.T) {
+	a := readBase(t, "shop.json")
+	b := bytes.Replace(a, []byte(`"service": {`), []byte(`"surprise": 1, "service": {`), 1)
+	b = bytes.Replace(b, []byte(`"requests_per_minute": 60`), []byte(`"requests_per_minute": 10`), 1)
+	got, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: a}, diff.Input{Kind: document.AI, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Invalid, []string{"b"}) || got.Severity != diff.Medium {
+		t.Errorf("invalid %v, severity %v, want [b] and medium", got.Invalid, got.Severity)
+	}
+}
+
+// TestMovedEverywhere shows that one move of the whole service is told once.
+func TestMovedEverywhere(t *testing.T) {
+	a := readBase(t, "orders.json")
+	b := bytes.ReplaceAll(a, []byte("https://api.parceldesk.example"), []byte("https://gateway.example"))
+	got, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: a}, diff.Input{Kind: document.AI, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Changes) != 1 || got.Changes[0].Operation != nil || *got.Changes[0].From != "https://api.parceldesk.example" || *got.Changes[0].To != "https://gateway.example" {
+		t.Errorf("%+v", got.Changes)
+	}
+}
+
+// TestChangeInTheText shows where a change points and what it quotes.
+func TestChangeInTheText(t *testing.T) {
+	a := readBase(t, "orders.json")
+	b := bytes.Replace(a, []byte(`"requests_per_minute": 60`), []byte(`"requests_per_minute": 30`), 1)
+	got, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: a}, diff.Input{Kind: document.AI, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"severity":"medium","changes":[{"kind":"limit-lowered","severity":"medium","operation":null,"path":"/rate_limits/requests_per_minute","from":"60","to":"30","help":"call no more often than the new limit allows"}]}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// TestSchemasThatReferToThemselves shows that such schemas end, and that a change of a schema that
+// two endpoints share is told once.
+func TestSchemasThatReferToThemselves(t *testing.T) {
+	a := []byte(`{"agis":"1.0","service":"S","agtp":"agtp://s.example","schemas":{"node":{"type":"object","properties":{"next":{"$ref":"#/schemas/node"},"size":{"type":"integer"}}}},
+"endpoints":[{"method":"FIND","path":"/a","semantic":{"intent":"Finds a node","actor":"agent","outcome":"A node is found"},"input":{"$ref":"#/schemas/node"},"output":{"type":"object"},"errors":["none_found"]},
+{"method":"STORE","path":"/a","semantic":{"intent":"Stores a node","actor":"agent","outcome":"A node is stored"},"input":{"$ref":"#/schemas/node"},"output":{"type":"object"},"errors":["none_found"]}],
+"vocabulary":{"declared_verbs":["FIND","STORE"],"domain":"d"}}`)
+	b := bytes.Replace(a, []byte(`"integer"`), []byte(`"string"`), 1)
+	got, err := diff.Compare(diff.Input{Kind: document.AGIS, Bytes: a}, diff.Input{Kind: document.AGIS, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Changes) != 1 || got.Changes[0].Kind != diff.ParameterTypeChanged || got.Changes[0].Operation != nil || got.Changes[0].Path != "/schemas/node/properties/size" {
+		t.Errorf("%+v", got.Changes)
+	}
+}
+
+// FuzzCompare looks for texts that break the comparison, and holds it to be the same from both
+// sides: what one direction finds to be no change, the other must not find to be one.
+func FuzzCompare(f *testing.F) {
+	for _, name := range []string{"orders.json", "finance.json", "restaurant.yaml", "summary.json"} {
+		f.Add(string(readBase(f, name)), string(readBase(f, name)), string(kindOf(name)))
+	}
+	f.Fuzz(func(t *testing.T, a, b, kind string) {
+		x, y := diff.Input{Kind: document.Kind(kind), URL: "https://s.example/", Bytes: []byte(a)}, diff.Input{Kind: document.Kind(kind), URL: "https://s.example/", Bytes: []byte(b)}
+		there, err := diff.Compare(x, y)
+		back, err2 := diff.Compare(y, x)
+		if (err == nil) != (err2 == nil) {
+			t.Fatalf("one direction fails: %v, %v", err, err2)
+		}
+		if err == nil && (len(there.Changes) == 0) != (len(back.Changes) == 0) {
+			t.Fatalf("one direction is unchanged: %+v, %+v", there.Changes, back.Changes)
+		}
+	})
+}

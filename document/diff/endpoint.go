@@ -1,0 +1,129 @@
+package diff
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// address is an endpoint in a form that can be compared.
+type address struct {
+	scheme, host, port string
+	// rest is path and query, with the names of path parameters left out.
+	rest string
+}
+
+// resolve reads an endpoint as written. An endpoint that is no address has nothing but its text.
+func (v *version) resolve(written string) address {
+	written = strings.TrimSpace(written)
+	u, err := url.Parse(written)
+	if err != nil || u.Host == "" && !strings.HasPrefix(written, "/") {
+		return address{rest: written}
+	}
+	if u.Host == "" && v.base != nil {
+		u = v.base.ResolveReference(u)
+	}
+	a := address{scheme: strings.ToLower(u.Scheme), host: canonicalHost(u.Hostname()), port: u.Port()}
+	if a.port == defaultPorts[a.scheme] {
+		a.port = ""
+	}
+	a.rest = placeholders(u.Path)
+	if a.rest == "" {
+		a.rest = "/"
+	}
+	if u.RawQuery != "" {
+		a.rest += "?" + u.RawQuery
+	}
+	return a
+}
+
+var defaultPorts = map[string]string{"https": "443", "http": "80", "wss": "443", "ws": "80"}
+
+// canonicalHost returns a host name in ASCII lower case.
+func canonicalHost(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	return host
+}
+
+// inPlainText holds the schemes that anyone on the way can read.
+var inPlainText = map[string]bool{"http": true, "ws": true, "ftp": true}
+
+// callOf returns what a capability is called by: method and address.
+func (v *version) callOf(o *operation) string {
+	a := v.resolve(o.node.Member("endpoint").Str())
+	return strings.ToUpper(o.node.Member("method").Str()) + " " + a.scheme + "://" + a.host + ":" + a.port + a.rest
+}
+
+// origins is where an endpoint lies in both versions.
+type origins struct{ from, to string }
+
+func (a address) origin() string {
+	switch {
+	case a.host == "":
+		return ""
+	case a.port == "":
+		return a.scheme + "://" + a.host
+	default:
+		return a.scheme + "://" + a.host + ":" + a.port
+	}
+}
+
+// compareAddresses compares two endpoints of an operation, or of the service.
+func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
+	na, nb = absentIfNull(na), absentIfNull(nb)
+	if na == nil || nb == nil {
+		if na != nb {
+			c.add(EndpointChanged, operation, valueOf(na), valueOf(nb))
+		}
+		return
+	}
+	a, b := c.a.resolve(na.Str()), c.b.resolve(nb.Str())
+	if a == b {
+		return
+	}
+	if operation != "" {
+		c.moves[operation] = origins{a.origin(), b.origin()}
+	}
+	told := false
+	if a.host != b.host {
+		c.add(EndpointHostChanged, operation, valueOf(na), valueOf(nb))
+		told = true
+	}
+	if inPlainText[b.scheme] && !inPlainText[a.scheme] && a.scheme != "" {
+		c.add(TransportWeakened, operation, valueOf(na), valueOf(nb))
+		told = told || a.rest == b.rest && a.port == b.port
+	}
+	if !told {
+		c.add(EndpointChanged, operation, valueOf(na), valueOf(nb))
+	}
+}
+
+// contradictingMethods holds pairs of HTTP methods of which one reads and the other removes.
+var contradictingMethods = map[[2]string]bool{{"GET", "DELETE"}: true, {"DELETE", "GET"}: true}
+
+// compareCalls compares how a capability is called.
+func (c *comparison) compareCalls(p pair) {
+	if c.a.kind != document.AI {
+		return
+	}
+	before := len(c.changes)
+	c.paired++
+	c.compareAddresses(p.a.name, p.a.node.Member("endpoint"), p.b.node.Member("endpoint"))
+	ma, mb := absentIfNull(p.a.node.Member("method")), absentIfNull(p.b.node.Member("method"))
+	if strings.EqualFold(ma.Str(), mb.Str()) {
+		return
+	}
+	for _, change := range c.changes[before:] {
+		if change.Kind == EndpointChanged { // method and path changed: the call did
+			return
+		}
+	}
+	c.add(EndpointChanged, p.a.name, valueOf(ma), valueOf(mb))
+}

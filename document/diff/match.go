@@ -1,0 +1,131 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/protocol/english"
+)
+
+// pair is an operation in both versions.
+type pair struct {
+	a, b    *operation
+	renamed bool
+}
+
+// match pairs the operations of both versions: those of one name, and then those that only their
+// name tells apart. What is left was removed or added.
+func (c *comparison) match() (pairs []pair, removed, added []*operation) {
+	byKey := make(map[string]*operation, len(c.b.operations))
+	for _, o := range c.b.operations {
+		byKey[o.key] = o
+	}
+	taken := map[*operation]bool{}
+	for _, a := range c.a.operations {
+		if b := byKey[a.key]; b != nil {
+			pairs = append(pairs, pair{a: a, b: b})
+			taken[b] = true
+			continue
+		}
+		removed = append(removed, a)
+	}
+	for _, b := range c.b.operations {
+		if !taken[b] {
+			added = append(added, b)
+		}
+	}
+	if c.a.kind == document.AGISSummary { // a verb in a list has nothing but its name
+		return pairs, removed, added
+	}
+	for _, sameButForName := range c.renameTests() {
+		removed = slices.DeleteFunc(removed, func(a *operation) bool {
+			i := slices.IndexFunc(added, func(b *operation) bool { return sameButForName(a, b) })
+			if i < 0 {
+				return false
+			}
+			pairs = append(pairs, pair{a: a, b: added[i], renamed: true})
+			added = slices.Delete(added, i, i+1)
+			return true
+		})
+	}
+	return pairs, removed, added
+}
+
+// mostCompared bounds how many operations without a counterpart are compared with each other.
+const mostCompared = 400
+
+// renameTests returns the tests of whether two operations are one under two names, the strictest
+// first.
+func (c *comparison) renameTests() []func(a, b *operation) bool {
+	if len(c.a.operations) > mostCompared || len(c.b.operations) > mostCompared {
+		return nil
+	}
+	contents := map[*operation]string{}
+	contentOf := func(o *operation) string {
+		text, known := contents[o]
+		if !known {
+			text = o.content()
+			contents[o] = text
+		}
+		return text
+	}
+	sameContent := func(a, b *operation) bool { return contentOf(a) == contentOf(b) }
+	if c.a.kind == document.AI {
+		return []func(a, b *operation) bool{
+			sameContent,
+			func(a, b *operation) bool {
+				return c.a.callOf(a) == c.b.callOf(b) && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
+			},
+			func(a, b *operation) bool { return a.content("endpoint", "method") == b.content("endpoint", "method") },
+		}
+	}
+	return []func(a, b *operation) bool{
+		func(a, b *operation) bool { return a.path == b.path && sameContent(a, b) },
+		func(a, b *operation) bool { return a.verb == b.verb && sameContent(a, b) },
+		sameContent,
+		func(a, b *operation) bool { return a.verb == b.verb && placeholders(a.path) == placeholders(b.path) },
+		func(a, b *operation) bool {
+			return a.path == b.path && english.SameSense(strings.ToLower(a.verb), strings.ToLower(b.verb)) &&
+				a.content("semantic") == b.content("semantic") && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
+		},
+	}
+}
+
+// placeholders returns a path with the names of its parameters left out.
+func placeholders(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") || len(s) > 1 && strings.HasPrefix(s, ":") {
+			segments[i] = "{}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// exchanged returns the names of the operations that took over the meaning or the call of another
+// one that had it before.
+func (c *comparison) exchanged(pairs []pair) map[*operation]bool {
+	out := map[*operation]bool{}
+	c.findExchanges(pairs, out, func(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) })
+	if c.a.kind == document.AI {
+		c.findExchanges(pairs, out, func(v *version, o *operation) string { return v.callOf(o) })
+	}
+	return out
+}
+
+// findExchanges finds pairs of operations whose property went from one to the other and back.
+func (c *comparison) findExchanges(pairs []pair, out map[*operation]bool, property func(*version, *operation) string) {
+	type move struct{ from, to string }
+	moved := map[move]*operation{}
+	for _, p := range pairs {
+		if m := (move{property(c.a, p.a), property(c.b, p.b)}); !p.renamed && m.from != m.to && m.from != "" && m.to != "" {
+			moved[m] = p.a
+		}
+	}
+	for m, a := range moved {
+		if other := moved[move{m.to, m.from}]; other != nil {
+			out[a], out[other] = true, true
+		}
+	}
+}

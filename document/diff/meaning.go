@@ -1,0 +1,238 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"gazetteer/index/translate"
+	"gazetteer/index/wordvec"
+	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
+)
+
+// meaning says how two descriptions of an operation stand to each other.
+type meaning uint8
+
+const (
+	same      meaning = iota
+	rewritten         // the same meaning in other words, as far as can be told
+	replaced          // they describe two operations
+)
+
+// Nearness of two texts, as the cosine of the sums of their words' vectors. Set by the labelled
+// pairs of the tests: rewritten descriptions that share no word lie above farObjects, descriptions
+// of other things below it.
+const (
+	farObjects = 0.36
+	farTexts   = 0.5
+)
+
+// judgeMeaning tells whether two descriptions speak of one operation. Verbs decide first: an
+// operation that ends or removes something is not one that does not. Then the things it is done to:
+// if the descriptions share none and speak of different matters, they describe two operations. What
+// cannot be told, such as a text in an unknown language, is taken for the same in other words.
+func judgeMeaning(a, b string) meaning {
+	if normalizeSpace(a) == normalizeSpace(b) {
+		return same
+	}
+	if isSameText(a, b) || strings.TrimSpace(a) == "" || strings.TrimSpace(b) == "" {
+		return rewritten
+	}
+	x, y := readDescription(a), readDescription(b)
+	switch {
+	case x.contradicts(y) || y.contradicts(x),
+		x.negates(y) || y.negates(x),
+		x.widensEnd(y) || y.widensEnd(x),
+		x.endsAlone(y) || y.endsAlone(x):
+		return replaced
+	}
+	if !x.sharesObject(y) {
+		if near, known := cosine(x.things, y.things); known && near < farObjects {
+			return replaced
+		}
+	}
+	return rewritten
+}
+
+// description is the text of an operation, taken apart.
+type description struct {
+	text string // in English
+	verb string // its main verb, "" if none was found
+	// verbs are the main verb and those that stand beside it: "Closes the account and deletes it".
+	verbs []string
+	words []string
+	// things are the words but for the verb and those without a meaning of their own.
+	things []string
+}
+
+// anyMethod is a method that no verb contradicts: effect.Compare finds the main verb of a sentence
+// beside it.
+const anyMethod = "DO"
+
+func readDescription(text string) description {
+	d := description{text: text, verb: effect.Compare(anyMethod, text).Verb}
+	if effect.Of(d.verb) == 0 {
+		if language := translate.Detect(text); language != "" {
+			d.text = gloss(language, text)
+			d.verb = effect.Compare(anyMethod, d.text).Verb
+		}
+	}
+	d.words = strings.FieldsFunc(strings.ToLower(d.text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '-'
+	})
+	d.verbs = d.findVerbs()
+	for _, w := range d.words {
+		if emptyWords[w] || w == d.verb || slices.Contains(english.Base(w), d.verb) {
+			continue
+		}
+		if one := english.Singular(w); one != "" {
+			w = one
+		}
+		d.things = append(d.things, w)
+	}
+	return d
+}
+
+// findVerbs returns the main verb and those that a conjunction puts beside it.
+func (d description) findVerbs() []string {
+	var verbs []string
+	if d.verb != "" {
+		verbs = append(verbs, d.verb)
+	}
+	for i, w := range d.words {
+		if i == 0 || d.words[i-1] != "and" && d.words[i-1] != "then" && d.words[i-1] != "or" {
+			continue
+		}
+		for _, base := range append(english.Base(w), w) {
+			if effect.Of(base) != 0 {
+				verbs = append(verbs, base)
+				break
+			}
+		}
+	}
+	return verbs
+}
+
+// emptyWords say nothing of what an operation is about.
+var emptyWords = setOf("a an the of for to from in on at by with and or is are be now this that it its your my our their any all new one as which not no " +
+	"using via based given per into onto about also only matching specified requested behalf agent caller user requesting")
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// gloss returns the likeliest English words of a text in another language.
+func gloss(language, text string) string {
+	var out []string
+	for _, field := range strings.Fields(text) {
+		for _, w := range translate.Translate(language, field) {
+			switch {
+			case len(w.Meanings) == 0:
+				out = append(out, w.Text)
+			case w.Meanings[0] != translate.Nothing && w.Meanings[0] != translate.Question && w.Meanings[0] != translate.Negation:
+				out = append(out, w.Meanings[0])
+			}
+		}
+	}
+	// Many languages put the verb last; the readers of English expect it first.
+	for i, w := range out {
+		if effect.Of(w) != 0 {
+			return strings.Join(append([]string{w}, slices.Delete(slices.Clone(out), i, i+1)...), " ")
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// contradicts reports whether the verb of d excludes what o describes.
+func (d description) contradicts(o description) bool {
+	return d.verb != "" && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
+}
+
+// negations are words that deny the one that follows.
+var negations = setOf("not without never cannot")
+
+// negates reports whether d denies something that o does: "without charging the card".
+func (d description) negates(o description) bool {
+	for i, w := range d.words {
+		if negations[w] && i+1 < len(d.words) && slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, d.words[i+1]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFormOf reports whether two words are forms of one verb.
+func isFormOf(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := append(english.Base(a), a), append(english.Base(b), b)
+	return slices.ContainsFunc(x, func(v string) bool { return slices.Contains(y, v) })
+}
+
+// widening are words that let an operation take away more than before.
+var widening = setOf("all every everything entire whole permanently irrevocably forever")
+
+// widensEnd reports whether d and o both end something, and o more of it.
+func (d description) widensEnd(o description) bool {
+	if effect.Of(d.verb)&effect.End == 0 || effect.Of(o.verb)&effect.End == 0 {
+		return false
+	}
+	for _, w := range o.words {
+		if widening[w] && !slices.Contains(d.words, w) && !slices.ContainsFunc(d.words, func(v string) bool { return widening[v] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsAlone reports whether d ends something and o does not, or hardly.
+func (d description) endsAlone(o description) bool {
+	x, y := effect.Of(d.verb), effect.Of(o.verb)
+	if d.endsPurely() && !o.endsSomehow() {
+		return true
+	}
+	if x&effect.End == 0 || y == 0 || d.verb == o.verb || english.SameSense(d.verb, o.verb) {
+		return false
+	}
+	if x == effect.End && y != effect.End {
+		return true
+	}
+	if y&effect.End != 0 || x&effect.Read != 0 || y&effect.Read != 0 {
+		return false
+	}
+	near, known := cosine(d.words, o.words)
+	return known && near < farTexts
+}
+
+// cosine returns how near two texts are, and whether words of both are known.
+func cosine(a, b []string) (float32, bool) {
+	table := wordvec.Embedded()
+	x, y := make([]float32, table.Dim()), make([]float32, table.Dim())
+	if table.Sum(x, a, nil) == 0 || table.Sum(y, b, nil) == 0 {
+		return 0, false
+	}
+	wordvec.Normalize(x)
+	wordvec.Normalize(y)
+	return wordvec.Dot(x, y), true
+}
+
+// endsPurely reports whether one of the verbs can mean nothing but to end something, endsSomehow
+// whether one can mean it.
+func (d description) endsPurely() bool {
+	return slices.ContainsFunc(d.verbs, func(v string) bool { return effect.Of(v) == effect.End })
+}
+
+func (d description) endsSomehow() bool {
+	return slices.ContainsFunc(d.verbs, func(v string) bool { return effect.Of(v)&effect.End != 0 })
+}
+
+// sharesObject reports whether both speak of one thing by the same word.
+func (d description) sharesObject(o description) bool {
+	return slices.ContainsFunc(d.things, func(w string) bool { return slices.Contains(o.things, w) })
+}

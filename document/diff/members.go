@@ -1,0 +1,211 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// compareMembers compares the members of two objects that no rule of their own covers. The members
+// named in known are left out. Either node may be nil.
+func (c *comparison) compareMembers(operation string, a, b *protocol.Node, known map[string]bool) {
+	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
+		if !known[name] {
+			c.compareMember(operation, name, ma, mb)
+		}
+	})
+}
+
+// eachMember calls do for every member of two objects, with nil for the one that a side lacks.
+func (c *comparison) eachMember(a, b *protocol.Node, do func(name string, ma, mb *protocol.Node)) {
+	after := indexMembers(b)
+	for _, ma := range objectMembers(a) {
+		mb := after[ma.Key]
+		delete(after, ma.Key)
+		do(ma.Key, absentIfNull(ma), absentIfNull(mb))
+	}
+	for _, mb := range objectMembers(b) {
+		if after[mb.Key] != nil {
+			do(mb.Key, nil, absentIfNull(mb))
+		}
+	}
+}
+
+func objectMembers(n *protocol.Node) []*protocol.Node {
+	if n == nil || n.Kind != protocol.Object {
+		return nil
+	}
+	return n.Items
+}
+
+func indexMembers(n *protocol.Node) map[string]*protocol.Node {
+	members := make(map[string]*protocol.Node)
+	for _, m := range objectMembers(n) {
+		members[m.Key] = m
+	}
+	return members
+}
+
+// compareMember compares two values of one name.
+func (c *comparison) compareMember(operation, name string, a, b *protocol.Node) {
+	if equalValues(a, b) || isDefault(name, a) && isDefault(name, b) {
+		return
+	}
+	switch {
+	case isPriceName(name):
+		c.comparePrices(operation, a, b)
+	case isLimitName(name):
+		c.compareLimits(operation, a, b)
+	case isAuthenticationName(name):
+		c.compareAuthentication(operation, a, b)
+	case a != nil && b != nil && a.Kind == protocol.Object && b.Kind == protocol.Object:
+		if kind := kindOfMember(name, nil, nil); kind != TextChanged {
+			c.add(kind, operation, valueOf(a), valueOf(b))
+			return
+		}
+		c.compareMembers(operation, a, b, nil)
+	case a != nil && b != nil && a.Kind == protocol.Array && b.Kind == protocol.Array:
+		c.compareLists(kindOfMember(name, a, b), operation, a, b)
+	default:
+		c.add(kindOfMember(name, a, b), operation, valueOf(a), valueOf(b))
+	}
+}
+
+// falseByDefault are the members that mean false when they are left out (AI Discovery §3.5, §3.6;
+// AGIS §8.2).
+var falseByDefault = setOf("compact_mode field_filtering delta_support agent_tier_available negotiable is_idempotent proposed pre_auth_discovery")
+
+// isDefault reports whether a member is left out, or says what leaving it out would say.
+func isDefault(name string, n *protocol.Node) bool {
+	if n == nil {
+		return true
+	}
+	if n.Kind == protocol.Array {
+		return len(n.Items) == 0
+	}
+	if n.Kind == protocol.Object {
+		return !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m.Key, m) })
+	}
+	return falseByDefault[name] && n.Kind == protocol.Bool && n.Text == "false"
+}
+
+// kindOfMember tells from the name and the values of a member what its change means.
+func kindOfMember(name string, a, b *protocol.Node) Kind {
+	name = strings.ToLower(name)
+	switch {
+	case containsAny(name, "contact", "email", "e-mail", "phone", "maintainer", "support") || hasPrefix("mailto:", a, b):
+		return ContactChanged
+	case containsAny(name, "version", "updated", "modified", "revision") || name == "date":
+		return VersionChanged
+	case containsAny(name, "url", "uri", "link", "href", "homepage", "website", "docs", "documentation", "changelog", "status", "terms", "privacy", "related_services", "agis_document", "mcp_tools_list", "logo", "icon"),
+		hasPrefix("https://", a, b), hasPrefix("http://", a, b), hasPrefix("agtp://", a, b):
+		return LinkChanged
+	default:
+		return TextChanged
+	}
+}
+
+func containsAny(s string, parts ...string) bool {
+	for _, part := range parts {
+		if strings.Contains(s, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPrefix reports whether each text that is there begins so, and one is.
+func hasPrefix(prefix string, a, b *protocol.Node) bool {
+	found := false
+	for _, n := range []*protocol.Node{a, b} {
+		if n == nil {
+			continue
+		}
+		if !strings.HasPrefix(strings.ToLower(n.Str()), prefix) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// compareLists compares two lists whose order means nothing: elements that only one of them has are
+// paired in their order.
+func (c *comparison) compareLists(kind Kind, operation string, a, b *protocol.Node) {
+	counts := map[string]int{}
+	for _, n := range b.Elements() {
+		counts[elementKey(n)]++
+	}
+	var gone, come []*protocol.Node
+	for _, n := range a.Elements() {
+		if counts[elementKey(n)]--; counts[elementKey(n)] < 0 {
+			gone = append(gone, n)
+		}
+	}
+	counts = map[string]int{}
+	for _, n := range a.Elements() {
+		counts[elementKey(n)]++
+	}
+	for _, n := range b.Elements() {
+		if counts[elementKey(n)]--; counts[elementKey(n)] < 0 {
+			come = append(come, n)
+		}
+	}
+	for i := range max(len(gone), len(come)) {
+		var from, to *protocol.Node
+		if i < len(gone) {
+			from = gone[i]
+		}
+		if i < len(come) {
+			to = come[i]
+		}
+		c.add(kind, operation, valueOf(from), valueOf(to))
+	}
+}
+
+// elementKey is what an element of a list is told apart by. Letter case does not count in an address.
+func elementKey(n *protocol.Node) string {
+	text := canonicalText(n)
+	if n.Kind == protocol.String && strings.Contains(n.Text, "://") {
+		scheme, rest, _ := strings.Cut(n.Text, "://")
+		host, path, _ := strings.Cut(rest, "/")
+		return strings.ToLower(scheme+"://"+host) + "/" + path
+	}
+	return text
+}
+
+// compareText records a change of a text, but for its white space.
+func (c *comparison) compareText(kind Kind, operation string, a, b *protocol.Node) {
+	if a, b = absentIfNull(a), absentIfNull(b); !equalValues(a, b) {
+		c.add(kind, operation, valueOf(a), valueOf(b))
+	}
+}
+
+// namedNodes are values by name, in the order of the text.
+type namedNodes struct {
+	names []string
+	nodes map[string]*protocol.Node
+}
+
+func (l *namedNodes) put(name string, n *protocol.Node) {
+	if l.nodes == nil {
+		l.nodes = map[string]*protocol.Node{}
+	}
+	if l.nodes[name] == nil {
+		l.names = append(l.names, name)
+	}
+	l.nodes[name] = n
+}
+
+// eachWith calls do for every name in l or other, with nil for what a side lacks.
+func (l namedNodes) eachWith(other namedNodes, do func(name string, a, b *protocol.Node)) {
+	for _, name := range l.names {
+		do(name, l.nodes[name], other.nodes[name])
+	}
+	for _, name := range other.names {
+		if l.nodes[name] == nil {
+			do(name, nil, other.nodes[name])
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package diff
+
+import (
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/protocol"
+)
+
+// compareOperations compares the operations of both versions.
+func (c *comparison) compareOperations() {
+	pairs, removed, added := c.match()
+	exchanged := c.exchanged(pairs)
+	for _, o := range removed {
+		c.add(OperationRemoved, o.name, textValue(o.node, o.name), value{})
+	}
+	for _, o := range added {
+		c.add(OperationAdded, o.name, value{}, textValue(o.node, o.name))
+	}
+	for _, p := range pairs {
+		if exchanged[p.a] {
+			c.add(OperationReplaced, p.a.name, c.describe(p.a), c.describe(p.b))
+			continue
+		}
+		c.compareOperation(p)
+	}
+}
+
+// describe returns what an operation does, as its document says.
+func (c *comparison) describe(o *operation) value {
+	if o.intent == nil {
+		return textValue(o.node, o.name)
+	}
+	return valueOf(o.intent)
+}
+
+// compareOperation compares one operation. Nothing more is said of one that was replaced by another:
+// whatever else differs has the same cause.
+func (c *comparison) compareOperation(p pair) {
+	if p.renamed {
+		c.compareNames(p)
+	}
+	verdict := judgeMeaning(p.a.intent.Str(), p.b.intent.Str())
+	if verdict == replaced || c.methodContradicts(p) {
+		c.add(OperationReplaced, p.a.name, c.describe(p.a), c.describe(p.b))
+		return
+	}
+	if verdict == rewritten {
+		c.add(IntentRewritten, p.a.name, valueOf(p.a.intent), valueOf(p.b.intent))
+	}
+	switch c.a.kind {
+	case document.AI:
+		c.compareCapability(p)
+	case document.AGIS:
+		c.compareEndpoint(p)
+	default:
+		c.compareMembers(p.a.name, p.a.node, p.b.node, setOf("name method"))
+	}
+}
+
+// compareNames records the new name of an operation.
+func (c *comparison) compareNames(p pair) {
+	for i, n := range p.a.nameNodes {
+		if !strings.EqualFold(n.Str(), p.b.nameNodes[i].Str()) {
+			place := n
+			if place == nil {
+				place = p.a.node
+			}
+			c.addAt(OperationRenamed, p.a.name, place, textValue(p.a.node, p.a.name), textValue(p.b.node, p.b.name))
+			return
+		}
+	}
+}
+
+// methodContradicts reports whether a capability is called by an HTTP method that does the opposite
+// of the one before.
+func (c *comparison) methodContradicts(p pair) bool {
+	if c.a.kind != document.AI {
+		return false
+	}
+	return contradictingMethods[[2]string{strings.ToUpper(p.a.node.Member("method").Str()), strings.ToUpper(p.b.node.Member("method").Str())}]
+}
+
+func (c *comparison) compareCapability(p pair) {
+	c.compareCalls(p)
+	c.compareParams(p)
+	c.compareReturns(p)
+	c.eachMember(p.a.node, p.b.node, func(name string, a, b *protocol.Node) {
+		switch name {
+		case "id", "description", "endpoint", "method", "params", "returns":
+		default:
+			c.compareSemanticMember(p.a.name, name, a, b)
+		}
+	})
+}
+
+func (c *comparison) compareEndpoint(p pair) {
+	c.eachMember(p.a.node.Member("semantic"), p.b.node.Member("semantic"), func(name string, a, b *protocol.Node) {
+		if name != "intent" {
+			c.compareSemanticMember(p.a.name, name, a, b)
+		}
+	})
+	c.compareContract(p, "input", true)
+	c.compareContract(p, "output", false)
+	c.compareErrors(p)
+	c.compareMembers(p.a.name, p.a.node, p.b.node, setOf("method path semantic input output errors"))
+}
+
+func (c *comparison) compareContract(p pair, block string, input bool) {
+	a, b := absentIfNull(p.a.node.Member(block)), absentIfNull(p.b.node.Member(block))
+	at := schemaPlace{operation: p.a.name, input: input}
+	empty := &protocol.Node{Kind: protocol.Object}
+	switch {
+	case a == nil && b == nil:
+		return
+	case a == nil:
+		empty.Pointer, empty.Line, empty.Column = b.Pointer, b.Line, b.Column
+		a = empty
+	case b == nil:
+		empty.Pointer, empty.Line, empty.Column = a.Pointer, a.Line, a.Column
+		b = empty
+	}
+	c.compareSchemas(at, a, b)
+}
+
+// compareSemanticMember compares one member of what an operation declares about itself.
+func (c *comparison) compareSemanticMember(operation, name string, a, b *protocol.Node) {
+	switch name {
+	case "impact_tier", "effect":
+		c.compareEffects(operation, a, b)
+	case "is_idempotent", "idempotent":
+		c.compareIdempotence(operation, a, b)
+	default:
+		c.compareMember(operation, name, a, b)
+	}
+}
+
+// dangers orders the effects; one that is not declared stands lowest.
+var dangers = map[string]int{"informational": 1, "reversible": 2, "irreversible": 3}
+
+func (c *comparison) compareEffects(operation string, a, b *protocol.Node) {
+	x, y := strings.ToLower(strings.TrimSpace(a.Str())), strings.ToLower(strings.TrimSpace(b.Str()))
+	switch {
+	case x == y:
+	case dangers[y] < dangers[x]:
+		c.add(EffectLowered, operation, valueOf(a), valueOf(b))
+	case dangers[y] > dangers[x]:
+		c.add(EffectRaised, operation, valueOf(a), valueOf(b))
+	default:
+		c.add(TextChanged, operation, valueOf(a), valueOf(b))
+	}
+}
+
+// compareIdempotence compares whether an operation may be repeated without doing more: one that may
+// is declared less dangerous.
+func (c *comparison) compareIdempotence(operation string, a, b *protocol.Node) {
+	switch {
+	case b.True() && !a.True():
+		c.add(EffectLowered, operation, valueOf(a), valueOf(b))
+	case a.True() && !b.True():
+		c.add(EffectRaised, operation, valueOf(a), valueOf(b))
+	}
+}

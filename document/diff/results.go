@@ -1,0 +1,117 @@
+package diff
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"gazetteer/protocol"
+)
+
+// compareReturns compares the returns of a capability: the names of its structural notation,
+// "products[] {id, name}" (AI Discovery §3.3), or its text where it is prose.
+func (c *comparison) compareReturns(p pair) {
+	a, b := absentIfNull(p.a.node.Member("returns")), absentIfNull(p.b.node.Member("returns"))
+	switch {
+	case equalValues(a, b):
+		return
+	case b == nil:
+		c.add(ResultRemoved, p.a.name, valueOf(a), value{})
+		return
+	case a == nil:
+		c.add(ResultAdded, p.a.name, value{}, valueOf(b))
+		return
+	}
+	namesA, structuralA := returnedNames(a.Str())
+	namesB, structuralB := returnedNames(b.Str())
+	if !structuralA || !structuralB {
+		c.add(TextChanged, p.a.name, valueOf(a), valueOf(b))
+		return
+	}
+	before := len(c.changes)
+	for _, name := range namesA {
+		if !slices.Contains(namesB, name) && !slices.ContainsFunc(namesA, func(outer string) bool {
+			return strings.HasPrefix(name, outer+".") && !slices.Contains(namesB, outer)
+		}) {
+			c.add(ResultRemoved, p.a.name, textValue(a, name), value{})
+		}
+	}
+	for _, name := range namesB {
+		if !slices.Contains(namesA, name) && !slices.ContainsFunc(namesB, func(outer string) bool {
+			return strings.HasPrefix(name, outer+".") && !slices.Contains(namesA, outer)
+		}) {
+			c.addAt(ResultAdded, p.a.name, a, value{}, textValue(b, name))
+		}
+	}
+	if len(c.changes) == before && !slices.Equal(sorted(namesA), sorted(namesB)) {
+		c.add(TextChanged, p.a.name, valueOf(a), valueOf(b))
+	}
+}
+
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+var (
+	returnsToken = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$-]*(?:\[\])?\??|[{}(),:|]|[^\s]`)
+	returnsName  = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]*(?:\[\])?\??$`)
+)
+
+// returnedNames returns the names of a structural notation with their outer names in front, and
+// whether the text is one. Two words in a row make a text prose.
+func returnedNames(text string) (names []string, structural bool) {
+	var outer []string
+	last, name := "", ""
+	for _, token := range returnsToken.FindAllString(text, -1) {
+		switch {
+		case returnsName.MatchString(token):
+			if returnsName.MatchString(last) {
+				return nil, false
+			}
+			if last != ":" && last != "|" { // what follows a colon is a type
+				name = strings.TrimSuffix(strings.TrimSuffix(token, "?"), "[]")
+				if strings.HasSuffix(strings.TrimSuffix(token, "?"), "[]") {
+					name += "[]"
+				}
+				names = append(names, strings.Join(append(slices.Clone(outer), name), "."))
+			}
+		case token == "{":
+			if last == "," || last == "" || last == "{" || last == ":" {
+				name = ""
+			}
+			outer = append(outer, name)
+		case token == "}":
+			if len(outer) == 0 {
+				return nil, false
+			}
+			outer = outer[:len(outer)-1]
+		case token == "," || token == ":" || token == "|" || token == "(" || token == ")" || token == "[" || token == "]":
+		default:
+			return nil, false
+		}
+		last = token
+	}
+	return names, len(outer) == 0 && len(names) > 0
+}
+
+// compareErrors compares the error conditions of an endpoint (AGIS §7), each by its name.
+func (c *comparison) compareErrors(p pair) {
+	after := map[string]*protocol.Node{}
+	for _, n := range p.b.node.Member("errors").Elements() {
+		after[errorName(n)] = n
+	}
+	for _, n := range p.a.node.Member("errors").Elements() {
+		other := after[errorName(n)]
+		delete(after, errorName(n))
+		if describeError(n) != describeError(other) || other == nil {
+			c.add(TextChanged, p.a.name, valueOf(n), valueOf(other))
+		}
+	}
+	for _, n := range p.b.node.Member("errors").Elements() {
+		if after[errorName(n)] == n {
+			c.add(TextChanged, p.a.name, value{}, valueOf(n))
+		}
+	}
+}
+
+func errorName(n *protocol.Node) string { return n.Str() + n.Member("name").Str() }
+
+func describeError(n *protocol.Node) string { return normalizeSpace(n.Member("description").Str()) }
