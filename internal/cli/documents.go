@@ -14,18 +14,23 @@ import (
 // for politeness and retries included.
 const validateSession = time.Minute
 
-// DocumentCommands are the verbs that judge and make documents: validate, convert
-// and init. They are those of gazlint, with the configuration's way to the
+// DocumentCommands are the verbs that judge and make documents: validate, diff,
+// convert and init. They are those of gazlint, with the configuration's way to the
 // network.
 func (a *App) DocumentCommands() []*cobra.Command {
 	validate := command.Validate(a.newDocumentEnvironment())
-	validate.PreRunE = func(c *cobra.Command, _ []string) error {
-		if a.JSON && !c.Flags().Changed("format") {
-			return c.Flags().Set("format", "json")
-		}
-		return nil
+	validate.PreRunE = a.writeJSONByFlag
+	compare := command.Diff(a.newDocumentEnvironment())
+	compare.PreRunE = a.writeJSONByFlag
+	return []*cobra.Command{validate, compare, command.Convert(a.newDocumentEnvironment()), command.Init(a.newDocumentEnvironment())}
+}
+
+// writeJSONByFlag lets the program's --json choose the format of a verb that has several.
+func (a *App) writeJSONByFlag(c *cobra.Command, _ []string) error {
+	if a.JSON && !c.Flags().Changed("format") {
+		return c.Flags().Set("format", "json")
 	}
-	return []*cobra.Command{validate, command.Convert(a.newDocumentEnvironment()), command.Init(a.newDocumentEnvironment())}
+	return nil
 }
 
 func (a *App) newDocumentEnvironment() command.Environment {

@@ -41,7 +41,7 @@ type Fetcher interface {
 
 // Commands returns all commands of this package.
 func Commands(w Environment) []*cobra.Command {
-	return []*cobra.Command{Validate(w), Convert(w), Init(w)}
+	return []*cobra.Command{Validate(w), Diff(w), Convert(w), Init(w)}
 }
 
 // UsageErrors gives errors that cobra finds in a command line, such as unknown flags and commands,

@@ -21,21 +21,29 @@ const mostFiles = 10000
 // standardInput is the name of standard input in results.
 const standardInput = "<stdin>"
 
+// inputReader reads the texts that the command line names.
+type inputReader struct {
+	Environment
+	as, url string  // the flags of these names
+	fetcher Fetcher // nil until the first fetch
+	unread  int     // inputs that could not be read
+}
+
 // readInputs reads everything to check. An unreadable input is reported and counted, and the others
 // are checked all the same.
-func (v *validateRun) readInputs(ctx context.Context, args []string) ([]lint.Input, error) {
+func (r *inputReader) readInputs(ctx context.Context, args []string) ([]lint.Input, error) {
 	var inputs []lint.Input
 	if i := slices.Index(args, "-"); i >= 0 && slices.Contains(args[i+1:], "-") {
 		return nil, usageErrorf("standard input can be read once: give - once")
 	}
 	for _, arg := range args {
-		more, err := v.readArgument(ctx, arg)
+		more, err := r.readArgument(ctx, arg)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if code, ours := ExitCode(err); ours && code == ExitInput {
-			v.printError("%s: %v", v.Program, err)
-			v.unread++
+			r.printError("%s: %v", r.Program, err)
+			r.unread++
 			continue
 		}
 		if err != nil {
@@ -48,21 +56,21 @@ func (v *validateRun) readInputs(ctx context.Context, args []string) ([]lint.Inp
 
 // readArgument reads one argument of the command line. A file takes precedence over a host of the
 // same name, which can be written as an address.
-func (v *validateRun) readArgument(ctx context.Context, arg string) ([]lint.Input, error) {
+func (r *inputReader) readArgument(ctx context.Context, arg string) ([]lint.Input, error) {
 	if arg == "" {
 		return nil, usageErrorf("an input is empty: give a file, a directory, an address, a host, or - for standard input")
 	}
 	if arg == "-" {
-		text, err := readAll(ctx, v.In)
+		text, err := readAll(ctx, r.In)
 		if err != nil {
 			return nil, inputErrorf("read standard input: %v", err)
 		}
-		return []lint.Input{{Name: standardInput, Text: text, Kind: document.Kind(v.as), URL: v.url}}, nil
+		return []lint.Input{{Name: standardInput, Text: text, Kind: document.Kind(r.as), URL: r.url}}, nil
 	}
 	if scheme, _, ok := strings.Cut(arg, "://"); ok {
 		switch strings.ToLower(scheme) {
 		case "https", "http":
-			return v.fetchAddress(ctx, arg)
+			return r.fetchAddress(ctx, arg)
 		case "agtp":
 			return nil, usageErrorf("%s: nothing is fetched over agtp; give the https address of the document, or the name of the host", arg)
 		}
@@ -71,11 +79,11 @@ func (v *validateRun) readArgument(ctx context.Context, arg string) ([]lint.Inpu
 	info, err := os.Stat(arg)
 	switch {
 	case err == nil && info.IsDir():
-		return v.readDirectory(ctx, arg)
+		return r.readDirectory(ctx, arg)
 	case err == nil:
-		return v.readFileInput(ctx, arg)
+		return r.readFileInput(ctx, arg)
 	case errors.Is(err, fs.ErrNotExist) && looksLikeHost(arg):
-		return v.fetchHost(ctx, arg)
+		return r.fetchHost(ctx, arg)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, describeMissing(arg)
 	default:
@@ -126,17 +134,17 @@ func isDocumentName(name string) bool {
 	return strings.HasSuffix(filepath.ToSlash(name), ".well-known/ai")
 }
 
-func (v *validateRun) readFileInput(ctx context.Context, name string) ([]lint.Input, error) {
+func (r *inputReader) readFileInput(ctx context.Context, name string) ([]lint.Input, error) {
 	text, err := readFile(ctx, name)
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	return []lint.Input{{Name: name, Text: text, Kind: document.Kind(v.as), URL: v.url}}, nil
+	return []lint.Input{{Name: name, Text: text, Kind: document.Kind(r.as), URL: r.url}}, nil
 }
 
 // readDirectory reads the documents below a directory: files with a usual name whose text is of a
 // known kind.
-func (v *validateRun) readDirectory(ctx context.Context, root string) ([]lint.Input, error) {
+func (r *inputReader) readDirectory(ctx context.Context, root string) ([]lint.Input, error) {
 	var inputs []lint.Input
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -161,7 +169,7 @@ func (v *validateRun) readDirectory(ctx context.Context, root string) ([]lint.In
 		if len(inputs) == mostFiles {
 			return fmt.Errorf("there are more than %d documents below it; give smaller directories", mostFiles)
 		}
-		inputs = append(inputs, lint.Input{Name: name, Text: text, Kind: document.Kind(v.as), URL: v.url})
+		inputs = append(inputs, lint.Input{Name: name, Text: text, Kind: document.Kind(r.as), URL: r.url})
 		return nil
 	})
 	if err != nil {
@@ -174,49 +182,49 @@ func (v *validateRun) readDirectory(ctx context.Context, root string) ([]lint.In
 }
 
 // openFetcher opens the network at its first use.
-func (v *validateRun) openFetcher() (Fetcher, error) {
-	if v.fetcher != nil {
-		return v.fetcher, nil
+func (r *inputReader) openFetcher() (Fetcher, error) {
+	if r.fetcher != nil {
+		return r.fetcher, nil
 	}
-	if v.Fetcher == nil {
+	if r.Fetcher == nil {
 		return nil, inputErrorf("this program has no network: save the document and give the file")
 	}
-	f, err := v.Fetcher()
+	f, err := r.Fetcher()
 	if err != nil {
 		return nil, err
 	}
-	v.fetcher = f
+	r.fetcher = f
 	return f, nil
 }
 
 // fetchAddress fetches one document.
-func (v *validateRun) fetchAddress(ctx context.Context, address string) ([]lint.Input, error) {
-	f, err := v.openFetcher()
+func (r *inputReader) fetchAddress(ctx context.Context, address string) ([]lint.Input, error) {
+	f, err := r.openFetcher()
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.Document(ctx, document.Kind(v.as), address)
+	answer, err := f.Document(ctx, document.Kind(r.as), address)
 	if err != nil {
-		return nil, v.fetchError(err)
+		return nil, r.fetchError(err)
 	}
-	return v.inputsFromAnswers([]fetch.Answer{answer}), nil
+	return r.inputsFromAnswers([]fetch.Answer{answer}), nil
 }
 
 // fetchHost fetches everything that a host publishes.
-func (v *validateRun) fetchHost(ctx context.Context, name string) ([]lint.Input, error) {
-	f, err := v.openFetcher()
+func (r *inputReader) fetchHost(ctx context.Context, name string) ([]lint.Input, error) {
+	f, err := r.openFetcher()
 	if err != nil {
 		return nil, err
 	}
 	answers, err := f.Host(ctx, name)
 	if err != nil {
-		return nil, v.fetchError(err)
+		return nil, r.fetchError(err)
 	}
-	return v.inputsFromAnswers(answers), nil
+	return r.inputsFromAnswers(answers), nil
 }
 
 // fetchError distinguishes a name that is not a host from the end of the run.
-func (v *validateRun) fetchError(err error) error {
+func (r *inputReader) fetchError(err error) error {
 	if _, ok := errors.AsType[*fetch.HostError](err); ok {
 		return &exitError{ExitUsage, err}
 	}
@@ -226,7 +234,7 @@ func (v *validateRun) fetchError(err error) error {
 // inputsFromAnswers returns the fetched texts as inputs. An answer without a body is an input as
 // well: its result has the findings of the fetch. An absent document does not count beside a
 // present one. If nobody answered, something could not be read.
-func (v *validateRun) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
+func (r *inputReader) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 	silent := true
 	published := slices.ContainsFunc(answers, func(a fetch.Answer) bool { return a.Outcome != fetch.Absent })
 	var inputs []lint.Input
@@ -238,7 +246,7 @@ func (v *validateRun) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 		inputs = append(inputs, lint.Input{Name: a.URL, Text: a.Body, Fetched: &a})
 	}
 	if silent {
-		v.unread++
+		r.unread++
 	}
 	return inputs
 }

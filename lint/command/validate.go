@@ -17,7 +17,7 @@ import (
 
 // Validate returns the command that checks documents.
 func Validate(w Environment) *cobra.Command {
-	v := validateRun{Environment: w}
+	v := validateRun{inputReader: inputReader{Environment: w}}
 	c := &cobra.Command{
 		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
 		Short: "Judge documents by the rules of their drafts",
@@ -62,17 +62,15 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 
 // validateRun is one run of the command.
 type validateRun struct {
-	Environment
+	inputReader
 	rule, format            string
 	strict                  bool
 	level                   int
 	baseline, writeBaseline string
 	fix, diff, yes, quiet   bool
-	as, url, day            string
+	day                     string
 
 	options lint.Options
-	fetcher Fetcher // nil until the first fetch
-	unread  int     // inputs that could not be read
 }
 
 func (v *validateRun) runValidate(ctx context.Context, args []string) error {

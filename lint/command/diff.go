@@ -1,0 +1,261 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/fetch"
+	"gazetteer/lint"
+	"gazetteer/lint/format"
+)
+
+// Diff returns the command that compares two versions of a document.
+func Diff(w Environment) *cobra.Command {
+	d := diffRun{inputReader: inputReader{Environment: w}}
+	c := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Tell what changed between two documents, and whether it breaks callers",
+		Long: `Diff compares two versions of an AI Discovery document, an AGIS document or an AGIS
+summary by what callers notice: an endpoint at another host, weaker
+authentication, an operation that was replaced under its name, a parameter more,
+another price. What only looks different (the order of members, YAML in place of
+JSON, 0.010 in place of 0.01) is no change.
+
+A and B are each a file, an https address, the name of a host, or - for standard
+input. Both must be of one format. Of hosts that publish several formats, the one
+that --as names is compared, or else the first that both have.
+
+  ` + w.Program + ` diff ai.old.json ai.json
+  ` + w.Program + ` diff --fail-on high agis.yaml https://api.example.com/agis.yaml
+  ` + w.Program + ` diff --url https://example.com/.well-known/ai old.json new.json
+
+Severities: high changes whom callers reach, trust or harm; medium breaks callers
+or costs them more; low needs no action.
+
+Exit codes: 0 nothing at or above --fail-on, 1 something at or above it, 2 wrong
+use, 3 something could not be read or compared.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(c *cobra.Command, args []string) error { return d.runDiff(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.StringVar(&d.format, "format", "text", "how to write the changes: text, json")
+	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the severity from which on the command fails: low, medium or high")
+	f.StringVar(&d.as, "as", "", "the kind of the documents, where it cannot be told: "+document.ListKinds(comparedKinds(), "or"))
+	f.StringVar(&d.url, "url", "", "the address that files and standard input are said to come from, for relative endpoints")
+	return c
+}
+
+// comparedKinds are the kinds that can be compared.
+func comparedKinds() []document.Kind {
+	return []document.Kind{document.AI, document.AGISSummary, document.AGIS}
+}
+
+// diffRun is one run of the command.
+type diffRun struct {
+	inputReader
+	format, failOn string
+}
+
+func (d *diffRun) runDiff(ctx context.Context, args []string) error {
+	threshold, err := d.checkFlags(args)
+	if err != nil {
+		return err
+	}
+	before, err := d.readSide(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	after, err := d.readSide(ctx, args[1])
+	if err != nil {
+		return err
+	}
+	a, b, err := d.pairSides(args, before, after)
+	if err != nil {
+		return err
+	}
+	result, err := diff.Compare(a, b)
+	if err != nil {
+		return inputErrorf("compare %s with %s: %v", args[0], args[1], err)
+	}
+	if err := d.write(args, result); err != nil {
+		return err
+	}
+	if result.Severity >= threshold {
+		return exitSilently(ExitFindings)
+	}
+	return nil
+}
+
+// checkFlags refuses a wrong command line, and returns the severity from which on the run fails.
+func (d *diffRun) checkFlags(args []string) (diff.Severity, error) {
+	threshold, known := diff.ParseSeverity(d.failOn)
+	switch {
+	case len(args) != 2:
+		return 0, usageErrorf("diff compares two versions: give two files, addresses or hosts\nsee: %s diff --help", d.Program)
+	case args[0] == "-" && args[1] == "-":
+		return 0, usageErrorf("standard input can be read once: give - once")
+	case d.format != "text" && d.format != "json":
+		return 0, usageErrorf("--format %s: the formats are text and json", d.format)
+	case !known || threshold == diff.None:
+		return 0, usageErrorf("--fail-on %s: the severities are low, medium and high", d.failOn)
+	case d.as != "" && !slices.Contains(comparedKinds(), document.Kind(d.as)):
+		return 0, usageErrorf("--as %s: the kinds are %s", d.as, document.ListKinds(comparedKinds(), "and"))
+	case d.url != "" && !strings.HasPrefix(strings.ToLower(d.url), "https://"):
+		return 0, usageErrorf("--url %s: want an address that begins with https://", d.url)
+	}
+	return threshold, nil
+}
+
+// readSide reads the versions that one argument names, by their kinds: one for a file, all that it
+// publishes for a host.
+func (d *diffRun) readSide(ctx context.Context, arg string) ([]diff.Input, error) {
+	inputs, err := d.readArgument(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	var side []diff.Input
+	for _, in := range inputs {
+		if in.Fetched != nil && in.Fetched.Outcome != fetch.OK {
+			continue
+		}
+		kind := d.kindOf(in)
+		if !slices.Contains(comparedKinds(), kind) {
+			if len(inputs) > 1 {
+				continue
+			}
+			return nil, inputErrorf("%s: %s", arg, describeOtherText(in))
+		}
+		url := d.url
+		if in.Fetched != nil {
+			url = in.Fetched.Address()
+		}
+		side = append(side, diff.Input{Kind: kind, URL: url, Bytes: in.Text})
+	}
+	if len(side) == 0 {
+		return nil, inputErrorf("%s: no document could be read; %s validate %s says why", arg, d.Program, arg)
+	}
+	return side, nil
+}
+
+func (d *diffRun) kindOf(in lint.Input) document.Kind {
+	switch {
+	case d.as != "":
+		return document.Kind(d.as)
+	case in.Fetched != nil && in.Fetched.Kind != "":
+		return document.Kind(in.Fetched.Kind)
+	}
+	return lint.Tell(in.Name, in.Text).Kind
+}
+
+func describeOtherText(in lint.Input) string {
+	if other := lint.Tell(in.Name, in.Text).Other; other != "" {
+		return "this is " + other + "; only AI Discovery documents, AGIS documents and AGIS summaries are compared"
+	}
+	return "its kind cannot be told; name it with --as"
+}
+
+// pairSides chooses the two versions to compare.
+func (d *diffRun) pairSides(args []string, before, after []diff.Input) (a, b diff.Input, err error) {
+	var common []document.Kind
+	for _, x := range before {
+		for _, y := range after {
+			if x.Kind != y.Kind {
+				continue
+			}
+			if len(common) == 0 {
+				a, b = x, y
+			}
+			common = append(common, x.Kind)
+		}
+	}
+	switch {
+	case len(common) == 0:
+		return a, b, inputErrorf("%s is %s and %s is %s: documents of different formats cannot be compared", args[0], describeSide(before), args[1], describeSide(after))
+	case len(common) > 1:
+		d.printError("both publish %s; compared: %s (choose with --as)", document.ListKinds(common, "and"), common[0])
+	}
+	return a, b, nil
+}
+
+func describeSide(side []diff.Input) string {
+	var names []string
+	for _, in := range side {
+		names = append(names, "an "+in.Kind.Describe())
+	}
+	return strings.Join(names, " and ")
+}
+
+// write writes the result.
+func (d *diffRun) write(args []string, result *diff.Result) error {
+	if d.format == "json" {
+		text, err := json.MarshalIndent(result, "", "  ")
+		if err != nil {
+			return fmt.Errorf("write changes: %w", err)
+		}
+		_, err = fmt.Fprintln(d.Out, string(text))
+		return err
+	}
+	var b strings.Builder
+	for _, c := range result.Changes {
+		d.writeChange(&b, c)
+	}
+	for _, side := range result.Invalid {
+		fmt.Fprintf(&b, "%s breaks rules of its draft and was compared as far as it can be read: see %s validate\n", format.Visible(args[strings.Index("ab", side)]), d.Program)
+	}
+	b.WriteString(summarize(result) + "\n")
+	_, err := fmt.Fprint(d.Out, b.String())
+	return err
+}
+
+// severityColors are the escape sequences of the severities on a terminal.
+var severityColors = map[diff.Severity]string{diff.High: "\x1b[1;31m", diff.Medium: "\x1b[33m", diff.Low: "\x1b[36m"}
+
+func (d *diffRun) writeChange(b *strings.Builder, c diff.Change) {
+	label := fmt.Sprintf("%-7s", c.Severity)
+	if supportsColor(d.Out) {
+		label = severityColors[c.Severity] + label + "\x1b[0m"
+	}
+	where := "the service"
+	if c.Operation != nil {
+		where = *c.Operation
+	}
+	fmt.Fprintf(b, "%s %s: %s\n", label, format.Visible(where), c.Kind)
+	fmt.Fprintf(b, "        at   %s\n", format.Visible(cmp.Or(c.Path, "the whole document")))
+	if c.From != nil {
+		fmt.Fprintf(b, "        from %s\n", format.Visible(*c.From))
+	}
+	if c.To != nil {
+		fmt.Fprintf(b, "        to   %s\n", format.Visible(*c.To))
+	}
+	if c.Severity > diff.Low {
+		fmt.Fprintf(b, "        help %s\n", c.Help)
+	}
+	b.WriteByte('\n')
+}
+
+// summarize counts the changes by severity: "3 changes: 1 high, 2 low".
+func summarize(result *diff.Result) string {
+	if len(result.Changes) == 0 {
+		return "no change that callers notice"
+	}
+	counts := map[diff.Severity]int{}
+	for _, c := range result.Changes {
+		counts[c.Severity]++
+	}
+	var parts []string
+	for _, s := range []diff.Severity{diff.High, diff.Medium, diff.Low} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	return plural(len(result.Changes), "change") + ": " + strings.Join(parts, ", ")
+}
