@@ -46,6 +46,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/services/{host}":                                    "/api/v1/services/ristorante.example",
 		"/api/v1/services/{host}/documents/{kind}":                   "/api/v1/services/ristorante.example/documents/ai",
 		"/api/v1/services/{host}/documents/{kind}/versions":          "/api/v1/services/ristorante.example/documents/ai/versions",
+		"/api/v1/services/{host}/documents/{kind}/diff":              "/api/v1/services/ristorante.example/documents/ai/diff?from=" + version + "&to=" + version,
 		"/api/v1/services/{host}/documents/{kind}/versions/{digest}": "/api/v1/services/ristorante.example/documents/ai/versions/" + version,
 		"/api/v1/verbs":                                              "/api/v1/verbs",
 		"/api/v1/verbs/{verb}":                                       "/api/v1/verbs/book",

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/document"
+	"gazetteer/document/diff"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -103,6 +105,7 @@ var (
 	BadField           = problemKind{"bad-field", 400, "A member of the body has an impossible value"}
 	unauthorized       = problemKind{"unauthorized", 401, "The request does not prove who sends it"}
 	forbidden          = problemKind{"forbidden", 403, "The agent may not do this"}
+	notComparable      = problemKind{"not-comparable", 422, "The two versions cannot be compared"}
 	notSigned          = problemKind{"not-signed", 403, "The log has not signed this"}
 	problemNoRoute     = problemKind{"not-found", 404, "There is nothing at this address"}
 	NoService          = problemKind{"no-service", 404, "The host is not known"}
@@ -147,7 +150,7 @@ func problemKinds() map[string]problemKind {
 	table := map[string]problemKind{}
 	for _, s := range []problemKind{
 		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
-		unauthorized, forbidden, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
+		unauthorized, forbidden, notComparable, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
 		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, CursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
 	} {
 		table[s.Code] = s
@@ -330,6 +333,10 @@ func callerProblem(err error) *Error {
 		return NewProblem(NoService, "nothing is known of this host", "see /api/v1/services for those that are known")
 	case errors.Is(err, answer.ErrNoDocument):
 		return NewProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
+	case errors.Is(err, answer.ErrOneVersion):
+		return NewProblem(noDocument, "no version before this one is stored", "name two versions with from and to; /api/v1/services/{host}/documents/{kind}/versions lists them")
+	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
+		return NewProblem(notComparable, err.Error(), "compare other versions; AI Discovery documents, AGIS documents and AGIS summaries can be compared if they can be read")
 	case errors.Is(err, answer.ErrNoVerb):
 		return NewProblem(NoVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
 	case errors.Is(err, answer.ErrNoNamespace):

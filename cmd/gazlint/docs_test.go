@@ -70,7 +70,7 @@ func TestPageCommands(t *testing.T) {
 
 	known := map[string]bool{}
 	for _, command := range root.Commands() {
-		if !slices.Contains([]string{"validate", "convert", "init"}, command.Name()) {
+		if !slices.Contains([]string{"validate", "diff", "convert", "init"}, command.Name()) {
 			continue
 		}
 		command.Flags().VisitAll(func(f *pflag.Flag) {

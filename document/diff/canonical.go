@@ -100,7 +100,44 @@ func equalValues(a, b *protocol.Node) bool {
 	if isScalar(a) && isScalar(b) {
 		return scalarText(a) == scalarText(b) || a.Text == b.Text || a.Kind != b.Kind && equalNumbers(a, b)
 	}
-	return a.Kind == b.Kind && canonicalText(a) == canonicalText(b)
+	return equalTrees(a, b)
+}
+
+// equalTrees reports whether the canonical texts of two values are equal, without writing them.
+func equalTrees(a, b *protocol.Node) bool {
+	switch {
+	case isScalar(a) && isScalar(b):
+		return a.Kind == b.Kind && a.Text == b.Text || scalarText(a) == scalarText(b)
+	case a.Kind != b.Kind:
+		return false
+	case a.Kind == protocol.Object:
+		return equalObjects(a, b)
+	}
+	return slices.EqualFunc(a.Items, b.Items, equalTrees)
+}
+
+func equalObjects(a, b *protocol.Node) bool {
+	sameOrder := slices.EqualFunc(a.Items, b.Items, func(x, y *protocol.Node) bool { return x.Key == y.Key })
+	if sameOrder {
+		return slices.EqualFunc(a.Items, b.Items, equalTrees)
+	}
+	other := indexMembers(b)
+	for _, x := range a.Items {
+		y := other[x.Key]
+		delete(other, x.Key)
+		if x, y = absentIfNull(x), absentIfNull(y); x == nil && y == nil {
+			continue
+		}
+		if x == nil || y == nil || !equalTrees(x, y) {
+			return false
+		}
+	}
+	for _, y := range other {
+		if absentIfNull(y) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // equalNumbers reports whether two values are one number, of which one is written as a string.

@@ -150,7 +150,7 @@ func gloss(language, text string) string {
 
 // contradicts reports whether the verb of d excludes what o describes.
 func (d description) contradicts(o description) bool {
-	return d.verb != "" && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
+	return d.verb != "" && d.verb != o.verb && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
 }
 
 // negations are words that deny the one that follows.

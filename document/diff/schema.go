@@ -37,7 +37,7 @@ func (c *comparison) compareSchemas(at schemaPlace, a, b *protocol.Node) {
 		at.blockA, at.blockB = a, b
 	}
 	a, b = c.a.resolveSchema(a, at.blockA), c.b.resolveSchema(b, at.blockB)
-	if a == nil || b == nil || at.depth > maxSchemaDepth || equalSchemas(a, b) && !refers(a) && !refers(b) || !c.spendNode() {
+	if a == nil || b == nil || at.depth > maxSchemaDepth || equalTrees(a, b) && !refers(a) && !refers(b) || !c.spendNode() {
 		return
 	}
 	at.depth++
@@ -67,8 +67,6 @@ func (v *version) resolveSchema(n, block *protocol.Node) *protocol.Node {
 	}
 	return v.agis.Resolve(n, block)
 }
-
-func equalSchemas(a, b *protocol.Node) bool { return canonicalText(a) == canonicalText(b) }
 
 // refers reports whether a schema has a reference somewhere: equal texts may then mean different
 // schemas.
