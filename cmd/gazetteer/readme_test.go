@@ -103,9 +103,11 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	_, rest, found := strings.Cut(string(text), "\n    make run\n")
 	_, rest, block := strings.Cut(rest, "```sh\n")
-	commands, _, closed := strings.Cut(rest, "```")
-	if !found || !block || !closed {
-		t.Fatal("README.md has no \"make run\" with a block of commands after it")
+	commands, rest, closed := strings.Cut(rest, "```")
+	_, rest, second := strings.Cut(rest, "```sh\n")
+	booking, _, closedToo := strings.Cut(rest, "```")
+	if !found || !block || !closed || !second || !closedToo {
+		t.Fatal("README.md has no \"make run\" with two blocks of commands after it")
 	}
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -158,6 +160,19 @@ func TestReadmeCommands(t *testing.T) {
 	for line := range strings.Lines(commands) {
 		if out, err := shell(ctx, line).CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") {
 			t.Errorf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+		}
+	}
+	said := ""
+	for line := range strings.Lines(booking) {
+		out, err := shell(ctx, line).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+		}
+		said += string(out)
+	}
+	for _, want := range []string{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "  countered         2 messages\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the booking of README.md does not print %q:\n%s", want, said)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {

@@ -34,7 +34,8 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		{"intent phrases find their operation", d.checkSearch, false},
 		{"an agent registers and resolves to its inbox", d.checkAgent, false},
 		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind, false},
-		{"the pages answer", d.checkPages, false},
+		{"a sealed offer to book a table gets a counter, and a counter its acceptance", d.checkNegotiation, false},
+		{"no address of the demo leads nowhere", d.checkAddresses, false},
 		{"the index is at the end of the log", d.checkIndex, false},
 	}
 	type outcome struct {
@@ -176,26 +177,6 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 		saw = append(saw, fmt.Sprintf("\n          %-20s  %s %s at %s", q, h.Operation.Verb, search.OperationName(h.Operation), h.Host))
 	}
 	return strings.Join(saw, ""), nil
-}
-
-func (d *demo) checkPages(ctx context.Context) (string, error) {
-	var r index.Result
-	if err := d.getJSON(ctx, "/api/v1/search?q=payment&limit=1", &r); err != nil || len(r.Hits) == 0 {
-		return "", fmt.Errorf("no service to open the page of: %v", err)
-	}
-	paths := []string{"/", "/?q=payment", "/services/" + r.Hits[0].Host, "/openapi.json", "/healthz", "/readyz"}
-	for _, path := range paths {
-		response, err := d.fetchPage(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return "", fmt.Errorf("%s answers %s", path, response.Status)
-		}
-	}
-	return strings.Join(paths, " "), nil
 }
 
 func (d *demo) checkIndex(ctx context.Context) (string, error) {

@@ -57,6 +57,9 @@ type demo struct {
 	began    time.Time
 	progress *cli.Progress
 
+	concierge *participant   // nil until it is registered
+	helpers   sync.WaitGroup // the goroutine of the concierge
+
 	mu       sync.Mutex          // guards following
 	waiting  map[string]struct{} // hosts without a result yet
 	visits   int                 // of this run
@@ -103,7 +106,7 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 	if c.LogLevel == config.Default().LogLevel {
 		c.LogLevel = "error" // the demo prints each visit itself
 	}
-	c.Registry.AllowLoopback = true
+	c.Registry.AllowLoopback, c.Relay.Enabled = true, true // the agents' inboxes are at the demo itself
 	if c.DataDir = d.keep; d.keep != "" {
 		return c, keepNothing, nil
 	}
@@ -176,10 +179,11 @@ func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 		told <- err
 	}()
 	d.printf("A small internet of %d hosts is up; %d of them are the seeds.", len(d.net.Hosts()), len(d.net.Seeds()))
-	d.printf("Crawling. Pages and API: %s\n", d.base)
+	d.printf("Crawling. Pages and API: %s", d.base)
 	err := d.server.Run(running, public, true, func() { close(ready) })
 	stop()
 	told1 := <-told
+	d.helpers.Wait()
 	if errors.Is(told1, context.Canceled) && ctx.Err() != nil {
 		told1 = nil // interrupted by the user: that is how a demo ends
 	}
@@ -252,8 +256,11 @@ Open %s, or ask from a second terminal:
   %s search book a table
   %s find --join proved book a table
   %s show %s
+  %s agent new Me --inbox here
+  %s send %s --offer "a table for two at eight" --seal
+  %s inbox
 
-Stop with Ctrl-C.`, d.base, me, me, me, demoDomain)
+Stop with Ctrl-C.`, d.base, me, me, me, demoDomain, me, me, demoHandle, me)
 }
 
 // printf prints for a person; with --json only the report is printed.

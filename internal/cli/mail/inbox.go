@@ -26,6 +26,7 @@ import (
 // inboxFlags are what inbox is told.
 type inboxFlags struct {
 	follow, keep bool
+	wait         time.Duration
 	save         string
 }
 
@@ -41,6 +42,7 @@ prints what is new. Mail that breaks a rule is stored and shown with the rule; i
 counts for nothing.
 
   gazetteer inbox                       what is new
+  gazetteer inbox --wait 1m             the same, and wait for it
   gazetteer inbox --follow              and what comes, until it is stopped
   gazetteer inbox list                  what was received and sent
   gazetteer inbox read 4f0c             one message, by the beginning of its id
@@ -55,6 +57,7 @@ DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the 
 		},
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more until it is stopped")
+	c.Flags().DurationVar(&f.wait, "wait", 0, "wait so long for mail when there is none, such as 10s")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay, too")
 	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
 	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand())
@@ -83,7 +86,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	if err := me.box.OpenClosed(ctx, collector.Senders, me.keys); err != nil {
 		return explainMailbox(err)
 	}
-	printed := 0
+	printed, deadline := 0, time.Now().Add(f.wait)
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
 		batch, err := collector.Collect(ctx, cursor, wait)
 		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
@@ -112,11 +115,12 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 		case batch.More:
 		case f.follow:
 			wait = pollTime
-		default:
-			if printed == 0 {
-				return v.printNothingNew(ctx, me)
-			}
+		case printed > 0:
 			return nil
+		case time.Until(deadline) <= 0:
+			return v.printNothingNew(ctx, me)
+		default:
+			wait = min(max(time.Until(deadline), time.Second), pollTime)
 		}
 	}
 }
@@ -163,7 +167,7 @@ func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
 
 // openCollector finds the agent's inbox in its DID document, and the key of the relay there.
 func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Collector, error) {
-	senders := directory{server}
+	senders := cli.Directory{Server: server}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
 		return nil, err

@@ -6,10 +6,8 @@ package mail
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -96,31 +94,6 @@ func explainMailbox(err error) error {
 	}
 	return err
 }
-
-// directory resolves DIDs through the server.
-type directory struct{ server *cli.Client }
-
-// Resolve implements a2a.Resolver. The name may also be an AIR ID or a handle.
-func (d directory) Resolve(ctx context.Context, name string) (did.Document, error) {
-	var found struct {
-		DID      string          `json:"did"`
-		Document json.RawMessage `json:"did_document"`
-	}
-	if _, err := d.server.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), &found); err != nil {
-		return did.Document{}, err
-	}
-	if len(found.Document) == 0 {
-		return did.Document{}, fmt.Errorf("%w: %s names no agent", a2a.ErrUnknownSender, name)
-	}
-	asked := name
-	if !strings.HasPrefix(name, "did:") {
-		asked = found.DID
-	}
-	return did.ParseDocument(found.Document, asked)
-}
-
-// Forget implements a2ahttp.Directory: the server keeps documents, and for a minute only.
-func (directory) Forget(string) {}
 
 // parsePrice reads "12.50 EUR" or "12.50EUR". Every currency is taken to have two decimals.
 func parsePrice(text string) (a2a.Money, error) {

@@ -80,7 +80,7 @@ func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFla
 	if err != nil {
 		return err
 	}
-	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: directory{server}, AllowLoopback: true, Now: v.Environment.Now}
+	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now}
 	if f.again != "" {
 		return v.sendAgain(ctx, me, client, f.again)
 	}
@@ -104,7 +104,7 @@ func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFla
 	case to == "":
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
-		document, err := directory{server}.Resolve(ctx, to)
+		document, err := cli.Directory{Server: server}.Resolve(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	if len(text) > maxEnvelopeFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxEnvelopeFile)
 	}
-	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: directory{server}}}
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: cli.Directory{Server: server}}}
 	e, err := verifier.Authenticate(ctx, text)
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %s", name, format.Visible(err.Error()))
