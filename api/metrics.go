@@ -93,6 +93,8 @@ func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 	count("pulled_total", s.Pulled)
 	count("acknowledged_total", s.Acknowledged)
 	count("expired_total", s.Expired)
+	count("wakeups_total", s.Woken)
+	count("wakeup_failures_total", s.WakeFailures)
 	metrics.WriteGaugeFloat64(b, "gazetteer_relay_waiting", float64(s.Waiting))
 	metrics.WriteGaugeFloat64(b, "gazetteer_relay_waiting_bytes", float64(s.WaitingBytes))
 	metrics.WriteGaugeFloat64(b, "gazetteer_relay_inboxes", float64(s.Inboxes))

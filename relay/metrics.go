@@ -18,6 +18,8 @@ type Metrics struct {
 	Pulled       uint64            `json:"pulled" doc:"envelopes that were given out; each time counts"`
 	Acknowledged uint64            `json:"acknowledged" doc:"envelopes that their recipients deleted"`
 	Expired      uint64            `json:"expired" doc:"envelopes that nobody acknowledged in time"`
+	Woken        uint64            `json:"wakeups" doc:"wake-ups that were accepted"`
+	WakeFailures uint64            `json:"wakeup_failures" doc:"wake-ups that failed; each attempt counts"`
 }
 
 // Status says how the relay stands, without anything of the mail itself.
@@ -72,6 +74,6 @@ func (r *Relay) Metrics() Metrics {
 	defer m.mu.Unlock()
 	return Metrics{
 		Accepted: m.accepted.Load(), Refused: maps.Clone(m.refused), Pulled: m.pulled.Load(),
-		Acknowledged: m.acknowledged.Load(), Expired: m.expired.Load(),
+		Acknowledged: m.acknowledged.Load(), Expired: m.expired.Load(), Woken: r.wakes.sent.Load(), WakeFailures: r.wakes.failed.Load(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gazetteer/limit"
@@ -83,9 +84,15 @@ type Options struct {
 	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". When Allow is not
 	// empty, nobody else may write. Block counts first.
 	Allow, Block []string
-	Limits       *limit.Set
-	Log          *slog.Logger
-	Now          func() time.Time
+	// Wake sends wake-ups and decides which addresses may be reached; nil sends none. Host is the name
+	// of this server, which no wake-up leads to. AllowLoopback accepts wake-up addresses of this
+	// machine, for tests and trials.
+	Wake          http.RoundTripper
+	Host          string
+	AllowLoopback bool
+	Limits        *limit.Set
+	Log           *slog.Logger
+	Now           func() time.Time
 }
 
 // A Relay accepts mail and gives it out. Its methods may be called from any goroutine.
@@ -93,6 +100,7 @@ type Relay struct {
 	Options
 	senders, networks *limit.Limiter
 	metrics           metrics
+	wakes             *wakes
 }
 
 // New returns a relay. It starts nothing: see [Relay.Run].
@@ -108,7 +116,11 @@ func New(o Options) *Relay {
 		o.Now = time.Now
 	}
 	return &Relay{
-		Options:  o,
+		Options: o,
+		wakes: &wakes{
+			transport: o.Wake, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
+			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
+		},
 		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, DefaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
 		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*DefaultSendersPerMinute), All: -1, Span: time.Minute}),
 	}
@@ -148,10 +160,15 @@ func (r *Relay) accept(ctx context.Context, name string, text []byte, client net
 	if err != nil {
 		return Accepted{}, err
 	}
-	if err := r.admit(ctx, box, envelope); err != nil {
+	rules, err := r.admit(ctx, box, envelope)
+	if err != nil {
 		return Accepted{}, err
 	}
-	return r.storeMail(ctx, box, envelope)
+	accepted, err := r.storeMail(ctx, box, envelope)
+	if err == nil {
+		r.wakes.notify(box.Name, rules.WakeURL)
+	}
+	return accepted, err
 }
 
 // findInbox returns an inbox that takes mail.
@@ -171,21 +188,22 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 	return box, nil
 }
 
-// admit applies the rules about who may write, to a sender whose signature was verified.
-func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) error {
+// admit applies the rules about who may write, to a sender whose signature was verified, and returns
+// those of the recipient.
+func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) (Rules, error) {
 	if !slices.Contains(box.Addresses, e.To) {
-		return &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
+		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
 	}
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
-		return refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
+		return Rules{}, refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
 	}
 	if err := exceeded(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
-		return err
+		return Rules{}, err
 	}
 	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
-		return refuseForbidden("evidence_required", err.Error())
+		return Rules{}, refuseForbidden("evidence_required", err.Error())
 	}
-	return nil
+	return r.checkSender(ctx, box, e.From)
 }
 
 // NamesSender reports whether a list of DIDs and hosts of DIDs names a DID.
@@ -358,8 +376,11 @@ const (
 	expireChunk = 1000
 )
 
-// Run deletes expired mail until ctx ends.
+// Run deletes expired mail and sends wake-ups until ctx ends.
 func (r *Relay) Run(ctx context.Context) error {
+	var waking sync.WaitGroup
+	waking.Go(func() { r.wakes.run(ctx) })
+	defer waking.Wait()
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {

@@ -149,6 +149,8 @@ var Table = []Route{
 	{ID: "push", Method: http.MethodPost, Path: "/inbox/{inbox}", Summary: "Deliver a signed envelope to an inbox; the answer has a signed receipt", Relay: true, Body: a2a.MaxEnvelope, NoStore: true},
 	{ID: "acknowledge", Method: http.MethodPost, Path: "/inbox/{inbox}/ack", Summary: "Delete mail that was processed; signed with the key of the inbox", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},
 	{ID: "pull", Method: http.MethodGet, Path: "/inbox/{inbox}/pull", Summary: "A page of the mail that waits, in the form of the draft; signed with the key of the inbox", Relay: true, Stream: relayhttp.PollKind, NoStore: true},
+	{ID: "inbox-rules", Method: http.MethodGet, Path: "/inbox/{inbox}/rules", Summary: "Who may write to an inbox, and its wake-up address; signed with the key of the inbox", Relay: true, NoStore: true},
+	{ID: "set-inbox-rules", Method: http.MethodPut, Path: "/inbox/{inbox}/rules", Summary: "Set who may write to an inbox, and its wake-up address; signed with the key of the inbox", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},
 	{ID: "stream-mail", Method: http.MethodGet, Path: "/inbox/{inbox}/stream", Summary: "Mail as server-sent events; signed with the key of the inbox", Relay: true, Stream: relayhttp.StreamKind, NoStore: true},
 	{ID: "pull-deployed", Method: http.MethodGet, Path: "/pull/{inbox}", Summary: "A page of the mail that waits, in the form of the reference, or a stream with stream=1", Relay: true, Stream: relayhttp.PollKind, NoStore: true},
 	{ID: "acknowledge-deployed", Method: http.MethodPost, Path: "/ack/{inbox}", Summary: "Delete mail that was processed, in the form of the reference", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},

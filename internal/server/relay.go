@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gazetteer/internal/config"
@@ -75,6 +79,10 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 	if c.Strict {
 		profile = a2a.Strict
 	}
+	wake, err := h.newWakeTransport(e)
+	if err != nil {
+		return err
+	}
 	h.relay = relay.New(relay.Options{
 		Queue: h.mail, Senders: a2a.DocumentKeys{Resolver: resolve.Directory{Resolver: h.resolver}},
 		Inboxes: recipients.New(recipients.Options{
@@ -83,11 +91,65 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		Keep: time.Duration(c.Keep), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
 		SenderPerMinute: c.SenderPerMinute, NetworkPerMinute: c.NetworkPerMinute, FirstContacts: c.FirstContactsPerDay,
 		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now,
+		Wake: wake, Host: h.publicHost(), AllowLoopback: h.Config.Registry.AllowLoopback,
 	})
 	h.relayHTTP, err = relayhttp.New(relayhttp.Options{
 		Relay: h.relay, PublicURL: h.Config.PublicURL, OpenDeployed: c.OpenPull, Client: func(r *http.Request) netip.Addr { return h.api.ClientAddress(r) }, Limits: h.limits, Log: h.log,
 	})
 	return err
+}
+
+// publicHost returns the name under which clients reach the server, "" when none is configured.
+func (h *Server) publicHost() string {
+	u, err := url.Parse(h.Config.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// newWakeTransport returns what sends wake-ups: under the address rules of the crawler, and never to
+// an address of this machine, because a stranger chose where it goes.
+func (h *Server) newWakeTransport(e Environment) (http.RoundTripper, error) {
+	guard, err := newGuard(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	var dial DialFunc = guard.DialContext
+	if e.Dial != nil {
+		dial = e.Dial(dial)
+	}
+	own := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(address); err == nil && h.Config.Registry.AllowLoopback && (host == "localhost" || host == "127.0.0.1" || host == "::1") {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
+		conn, err := dial(ctx, network, address)
+		if err == nil && e.Dial == nil && isOwnAddress(conn.RemoteAddr()) {
+			conn.Close()
+			return nil, fmt.Errorf("%s is an address of this machine", conn.RemoteAddr())
+		}
+		return conn, err
+	}
+	return &http.Transport{
+		DialContext: own, TLSClientConfig: &tls.Config{RootCAs: e.Roots, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 16 << 10, TLSHandshakeTimeout: 5 * time.Second,
+	}, nil
+}
+
+// isOwnAddress reports whether an address is one of this machine's interfaces.
+func isOwnAddress(remote net.Addr) bool {
+	tcp, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // better no wake-up than one to ourselves
+	}
+	return slices.ContainsFunc(all, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return ok && network.IP.Equal(tcp.IP)
+	})
 }
 
 // runRelay deletes expired mail, and the mail of agents that end.

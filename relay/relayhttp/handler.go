@@ -88,6 +88,8 @@ func New(o Options) (*Handler, error) {
 	}
 	h.ending, h.endRequested = context.WithCancel(context.Background())
 	draft, deployed := dialect{draft: true}, dialect{}
+	h.mux.HandleFunc("GET /inbox/{inbox}/rules", h.getRules)
+	h.mux.HandleFunc("PUT /inbox/{inbox}/rules", h.setRules)
 	h.mux.HandleFunc("POST /inbox/{inbox}", h.push)
 	h.mux.HandleFunc("GET /inbox/{inbox}/pull", func(w http.ResponseWriter, r *http.Request) { h.pull(w, r, draft) })
 	h.mux.HandleFunc("GET /inbox/{inbox}/stream", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, draft) })
@@ -117,7 +119,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Access-Control-Allow-Origin", "*")
 	header.Set(a2ahttp.VersionHeader, a2ahttp.Version)
 	if r.Method == http.MethodOptions {
-		header.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+		header.Set("Access-Control-Allow-Methods", "GET, POST, PUT, OPTIONS")
 		header.Set("Access-Control-Allow-Headers", PreflightHeaders)
 		header.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -499,4 +500,65 @@ func TestPreflight(t *testing.T) {
 	if a := w.do("DELETE", "/inbox/"+bob, "", ""); a.status != 405 {
 		t.Errorf("DELETE: %d", a.status)
 	}
+}
+
+// The owner of an inbox decides who may write to it. Rules are signed, and count in the order of
+// their signatures.
+func TestRulesOfAnInbox(t *testing.T) {
+	w := newWorld(t, nil)
+	path := "/inbox/" + bob + "/rules"
+	sign := func(body string, o httpsig.SignOptions) answer {
+		t.Helper()
+		request := w.request("PUT", path, "", body)
+		o.KeyID = prefix + bob + did.KeyFragment
+		if err := httpsig.Sign(request, []byte(body), w.agents.keys[bob], o); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := answer{status: response.StatusCode, text: string(text)}
+		json.Unmarshal(text, &a.body)
+		return a
+	}
+	for _, by := range []string{"", alice} {
+		w.want(w.do("GET", path, by, ""), 401, "error", "Unauthorized")
+		w.want(w.do("PUT", path, by, `{"allow":[]}`), 401, "error", "Unauthorized")
+	}
+	w.want(w.do("GET", path, bob, ""), 200, "allow", "<nil>")
+	w.want(sign(`{"allow":["`+prefix+alice+`"]}`, httpsig.SignOptions{Components: httpsig.ReadComponents()}), 401, "detail", "the signature must cover content-digest")
+	w.want(sign(`{"allow":["`+prefix+dave+`"],"alow":[]}`, httpsig.SignOptions{}), 400, "error", "Bad Request")
+	w.want(sign(`{"wake_url":"https://127.0.0.1/"}`, httpsig.SignOptions{}), 400, "error", "Bad Request")
+	earlier := time.Now().Add(-time.Minute)
+	w.want(sign(`{"allow":["`+prefix+dave+`"]}`, httpsig.SignOptions{Created: earlier}), 200, "allow", "["+prefix+dave+"]")
+	w.want(sign(`{}`, httpsig.SignOptions{Created: earlier}), 409, "error", "Conflict")
+
+	push := func(from string) answer {
+		return w.do("POST", "/inbox/"+bob, "", string(w.envelope(from, bob, nil).Text))
+	}
+	w.want(push(alice), 403, "error", "blocked_by_recipient")
+	w.want(sign(`{"block":["registry.test"]}`, httpsig.SignOptions{Created: earlier.Add(time.Second)}), 200, "block", "[registry.test]")
+	w.want(push(alice), 403, "error", "blocked_by_recipient")
+	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
+	w.want(sign(`{}`, httpsig.SignOptions{Created: earlier.Add(2 * time.Second)}), 200, "block", "<nil>")
+	w.want(push(alice), 202, "status", "queued")
+}
+
+// How many inboxes a sender may write to for the first time is bounded, and mail to those that know it
+// goes on.
+func TestFirstContacts(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.FirstContacts = 1 })
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	a := w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text))
+	w.want(a, 429, "error", "too_many_first_contacts")
+	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || seconds < 86_000 || seconds > 86_400 {
+		t.Errorf("Retry-After is %q, want some 24 hours", a.header.Get("Retry-After"))
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
 }

@@ -1,0 +1,228 @@
+package relay
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gazetteer/protocol/httpsig"
+)
+
+// Limits of wake-ups. A host that fails is asked again after wakeBackoff, then twice as long each
+// time up to wakeBackoffMost; after wakeFailures in a row it is given up until an owner sets the rules
+// of an inbox with an address there, or the process starts again.
+const (
+	wakeEvery       = 30 * time.Second // between two wake-ups for one inbox
+	wakeTime        = 10 * time.Second // for one request
+	wakeBackoff     = time.Minute
+	wakeBackoffMost = 6 * time.Hour
+	wakeFailures    = 20
+	wakeRunning     = 8      // requests at a time, one for each host
+	wakeMost        = 10_000 // inboxes that wait for their wake-up, and hosts that are remembered
+)
+
+// wakes tells recipients that mail has come, by an empty signed POST to the address in the rules of
+// the inbox. It tells nothing else: not who wrote, not how much. Redirects are not followed, and the
+// answer is not read. Waiting wake-ups are in memory: a restart drops them, the next mail makes new
+// ones.
+type wakes struct {
+	transport http.RoundTripper // decides which addresses may be reached
+	keyID     string
+	key       ed25519.PrivateKey
+	log       *slog.Logger
+
+	sent, failed atomic.Uint64
+
+	mu      sync.Mutex // guards the following
+	pending map[string]pendingWake
+	hosts   map[string]*wakeHost
+	running int
+	closing bool
+	next    *time.Timer // of the next attempt, nil when none is planned
+	ctx     context.Context
+	posts   sync.WaitGroup
+}
+
+// pendingWake is the wake-up of one inbox.
+type pendingWake struct {
+	url  *url.URL
+	due  time.Time // not before
+	mail bool      // mail has come since the last wake-up
+}
+
+// wakeHost is how a host of wake-up addresses stands.
+type wakeHost struct {
+	busy     bool
+	failures int
+	next     time.Time // not before
+}
+
+func (h *wakeHost) givenUp() bool { return h.failures >= wakeFailures }
+
+// run sends wake-ups until ctx ends, and waits for those under way.
+func (w *wakes) run(ctx context.Context) {
+	w.mu.Lock()
+	w.ctx = ctx
+	w.dispatch()
+	w.mu.Unlock()
+	<-ctx.Done()
+	w.mu.Lock()
+	w.closing = true
+	if w.next != nil {
+		w.next.Stop()
+	}
+	w.mu.Unlock()
+	w.posts.Wait()
+}
+
+// notify notes that mail has come into an inbox.
+func (w *wakes) notify(inbox, address string) {
+	if w.transport == nil || address == "" {
+		return
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return // it was checked when it was set
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, known := w.pending[inbox]
+	if !known && len(w.pending) >= wakeMost {
+		return
+	}
+	p.url, p.mail = u, true
+	w.pending[inbox] = p
+	if !known { // else its time is planned
+		w.dispatch()
+	}
+}
+
+// forgetHost gives a host another chance: an owner has set an address there.
+func (w *wakes) forgetHost(address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.hosts[hostName(u)]; h != nil && !h.busy {
+		delete(w.hosts, hostName(u))
+	}
+}
+
+func hostName(u *url.URL) string { return strings.ToLower(u.Hostname()) }
+
+// dispatch starts what is due and plans the next attempt. The caller holds mu.
+func (w *wakes) dispatch() {
+	if w.ctx == nil || w.closing {
+		return
+	}
+	now := time.Now()
+	wait := time.Duration(-1)
+	for inbox, p := range w.pending {
+		host := w.hosts[hostName(p.url)]
+		if host == nil {
+			host = &wakeHost{}
+			w.hosts[hostName(p.url)] = host
+		}
+		at := p.due
+		if host.next.After(at) {
+			at = host.next
+		}
+		switch {
+		case !p.mail && !now.Before(p.due), host.givenUp():
+			delete(w.pending, inbox)
+		case host.busy || p.mail && w.running >= wakeRunning:
+			// the end of a request dispatches again
+		case at.After(now):
+			if left := at.Sub(now); wait < 0 || left < wait {
+				wait = left
+			}
+		default:
+			host.busy = true
+			w.running++
+			p.mail, p.due = false, now.Add(wakeEvery)
+			w.pending[inbox] = p
+			w.posts.Go(func() { w.wakeOne(inbox, p.url) })
+		}
+	}
+	w.trimHosts(now)
+	if w.next != nil {
+		w.next.Stop()
+	}
+	if wait >= 0 {
+		w.next = time.AfterFunc(wait, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.dispatch()
+		})
+	}
+}
+
+// trimHosts forgets hosts that have nothing to remember, when there are too many. The caller holds mu.
+func (w *wakes) trimHosts(now time.Time) {
+	if len(w.hosts) <= wakeMost {
+		return
+	}
+	for name, h := range w.hosts {
+		if !h.busy && (h.failures == 0 || len(w.hosts) > 2*wakeMost && now.After(h.next)) {
+			delete(w.hosts, name)
+		}
+	}
+}
+
+// wakeOne sends one wake-up and notes its result.
+func (w *wakes) wakeOne(inbox string, u *url.URL) {
+	err := w.post(u)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running--
+	host := w.hosts[hostName(u)]
+	host.busy = false
+	if err == nil {
+		w.sent.Add(1)
+		host.failures, host.next = 0, time.Time{}
+		w.dispatch()
+		return
+	}
+	w.failed.Add(1)
+	host.failures++
+	host.next = time.Now().Add(min(wakeBackoff<<min(host.failures-1, 20), wakeBackoffMost))
+	if host.givenUp() {
+		w.log.Info("wake-ups are given up", "host", hostName(u), "failures", host.failures, "error", err)
+	} else if p, known := w.pending[inbox]; known {
+		p.mail = true
+		w.pending[inbox] = p
+	}
+	w.dispatch()
+}
+
+// post sends the request. Anything but a status of 2xx is a failure.
+func (w *wakes) post(u *url.URL) error {
+	ctx, cancel := context.WithTimeout(w.ctx, wakeTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("User-Agent", "Gazetteer relay")
+	if err := httpsig.Sign(request, nil, w.key, httpsig.SignOptions{KeyID: w.keyID, Tag: "a2a-wake"}); err != nil {
+		return err
+	}
+	response, err := w.transport.RoundTrip(request) // follows no redirects
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("the host answers %d", response.StatusCode)
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package relay_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/protocol/httpsig"
+	"gazetteer/relay"
+)
+
+// network answers wake-ups in the place of real hosts.
+type network struct {
+	mu       sync.Mutex
+	requests []*http.Request
+	at       []time.Time
+	answers  map[string]func(r *http.Request) (*http.Response, error) // by host; 204 for others
+}
+
+func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	n.requests, n.at = append(n.requests, r), append(n.at, time.Now())
+	answer := n.answers[strings.ToLower(r.URL.Hostname())]
+	n.mu.Unlock()
+	if answer != nil {
+		return answer(r)
+	}
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+}
+
+func (n *network) asked(host string) (times []time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, r := range n.requests {
+		if r.URL.Hostname() == host {
+			times = append(times, n.at[i])
+		}
+	}
+	return times
+}
+
+// wakeRelay runs a relay in a bubble whose inboxes have wake-up addresses.
+func wakeRelay(t *testing.T, n *network, urls map[string]string) *relay.Relay {
+	t.Helper()
+	queue := &memoryQueue{rules: map[string]relay.Rules{}}
+	r := newRelay(t, queue, func(o *relay.Options) { o.Wake, o.Host = n, "relay.example" })
+	for inbox, url := range urls {
+		setRules(t, r, inbox, relay.Rules{WakeURL: url})
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func setRules(t *testing.T, r *relay.Relay, inbox string, rules relay.Rules) {
+	t.Helper()
+	reader, err := r.ReadUnsigned(t.Context(), inbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.Signed = time.Now()
+	if err := reader.SetRules(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memoryQueue takes everything and keeps the rules alone: the bubble of synctest has no disk.
+type memoryQueue struct {
+	relay.Queue
+	mu    sync.Mutex
+	rules map[string]relay.Rules
+}
+
+func (q *memoryQueue) Push(context.Context, relay.Incoming) (uint64, error) { return 1, nil }
+func (q *memoryQueue) Expire(context.Context, time.Time, int) (int, error)  { return 0, nil }
+func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error)      { return relay.Waiting{}, nil }
+func (q *memoryQueue) SetRules(_ context.Context, box string, r relay.Rules) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.rules[box] = r
+	return nil
+}
+
+func (q *memoryQueue) Rules(_ context.Context, box string) (relay.Rules, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.rules[box], nil
+}
+
+func pushTo(t *testing.T, r *relay.Relay, inbox string) {
+	t.Helper()
+	if _, err := r.Accept(t.Context(), inbox, signOffer(t, "alice", inbox, time.Now()), netip.Addr{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A wake-up is an empty POST that the relay signed. Mail that comes soon after it shares the next one.
+func TestWakeUps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{}
+		r := wakeRelay(t, n, map[string]string{"bob": "https://bob.example/wake?token=1"})
+		begun := time.Now()
+		for range 50 {
+			pushTo(t, r, "bob")
+		}
+		pushTo(t, r, "carol") // has no address
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		times := n.asked("bob.example")
+		if len(n.requests) != len(times) || len(times) != 2 || times[0].Sub(begun) != 0 || times[1].Sub(begun) != 30*time.Second {
+			t.Fatalf("woken %v after %v, %d requests", times, begun, len(n.requests))
+		}
+		request := n.requests[0]
+		if request.Method != "POST" || request.Body != http.NoBody || request.ContentLength != 0 || request.URL.RawQuery != "token=1" {
+			t.Errorf("%s %s with %d bytes", request.Method, request.URL, request.ContentLength)
+		}
+		text := fmt.Sprint(request.Header)
+		for _, secret := range []string{"alice", "bob", "table"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("the wake-up tells %s: %s", secret, text)
+			}
+		}
+		m := httpsig.FromRequest(request, nil)
+		m.Authority, m.Scheme = request.URL.Host, "https"
+		signatures, err := httpsig.Read(m)
+		if err != nil || signatures[0].KeyID != "did:wba:registry.test#relay-1" {
+			t.Fatalf("%+v, %v", signatures, err)
+		}
+		policy := httpsig.Policy{Require: httpsig.ReadComponents(), Now: begun, MaxAge: time.Minute, MaxAhead: time.Minute}
+		if err := signatures[0].Verify(m, agentKey("relay").Public().(ed25519.PublicKey), policy); err != nil {
+			t.Error(err)
+		}
+		if m := r.Metrics(); m.Woken != 2 || m.WakeFailures != 0 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// A host that fails is asked less and less often, and is given up in the end; others are not kept
+// waiting, not by one that never answers either. An owner who sets an address there gives it another
+// chance.
+func TestWakeUpsOfDeadHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		n := &network{answers: map[string]func(*http.Request) (*http.Response, error){
+			"silent.example": silent,
+			"moved.example": func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://bob.example/other"}}, Body: http.NoBody}, nil
+			},
+			"dead.example": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
+		}}
+		r := wakeRelay(t, n, map[string]string{
+			"a": "https://silent.example/", "b": "https://moved.example/", "c": "https://dead.example/1", "d": "https://DEAD.example/2", "bob": "https://bob.example/",
+		})
+		for _, inbox := range []string{"a", "b", "c", "d", "bob"} {
+			pushTo(t, r, inbox)
+		}
+		synctest.Wait()
+		if len(n.asked("bob.example")) != 1 {
+			t.Error("bob waits for the others")
+		}
+		time.Sleep(10 * 24 * time.Hour)
+		synctest.Wait()
+		if asked := n.asked("bob.example"); len(asked) != 1 {
+			t.Errorf("bob was woken %d times: a redirect was followed", len(asked))
+		}
+		for _, host := range []string{"silent.example", "moved.example"} {
+			times := n.asked(host)
+			if len(times) != 20 {
+				t.Fatalf("%s was asked %d times, want 20", host, len(times))
+			}
+			for i := 2; i < len(times); i++ {
+				if before, now := times[i-1].Sub(times[i-2]), times[i].Sub(times[i-1]); now < before-11*time.Second || now > 6*time.Hour+11*time.Second {
+					t.Errorf("%s: attempt %d after %s, the one before after %s", host, i, now, before)
+				}
+			}
+		}
+		// Both inboxes of the dead host share its attempts.
+		dead := len(n.asked("dead.example")) + len(n.asked("DEAD.example"))
+		if dead != 20 {
+			t.Errorf("the dead host was asked %d times, want 20", dead)
+		}
+		pushTo(t, r, "c")
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if again := len(n.asked("dead.example")) + len(n.asked("DEAD.example")); again != dead {
+			t.Errorf("a host that was given up was asked %d times more", again-dead)
+		}
+		setRules(t, r, "c", relay.Rules{WakeURL: "https://dead.example/3"})
+		pushTo(t, r, "c")
+		synctest.Wait()
+		if len(n.asked("dead.example"))+len(n.asked("DEAD.example")) != dead+1 {
+			t.Error("new rules give the host no other chance")
+		}
+	})
+}
+
+// Rules that must not be set: addresses that lead to the relay or into its network, and lists that
+// name nobody.
+func TestRulesThatAreRefused(t *testing.T) {
+	r := newRelay(t, &memoryQueue{rules: map[string]relay.Rules{}}, func(o *relay.Options) { o.Wake, o.Host = &network{}, "relay.example" })
+	reader, err := r.ReadUnsigned(t.Context(), "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := make([]string, 1001)
+	for i := range long {
+		long[i] = "example.com"
+	}
+	for name, rules := range map[string]relay.Rules{
+		"the relay itself":  {WakeURL: "https://Relay.example/inbox/bob"},
+		"loopback":          {WakeURL: "https://127.0.0.1/"},
+		"loopback by name":  {WakeURL: "https://localhost/"},
+		"IPv6 loopback":     {WakeURL: "https://[::1]/"},
+		"a private address": {WakeURL: "https://10.0.0.1/"},
+		"a decimal address": {WakeURL: "https://2130706433/"},
+		"a private name":    {WakeURL: "https://printer.local/"},
+		"no TLS":            {WakeURL: "http://bob.example/"},
+		"another port":      {WakeURL: "https://bob.example:25/"},
+		"a password":        {WakeURL: "https://a:b@bob.example/"},
+		"another scheme":    {WakeURL: "file:///etc/passwd"},
+		"no URL":            {WakeURL: "bob.example"},
+		"a long one":        {WakeURL: "https://bob.example/" + strings.Repeat("x", 2048)},
+		"nobody":            {Allow: []string{"nobody at all"}},
+		"a DID of no host":  {Block: []string{"did:key:z6Mk"}},
+		"a long list":       {Block: long},
+	} {
+		err := reader.SetRules(t.Context(), rules)
+		if refusal, ok := errors.AsType[*relay.Refusal](err); !ok || refusal.Status != 400 || refusal.Code != "invalid_rules" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	good := relay.Rules{Allow: []string{"did:web:a.example", "b.example"}, Block: []string{"did:wba:c.example:agents:AIR-AAAA-AAAA-AAAA"}, WakeURL: "https://bob.example/wake"}
+	if err := reader.SetRules(t.Context(), good); err != nil {
+		t.Error(err)
+	}
+}
