@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/protocol"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 )
@@ -54,7 +55,7 @@ func (r *Relay) checkRules(rules Rules) error {
 		}
 		for _, entry := range list {
 			if _, err := did.ParseWeb(entry); err != nil && (strings.HasPrefix(entry, "did:") || did.CheckDomain(entry) != nil) {
-				return fmt.Errorf("%s: %q is neither a DID nor the host of DIDs", member, clipName(entry))
+				return fmt.Errorf("%s: %q is neither a DID nor the host of DIDs", member, protocol.ClipBytes(entry, 120))
 			}
 		}
 	}
