@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -167,11 +172,33 @@ func TestScripts(t *testing.T) {
 			"hangup":        hangup,
 			"cut":           cut,
 			"clock":         setClock,
+			"front":         openFront,
 			"noescapes":     noEscapes,
 			"flip":          flip,
 			"make-log":      makeLog,
 		},
 	})
+}
+
+// openFront is a command of the scripts: it serves the address in ADDR over TLS, as the proxy before a
+// public registry does, and writes the certificate into a file. FRONT is the URL.
+func openFront(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: front CERTIFICATE")
+	}
+	target := &url.URL{Scheme: "http", Host: ts.Getenv("ADDR")}
+	front := httptest.NewTLSServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host
+		},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+	})
+	ts.Defer(front.Close)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), certificate, 0o600))
+	ts.Setenv("FRONT", front.URL)
 }
 
 // freeAddress is a host and port of this machine where nobody listens. What is free
