@@ -30,6 +30,7 @@ import (
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/fakenet"
+	"gazetteer/internal/need"
 	"gazetteer/internal/server"
 	"gazetteer/lint/format"
 )
@@ -136,9 +137,26 @@ func setClock(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Rename(next, ts.Getenv(clockFile)))
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// Clients that share no code with Gazetteer talk to it.
+func TestForeignClients(t *testing.T) {
+	need.Program(t, "node")
+	if _, err := os.Stat("testdata/javascript/node_modules/canonicalize"); err != nil {
+		need.Missing(t, "the npm packages are not here: run npm ci in cmd/gazetteer/testdata/javascript")
+	}
+	runScripts(t, "testdata/foreign")
+}
+
+// runScripts runs the scripts of a directory.
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	javascript, err := filepath.Abs("testdata/javascript")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			// Sockets want short paths, and a script its own free addresses.
 			for _, name := range []string{"ADDR", "ADMIN"} {
@@ -148,6 +166,7 @@ func TestScripts(t *testing.T) {
 				}
 				e.Setenv(name, address)
 			}
+			e.Setenv("JAVASCRIPT", javascript)
 			// Servers listen there, and verbs look for one there: never at the usual address.
 			e.Setenv("GAZETTEER_LISTEN", e.Getenv("ADDR"))
 			// Nobody answers there: names are asked of loopback alone.
