@@ -212,15 +212,20 @@ func (s *searcher) weighNames() error {
 		if !w.Name {
 			continue
 		}
-		ofService := false
+		ofService, ofOperations := false, false
 		for _, t := range w.Terms {
 			found, err := s.view.FindPostings(t.Stem)
 			if err != nil {
 				return err
 			}
+			ofOperations = ofOperations || s.view.DocumentFrequency(t.Stem, found) > 0
 			ofService = ofService || slices.ContainsFunc(found, func(p *view.TermPostings) bool { return len(p.Services) > 0 })
 		}
-		if !ofService {
+		switch {
+		case ofService:
+		case ofOperations:
+			w.Weight *= query.KnownNameWeight
+		default:
 			w.Weight *= query.NameWeight
 		}
 	}

@@ -53,7 +53,7 @@ func numberClauses(words []string) []int {
 // endOfSegment returns where the part of words that begins at from ends.
 func endOfSegment(words []string, from int) int {
 	for i := from + MinClauseWords; i < len(words); i++ {
-		if endsSentence(words[i-1]) {
+		if endsSentence(words[i-1]) || strings.ContainsAny(lastRune(words[i-1]), ",:") && asksQuestion(words[i:]) {
 			return i
 		}
 		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) {
@@ -65,6 +65,24 @@ func endOfSegment(words []string, from int) int {
 	}
 	return len(words)
 }
+
+// asksQuestion reports whether words begin as a question does: what is it about, is the author angry.
+func asksQuestion(words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	first, next := normalizeWord(words[0]), normalizeWord(words[1])
+	return slices.Contains(questionWords, first) && slices.Contains(auxiliaries, next) ||
+		slices.Contains(auxiliaries, first) && slices.Contains(determiners, next)
+}
+
+// refersBack reports whether a clause speaks of what an earlier one names: what lands there, send it.
+func refersBack(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(anaphora, normalizeWord(w)) })
+}
+
+// anaphora are words that stand for what was named before.
+var anaphora = strings.Fields("it its there them they their theirs this these that those")
 
 // findClauseStart reports whether a part of a query is a wish, and where in it what is
 // wished begins.

@@ -143,6 +143,8 @@ const (
 	reasonWeight  = 0.5  // what is said after because, before and the like
 	// NameWeight is that of a capitalized word that no service is called by.
 	NameWeight = 0.35
+	// KnownNameWeight is that of one that operations mention.
+	KnownNameWeight = 0.6
 )
 
 var (

@@ -21,6 +21,8 @@ type Request struct {
 	Act      Act    // what the client wants done
 	// Acts are those of the clauses, by their number; a request for one thing has one.
 	Acts []Act
+	// refersBack tells of each clause, by its number, whether it speaks of what an earlier one names.
+	refersBack []bool
 	// Prohibitions are what must not be done. Their words are not looked for.
 	Prohibitions []Prohibition
 }
@@ -72,6 +74,12 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	clauses := numberClauses(fields)
 	r := Request{}
 	weights := weighFields(fields, from, to)
+	lower := make([]string, to)
+	for i := range lower {
+		lower[i] = normalizeWord(fields[i])
+	}
+	weighPredicate(lower, weights, from)
+	weighRequirements(lower, weights, from)
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
 			continue // nothing else was asked
@@ -98,6 +106,13 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		if len(terms) > 0 {
 			w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Clause: clauses[i], Weight: weights[i]}
 			w.Name = weights[i] == 1 && isNameIn(fields, i, from)
+			if code := languageCodes[lower[i]]; code != "" {
+				w.Name = false
+				w.Meanings = append(slices.Clone(terms), tokens.Tokenize(a, code)...)
+			}
+			if single := particleMeaning(lower[i:]); single != "" && (i == from || clauses[i-1] != clauses[i]) {
+				r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, single), Clause: clauses[i], Weight: phraseWeight})
+			}
 			r.Words = append(r.Words, w)
 		}
 	}
@@ -120,7 +135,11 @@ func (r Request) Clauses() []Request {
 				c.Words = append(c.Words, w)
 			}
 		}
-		if len(c.Words) >= MinClauseWords {
+		own := len(c.Words)
+		if n < len(r.refersBack) && r.refersBack[n] {
+			c.Words = append(c.Words, r.earlierNouns(n)...)
+		}
+		if own >= MinClauseWords || own > 0 && len(c.Words) > own {
 			clauses = append(clauses, c)
 		}
 	}
@@ -128,6 +147,19 @@ func (r Request) Clauses() []Request {
 		return nil
 	}
 	return clauses
+}
+
+// earlierNouns returns the words before the n-th clause that may be nouns, with the weight of what a
+// clause is about.
+func (r Request) earlierNouns(n int) []Word {
+	var nouns []Word
+	for _, w := range r.Words {
+		if u := english.Lookup(strings.ToLower(w.Asked)); w.Clause < n && u.Noun && w.Weight > valueWeight {
+			w.Weight *= contextWeight
+			nouns = append(nouns, w)
+		}
+	}
+	return nouns
 }
 
 // phraseWeight is how much a word counts that means the same as two of the request.
@@ -147,6 +179,8 @@ func (r *Request) addPhrases(a analysis.Analyzer) {
 
 // askedFor are words that questions ask for without saying them.
 var askedFor = []struct{ question, words string }{
+	{"where is my", "track location status"}, {"where are my", "track location status"}, {"where's my", "track location status"},
+	{"what time is it", "current timezone clock"},
 	{"how much is", "price"}, {"how much are", "price"}, {"how much does", "price cost"}, {"how much do", "price cost"}, {"how much would", "price cost"},
 	{"how far", "distance"}, {"how long", "duration time"}, {"how many", "count"}, {"what time", "time"}, {"what's the time", "time"},
 }
@@ -205,7 +239,9 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 		if n := clauses[start]; n != NoClause {
 			for len(r.Acts) <= n {
 				r.Acts = append(r.Acts, Act{})
+				r.refersBack = append(r.refersBack, false)
 			}
+			r.refersBack[n] = r.refersBack[n] || refersBack(fields[start:end])
 			part, kept := fields[start:end], weights[start:end]
 			if start > from {
 				skip, _ := skipToClause(part)

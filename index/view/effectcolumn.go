@@ -11,6 +11,7 @@ import (
 // The shares of its score that an operation keeps whose effect is not what was asked for.
 const (
 	endsUnasked   = 0.2  // it ends something, and nothing says that this is wanted
+	mayEndUnasked = 0.65 // it may end something where an answer is wanted
 	writesToRead  = 0.7  // it changes something where an answer is wanted
 	keepsNotEnds  = 0.6  // it does something else where an end is wanted
 	readsToWrite  = 0.85 // it only reads where something is to be done
@@ -29,6 +30,8 @@ func effectFactor(act query.Act, class effect.Class) float64 {
 		return 1
 	case class == effect.End && !act.Ends:
 		return endsUnasked
+	case class&effect.End != 0 && class&query.Reading == 0 && !act.Ends && act.Wanted != 0 && act.Wanted&^query.Reading == 0:
+		return mayEndUnasked
 	case act.Wanted == 0, act.Wanted&class != 0:
 		return 1
 	case act.Wanted&^query.Reading == 0:

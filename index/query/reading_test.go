@@ -1,0 +1,65 @@
+package query
+
+import (
+	"slices"
+	"testing"
+
+	"gazetteer/index/tokens"
+)
+
+// weightOf returns how much a word of a request counts, 0 when it is not looked for.
+func weightOf(r Request, asked string) float32 {
+	for _, w := range r.Words {
+		if w.Asked == asked {
+			return w.Weight
+		}
+	}
+	return 0
+}
+
+// meanings are the English words that are looked for beside those of a request.
+func meanings(r Request) (all []string) {
+	for _, w := range r.Words {
+		for _, m := range w.Meanings {
+			all = append(all, m.Form)
+		}
+	}
+	return all
+}
+
+func TestRequestsAreReadForWhatTheyAskOf(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, less := range map[string][2]string{ // the second word counts less than the first
+		"is the water warm in Lisbon":                {"water", "warm"},
+		"which trains are running today":             {"trains", "running"},
+		"compress an image without an account":       {"image", "account"},
+		"look up a postcode, no registration please": {"postcode", "registration"},
+	} {
+		r := ParseRequest(a, text)
+		if more, least := weightOf(r, less[0]), weightOf(r, less[1]); more == 0 || least >= more {
+			t.Errorf("%s: %s counts %g, %s %g", text, less[0], more, less[1], least)
+		}
+	}
+	for text, meant := range map[string]string{
+		"switch the porch lamp off":        "disabl",
+		"turn on notifications for deals":  "enabl",
+		"look up the owner of a domain":    "search",
+		"the rules of chess in Portuguese": "pt",
+		"where is my umbrella delivery":    "track",
+	} {
+		if all := meanings(ParseRequest(a, text)); !slices.ContainsFunc(all, func(form string) bool { return tokens.StemOf(form) == tokens.StemOf(meant) || form == meant }) {
+			t.Errorf("%s: %q is not looked for, but %q", text, meant, all)
+		}
+	}
+	if all := meanings(ParseRequest(a, "switch to the on-board menu of the ferry company in town and turn")); len(all) > 0 {
+		t.Errorf("%q is looked for", all)
+	}
+	// Questions after a comma are goals of their own, and what they refer to is taken along.
+	goals := ParseRequest(a, "Which pools does the club of Graz have, and what swims there in winter?").Clauses()
+	if len(goals) != 2 || weightOf(goals[1], "club") == 0 || weightOf(goals[1], "club") >= weightOf(goals[1], "swims") {
+		t.Errorf("the goals are %+v", goals)
+	}
+}
