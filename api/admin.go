@@ -39,6 +39,7 @@ func (a *API) adminRoutes() error {
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	a.compactRoutes(h)
 	a.blockRoutes(h)
+	a.altarOperatorRoutes(h)
 	a.registry.DeclareOperator(h)
 	return a.Finish(h, a.Admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }

@@ -16,6 +16,8 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/limit"
 	"gazetteer/relay/relayhttp"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
 )
 
 // Options says what an API is made of. Only Answers is required.
@@ -61,6 +63,9 @@ type Options struct {
 	Limits *limit.Set
 	// Relay serves the inboxes; nil where there are none.
 	Relay *relayhttp.Handler
+	// Tools is the tool host and ToolsHTTP its handler; nil where there is none.
+	Tools     *toolhost.Host
+	ToolsHTTP *hosthttp.Handler
 }
 
 // API is the HTTP side of Gazetteer. Make one with [New].
@@ -73,6 +78,8 @@ type API struct {
 	searchParameters []*huma.Param
 	registry         *air.Routes
 	relay            *relayhttp.Handler // nil where there is none
+	tools            *toolhost.Host     // nil where there is none, and then toolsHTTP is, too
+	toolsHTTP        *hosthttp.Handler
 }
 
 // New returns an API. It starts nothing: [Server] makes the server for its
@@ -92,7 +99,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, relay: o.Relay, registry: air.New(m, air.Options{
+	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

@@ -45,6 +45,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	a.statusRoutes(h)
 	a.registry.Declare(h)
 	a.relayRoutes(h)
+	a.altarRoutes(h)
 	route.Handle(a.Mux, h, route.Op("health"), a.getHealth)
 	route.Handle(a.Mux, h, route.Op("readiness"), a.getReadiness)
 	if err := a.Finish(h, a.Public, "/openapi.json", "The description of this API in OpenAPI 3.1"); err != nil {

@@ -42,6 +42,9 @@ import (
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
+	"gazetteer/toolhost/hostmcp"
 )
 
 func TestMain(m *testing.M) {
@@ -120,6 +123,8 @@ func newTestServer(t testing.TB, o options) *testServer {
 	if o.relay != nil {
 		settings.Limits = &limit.Set{Now: o.registry.Now}
 		settings.Relay = h.openRelay(o, settings.Limits)
+		settings.Tools = h.openTools()
+		settings.ToolsHTTP = hosthttp.New(hosthttp.Options{Host: settings.Tools, MCP: hostmcp.New(hostmcp.Options{Host: settings.Tools})})
 	}
 	if o.api != nil {
 		o.api(&settings)
@@ -134,7 +139,17 @@ func newTestServer(t testing.TB, o options) *testServer {
 	return h
 }
 
-// withRelay gives a server a relay as it is configured by default.
+// openTools gives the server a tool host without contracts.
+func (h *testServer) openTools() *toolhost.Host {
+	tools, err := toolhost.Open(context.Background(), toolhost.Options{Store: h.store, Dir: h.t.TempDir()})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { tools.Close() })
+	return tools
+}
+
+// withRelay gives a server a relay and a tool host as they are configured by default.
 func withRelay(*relay.Options, *relayhttp.Options) {}
 
 // ownDocuments resolves the DIDs of a registry's own agents.

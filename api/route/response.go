@@ -77,9 +77,7 @@ func (r *bufferedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	r.streaming = true // nothing is left to send
-	if strict, ok := conn.(*strictConn); ok {
-		strict.upgraded.Store(true)
-	}
+	markUpgraded(conn)
 	return conn, buffered, nil
 }
 
@@ -93,7 +91,7 @@ const maxPooled = 256 << 10
 
 // bufferResponse is the middleware that answers through a [reply].
 func (a *Mux) bufferResponse(c *gin.Context) {
-	if a.rows[c.Request.Method+" "+c.FullPath()].Relay {
+	if row := a.rows[c.Request.Method+" "+c.FullPath()]; row.Relay || row.Altar {
 		c.Next()
 		return
 	}

@@ -1,10 +1,12 @@
 package route
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"math"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -158,5 +160,38 @@ func (c *strictConn) readLengthField(line string) {
 			n = unknownLength
 		}
 		c.length = n
+	}
+}
+
+// AllowUpgrades returns handler with the right to take connections over for another protocol, such as
+// WebSocket, when it is served on a listener of [StrictLines]: what follows is not read as header lines.
+// Handlers of a [Mux] have that right already.
+func AllowUpgrades(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			w = upgradeWriter{w}
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+type upgradeWriter struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (w upgradeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		markUpgraded(conn)
+	}
+	return conn, buffered, err
+}
+
+// Unwrap lets http.ResponseController find the connection's deadlines.
+func (w upgradeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// markUpgraded lets what comes on a connection pass from now on.
+func markUpgraded(conn net.Conn) {
+	if strict, ok := conn.(*strictConn); ok {
+		strict.upgraded.Store(true)
 	}
 }

@@ -44,6 +44,9 @@ type Route struct {
 	// of its own and is not buffered. A request is authorized by signatures alone, never by the place
 	// that it comes from, so pages of any origin may send it.
 	Relay bool
+	// Altar routes are served by the tool host's handler, which asks for an identity, limits bodies and
+	// times, and has the errors of its draft. They are not buffered.
+	Altar bool
 	// Shared routes have a first segment in common with pages, so that no other address below it
 	// belongs to the API.
 	Shared bool
@@ -155,7 +158,21 @@ var Table = []Route{
 	{ID: "pull-deployed", Method: http.MethodGet, Path: "/pull/{inbox}", Summary: "A page of the mail that waits, in the form of the reference, or a stream with stream=1", Relay: true, Stream: relayhttp.PollKind, NoStore: true},
 	{ID: "acknowledge-deployed", Method: http.MethodPost, Path: "/ack/{inbox}", Summary: "Delete mail that was processed, in the form of the reference", Relay: true, Body: relayhttp.MaxAckBytes, NoStore: true},
 
+	// The tool host, in the binding of docs/altar.md.
+	{ID: "altar-mcp", Method: http.MethodPost, Path: "/altar/v1/mcp", Summary: "The tools of an identified client over the Model Context Protocol", Altar: true, Body: 1 << 20, Stream: "tool-mcp", NoStore: true},
+	{ID: "connect-runtime", Method: http.MethodGet, Path: "/altar/v1/runtimes", Summary: "The WebSocket of a runtime, which executes tools", Altar: true, Stream: "runtime", NoStore: true},
+	{ID: "create-session", Method: http.MethodPost, Path: "/altar/v1/sessions", Summary: "Make a session for calls of tools (Altar CreateSession)", Altar: true, Body: 64 << 10, NoStore: true},
+	{ID: "destroy-session", Method: http.MethodDelete, Path: "/altar/v1/sessions/{session_id}", Summary: "End a session and the calls that run in it (Altar DestroySession)", Altar: true, NoStore: true},
+	{ID: "call-tool", Method: http.MethodPost, Path: "/altar/v1/sessions/{session_id}/calls", Summary: "Call a tool (Altar ToolCall): one result, or chunks as server-sent events", Altar: true, Body: 1 << 20, Stream: "tool-call", NoStore: true},
+	{ID: "list-tools", Method: http.MethodGet, Path: "/altar/v1/sessions/{session_id}/tools", Summary: "The tools that the client may call in a session now", Altar: true, NoStore: true},
+
 	// The operator's.
+	{ID: "list-contracts", Method: http.MethodGet, Path: "/admin/altar/contracts", Summary: "The contracts of the tool host, in order of name", Operator: true, NoStore: true},
+	{ID: "add-contracts", Method: http.MethodPost, Path: "/admin/altar/contracts", Summary: "Add contracts of the operator's own and approve them", Operator: true, Body: 4 << 20, NoStore: true},
+	{ID: "list-identities", Method: http.MethodGet, Path: "/admin/altar/identities", Summary: "Who may connect to the tool host, in the order in which they were added", Operator: true, NoStore: true},
+	{ID: "add-identity", Method: http.MethodPost, Path: "/admin/altar/identities", Summary: "Give a runtime or a client access to the tool host", Operator: true, Body: 64 << 10, NoStore: true},
+	{ID: "remove-identity", Method: http.MethodDelete, Path: "/admin/altar/identities/{id}", Summary: "End an identity, its runtimes and its sessions", Operator: true, NoStore: true},
+	{ID: "list-runtimes", Method: http.MethodGet, Path: "/admin/altar/runtimes", Summary: "The connected runtimes and what they execute", Operator: true, NoStore: true},
 	{ID: "erase-agent-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/erase", Summary: "Remove what an agent is and was, for an owner who has lost every key", Operator: true, AIR: true},
 	{ID: "export-with-secret", Method: http.MethodGet, Path: "/admin/agents/{air_id}/export", Summary: "An agent with its whole history and, if wished, the hash of its secret", Operator: true, AIR: true},
 	{ID: "merge-by-operator", Method: http.MethodPost, Path: "/admin/agents/{air_id}/merge", Summary: "End an agent in favour of another, for an owner who has lost a key", Operator: true, AIR: true, Body: MaxAgentBody},

@@ -5,6 +5,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/cli/agent"
+	"gazetteer/internal/cli/altar"
 	"gazetteer/internal/cli/auditlog"
 	"gazetteer/internal/cli/crawl"
 	"gazetteer/internal/cli/demo"
@@ -63,6 +64,7 @@ Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 	root.AddCommand(envelope.Commands(a)...)
 	root.AddCommand(operator.Commands(a)...)
 	root.AddCommand(auditlog.Commands(a)...)
+	root.AddCommand(altar.Commands(a)...)
 	root.AddCommand(a.VersionCommand())
 	root.AddCommand(a.DocumentCommands()...)
 	return root

@@ -44,6 +44,8 @@ const (
 	Registry
 	// Operate is for the operator: only the owner of the data directory can answer.
 	Operate
+	// Setup is for the operator, too: without a data directory one is made.
+	Setup
 )
 
 // WithServer connects to a server, calls use with it, and closes what it opened. The error is that
@@ -84,8 +86,8 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 		return c, closeNothing, nil
 	}
 	if !FileExists(filepath.Join(dir, boltstore.FormatFile)) {
-		if access == Crawl {
-			return a.startOwnServer(ctx, settings, true)
+		if access == Crawl || access == Setup {
+			return a.startOwnServer(ctx, settings, access == Crawl)
 		}
 		if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
 			fmt.Fprintf(a.Err, "There is no data in %s; the server at %s answers.\n", format.Visible(dir), c.Base)

@@ -35,7 +35,25 @@ type Config struct {
 	Search   SearchConfig   `toml:"search"`
 	Registry RegistryConfig `toml:"registry"`
 	Relay    RelayConfig    `toml:"relay"`
+	Altar    AltarConfig    `toml:"altar"`
 	API      APIConfig      `toml:"api"`
+}
+
+// AltarConfig is the table [altar].
+type AltarConfig struct {
+	Enabled           bool     `toml:"enabled"`
+	SessionTTL        Duration `toml:"session_ttl"`
+	MaxSessionTTL     Duration `toml:"max_session_ttl"`
+	CallTimeout       Duration `toml:"call_timeout"`
+	MaxCallTimeout    Duration `toml:"max_call_timeout"`
+	SessionsPerClient int      `toml:"sessions_per_client"`
+	CallsPerClient    int      `toml:"calls_per_client"`
+	CallsPerMinute    int      `toml:"calls_per_minute"`
+	Require           string   `toml:"require"`
+	AuditParameters   bool     `toml:"audit_parameters"`
+	TLSListen         string   `toml:"tls_listen"`
+	TLSCertificate    string   `toml:"tls_certificate"`
+	TLSKey            string   `toml:"tls_key"`
 }
 
 // RelayConfig is the table [relay].
@@ -176,6 +194,10 @@ func Default() Config {
 			Enabled: true, Keep: Duration(168 * time.Hour), ReplayWindow: Duration(24 * time.Hour), MailPerInbox: 10_000, BytesPerInbox: 64 << 20,
 			SenderPerMinute: 100, NetworkPerMinute: 1000, FirstContactsPerDay: 1000, Allow: []string{}, Block: []string{}, ForeignInboxes: []string{},
 		},
+		Altar: AltarConfig{
+			Enabled: true, SessionTTL: Duration(time.Hour), MaxSessionTTL: Duration(24 * time.Hour), CallTimeout: Duration(30 * time.Second), MaxCallTimeout: Duration(5 * time.Minute),
+			SessionsPerClient: 20_000, CallsPerClient: 1024, CallsPerMinute: -1,
+		},
 		API: APIConfig{
 			TrustedProxies:              []string{},
 			ConnectionsPerClient:        256,
@@ -298,6 +320,12 @@ func (c *Config) validate() error {
 		return exit.Usagef("search.timeout: want more than 0")
 	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:
 		return exit.Usagef("search.concurrency %d: want 1 to 10000, or 0 for twice the processors", c.Search.Concurrency)
+	case c.Altar.SessionTTL <= 0 || c.Altar.MaxSessionTTL <= 0 || c.Altar.CallTimeout <= 0 || c.Altar.MaxCallTimeout <= 0:
+		return exit.Usagef("altar.session_ttl, altar.max_session_ttl, altar.call_timeout and altar.max_call_timeout: want more than 0")
+	case c.Altar.SessionsPerClient < 1 || c.Altar.CallsPerClient < 1 || c.Altar.CallsPerMinute == 0:
+		return exit.Usagef("altar.sessions_per_client and altar.calls_per_client: want 1 or more; altar.calls_per_minute: 1 or more, or -1 for no limit")
+	case c.Altar.TLSListen != "" && (c.Altar.TLSCertificate == "" || c.Altar.TLSKey == ""):
+		return exit.Usagef("altar.tls_listen needs altar.tls_certificate and altar.tls_key: files in PEM")
 	case c.ShutdownGrace < 0:
 		return exit.Usagef("shutdown_grace: want 0 or more")
 	case c.API.Connections < 0:

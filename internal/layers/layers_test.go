@@ -35,7 +35,7 @@ var rows = [][]string{
 	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"toolhost"},
-	{"toolhost/hosthttp"},
+	{"toolhost/hosthttp", "toolhost/hostmcp"},
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},
@@ -53,7 +53,7 @@ var rows = [][]string{
 	{"internal/config"},
 	{"internal/server"}, // opens, wires and runs what lies below it
 	{"internal/cli"},
-	{"internal/cli/agent", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/operator", "internal/cli/search"},
+	{"internal/cli/agent", "internal/cli/altar", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/operator", "internal/cli/search"},
 	{"internal/cli/demo", "internal/cli/envelope", "internal/cli/mail"},
 	{"cmd/gazetteer", "cmd/gazlint"},
 }

@@ -50,7 +50,7 @@ func (h *Server) openAPI(e Environment) error {
 		Now:     e.Now,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
-		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP,
+		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	if h.witnesses.Len() > 0 {
 		options.Publish = h.witnesses.AskAll

@@ -25,11 +25,11 @@ import (
 // the index and the transparency log follow to the end of the store. public may be nil, crawl false.
 // ready, if not nil, is called when all of it answers.
 func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
-	var metrics, admin net.Listener
+	var metrics, admin, tools net.Listener
 	for key, l := range map[string]struct {
 		address string
 		to      *net.Listener
-	}{"metrics_listen": {h.Config.MetricsListen, &metrics}, "admin_listen": {h.Config.AdminListen, &admin}} {
+	}{"metrics_listen": {h.Config.MetricsListen, &metrics}, "admin_listen": {h.Config.AdminListen, &admin}, "altar.tls_listen": {h.Config.Altar.TLSListen, &tools}} {
 		if l.address == "" || public == nil {
 			continue
 		}
@@ -83,6 +83,12 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		group.Go(func() error {
 			return h.serveListener(ctx, admin, operatorConnections(), h.api.LocalAdminHandler(admin.Addr().String()))
 		})
+	}
+	if h.tools != nil {
+		group.Go(func() error { return h.tools.Run(ctx, h.toolsGrace()) })
+	}
+	if h.tools != nil && tools != nil {
+		group.Go(func() error { return h.serveToolsTLS(ctx, tools) })
 	}
 	if crawl {
 		group.Go(func() error { return h.Crawler.Run(ctx) })

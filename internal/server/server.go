@@ -31,6 +31,8 @@ import (
 	"gazetteer/relay/boltqueue"
 	"gazetteer/relay/relayhttp"
 	"gazetteer/store/boltstore"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
 )
 
 // Server is everything that lives in one data directory, opened and wired.
@@ -51,6 +53,8 @@ type Server struct {
 	api           *api.API
 	relay         *relay.Relay // nil when it is switched off, as are the next two
 	relayHTTP     *relayhttp.Handler
+	tools         *toolhost.Host // nil when it is switched off, as is the next
+	toolsHTTP     *hosthttp.Handler
 	mail          *boltqueue.Queue
 	recorder      *recorder
 	NotifyManager func(state string) // how the server stands, to the service manager
@@ -92,6 +96,9 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err = h.openRelay(ctx, e, relayKey); err != nil {
 		return nil, err
 	}
+	if err = h.openTools(ctx); err != nil {
+		return nil, err
+	}
 	return h, h.openAPI(e)
 }
 
@@ -121,6 +128,9 @@ func (h *Server) Close() error {
 	}
 	if h.audit != nil {
 		err = errors.Join(err, h.audit.Close())
+	}
+	if h.tools != nil {
+		err = errors.Join(err, h.tools.Close())
 	}
 	if h.mail != nil {
 		err = errors.Join(err, h.mail.Close())

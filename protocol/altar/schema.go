@@ -255,7 +255,7 @@ type MCPAnnotations struct {
 
 // MCP returns the contract as a tool of MCP.
 func (c *Contract) MCP() MCPTool {
-	t := MCPTool{Name: c.Name, Description: c.Description, InputSchema: c.Schema()}
+	t := MCPTool{Name: c.Name, Description: c.Description, InputSchema: withObjectType(c.Schema())}
 	yes, no := true, false
 	switch c.Effect {
 	case Informational:
@@ -266,6 +266,18 @@ func (c *Contract) MCP() MCPTool {
 		t.Annotations = &MCPAnnotations{ReadOnly: &no, Destructive: &yes}
 	}
 	return t
+}
+
+// withObjectType adds the type that MCP wants and JSON Schema may leave out.
+func withObjectType(schema json.RawMessage) json.RawMessage {
+	if s, err := parseInputSchema(schema); err != nil || s.Type != nil {
+		return schema
+	}
+	members := strings.TrimLeft(strings.TrimSpace(string(schema))[1:], " \t\r\n")
+	if members == "}" {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return json.RawMessage(`{"type":"object",` + members)
 }
 
 // ContractOf returns the contract of a tool of MCP. It keeps the tool's schema byte for byte beside the

@@ -1,6 +1,7 @@
 package hosthttp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -54,7 +55,7 @@ func New(o Options) *Handler {
 	h.route(Prefix+"sessions/{id}/calls", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.call}})
 	if o.MCP != nil {
 		mcp := roleHandler{toolhost.ClientIdentity, h.serveMCP}
-		h.route(Prefix+"mcp", map[string]roleHandler{"POST": mcp, "GET": mcp, "DELETE": mcp})
+		h.route(Prefix+"mcp", map[string]roleHandler{"POST": mcp})
 	}
 	h.mux.HandleFunc(Prefix, func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusNotFound, altar.Errorf(altar.InvalidParameters, "nothing is served at this address"))
@@ -76,7 +77,18 @@ func (h *Handler) route(path string, methods map[string]roleHandler) {
 			allowed = append(allowed, name)
 		}
 	}
+	allow := strings.Join(append(allowed, http.MethodOptions), ", ")
 	h.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet // net/http leaves the body out
+		}
+		handler, ok := methods[method]
+		if !ok {
+			w.Header().Set("Allow", allow)
+			writeError(w, r, http.StatusMethodNotAllowed, altar.Errorf(altar.InvalidParameters, "the address takes %s", strings.Join(allowed, ", ")))
+			return
+		}
 		if err := h.origin.Check(r); err != nil || foreignOrigin(r) {
 			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "a page of another origin may not ask"))
 			return
@@ -85,12 +97,6 @@ func (h *Handler) route(path string, methods map[string]roleHandler) {
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="altar"`)
 			writeError(w, r, http.StatusUnauthorized, altar.Errorf(altar.AuthorizationFailed, "the request needs a known bearer token or client certificate"))
-			return
-		}
-		handler, ok := methods[r.Method]
-		if !ok {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeError(w, r, http.StatusMethodNotAllowed, altar.Errorf(altar.InvalidParameters, "the address takes %s", strings.Join(allowed, ", ")))
 			return
 		}
 		if who.Kind != handler.kind {
@@ -115,8 +121,24 @@ func foreignOrigin(r *http.Request) bool {
 	return !found || !strings.EqualFold(host, r.Host)
 }
 
+// Operator is the id of the client that [AsOperator] makes of a request.
+const Operator = "operator"
+
+type operatorKey struct{}
+
+// AsOperator returns handler for the operator's listeners: who asks there without a token is the client
+// "operator", for nobody else reaches them.
+func AsOperator(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, true)))
+	})
+}
+
 // identify returns whose request it is.
 func (h *Handler) identify(r *http.Request) (toolhost.Identity, bool) {
+	if r.Context().Value(operatorKey{}) != nil && r.Header.Get("Authorization") == "" {
+		return toolhost.Identity{ID: Operator, Kind: toolhost.ClientIdentity}, true
+	}
 	if scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " "); found && strings.EqualFold(scheme, "Bearer") {
 		return h.Host.IdentifyToken(strings.TrimSpace(token))
 	}

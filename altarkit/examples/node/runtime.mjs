@@ -1,0 +1,56 @@
+// A runtime in JavaScript that executes two tools: add returns a sum, count streams numbers.
+//
+//   npm install ws
+//   ALTAR_TOKEN=… node runtime.mjs ws://127.0.0.1:8080/altar/v1/runtimes calculator
+import WebSocket from "ws";
+
+const [url, runtimeId] = process.argv.slice(2);
+const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });
+const send = (type, members) => socket.send(JSON.stringify({ type, ...members }));
+const cancelled = new Set();
+
+const tools = {
+  add: ({ a, b }) => ({ sum: a + b }),
+  *count({ to }) {
+    for (let i = 1; i <= to; i++) yield i;
+  },
+};
+
+function execute({ invocation_id, tool_name, parameters }) {
+  try {
+    const result = tools[tool_name](parameters);
+    if (typeof result?.next !== "function") {
+      send("ToolResult", { invocation_id, status: "success", payload: result });
+      return;
+    }
+    let chunk_id = 0;
+    for (const payload of result) {
+      if (cancelled.delete(invocation_id)) return;
+      send("StreamChunk", { invocation_id, chunk_id: chunk_id++, payload, is_final: false });
+    }
+    send("StreamChunk", { invocation_id, chunk_id, is_final: true });
+  } catch (error) {
+    send("ToolResult", { invocation_id, status: "error", error: { code: "EXECUTION_FAILED", message: String(error) } });
+  }
+}
+
+socket.on("open", () =>
+  send("AnnounceRuntime", { runtime_id: runtimeId, language: "javascript", protocol_version: "1.0.0", capabilities: ["streaming"] }));
+socket.on("message", (text) => {
+  const message = JSON.parse(text);
+  switch (message.type) {
+    case "RequestFulfillment":
+      if (!message.session_id) send("FulfillTools", { tool_names: Object.keys(tools) });
+      break;
+    case "ToolCall":
+      execute(message);
+      break;
+    case "CancelCall":
+      cancelled.add(message.invocation_id);
+      break;
+    case "ProtocolError":
+      console.error(message.error.code, message.error.message);
+  }
+});
+socket.on("close", (code, reason) => process.exit(code === 1000 || code === 1001 ? 0 : (console.error(code, String(reason)), 1)));
+socket.on("error", (error) => console.error(error.message));

@@ -1,0 +1,255 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/route"
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
+)
+
+// Handler answers the public. The tool host's addresses do not pass the log of requests and the cache:
+// the audit trail is their log, and a call is to be fast.
+func (a *API) Handler() http.Handler { return a.withTools(a.Mux.Handler(), false) }
+
+// AdminHandler is that of [route.Mux] with the tool host, whose client the operator is.
+func (a *API) AdminHandler() http.Handler { return a.withTools(a.Mux.AdminHandler(), true) }
+
+// LocalAdminHandler is that of [route.Mux]; the tool host does not answer there.
+func (a *API) LocalAdminHandler(address string) http.Handler { return a.Mux.LocalAdminHandler(address) }
+
+func (a *API) withTools(next http.Handler, operator bool) http.Handler {
+	if a.toolsHTTP == nil {
+		return next
+	}
+	tools := route.AllowUpgrades(a.toolsHTTP)
+	if operator {
+		tools = hosthttp.AsOperator(tools)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.toolsHTTP.Serves(r.URL.Path) && !r.URL.IsAbs() && r.Method != http.MethodOptions {
+			tools.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// altarRoutes declares the routes of the tool host, where there is one.
+func (a *API) altarRoutes(h huma.API) {
+	if a.toolsHTTP == nil {
+		return
+	}
+	for _, row := range route.Table {
+		if !row.Altar {
+			continue
+		}
+		path := strings.NewReplacer("{", ":", "}", "").Replace(row.Path)
+		a.Public.Handle(row.Method, path, func(c *gin.Context) { a.toolsHTTP.ServeHTTP(c.Writer, c.Request) })
+		op := route.Op(row.ID)
+		describeAltar(h, &op, row)
+		h.OpenAPI().AddOperation(&op)
+	}
+}
+
+// describeAltar describes an operation of the tool host.
+func describeAltar(h huma.API, op *huma.Operation, row route.Route) {
+	op.Tags = []string{"altar"}
+	body := func(schema *huma.Schema) map[string]*huma.MediaType {
+		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	}
+	object := &huma.Schema{Type: huma.TypeObject}
+	failure := route.SchemaOf[altar.Error](h)
+	status, description, content := "200", "OK", body(object)
+	switch row.ID {
+	case "connect-runtime":
+		status, description, content = "101", "The connection is a WebSocket; its frames are described in docs/altar.md.", nil
+	case "create-session":
+		op.RequestBody = &huma.RequestBody{Content: body(route.SchemaOf[altar.CreateSession](h))}
+		status, content = "201", body(route.SchemaOf[altar.SessionCreated](h))
+	case "destroy-session":
+		content = body(route.SchemaOf[altar.SessionDestroyed](h))
+	case "call-tool":
+		op.RequestBody = &huma.RequestBody{Required: true, Content: body(route.SchemaOf[altar.ToolCall](h))}
+		failure = route.SchemaOf[altar.ToolResult](h)
+		content = body(failure)
+		content["text/event-stream"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "a StreamChunk an event, whose id is its chunk_id"}}
+	case "altar-mcp":
+		op.RequestBody = &huma.RequestBody{Required: true, Content: body(object)}
+		description = "A response of JSON-RPC 2.0."
+	}
+	if strings.Contains(row.Path, "{session_id}") {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "session_id", In: "path", Required: true, Description: "the session, of SessionCreated", Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	op.Parameters = append(op.Parameters, &huma.Param{Name: "Authorization", In: "header", Description: "Bearer and the token of an identity, unless a client certificate says who asks", Schema: &huma.Schema{Type: huma.TypeString}})
+	op.Responses = map[string]*huma.Response{
+		status:    {Description: description, Content: content},
+		"default": {Description: "An error of Altar (appendix A of its draft).", Content: body(failure)},
+	}
+}
+
+// altarOperatorRoutes declares how the operator runs the tool host.
+func (a *API) altarOperatorRoutes(h huma.API) {
+	if a.tools == nil {
+		return
+	}
+	route.Handle(a.Mux, h, route.Op("list-contracts"), a.listContracts)
+	add := route.Op("add-contracts")
+	route.Handle(a.Mux, h, add, a.addContracts)
+	route.DescribeBody[[]toolhost.ContractFile](h, h.OpenAPI().Paths[add.Path].Post)
+	route.Handle(a.Mux, h, route.Op("list-identities"), a.listIdentities)
+	identity := route.Op("add-identity")
+	route.Handle(a.Mux, h, identity, a.addIdentity)
+	route.DescribeBody[IdentityBody](h, h.OpenAPI().Paths[identity.Path].Post)
+	route.Handle(a.Mux, h, route.Op("remove-identity"), a.removeIdentity)
+	route.Handle(a.Mux, h, route.Op("list-runtimes"), a.listRuntimes)
+}
+
+// ContractList holds contracts of the tool host.
+type ContractList struct {
+	Contracts []toolhost.Contract `json:"contracts" doc:"in order of name"`
+}
+
+func (a *API) listContracts(context.Context, *struct{}) (*route.Output[ContractList], error) {
+	return unstored(ContractList{a.tools.Contracts()}), nil
+}
+
+// unstored returns an answer that no cache may keep.
+func unstored[T any](v T) *route.Output[T] {
+	out := route.JSON(v)
+	out.CacheControl = "no-store"
+	return out
+}
+
+type altarBody struct{ body route.RequestBody }
+
+// Resolve reads the body (huma.Resolver).
+func (in *altarBody) Resolve(ctx huma.Context) []error {
+	in.body.ReadJSON(ctx)
+	return nil
+}
+
+func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[ContractList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	list, err := toolhost.ReadContracts(in.body.Text)
+	if err == nil {
+		err = a.tools.AddContracts(ctx, list)
+	}
+	if err != nil {
+		return nil, contractProblem(err)
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	added := []toolhost.Contract{}
+	for _, c := range a.tools.Contracts() {
+		if slices.Contains(names, c.Name) {
+			added = append(added, c)
+		}
+	}
+	return unstored(ContractList{added}), nil
+}
+
+// contractProblem answers for contracts that cannot be used.
+func contractProblem(err error) error {
+	return route.NewProblem(route.BadField, err.Error(), `a contract is written as {"name": "add", "parameters": [{"name": "a", "type": "integer"}]}; docs/altar.md has all members`)
+}
+
+// IdentityList holds the identities of the tool host.
+type IdentityList struct {
+	Identities []toolhost.Identity `json:"identities"`
+}
+
+func (a *API) listIdentities(context.Context, *struct{}) (*route.Output[IdentityList], error) {
+	list := a.tools.Identities()
+	if list == nil {
+		list = []toolhost.Identity{}
+	}
+	return unstored(IdentityList{list}), nil
+}
+
+// IdentityBody describes an identity that is added.
+type IdentityBody struct {
+	ID          string `json:"id" doc:"1 to 128 letters, digits, dots, colons, _ or -"`
+	Kind        string `json:"kind" doc:"runtime or client"`
+	Token       string `json:"token_sha256,omitempty" doc:"the SHA-256 of its bearer token, in hex"`
+	Certificate string `json:"certificate_sha256,omitempty" doc:"the SHA-256 of its client certificate in DER, in hex"`
+}
+
+func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[toolhost.Identity], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(in.body.Text))
+	decoder.DisallowUnknownFields()
+	var body IdentityBody
+	if err := decoder.Decode(&body); err != nil {
+		return nil, identityProblem(fmt.Errorf("the body is no identity: %w", err))
+	}
+	identity := toolhost.Identity{ID: body.ID, Kind: body.Kind, Token: strings.ToLower(body.Token), Certificate: strings.ToLower(body.Certificate)}
+	for _, hash := range []string{identity.Token, identity.Certificate} {
+		if hash != "" && (len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "") {
+			return nil, identityProblem(errors.New("want a SHA-256 as 64 hex digits"))
+		}
+	}
+	if err := a.tools.AddIdentity(ctx, identity); err != nil {
+		return nil, identityProblem(err)
+	}
+	return unstored(identity), nil
+}
+
+// identityProblem answers for an identity that cannot be added or removed.
+func identityProblem(err error) error {
+	switch {
+	case errors.Is(err, toolhost.ErrNoIdentity):
+		return route.NewProblem(route.NoName, err.Error(), "gazetteer altar identity list shows those that there are")
+	case errors.Is(err, toolhost.ErrIdentityExists):
+		return route.NewProblem(route.BadField, err.Error(), "give each identity a token or a certificate of its own")
+	}
+	return route.NewProblem(route.BadField, err.Error(), "gazetteer altar identity add --help tells how an identity is added")
+}
+
+type removeIdentityInput struct {
+	ID   string `path:"id" maxLength:"128" doc:"the id of an identity"`
+	body route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *removeIdentityInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+func (a *API) removeIdentity(ctx context.Context, in *removeIdentityInput) (*route.Output[IdentityList], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	if err := a.tools.RemoveIdentity(ctx, in.ID); err != nil {
+		return nil, identityProblem(err)
+	}
+	return a.listIdentities(ctx, nil)
+}
+
+// RuntimeList holds the connected runtimes of the tool host.
+type RuntimeList struct {
+	Runtimes []toolhost.RuntimeStatus `json:"runtimes" doc:"in order of id"`
+	Figures  toolhost.Figures         `json:"figures"`
+}
+
+func (a *API) listRuntimes(context.Context, *struct{}) (*route.Output[RuntimeList], error) {
+	return unstored(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
+}

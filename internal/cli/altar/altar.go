@@ -1,0 +1,301 @@
+// Package altar has the verbs of the tool host: altar (who may connect), contracts (what may be called)
+// and tool (calling it).
+package altar
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/toolhost"
+)
+
+type verbs struct{ *cli.App }
+
+// Commands returns the verbs.
+func Commands(a *cli.App) []*cobra.Command {
+	v := &verbs{a}
+	return []*cobra.Command{v.altarCommand(), v.contractsCommand(), v.toolCommand()}
+}
+
+func (v *verbs) altarCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "altar",
+		Short: "Say who may connect to the tool host",
+		Long: `The tool host (Altar 1.0.0) answers below /altar/v1 to runtimes, which execute tools, and to
+clients, which call them. Each needs an identity:
+
+  gazetteer altar identity add --runtime billing --token-file billing.token
+  gazetteer altar identity add --client planner --token-file planner.token
+  gazetteer contracts add contracts.json
+  gazetteer tool runtimes
+
+docs/altar.md describes what is sent.`,
+		Args: cli.RequireVerb,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	identity := &cobra.Command{
+		Use: "identity", Short: "Add, list and remove identities",
+		Args: cli.RequireVerb,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	identity.AddCommand(v.addIdentityCommand(), v.listIdentitiesCommand(), v.removeIdentityCommand())
+	c.AddCommand(identity)
+	return c
+}
+
+// identityFlags say whose identity is added and how it is known.
+type identityFlags struct{ runtime, client, tokenFile, certificate string }
+
+const shortToken = 16
+
+func (v *verbs) addIdentityCommand() *cobra.Command {
+	f := &identityFlags{}
+	c := &cobra.Command{
+		Use:   "add --runtime ID|--client ID --token-file FILE|--cert FILE",
+		Short: "Give a runtime or a client access, or another credential",
+		Long: `Add gives access to the holder of a bearer token or of a client certificate. Only the
+SHA-256 of either is kept, in altar/identities.json of the data directory. A token file
+holds the token and nothing else; spaces and line ends around it do not count.
+
+  head -c 32 /dev/urandom | base64 > planner.token
+  gazetteer altar identity add --client planner --token-file planner.token`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return v.addIdentity(c, f) },
+	}
+	c.Flags().StringVar(&f.runtime, "runtime", "", "id of a runtime, which is its runtime_id or what that begins with")
+	c.Flags().StringVar(&f.client, "client", "", "id of a client")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of its bearer token")
+	c.Flags().StringVar(&f.certificate, "cert", "", "file of its client certificate, PEM")
+	return c
+}
+
+func (v *verbs) addIdentity(c *cobra.Command, f *identityFlags) error {
+	body := api.IdentityBody{ID: f.runtime, Kind: toolhost.RuntimeIdentity}
+	if f.client != "" {
+		body = api.IdentityBody{ID: f.client, Kind: toolhost.ClientIdentity}
+	}
+	if (f.runtime == "") == (f.client == "") {
+		return cli.UsageError(c, "name one of --runtime ID and --client ID")
+	}
+	if f.tokenFile == "" && f.certificate == "" {
+		return cli.UsageError(c, "name the credential with --token-file FILE or --cert FILE")
+	}
+	if f.tokenFile != "" {
+		token, err := readToken(f.tokenFile)
+		if err != nil {
+			return err
+		}
+		if len(token) < shortToken {
+			fmt.Fprintf(v.Err, "The token has %d characters; one of %d random ones or more cannot be guessed.\n", len(token), shortToken)
+		}
+		body.Token = toolhost.HashToken(token)
+	}
+	if f.certificate != "" {
+		certificate, err := readCertificate(f.certificate)
+		if err != nil {
+			return err
+		}
+		body.Certificate = toolhost.HashCertificate(certificate)
+	}
+	return v.WithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
+		var added toolhost.Identity
+		raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/altar/identities", body, nil, &added)
+		if err != nil || v.JSON {
+			return v.PrintJSON(raw, operatorError(v, err))
+		}
+		v.PrintField("added", added.Kind+" "+added.ID)
+		return nil
+	})
+}
+
+func readToken(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", exit.Usagef("read the token: %v", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || len(token) > 4096 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", exit.Usagef("%s holds no bearer token: want one word of printable ASCII", file)
+	}
+	return token, nil
+}
+
+func readCertificate(file string) (*x509.Certificate, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, exit.Usagef("read the certificate: %v", err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, exit.Usagef("%s holds no certificate in PEM", file)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, exit.Usagef("%s: %v", file, err)
+	}
+	return certificate, nil
+}
+
+// operatorError explains a refusal of a server that takes no operator's requests at that address.
+func operatorError(v *verbs, err error) error {
+	if v.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
+		return exit.Usagef("%s does not take what only the operator may ask: run this on the machine of the server, without --server, or name the address of admin_listen", v.Server)
+	}
+	return err
+}
+
+func (v *verbs) listIdentitiesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the identities",
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				var list api.IdentityList
+				raw, err := server.GetJSON(c.Context(), "/admin/altar/identities", &list)
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, operatorError(v, err))
+				}
+				for _, i := range list.Identities {
+					by := "token"
+					if i.Token == "" {
+						by = "certificate " + i.Certificate[:min(16, len(i.Certificate))]
+					}
+					fmt.Fprintf(v.Out, "%-8s %-30s %s, added %s\n", i.Kind, format.Visible(i.ID), by, i.Added.Format(time.DateOnly))
+				}
+				if len(list.Identities) == 0 {
+					fmt.Fprintln(v.Err, "no identities: nobody may connect yet")
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (v *verbs) removeIdentityCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "End an identity, its runtimes and its sessions",
+		Args: cli.ExactArgs(1, "the id of an identity"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				raw, err := server.SendJSON(c.Context(), http.MethodDelete, "/admin/altar/identities/"+url.PathEscape(args[0]), nil, nil, new(json.RawMessage))
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, operatorError(v, err))
+				}
+				v.PrintField("removed", args[0])
+				return nil
+			})
+		},
+	}
+}
+
+func (v *verbs) contractsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "contracts",
+		Short: "Say which tools may be called, and by whom",
+		Long: `A contract says what a tool is called, what it takes and who may call it. Runtimes
+execute contracts; they never define them.
+
+  gazetteer contracts add contracts.json
+  gazetteer contracts list`,
+		Args: cli.RequireVerb,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(v.addContractsCommand(), v.listContractsCommand())
+	return c
+}
+
+func (v *verbs) addContractsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "add FILE",
+		Short: "Add contracts of your own from a file, and approve them",
+		Long: `Add reads a JSON list of contracts and approves them, in place of those of the same names.
+
+  [{"name": "add", "description": "Add two numbers",
+    "parameters": [{"name": "a", "type": "integer", "required": true},
+                   {"name": "b", "type": "integer", "required": true}],
+    "effect": "informational", "timeout_ms": 5000, "streaming": false,
+    "allow": ["planner"], "when": {"tenant_id": "acme"}}]
+
+Without allow every client may call it; an empty list lets nobody call it.`,
+		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return exit.Usagef("read the contracts: %v", err)
+			}
+			if _, err := toolhost.ReadContracts(text); err != nil {
+				return exit.Usagef("%s: %v", args[0], err)
+			}
+			return v.WithServer(c.Context(), cli.Setup, func(server *cli.Client) error {
+				var list api.ContractList
+				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/altar/contracts", json.RawMessage(text), nil, &list)
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, operatorError(v, err))
+				}
+				for _, contract := range list.Contracts {
+					v.PrintField("approved", contract.Name)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (v *verbs) listContractsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the contracts",
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				var list api.ContractList
+				raw, err := server.GetJSON(c.Context(), "/admin/altar/contracts", &list)
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, operatorError(v, err))
+				}
+				for _, contract := range list.Contracts {
+					v.printContract(contract)
+				}
+				if len(list.Contracts) == 0 {
+					fmt.Fprintln(v.Err, "no contracts: nothing may be called yet")
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (v *verbs) printContract(c toolhost.Contract) {
+	about := c.Effect
+	if c.Streaming {
+		about = strings.TrimSpace(about + " streaming")
+	}
+	if c.Allow != nil {
+		about = strings.TrimSpace(about + " for " + strings.Join(c.Allow, ", "))
+	}
+	if c.Pin != nil {
+		about = strings.TrimSpace(about + " from " + c.Pin.Host + " " + c.Pin.Operation)
+	}
+	if c.Reason != "" {
+		about += ": " + c.Reason
+	}
+	fmt.Fprintf(v.Out, "%-10s %-30s %s\n", c.State, c.Name, format.Visible(about))
+}
+
+// runWithServer is [cli.App.WithServer] for a verb of the operator that prints.
+func (v *verbs) runWithServer(ctx context.Context, use func(*cli.Client) error) error {
+	return v.WithServer(ctx, cli.Operate, func(server *cli.Client) error { return operatorError(v, use(server)) })
+}

@@ -1,0 +1,405 @@
+package altar
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+func (v *verbs) toolCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "tool",
+		Short: "Call a tool through the tool host",
+		Long: `Tool calls what contracts allow. On the machine of the server you are its client "operator";
+elsewhere name the server and your token:
+
+  gazetteer tool list
+  gazetteer tool call add --arg a=1 --arg b=2
+  gazetteer --server https://tools.example tool call add --token-file planner.token --arg a=1`,
+		Args: cli.RequireVerb,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(v.callCommand(), v.listToolsCommand(), v.runtimesCommand())
+	return c
+}
+
+// callFlags are how a tool is called.
+type callFlags struct {
+	tokenFile, tenant, parameters string
+	arguments                     []string
+	yes                           bool
+}
+
+// add declares the flags of every verb that opens a session.
+func (f *callFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of your bearer token, for a server elsewhere")
+	c.Flags().StringVar(&f.tenant, "tenant", "", "tenant_id of the session")
+}
+
+func (v *verbs) callCommand() *cobra.Command {
+	f := &callFlags{}
+	c := &cobra.Command{
+		Use:   "call TOOL",
+		Short: "Call a tool and print what it returns, chunk by chunk",
+		Long: `Call opens a session, calls the tool, prints each payload on a line of its own, and ends
+the session. TOOL is the name of a contract, or RUNTIME/NAME for one runtime.
+
+  gazetteer tool call add --arg a=1 --arg b=2
+  gazetteer tool call upload --arg data=@picture.png --yes
+  gazetteer tool call search --parameters '{"query": "pizza", "tags": ["a", "b"]}'`,
+		Args: cli.ExactArgs(1, "the name of a tool"),
+		RunE: func(c *cobra.Command, args []string) error { return v.callTool(c.Context(), args[0], f) },
+	}
+	f.add(c)
+	c.Flags().StringArrayVar(&f.arguments, "arg", nil, "a parameter, NAME=VALUE; @FILE as the value reads a file")
+	c.Flags().StringVar(&f.parameters, "parameters", "", "all parameters, as a JSON object")
+	c.Flags().BoolVar(&f.yes, "yes", false, "confirm a call that cannot be undone")
+	return c
+}
+
+func (v *verbs) listToolsCommand() *cobra.Command {
+	f := &callFlags{}
+	c := &cobra.Command{
+		Use: "list", Short: "List the tools that you may call now",
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.withSession(c.Context(), f, func(s *session) error {
+				tools, raw, err := s.tools(c.Context())
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, err)
+				}
+				for _, t := range tools {
+					fmt.Fprintf(v.Out, "%-30s %s\n", t.Name, format.Visible(describeTool(t)))
+				}
+				if len(tools) == 0 {
+					fmt.Fprintln(v.Err, "no tools: no connected runtime executes a contract that you may call")
+				}
+				return nil
+			})
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func describeTool(t toolhost.Tool) string {
+	var parts []string
+	for _, p := range t.Parameters {
+		mark := ""
+		if p.Required {
+			mark = "*"
+		}
+		parts = append(parts, p.Name+mark+" "+p.Type)
+	}
+	text := "(" + strings.Join(parts, ", ") + ")"
+	if t.Confirm {
+		text += " needs --yes"
+	}
+	if t.Description != "" {
+		text += " " + t.Description
+	}
+	return text
+}
+
+func (v *verbs) runtimesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "runtimes", Short: "List the connected runtimes (for the operator)",
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.runWithServer(c.Context(), func(server *cli.Client) error {
+				var list api.RuntimeList
+				raw, err := server.GetJSON(c.Context(), "/admin/altar/runtimes", &list)
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, err)
+				}
+				for _, r := range list.Runtimes {
+					fmt.Fprintf(v.Out, "%-30s %d running; %s\n", format.Visible(r.ID), r.Running, strings.Join(r.Tools, ", "))
+				}
+				if len(list.Runtimes) == 0 {
+					fmt.Fprintln(v.Err, "no runtimes are connected")
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// session is a session that a verb has opened.
+type session struct {
+	server *cli.Client
+	token  string
+	id     string
+}
+
+// withSession opens a session, and ends it when use returns.
+func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session) error) error {
+	token := ""
+	if f.tokenFile != "" {
+		var err error
+		if token, err = readToken(f.tokenFile); err != nil {
+			return err
+		}
+	}
+	if v.Server != "" && token == "" {
+		return exit.Usagef("a server elsewhere asks who you are: name the file of your token with --token-file")
+	}
+	return v.WithServer(ctx, cli.Operate, func(server *cli.Client) error {
+		s := &session{server: server, token: token}
+		body := altar.CreateSession{}
+		if f.tenant != "" {
+			body.SecurityContext = &altar.SecurityContext{TenantID: f.tenant}
+		}
+		var created altar.SessionCreated
+		if _, err := s.ask(ctx, http.MethodPost, "/altar/v1/sessions", body, &created); err != nil {
+			return err
+		}
+		s.id = created.SessionID
+		err := use(s)
+		_, endErr := s.ask(context.WithoutCancel(ctx), http.MethodDelete, "/altar/v1/sessions/"+s.id, nil, new(json.RawMessage))
+		return errors.Join(err, endErr)
+	})
+}
+
+// send sends a request with the token.
+func (s *session) send(ctx context.Context, method, path, accept string, body any) (*http.Response, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, exit.Usagef("write the request: %v", err)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.server.Base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, exit.Usagef("ask %s: %v", s.server.Base, err)
+	}
+	request.Header.Set("Accept", accept)
+	request.Header.Set("Content-Type", "application/json")
+	if s.token != "" {
+		request.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	return s.server.Do(request)
+}
+
+// ask sends a request and decodes the answer.
+func (s *session) ask(ctx context.Context, method, path string, body, v any) ([]byte, error) {
+	response, err := s.send(ctx, method, path, "application/json", body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, 32<<20))
+	if err != nil {
+		return nil, exit.Networkf("read the answer: %v", err)
+	}
+	if response.StatusCode >= 300 {
+		return nil, hostError(response.StatusCode, raw)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, exit.Networkf("%s did not answer as a tool host would: %v", s.server.Base, err)
+	}
+	return raw, nil
+}
+
+// hostError returns the error of an answer: an Error, or a ToolResult with one.
+func hostError(status int, raw []byte) error {
+	var in struct {
+		altar.Error
+		Inner *altar.Error `json:"error"`
+	}
+	if json.Unmarshal(raw, &in) == nil && in.Inner != nil {
+		return &callError{status, in.Inner}
+	}
+	if in.Code != "" && in.Code.Known() {
+		return &callError{status, &in.Error}
+	}
+	return cli.StatusError(status, raw)
+}
+
+// callError is an error of the tool host.
+type callError struct {
+	status int
+	err    *altar.Error
+}
+
+// Error implements error.
+func (e *callError) Error() string { return e.err.Error() }
+
+// exitError returns the error with its exit code.
+func (e *callError) exitError() error {
+	switch e.err.Code {
+	case altar.ToolNotFound:
+		return exit.NotFoundf("%v", e.err)
+	case altar.InvalidParameters, altar.AuthorizationFailed, altar.SessionInvalid:
+		return exit.Usagef("%v", e.err)
+	}
+	return exit.Networkf("%v", e.err)
+}
+
+func (s *session) tools(ctx context.Context) ([]toolhost.Tool, []byte, error) {
+	var list struct{ Tools []toolhost.Tool }
+	raw, err := s.ask(ctx, http.MethodGet, "/altar/v1/sessions/"+s.id+"/tools", nil, &list)
+	return list.Tools, raw, err
+}
+
+func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
+	err := v.withSession(ctx, f, func(s *session) error {
+		parameters, err := s.parameters(ctx, name, f)
+		if err != nil {
+			return err
+		}
+		id := make([]byte, 16)
+		rand.Read(id) // never fails
+		call := altar.ToolCall{InvocationID: hex.EncodeToString(id), ToolName: name, Parameters: parameters}
+		err = v.sendCall(ctx, s, call)
+		if failed, ok := errors.AsType[*callError](err); ok {
+			token, _ := failed.err.Details["confirmation"].(string)
+			if token == "" {
+				return err
+			}
+			if !f.yes {
+				return exit.Usagef("what %s does cannot be undone: say --yes to confirm it", name)
+			}
+			call.Confirmation = token
+			err = v.sendCall(ctx, s, call)
+		}
+		return err
+	})
+	if failed, ok := errors.AsType[*callError](err); ok {
+		return failed.exitError()
+	}
+	return err
+}
+
+// sendCall sends a call and prints its chunks as they come.
+func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) error {
+	response, err := s.send(ctx, http.MethodPost, "/altar/v1/sessions/"+s.id+"/calls", "text/event-stream", call)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		raw, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+		if err != nil {
+			return exit.Networkf("read the answer: %v", err)
+		}
+		return hostError(response.StatusCode, raw)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() {
+		data, found := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		if !found {
+			continue
+		}
+		var chunk altar.StreamChunk
+		if err := json.Unmarshal(data, &chunk); err != nil {
+			return exit.Networkf("an event cannot be read: %v", err)
+		}
+		if chunk.Error != nil {
+			return &callError{http.StatusOK, chunk.Error}
+		}
+		if len(chunk.Payload) > 0 {
+			if err := v.printPayload(chunk.Payload); err != nil {
+				return err
+			}
+		}
+		if chunk.IsFinal {
+			return nil
+		}
+	}
+	return exit.Networkf("the stream ended without its last chunk")
+}
+
+// printPayload prints a text as it is and everything else as JSON.
+func (v *verbs) printPayload(payload json.RawMessage) error {
+	var text string
+	if !v.JSON && json.Unmarshal(payload, &text) == nil {
+		_, err := fmt.Fprintln(v.Out, cli.VisibleLines(text))
+		return err
+	}
+	return cli.WriteJSONText(v.Out, payload)
+}
+
+// parameters makes the parameters of a call from the flags, by the types of the contract.
+func (s *session) parameters(ctx context.Context, name string, f *callFlags) (json.RawMessage, error) {
+	if f.parameters != "" {
+		if len(f.arguments) > 0 {
+			return nil, exit.Usagef("give --parameters or --arg, not both")
+		}
+		if !json.Valid([]byte(f.parameters)) {
+			return nil, exit.Usagef("--parameters is not JSON")
+		}
+		return json.RawMessage(f.parameters), nil
+	}
+	if len(f.arguments) == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	tools, _, err := s.tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	types := map[string]string{}
+	for _, t := range tools {
+		if t.Name == name[strings.LastIndexByte(name, '/')+1:] {
+			for _, p := range t.Parameters {
+				types[p.Name] = p.Type
+			}
+		}
+	}
+	values := map[string]json.RawMessage{}
+	for _, argument := range f.arguments {
+		key, text, found := strings.Cut(argument, "=")
+		if !found || key == "" {
+			return nil, exit.Usagef("--arg %s: want NAME=VALUE", argument)
+		}
+		if values[key], err = argumentValue(text, types[key]); err != nil {
+			return nil, exit.Usagef("--arg %s: %v", key, err)
+		}
+	}
+	return json.Marshal(values)
+}
+
+// argumentValue writes the text of an argument as JSON of its type.
+func argumentValue(text, kind string) (json.RawMessage, error) {
+	if file, found := strings.CutPrefix(text, "@"); found {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if kind == altar.Binary {
+			return json.Marshal(base64.StdEncoding.EncodeToString(content))
+		}
+		text = strings.TrimSuffix(string(content), "\n")
+	}
+	switch kind {
+	case altar.String, altar.Binary:
+		return json.Marshal(text)
+	}
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text), nil
+	}
+	if kind == "" {
+		return json.Marshal(text)
+	}
+	return nil, fmt.Errorf("%.60q is no %s: want it as JSON", text, kind)
+}

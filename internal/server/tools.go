@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"gazetteer/api/route"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/version"
+	"gazetteer/registry"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
+	"gazetteer/toolhost/hostmcp"
+)
+
+// openTools opens the tool host.
+func (h *Server) openTools(ctx context.Context) error {
+	c := h.Config.Altar
+	if !c.Enabled {
+		return nil
+	}
+	require, err := registry.ParseRequire(c.Require)
+	if err != nil {
+		return exit.Usagef("altar.require: %v", err)
+	}
+	o := toolhost.Options{
+		Store: h.Store, Dir: filepath.Join(h.Config.DataDir, "altar"),
+		SessionTTL: time.Duration(c.SessionTTL), MaxSessionTTL: time.Duration(c.MaxSessionTTL), CallTimeout: time.Duration(c.CallTimeout), MaxTimeout: time.Duration(c.MaxCallTimeout),
+		SessionsPerClient: c.SessionsPerClient, CallsPerClient: c.CallsPerClient, CallsPerMinute: c.CallsPerMinute,
+		AuditParameters: c.AuditParameters, Limits: h.limits, Log: h.log,
+	}
+	if len(require) > 0 {
+		o.AdmitClient = func(ctx context.Context, client string) error { return h.admitToolClient(ctx, client, require) }
+	}
+	if h.tools, err = toolhost.Open(ctx, o); err != nil {
+		return fmt.Errorf("open the tool host: %w", err)
+	}
+	h.toolsHTTP = hosthttp.New(hosthttp.Options{Host: h.tools, Log: h.log, MCP: hostmcp.New(hostmcp.Options{
+		Host: h.tools, PublicURL: h.Config.PublicURL, Version: version.Read().Version, Log: h.log,
+	})})
+	return nil
+}
+
+// admitToolClient refuses a client that is no agent of this registry with the evidence that tools need.
+func (h *Server) admitToolClient(ctx context.Context, client string, require []string) error {
+	if client == hosthttp.Operator {
+		return nil
+	}
+	agent, _, err := h.registry.Find(ctx, client)
+	if _, bad := errors.AsType[*registry.Error](err); bad || errors.Is(err, registry.ErrNoAgent) {
+		return fmt.Errorf("the client %s is no agent of this registry, and tools are for agents with evidence for: %s", client, require)
+	}
+	if err != nil {
+		return err
+	}
+	now := h.registry.Timestamp()
+	for _, signal := range require {
+		if agent.Status != registry.Active || !agent.HoldsSignal(signal, now) {
+			return fmt.Errorf("tools are for agents with evidence for: %s", signal)
+		}
+	}
+	return nil
+}
+
+// toolsGrace is the part of the time for a stop that calls of tools have.
+func (h *Server) toolsGrace() time.Duration { return drainTimeout(h.Config) * 3 / 4 }
+
+// serveToolsTLS serves the tool host alone over TLS and asks for client certificates. Which are known
+// the host decides by their hash, so no authority is asked.
+func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener) error {
+	c := h.Config.Altar
+	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
+	if err != nil {
+		return exit.Usagef("altar.tls_certificate and altar.tls_key: %v", err)
+	}
+	server := route.NewServer(h.toolsHTTP, h.log)
+	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true) // a WebSocket takes a connection over
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout(h.Config))
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			server.Close()
+		}
+		stopped <- nil
+	}()
+	if err := server.ServeTLS(h.limits.Connections(l, publicConnections(h.Config)), "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	return <-stopped
+}

@@ -1,0 +1,170 @@
+// Package hostmcp serves the contracts of a tool host over the Model Context Protocol: tools/list shows
+// a client what it may call now, tools/call calls it. Make the handler with [New].
+//
+// Calls run in a session of the client's own, which is made when it is first needed. Two members of
+// _meta carry what MCP has no place for: "altar/invocation_id" makes a call idempotent, and
+// "altar/confirmation" confirms an irreversible one.
+package hostmcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+// Members of _meta of a call.
+const (
+	InvocationMember   = "altar/invocation_id"
+	ConfirmationMember = "altar/confirmation"
+)
+
+// maxBody is the size of the largest request.
+const maxBody = 1 << 20
+
+// Options are what [New] needs. Host is required.
+type Options struct {
+	Host *toolhost.Host
+	// PublicURL is where clients reach the server. Requests to other host names are refused, so that a
+	// page whose name was led to this machine reaches nothing.
+	PublicURL string
+	Version   string
+	Log       *slog.Logger
+}
+
+type clientKey struct{}
+
+// New returns a function that returns the handler for an identified client. It is stateless: each
+// request is answered by itself, with JSON.
+func New(o Options) func(client string) http.Handler {
+	own := ""
+	if u, err := url.Parse(o.PublicURL); err == nil {
+		own = u.Hostname()
+	}
+	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		client, _ := r.Context().Value(clientKey{}).(string)
+		return o.newServer(client)
+	}, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, Logger: o.Log,
+		DisableLocalhostProtection: true, // isOwnHost is stricter
+	})
+	return func(client string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !isOwnHost(r.Host, own) {
+				http.Error(w, fmt.Sprintf("this server does not answer for the host %.100q", r.Host), http.StatusForbidden)
+				return
+			}
+			inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, client)))
+		})
+	}
+}
+
+// isOwnHost reports whether a Host header can only mean this server: its public name, the local machine
+// or an address.
+func isOwnHost(authority, own string) bool {
+	host, _, err := net.SplitHostPort(authority)
+	if err != nil {
+		host = strings.Trim(authority, "[]")
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || host != "" && strings.EqualFold(host, own) {
+		return true
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil
+}
+
+// newServer returns a server with the tools that a client may call now.
+func (o Options) newServer(client string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "gazetteer-altar", Title: "Gazetteer tool host", Version: o.Version}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	session, refused := o.Host.SessionForMCP(client)
+	if refused != nil {
+		return s
+	}
+	tools, refused := o.Host.Tools(client, session)
+	if refused != nil {
+		return s
+	}
+	for _, t := range tools {
+		described := t.MCP()
+		tool := &mcp.Tool{Name: described.Name, Description: described.Description, InputSchema: described.InputSchema}
+		if a := described.Annotations; a != nil {
+			tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnly != nil && *a.ReadOnly, DestructiveHint: a.Destructive}
+		}
+		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return o.call(ctx, client, session, r)
+		})
+	}
+	return s
+}
+
+// call calls a tool. What the host refuses is a result with isError, so that a model can read it.
+func (o Options) call(ctx context.Context, client, session string, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	call := altar.ToolCall{ToolName: r.Params.Name, Parameters: r.Params.Arguments}
+	if string(call.Parameters) == "null" {
+		call.Parameters = nil
+	}
+	call.InvocationID, _ = r.Params.Meta[InvocationMember].(string)
+	call.Confirmation, _ = r.Params.Meta[ConfirmationMember].(string)
+	if call.InvocationID == "" {
+		call.InvocationID = newInvocationID()
+	}
+	caller, refused := o.Host.Call(ctx, client, session, call, false)
+	if refused != nil {
+		return failure(call.InvocationID, refused), nil
+	}
+	defer caller.Leave()
+	result, err := caller.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if result.Error != nil {
+		return failure(call.InvocationID, result.Error), nil
+	}
+	return success(result.Payload), nil
+}
+
+func newInvocationID() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails
+	return "mcp-" + hex.EncodeToString(b)
+}
+
+// success returns a payload as text, and an object as structured content beside.
+func success(payload json.RawMessage) *mcp.CallToolResult {
+	text := string(payload)
+	var plain string
+	if json.Unmarshal(payload, &plain) == nil {
+		text = plain
+	}
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	if strings.HasPrefix(strings.TrimSpace(string(payload)), "{") {
+		result.StructuredContent = payload
+	}
+	return result
+}
+
+// failure returns an error with what a client needs to call again.
+func failure(invocation string, err *altar.Error) *mcp.CallToolResult {
+	text := err.Error()
+	if err.Details["confirmation"] != nil {
+		text += fmt.Sprintf("\nTo confirm, call again with _meta {%q: %q, %q: %q}.", InvocationMember, invocation, ConfirmationMember, err.Details["confirmation"])
+	} else if detail, failed := json.Marshal(err.Details); failed == nil && len(err.Details) > 0 {
+		text += "\n" + string(detail)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
+}
