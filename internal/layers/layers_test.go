@@ -27,6 +27,7 @@ var rows = [][]string{
 	{"protocol/a2a"},
 	{"protocol/altar"},
 	{"altarkit"},
+	{"altarkit/examples/calculator"},
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/cache"},
 	{"document/diff", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
