@@ -99,7 +99,7 @@ func (v *visit) countWeight() (bytes, links int) {
 // cannot be written at all, the visits are written one by one, so that only the visit concerned is
 // affected.
 func (c *Crawler) commitBatch(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
-	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() })
+	visits = slices.DeleteFunc(slices.Clone(visits), func(v *visit) bool { return v.err != nil || !v.later.IsZero() && len(v.ledger) == 0 })
 	if len(visits) == 0 {
 		return nil
 	}

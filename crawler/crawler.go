@@ -70,7 +70,7 @@ type Options struct {
 	ConnectTimeout time.Duration // resolving and connecting; this and the next two as in [fetch.Options]
 	TLSTimeout     time.Duration // the TLS handshake
 	IdleTimeout    time.Duration // within an answer, from one byte to the next
-	SessionTimeout time.Duration // one visit, waits for politeness included; 2 min
+	SessionTimeout time.Duration // one visit, from its first connection on; 2 min
 	// Grace is how long running visits may continue after Run's context has ended, 10 s by default.
 	// Visits that are not finished by then are dropped, and their hosts stay due.
 	Grace time.Duration
@@ -107,6 +107,7 @@ type Crawler struct {
 	grace         time.Duration
 	observe       func(Result)
 	now           func() time.Time
+	pauses        pauseWatch
 
 	blocking sync.Mutex // guards blocks
 	blocks   blockList
@@ -248,7 +249,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 					sessions.Done()
 					<-room
 				}()
-				return c.visitHost(working, e, visits)
+				return c.visitHost(ctx, working, e, visits)
 			})
 		})
 		timer := time.AfterFunc(c.grace, abort)
@@ -287,8 +288,8 @@ func (c *Crawler) closeFrontier() {
 
 // visitHost runs a session with a host and passes the result on to be committed. A session that was
 // cut short has no result, and its host stays due.
-func (c *Crawler) visitHost(ctx context.Context, e *frontier.Entry, visits chan<- *visit) error {
-	v, err := c.runSession(ctx, e)
+func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.Entry, visits chan<- *visit) error {
+	v, err := c.runSession(starting, ctx, e)
 	switch {
 	case isFatal(err):
 		return err
@@ -297,7 +298,7 @@ func (c *Crawler) visitHost(ctx context.Context, e *frontier.Entry, visits chan<
 	case v == nil:
 		return nil
 	}
-	if v.cut { // ctx is over; there is room, or what it asked stays unwritten
+	if v.cut && v.later.IsZero() { // the crawler stops; there is room, or what it asked stays unwritten
 		select {
 		case visits <- v:
 		default:
@@ -406,12 +407,12 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
 	for _, v := range batch {
-		if v.cut {
+		if v.cut && v.later.IsZero() {
 			continue // the host stays due
 		}
 		if !v.later.IsZero() {
 			f.Postpone(v.entry, now, v.later)
-			delete(o.again, v.entry.Name) // this visit is still to come
+			delete(o.again, v.entry.Name) // this visit is yet to be made
 			c.mu.Lock()
 			c.metrics.Waits++
 			c.mu.Unlock()

@@ -25,7 +25,7 @@ type visit struct {
 	entry *frontier.Entry
 	err   error     // the session could not be held; the rest is empty
 	cut   bool      // the session was cut short: only what it asked is written
-	later time.Time // nothing was asked: the turn of the address comes then
+	later time.Time // the visit is made then instead: nothing was asked, or cut is set
 	host  Host      // the record to be written
 	seq   uint64    // of the record when the session began
 	// docs are the current documents; put, drop and fresh are the documents to write and to delete,
@@ -69,13 +69,22 @@ type session struct {
 	canaryAsked bool // the canary was asked for
 	// later is set when the address of the host has no free turn yet.
 	later time.Time
+	// starting ends when no host may be contacted any more; stopped is set when that kept the session
+	// from going on.
+	starting context.Context
+	stopped  bool
+	deferred bool // something needs another host whose turn did not come
+	// connected is when the first connection was about to be made. The time of the session begins
+	// then: before, it waits for our own budgets.
+	connected time.Time
 }
 
 // runSession visits the host of an entry. It returns nil without an error when ctx ended in the
-// meantime: the host then stays due. Errors are those of the store.
-func (c *Crawler) runSession(ctx context.Context, e *frontier.Entry) (*visit, error) {
+// meantime, or when starting ended before the host was asked anything: the host then stays due. Once
+// starting has ended, the session contacts no further host. Errors are those of the store.
+func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.Entry) (*visit, error) {
 	s := &session{
-		c: c, begun: c.now(),
+		c: c, begun: c.now(), starting: starting,
 		visit: &visit{
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
@@ -84,30 +93,57 @@ func (c *Crawler) runSession(ctx context.Context, e *frontier.Entry) (*visit, er
 		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
 	began := time.Now()
-	inTime, cancel := context.WithTimeout(ctx, c.sessionTime)
-	defer cancel()
+	c.pauses.begin()
+	defer c.pauses.end()
 	err := s.loadHost(ctx, e.Name)
 	if err == nil {
-		err = s.runAsks(inTime)
+		err = s.runAsks(ctx)
 	}
-	if err == nil && ctx.Err() == nil {
+	if err == nil && ctx.Err() == nil && !s.stopped {
 		err = s.crossCheck(ctx)
 	}
 	s.leaveHost()
-	if ctx.Err() != nil && !isFatal(err) {
-		if len(s.visit.ledger) == 0 {
-			return nil, nil
-		}
-		return &visit{entry: e, host: Host{Name: e.Name}, ledger: s.visit.ledger, cut: true}, nil
-	}
-	if err != nil {
+	switch {
+	case (ctx.Err() != nil || s.stopped) && !isFatal(err):
+		return s.cutVisit(), nil
+	case err != nil:
 		return nil, err
-	}
-	if !s.later.IsZero() {
+	case !s.later.IsZero():
 		return &visit{entry: e, later: s.later}, nil
+	case s.hasNoAnswer() && c.pauses.pausedSince(began):
+		return s.repeatVisit(c.now().Add(waitAfterPause)), nil
+	case len(s.visit.result.Fetches) == 0 && s.deferred:
+		return s.repeatVisit(c.now().Add(waitForTurn)), nil
 	}
 	s.finishVisit(time.Since(began))
 	return s.visit, nil
+}
+
+const (
+	// waitAfterPause is after which time a host is visited again whose visit a pause of this process
+	// interrupted.
+	waitAfterPause = 5 * time.Second
+	// waitForTurn is after which time a host is asked again for what needs another host whose turn
+	// did not come.
+	waitForTurn = time.Minute
+)
+
+// cutVisit returns the visit of a session that was cut short, nil if nothing was asked.
+func (s *session) cutVisit() *visit {
+	if len(s.visit.ledger) == 0 {
+		return nil
+	}
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true}
+}
+
+// repeatVisit returns a visit without a result, which is made again at a later time.
+func (s *session) repeatVisit(later time.Time) *visit {
+	return &visit{entry: s.visit.entry, host: Host{Name: s.visit.entry.Name}, ledger: s.visit.ledger, cut: true, later: later}
+}
+
+// hasNoAnswer reports whether a request of the session ended without an answer.
+func (s *session) hasNoAnswer() bool {
+	return slices.ContainsFunc(s.visit.result.Fetches, func(f fetch.Fetch) bool { return classOf(f.Outcome) == classDown })
 }
 
 // loadHost reads the host's record and its current documents.
@@ -150,9 +186,15 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 func (s *session) runAsks(ctx context.Context) error {
 	s.addFormats()
 	s.addLinked()
-	for len(s.todo) > 0 && s.later.IsZero() {
+	inTime := ctx
+	for len(s.todo) > 0 && s.later.IsZero() && !s.stopped {
+		if inTime == ctx && !s.connected.IsZero() {
+			var cancel context.CancelFunc
+			inTime, cancel = context.WithDeadline(ctx, s.connected.Add(s.c.sessionTime))
+			defer cancel()
+		}
 		a := s.nextAsk()
-		if err := s.stepAsk(ctx, a); err != nil {
+		if err := s.stepAsk(inTime, a); err != nil {
 			return err
 		}
 		if len(s.todo) == 0 && !s.canaryAsked && s.needsCanary() {
@@ -205,8 +247,9 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 			return nil
 		}
 	}
-	if end := s.enterHost(ctx, a.Host); end.Outcome != "" || !s.later.IsZero() {
-		if s.later.IsZero() {
+	end, entered := s.enterHost(ctx, a.Host)
+	if !entered {
+		if end.Outcome != "" {
 			s.settleRefused(a, end)
 		}
 		return nil
@@ -216,7 +259,7 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 		return nil
 	}
 	asked := a.Host
-	end := s.wire.Send(ctx, a, s.c.executeRequest)
+	end = s.wire.Send(ctx, a, s.c.executeRequest)
 	s.noteRequest(a, asked)
 	if t := a.ConnectionTLS(); t != nil && asked == s.visit.host.Name {
 		s.visit.host.TLS = t
@@ -295,39 +338,71 @@ func (s *session) recallVerdict(host string) bool {
 	return true
 }
 
-// enterHost moves the session to a host: it waits for its turn and connects. The result is set when
-// that fails.
-func (s *session) enterHost(ctx context.Context, host string) fetch.AskResult {
+// enterHost moves the session to a host: it waits for its turn and connects, and reports whether the
+// host can be asked. If it cannot, the result says why; it is empty when the host is not to blame:
+// then the session is over for now, or what needed the host is deferred.
+func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResult, entered bool) {
 	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {
-		return late
+		return late, false
 	}
 	if s.wire != nil && s.wire.Host() == host {
-		return s.crawlDelay(ctx, host, late)
+		end = s.crawlDelay(ctx, host, late)
+		return end, end.Outcome == ""
 	}
 	s.leaveHost()
 	addrs, end := s.lookUp(ctx, host)
 	if end.Outcome != "" {
-		return end
+		return end, false
 	}
-	waiting, cancel := ctx, context.CancelFunc(func() {})
+	waiting, cancel := context.WithCancel(ctx)
 	if host != s.visit.host.Name {
 		waiting, cancel = context.WithTimeout(ctx, maxHopWait)
 	}
 	defer cancel()
+	defer context.AfterFunc(s.starting, cancel)()
 	begun := time.Now()
 	end, err := s.connectInTurn(ctx, waiting, host, addrs)
 	s.visit.waited += time.Since(begun)
 	switch {
+	case err != nil && s.starting.Err() != nil:
+		s.stopped = true
 	case err != nil && ctx.Err() != nil:
 		end = late
 	case err != nil:
-		end = fetch.AskResult{Outcome: fetch.Throttled, Detail: "too many visits want to ask " + host + " at once; this one waits for another time"}
+		s.deferHost(host)
 	}
-	if end.Outcome != "" || !s.later.IsZero() {
+	if err != nil || end.Outcome != "" || !s.later.IsZero() {
 		s.leaveHost()
+		return end, false
 	}
-	return end
+	return end, true
+}
+
+// deferHost puts off everything that needs a host whose turn did not come. That we wait for our own
+// budgets says nothing about the host, so nothing is recorded.
+func (s *session) deferHost(host string) {
+	s.deferred = true
+	again := s.c.now().Add(waitForTurn)
+	for _, a := range slices.Clone(s.todo) {
+		if a.Host == host {
+			s.deferAsk(a, again)
+		}
+	}
+}
+
+// deferAsk puts off one request, and with a robots.txt every request that it decides about.
+func (s *session) deferAsk(a *fetch.Ask, again time.Time) {
+	s.dropAsk(a)
+	if a.Kind != fetch.KindRobots {
+		s.visit.host.NotBefore[a.Kind] = again
+		return
+	}
+	for _, other := range slices.Clone(s.todo) {
+		if other.Host == a.Of {
+			s.deferAsk(other, again)
+		}
+	}
 }
 
 // lookUp returns the addresses of a host as they were at the visit's first lookup.
@@ -360,6 +435,12 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 		}
 		if err := s.permit.BeginIntervals(waiting); err != nil {
 			return end, err
+		}
+		if err := waiting.Err(); err != nil {
+			return end, err
+		}
+		if s.connected.IsZero() {
+			s.connected = time.Now()
 		}
 		s.c.journal.beginVisit(s.visit.host.Name, host, addr, s.c.now())
 		if !addr.IsValid() { // the dialler alone knows where it leads

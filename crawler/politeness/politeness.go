@@ -45,6 +45,9 @@ type Limits struct {
 type Limiter struct {
 	limits Limits
 	all    *rate.Limiter
+	// first is held by the one session that waits for the rate of all. The others wait behind it, so
+	// that a time in which the process did not run saves up no more than the burst.
+	first chan struct{}
 
 	mu      sync.Mutex             // guards following
 	states  map[string]*limitState // by host, "." + registrable domain, and address
@@ -57,7 +60,7 @@ func New(limits Limits) *Limiter {
 	if limits.Rate > 0 {
 		all = rate.NewLimiter(rate.Limit(limits.Rate), max(1, int(limits.Rate/10)))
 	}
-	return &Limiter{limits: limits, all: all, states: map[string]*limitState{}, sweepAt: minSweepInterval}
+	return &Limiter{limits: limits, all: all, first: make(chan struct{}, 1), states: map[string]*limitState{}, sweepAt: minSweepInterval}
 }
 
 // Limits returns the limits that the limiter enforces.
@@ -95,12 +98,26 @@ func (p *Limiter) EnterHost(ctx context.Context, l *Permit, host string) error {
 		err = p.waitForTurn(ctx, l, "."+psl.Domain(host), p.limits.Domain)
 	}
 	if err == nil {
-		err = p.all.Wait(ctx)
+		err = p.waitForRate(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for the turn of %s: %w", host, err)
 	}
 	return nil
+}
+
+// waitForRate waits for the rate of all.
+func (p *Limiter) waitForRate(ctx context.Context) error {
+	if p.all.Limit() == rate.Inf {
+		return ctx.Err()
+	}
+	select {
+	case p.first <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.first }()
+	return p.all.Wait(ctx)
 }
 
 // WaitForAddress waits for the turn of an address.

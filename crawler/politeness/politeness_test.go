@@ -2,7 +2,9 @@ package politeness
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,5 +111,28 @@ func TestIdleStatesAreDropped(t *testing.T) {
 		if n := len(l.states); n > 2*minSweepInterval+2 {
 			t.Errorf("%d states after everything is idle", n)
 		}
+	})
+}
+
+// TestWaitersSaveUpNoBurst: however many sessions wait for the rate of all, only one of them holds a
+// reservation, so that a time in which the process stood still does not release them all at once.
+func TestWaitersSaveUpNoBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Limits{Rate: 60})
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for i := range 500 {
+			waiting.Go(func() {
+				var permit Permit
+				defer permit.Release()
+				_ = p.EnterHost(ctx, &permit, fmt.Sprintf("h%d.test", i)) // an error is the end of the test
+			})
+		}
+		synctest.Wait()
+		if tokens := p.all.Tokens(); tokens < -1 {
+			t.Errorf("%.0f sessions hold reservations, want one", -tokens)
+		}
+		cancel()
+		waiting.Wait()
 	})
 }

@@ -1,0 +1,69 @@
+package crawler
+
+import (
+	"sync"
+	"time"
+)
+
+// A pauseWatch notices times in which the process did not run: it was stopped, or the machine slept
+// or was paused. Every timer that ran out in such a time says nothing about the host that a session
+// was waiting for. It watches only while sessions run.
+type pauseWatch struct {
+	mu       sync.Mutex // guards following
+	sessions int
+	last     time.Time // of the latest tick
+	ended    time.Time // of the latest pause
+	timer    *time.Timer
+}
+
+// A tick that comes later than pauseTick by pauseLeast ends a pause.
+const (
+	pauseTick  = time.Second
+	pauseLeast = 4 * time.Second
+)
+
+// begin starts watching for one session; end, which must follow, stops it.
+func (w *pauseWatch) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sessions++; w.sessions > 1 {
+		return
+	}
+	w.last = time.Now()
+	w.timer = time.AfterFunc(pauseTick, w.tick)
+}
+
+func (w *pauseWatch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sessions--; w.sessions == 0 {
+		w.timer.Stop()
+	}
+}
+
+func (w *pauseWatch) tick() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look()
+	if w.sessions > 0 {
+		w.timer.Reset(pauseTick)
+	}
+}
+
+// look notes the time since the latest tick as a pause if it was too long. The wall clock tells of
+// a sleeping machine, whose monotonic clock stands still. w.mu is held.
+func (w *pauseWatch) look() {
+	now := time.Now()
+	if max(now.Sub(w.last), now.Round(0).Sub(w.last.Round(0))) > pauseTick+pauseLeast {
+		w.ended = now
+	}
+	w.last = now
+}
+
+// pausedSince reports whether the process paused after a time at which a session ran already.
+func (w *pauseWatch) pausedSince(t time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look()
+	return w.ended.After(t)
+}

@@ -1,0 +1,112 @@
+package crawler_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/document"
+)
+
+// manySites adds hosts that publish a document and returns their names.
+func (w *world) manySites(n int) []string {
+	var hosts []string
+	for i := range n {
+		host := fmt.Sprintf("h%d.test", i)
+		w.site(host, map[string]http.Handler{aiPath: json200(ai("Site"))})
+		hosts = append(hosts, host)
+	}
+	return hosts
+}
+
+// TestWaitsForTheRateBlameNobody: with more workers than the rate lets begin within the time of a
+// session, every host is visited in its turn, and none is said to have refused.
+func TestWaitsForTheRateBlameNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Rate, w.opts.Workers = 2, 2048
+		hosts := w.manySites(400)
+		w.run()
+		begun := time.Now()
+		for host, r := range w.crawl(hosts...) {
+			if r.Documents != 1 {
+				t.Errorf("%s: %s", host, r.Summary)
+			}
+		}
+		if took := time.Since(begun); took < 199*time.Second || took > 220*time.Second {
+			t.Errorf("400 visits at 2 a second took %v", took)
+		}
+	})
+}
+
+// TestNothingIsAskedAfterTheStop: sessions that wait for the rate when the crawler is stopped contact
+// nobody, and do not hold up its end.
+func TestNothingIsAskedAfterTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.Rate, w.opts.Workers, w.opts.Grace = 10, 500, 10*time.Second
+		hosts := w.manySites(400)
+		w.run()
+		if err := w.crawler.Add(t.Context(), hosts...); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		before := len(w.asked())
+		stopped := time.Now()
+		w.rest()
+		if took := time.Since(stopped); took > time.Second {
+			t.Errorf("the stop took %v", took)
+		}
+		if more := len(w.asked()) - before; more > 6 { // what sessions under way still asked of their hosts
+			t.Errorf("%d requests were made after the stop", more)
+		}
+		visited := 0
+		for _, host := range hosts {
+			h := w.host(host)
+			visited += h.Visits
+			if h.Visits == 0 && (h.Due.After(time.Now()) || len(h.Fetches) > 0) {
+				t.Errorf("%s was not visited, and is not due: %+v", host, h)
+			}
+		}
+		if visited < 40 || visited > 60 {
+			t.Errorf("%d hosts were visited in 5 seconds at 10 a second", visited)
+		}
+	})
+}
+
+// TestBusyHubIsNoOutcome: a host whose document lies at another host that has no turn free is asked
+// again soon. Nothing is recorded against either.
+func TestBusyHubIsNoOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.opts.HostInterval, w.opts.Workers = 10*time.Second, 16
+		w.site("hub.test", map[string]http.Handler{"/doc": json200(ai("Hub"))})
+		var hosts []string
+		for i := range 8 {
+			host := fmt.Sprintf("h%d.test", i)
+			w.site(host, map[string]http.Handler{aiPath: redirect("https://hub.test/doc")})
+			hosts = append(hosts, host)
+		}
+		w.run()
+		if err := w.crawler.Add(t.Context(), hosts...); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		for _, host := range hosts {
+			if w.stored(host, document.AI) == nil {
+				t.Errorf("%s: its document was not fetched: %+v", host, w.host(host).Fetches)
+			}
+		}
+		for _, r := range w.observed {
+			for _, f := range r.Fetches {
+				if f.Outcome == "throttled" || f.Outcome == "refused-by-robots" {
+					t.Errorf("%s: %s %s: %s", r.Host, f.Kind, f.Outcome, f.Detail)
+				}
+			}
+		}
+	})
+}
