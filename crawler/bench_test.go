@@ -77,13 +77,6 @@ func BenchmarkSession(b *testing.B) {
 	b.ReportMetric(float64(session)/float64(plain), "session/plain")
 }
 
-// forgetAll empties the cache.
-func (c *robotsCache) forgetAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.verdicts)
-}
-
 // plainSession is what a plain client would do.
 func plainSession(internet *fakenet.Net, host string) error {
 	transport := &http.Transport{

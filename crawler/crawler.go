@@ -319,6 +319,7 @@ type frontierLoop struct {
 	replies  map[string][]chan<- Result // who waits for which host
 	again    map[string]time.Time       // hosts that are to be visited again when their visit is over
 	snapshot snapshots
+	clock    clockReading
 }
 
 // handOutHosts starts sessions with hosts as they become due and workers are free, until ctx or
@@ -329,6 +330,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		o.checkClock()
 		o.addPending()
 		o.saveSnapshot()
 		if next == nil {
@@ -339,7 +341,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 		if next != nil {
 			free = room
 		} else if at, ok := f.WakeAt(); ok {
-			timer.Reset(max(at.Sub(c.now()), 0))
+			timer.Reset(min(max(at.Sub(c.now()), 0), clockCheck))
 		}
 		select {
 		case free <- struct{}{}:

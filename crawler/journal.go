@@ -117,6 +117,11 @@ func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut 
 	if recent, err = j.readFile(now); err != nil {
 		return nil, nil, nil, err
 	}
+	for host, a := range j.interrupted {
+		if latest := now.Add(max(oneDay, least)); a.until.After(latest) { // the clock was ahead
+			j.interrupted[host] = interruptions{a.times, latest}
+		}
+	}
 	flown = j.inFlight
 	for host, f := range j.inFlight {
 		times := j.interrupted[host].times + 1

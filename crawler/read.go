@@ -3,6 +3,7 @@ package crawler
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"gazetteer/document"
@@ -141,12 +142,13 @@ func (s *session) forgetDocument(kind document.Kind) {
 }
 
 // followAI requests the alias after a 404, and drops what the alias said as soon as the
-// authoritative path answers otherwise (AI Discovery §4.1).
+// authoritative path answers otherwise (AI Discovery §4.1). A document that is gone for good (410)
+// has no other address.
 func (s *session) followAI(f *fetch.Fetch) {
 	switch {
-	case f.Outcome == fetch.Absent:
+	case f.Outcome == fetch.Absent && f.Status != http.StatusGone:
 		s.addWellKnown(document.AIAlias)
-	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone:
+	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone: // gone for good too
 		s.forgetDocument(document.AIAlias)
 	}
 }

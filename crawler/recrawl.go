@@ -107,12 +107,15 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 // grantRevisit makes a host due because of a request, unless the host itself named a later time.
 func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	h.Wished, h.ByOwner = wished, by == Owner
+	held := h.heldUntil()
 	for kind, at := range h.NotBefore {
 		f := h.Fetches[kind]
 		switch {
 		case f.RetryAfter > 0 && classOf(f.Outcome) == classBusy:
 		case by != Owner && h.isGone(kind):
 			h.NotBefore[kind] = earlierOf(at, f.At.Add(oneDay))
+		case held.After(wished):
+			h.NotBefore[kind] = earlierOf(at, held)
 		default:
 			delete(h.NotBefore, kind)
 		}
@@ -126,6 +129,18 @@ func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	if robots := h.NotBefore[fetch.KindRobots]; robots.After(h.Due) && !h.isGone(fetch.KindRobots) {
 		h.Due = robots
 	}
+}
+
+// heldUntil returns the time that the host has named itself, at the end of which it may be asked
+// again; zero for none.
+func (h *Host) heldUntil() time.Time {
+	var held time.Time
+	for kind, f := range h.Fetches {
+		if at := h.NotBefore[kind]; f.RetryAfter > 0 && classOf(f.Outcome) == classBusy && at.After(held) {
+			held = at
+		}
+	}
+	return held
 }
 
 // isGone reports whether the last answer for a kind clearly said that there is no document.

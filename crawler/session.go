@@ -160,6 +160,7 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 	if h.NotBefore == nil {
 		h.NotBefore = map[string]time.Time{}
 	}
+	h.forgetImpossibleTimes(s.begun)
 	s.before = maps.Clone(h.Fetches)
 	for kind, f := range h.Fetches {
 		if f.Digest == "" {
@@ -271,7 +272,22 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 		return nil // a redirect leads on
 	}
 	s.settleRefused(a, end)
+	if classOf(end.Outcome) == classBusy && a.Fetch.RetryAfter > 0 && a.Kind != fetch.KindRobots {
+		s.deferUntil(a.Host, s.c.now().Add(a.Fetch.RetryAfter))
+	}
 	return nil
+}
+
+// deferUntil leaves a host that said when to come again alone until then.
+func (s *session) deferUntil(host string, at time.Time) {
+	if host == s.visit.host.Name {
+		s.canaryAsked = true
+	}
+	for _, a := range slices.Clone(s.todo) {
+		if a.Host == host {
+			s.deferAsk(a, at)
+		}
+	}
 }
 
 // settleRefused settles a request, and all others with it when the host itself cannot be reached.
@@ -383,12 +399,7 @@ func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResu
 // budgets says nothing about the host, so nothing is recorded.
 func (s *session) deferHost(host string) {
 	s.deferred = true
-	again := s.c.now().Add(waitForTurn)
-	for _, a := range slices.Clone(s.todo) {
-		if a.Host == host {
-			s.deferAsk(a, again)
-		}
-	}
+	s.deferUntil(host, s.c.now().Add(waitForTurn))
 }
 
 // deferAsk puts off one request, and with a robots.txt every request that it decides about.

@@ -58,6 +58,7 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	if err := o.restoreFrontier(ctx, now); err != nil {
 		return err
 	}
+	o.pullInHosts()
 	for host, a := range cut {
 		if o.frontier.IsDue(host, now) {
 			o.frontier.SetDueTime(host, now, a.until)

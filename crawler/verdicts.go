@@ -32,6 +32,13 @@ func (c *robotsCache) lookupVerdict(host string, now time.Time) *fetch.Verdict {
 	return v
 }
 
+// forgetAll empties the cache.
+func (c *robotsCache) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.verdicts)
+}
+
 // storeVerdict caches a verdict, whose Until is set.
 func (c *robotsCache) storeVerdict(host string, v *fetch.Verdict) {
 	if v.Bytes() > maxVerdictBytes {

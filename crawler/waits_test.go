@@ -3,6 +3,7 @@ package crawler_test
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,6 +107,100 @@ func TestBusyHubIsNoOutcome(t *testing.T) {
 				if f.Outcome == "throttled" || f.Outcome == "refused-by-robots" {
 					t.Errorf("%s: %s %s: %s", r.Host, f.Kind, f.Outcome, f.Detail)
 				}
+			}
+		}
+	})
+}
+
+// TestHostThatNamesATimeIsLeftAlone: after a 503 or 429 with Retry-After nothing more is asked of the
+// host in this visit, and everything when the time has come.
+func TestHostThatNamesATimeIsLeftAlone(t *testing.T) {
+	for _, status := range []int{429, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			busy := true
+			w.site("busy.test", map[string]http.Handler{
+				aiPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					if busy {
+						page{status: status, header: map[string]string{"Retry-After": "7200"}}.ServeHTTP(rw, r)
+						return
+					}
+					json200(ai("Busy")).ServeHTTP(rw, r)
+				}),
+				summaryPath: json200(summary("")),
+			})
+			w.run()
+			w.visit("busy.test")
+			w.wantAsked(0, "busy.test /robots.txt", "busy.test /.well-known/ai")
+			busy = false
+			time.Sleep(3 * time.Hour)
+			synctest.Wait()
+			w.wantAsked(2, "busy.test /.well-known/ai", "busy.test /.well-known/agis.json")
+			if w.stored("busy.test", document.AI) == nil {
+				t.Error("the document was not fetched when the host had said")
+			}
+		})
+	}
+}
+
+// TestGoneForGood: after a 410 at the authoritative path the other one is not asked (AI Discovery
+// §4.1 allows it after a 404).
+func TestGoneForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.site("gone.test", map[string]http.Handler{aiPath: page{status: 410}, "/ai": json200(ai("Gone"))})
+		w.run()
+		if r := w.visit("gone.test"); r.Documents != 0 {
+			t.Errorf("result %s", r.Summary)
+		}
+		w.wantAsked(0, "gone.test /robots.txt", "gone.test /.well-known/ai", "gone.test /.well-known/agis.json")
+	})
+}
+
+// TestClockThatWasAhead: hosts that were visited while the clock was years ahead are due again once it
+// is right, and asked again.
+func TestClockThatWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ahead := 8 * 365 * 24 * time.Hour
+		w.opts.Now = func() time.Time { return time.Now().Add(ahead) }
+		hosts := w.manySites(5)
+		w.run()
+		w.crawl(hosts...)
+		w.halt()
+		asked := len(w.asked())
+
+		w.opts.Now = nil
+		w.run()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		for _, host := range hosts {
+			if h := w.host(host); h.Visits != 2 || h.Due.After(time.Now().Add(100*24*time.Hour)) {
+				t.Errorf("%s: %d visits, due %v", host, h.Visits, h.Due)
+			}
+		}
+		if more := len(w.asked()) - asked; more != 15 {
+			t.Errorf("%d requests after the correction, want 15", more)
+		}
+	})
+}
+
+// TestClockSetBackWhileRunning: the same without a restart.
+func TestClockSetBackWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var ahead atomic.Int64
+		ahead.Store(int64(8 * 365 * 24 * time.Hour))
+		w.opts.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		hosts := w.manySites(5)
+		w.run()
+		w.crawl(hosts...)
+		ahead.Store(0)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for _, host := range hosts {
+			if h := w.host(host); h.Visits != 2 {
+				t.Errorf("%s: %d visits, due %v", host, h.Visits, h.Due)
 			}
 		}
 	})

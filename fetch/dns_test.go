@@ -56,6 +56,15 @@ func TestNameServersThatMisbehave(t *testing.T) {
 		{"SERVFAIL", status(dnsmessage.RCodeServerFailure), fetch.DNSFailed, "fail to answer"},
 		{"REFUSED", status(dnsmessage.RCodeRefused), fetch.DNSFailed, ""},
 		{"nothing", status(dnsmessage.RCodeSuccess), fetch.DNSFailed, "no address is known"},
+		{"SERVFAIL for IPv4 and nothing for IPv6", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
+			if q.Type == dnsmessage.TypeA {
+				m.RCode = dnsmessage.RCodeServerFailure
+			}
+			return true
+		}, fetch.DNSFailed, "fail to answer"},
+		{"silence for IPv4 and nothing for IPv6", func(q dnsmessage.Question, _ *dnsmessage.Message) bool {
+			return q.Type != dnsmessage.TypeA
+		}, fetch.DNSFailed, "did not answer in time"},
 		{"silence", func(dnsmessage.Question, *dnsmessage.Message) bool { return false }, fetch.DNSFailed, ""},
 		{"a loop of CNAMEs", func(q dnsmessage.Question, m *dnsmessage.Message) bool {
 			record(q, m, "shop.example.com.", &dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName("www.example.com.")})

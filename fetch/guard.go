@@ -260,7 +260,7 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 	// The final dot disables the search list of the local network.
 	addrs, err := r.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
-		return nil, err
+		return nil, findFailure(ctx, r, host, err)
 	}
 	if len(addrs) == 0 {
 		return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
@@ -271,6 +271,24 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 		addrs[i] = a.Unmap()
 	}
 	return addrs, nil
+}
+
+// findFailure returns the failure behind an answer that says that a name has no address. The standard
+// resolver asks for both kinds of addresses and says so too if one question failed and the other one
+// was answered with nothing. The failure is temporary, the absence is not.
+func findFailure(ctx context.Context, r Resolver, host string, err error) error {
+	var dns *net.DNSError
+	if !errors.As(err, &dns) || !dns.IsNotFound {
+		return err
+	}
+	for _, network := range []string{"ip4", "ip6"} {
+		var failed *net.DNSError
+		_, again := r.LookupNetIP(ctx, network, host+".")
+		if errors.As(again, &failed) && !failed.IsNotFound {
+			return again
+		}
+	}
+	return err
 }
 
 // dialFirst tries the addresses in turn, each with its share of the time that

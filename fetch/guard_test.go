@@ -25,6 +25,8 @@ func TestCheckHost(t *testing.T) {
 		"BÜCHER。example":                     "xn--bcher-kva.example",
 		"xn--bcher-kva.example":              "xn--bcher-kva.example",
 		"a.test":                             "a.test",
+		"example.com:443":                    "example.com",
+		"https://example.com:443/a":          "example.com",
 		"someone.github.io":                  "someone.github.io",
 		"example.co.uk":                      "example.co.uk",
 		"1.example.com":                      "1.example.com",
@@ -46,7 +48,7 @@ func TestCheckHost(t *testing.T) {
 		{"127.0.0.1", true}, {"127.1", true}, {"2130706433", true}, {"0x7f.1", true}, {"0x7f000001", true},
 		{"0177.0.0.1", true}, {"127.0.0.1.", true}, {"１２７.0.0.1", true}, {"127。0。0。1", true}, {"1.2.3.0x", true},
 		{"[::1]", true}, {"::1", true}, {"[::ffff:127.0.0.1]", true}, {"fe80::1%25lo", true},
-		{"example.com:443", false}, {"example.com:22", false}, {"u@example.com", false}, {"u:p@example.com", false},
+		{"http://example.com:443", false}, {"example.com:22", false}, {"u@example.com", false}, {"u:p@example.com", false},
 		{"file:///etc/passwd", false}, {"gopher://example.com", false},
 		{"com", true}, {"co.uk", false}, {"github.io", false},
 		{"exa mple.com", false}, {"exam\tple.com", false}, {"exam%70le.com", false}, {`a\b.test`, false}, {"a_b.test", false},
@@ -204,8 +206,18 @@ func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
 			t.Errorf("%s: %v; want a DNS error", name, err)
 		}
 	}
-	if len(resolver.asked) != 6 {
-		t.Errorf("resolved %v: want each name once, with a final dot", resolver.asked)
+	// A name without an address is asked for each kind of address, to tell a failure from an absence.
+	counts := map[string]int{}
+	for _, name := range resolver.asked {
+		counts[name]++
+	}
+	for name, n := range counts {
+		if !strings.HasSuffix(name, ".") || n > 1 && name != "empty.example." && name != "unknown.example." {
+			t.Errorf("resolved %q %d times: want each name with an address once, with a final dot", name, n)
+		}
+	}
+	if len(counts) != 6 {
+		t.Errorf("resolved %v", resolver.asked)
 	}
 }
 

@@ -41,9 +41,9 @@ var lookupProfile = idna.New(
 var notPublic = []string{"localhost", "local", "internal", "onion", "alt"}
 
 // CheckHost normalises the name of a host as a person or a document writes it: it drops https, http
-// and agtp schemes, a path and a final dot, and converts the rest to lower-case ASCII (IDNA). It
+// and agtp schemes, the port 443, a path and a final dot, and converts the rest to lower-case ASCII (IDNA). It
 // returns a *[HostError] for anything that is not a public host name: IP addresses in any spelling,
-// single labels, bare public suffixes, names with user information or a port.
+// single labels, bare public suffixes, names with user information or another port.
 func CheckHost(name string) (string, error) {
 	refuse := func(problem string) (string, error) {
 		return "", &HostError{Host: name, Problem: problem, Help: wantName}
@@ -51,15 +51,18 @@ func CheckHost(name string) (string, error) {
 	refuseAddress := func(problem string) (string, error) {
 		return "", &HostError{Host: name, Problem: problem, Help: wantName, Address: true}
 	}
-	host := strings.TrimSpace(name)
+	host, secure := strings.TrimSpace(name), true
 	if scheme, rest, ok := strings.Cut(host, "://"); ok {
 		if !slices.Contains([]string{"https", "http", "agtp"}, strings.ToLower(scheme)) {
 			return refuse("only https, http and agtp addresses name a host to visit")
 		}
-		host = rest
+		host, secure = rest, !strings.EqualFold(scheme, "http")
 	}
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
 		host = host[:i]
+	}
+	if bare, found := strings.CutSuffix(host, ":443"); found && secure && !strings.Contains(bare, ":") {
+		host = bare
 	}
 	switch {
 	case host == "":

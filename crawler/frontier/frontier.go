@@ -308,6 +308,37 @@ func (f *Frontier) sweepDomains(now time.Time) {
 	f.sweepAt = max(minSweep, 2*len(f.domains))
 }
 
+// PullIn makes due at once every waiting host that is due later than a time, and returns how many
+// those are. It is for due times that no interval explains, such as those of a clock that was ahead.
+func (f *Frontier) PullIn(now, latest time.Time) int {
+	pulled, last := 0, secondOf(latest)
+	for n := range uint32(f.hosts.len()) {
+		p := *f.hosts.place.at(n)
+		if (p == placeFar || p == placeNear || p == placeBooked) && *f.hosts.due.at(n) > last {
+			f.scheduleHost(n, now, now)
+			pulled++
+		}
+	}
+	f.pullInTurns(now)
+	return pulled
+}
+
+// pullInTurns lets domains have their turn whose interval ends later than it can.
+func (f *Frontier) pullInTurns(now time.Time) {
+	latest := now.Add(max(f.interval, 0) + time.Minute)
+	for _, d := range f.domains {
+		if d.next.After(latest) {
+			d.next = now
+		}
+	}
+	for i := range f.turns {
+		if f.turns[i].at.After(latest) {
+			f.turns[i].at = now
+		}
+	}
+	heap.Init(&f.turns)
+}
+
 // FinishSession takes back a host whose session ended at now and that is due again at when.
 func (f *Frontier) FinishSession(e *Entry, now, when time.Time) {
 	f.takeBack(e, now, now.Add(f.interval))

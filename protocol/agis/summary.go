@@ -3,6 +3,7 @@ package agis
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -165,13 +166,28 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 		c.Add("WK107", n, "related_services is "+describeKind(n.Kind)+", not a list", "write a list of agtp:// or https:// addresses")
 	}
 	for _, item := range root.Member("related_services").Elements() {
-		if !isURI(item.Str()) {
+		switch {
+		case !isURI(item.Str()):
 			c.Add("WK107", item, "a related service is not an agtp:// or https:// address", "write the whole address, for example agtp://payments.example.com")
+		case !namesDomain(item.Str()):
+			c.Add("WK107", item, "the address of a related service names no domain that can be visited", "name the host by its domain, for example agtp://payments.example.com")
 		}
 	}
 	if n := root.Member("mcp_tools_list"); n != nil && !isURI(n.Str()) {
 		c.Add("WK113", n, "mcp_tools_list is not an agtp:// or https:// address", "write the whole address of the tools list")
 	}
+}
+
+// namesDomain reports whether the host of an address is a name of the public DNS, rather than an IP
+// address or a single label.
+func namesDomain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	_, err = netip.ParseAddr(host)
+	return err != nil && strings.Contains(host, ".") && strings.Trim(host[strings.LastIndexByte(host, '.')+1:], "0123456789") != ""
 }
 
 // isURI reports whether s is an address with scheme agtp or https and a host.

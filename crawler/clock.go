@@ -1,0 +1,59 @@
+package crawler
+
+import "time"
+
+// longestWait is longer than any interval between two visits to a host: the last step of the
+// longest ladder with its spread. A due time beyond it comes from a clock that was ahead.
+const longestWait = 100 * oneDay
+
+// clockCheck is how often an idle crawler compares its clocks.
+const clockCheck = 10 * time.Minute
+
+// leastJump is by how much the clock must jump to be worth a line in the log.
+const leastJump = time.Minute
+
+// A clockReading is the same moment by the clock that decides when hosts are due, and by the
+// monotonic one.
+type clockReading struct {
+	due, monotonic time.Time
+}
+
+// checkClock notices that the clock was set. Hosts that are due beyond the longest interval
+// afterwards are due at once.
+func (o *frontierLoop) checkClock() {
+	last := o.clock
+	o.clock = clockReading{o.c.now().Round(0), time.Now()}
+	if last.monotonic.IsZero() {
+		return
+	}
+	jump := o.clock.due.Sub(last.due) - o.clock.monotonic.Sub(last.monotonic)
+	if jump.Abs() < leastJump {
+		return
+	}
+	o.c.log.Warn("the clock jumped", "by", jump.Round(time.Second))
+	if jump < 0 {
+		o.c.robots.forgetAll()
+		o.pullInHosts()
+	}
+}
+
+// pullInHosts makes hosts due whose due time no interval explains.
+func (o *frontierLoop) pullInHosts() {
+	now := o.c.now()
+	if n := o.frontier.PullIn(now, now.Add(longestWait)); n > 0 {
+		o.c.log.Warn("hosts were due later than any interval explains, as after a clock that was ahead; they are due now", "hosts", n)
+	}
+}
+
+// forgetImpossibleTimes drops from a host's record what a clock that was ahead has left: times before
+// which nothing is asked that no interval explains, and a robots.txt from the future.
+func (h *Host) forgetImpossibleTimes(now time.Time) {
+	for kind, at := range h.NotBefore {
+		if at.After(now.Add(longestWait)) {
+			delete(h.NotBefore, kind)
+		}
+	}
+	if h.Robots != nil && h.Robots.FetchedAt.After(now.Add(leastJump)) {
+		h.Robots = nil
+	}
+}
