@@ -113,7 +113,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	read("/api/v1/search?q=book+restaurant+verb:BOOK&host=RISTORANTE.example")
-	if p.Total != 2 || p.Hits[0].Host != "ristorante.example" || p.Query.Words == "" || len(p.Query.Verbs) != 1 || p.Hits[0].Why.Coverage == 0 {
+	if p.Total != 2 || p.Hits[0].Host != "ristorante.example" || p.Query.Words == "" || len(p.Query.Filters["verb"]) != 1 || p.Hits[0].Why.Coverage == 0 {
 		t.Errorf("got %+v", p)
 	}
 	read("/api/v1/search?verb=list&verb=book&host=s1.shops.example&host=s2.shops.example")

@@ -31,7 +31,7 @@ func (a *API) exploreRoutes(h huma.API) {
 
 // ExploreBody documents the body of an exploration.
 type ExploreBody struct {
-	Fields Texts  `json:"fields" doc:"the fields to count: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state or verb"`
+	Fields Texts  `json:"fields" doc:"the fields to count"`
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"how many values of each, the most frequent first; 20 when left out"`
 	Q      string `json:"q,omitempty" doc:"as the parameter of a search; so are the others"`
 	FilterBody

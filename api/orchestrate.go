@@ -10,31 +10,32 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/index/query"
 	"gazetteer/join"
 	"gazetteer/registry"
 )
 
 // orchestrateRoutes declares the question of an orchestrator.
 func (a *API) orchestrateRoutes(h huma.API) {
-	route.Handle(a.Mux, h, route.Op("orchestrate"), a.orchestrateOperations)
+	op := addFilterParameters(route.Op("orchestrate"), query.FiltersOf(OrchestrateFilters()...), 10)
+	route.Handle(a.Mux, h, op, a.orchestrateOperations)
 }
 
+// OrchestrateFilters are the keys of the filters that an orchestrator can use.
+func OrchestrateFilters() []string { return []string{"verb", "ns", "class", "host", "protocol"} }
+
+// orchestrateInput documents the parameters but for the filters.
 type orchestrateInput struct {
-	Q        string   `query:"q" doc:"what is to be done: words and filters, as in a search"`
-	Verb     []string `query:"verb,explode" maxItems:"10" doc:"a verb the operation must bear; any of several"`
-	NS       []string `query:"ns,explode" maxItems:"10" doc:"a namespace the service must have; any of several"`
-	Class    []string `query:"class,explode" maxItems:"10" doc:"a data class the service must hold; any of several"`
-	Host     []string `query:"host,explode" maxItems:"10" doc:"the host of the service; any of several"`
-	Protocol []string `query:"protocol,explode" maxItems:"10" doc:"an interaction protocol the service must speak, such as request, negotiate, confirm or query, or how it is called, http or agtp; any of several"`
-	Exact    bool     `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
-	Safe     bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
-	MinFit   float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out operations that fit the request less, 0 to 1; a page can then be shorter"`
-	Require  string   `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
-	Join     string   `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
-	Joined   bool     `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`
-	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
-	Cursor   string   `query:"cursor" doc:"where the page begins, from the answer before"`
-	client   netip.Addr
+	Q       string  `query:"q" doc:"what is to be done: words and filters, as in a search"`
+	Exact   bool    `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
+	Safe    bool    `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
+	MinFit  float64 `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out operations that fit the request less, 0 to 1; a page can then be shorter"`
+	Require string  `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
+	Join    string  `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
+	Joined  bool    `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`
+	Limit   int     `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
+	Cursor  string  `query:"cursor" doc:"where the page begins, from the answer before"`
+	client  netip.Addr
 }
 
 // Resolve reads what huma does not (huma.Resolver).
@@ -57,7 +58,7 @@ func (a *API) orchestrateOperations(ctx context.Context, in *orchestrateInput) (
 		return nil, err
 	}
 	if q.Words == "" && len(q.Phrases) == 0 && !q.Filtered() {
-		return nil, route.NewProblem(route.BadQuery, "there is nothing to look for", "give words in q, or a verb, ns, class, host or protocol").WithLocation(route.Location{Parameter: "q"})
+		return nil, route.NewProblem(route.BadQuery, "there is nothing to look for", "give words in q, or a filter: "+route.JoinWords(OrchestrateFilters())).WithLocation(route.Location{Parameter: "q"})
 	}
 	require, err := registry.ParseRequire(in.Require)
 	if err != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 )

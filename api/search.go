@@ -30,12 +30,13 @@ func (a *API) searchRoutes(h huma.API) {
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
 		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
 	op.Responses = searchResponses(h)
-	route.Handle(a.Mux, h, op, a.searchOperations)
+	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
 	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer."})
 	route.Handle(a.Mux, h, byBody, a.searchByBody)
 	paths := h.OpenAPI().Paths
 	route.DescribeBody[SearchBody](h, paths[searchPath].Post)
 	a.searchParameters = paths[searchPath].Get.Parameters
+	describeFacetParameter(a.searchParameters)
 }
 
 // searchResponses describes the forms of an answer.
@@ -47,28 +48,15 @@ func searchResponses(h huma.API) map[string]*huma.Response {
 	}}
 }
 
-// searchInput documents the parameters of a search. They are read from the query
-// of the address, or from a body, by readSearch.
+// searchInput documents the parameters of a search but for the filters, which are described by
+// addFilterParameters. They are read from the query of the address, or from a body, by readSearch.
 type searchInput struct {
 	Q            string   `query:"q" doc:"what to look for: words, \"a phrase\", -word, and the filters below as in verb:BOOK; at most 2,000 characters and 200 words"`
-	Verb         []string `query:"verb,explode" maxItems:"50" doc:"a verb the operation must bear; any of several"`
-	NS           []string `query:"ns,explode" maxItems:"50" doc:"a namespace that qualifies the verbs of the service; any of several"`
-	Class        []string `query:"class,explode" maxItems:"50" doc:"a data class the service must hold; any of several"`
-	Host         []string `query:"host,explode" maxItems:"50" doc:"the host of the service; any of several"`
-	Domain       []string `query:"domain,explode" maxItems:"50" doc:"the domain of the service, such as hospitality; any of several"`
-	Protocol     []string `query:"protocol,explode" maxItems:"50" doc:"how it is called (http, agtp), or an interaction protocol of the service (request, negotiate, …); any of several"`
-	Effect       []string `query:"effect,explode" maxItems:"4" enum:"informational,reversible,irreversible,unknown" doc:"what performing the operation does to the world; any of several"`
-	Idempotent   []string `query:"idempotent,explode" maxItems:"3" enum:"yes,no,unknown" doc:"whether doing it twice does no more than doing it once, as declared; any of several"`
-	Auth         []string `query:"auth,explode" maxItems:"50" doc:"how callers prove who they are, such as none, apikey or oauth2; unknown where the document does not say; any of several"`
-	Lang         []string `query:"lang,explode" maxItems:"50" doc:"a language of the service; en finds en-GB, too; any of several"`
-	Level        []string `query:"level,explode" maxItems:"3" enum:"0,1,2" doc:"the conformance level of the document; any of several"`
-	State        []string `query:"state,explode" maxItems:"3" enum:"valid,flawed,invalid" doc:"how well the document keeps to its draft: valid, flawed (with warnings) or invalid; any of several"`
-	Source       []string `query:"source,explode" maxItems:"2" enum:"owner-published,linked" doc:"how the document came to us; any of several"`
 	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
 	Exact        bool     `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
 	Safe         bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
 	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out results that fit the request less, 0 to 1; a page can then be shorter. Results below far_below of the answer are hardly what was asked for"`
-	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between: auth, capability, category, class, domain, effect, host, idempotent, lang, level, ns, protocol, source, state, verb"`
+	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between"`
 	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
@@ -85,26 +73,6 @@ type SearchBody struct {
 	Cursor       string  `json:"cursor,omitempty"`
 	WithinTokens int     `json:"within_tokens,omitempty"`
 	As           string  `json:"as,omitempty"`
-}
-
-// FilterBody documents the filters in the body of a search or an exploration.
-type FilterBody struct {
-	Verb       Texts `json:"verb,omitempty" doc:"a text, or a list of texts; so are the other filters"`
-	NS         Texts `json:"ns,omitempty"`
-	Class      Texts `json:"class,omitempty"`
-	Host       Texts `json:"host,omitempty"`
-	Domain     Texts `json:"domain,omitempty"`
-	Protocol   Texts `json:"protocol,omitempty"`
-	Effect     Texts `json:"effect,omitempty"`
-	Idempotent Texts `json:"idempotent,omitempty"`
-	Auth       Texts `json:"auth,omitempty"`
-	Lang       Texts `json:"lang,omitempty"`
-	Level      Texts `json:"level,omitempty"`
-	State      Texts `json:"state,omitempty"`
-	Source     Texts `json:"source,omitempty"`
-	Aliases    bool  `json:"aliases,omitempty"`
-	Exact      bool  `json:"exact,omitempty" doc:"true to correct no word"`
-	Safe       bool  `json:"safe,omitempty" doc:"true to leave out what ends or removes something"`
 }
 
 // Texts documents a text or a list of texts.
@@ -151,36 +119,6 @@ type CompactPage struct {
 	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for"`
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-}
-
-// QueryView is a query as it was understood.
-type QueryView struct {
-	Words      string   `json:"words,omitempty"`
-	Phrases    []string `json:"phrases,omitempty"`
-	Without    []string `json:"without,omitempty"`
-	Verbs      []string `json:"verbs,omitempty"`
-	Namespaces []string `json:"namespaces,omitempty"`
-	Classes    []string `json:"classes,omitempty"`
-	Hosts      []string `json:"hosts,omitempty"`
-	Domains    []string `json:"domains,omitempty"`
-	Protocols  []string `json:"protocols,omitempty"`
-	Effects    []string `json:"effects,omitempty"`
-	Idempotent []string `json:"idempotent,omitempty"`
-	Auths      []string `json:"auths,omitempty"`
-	Languages  []string `json:"languages,omitempty"`
-	Levels     []string `json:"levels,omitempty"`
-	States     []string `json:"states,omitempty"`
-	Sources    []string `json:"sources,omitempty"`
-	Exact      bool     `json:"exact,omitempty"`
-	Safe       bool     `json:"safe,omitempty"`
-	MinFit     float64  `json:"min_fit,omitempty"`
-}
-
-func viewQuery(q query.Query) QueryView {
-	return QueryView{
-		q.Words, q.Phrases, q.Without, q.Verbs, q.Namespaces, q.Classes, q.Hosts, q.Domains, q.Protocols,
-		q.Effects, q.Idempotent, q.Auths, q.Languages, q.Levels, q.States, q.Sources, q.Verbatim, q.Safe, q.MinFit,
-	}
 }
 
 // A searchRequest is a search as it was asked for.

@@ -61,27 +61,13 @@ var helpParts = []helpPart{
 	}},
 }
 
-// helpKeys has a row for each key of the language; a test compares the two.
-var helpKeys = []helpKey{
-	{"verb", "the imperative word of the operation", "verb:BOOK"},
-	{"ns", "the namespace that qualifies the verb, or the domain where there is none", "ns:taxi"},
-	{"class", "a class of data that the service holds", "class:appointment"},
-	{"host", "the host that publishes it", "host:taxi.test"},
-	{"domain", "the domain that the service works in", "domain:transport"},
-	{"protocol", "how it is called (http, agtp), or a protocol of interaction (request, negotiate, confirm, query)", "protocol:confirm"},
-	{"effect", "informational (only reads), reversible, irreversible, or unknown", "effect:informational"},
-	{"auth", "the login that is asked for, such as none, apikey or oauth2; unknown where the document does not say", "auth:none"},
-	{"lang", "a language that the service speaks; en finds en-GB, too", "lang:en"},
-	{"level", "0, 1 or 2: how fully the document describes its operations", "level:2"},
-	{"state", "valid, flawed (with warnings) or invalid (with errors)", "state:valid"},
-	{"source", "owner-published, or linked: named by the host's own document", "source:owner-published"},
-	{"idempotent", "yes, no or unknown: whether it may be called twice by mistake", "idempotent:yes"},
-}
-
 // helpPage is the page of the query language. Each example says how much it finds now,
 // so that one which finds nothing here does not mislead.
 func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
-	v := helpView{Keys: helpKeys}
+	var v helpView
+	for _, f := range query.Filters() {
+		v.Keys = append(v.Keys, helpKey{f.Key, f.Doc, f.Key + ":" + f.Example})
+	}
 	for _, part := range helpParts {
 		examples := make([]helpExample, len(part.Examples))
 		for i, e := range part.Examples {

@@ -11,33 +11,55 @@ import (
 	"gazetteer/index/tokens"
 )
 
-// A filter is one key of the query language and the field of the index that
-// answers it.
+// A Filter is one key of the query language. Its row is all that has to be written down for a
+// filter: parsing, the parameters and bodies of the API, its description, the command line and the
+// help page read it from here.
 type Filter struct {
-	Key   string
-	Field string // "" for hosts, which the ids tell
-	// values is the member of a query that holds what was asked for.
+	Key    string // in a query, as a parameter, a member of a body and a flag
+	Plural string // the member of an answer that lists the values asked for
+	Field  string // of the index; "" for hosts, which the ids tell
+	// Doc says what a value is, Example shows one in a query.
+	Doc, Example string
+	// Allowed lists all values there are, nil when anybody may invent more.
+	Allowed []string
+	// Values returns the member of a query that holds what was asked for.
 	Values    func(*Query) *[]string
 	canonical func(string) string
-	// allowed lists all values there are, nil when anybody may invent more.
-	allowed []string
 }
 
 // filters has a row for each key, in the order in which messages name them.
 var filters = []Filter{
-	{"verb", VerbField, func(q *Query) *[]string { return &q.Verbs }, CanonicalVerb, nil},
-	{"ns", NamespaceField, func(q *Query) *[]string { return &q.Namespaces }, CanonicalWord, nil},
-	{"class", ClassField, func(q *Query) *[]string { return &q.Classes }, CanonicalWord, nil},
-	{HostKey, "", func(q *Query) *[]string { return &q.Hosts }, CanonicalHost, nil},
-	{"domain", DomainField, func(q *Query) *[]string { return &q.Domains }, CanonicalWord, nil},
-	{"protocol", ProtocolField, func(q *Query) *[]string { return &q.Protocols }, CanonicalWord, nil},
-	{"effect", EffectField, func(q *Query) *[]string { return &q.Effects }, strings.ToLower, []string{"informational", "reversible", "irreversible", UnknownValue}},
-	{"auth", AuthField, func(q *Query) *[]string { return &q.Auths }, CanonicalWord, nil},
-	{"lang", LanguageField, func(q *Query) *[]string { return &q.Languages }, CanonicalWord, nil},
-	{"level", LevelField, func(q *Query) *[]string { return &q.Levels }, strings.ToLower, []string{"0", "1", "2"}},
-	{"state", StateField, func(q *Query) *[]string { return &q.States }, strings.ToLower, []string{StateValid, StateFlawed, StateInvalid}},
-	{"source", SourceField, func(q *Query) *[]string { return &q.Sources }, strings.ToLower, []string{string(document.OwnerPublished), string(document.Linked)}},
-	{"idempotent", IdempotentField, func(q *Query) *[]string { return &q.Idempotent }, strings.ToLower, []string{"yes", "no", UnknownValue}},
+	{Key: "verb", Plural: "verbs", Field: VerbField, Doc: "the imperative word of the operation", Example: "BOOK",
+		Values: func(q *Query) *[]string { return &q.Verbs }, canonical: CanonicalVerb},
+	{Key: "ns", Plural: "namespaces", Field: NamespaceField, Doc: "the namespace that qualifies the verbs of the service, or its domain where there is none", Example: "taxi",
+		Values: func(q *Query) *[]string { return &q.Namespaces }, canonical: CanonicalWord},
+	{Key: "class", Plural: "classes", Field: ClassField, Doc: "a class of data that the service holds", Example: "appointment",
+		Values: func(q *Query) *[]string { return &q.Classes }, canonical: CanonicalWord},
+	{Key: HostKey, Plural: "hosts", Doc: "the host that publishes the service", Example: "taxi.test",
+		Values: func(q *Query) *[]string { return &q.Hosts }, canonical: CanonicalHost},
+	{Key: "domain", Plural: "domains", Field: DomainField, Doc: "the domain that the service works in, such as hospitality", Example: "transport",
+		Values: func(q *Query) *[]string { return &q.Domains }, canonical: CanonicalWord},
+	{Key: "protocol", Plural: "protocols", Field: ProtocolField, Doc: "how the operation is called (http, agtp), or an interaction protocol of the service (request, negotiate, confirm, query)", Example: "confirm",
+		Values: func(q *Query) *[]string { return &q.Protocols }, canonical: CanonicalWord},
+	{Key: "effect", Plural: "effects", Field: EffectField, Doc: "what performing the operation does to the world: informational (it only reads), reversible, irreversible, or unknown", Example: "informational",
+		Allowed: []string{"informational", "reversible", "irreversible", UnknownValue},
+		Values:  func(q *Query) *[]string { return &q.Effects }, canonical: strings.ToLower},
+	{Key: "auth", Plural: "auths", Field: AuthField, Doc: "how callers prove who they are, such as none, apikey or oauth2; unknown where the document does not say", Example: "none",
+		Values: func(q *Query) *[]string { return &q.Auths }, canonical: CanonicalWord},
+	{Key: "lang", Plural: "languages", Field: LanguageField, Doc: "a language of the service; en finds en-GB, too", Example: "en",
+		Values: func(q *Query) *[]string { return &q.Languages }, canonical: CanonicalWord},
+	{Key: "level", Plural: "levels", Field: LevelField, Doc: "the conformance level of the document: 0, 1 or 2, which describes its operations in full", Example: "2",
+		Allowed: []string{"0", "1", "2"},
+		Values:  func(q *Query) *[]string { return &q.Levels }, canonical: strings.ToLower},
+	{Key: "state", Plural: "states", Field: StateField, Doc: "how well the document keeps to its draft: valid, flawed (with warnings) or invalid (with errors)", Example: "valid",
+		Allowed: []string{StateValid, StateFlawed, StateInvalid},
+		Values:  func(q *Query) *[]string { return &q.States }, canonical: strings.ToLower},
+	{Key: "source", Plural: "sources", Field: SourceField, Doc: "where the document was found: owner-published, or linked by the host's own document", Example: "owner-published",
+		Allowed: []string{string(document.OwnerPublished), string(document.Linked)},
+		Values:  func(q *Query) *[]string { return &q.Sources }, canonical: strings.ToLower},
+	{Key: "idempotent", Plural: "idempotent", Field: IdempotentField, Doc: "whether calling the operation twice does no more than calling it once, as declared: yes, no or unknown", Example: "yes",
+		Allowed: []string{"yes", "no", UnknownValue},
+		Values:  func(q *Query) *[]string { return &q.Idempotent }, canonical: strings.ToLower},
 }
 
 // HostKey is the key of the one filter, and facet, that has no field in the index.
@@ -46,6 +68,20 @@ const HostKey = "host"
 // Filters returns the row of each key, in the order in which messages name them. The caller must
 // not change it.
 func Filters() []Filter { return filters }
+
+// FiltersOf returns the rows of some keys, in their order. It panics for a key that there is not: the
+// program is wrong then.
+func FiltersOf(keys ...string) []Filter {
+	var rows []Filter
+	for _, key := range keys {
+		f, ok := lookupFilter(key)
+		if !ok {
+			panic("query: there is no filter " + key)
+		}
+		rows = append(rows, f)
+	}
+	return rows
+}
 
 // lookupFilter returns the row of a key, in any letter case.
 func lookupFilter(key string) (Filter, bool) {
@@ -69,10 +105,10 @@ func describeKeys() string {
 
 // validateValue says why a value is none that the filter has, "" when it is one.
 func (f Filter) validateValue(value string) (message, help string) {
-	if f.allowed == nil || slices.Contains(f.allowed, value) {
+	if f.Allowed == nil || slices.Contains(f.Allowed, value) {
 		return "", ""
 	}
-	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), "it is one of " + strings.Join(f.allowed, ", ")
+	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), "it is one of " + strings.Join(f.Allowed, ", ")
 }
 
 // Filtered reports whether the query has a filter.

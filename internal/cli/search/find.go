@@ -4,27 +4,29 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gazetteer/api"
+	"gazetteer/index/query"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 )
 
 // findFlags is what the verb is asked for.
 type findFlags struct {
-	verbs, namespaces, classes, hosts, protocols []string
-	require, join                                string
-	joined                                       bool
+	filters       map[string]*[]string // by key
+	require, join string
+	joined        bool
 	viewFlags
 	readingFlags
 }
 
 func (a *verbs) findCommand() *cobra.Command {
-	f := &findFlags{viewFlags: viewFlags{limit: 5}}
+	f := &findFlags{viewFlags: viewFlags{limit: 5}, filters: map[string]*[]string{}}
 	c := &cobra.Command{
 		Use:   "find [WORDS...]",
 		Short: "Find who can do something, and the inbox to write to",
@@ -48,19 +50,17 @@ Exit code 1 when nothing is found.`,
 			if err := cmp.Or(f.viewFlags.check(), f.readingFlags.check()); err != nil {
 				return err
 			}
-			query := f.buildQuery(strings.Join(words, " "))
-			if !f.hasQuestion(query) {
-				return cli.UsageError(c, "find needs words, or one of --verb, --ns, --class, --host, --protocol")
+			asked := f.buildQuery(strings.Join(words, " "))
+			if !f.hasQuestion(asked) {
+				return cli.UsageError(c, "find needs words, or one of --"+strings.Join(api.OrchestrateFilters(), ", --"))
 			}
-			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.findOffers(c.Context(), server, query, f.viewFlags) })
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.findOffers(c.Context(), server, asked, f.viewFlags) })
 		},
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.verbs, "verb", nil, "a verb the operation must bear, for example BOOK")
-	flags.StringArrayVar(&f.namespaces, "ns", nil, "a namespace the service must have")
-	flags.StringArrayVar(&f.classes, "class", nil, "a data class the service must hold")
-	flags.StringArrayVar(&f.hosts, "host", nil, "the host of the service")
-	flags.StringArrayVar(&f.protocols, "protocol", nil, "an interaction protocol: request, negotiate, confirm or query")
+	for _, row := range query.FiltersOf(api.OrchestrateFilters()...) {
+		f.filters[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
+	}
 	flags.StringVar(&f.require, "require", "", "evidence that must hold of an agent, for example domain,inbox")
 	flags.StringVar(&f.join, "join", "", "only operations with an agent that is joined at least so strongly: proved, mutual or claimed")
 	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
@@ -72,9 +72,9 @@ Exit code 1 when nothing is found.`,
 // buildQuery is the question as the API takes it.
 func (f *findFlags) buildQuery(words string) url.Values {
 	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
-	for name, values := range map[string][]string{"verb": f.verbs, "ns": f.namespaces, "class": f.classes, "host": f.hosts, "protocol": f.protocols} {
-		if len(values) > 0 {
-			q[name] = values
+	for key, values := range f.filters {
+		if len(*values) > 0 {
+			q[key] = *values
 		}
 	}
 	for name, value := range map[string]string{"q": strings.TrimSpace(words), "require": f.require, "join": f.join} {
@@ -91,17 +91,12 @@ func (f *findFlags) buildQuery(words string) url.Values {
 
 // hasQuestion reports whether a question asks for something.
 func (f *findFlags) hasQuestion(q url.Values) bool {
-	for _, name := range []string{"q", "verb", "ns", "class", "host", "protocol"} {
-		if q.Has(name) {
-			return true
-		}
-	}
-	return false
+	return q.Has("q") || slices.ContainsFunc(api.OrchestrateFilters(), q.Has)
 }
 
-func (a *verbs) findOffers(ctx context.Context, c *cli.Client, query url.Values, view viewFlags) error {
+func (a *verbs) findOffers(ctx context.Context, c *cli.Client, asked url.Values, view viewFlags) error {
 	var page api.OrchestratePage
-	raw, err := fetchPage(ctx, c, "/api/v1/orchestrate", query, view.page, &page)
+	raw, err := fetchPage(ctx, c, "/api/v1/orchestrate", asked, view.page, &page)
 	if err != nil {
 		return err
 	}
