@@ -12,6 +12,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/airjson"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry/admission"
@@ -157,6 +158,52 @@ func TestBlockLists(t *testing.T) {
 		if p := h.requestOperator("POST", "/admin/registry/bans", body, 400).problem(t); p.Help == "" || p.Where == nil {
 			t.Errorf("%s: %+v", body, p)
 		}
+	}
+}
+
+// A report can carry an envelope, which must be signed by the agent that is reported. The operator
+// alone sees it, until the report is settled.
+func TestReportsCarryEnvelopes(t *testing.T) {
+	h := newTestServer(t, options{})
+	mallory, alice := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
+	sign := func(by owner) string {
+		e, err := a2a.Sign(a2a.Message{From: by.CreatorDID, To: alice.CreatorDID, Timestamp: time.Now().Add(-30 * 24 * time.Hour), Body: a2a.Withdraw{Reason: "buy \"pills\""}}, a2a.Wire, by.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(e.Text)
+	}
+	post := func(envelope string) bufferedResponse {
+		body := encodeJSON(t, map[string]string{"reason": "spam", "text": "it writes to everybody", "envelope": envelope})
+		return h.request("POST", mallory.path+"/reports", string(body), "Content-Type", jsonType)
+	}
+	for name, envelope := range map[string]string{
+		"no envelope": "{}", "another's": sign(alice), "changed": strings.Replace(sign(mallory), "pills", "books", 1),
+		"too large": strings.Repeat(" ", a2a.MaxEnvelope) + sign(mallory), "of nobody": strings.Replace(sign(mallory), mallory.AirID, "AIR-0000-0000-0000", 1),
+	} {
+		if r := post(envelope); r.StatusCode != 400 {
+			t.Errorf("%s: %s %s", name, r.Status, r.body)
+		}
+	}
+	envelope := sign(mallory)
+	var v air.ReportView
+	r := post(envelope)
+	if decodeInto(t, r, &v); r.StatusCode != 201 || bytes.Contains(r.body, []byte("pills")) {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	if seenByAll := h.get(v.URL, 200); bytes.Contains(seenByAll.body, []byte("pills")) {
+		t.Errorf("the public sees %s", seenByAll.body)
+	}
+	var list air.ReportList
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/reports", "", 200), &list)
+	if len(list.Reports) != 1 || list.Reports[0].Envelope != envelope {
+		t.Fatalf("the operator sees %+v", list)
+	}
+	h.requestOperator("POST", "/admin/registry/reports/"+v.ID+"/settle", `{"outcome": "dismissed"}`, 200)
+	list = air.ReportList{}
+	decodeInto(t, h.requestOperator("GET", "/admin/registry/reports?settled=true", "", 200), &list)
+	if len(list.Reports) != 1 || list.Reports[0].Envelope != "" {
+		t.Errorf("after the end of the report the operator sees %+v", list)
 	}
 }
 

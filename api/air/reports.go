@@ -25,6 +25,8 @@ type ReportBody struct {
 	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
 	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
 	Contact string `json:"contact,omitempty" doc:"where you want to be told, for the operator alone"`
+	// Envelope is the JSON text of an envelope, byte for byte.
+	Envelope string `json:"envelope,omitempty" doc:"an envelope (A2A draft-1) that the agent signed, as a text; its signature is checked, and the operator alone sees it"`
 }
 
 // ReportView says how a report stands, for anyone who knows its ID.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/jcs"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
@@ -14,9 +15,13 @@ import (
 	"gazetteer/registry/transfer"
 )
 
+// MaxReportBody is the largest body of a report: it may hold an envelope as a text, most of whose
+// characters may be escaped. All other bodies are smaller.
+const MaxReportBody = 2*a2a.MaxEnvelope + 32<<10
+
 // bodyLimits limits the body of a write. The longest valid one, an update with 20 endpoints and a
 // description of 2,000 four-byte characters, has about 30 KB.
-var bodyLimits = protocol.Limits{Bytes: 64 << 10, Depth: 16, Members: 1000, Number: 32}
+var bodyLimits = protocol.Limits{Bytes: MaxReportBody, Depth: 16, Members: 1000, Number: 32}
 
 // registrationMembers are the known members of a registration.
 var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "description", "code_repository",
@@ -132,12 +137,12 @@ func ReadMerge(body []byte) (transfer.Merge, error) {
 	return x, err
 }
 
-// ReadReport reads the body of a report: reason, text and contact, as strictly as
+// ReadReport reads the body of a report: reason, text, contact and envelope, as strictly as
 // [ReadRegistration] reads a registration. Values are judged by
 // [admission.Admission.Report]. The error is an [*registry.Error].
 func ReadReport(body []byte) (admission.ReportRequest, error) {
 	var q admission.ReportRequest
-	err := readTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact})
+	err := readTexts(body, map[string]*string{"reason": &q.Reason, "text": &q.Text, "contact": &q.Contact, "envelope": &q.Envelope})
 	return q, err
 }
 

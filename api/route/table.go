@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/airjson"
 	"gazetteer/protocol/a2a"
 	"gazetteer/registry/audit"
 	"gazetteer/relay/relayhttp"
@@ -136,7 +137,7 @@ var Table = []Route{
 	{ID: "rotate-key", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/keys", Summary: "Put a new key in the place of the current one; signed by both", AIR: true, Body: MaxAgentBody},
 	{ID: "merge-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/merge", Summary: "End an agent in favour of another of its owner; signed by both", AIR: true, Body: MaxAgentBody},
 	{ID: "recover-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/recovery", Summary: "Take an agent over with its recovery key, after a delay; or withdraw that", AIR: true, Body: MaxAgentBody},
-	{ID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at", AIR: true, Body: MaxAgentBody},
+	{ID: "report-agent", Method: http.MethodPost, Path: "/api/v1/agents/{air_id}/reports", Summary: "Report abuse of an agent to the operator of this registry; the answer says until when it will be looked at", AIR: true, Body: airjson.MaxReportBody},
 	{ID: "trust-score", Method: http.MethodGet, Path: "/api/v1/agents/{air_id}/trust-score", Summary: "The reference's score of what an agent says of itself", AIR: true},
 	{ID: "recent-attestations", Method: http.MethodGet, Path: "/api/v1/attestations/recent", Summary: "The newest attestations of all", AIR: true},
 	{ID: "audit-anchor", Method: http.MethodGet, Path: "/api/v1/audit/anchor", Summary: "The newest tree that a witness outside has cosigned; null for none", AIR: true},

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -45,6 +47,9 @@ type Report struct {
 	Text   string `json:"text"`
 	// Contact is where the reporter wants to be informed, "" for nowhere.
 	Contact string `json:"contact,omitempty"`
+	// Envelope is an envelope that the agent signed, which was verified. It is deleted when the report
+	// is settled.
+	Envelope string `json:"envelope,omitempty"`
 	// Network is the IPv4 /24 or IPv6 /48 that the report came from. It is deleted when the report
 	// is settled.
 	Network string    `json:"network,omitempty"`
@@ -71,7 +76,7 @@ func (report Report) Overdue(now time.Time) bool {
 // Public returns the report as anyone who knows its ID may see it: its state, without its text and
 // its author.
 func (report Report) Public() Report {
-	report.Text, report.Contact, report.Network = "", "", ""
+	report.Text, report.Contact, report.Network, report.Envelope = "", "", "", ""
 	return report
 }
 
@@ -93,6 +98,8 @@ type ReportRequest struct {
 	Reason  string
 	Text    string
 	Contact string
+	// Envelope is the text of an envelope that the agent signed, "" for none.
+	Envelope string
 	// Client is where the request came from. Without an address it is the operator's own, and not
 	// counted.
 	Client netip.Addr
@@ -118,6 +125,9 @@ func (ad *Admission) Report(ctx context.Context, airID string, q ReportRequest) 
 		return Report{}, err
 	}
 	report.AirID = agent.AirID
+	if report.Envelope, err = ad.checkReportedEnvelope(ctx, agent, q.Envelope); err != nil {
+		return Report{}, err
+	}
 	giveBack, err := ad.admitReport(ctx, report, q.Client)
 	if err != nil {
 		return Report{}, err
@@ -132,6 +142,46 @@ func (ad *Admission) Report(ctx context.Context, airID string, q ReportRequest) 
 	}
 	ad.log.Info("agent reported", "air_id", airID, "report", report.ID, "reason", report.Reason, "network", report.Network)
 	return report, nil
+}
+
+// checkReportedEnvelope checks that the agent signed an envelope, with the key of that time. When it
+// was sent does not matter.
+func (ad *Admission) checkReportedEnvelope(ctx context.Context, agent registry.Agent, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	refuse := func(code, message, help string) (string, error) {
+		return "", &registry.Error{Field: "envelope", Code: code, Message: "Field 'envelope' " + message, Help: help}
+	}
+	verified, err := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: ownAgents{ad.registry}}}.Authenticate(ctx, []byte(text))
+	if refusal, ok := errors.AsType[*a2a.Refusal](err); ok {
+		return refuse("envelope", "holds no envelope of this agent: "+refusal.Detail, "send the envelope byte for byte as you received it")
+	}
+	if err != nil {
+		return "", fmt.Errorf("verify a reported envelope: %w", err)
+	}
+	if sender, err := did.ParseWeb(verified.From); err != nil {
+		return refuse("envelope", "has a sender without an address", "report the agent that signed it")
+	} else if airID, ok := sender.AirID(); !ok || airID != agent.AirID {
+		return refuse("sender", "was signed by another agent", "report the agent that signed it")
+	}
+	return text, nil
+}
+
+// ownAgents resolves the DIDs of the registry's agents alone.
+type ownAgents struct{ registry *registry.Registry }
+
+// Resolve implements a2a.Resolver.
+func (x ownAgents) Resolve(ctx context.Context, id string) (did.Document, error) {
+	web, err := did.ParseWeb(id)
+	if err != nil {
+		return did.Document{}, fmt.Errorf("%w: %w", a2a.ErrUnknownSender, err)
+	}
+	document, ours, err := x.registry.Local(ctx, web)
+	if err == nil && !ours || errors.Is(err, registry.ErrNoAgent) {
+		return did.Document{}, a2a.ErrUnknownSender
+	}
+	return document, err
 }
 
 func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
@@ -357,11 +407,11 @@ func (ad *Admission) loadOpenReport(ctx context.Context, id string) (Report, uin
 	return report, seq, err
 }
 
-// settleWrite returns the write that settles a report. The network is not written.
+// settleWrite returns the write that settles a report. The network and the envelope are not written.
 func (report *Report) settleWrite(seq uint64, outcome, note string, now time.Time) (store.Write, error) {
 	report.Settled, report.Outcome, report.Note = now, outcome, note
 	kept := *report
-	kept.Network = ""
+	kept.Network, kept.Envelope = "", ""
 	value, err := json.Marshal(kept)
 	if err != nil {
 		return store.Write{}, fmt.Errorf("write report %s: %w", report.ID, err)

@@ -243,7 +243,7 @@ func TestReadReport(t *testing.T) {
 	if err != nil || q != (admission.ReportRequest{Reason: "spam", Text: "x\ny"}) {
 		t.Errorf("%+v, %v", q, err)
 	}
-	for _, body := range []string{``, `[]`, `{"text":1}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"` + strings.Repeat("x", 70<<10) + `"}`} {
+	for _, body := range []string{``, `[]`, `{"text":1}`, `{"text":"a","text":"b"}`, "{\"text\":\"\xff\"}", `{"text":"` + strings.Repeat("x", 200<<10) + `"}`} {
 		_, err := airjson.ReadReport([]byte(body))
 		refused(t, err)
 	}
