@@ -20,6 +20,7 @@ import (
 	"gazetteer/store/boltstore"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
+	"gazetteer/toolhost/hostmcp"
 )
 
 // testTime bounds every wait of a test.
@@ -77,7 +78,8 @@ func newTestHost(t testing.TB, change func(*toolhost.Options)) *testHost {
 		t.Fatal(err)
 	}
 	h.addr = l.Addr().String()
-	server := &http.Server{Handler: hosthttp.New(hosthttp.Options{Host: host}), ReadTimeout: 20 * time.Second, WriteTimeout: 60 * time.Second}
+	handler := hosthttp.New(hosthttp.Options{Host: host, MCP: hostmcp.New(hostmcp.Options{Host: host})})
+	server := &http.Server{Handler: handler, ReadTimeout: 20 * time.Second, WriteTimeout: 60 * time.Second}
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)
 	go func() { ended <- host.Run(running, time.Second) }()

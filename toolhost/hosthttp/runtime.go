@@ -122,7 +122,7 @@ func (c *runtimeConn) serve(ctx context.Context) {
 	work.Go(func() { c.watch(ctx) })
 	c.read(ctx)
 	c.runtime.Detach()
-	c.end(websocket.StatusNormalClosure, "")
+	c.end(websocket.StatusProtocolError, "") // does nothing where a close frame has come or was sent
 	work.Wait()
 	c.cut.Stop()
 	c.ws.CloseNow()

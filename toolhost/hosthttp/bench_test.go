@@ -1,0 +1,194 @@
+package hosthttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"gazetteer/protocol/altar"
+)
+
+// echoRuntime answers every call until the connection ends.
+func (h *testHost) echoRuntime() {
+	p := h.connect("rt", "echo", "count")
+	go func() {
+		for {
+			_, text, err := p.ws.Read(context.Background())
+			if err != nil {
+				return
+			}
+			m, err := altar.ReadMessage(text, false)
+			call, ok := m.(altar.ToolCall)
+			if err != nil || !ok {
+				continue
+			}
+			if call.ToolName == "count" {
+				go p.flood(call.InvocationID)
+				continue
+			}
+			p.ws.Write(context.Background(), websocket.MessageText, altar.Encode(altar.ToolResult{InvocationID: call.InvocationID, Status: altar.Success, Payload: call.Parameters}))
+		}
+	}()
+}
+
+const floodChunks = 20_000
+
+var floodPayload = json.RawMessage(`{"text":"` + strings.Repeat("x", 100) + `"}`)
+
+func (p *peer) flood(id string) {
+	for i := range int64(floodChunks) {
+		if p.ws.Write(context.Background(), websocket.MessageText, altar.Encode(altar.StreamChunk{InvocationID: id, ChunkID: i, Payload: floodPayload, IsFinal: i == floodChunks-1})) != nil {
+			return
+		}
+	}
+}
+
+// bareEcho is a WebSocket server that sends back what comes, and floods when it is asked to.
+func bareEcho(b *testing.B) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.CloseNow()
+		for {
+			_, text, err := ws.Read(context.Background())
+			if err != nil {
+				return
+			}
+			if string(text) == "flood" {
+				chunk := altar.Encode(altar.StreamChunk{InvocationID: "x", ChunkID: 10_000, Payload: floodPayload})
+				for range floodChunks {
+					ws.Write(context.Background(), websocket.MessageText, chunk)
+				}
+				continue
+			}
+			ws.Write(context.Background(), websocket.MessageText, text)
+		}
+	}))
+	b.Cleanup(server.Close)
+	return "ws" + strings.TrimPrefix(server.URL, "http")
+}
+
+var benchParameters = `{"text":"` + strings.Repeat("x", 100) + `","n":12345}`
+
+func BenchmarkCall(b *testing.B) {
+	for _, callers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("bare-%d", callers), func(b *testing.B) {
+			url := bareEcho(b)
+			frame := []byte(callBody("0123456789abcdef", "echo", benchParameters))
+			b.SetParallelism((callers + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+			run := func(next func() bool) {
+				ws, _, err := websocket.Dial(context.Background(), url, nil)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer ws.CloseNow()
+				for next() {
+					if err := ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
+						b.Error(err)
+					}
+					if _, _, err := ws.Read(context.Background()); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			}
+			each(b, callers, run)
+		})
+		b.Run(fmt.Sprintf("host-%d", callers), func(b *testing.B) {
+			h := newTestHost(b, nil)
+			h.echoRuntime()
+			session := h.session("me-token", `{}`)
+			var count atomic.Int64
+			each(b, callers, func(next func() bool) {
+				for next() {
+					body := callBody(fmt.Sprint(count.Add(1)), "echo", benchParameters)
+					r, _ := http.NewRequest("POST", "http://"+h.addr+callPath(session), strings.NewReader(body))
+					r.Header.Set("Authorization", "Bearer me-token")
+					response, err := h.http.Do(r)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+					if response.StatusCode != 200 {
+						b.Error(response.Status)
+					}
+				}
+			})
+		})
+	}
+}
+
+// each runs a function in so many goroutines, b.N calls of next together.
+func each(b *testing.B, callers int, run func(next func() bool)) {
+	if callers == 1 {
+		run(b.Loop)
+		return
+	}
+	b.SetParallelism((callers + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) { run(pb.Next) })
+}
+
+func BenchmarkChunks(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
+		ws, _, err := websocket.Dial(context.Background(), bareEcho(b), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer ws.CloseNow()
+		for b.Loop() {
+			ws.Write(context.Background(), websocket.MessageText, []byte("flood"))
+			for range floodChunks {
+				if _, _, err := ws.Read(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(floodChunks)*float64(b.N)/b.Elapsed().Seconds(), "chunks/s")
+	})
+	b.Run("host", func(b *testing.B) {
+		h := newTestHost(b, nil)
+		h.echoRuntime()
+		session := h.session("me-token", `{}`)
+		for i := 0; b.Loop(); i++ {
+			response, _ := h.stream(context.Background(), session, fmt.Sprint(i), "count")
+			text, err := io.ReadAll(response.Body)
+			if err != nil || bytes.Count(text, []byte("\nid: ")) != floodChunks-1 {
+				b.Fatalf("%d chunks, %v: %.200s", bytes.Count(text, []byte("\nid: ")), err, text[max(0, len(text)-300):])
+			}
+		}
+		b.ReportMetric(float64(floodChunks)*float64(b.N)/b.Elapsed().Seconds(), "chunks/s")
+	})
+}
+
+// BenchmarkIdle measures the memory of 1,000 runtimes and 10,000 sessions, clients' side included.
+func BenchmarkIdle(b *testing.B) {
+	for b.Loop() {
+		h := newTestHost(b, nil)
+		for i := range 1000 {
+			h.connect(fmt.Sprintf("rt-%d", i), "echo")
+		}
+		for range 10_000 {
+			h.session("me-token", `{}`)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.Sys)/(1<<20), "MiB-sys")
+		b.ReportMetric(float64(m.HeapAlloc+m.StackInuse)/(1<<20), "MiB-used")
+	}
+}

@@ -1,0 +1,448 @@
+package hosthttp_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"gazetteer/altarkit"
+	"gazetteer/protocol/altar"
+	"gazetteer/toolhost"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// frame writes a WebSocket frame as a client: any first byte, any payload.
+func frame(first byte, payload []byte) []byte {
+	mask := [4]byte{1, 2, 3, 4}
+	b := []byte{first}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, 0x80|byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), uint64(n))
+	}
+	b = append(b, mask[:]...)
+	for i, c := range payload {
+		b = append(b, c^mask[i%4])
+	}
+	return b
+}
+
+// raw connects a runtime below the WebSocket library, and announces it.
+func (h *testHost) raw() (net.Conn, *bufio.Reader) {
+	h.t.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(testTime))
+	fmt.Fprintf(conn, "GET /altar/v1/runtimes HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer rt2-token\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", h.addr)
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols || response.Header.Get("Sec-WebSocket-Extensions") != "" {
+		h.t.Fatalf("%v, %v", response, err)
+	}
+	conn.Write(frame(0x81, []byte(`{"type":"AnnounceRuntime","runtime_id":"rt2","protocol_version":"1.0.0"}`)))
+	return conn, reader
+}
+
+// closeCode reads frames until that which closes, and returns its status; 0 when the connection just
+// ends.
+func closeCode(r *bufio.Reader) int {
+	for {
+		var head [2]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return 0
+		}
+		n := int(head[1] & 0x7f)
+		if n == 126 {
+			var more [2]byte
+			if _, err := io.ReadFull(r, more[:]); err != nil {
+				return 0
+			}
+			n = int(binary.BigEndian.Uint16(more[:]))
+		}
+		payload := make([]byte, n)
+		if _, err := io.ReadFull(r, payload); err != nil {
+			return 0
+		}
+		if head[0]&0x0f == 8 && n >= 2 {
+			return int(binary.BigEndian.Uint16(payload))
+		}
+	}
+}
+
+// Each hostile connection ends with its status, and a runtime beside it goes on.
+func TestHostileFrames(t *testing.T) {
+	h := newTestHost(t, nil)
+	good := h.connect("rt", "echo")
+	session := h.session("me-token", `{}`)
+	for name, test := range map[string]struct {
+		send func(net.Conn)
+		want []int
+	}{
+		"a frame of 17 MiB":  {func(c net.Conn) { c.Write(frame(0x81, make([]byte, 17<<20))) }, []int{1009, 0}},
+		"a length of 2^62":   {func(c net.Conn) { c.Write([]byte{0x81, 0xff, 0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}) }, []int{1009, 1008, 1002, 0}},
+		"a binary frame":     {func(c net.Conn) { c.Write(frame(0x82, []byte(`{}`))) }, []int{1003}},
+		"invalid UTF-8":      {func(c net.Conn) { c.Write(frame(0x81, []byte("{\"type\":\"\xff\"}"))) }, []int{1007}},
+		"a compressed frame": {func(c net.Conn) { c.Write(frame(0xc1, []byte("x"))) }, []int{1002}},
+		"no mask":            {func(c net.Conn) { c.Write([]byte{0x81, 2, '{', '}'}) }, []int{1002}},
+		"an unknown opcode":  {func(c net.Conn) { c.Write(frame(0x83, nil)) }, []int{1002}},
+		"endless fragments": {func(c net.Conn) {
+			c.Write(frame(0x01, make([]byte, 1000)))
+			for range 2000 {
+				if _, err := c.Write(frame(0x00, make([]byte, 1000))); err != nil {
+					return
+				}
+			}
+		}, []int{1009, 0}},
+		"a flood of pings": {func(c net.Conn) {
+			go io.Copy(io.Discard, io.LimitReader(c, 0))
+			for range 5000 {
+				if _, err := c.Write(frame(0x89, nil)); err != nil {
+					return
+				}
+			}
+		}, []int{1008, 0}},
+	} {
+		conn, reader := h.raw()
+		sent := make(chan struct{})
+		go func() { test.send(conn); close(sent) }()
+		got := closeCode(reader)
+		conn.Close()
+		<-sent
+		fine := false
+		for _, code := range test.want {
+			fine = fine || got == code
+		}
+		if !fine {
+			t.Errorf("%s: closed with %d, want %v", name, got, test.want)
+		}
+		h.waitFor("the end of its runtime", func() bool { return h.host.Figures().Runtimes == 1 })
+		running := h.callLater(context.Background(), session, name, "echo", `{}`)
+		good.succeed(good.nextCall().InvocationID, `1`)
+		if a := <-running; a.status != 200 {
+			t.Errorf("after %s: %d %s", name, a.status, a.body)
+		}
+	}
+}
+
+// Empty continuation frames hold no byte that a limit would count; time ends them.
+func TestEndlessEmptyContinuationFrames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 15 seconds")
+	}
+	h := newTestHost(t, nil)
+	conn, reader := h.raw()
+	conn.SetDeadline(time.Now().Add(2 * testTime))
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		conn.Write(frame(0x01, []byte("{")))
+		many := []byte(strings.Repeat(string(frame(0x00, nil)), 1000))
+		for {
+			if _, err := conn.Write(many); err != nil {
+				return
+			}
+		}
+	}()
+	if got := closeCode(reader); got != 1008 && got != 0 {
+		t.Errorf("closed with %d", got)
+	}
+	conn.Close()
+	<-sent
+	h.waitFor("the end of its runtime", func() bool { return h.host.Figures().Runtimes == 0 })
+}
+
+func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
+	h := newTestHost(t, nil)
+	for _, header := range [][2]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}, {"Origin", "null"}} {
+		_, response, err := websocket.Dial(context.Background(), "ws://"+h.addr+"/altar/v1/runtimes", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer rt-token"}, header[0]: {header[1]}}})
+		if err == nil || response == nil || response.StatusCode != http.StatusForbidden {
+			t.Errorf("%v: %v", header, err)
+		}
+		h.want(h.ask("POST", "/altar/v1/sessions", "me-token", `{}`, header[0], header[1]), 403, altar.AuthorizationFailed)
+	}
+}
+
+func TestTenThousandTools(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt")
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("tool-%d", i)
+	}
+	names[5000] = "echo"
+	p.fulfill("", names...)
+	for range 100 {
+		p.nextError(altar.ToolNotFound)
+	}
+	if sum := p.nextError(altar.ToolNotFound); sum.Error.Details["refused"] != 9899.0 {
+		t.Errorf("%+v", sum.Error)
+	}
+	p.barrier()
+	if list := h.host.Runtimes(); len(list[0].Tools) != 1 {
+		t.Errorf("%v", list[0].Tools)
+	}
+}
+
+func TestConfirmation(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "erase")
+	session := h.session("me-token", `{}`)
+	a := h.call(session, "i", "erase", `{}`)
+	h.want(a, 403, altar.AuthorizationFailed)
+	token, _ := a.Error.Details["confirmation"].(string)
+	confirm := func(id, token string) string {
+		return `{"invocation_id":"` + id + `","tool_name":"erase","parameters":{},"confirmation":"` + token + `"}`
+	}
+	h.want(h.ask("POST", callPath(session), "me-token", confirm("other", token)), 403, altar.AuthorizationFailed)
+	h.want(h.ask("POST", callPath(session), "me-token", confirm("i", "wrong")), 403, altar.AuthorizationFailed)
+	go func() { p.succeed(p.nextCall().InvocationID, `1`) }()
+	if a := h.ask("POST", callPath(session), "me-token", confirm("i", token)); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// The outcome of an irreversible call is on the disk before its answer; others are written behind.
+func TestAuditTrail(t *testing.T) {
+	var dir string
+	h := newTestHost(t, func(o *toolhost.Options) { dir = o.Dir; o.AuditParameters = true })
+	p := h.connect("rt", "erase", "echo")
+	session := h.session("me-token", `{"security_context":{"principal_id":"ann"}}`)
+	token, _ := h.call(session, "i", "erase", `{}`).Error.Details["confirmation"].(string)
+	go func() { p.succeed(p.nextCall().InvocationID, `1`) }()
+	h.ask("POST", callPath(session), "me-token", `{"invocation_id":"i","tool_name":"erase","parameters":{},"confirmation":"`+token+`"}`)
+	text := readFile(t, dir+"/calls.log")
+	for _, want := range []string{`"event":"begin"`, `"event":"end"`, `"client":"me"`, `"principal_id":"ann"`, `"tool":"erase"`, `"outcome":"success"`, `"parameters":{}`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	go func() { p.succeed(p.nextCall().InvocationID, `1`) }()
+	h.call(session, "j", "echo", `{"text":"x"}`)
+	h.waitFor("the entry of an ordinary call", func() bool { return strings.Contains(readFile(t, dir+"/calls.log"), `"tool":"echo"`) })
+	if info, err := os.Stat(dir + "/calls.log"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestAuditTrailIsBounded(t *testing.T) {
+	var dir string
+	h := newTestHost(t, func(o *toolhost.Options) { dir = o.Dir; o.AuditBytes = 2 << 10 })
+	p := h.connect("rt", "echo")
+	session := h.session("me-token", `{}`)
+	go func() {
+		for range 100 {
+			m, err := p.tryRead()
+			if err != nil {
+				return
+			}
+			if call, ok := m.(altar.ToolCall); ok {
+				p.succeed(call.InvocationID, `1`)
+			}
+		}
+	}()
+	for i := range 100 {
+		h.call(session, fmt.Sprint(i), "echo", `{}`)
+		if i%10 == 9 {
+			h.waitFor("the entry", func() bool {
+				return strings.Contains(readFile(t, dir+"/calls.log"), fmt.Sprintf(`"invocation_id":"%d"`, i))
+			})
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := 0
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), "calls.log") {
+			logs++
+		}
+	}
+	if logs != 4 {
+		t.Errorf("%d files, want 4", logs)
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	h := newTestHost(t, func(o *toolhost.Options) { o.CallsPerMinute = 2; o.CallsPerClient = 1; o.SessionsPerClient = 1 })
+	p := h.connect("rt", "echo", "nobody")
+	session := h.session("me-token", `{}`)
+	if a := h.ask("POST", "/altar/v1/sessions", "me-token", `{}`); a.status != 429 || a.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	h.session("other-token", `{}`)
+	running := h.callLater(context.Background(), session, "a", "echo", `{}`)
+	call := p.nextCall()
+	h.want(h.call(session, "b", "nobody", `{}`), 429, altar.AuthorizationFailed)
+	p.succeed(call.InvocationID, `1`)
+	<-running
+	second := h.callLater(context.Background(), session, "c", "echo", `{}`)
+	p.succeed(p.nextCall().InvocationID, `1`)
+	<-second
+	h.want(h.call(session, "d", "echo", `{}`), 429, altar.AuthorizationFailed)
+}
+
+// Runtimes are killed at random under 64 callers: every call ends in a result or in the right error.
+func TestRuntimesDieUnderLoad(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.addContracts(`[{"name": "work", "timeout_ms": 2000, "parameters": [{"name": "n", "type": "integer"}]}]`)
+	length := 3 * time.Second
+	if text := os.Getenv("ALTAR_KILL_TIME"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	var work sync.WaitGroup
+	for _, id := range []string{"rt", "rt2", "rt-a", "rt2-a"} {
+		work.Go(func() { h.dieAgainAndAgain(ctx, id) })
+	}
+	session := h.session("me-token", `{}`)
+	var results, unavailable, wrong atomic.Int64
+	for caller := range 64 {
+		work.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				begun := time.Now()
+				a, err := h.try(context.Background(), "POST", callPath(session), "me-token", callBody(fmt.Sprintf("%d-%d", caller, i), "work", fmt.Sprintf(`{"n":%d}`, i)))
+				switch {
+				case err == nil && a.status == 200 && string(a.Payload) == fmt.Sprint(i):
+					results.Add(1)
+				case err == nil && (a.status == 503 && a.Error.Code == altar.RuntimeUnavailable || a.status == 404 || a.status == 504):
+					unavailable.Add(1)
+				default:
+					wrong.Add(1)
+					t.Errorf("call %d-%d: %d %s, %v", caller, i, a.status, a.body, err)
+				}
+				if took := time.Since(begun); took > 3*time.Second {
+					t.Errorf("call %d-%d took %s", caller, i, took)
+				}
+			}
+		})
+	}
+	work.Wait()
+	h.waitFor("no call running", func() bool { return h.host.Figures().Running == 0 })
+	if results.Load() == 0 {
+		t.Error("no call succeeded")
+	}
+	t.Logf("%d results, %d refused", results.Load(), unavailable.Load())
+}
+
+// dieAgainAndAgain runs a runtime that is cut off after a random time, and begins again.
+func (h *testHost) dieAgainAndAgain(ctx context.Context, id string) {
+	for ctx.Err() == nil {
+		var b [1]byte
+		rand.Read(b[:])
+		life, end := context.WithTimeout(ctx, time.Duration(b[0])*time.Millisecond)
+		r := altarkit.Runtime{URL: "ws://" + h.addr + "/altar/v1/runtimes", Token: strings.SplitN(id, "-", 2)[0] + "-token", ID: id}
+		r.Handle("work", func(_ context.Context, c *altarkit.Call) (any, error) {
+			var in struct{ N int64 }
+			return &in.N, c.Decode(&in)
+		})
+		r.Run(life) // a refusal because the old connection is still there is tried again
+		end()
+	}
+}
+
+// MCP clients see and call the same contracts.
+func TestContractsOverMCP(t *testing.T) {
+	h := newTestHost(t, nil)
+	r := altarkit.Runtime{URL: "ws://" + h.addr + "/altar/v1/runtimes", Token: "rt-token", ID: "rt"}
+	r.Handle("echo", func(_ context.Context, c *altarkit.Call) (any, error) { return c.Parameters, nil })
+	r.Handle("need", func(context.Context, *altarkit.Call) (any, error) { return "plain", nil })
+	r.Handle("secret", func(context.Context, *altarkit.Call) (any, error) { return 1, nil })
+	r.Handle("erase", func(context.Context, *altarkit.Call) (any, error) { return "erased", nil })
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	h.waitFor("the tools", func() bool { list := h.host.Runtimes(); return len(list) == 1 && len(list[0].Tools) == 4 })
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: "http://" + h.addr + "/altar/v1/mcp", HTTPClient: &http.Client{Transport: bearer{"me-token", h.http.Transport}}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	list, err := session.ListTools(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	if fmt.Sprint(names) != "[echo erase need]" {
+		t.Errorf("%v", names)
+	}
+	call := func(name string, meta mcp.Meta, arguments map[string]any) (string, bool) {
+		t.Helper()
+		result, err := session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: name, Arguments: arguments})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return result.Content[0].(*mcp.TextContent).Text, result.IsError
+	}
+	if text, failed := call("echo", nil, map[string]any{"n": 7}); failed || text != `{"n":7}` {
+		t.Errorf("%s, %v", text, failed)
+	}
+	if text, failed := call("need", nil, map[string]any{"text": "x"}); failed || text != "plain" {
+		t.Errorf("%s, %v", text, failed)
+	}
+	if text, failed := call("need", nil, map[string]any{"text": 5}); !failed || !strings.Contains(text, "/text") {
+		t.Errorf("%s, %v", text, failed)
+	}
+	text, failed := call("erase", mcp.Meta{"altar/invocation_id": "e1"}, nil)
+	if !failed || !strings.Contains(text, "altar/confirmation") {
+		t.Fatalf("%s, %v", text, failed)
+	}
+	token := text[strings.Index(text, `"altar/confirmation": "`)+len(`"altar/confirmation": "`):]
+	token = token[:strings.IndexByte(token, '"')]
+	if text, failed := call("erase", mcp.Meta{"altar/invocation_id": "e1", "altar/confirmation": token}, nil); failed || text != "erased" {
+		t.Errorf("%s, %v", text, failed)
+	}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "secret"}); err == nil {
+		t.Error("a tool that the client may not see was called")
+	}
+	if a := h.ask("POST", "/altar/v1/mcp", "", `{}`); a.status != 401 {
+		t.Errorf("without identity: %d", a.status)
+	}
+}
+
+// bearer adds a token to requests.
+type bearer struct {
+	token string
+	next  http.RoundTripper
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.next.RoundTrip(r)
+}
