@@ -30,6 +30,9 @@ type Collector struct {
 	// [a2ahttp.Inbox.RelayKey]. Without them mail counts only while its timestamp is fresh.
 	RelayKey ed25519.PublicKey
 	Relay    string
+	// Rotated says that the key of the agent changed. A sealed body that none of Keys opens is then
+	// refused with 403 Stale Key, and its sender looks for the new key (§4.5.3).
+	Rotated bool
 	// Keep leaves the mail at the relay: it is stored here and not acknowledged there.
 	Keep bool
 }
@@ -152,7 +155,7 @@ func (c *Collector) accept(ctx context.Context, f *boltfile.File, a arrival, m *
 	keeper := &keeper{mailbox: c.Mailbox, file: f, message: m}
 	receiver := a2a.Receiver{
 		Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now},
-		Store:    keeper, Keys: c.Keys, RelayKey: c.RelayKey, KeepReplay: c.Mailbox.options.KeepReplay,
+		Store:    keeper, Keys: c.Keys, Rotated: c.Rotated, RelayKey: c.RelayKey, KeepReplay: c.Mailbox.options.KeepReplay,
 	}
 	if opened, err := receiver.Open(a.verified); err == nil && opened != nil {
 		m.Content = opened.Plaintext
@@ -273,7 +276,7 @@ func (k *keeper) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, _ *a2a
 // then. Their signatures are verified anew.
 func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []ed25519.PrivateKey) error {
 	var closed []Message
-	if err := m.scan(ctx, func(message Message) bool {
+	if err := m.scan(ctx, nil, func(message Message) bool {
 		if message.Sealed && !message.Sent && len(message.Content) == 0 {
 			closed = append(closed, message)
 		}

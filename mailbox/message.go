@@ -26,7 +26,7 @@ func (s Selection) matches(m Message) bool {
 
 // Messages returns messages, the newest first.
 func (m *Mailbox) Messages(ctx context.Context, s Selection) (out []Message, err error) {
-	err = m.scan(ctx, func(message Message) bool {
+	err = m.scan(ctx, nil, func(message Message) bool {
 		if s.matches(message) {
 			out = append(out, message)
 		}
@@ -35,12 +35,20 @@ func (m *Mailbox) Messages(ctx context.Context, s Selection) (out []Message, err
 	return out, err
 }
 
-// scan calls each for every message, the newest first, until it returns false.
-func (m *Mailbox) scan(ctx context.Context, each func(Message) bool) error {
+// scan calls each for every message whose search text holds all words, the newest first, until it
+// returns false.
+func (m *Mailbox) scan(ctx context.Context, words []string, each func(Message) bool) error {
 	return m.view(ctx, func(tx *bolt.Tx) error {
 		c := tx.Bucket(mailBucket).Cursor()
 		for key, raw := c.Last(); key != nil && ctx.Err() == nil; key, raw = c.Prev() {
-			message, err := decodeMessage(raw)
+			parts, err := splitRecord(raw)
+			if err != nil {
+				return err
+			}
+			if len(words) > 0 && !containsAll(string(parts[searchPart]), words) {
+				continue
+			}
+			message, err := decodeParts(parts)
 			if err != nil {
 				return err
 			}

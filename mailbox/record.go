@@ -104,15 +104,26 @@ func (m Message) event() a2a.Event {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encodeMessage writes a message: a checksum, then header, envelope, content and receipt, each after
-// its length.
+// The parts of a record.
+const (
+	headerPart = iota
+	envelopePart
+	contentPart
+	receiptPart
+	searchPart
+	partCount
+)
+
+// encodeMessage writes a message: a checksum, then header, envelope, content, receipt and the folded
+// text that is searched, each after its length.
 func encodeMessage(m Message) ([]byte, error) {
 	header, err := json.Marshal(m)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 4, 4+len(header)+len(m.Envelope)+len(m.Content)+len(m.Receipt)+20)
-	for _, part := range [...][]byte{header, m.Envelope, m.Content, m.Receipt} {
+	text := []byte(searchText(m))
+	out := make([]byte, 4, 4+len(header)+len(m.Envelope)+len(m.Content)+len(m.Receipt)+len(text)+20)
+	for _, part := range [partCount][]byte{header, m.Envelope, m.Content, m.Receipt, text} {
 		out = append(binary.AppendUvarint(out, uint64(len(part))), part...)
 	}
 	binary.BigEndian.PutUint32(out, crc32.Checksum(out[4:], castagnoli))
@@ -125,11 +136,15 @@ func decodeMessage(raw []byte) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
+	return decodeParts(parts)
+}
+
+func decodeParts(parts [partCount][]byte) (Message, error) {
 	var m Message
-	if err := json.Unmarshal(parts[0], &m); err != nil {
+	if err := json.Unmarshal(parts[headerPart], &m); err != nil {
 		return Message{}, corruptf("the header of a message: %v", err)
 	}
-	m.Envelope, m.Content, m.Receipt = clone(parts[1]), clone(parts[2]), clone(parts[3])
+	m.Envelope, m.Content, m.Receipt = clone(parts[envelopePart]), clone(parts[contentPart]), clone(parts[receiptPart])
 	return m, nil
 }
 
@@ -137,7 +152,7 @@ func decodeMessage(raw []byte) (Message, error) {
 func clone(b []byte) []byte { return append([]byte(nil), b...) }
 
 // splitRecord checks the checksum of a record and returns its parts, which are memory of the file.
-func splitRecord(raw []byte) (parts [4][]byte, err error) {
+func splitRecord(raw []byte) (parts [partCount][]byte, err error) {
 	if len(raw) < 4 || binary.BigEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
 		return parts, corruptf("a message does not have its checksum")
 	}

@@ -17,14 +17,11 @@ import (
 // spaces they match anywhere. Words in double quotes must stand next to each other. Searched are the
 // texts of bodies, as they were opened, the DIDs of both parties, and the ids of message and thread.
 func (m *Mailbox) Search(ctx context.Context, query string, s Selection) (out []Message, err error) {
-	wanted := splitQuery(query)
-	limit := s.Limit
-	s.Limit = 0
-	err = m.scan(ctx, func(message Message) bool {
-		if s.matches(message) && containsAll(searchText(message), wanted) {
+	err = m.scan(ctx, splitQuery(query), func(message Message) bool {
+		if s.matches(message) {
 			out = append(out, message)
 		}
-		return limit == 0 || len(out) < limit
+		return s.Limit == 0 || len(out) < s.Limit
 	})
 	return out, err
 }

@@ -233,7 +233,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	if _, _, err := me.box.Thread(ctx, e.ThreadID); errors.Is(err, mailbox.ErrNotFound) {
 		return nil, exit.NotFoundf("%s belongs to a thread that %s does not have: bring it in first, with %s or %s", name, me.box.Dir(), v.formatMailCommand("inbox"), v.formatMailCommand("inbox add "+cli.QuoteForShell(name)))
 	}
-	body := e.Body
+	var body a2a.Body
 	if stored, err := me.box.Message(ctx, e.ID); err == nil && stored.Sent && e.From == me.owner.String() {
 		body = stored.Body() // sealed for the other party
 	} else if body, err = openSealed(e, me.keys); err != nil {
