@@ -31,6 +31,9 @@ const (
 // AdmissionPolicyKey is the key of the registry's admission policy.
 const AdmissionPolicyKey = "door"
 
+// CheckpointKey holds the newest checkpoint of the transparency log that follows the store.
+const CheckpointKey = "checkpoint"
+
 // ReverseHost turns "www.example.com" into "com.example.www" and back.
 func ReverseHost(host string) string {
 	labels := strings.Split(host, ".")

@@ -118,3 +118,61 @@ func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 		t.Errorf("the other log: %d\n%s", code, out)
 	}
 }
+
+// TestAStoreAloneDoesNotBeginAnotherLog: a store that is put back without its log and key, as from a
+// backup of two files, is refused with one line, and nothing is written.
+func TestAStoreAloneDoesNotBeginAnotherLog(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, p)
+	restored := filepath.Join(t.TempDir(), "data") // elsewhere, without the checkpoint beside the directory
+	if err := os.Mkdir(restored, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"FORMAT", "store.bolt"} {
+		content, err := os.ReadFile(filepath.Join(p.data(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(restored, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, code := p.cli("--data-dir", restored, "agent", "show")
+	if code != exit.Data || !strings.Contains(out, "log is gone, and it was signed") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	for _, name := range []string{"log", "log.key"} {
+		if _, err := os.Stat(filepath.Join(restored, name)); err == nil {
+			t.Errorf("%s was begun", name)
+		}
+	}
+}
+
+// TestOfTwoDirectoriesOneSigns: a copy of the data directory does not sign beside the first one.
+func TestOfTwoDirectoriesOneSigns(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "First"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, p)
+	copied, err := exec.Command("cp", "-a", p.data(), filepath.Join(p.dir, "data2")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, copied)
+	}
+	again := startProgramIn(t, p.dir, "crawler.enabled=false")
+	out, code := again.cli("--data-dir", filepath.Join(p.dir, "data2"), "agent", "new", "Second", "--key", "second.key")
+	if code != exit.Data || !strings.Contains(out, "signs the same log, perhaps on a copy of this directory") {
+		t.Errorf("beside the first: exit code %d:\n%s", code, out)
+	}
+	if out, code := again.cli("agent", "new", "Third", "--key", "third.key"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, again)
+	out, code = again.cli("--data-dir", filepath.Join(p.dir, "data2"), "agent", "show")
+	if code != exit.Data || !strings.Contains(out, "an older copy of the log and of the store was put back") {
+		t.Errorf("after the first: exit code %d:\n%s", code, out)
+	}
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/version"
 	"gazetteer/limit"
+	"gazetteer/registry/audit"
 	"gazetteer/web"
 )
 
@@ -53,7 +55,13 @@ func (h *Server) openAPI(e Environment) error {
 		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
 	if h.witnesses.Len() > 0 {
-		options.Publish = h.witnesses.AskAll
+		options.Publish = func(ctx context.Context) error {
+			err := h.witnesses.AskAll(ctx)
+			if errors.Is(err, audit.ErrFork) {
+				h.logCosignFailure(err)
+			}
+			return err
+		}
 	}
 	h.api, err = api.New(options)
 	if err != nil {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -75,17 +74,30 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	c := h.Config.Registry
 	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
+	h.checkpointCopy = h.findCheckpointCopy()
+	known, err := h.knownCheckpoint(ctx, h.logOrigin(), fileExists(dir))
+	if err != nil {
+		return nil, err
+	}
 	// A key that has signed a log signs no other one of that name. Until something
 	// was stored, a first start may have been cut off between the two.
-	if fileExists(path) && !fileExists(dir) && !fileExists(c.CheckpointCopy) && h.Store.Head().Seq > 0 {
-		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and %s has signed it: put back any copy of the directory, with the newest checkpoint of the log that can be found in it; "+
+	signed := (fileExists(path) || fileExists(h.checkpointCopy)) && h.Store.Head().Seq > 0
+	if !fileExists(dir) && (signed || len(known) > 0) {
+		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: put back any copy of the directory and of %s, with the newest checkpoint of the log that can be found in it; "+
 			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
-	key, err := audit.OpenKey(path, cmp.Or(c.LogOrigin, c.DIDHost+"/log"))
+	key, err := audit.OpenKey(path, h.logOrigin())
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
 	}
-	return audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: c.CheckpointCopy, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+	log, err := audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: h.checkpointCopy, Known: known, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+	if err != nil {
+		return nil, err
+	}
+	if err := log.CheckStore(ctx); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // explainLogError adds to the error of a log that has lost something what an operator does
@@ -95,7 +107,7 @@ func explainLogError(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nto accept the loss of records of the store, set registry.accept_log_loss = true; "+
-		"to begin another log, move log and log.key of the data directory (and registry.checkpoint_copy) away and set registry.log_origin to a name that no log had", err)
+		"to begin another log, move log and log.key of the data directory (and the checkpoint beside it, or registry.checkpoint_copy) away and set registry.log_origin to a name that no log had", err)
 }
 
 // openWitness opens what cosigns the checkpoints of other registries. It has its

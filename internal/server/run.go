@@ -104,6 +104,10 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	if public != nil && h.Config.Crawler.BlockListFile != "" {
 		group.Go(func() error { return h.reloadBlockListOnHangup(ctx) })
 	}
+	if public != nil {
+		h.warnOfCheckpointCopy()
+	}
+	group.Go(func() error { return h.keepCheckpoints(ctx) })
 	group.Go(func() error { return h.recorder.Run(ctx) })
 	if public != nil && h.relay != nil {
 		group.Go(func() error { return h.runRelay(ctx) })
@@ -120,6 +124,8 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	err = group.Wait()
 	h.NotifyManager("STOPPING=1")
 	h.awaitFollowers()
+	h.keepLastCheckpoint()
+	h.awaitFollowers() // of that one record
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
 }
@@ -145,7 +151,8 @@ func (h *Server) followThroughShortages(ctx context.Context, what string, follow
 // logCosignFailure tells the operator that a witness did not cosign the log.
 func (h *Server) logCosignFailure(err error) {
 	if errors.Is(err, audit.ErrFork) {
-		h.log.Error("the log contradicts what a witness has cosigned: others see it, too; where no newer copy is left, begin another log (registry.log_origin)", "error", err)
+		h.audit.Halt(err)
+		h.log.Error("the log contradicts what a witness has cosigned: nothing more is signed; put back a newer copy, or, where none is left, begin another log (registry.log_origin)", "error", err)
 		return
 	}
 	h.log.Warn("the log was not cosigned", "error", err)

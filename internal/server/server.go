@@ -37,27 +37,29 @@ import (
 
 // Server is everything that lives in one data directory, opened and wired.
 type Server struct {
-	Config        config.Config
-	log           *slog.Logger
-	Store         *boltstore.Store
-	Index         *index.Index
-	registry      *registrar.Registrar
-	resolver      *resolve.Resolver
-	directory     *directory.Directory
-	joiner        *join.Joiner
-	audit         *audit.Log
-	limits        *limit.Set
-	witnesses     *audit.Cosigners // of our log
-	witness       *audit.Witness   // of the logs of others
-	Crawler       *crawler.Crawler
-	api           *api.API
-	relay         *relay.Relay // nil when it is switched off, as are the next two
-	relayHTTP     *relayhttp.Handler
-	tools         *toolhost.Host // nil when it is switched off, as is the next
-	toolsHTTP     *hosthttp.Handler
-	mail          *boltqueue.Queue
-	recorder      *recorder
-	NotifyManager func(state string) // how the server stands, to the service manager
+	Config    config.Config
+	log       *slog.Logger
+	Store     *boltstore.Store
+	Index     *index.Index
+	registry  *registrar.Registrar
+	resolver  *resolve.Resolver
+	directory *directory.Directory
+	joiner    *join.Joiner
+	audit     *audit.Log
+	// checkpointCopy is where the second copy of the last checkpoint of the log is, "" for nowhere.
+	checkpointCopy string
+	limits         *limit.Set
+	witnesses      *audit.Cosigners // of our log
+	witness        *audit.Witness   // of the logs of others
+	Crawler        *crawler.Crawler
+	api            *api.API
+	relay          *relay.Relay // nil when it is switched off, as are the next two
+	relayHTTP      *relayhttp.Handler
+	tools          *toolhost.Host // nil when it is switched off, as is the next
+	toolsHTTP      *hosthttp.Handler
+	mail           *boltqueue.Queue
+	recorder       *recorder
+	NotifyManager  func(state string) // how the server stands, to the service manager
 }
 
 // Open opens the data directory and everything in it. observe, which may

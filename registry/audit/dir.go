@@ -53,8 +53,11 @@ func makeDir(dir string) error {
 }
 
 // lockDir takes a directory for this process until the file is closed.
-func lockDir(dir string) (*os.File, error) {
-	f, err := privatefile.Open(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
+func lockDir(dir string) (*os.File, error) { return takeLock(filepath.Join(dir, lockFile)) }
+
+// takeLock takes a file, which it makes when it is missing, for this process until it is closed.
+func takeLock(path string) (*os.File, error) {
+	f, err := privatefile.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

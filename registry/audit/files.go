@@ -108,7 +108,16 @@ func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer release()
-	return readTile(name, head.N, l.hashes, l.leaves)
+	data, err := readTile(name, head.N, l.hashes, l.leaves)
+	if err != nil {
+		return nil, err
+	}
+	if level, n, width, _ := parseTileName(name); level != entriesLevel {
+		if err := l.hashes.authenticateTile(head.Tree, level, n, width); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
 }
 
 // readTile reads a tile of a tree of that size. A partial tile may be asked for

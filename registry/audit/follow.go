@@ -477,6 +477,9 @@ func (l *Log) publishCheckpoint() error {
 	if l.state.Size < last.N {
 		return nil // being grown again
 	}
+	if l.Halted() != nil {
+		return nil
+	}
 	if l.state.Size == last.N && served {
 		l.advanceCursor()
 		return nil

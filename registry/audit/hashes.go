@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,33 @@ func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		}
 	}
 	return out, nil
+}
+
+// authenticateTile checks that the hashes of a tile lead to the root of a tree, so that a damaged one
+// is never handed out.
+func (h *hashes) authenticateTile(tree tlog.Tree, level int, n int64, width int) error {
+	last := tlog.StoredHashIndex(level*tileHeight, n*tileWidth+int64(width)-1)
+	_, err := tlog.TileHashReader(tree, tileReader{h}).ReadHashes([]int64{last})
+	if err == nil || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return &DamagedError{File: h.file.Name(), Problem: fmt.Sprintf("is damaged: what %s needs does not lead to the root of the checkpoint: %v", tileName(level, n, width), err), Remedy: remedyRestore}
+}
+
+// A tileReader reads the tiles of a tree out of its hashes. It is a tlog.TileReader.
+type tileReader struct{ hashes *hashes }
+
+func (r tileReader) Height() int                     { return tileHeight }
+func (r tileReader) SaveTiles([]tlog.Tile, [][]byte) {}
+func (r tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
+	data := make([][]byte, len(tiles))
+	for i, tile := range tiles {
+		var err error
+		if data[i], err = tlog.ReadTileData(tile, r.hashes); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
 }
 
 // leafHash returns the hash of one leaf.

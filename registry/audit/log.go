@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/protocol"
 	"gazetteer/store"
 )
 
@@ -33,8 +34,13 @@ type Options struct {
 	Key *Key
 	// Copy is the path of a second copy of the last signed checkpoint, "" for
 	// none. Put where no backup of Dir is restored over it, it shows when all of
-	// Dir is older than what was handed out.
+	// Dir is older than what was handed out. A lock beside it lets one process at a
+	// time sign; and a checkpoint there that this process did not write stops it,
+	// so that of two copies of a directory only one signs.
 	Copy string
+	// Known are signed checkpoints of this log that are kept elsewhere, such as in
+	// the store: the tree must contain them.
+	Known [][]byte
 	// Leaf tells which keys of the store become leaves; nil is [HistoryKey].
 	// Their records must never be overwritten, or some may be passed by.
 	Leaf func(key string) bool
@@ -51,6 +57,8 @@ type Options struct {
 type Log struct {
 	dir         string
 	checkpoints []string // the files of the last signed checkpoint
+	copy        string   // the second of them, "" for none
+	known       [][]byte
 	key         *Key
 	store       store.Store
 	isLeaf      func(string) bool
@@ -60,6 +68,7 @@ type Log struct {
 	retry       time.Duration // the first pause when the disk is full
 
 	lock   *os.File
+	signer *os.File // the lock beside the copy
 	hashes *hashes
 	leaves *leaves
 	chains *chains
@@ -76,6 +85,7 @@ type Log struct {
 	moved  chan struct{} // closed and replaced when cursor moves or the log closes
 	closed bool
 	damage error // what a search for damage found
+	halted error // why nothing more is signed
 
 	witnessed map[string]int64 // what the witnesses have cosigned last, by name
 }
@@ -109,14 +119,20 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		moved:       make(chan struct{}),
 	}
 	if o.Copy != "" {
-		l.checkpoints = append(l.checkpoints, o.Copy)
+		l.checkpoints, l.copy = append(l.checkpoints, o.Copy), o.Copy
 	}
+	l.known = o.Known
 	err := makeDir(o.Dir)
 	if err == nil {
 		l.lock, err = lockDir(o.Dir)
 	}
+	if err == nil && o.Copy != "" {
+		if l.signer, err = takeLock(o.Copy + ".lock"); errors.Is(err, ErrHeld) {
+			err = fmt.Errorf("%w: %s is locked by a process that signs the same log, perhaps on a copy of this directory; stop one of them", err, o.Copy+".lock")
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open log %s: %w", o.Dir, err)
+		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
 	}
 	if err := l.openFiles(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.closeFiles())
@@ -130,7 +146,11 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.state, err = l.loadState(kept); err != nil {
+	known, err := l.readKnown()
+	if err != nil {
+		return err
+	}
+	if l.state, err = l.loadState(append(slices.Clone(kept), known...)); err != nil {
 		return err
 	}
 	if err := l.checkState(); err != nil {
@@ -147,7 +167,7 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.checkTree(kept); err != nil {
+	if err := l.checkTree(kept, known); err != nil {
 		return err
 	}
 	for _, r := range unfinished {
@@ -211,14 +231,70 @@ func (l *Log) createLog() (state, error) {
 	return s, writeState(l.dir, s) // syncs the directory too
 }
 
-// keepCheckpoint puts a signed checkpoint into its files and on disk.
+// readKnown reads the checkpoints that are kept elsewhere.
+func (l *Log) readKnown() (known []keptCheckpoint, err error) {
+	for _, text := range l.known {
+		c, n, err := openCheckpoint(text, l.key.noteVerifier())
+		if err != nil {
+			return nil, &DamagedError{File: "the checkpoint in the store", Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+		}
+		if c.Origin != l.key.name {
+			return nil, &DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), l.key.name), Remedy: remedyOrigin}
+		}
+		known = append(known, keptCheckpoint{c, text, len(n.Sigs) > 0})
+	}
+	return known, nil
+}
+
+// keepCheckpoint puts a signed checkpoint into its files and on disk. The copy comes first: it decides
+// whether this process is the one that signs.
 func (l *Log) keepCheckpoint(signed []byte) error {
-	for _, path := range l.checkpoints {
+	if err := l.checkCopy(); err != nil {
+		return err
+	}
+	for _, path := range slices.Backward(l.checkpoints) {
 		if err := privatefile.Replace(path, signed); err != nil {
 			return fmt.Errorf("write the checkpoint: %w", err)
 		}
 	}
 	return nil
+}
+
+// checkCopy refuses to sign when the copy holds a checkpoint that this log does not know: another
+// process has signed it.
+func (l *Log) checkCopy() error {
+	if l.copy == "" {
+		return nil
+	}
+	there, err := readCheckpoints([]string{l.copy}, l.key.noteVerifier())
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	if c := there[0]; c.N > last.N || c.N == last.N && c.N > 0 && c.Hash != last.Hash {
+		return &ForkError{Problem: fmt.Sprintf("%s has a checkpoint of %d leaves that was signed elsewhere, and this process signed %d last: two copies of this directory are in use", l.copy, c.N, last.N),
+			Remedy: "stop the older copy for good"}
+	}
+	return nil
+}
+
+// Halt stops signing, because what was signed is contradicted; the log goes on to be read. The first
+// reason stays.
+func (l *Log) Halt(reason error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.halted == nil {
+		l.halted = reason
+	}
+}
+
+// Halted returns why nothing more is signed, nil while the log signs.
+func (l *Log) Halted() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.halted
 }
 
 func (l *Log) checkState() error {
@@ -235,15 +311,16 @@ func (l *Log) checkState() error {
 
 // checkTree compares the tree with every checkpoint that is known to have been
 // signed, and sees that all files have the newest.
-func (l *Log) checkTree(kept []keptCheckpoint) error {
+func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 	if len(kept) == 0 { // just begun: the empty tree is signed, and nothing else
 		var err error
 		if kept, err = readCheckpoints(l.checkpoints, l.key.noteVerifier()); err != nil {
 			return err
 		}
 	}
-	newest := slices.MaxFunc(kept, func(a, b keptCheckpoint) int { return cmp.Compare(a.N, b.N) })
-	for _, c := range kept {
+	all := append(slices.Clone(kept), known...)
+	newest := slices.MaxFunc(all, func(a, b keptCheckpoint) int { return cmp.Compare(a.N, b.N) })
+	for _, c := range all {
 		if c.N > l.state.Size {
 			continue
 		}
@@ -303,6 +380,20 @@ func (l *Log) truncateUncommitted() error {
 	return errors.Join(l.hashes.file.Truncate(hashesBytes(l.state.Size)), l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
 }
 
+// CheckStore reports whether the store is older than the log, or both are older than what was signed,
+// so that this is found before anybody writes to the store. Call it before [Log.Run], which finds it,
+// too. The error is a *ForkError, or that of the store.
+func (l *Log) CheckStore(ctx context.Context) error {
+	err := l.checkStore(ctx)
+	if errors.Is(err, store.ErrCursorGone) {
+		return nil // Run reads the store from the beginning
+	}
+	if err != nil {
+		return err
+	}
+	return l.checkReach()
+}
+
 // Close releases the files. Run must have returned. Later calls return
 // [ErrClosed]; calling Close again does nothing.
 func (l *Log) Close() error {
@@ -333,7 +424,12 @@ func (l *Log) closeFiles() error {
 	if l.leaves != nil {
 		errs = append(errs, l.leaves.closeFiles())
 	}
-	return errors.Join(append(errs, l.lock.Close())...)
+	for _, lock := range []*os.File{l.signer, l.lock} {
+		if lock != nil {
+			errs = append(errs, lock.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // acquireFiles lets files be read until release is called.

@@ -114,7 +114,7 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 	if err != nil {
 		return c, keepNothing, fmt.Errorf("make a temporary data directory: %w", err)
 	}
-	c.DataDir = dir
+	c.DataDir, c.Registry.CheckpointCopy = dir, "none"
 	return c, func() error { return os.RemoveAll(dir) }, nil
 }
 

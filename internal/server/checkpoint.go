@@ -1,0 +1,135 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"gazetteer/store"
+)
+
+// noCheckpointCopy is the value of registry.checkpoint_copy that switches the copy off.
+const noCheckpointCopy = "none"
+
+// writable asks access(2) whether a directory may be written to.
+const writable = 2
+
+// checkpointInterval is the time between two looks whether the store has the newest checkpoint.
+const checkpointInterval = time.Minute
+
+// findCheckpointCopy returns where the second copy of the last checkpoint is, "" for nowhere. Where the
+// configuration does not say, it is beside the data directory, under a name that all copies of one
+// store and log share: of two copies in one place, one signs.
+func (h *Server) findCheckpointCopy() string {
+	switch c := h.Config.Registry.CheckpointCopy; c {
+	case noCheckpointCopy:
+		return ""
+	case "":
+	default:
+		return c
+	}
+	dir, err := filepath.Abs(h.Config.DataDir)
+	if err != nil {
+		return ""
+	}
+	parent := filepath.Dir(dir)
+	if syscall.Access(parent, writable) != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(h.Store.Head().Store + "\n" + h.logOrigin()))
+	return filepath.Join(parent, ".gazetteer-checkpoint-"+hex.EncodeToString(sum[:6]))
+}
+
+// logOrigin returns the name of the transparency log.
+func (h *Server) logOrigin() string {
+	return cmp.Or(h.Config.Registry.LogOrigin, h.Config.Registry.DIDHost+"/log")
+}
+
+// warnOfCheckpointCopy tells the operator that nothing outside of the machine's own backups shows when an
+// older copy of everything is put back.
+func (h *Server) warnOfCheckpointCopy() {
+	if h.Config.Registry.CheckpointCopy != "" || len(h.Config.Registry.Witnesses) > 0 {
+		return
+	}
+	if h.checkpointCopy == "" {
+		h.log.Warn("the last checkpoint of the transparency log has no second copy: set registry.checkpoint_copy to a path on another disk, or name a witness")
+		return
+	}
+	h.log.Warn("the second copy of the last checkpoint lies beside the data directory: set registry.checkpoint_copy to a path on another disk, or name a witness", "copy", h.checkpointCopy)
+}
+
+// knownCheckpoint returns the last checkpoint that the store knows of its log. An operator who begins
+// another log, with another origin, has moved the old one away.
+func (h *Server) knownCheckpoint(ctx context.Context, origin string, haveLog bool) ([][]byte, error) {
+	record, err := h.Store.Get(ctx, store.CheckpointKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the last checkpoint of the log: %w", err)
+	}
+	was, _, _ := strings.Cut(string(record.Value), "\n")
+	if was != origin && !haveLog {
+		h.log.Warn("another transparency log begins, with another origin; publish its key", "origin", origin, "before", was)
+		return nil, nil
+	}
+	return [][]byte{record.Value}, nil
+}
+
+// keepCheckpoints writes the newest checkpoint of the log into the store, at once and every minute, until
+// ctx ends. A store that is put together with an older or another log then shows it.
+func (h *Server) keepCheckpoints(ctx context.Context) error {
+	tick := time.NewTicker(checkpointInterval)
+	defer tick.Stop()
+	for {
+		if err := h.keepCheckpoint(ctx); err != nil && ctx.Err() == nil {
+			h.log.Warn("the newest checkpoint of the log was not written to the store", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// checkpointTimeout bounds the write of the checkpoint at a stop.
+const checkpointTimeout = 2 * time.Second
+
+// keepLastCheckpoint writes the newest checkpoint into the store at a stop.
+func (h *Server) keepLastCheckpoint() {
+	ctx, cancel := context.WithTimeout(context.Background(), checkpointTimeout)
+	defer cancel()
+	if err := h.keepCheckpoint(ctx); err != nil {
+		h.log.Info("the newest checkpoint of the log was not written to the store before the stop", "error", err)
+	}
+}
+
+func (h *Server) keepCheckpoint(ctx context.Context) error {
+	if h.audit.Head().N == 0 {
+		return nil
+	}
+	signed, err := h.audit.Checkpoint()
+	if err != nil {
+		return err
+	}
+	// Cosignatures come later, and change nothing of what is said here.
+	at := bytes.LastIndex(signed, []byte("\n\n"))
+	record, err := h.Store.Get(ctx, store.CheckpointKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if at > 0 && bytes.HasPrefix(record.Value, signed[:at]) {
+		return nil
+	}
+	_, err = h.Store.Apply(ctx, store.PutIf(store.CheckpointKey, signed, record.Seq))
+	return err
+}
