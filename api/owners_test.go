@@ -108,7 +108,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	// Without a proof nothing changes, and the answer says what was looked at.
 	e.zone.Publish("example.com", "v=spf1 -all")
 	a := e.sendOwnerRequest("WWW.Example.COM", "opt-out", "", 202)
-	if a.Done || a.Publish.Value != "gazetteer-opt-out=www.example.com" || len(a.Publish.At) != 5 || len(a.Looks) != 5 {
+	if a.Done || a.Publish.Value != "gazetteer-opt-out=www.example.com" || len(a.Publish.At) != 5 || len(a.Probes) != 5 {
 		t.Fatalf("%+v", a)
 	}
 	for i, want := range []struct{ asked, problem string }{
@@ -116,12 +116,12 @@ func TestOptOutByTXTRecord(t *testing.T) {
 		{"TXT _gazetteer.example.com", "no TXT record"}, {"TXT example.com", "no value is the one"},
 		{"GET https://www.example.com/.well-known/gazetteer-crawler", "it answered 404"},
 	} {
-		l := a.Looks[i]
+		l := a.Probes[i]
 		if l.Query != want.asked || !strings.Contains(l.Problem, want.problem) || l.Server == "" || l.Expected != a.Publish.Value || l.Found {
 			t.Errorf("look %d: %+v", i, l)
 		}
 	}
-	if got := a.Looks[3].Values; len(got) != 1 || got[0] != "v=spf1 -all" {
+	if got := a.Probes[3].Values; len(got) != 1 || got[0] != "v=spf1 -all" {
 		t.Errorf("what came back is not shown: %q", got)
 	}
 	e.get("/api/v1/services/www.example.com", 200)
@@ -157,7 +157,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 
 	// It is withdrawn the same way, and the old word must go.
 	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-out=www.example.com", "gazetteer-opt-in=www.example.com")
-	if a = e.sendOwnerRequest("www.example.com", "opt-in", "", 202); a.Done || !strings.Contains(a.Looks[0].Problem, "opposite") {
+	if a = e.sendOwnerRequest("www.example.com", "opt-in", "", 202); a.Done || !strings.Contains(a.Probes[0].Problem, "opposite") {
 		t.Errorf("%+v", a)
 	}
 	e.zone.Publish("_gazetteer.www.example.com", "gazetteer-opt-in=www.example.com")
@@ -342,7 +342,7 @@ func TestOperatorBlocks(t *testing.T) {
 		return r
 	}
 	admin("POST", "/admin/blocks", `{"host": "www.example.com", "why": "they wrote to us"}`, 200)
-	if p := e.get("/api/v1/services/www.example.com", 403).problem(t); p.Code != "blocked-host" || !strings.Contains(p.Detail, "whoever runs this server") {
+	if p := e.get("/api/v1/services/www.example.com", 403).problem(t); p.Code != "blocked-host" || !strings.Contains(p.Detail, "the operator of this server") {
 		t.Errorf("%+v", p)
 	}
 	// The list of the operator does not lift what the operator named by hand.

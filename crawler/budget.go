@@ -57,7 +57,7 @@ func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) 
 				b.c.log.Error("the record of a domain cannot be read; it is begun anew", "domain", name, "error", err)
 			}
 		case errors.Is(err, store.ErrCorrupt):
-			return false, nil // until it is mended, nothing is added below it
+			return false, nil // until it is repaired, nothing is added below it
 		case !errors.Is(err, store.ErrNotFound):
 			return false, fmt.Errorf("read the record of the domain %s: %w", name, err)
 		}

@@ -566,7 +566,7 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 		if seq != 0 && h.Depth == 0 {
 			continue
 		}
-		// The links of a seed are followed to the full depth, whoever named it before.
+		// The links of a seed are followed to the full depth, whatever named it before.
 		h.Depth, h.FoundOn = 0, ""
 		text, err := json.Marshal(h)
 		if err != nil {

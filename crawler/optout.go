@@ -232,7 +232,7 @@ func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 		if known && (b.By == ByOwner || b.ByHand && b.Subdomains || b.Subdomains == wanted[host]) {
 			continue
 		}
-		if err := c.Block(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, ByHand: b.ByHand, Why: "it is on the block list of whoever runs this server"}); err != nil {
+		if err := c.Block(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, ByHand: b.ByHand, Why: "it is on the block list of the operator of this server"}); err != nil {
 			return err
 		}
 	}
@@ -252,5 +252,5 @@ func (c *Crawler) blockReason(ctx context.Context, host string) (why string, err
 	case b.By == ByOwner:
 		return "the owner of " + b.Host + " does not want it to be visited", nil
 	}
-	return "whoever runs this server does not visit " + b.Host, nil
+	return "the operator of this server does not visit " + b.Host, nil
 }

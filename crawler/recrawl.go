@@ -63,7 +63,7 @@ func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error 
 	for {
 		due, err := c.writeRevisitRequest(ctx, name, by)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
-			continue // a visit was committed meanwhile, or another wish
+			continue // a visit was committed meanwhile, or another request
 		}
 		if err != nil {
 			return err

@@ -73,11 +73,11 @@ func (v *ownerRequestView) showAnswer(a owner.Answer) {
 	}
 	switch {
 	case !a.Done:
-		v.Value, v.Looks = a.Publish.Value, a.Looks
-		for _, l := range a.Looks {
+		v.Value, v.Looks = a.Publish.Value, a.Probes
+		for _, l := range a.Probes {
 			v.More = v.More || l.OmittedValues > 0
 		}
-	case a.Wish == owner.OptOut:
+	case a.Request == owner.OptOut:
 		v.Done = fmt.Sprintf("Done: %s will not be visited any more, and what was published there has been removed. What showed it: %s.", what, a.Proof)
 	default:
 		v.Done = fmt.Sprintf("Done: %s may be visited again. What showed it: %s.", what, a.Proof)

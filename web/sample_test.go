@@ -490,14 +490,14 @@ func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]answe
 
 // HandleOwnerRequest does as the host's first label says, and else finds no proof.
 func (s sample) HandleOwnerRequest(_ context.Context, wish owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
-	a := owner.Answer{Host: host, Wish: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
+	a := owner.Answer{Host: host, Request: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
 	switch {
 	case s.err != nil:
 		return a, s.err
 	case strings.HasPrefix(host, "proved."):
 		a.Done, a.Proof = true, s.word("TXT _gazetteer."+host)
 	default:
-		a.Looks = []registry.Probe{{Query: s.word("TXT " + host), Server: s.word("192.0.2.1:53"), Values: []string{s.word("v=spf1")}, OmittedValues: 2, Problem: s.word("no value is the one that is expected")}}
+		a.Probes = []registry.Probe{{Query: s.word("TXT " + host), Server: s.word("192.0.2.1:53"), Values: []string{s.word("v=spf1")}, OmittedValues: 2, Problem: s.word("no value is the one that is expected")}}
 	}
 	return a, nil
 }

@@ -40,7 +40,7 @@ func (e *WithdrawnError) Why() string {
 	if e.Block.By == crawler.ByOwner {
 		return "the owner of " + what + " does not want to be visited, since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
 	}
-	return "whoever runs this server does not visit " + what + ", since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
+	return "the operator of this server does not visit " + what + ", since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
 }
 
 // Help says what can be done about it.

@@ -28,7 +28,7 @@ func ownerProblem(err error) *Error {
 	case errors.Is(err, owner.ErrOperator):
 		return NewProblem(blockedHost, "it is the operator of this server who does not visit the host", "ask the operator; the page /bot says where")
 	case errors.Is(err, crawler.ErrBlocked): // by somebody who was faster
-		return NewProblem(blockedHost, "the host is not visited", "ask for the host itself to learn whose wish that is")
+		return NewProblem(blockedHost, "the host is not visited", "ask for the host itself to learn who blocked it")
 	case errors.Is(err, answer.ErrNoOwnerRequests):
 		return NewProblem(Unavailable, "wishes of owners are not taken here", "ask the operator; the page /bot says where").WithRetry(time.Hour)
 	}

@@ -79,18 +79,18 @@ func New(o Options) *Owners {
 
 // An Answer is the result of an owner request.
 type Answer struct {
-	Host string      `json:"host" doc:"the name as it is known here"`
-	Wish RequestKind `json:"wish" enum:"opt-out,opt-in"`
+	Host    string      `json:"host" doc:"the name as it is known here"`
+	Request RequestKind `json:"request" enum:"opt-out,opt-in"`
 	// Subdomains is set when the request covers all hosts below Host, too.
 	Subdomains bool `json:"subdomains" doc:"for all hosts below this one, too"`
 	// Done is set when the request is in effect. Without it nothing has changed.
 	Done  bool      `json:"done" doc:"it is as wished now; otherwise nothing has changed"`
 	Since time.Time `json:"since,omitzero" doc:"since when the host is opted out"`
 	// Proof says what showed that the owner asks for it.
-	Proof string `json:"proof,omitempty" doc:"what showed that the owner wishes it"`
-	// Looks lists what was checked for this request, step by step.
-	Looks   []registry.Probe `json:"looks" doc:"what was asked, from where, what came back, and what was expected"`
-	Publish Publication      `json:"publish" doc:"what shows that it is the owner who wishes it"`
+	Proof string `json:"proof,omitempty" doc:"what showed that the owner asks for it"`
+	// Probes lists what was checked for this request, step by step.
+	Probes  []registry.Probe `json:"probes" doc:"what was asked, from where, what came back, and what was expected"`
+	Publish Publication      `json:"publish" doc:"what shows that the owner asks for it"`
 }
 
 // A Publication is what an owner publishes to have a request carried out.
@@ -174,10 +174,10 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 }
 
 // newAnswer starts the answer to an owner request.
-func newAnswer(wish RequestKind, host string, subdomains bool) (Answer, error) {
+func newAnswer(kind RequestKind, host string, subdomains bool) (Answer, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Host: name, Wish: wish, Subdomains: subdomains, Looks: []registry.Probe{}, Publish: newPublication(wish, name, subdomains)}, nil
+	return Answer{Host: name, Request: kind, Subdomains: subdomains, Probes: []registry.Probe{}, Publish: newPublication(kind, name, subdomains)}, nil
 }

@@ -19,11 +19,11 @@ const File = "/.well-known/gazetteer-crawler"
 const maxFile = 16 << 10 // bytes
 
 // publishedValue returns what an owner publishes for a request.
-func publishedValue(wish RequestKind, host string, subdomains bool) string {
-	if subdomains && wish == OptOut {
+func publishedValue(kind RequestKind, host string, subdomains bool) string {
+	if subdomains && kind == OptOut {
 		host = "*." + host
 	}
-	return "gazetteer-" + string(wish) + "=" + host
+	return "gazetteer-" + string(kind) + "=" + host
 }
 
 // recordNames returns the names that are searched for TXT records: the host and its registrable
@@ -37,8 +37,8 @@ func recordNames(host string) []string {
 	return all
 }
 
-func newPublication(wish RequestKind, host string, subdomains bool) Publication {
-	p := Publication{Value: publishedValue(wish, host, subdomains), Key: "did:web:" + host}
+func newPublication(kind RequestKind, host string, subdomains bool) Publication {
+	p := Publication{Value: publishedValue(kind, host, subdomains), Key: "did:web:" + host}
 	for _, name := range recordNames(host) {
 		p.At = append(p.At, "TXT "+name)
 	}
@@ -67,15 +67,15 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 	if o.web != nil && a.noteProbe(ctx, evidence.ProbeFile(ctx, o.web, "https://"+a.Host+File, maxFile, want, judgeValues)) {
 		return ctx.Err()
 	}
-	if len(a.Looks) == 0 {
-		a.Looks = append(a.Looks, registry.Probe{Query: "nothing", Expected: want, Problem: "this server asks no other hosts; sign the request"})
+	if len(a.Probes) == 0 {
+		a.Probes = append(a.Probes, registry.Probe{Query: "nothing", Expected: want, Problem: "this server asks no other hosts; sign the request"})
 	}
 	return ctx.Err()
 }
 
 // noteProbe records a check and reports that no other is needed.
 func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
-	a.Looks = append(a.Looks, l)
+	a.Probes = append(a.Probes, l)
 	if l.Found {
 		a.Proof = l.Query
 	}
@@ -85,19 +85,19 @@ func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) 
 // judgeValues compares the published values with the expected one. A value that says the opposite
 // counts against it: owners who change their mind remove the old value.
 func judgeValues(l *registry.Probe, values []string, none string) {
-	wish, host := parseValue(l.Expected)
-	var about, others []string // values that say something of wishes are shown first
+	kind, host := parseValue(l.Expected)
+	var about, others []string // values that say something about requests are shown first
 	for _, v := range values {
-		gotWish, gotHost := parseValue(v)
-		if gotWish == "" {
+		gotKind, gotHost := parseValue(v)
+		if gotKind == "" {
 			others = append(others, v)
 			continue
 		}
 		about = append(about, v)
 		switch bare := strings.TrimPrefix(gotHost, "*."); {
-		case gotWish == wish && coversHost(gotHost, host):
+		case gotKind == kind && coversHost(gotHost, host):
 			l.Found = true
-		case gotWish != wish && bare == strings.TrimPrefix(host, "*."):
+		case gotKind != kind && bare == strings.TrimPrefix(host, "*."):
 			l.Problem = "a value beside it says the opposite; take that away"
 		}
 	}
@@ -109,7 +109,7 @@ func judgeValues(l *registry.Probe, values []string, none string) {
 	case !l.Found:
 		l.Problem = "no value is the one that is expected"
 	default: // the one that counts is enough to show
-		about = slices.DeleteFunc(about, func(v string) bool { w, h := parseValue(v); return w != wish || !coversHost(h, host) })[:1]
+		about = slices.DeleteFunc(about, func(v string) bool { w, h := parseValue(v); return w != kind || !coversHost(h, host) })[:1]
 		others = nil
 		l.OmittedValues = len(values) - 1
 	}
@@ -125,14 +125,14 @@ func coversHost(got, want string) bool {
 }
 
 // parseValue reads a published value; it returns "" for any other text.
-func parseValue(text string) (wish RequestKind, host string) {
+func parseValue(text string) (kind RequestKind, host string) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(text), "=")
 	if !ok || len(rest) > 300 {
 		return "", ""
 	}
 	for _, w := range []RequestKind{OptOut, OptIn} {
 		if strings.EqualFold(strings.TrimSpace(name), "gazetteer-"+string(w)) {
-			wish = w
+			kind = w
 		}
 	}
 	star, rest := "", strings.TrimSpace(rest)
@@ -140,8 +140,8 @@ func parseValue(text string) (wish RequestKind, host string) {
 		star, rest = "*.", below
 	}
 	host, err := fetch.CheckHost(rest)
-	if e := (*fetch.HostError)(nil); wish == "" || errors.As(err, &e) {
+	if e := (*fetch.HostError)(nil); kind == "" || errors.As(err, &e) {
 		return "", ""
 	}
-	return wish, star + host
+	return kind, star + host
 }

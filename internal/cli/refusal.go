@@ -20,7 +20,7 @@ type refusal struct {
 // A refusedError is an answer that says no, with the rule behind it.
 type RefusedError struct {
 	Status int
-	Code   string // the sort of problem
+	Code   string // the kind of problem
 	rule   string
 	err    error
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A recorder writes the requests that visitors caused into the ledger of the
-// hosts that got them. Whoever fetches does not wait for the store.
+// hosts that got them. The request does not wait for the store.
 type recorder struct {
 	requests chan recordedRequest
 	record   func(ctx context.Context, why string, made ...fetch.Made) error

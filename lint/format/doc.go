@@ -7,6 +7,6 @@
 // a job.
 //
 // Findings repeat what strangers wrote. Every format makes the characters
-// visible that could move a cursor, reorder a line or begin a command of whoever
-// reads it ([Visible]).
+// visible that could move a cursor, reorder a line or begin a command for the
+// reader ([Visible]).
 package format

@@ -1,6 +1,6 @@
 package agis
 
-// An explanation is the long text of a rule. Its examples are of four sorts:
+// An explanation is the long text of a rule. Its examples are of four kinds:
 //
 //   - A list (lines that begin with a dash) is the endpoints of a document.
 //   - Fields of an endpoint (method, path, semantic, input, output, errors) or of

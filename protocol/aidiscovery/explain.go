@@ -1,6 +1,6 @@
 package aidiscovery
 
-// An explanation is the long text of a rule. Its examples are of three sorts:
+// An explanation is the long text of a rule. Its examples are of three kinds:
 //
 //   - Lines that begin with > and < are an exchange: what a reader sends and
 //     what comes back. Remarks on it stand in parentheses.

@@ -5,8 +5,8 @@
 // registries names is asked of that registry, as A2A draft-1 §3.3 says; any other
 // did:wba or did:web is looked for over HTTPS where its method has it
 // ([gazetteer/protocol/did.Web.Addresses]). Answers, those that say no included,
-// are kept for 50 to 70 seconds (A2A §4.5), never longer, and whoever asks for
-// the same DID meanwhile waits for the request that is under way.
+// are kept for 50 to 70 seconds (A2A §4.5), never longer. Callers that ask for
+// the same DID at the same time share one request.
 //
 // Nothing is taken on trust from the host that answers: redirects are refused, a
 // document must fit in 64 KiB and carry the very DID that was asked for as its

@@ -12,7 +12,7 @@
 //	HEAD          the last acknowledged sequence, to detect a rollback
 //	LOCK          flock, and the pid of the process that holds it
 //	*.new         a file that is being made; it replaces the one without the suffix or is removed
-//	*.rebuilt     a compact copy that is being made, likewise
+//	*.rebuilt     a compact copy that is being made; it is treated like *.new
 //
 // # Promises
 //

@@ -29,7 +29,7 @@ func (a *verbs) recoverCommand(k *keyring) *cobra.Command {
 		Short: "Take an agent over with its recovery key, when its key is lost or stolen",
 		Long: `Recover makes a new key and a new recovery key beside the old ones, and asks the
 registry to take the new key. It comes into force after a delay (three days,
-unless the registry says otherwise), in which whoever holds the recovery key can
+unless the registry says otherwise), in which the holder of the recovery key can
 call it off with --withdraw. The files take their places with the first command
 after that.`,
 		Args: cli.NoArgs,

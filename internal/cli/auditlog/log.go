@@ -328,7 +328,7 @@ func (a *verbs) printAnswer(answer logAnswer, verdict string) error {
 	line("verdict", verdict)
 	if !answer.KeyGiven {
 		line("key", answer.Key)
-		fmt.Fprintln(a.Out, "\nThe key lay beside the log. Compare it with one that you have from elsewhere, or\ngive that with --key: whoever can change the log can change the key beside it.")
+		fmt.Fprintln(a.Out, "\nThe key lay beside the log. Compare it with one that you have from elsewhere, or\ngive that with --key: anyone who can change the log can change the key beside it.")
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (a *verbs) bansCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "bans [key|handle|domain|network]",
 		Short: "Show the block lists",
-		Args:  cli.MaxArgs(1, "one sort of list"),
+		Args:  cli.MaxArgs(1, "one kind of list"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error { return a.listBans(c.Context(), server, args) })
 		},

@@ -61,8 +61,8 @@ func (a *verbs) blockCommand() *cobra.Command {
 
 func (a *verbs) unblockCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "unblock HOST", Short: "Let a host be visited again, whoever blocked it",
-		Long: `Unblock lets a host be visited again, whoever blocked it: also the owner. It is
+		Use: "unblock HOST", Short: "Let a host be visited again, no matter who blocked it",
+		Long: `Unblock lets a host be visited again, even when its owner blocked it. It is
 visited when somebody names it, for example with: gazetteer crawl HOST`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -81,7 +81,7 @@ visited when somebody names it, for example with: gazetteer crawl HOST`,
 
 func (a *verbs) blockedCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "blocked", Short: "List the hosts that are not visited, and whose wish that is",
+		Use: "blocked", Short: "List the hosts that are not visited, and who asked for that",
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {

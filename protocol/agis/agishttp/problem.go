@@ -11,7 +11,7 @@ import (
 // A Problem is a refusal: the body of RFC 9457 with members of our own. The last
 // three repeat code and detail for readers of other conventions.
 type Problem struct {
-	// Type is always "about:blank"; Code tells the sorts apart.
+	// Type is always "about:blank"; Code tells the kinds apart.
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
