@@ -47,7 +47,7 @@ var rows = [][]string{
 	{"api", "lint/command"},
 	{"web/frame"},
 	{"web/agentpages", "web/operatorpages"},
-	{"web", "api/mcpserver"},
+	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},

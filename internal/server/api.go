@@ -12,6 +12,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/api/mcpserver"
+	"gazetteer/api/selfdescription"
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/version"
 	"gazetteer/limit"
@@ -75,6 +76,11 @@ func (h *Server) openAPI(e Environment) error {
 	pages.MountOperator(h.api.OperatorEngine())
 	tools := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(h.api.Handler()), Version: version.Read().Version})
 	mcpserver.Mount(h.api.Engine(), tools, mcpserver.HTTPOptions{PublicURL: h.Config.PublicURL})
+	documents, err := selfdescription.New(selfdescription.Options{PublicURL: h.Config.PublicURL, Contact: h.Config.Crawler.Contact, Services: answers.Services, Now: e.Now})
+	if err != nil {
+		return fmt.Errorf("describe this server: %w", err)
+	}
+	documents.Mount(h.api.Engine())
 	h.api.SetNotFound(pages.NotFound)
 	return nil
 }
