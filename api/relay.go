@@ -34,7 +34,6 @@ func (a *API) relayRoutes(h huma.API) {
 
 // describeRelay describes an operation of the relay.
 func describeRelay(op *huma.Operation, row route.Route) {
-	op.Tags = []string{"relay"}
 	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 	object := func() map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}}}

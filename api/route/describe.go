@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,11 +13,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// tagAgents marks the routes of the AIR registry. Their paths, shapes and error
-// words are those of the public reference, with members added, so that its
-// clients work unchanged.
-const tagAgents = "agents"
 
 // EncodedAs describes an answer in the JSON of T that the handler writes itself.
 func EncodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
@@ -43,16 +39,16 @@ func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
-			Info:       &huma.Info{Title: title, Version: "1", Description: description},
-			Components: &huma.Components{Schemas: schemas},
+			Info: &huma.Info{Title: title, Version: "1", Description: description,
+				Contact: &huma.Contact{Name: "The operator of this server", URL: cmp.Or(publicURL, "http://127.0.0.1:8080") + "/bot"}},
+			Tags:       tags(),
+			Components: &huma.Components{Schemas: schemas, SecuritySchemes: securitySchemes()},
 			Extensions: map[string]any{"x-problems": problemKinds()},
 		},
 		Formats:       huma.DefaultFormats,
 		DefaultFormat: "application/json",
 	}
-	if publicURL != "" {
-		config.Servers = []*huma.Server{{URL: publicURL}}
-	}
+	config.Servers = []*huma.Server{{URL: strings.TrimSuffix(cmp.Or(publicURL, "http://127.0.0.1:8080"), "/")}}
 	h := humagin.New(e, config)
 	h.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { a.validateParameters(schemas, ctx, next) })
 	return h
@@ -67,11 +63,12 @@ func SchemaOf[T any](h huma.API) *huma.Schema {
 // that ends.
 func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	var text []byte
-	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary}
+	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tagServer}}
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
 	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
 		return &RawOutput{ContentType: "application/openapi+json", Body: text}, nil
 	})
+	completeDescription(h.OpenAPI())
 	text, err := json.Marshal(h.OpenAPI())
 	if err != nil {
 		return fmt.Errorf("write the OpenAPI document: %w", err)
@@ -148,6 +145,9 @@ func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.C
 	}
 }
 
-// isAgentOperation reports whether an operation belongs to the AIR registry, whose
-// clients have their own idea of an error.
-func isAgentOperation(op *huma.Operation) bool { return slices.Contains(op.Tags, tagAgents) }
+// isAgentOperation reports whether an operation belongs to the AIR registry. Its paths, shapes and
+// error words are those of the public reference, with members added, so that its clients work
+// unchanged.
+func isAgentOperation(op *huma.Operation) bool {
+	return slices.ContainsFunc(Table, func(r Route) bool { return r.ID == op.OperationID && r.AIR })
+}

@@ -212,9 +212,7 @@ func Op(id string) huma.Operation { return Complete(huma.Operation{OperationID: 
 func Complete(op huma.Operation) huma.Operation {
 	r := findRoute(op.OperationID)
 	op.Method, op.Path, op.Summary = r.Method, r.Path, r.Summary
-	if r.AIR {
-		op.Tags = []string{tagAgents}
-	}
+	op.Tags = []string{tagOf(r)}
 	return op
 }
 
