@@ -77,6 +77,7 @@ type API struct {
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
+	description      *huma.OpenAPI
 	relay            *relayhttp.Handler // nil where there is none
 	tools            *toolhost.Host     // nil where there is none, and then toolsHTTP is, too
 	toolsHTTP        *hosthttp.Handler
@@ -107,6 +108,9 @@ func New(o Options) (*API, error) {
 	}
 	return a, a.adminRoutes()
 }
+
+// OpenAPI returns the description of the public routes. It must not be changed.
+func (a *API) OpenAPI() *huma.OpenAPI { return a.description }
 
 // ClientAddress returns the address of the client of a request that another handler serves beside the
 // API's routes: by the same rules about trusted proxies.

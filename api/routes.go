@@ -52,6 +52,7 @@ func (a *API) publicRoutes(publicURL string) error {
 		return err
 	}
 	a.Fixed = route.FixedRoutes(a.Public.Routes())
+	a.description = h.OpenAPI()
 	return nil
 }
 

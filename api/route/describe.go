@@ -38,7 +38,7 @@ func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
-			OpenAPI:    "3.1.0",
+			OpenAPI: "3.1.0",
 			Info: &huma.Info{Title: title, Version: "1", Description: description,
 				Contact: &huma.Contact{Name: "The operator of this server", URL: cmp.Or(publicURL, "http://127.0.0.1:8080") + "/bot"}},
 			Tags:       tags(),
@@ -68,7 +68,9 @@ func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
 		return &RawOutput{ContentType: "application/openapi+json", Body: text}, nil
 	})
-	completeDescription(h.OpenAPI())
+	if err := completeDescription(h.OpenAPI()); err != nil {
+		return err
+	}
 	text, err := json.Marshal(h.OpenAPI())
 	if err != nil {
 		return fmt.Errorf("write the OpenAPI document: %w", err)

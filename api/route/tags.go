@@ -1,6 +1,7 @@
 package route
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,15 +84,24 @@ var signedOnly = []string{"rotate-key", "merge-agent", "recover-agent", "export-
 
 // completeDescription adds to every operation what tools expect: a description that is a sentence, and
 // the security schemes of writes.
-func completeDescription(d *huma.OpenAPI) {
+func completeDescription(d *huma.OpenAPI) error {
+	examples, err := Examples()
+	if err != nil {
+		return err
+	}
 	// Huma describes its own error, which no route answers with.
 	for _, unused := range []string{"V2ErrorModel", "V2ErrorDetail"} {
 		delete(d.Components.Schemas.Map(), unused)
 	}
 	for _, item := range d.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
+		for method, op := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodDelete: item.Delete} {
 			if op == nil {
 				continue
+			}
+			if e, ok := examples[op.OperationID]; ok {
+				if err := addExample(op, method, d.Servers[0].URL, e); err != nil {
+					return err
+				}
 			}
 			if op.Description == "" {
 				op.Description = asSentence(op.Summary)
@@ -104,6 +114,7 @@ func completeDescription(d *huma.OpenAPI) {
 			}
 		}
 	}
+	return nil
 }
 
 // asSentence ends a text with a full stop and begins it with a capital.

@@ -66,7 +66,7 @@ var files embed.FS
 
 // paths are the fixed documents: where each is served, its file and its media type.
 var paths = []struct{ path, file, mediaType string }{
-	{"/.well-known/ai", "ai.json", "application/json"},
+	{"/.well-known/ai", "ai.json", "application/json; charset=utf-8"},
 	{"/.well-known/agis.json", "agis.json", "application/json"},
 	{"/gazetteer.agis", "service.agis", "application/yaml"},
 	{"/.well-known/api-catalog", "api-catalog.json", `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`},

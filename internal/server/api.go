@@ -18,6 +18,7 @@ import (
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/web"
+	"gazetteer/web/docpages"
 )
 
 // newSubmitter returns what accepts host names from visitors. Where nothing is crawled it accepts
@@ -74,6 +75,11 @@ func (h *Server) openAPI(e Environment) error {
 	}})
 	pages.Mount(h.api.Engine())
 	pages.MountOperator(h.api.OperatorEngine())
+	reference, err := docpages.New(pages.Frame, h.api.OpenAPI(), h.Config.PublicURL)
+	if err != nil {
+		return fmt.Errorf("prepare the API reference: %w", err)
+	}
+	reference.Mount(h.api.Engine())
 	tools := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(h.api.Handler()), Version: version.Read().Version})
 	mcpserver.Mount(h.api.Engine(), tools, mcpserver.HTTPOptions{PublicURL: h.Config.PublicURL})
 	documents, err := selfdescription.New(selfdescription.Options{PublicURL: h.Config.PublicURL, Contact: h.Config.Crawler.Contact, Services: answers.Services, Now: e.Now})

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -20,11 +22,13 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/fakenet"
 	"gazetteer/lint"
+	"gazetteer/store"
 )
 
 // openSelf opens a server whose public address is https://gazetteer.test, in a small internet where
 // that name leads to the server itself, and runs it until the test ends.
 func openSelf(t *testing.T) *Server {
+	gin.SetMode(gin.ReleaseMode)
 	t.Helper()
 	n, err := fakenet.Open(fakenet.Options{Empty: true})
 	if err != nil {
@@ -99,6 +103,17 @@ func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	var visited crawler.Result
 	if err := h.crawlAndIndex(t.Context(), []string{"gazetteer.test"}, func(r crawler.Result) error { visited = r; return nil }); err != nil {
 		t.Fatal(err)
+	}
+	record, err := h.Store.Get(t.Context(), store.DocumentKey("gazetteer.test", string(document.AI)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored document.Document
+	if err := json.Unmarshal(record.Value, &stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range stored.Findings {
+		t.Errorf("%s: %s %s", stored.Kind, f.Code, f.Message)
 	}
 	read := map[string]bool{}
 	for _, f := range visited.Fetches {

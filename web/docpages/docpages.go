@@ -1,0 +1,300 @@
+// Package docpages has the pages for people who write programs against this server: the API reference,
+// rendered from the OpenAPI description that the API serves, and how to add the MCP server to a
+// client. Begin with [New].
+package docpages
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/route"
+	"gazetteer/web/frame"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// Pages are the pages. Any number of requests may use them at once.
+type Pages struct {
+	*frame.Frame
+	base   string
+	groups []group
+	byID   map[string]operation
+}
+
+// A group is the operations of a tag.
+type group struct {
+	Name, Text string
+	Operations []operation
+}
+
+// An operation is one operation of the API, ready to be shown.
+type operation struct {
+	ID, Method, Path, Summary, Text string
+	Group                           string
+	Parameters                      []parameter
+	BodyText                        string
+	Body                            []parameter
+	BodyTypes                       []string
+	Answer                          []parameter
+	AnswerTypes                     []string
+	Security                        []string
+	Request, Reply                  string
+	Status                          string
+	Cut                             bool // the reply is shortened
+}
+
+// A parameter is a parameter, or a member of a body.
+type parameter struct {
+	Name, In, Type, Text string
+	Required             bool
+	Values               []string
+	Default, Range       string
+}
+
+// New prepares the pages in a frame, from the description of the API. base is the public address of
+// the server.
+func New(f *frame.Frame, api *huma.OpenAPI, base string) (*Pages, error) {
+	examples, err := route.Examples()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{Frame: f, base: strings.TrimSuffix(base, "/"), byID: map[string]operation{}}
+	for _, tag := range api.Tags {
+		g := group{Name: tag.Name, Text: tag.Description}
+		for path, item := range api.Paths {
+			for method, op := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodDelete: item.Delete} {
+				if op != nil && slices.Contains(op.Tags, tag.Name) {
+					g.Operations = append(g.Operations, p.newOperation(api, method, path, op, examples[op.OperationID]))
+				}
+			}
+		}
+		slices.SortFunc(g.Operations, func(a, b operation) int {
+			return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Method, b.Method))
+		})
+		if len(g.Operations) > 0 {
+			p.groups = append(p.groups, g)
+		}
+		for _, o := range g.Operations {
+			p.byID[o.ID] = o
+		}
+	}
+	f.AddTemplates(templateFiles)
+	return p, nil
+}
+
+// maxReply is the number of bytes of an answer that a page shows.
+const maxReply = 6000
+
+// newOperation prepares one operation.
+func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Operation, e route.Example) operation {
+	o := operation{ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Text: op.Description, Group: op.Tags[0]}
+	for _, q := range op.Parameters {
+		v := newParameter(api, q.Name, q.Schema, q.Required)
+		v.In, v.Text = q.In, cmp.Or(q.Description, v.Text)
+		o.Parameters = append(o.Parameters, v)
+	}
+	slices.SortStableFunc(o.Parameters, func(a, b parameter) int {
+		order := []string{"path", "query", "header"}
+		return slices.Index(order, a.In) - slices.Index(order, b.In)
+	})
+	if op.RequestBody != nil {
+		o.BodyText = op.RequestBody.Description
+		o.BodyTypes, o.Body = describeContent(api, op.RequestBody.Content)
+	}
+	for _, status := range []string{"200", "201", "202", "204"} {
+		if r := op.Responses[status]; r != nil {
+			o.AnswerTypes, o.Answer = describeContent(api, r.Content)
+			break
+		}
+	}
+	for _, s := range op.Security {
+		for name := range s {
+			o.Security = append(o.Security, api.Components.SecuritySchemes[name].Description)
+		}
+	}
+	if e.Status > 0 {
+		o.Request, o.Status = e.Curl(p.base, method), fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+		o.Reply, o.Cut = formatAnswer(e.Answer)
+	}
+	return o
+}
+
+// formatAnswer writes an answer with indentation, cut to what a page shows.
+func formatAnswer(answer json.RawMessage) (text string, cut bool) {
+	var plain string
+	if json.Unmarshal(answer, &plain) == nil {
+		text = plain
+	} else {
+		var b bytes.Buffer
+		if json.Indent(&b, answer, "", "  ") != nil {
+			return "", false
+		}
+		text = b.String()
+	}
+	if len(text) > maxReply {
+		end := strings.LastIndexByte(text[:maxReply], '\n')
+		return text[:max(end, 0)], true
+	}
+	return text, false
+}
+
+// describeContent returns the media types of a body and the members of its JSON object.
+func describeContent(api *huma.OpenAPI, content map[string]*huma.MediaType) (types []string, members []parameter) {
+	for name, c := range content {
+		types = append(types, name)
+		if members == nil && c.Schema != nil {
+			members = describeMembers(api, c.Schema)
+		}
+	}
+	slices.Sort(types)
+	return types, members
+}
+
+// describeMembers returns the members of an object; of the first one where there are alternatives.
+func describeMembers(api *huma.OpenAPI, s *huma.Schema) []parameter {
+	s = resolveSchema(api, s)
+	if len(s.AnyOf) > 0 {
+		return describeMembers(api, s.AnyOf[0])
+	}
+	var members []parameter
+	for name, member := range s.Properties {
+		members = append(members, newParameter(api, name, member, slices.Contains(s.Required, name)))
+	}
+	slices.SortFunc(members, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
+	return members
+}
+
+// resolveSchema follows a reference into the components.
+func resolveSchema(api *huma.OpenAPI, s *huma.Schema) *huma.Schema {
+	if s.Ref == "" {
+		return s
+	}
+	if found := api.Components.Schemas.SchemaFromRef(s.Ref); found != nil {
+		return found
+	}
+	return s
+}
+
+// newParameter describes a schema by a name.
+func newParameter(api *huma.OpenAPI, name string, s *huma.Schema, required bool) parameter {
+	v := parameter{Name: name, Required: required}
+	if s == nil {
+		return v
+	}
+	v.Text, v.Type = s.Description, typeName(api, s)
+	inner := resolveSchema(api, s)
+	if inner.Items != nil {
+		inner = resolveSchema(api, inner.Items)
+	}
+	for _, value := range inner.Enum {
+		v.Values = append(v.Values, fmt.Sprint(value))
+	}
+	if s.Default != nil {
+		v.Default = fmt.Sprint(s.Default)
+	}
+	if s.Minimum != nil && s.Maximum != nil {
+		v.Range = fmt.Sprintf("%g to %g", *s.Minimum, *s.Maximum)
+	}
+	return v
+}
+
+// typeName names the type of a schema.
+func typeName(api *huma.OpenAPI, s *huma.Schema) string {
+	s = resolveSchema(api, s)
+	switch {
+	case s.Type == huma.TypeArray && s.Items != nil:
+		return "list of " + typeName(api, s.Items)
+	case len(s.OneOf) > 0:
+		return typeName(api, s.OneOf[0]) + " or " + typeName(api, s.OneOf[1])
+	default:
+		return cmp.Or(s.Type, "any")
+	}
+}
+
+// Mount adds the pages to e, which is the API's ([api.API.Engine]).
+func (p *Pages) Mount(e *gin.Engine) {
+	for path, h := range map[string]gin.HandlerFunc{
+		"/docs":     p.Handle(p.referencePage),
+		"/docs/:id": p.Handle(p.operationPage),
+		"/mcp":      p.mcpPage(),
+	} {
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+}
+
+// referenceView is the list of operations.
+type referenceView struct {
+	Base   string
+	Groups []group
+}
+
+func (p *Pages) referencePage(*gin.Context) (frame.View, error) {
+	return frame.View{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups}}, nil
+}
+
+func (p *Pages) operationPage(c *gin.Context) (frame.View, error) {
+	o, ok := p.byID[c.Param("id")]
+	if !ok {
+		return frame.View{}, frame.ErrNoPage
+	}
+	return frame.View{Name: "docsoperation", Title: o.Summary, Body: o}, nil
+}
+
+// mcpView is how to add the MCP server to a client.
+type mcpView struct {
+	Base    string
+	Clients []mcpClient
+	Tools   []mcpTool
+}
+
+// An mcpClient is a client with its configuration.
+type mcpClient struct{ Name, Where, Text string }
+
+// An mcpTool is a tool with what it is for.
+type mcpTool struct{ Name, Text string }
+
+// mcpTools are the tools, as package mcpserver declares them; a test compares them.
+var mcpTools = []mcpTool{
+	{"search_operations", "find operations of services by intent"},
+	{"find_agents", "find who can do something and the inbox to write to"},
+	{"show_service", "show what a host offers, and how fresh that is"},
+	{"resolve_name", "resolve an AIR ID, a handle, a DID or NAMESPACE.VERB"},
+	{"validate_document", "check an AI Discovery or AGIS document"},
+	{"export_tools", "write operations as MCP tools, functions or curl lines"},
+	{"list_changes", "list new and removed documents, and changes of agents"},
+}
+
+// mcpPage returns the page for people. An MCP client that opens an event stream at the same address is
+// told that there is none, as the protocol asks (405).
+func (p *Pages) mcpPage() gin.HandlerFunc {
+	page := p.Handle(func(*gin.Context) (frame.View, error) {
+		address := p.base + "/mcp"
+		return frame.View{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
+			{"Claude Code", "in a terminal", "claude mcp add --transport http gazetteer " + address},
+			{"Claude Desktop", "Settings, Connectors, Add custom connector; or in claude_desktop_config.json, with the program on this machine", `{"mcpServers": {"gazetteer": {"command": "gazetteer", "args": ["mcp", "--server", "` + p.base + `"]}}}`},
+			{"VS Code", ".vscode/mcp.json", `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},
+			{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"gazetteer": {"url": "` + address + `"}}}`},
+			{"Codex", "~/.codex/config.toml", "[mcp_servers.gazetteer]\nurl = \"" + address + "\""},
+			{"curl", "to see an answer", "curl " + address + " \\\n  -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \\\n  -d '" + `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_operations", "arguments": {"query": "book a table"}}}` + "'"},
+		}, mcpTools}}, nil
+	})
+	return func(c *gin.Context) {
+		if accept := c.GetHeader("Accept"); strings.Contains(accept, "text/event-stream") && !strings.Contains(accept, "text/html") {
+			c.Header("Allow", "GET, HEAD, OPTIONS, POST")
+			c.Data(http.StatusMethodNotAllowed, "text/plain; charset=utf-8", []byte("this server is stateless and opens no event stream: send a POST\n"))
+			return
+		}
+		page(c)
+	}
+}
