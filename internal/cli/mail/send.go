@@ -31,8 +31,8 @@ func (v *verbs) sendCommand() *cobra.Command {
 		Short: "Write to an agent: an offer, or an answer to its message",
 		Long: `Send signs a message with the agent's key and delivers it to the inbox that the
 recipient's DID document names. TO is an AIR ID, a handle or a DID; an answer needs none:
---reply-to is the beginning of the id of a message in the mailbox, or a file with an
-envelope.
+--reply-to is the beginning of the id of a message in the mailbox, "last" for the newest
+that was received, or a file with an envelope.
 
   gazetteer send AIR-7F3K-M9JQ-X2PW --offer "a table for two at eight" --price 0EUR
   gazetteer send --reply-to 4f0c --counter "at nine" --price 5EUR
@@ -62,7 +62,7 @@ message that was not delivered once more, under its old id, so that it arrives o
 	flags.BoolVar(&f.accept, "accept", false, "accept the proposal of --reply-to at its price")
 	flags.StringVar(&f.decline, "decline", "", "decline the proposal of --reply-to, with the reason")
 	flags.StringVar(&f.withdraw, "withdraw", "", "withdraw your own proposal, with the reason")
-	flags.StringVar(&f.replyTo, "reply-to", "", "the message that this one answers: the beginning of its id, or a file with the envelope")
+	flags.StringVar(&f.replyTo, "reply-to", "", "the message that this one answers: the beginning of its id, \"last\", or a file with the envelope")
 	flags.StringVar(&f.again, "again", "", "send a message of the mailbox again, by the beginning of its id")
 	flags.BoolVar(&f.seal, "seal", false, "encrypt the body for the recipient")
 	return c
@@ -199,6 +199,9 @@ func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, n
 	if cli.FileExists(name) {
 		return v.readEnvelope(ctx, server, me, name)
 	}
+	if name == lastReceived {
+		return findLast(ctx, me)
+	}
 	m, err := me.box.Message(ctx, name)
 	if errors.Is(err, mailbox.ErrNotFound) {
 		return nil, exit.NotFoundf("--reply-to %s is neither a file nor a message of %s: gazetteer inbox pulls new mail, gazetteer inbox list shows the ids", format.Visible(name), me.box.Dir())
@@ -210,6 +213,22 @@ func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, n
 		return nil, exit.NotFoundf("message %s cannot be answered: it was refused: %s: %s", shortID(m.ID), m.Refused.Reason, format.Visible(m.Refused.Detail))
 	}
 	return &answered{m.ID, m.ThreadID, m.From, m.To, m.Body()}, nil
+}
+
+// lastReceived is what --reply-to takes for the newest message that was received and counts.
+const lastReceived = "last"
+
+func findLast(ctx context.Context, me self) (*answered, error) {
+	messages, err := me.box.Messages(ctx, mailbox.Selection{})
+	if err != nil {
+		return nil, explainMailbox(err)
+	}
+	for _, m := range messages {
+		if !m.Sent && m.Refused == nil {
+			return &answered{m.ID, m.ThreadID, m.From, m.To, m.Body()}, nil
+		}
+	}
+	return nil, exit.NotFoundf("%s has no message that could be answered: gazetteer inbox pulls new mail", me.box.Dir())
 }
 
 // maxEnvelopeFile is the largest file that is read for --reply-to.
