@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -120,6 +121,8 @@ type Service struct {
 	// Related lists the hosts its documents name.
 	Related []string `json:"related,omitempty"`
 	State   State    `json:"state"`
+	// Conformance judges what the host publishes by the five states, with the evidence.
+	Conformance conformance.Judgement `json:"conformance"`
 }
 
 // DocumentView is a current document with its stored versions.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -100,6 +101,7 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 		Documents:      views,
 		Related:        relatedHosts(host, documents),
 		State:          state,
+		Conformance:    conformance.Judge(conformance.Input{Fetches: slices.Clone(state.Fetches), Documents: documents}),
 	}, nil
 }
 

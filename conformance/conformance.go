@@ -1,0 +1,319 @@
+// Package conformance judges what a host publishes by five states, each with its evidence: whether
+// the host is reachable, whether its documents are well-formed, whether they conform to their
+// drafts, whether they agree with one another, and whether they answer today.
+//
+// Begin with Judge. It looks at the last fetch of each kind and at the current documents, and at
+// nothing else: operations are never called.
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+)
+
+// Name names one of the five states.
+type Name string
+
+// The states, in the order in which a failure of one makes the next moot.
+const (
+	// Reachable: the host answered a request of the last visit.
+	Reachable Name = "reachable"
+	// WellFormed: every discovery document that it serves can be read.
+	WellFormed Name = "well-formed"
+	// Conformant: no document breaks a rule of its draft.
+	Conformant Name = "conformant"
+	// Consistent: its documents agree with one another.
+	Consistent Name = "consistent"
+	// Answers: every current document was served at the last visit.
+	Answers Name = "answers"
+)
+
+// Names returns the states in their order.
+func Names() []Name { return []Name{Reachable, WellFormed, Conformant, Consistent, Answers} }
+
+// Verdict says whether a state holds.
+type Verdict string
+
+// The verdicts.
+const (
+	Yes Verdict = "yes"
+	No  Verdict = "no"
+	// Unknown: there is nothing to judge by, such as one document that cannot contradict another.
+	Unknown Verdict = "unknown"
+)
+
+// Class says what kind of publisher a host is, for those that publish no document.
+type Class string
+
+// The classes.
+const (
+	// Publishes: the host has a current document.
+	Publishes Class = "publishes"
+	// OtherFormat: documents of another published format stand at the discovery paths.
+	OtherFormat Class = "other-format"
+	// Withheld: robots.txt keeps us from looking.
+	Withheld Class = "withheld-by-robots"
+	// CatchAll: the host answers every path alike.
+	CatchAll Class = "catch-all"
+	// Unreadable: what the host serves at the discovery paths is no document.
+	Unreadable Class = "unreadable"
+	// Failing: the discovery paths answer with an error, or lead where no document is taken from.
+	Failing Class = "failing"
+	// Nothing: the host answers, and publishes nothing.
+	Nothing Class = "nothing"
+	// Silent: the host does not answer.
+	Silent Class = "silent"
+	// Unvisited: no visit has come to its end.
+	Unvisited Class = "unvisited"
+)
+
+// Input is what is known of one host.
+type Input struct {
+	// Fetches are the last ones of each kind.
+	Fetches []fetch.Fetch
+	// Documents are the current ones.
+	Documents []document.Document
+}
+
+// Judgement says what is known of a host.
+type Judgement struct {
+	Class  Class   `json:"class"`
+	States []State `json:"states" doc:"the five states, in their order"`
+}
+
+// State is one state with its evidence.
+type State struct {
+	Name    Name    `json:"name"`
+	Verdict Verdict `json:"verdict" enum:"yes,no,unknown"`
+	// Level is the conformance level reached, for the state conformant.
+	Level int `json:"level,omitempty"`
+	// At is when it was measured, zero for what was never measured.
+	At time.Time `json:"at,omitzero"`
+	// Evidence says why, at most twenty pieces.
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is one reason for a verdict. Its texts may quote a stranger.
+type Evidence struct {
+	Kind    string        `json:"kind" doc:"the document, or robots"`
+	URL     string        `json:"url,omitempty"`
+	Outcome fetch.Outcome `json:"outcome,omitempty"`
+	// Code, Line, Column and Pointer lead to the rule and the place in the text, if it has one.
+	Code    string `json:"code,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Pointer string `json:"pointer,omitempty"`
+	Text    string `json:"text"`
+	Help    string `json:"help,omitempty"`
+}
+
+const mostEvidence = 20
+
+// Judge judges a host.
+func Judge(in Input) Judgement {
+	slices.SortFunc(in.Fetches, func(a, b fetch.Fetch) int { return strings.Compare(a.Kind, b.Kind) })
+	states := []State{in.judgeReachable(), in.judgeForm(), in.judgeConformance(), in.judgeConsistency(), in.judgeAnswers()}
+	for i := range states {
+		states[i].Evidence = states[i].Evidence[:min(len(states[i].Evidence), mostEvidence)]
+	}
+	return Judgement{Class: in.classify(states[0].Verdict), States: states}
+}
+
+// State returns the state of that name.
+func (j Judgement) State(name Name) State {
+	for _, s := range j.States {
+		if s.Name == name {
+			return s
+		}
+	}
+	return State{Name: name, Verdict: Unknown}
+}
+
+func (in Input) classify(reachable Verdict) Class {
+	has := func(o fetch.Outcome) bool {
+		return slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return f.Kind != fetch.KindRobots && f.Outcome == o })
+	}
+	switch {
+	case len(in.Documents) > 0:
+		return Publishes
+	case len(in.Fetches) == 0:
+		return Unvisited
+	case has(fetch.OtherFormat):
+		return OtherFormat
+	case has(fetch.CatchAll):
+		return CatchAll
+	case has(fetch.RefusedByRobots):
+		return Withheld
+	case reachable != Yes:
+		return Silent
+	case slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return slices.Contains(unreadable, f.Outcome) }):
+		return Unreadable
+	case slices.ContainsFunc(in.Fetches, fails):
+		return Failing
+	}
+	return Nothing
+}
+
+// fails reports whether a discovery path answered neither with a document nor with its absence.
+func fails(f fetch.Fetch) bool {
+	switch f.Outcome {
+	case fetch.OK, fetch.Unchanged, fetch.Absent, fetch.RefusedByRobots:
+		return false
+	}
+	return f.Kind != fetch.KindRobots && !slices.Contains(unreadable, f.Outcome)
+}
+
+// judgeReachable looks for an answer of any status: also one that refuses is one.
+func (in Input) judgeReachable() State {
+	s := State{Name: Reachable, Verdict: Unknown}
+	for _, f := range in.Fetches {
+		s.At = later(s.At, f.At)
+		if f.Status > 0 || f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged {
+			s.Verdict = Yes
+		}
+	}
+	if s.Verdict == Yes || len(in.Fetches) == 0 {
+		return s
+	}
+	s.Verdict = No
+	for _, f := range in.Fetches {
+		s.addFetch(f)
+	}
+	return s
+}
+
+// unreadable are the outcomes of an answer that is no document of its kind.
+var unreadable = []fetch.Outcome{fetch.Unreadable, fetch.OtherFormat, fetch.BadMediaType, fetch.TooLarge, fetch.CatchAll}
+
+func (in Input) judgeForm() State {
+	s := State{Name: WellFormed, Verdict: Unknown}
+	for _, f := range in.Fetches {
+		switch {
+		case f.Kind == fetch.KindRobots:
+			continue
+		case slices.Contains(unreadable, f.Outcome):
+			s.Verdict = No
+			if len(f.Findings) == 0 {
+				s.addFetch(f)
+			}
+			s.addFindings(f.Kind, f.URL, f.Findings)
+		case (f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged) && s.Verdict == Unknown:
+			s.Verdict = Yes
+		}
+		s.At = later(s.At, f.At)
+	}
+	return s
+}
+
+// judgeConformance takes the errors of the current documents. The level is that of the AGIS document,
+// and 1 without one: the other formats have one level.
+func (in Input) judgeConformance() State {
+	s := State{Name: Conformant, Verdict: Unknown}
+	for _, d := range in.Documents {
+		if d.Kind.IsAlias() {
+			continue
+		}
+		s.At = later(s.At, d.FetchedAt)
+		if d.Valid() {
+			if s.Verdict == Unknown {
+				s.Verdict = Yes
+			}
+			s.Level = max(s.Level, d.Level)
+			continue
+		}
+		s.Verdict = No
+		s.addFindings(string(d.Kind), d.URL, onlyErrors(d.Findings))
+	}
+	if s.Verdict != Yes {
+		s.Level = 0
+	}
+	return s
+}
+
+func onlyErrors(findings []protocol.Finding) []protocol.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f protocol.Finding) bool { return f.Severity != protocol.Error })
+}
+
+// contradictions are the codes of findings that compare two documents of a host.
+var contradictions = []string{document.CodeDiffers, "WK111", "AI112"}
+
+// judgeConsistency compares the documents of a host: one alone cannot contradict another.
+func (in Input) judgeConsistency() State {
+	s := State{Name: Consistent, Verdict: Unknown}
+	if len(in.Documents) > 1 {
+		s.Verdict = Yes
+	}
+	for _, d := range in.Documents {
+		s.At = later(s.At, d.FetchedAt)
+		differ := slices.DeleteFunc(slices.Clone(d.Findings), func(f protocol.Finding) bool { return !slices.Contains(contradictions, f.Code) })
+		if len(differ) > 0 {
+			s.Verdict = No
+			s.addFindings(string(d.Kind), d.URL, differ)
+		}
+	}
+	return s
+}
+
+// judgeAnswers asks whether the current documents were served at the last visit, or are kept from
+// an earlier one. Of a host without documents, the paths that fail to answer count.
+func (in Input) judgeAnswers() State {
+	s := State{Name: Answers, Verdict: Unknown}
+	if len(in.Documents) == 0 {
+		for _, f := range in.Fetches {
+			if fails(f) {
+				s.Verdict, s.At = No, later(s.At, f.At)
+				s.addFetch(f)
+			}
+		}
+		return s
+	}
+	for _, d := range in.Documents {
+		i := slices.IndexFunc(in.Fetches, func(f fetch.Fetch) bool { return f.Kind == string(d.Kind) })
+		if i < 0 {
+			continue
+		}
+		f := in.Fetches[i]
+		s.At = later(s.At, f.At)
+		if f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged {
+			if s.Verdict == Unknown {
+				s.Verdict = Yes
+			}
+			continue
+		}
+		s.Verdict = No
+		s.addFetch(f)
+	}
+	return s
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (s *State) addFetch(f fetch.Fetch) {
+	text := string(f.Outcome)
+	if f.Status > 0 {
+		text = fmt.Sprintf("%s (%d)", text, f.Status)
+	}
+	if f.Detail != "" {
+		text += ": " + f.Detail
+	}
+	s.Evidence = append(s.Evidence, Evidence{Kind: f.Kind, URL: f.URL, Outcome: f.Outcome, Text: text})
+}
+
+func (s *State) addFindings(kind, url string, findings []protocol.Finding) {
+	for _, f := range findings {
+		s.Evidence = append(s.Evidence, Evidence{
+			Kind: kind, URL: url, Code: f.Code, Line: f.Line, Column: f.Column, Pointer: f.Pointer, Text: f.Message, Help: f.Help,
+		})
+	}
+}
