@@ -244,16 +244,29 @@ func (op operation) verbAndIntent(params []string) (verb, intent string) {
 	second, tail, _ := strings.Cut(rest, " ")
 	switch {
 	case rest == "" || base == "":
-		intent = thirdPerson(verb) + " " + lowerFirst(text)
+		intent = spokenVerb(verb) + " " + nominalVerb.ReplaceAllString(lowerFirst(text), "")
 	case second == "of": // "List of currencies": a noun
 		verb = chooseVerb(base, verb)
-		intent = thirdPerson(verb) + " " + tail
+		intent = spokenVerb(verb) + " " + tail
 	default:
 		verb = chooseVerb(base, verb)
-		intent = thirdPerson(base) + " " + rest
+		intent = spokenVerb(base) + " " + rest
 	}
 	first, size := utf8.DecodeRuneInString(intent)
 	return verb, string(unicode.ToUpper(first)) + intent[size:]
+}
+
+// nominalVerb matches a verb that was made a noun: "creation of a message".
+var nominalVerb = regexp.MustCompile(`^(?:the )?(?:creation|deletion|removal|retrieval|listing|update|updating) of `)
+
+// spokenVerb is the third person of a verb as a person would say it: to get and to list are what
+// programs do.
+func spokenVerb(verb string) string {
+	switch verb {
+	case "GET", "LIST", "FETCH":
+		return "Shows"
+	}
+	return thirdPerson(verb)
 }
 
 // chooseVerb chooses between the verb that the text begins with and the one the

@@ -125,7 +125,7 @@ func installOdd(add func(Host, *Site)) error {
 
 // sampleText is a small valid document that tells what it is there for.
 func sampleText(name string) []byte {
-	return fmt.Appendf(nil, `{"aiendpoint":"1.0","service":{"name":"Sample at %[1]s","description":"A small service on a host with a peculiarity."},`+
+	return fmt.Appendf(nil, `{"aiendpoint":"1.0","service":{"name":"Test host %[1]s","description":"Part of the test set of the demo: a small service on a host that behaves in an unusual way.","category":["test"]},`+
 		`"capabilities":[{"id":"show_sample","description":"Shows the sample text of %[1]s","endpoint":"/sample","method":"GET","returns":"sample {text}"}],`+
 		`"auth":{"type":"none"}}`, name)
 }
@@ -135,8 +135,8 @@ func sampleHandler(name string) http.Handler { return newFile(sampleText(name), 
 // sampleSummary is a small valid AGIS summary whose document is not to be had
 // over https.
 func sampleSummary(name string) http.Handler {
-	return newFile(fmt.Appendf(nil, `{"agis":"1.0","service":"Sample at %[1]s","agtp":"agtp://%[1]s.test","agis_document":"agtp://%[1]s.test",`+
-		`"methods":["SHOW"],"domain":"general-services","namespace":"%[1]s","negotiable":false,"capability_summary":["retrieval"],"data_classes":[],`+
+	return newFile(fmt.Appendf(nil, `{"agis":"1.0","service":"Test host %[1]s","agtp":"agtp://%[1]s.test","agis_document":"agtp://%[1]s.test",`+
+		`"methods":["SHOW"],"domain":"test","namespace":"%[1]s","negotiable":false,"capability_summary":["retrieval"],"data_classes":[],`+
 		`"pre_auth_discovery":true,"version":"1.0.0","interaction_protocols":["request"]}`, name), jsonType)
 }
 
