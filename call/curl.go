@@ -18,11 +18,40 @@ import (
 // every text of the document stands between single quotes without one inside, so
 // that a shell reads it as text.
 func (h How) Curl() (line string, ok bool) {
-	address, ok := safeURL(h.URL)
-	if !ok || h.Protocol != "http" || !plainMethod.MatchString(h.Method) {
+	r, ok := h.sampleRequest()
+	if !ok {
 		return "", false
 	}
-	var asked, headers []string
+	words := []string{"curl", "--globoff"} // or braces would stand for several addresses
+	if r.method != "GET" {
+		words = append(words, "--request", r.method)
+	}
+	words = append(words, quoteShell(r.address))
+	for _, h := range r.headers {
+		words = append(words, "--header", quoteShell(h[0]+": "+h[1]))
+	}
+	if r.body != "" {
+		words = append(words, "--data-raw", quoteShell(r.body))
+	}
+	return strings.Join(words, " "), true
+}
+
+// A sampleRequest is an HTTP request with {name} for each value to fill in. Its texts are printable
+// characters without single quotes.
+type sampleRequest struct {
+	method, address string
+	headers         [][2]string
+	body            string // JSON, "" for none
+}
+
+// sampleRequest makes a request of what the document tells; false when it does not tell enough.
+func (h How) sampleRequest() (sampleRequest, bool) {
+	address, ok := safeURL(h.URL)
+	if !ok || h.Protocol != "http" || !plainMethod.MatchString(h.Method) {
+		return sampleRequest{}, false
+	}
+	r := sampleRequest{method: h.Method, address: address}
+	var asked []string
 	body := map[string]any{}
 	for _, p := range wantedParameters(h.Parameters) {
 		switch p.In {
@@ -30,7 +59,7 @@ func (h How) Curl() (line string, ok bool) {
 			asked = append(asked, percentEncode(p.Name, "")+"={"+percentEncode(p.Name, "")+"}")
 		case "header":
 			if headerName.MatchString(p.Name) {
-				headers = append(headers, p.Name+": {"+p.Name+"}")
+				r.headers = append(r.headers, [2]string{p.Name, "{" + p.Name + "}"})
 			}
 		case "body":
 			body[p.Name] = sampleValue(p)
@@ -38,23 +67,15 @@ func (h How) Curl() (line string, ok bool) {
 	}
 	if len(asked) > 0 {
 		separator := "?"
-		if strings.Contains(address, "?") {
+		if strings.Contains(r.address, "?") {
 			separator = "&"
 		}
-		address += separator + strings.Join(asked, "&")
-	}
-	words := []string{"curl", "--globoff"} // or braces would stand for several addresses
-	if h.Method != "GET" {
-		words = append(words, "--request", h.Method)
-	}
-	words = append(words, quoteShell(address))
-	for _, header := range headers {
-		words = append(words, "--header", quoteShell(header))
+		r.address += separator + strings.Join(asked, "&")
 	}
 	if h.MediaType != "" {
-		words = append(words, "--header", quoteShell("Content-Type: "+h.MediaType), "--data-raw", quoteShell(plainJSON(body)))
+		r.headers, r.body = append(r.headers, [2]string{"Content-Type", h.MediaType}), plainJSON(body)
 	}
-	return strings.Join(words, " "), true
+	return r, true
 }
 
 var (

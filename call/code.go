@@ -1,0 +1,91 @@
+package call
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Python returns a program that calls the operation with Python's standard library. Like
+// [How.Curl], it has {name} for each value to fill in, and is false for an operation that HTTP
+// cannot call. Every text of the document is a string literal of ASCII characters.
+func (h How) Python() (program string, ok bool) {
+	r, ok := h.sampleRequest()
+	if !ok {
+		return "", false
+	}
+	var b strings.Builder
+	b.WriteString("import urllib.request\n\nrequest = urllib.request.Request(\n")
+	fmt.Fprintf(&b, "    %s,\n", quoteLiteral(r.address))
+	if r.method != "GET" {
+		fmt.Fprintf(&b, "    method=%s,\n", quoteLiteral(r.method))
+	}
+	if len(r.headers) > 0 {
+		b.WriteString("    headers={")
+		for i, h := range r.headers {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s: %s", quoteLiteral(h[0]), quoteLiteral(h[1]))
+		}
+		b.WriteString("},\n")
+	}
+	if r.body != "" {
+		fmt.Fprintf(&b, "    data=%s.encode(),\n", quoteLiteral(r.body))
+	}
+	b.WriteString(")\nwith urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n")
+	return b.String(), true
+}
+
+// JavaScript returns a program that calls the operation with fetch, as a module of a browser or of
+// Node.js. It keeps the promises of [How.Python].
+func (h How) JavaScript() (program string, ok bool) {
+	r, ok := h.sampleRequest()
+	if !ok {
+		return "", false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "const answer = await fetch(%s", quoteLiteral(r.address))
+	if r.method != "GET" || len(r.headers) > 0 || r.body != "" {
+		b.WriteString(", {\n")
+		if r.method != "GET" {
+			fmt.Fprintf(&b, "  method: %s,\n", quoteLiteral(r.method))
+		}
+		if len(r.headers) > 0 {
+			b.WriteString("  headers: {")
+			for i, h := range r.headers {
+				if i > 0 {
+					b.WriteString(", ")
+				}
+				fmt.Fprintf(&b, "%s: %s", quoteLiteral(h[0]), quoteLiteral(h[1]))
+			}
+			b.WriteString("},\n")
+		}
+		if r.body != "" {
+			fmt.Fprintf(&b, "  body: %s,\n", quoteLiteral(r.body))
+		}
+		b.WriteString("}")
+	}
+	b.WriteString(")\nconsole.log(await answer.text())\n")
+	return b.String(), true
+}
+
+// quoteLiteral writes a text as a string literal that Python and JavaScript read alike: in double
+// quotes, with \uXXXX for what is not a printable ASCII character. A character beyond U+FFFF is left
+// out: the two languages write it differently.
+func quoteLiteral(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case ' ' <= r && r <= '~':
+			b.WriteRune(r)
+		case r <= 0xFFFF:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
