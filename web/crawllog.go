@@ -57,7 +57,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 	for _, visit := range visits {
 		v.Visits = append(v.Visits, p.visitOf(visit))
 	}
-	return frame.View{Name: "crawllog", Title: "What " + host + " was asked", Body: v}, nil
+	return frame.View{Name: "crawllog", Title: "Requests to " + host, Body: v}, nil
 }
 
 func (p *Pages) visitOf(e crawler.Entry) visitView {

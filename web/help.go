@@ -36,27 +36,27 @@ type helpKey struct{ Key, Text, Example string }
 // helpParts are examples that find something in the small internet of the demo; a
 // test runs each.
 var helpParts = []helpPart{
-	{"words", "Words", "Say what should be done. Operations are found by what they are called, by what they say they do, and by what the words mean: a word that stands nowhere may still be near one that does. The more of the words an operation answers, the higher it stands. Words such as “please” or “I want to” change nothing.", []helpExample{
+	{"words", "Words", "Say what should be done. Operations are found by their names, by what they say they do, and by what the words mean: a word that appears nowhere may be close in meaning to one that does. An operation that matches more of the words ranks higher. Words such as “please” or “I want to” change nothing.", []helpExample{
 		{Query: "book a table for two", Text: "in plain words"},
-		{Query: "could you please get me a taxi to the airport", Text: "as one says it"},
+		{Query: "could you please get me a taxi to the airport", Text: "as people say it"},
 		{Query: "주문 피자", Text: "in other scripts and languages, as far as words are known"},
 	}},
-	{"phrases", "Texts in quotes", "A text in quotes must stand in the operation as it is, but for the endings of its words.", []helpExample{
+	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation as it is, except for the endings of its words.", []helpExample{
 		{Query: `"text message"`, Text: "both words, side by side"},
 	}},
-	{"without", "Words to leave out", "A minus sign before a word leaves out every operation that has it.", []helpExample{
+	{"without", "Words to leave out", "A minus sign before a word excludes every operation that has it.", []helpExample{
 		{Query: "book room -hotel", Text: "rooms that are not in hotels"},
 	}},
-	{"filters", "Filters", "A key with a colon keeps to what has that value. The value follows without a space; one that has spaces is put in quotes.", []helpExample{
+	{"filters", "Filters", "A key with a colon keeps the operations that have that value. The value follows without a space; a value with spaces is put in quotes.", []helpExample{
 		{Query: "verb:CANCEL", Text: "everything that can be cancelled"},
 		{Query: "cancel appointment effect:irreversible", Text: "words and a filter together"},
-		{Query: `class:"appointment" domain:healthcare`, Text: "whoever holds appointments, among those of one domain"},
+		{Query: `class:"appointment" domain:healthcare`, Text: "services of one domain that hold appointments"},
 	}},
-	{"alternatives", "Or, and and", "Values of one key are alternatives; filters of different keys must all hold.", []helpExample{
+	{"alternatives", "Alternatives", "Values of one key are alternatives; filters of different keys must all hold.", []helpExample{
 		{Query: "verb:BOOK verb:ORDER effect:reversible", Text: "booked or ordered, and can be undone"},
 		{Query: "find verb:FIND verb:SEARCH level:2", Text: "found or searched, by services that describe themselves in full"},
 	}},
-	{"colons", "Colons that are none", "A time or an address is no filter. Any other text with a colon goes in quotes.", []helpExample{
+	{"colons", "Other colons", "A time or an address is not a filter. Put any other text with a colon in quotes.", []helpExample{
 		{Query: "remind me at 10:30", Text: "a time"},
 	}},
 }

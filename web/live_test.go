@@ -79,19 +79,19 @@ func byID(page *html.Node, id string) *html.Node {
 func TestTheScriptIsServedAndKept(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	scripts := elements(parse(t, get(t, h, "/").Body.String()), "script")
-	if len(scripts) != 1 {
+	if len(scripts) != 2 {
 		t.Fatalf("%d scripts", len(scripts))
 	}
 	w := get(t, h, attribute(scripts[0], "src"))
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/javascript; charset=utf-8" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 		t.Errorf("status %d, %v", w.Code, w.Header())
 	}
-	// web/static/README.md says where it is from.
+	// web/frame/static/README.md says where it is from.
 	if sum := fmt.Sprintf("%x", sha256.Sum256(w.Body.Bytes())); sum != "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717" {
 		t.Errorf("the script is another: its SHA-256 is %s", sum)
 	}
-	if scripts := elements(parse(t, get(t, h, "/services").Body.String()), "script"); len(scripts) > 0 {
-		t.Error("a page that does not need it has the script")
+	if scripts := elements(parse(t, get(t, h, "/services").Body.String()), "script"); len(scripts) != 1 || !strings.HasPrefix(attribute(scripts[0], "src"), "/static/site-") {
+		t.Error("a page that does not need htmx has it")
 	}
 }
 
@@ -169,8 +169,8 @@ func TestTheLastWordIsCompleted(t *testing.T) {
 	} {
 		var got []string
 		page := parse(t, get(t, h, "/?"+url.Values{"q": {typed}}.Encode()).Body.String())
-		for _, o := range elements(byID(page, "q-suggestions"), "option") {
-			got = append(got, attribute(o, "value"))
+		for _, o := range elements(byID(page, "q-suggestions"), "li") {
+			got = append(got, attribute(o, "data-text"))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q is completed to %q, want %q", typed, got, want)
@@ -195,11 +195,11 @@ func (w whys) Search(ctx context.Context, q query.Query) (index.Result, error) {
 
 func TestTheReasonShownIsTheOneGiven(t *testing.T) {
 	for want, why := range map[string]index.Why{
-		"its verb RESERVE means much the same as book":                      {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
-		"its verb CLOSE is the opposite of open":                            {Verb: &index.Verb{Asked: "open", Offered: "CLOSE", Relation: "antonym"}},
-		"parcel is near in meaning to package in intent":                    {Matched: []index.Match{{Term: "parcel", Field: "what", Kind: "vector", Text: "package"}}, Coverage: 1},
-		"what it says is near in meaning to all of the words together 0 of": {Missing: []string{"plants"}},
-		"It passes your filters":                                            {Coverage: 1},
+		"its verb RESERVE means much the same as book":                   {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
+		"its verb CLOSE is the opposite of open":                         {Verb: &index.Verb{Asked: "open", Offered: "CLOSE", Relation: "antonym"}},
+		"parcel is close in meaning to package in intent":                {Matched: []index.Match{{Term: "parcel", Field: "what", Kind: "vector", Text: "package"}}, Coverage: 1},
+		"its text is close in meaning to all of the words together 0 of": {Missing: []string{"plants"}},
+		"It passes your filters":                                         {Coverage: 1},
 	} {
 		h := engine(t, whys{sample{word: plainWord, hits: 1}, why, "Reserve a table"})
 		if text := textOf(parse(t, get(t, h, "/?q=x").Body.String())); !strings.Contains(text, want) {

@@ -21,6 +21,7 @@ type operationView struct {
 	Outcome     string
 	Returns     string
 	Effect      string
+	Tone        string // of the effect: safe, care or danger, "" where it is not declared
 	Repeat      string // whether it may be repeated, "" when the document does not say
 	Call        callView
 	Parameters  []parameterView
@@ -56,6 +57,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 		Outcome:     o.Outcome,
 		Returns:     o.Returns,
 		Effect:      effectWords[o.Effect],
+		Tone:        effectTones[o.Effect],
 		Repeat:      repeatWords(o.Idempotent),
 		Call:        callView{Protocol: strings.ToUpper(o.Call.Protocol), Method: o.Call.Method, URL: o.Call.URL},
 		Errors:      strings.Join(o.Errors, ", "),
@@ -83,10 +85,12 @@ func (v operationView) withFewParameters() operationView {
 	return v
 }
 
+var effectTones = map[document.Effect]string{document.Informational: "safe", document.Reversible: "care", document.Irreversible: "danger"}
+
 var effectWords = map[document.Effect]string{
 	document.Informational: "Only reads",
-	document.Reversible:    "Changes something, can be undone",
-	document.Irreversible:  "Changes something, cannot be undone",
+	document.Reversible:    "Can be undone",
+	document.Irreversible:  "Cannot be undone",
 	document.EffectUnknown: "Effect not declared",
 	"":                     "Effect not declared",
 }

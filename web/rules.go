@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"gazetteer/api/answer"
@@ -11,37 +12,72 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// rulesView is the list of rules that a filter leaves.
 type rulesView struct {
-	Total  int
-	Groups []ruleGroup
+	All, Total int
+	Query      string
+	Family     string
+	Severity   string
+	Families   []ruleFamily
+	Severities []severityChoice
+	Groups     []ruleGroup
 }
 
 // A ruleGroup is the rules of one draft.
 type ruleGroup struct {
 	ID, Title string
-	Rules     []answer.RuleView
+	Rules     []ruleLine
+}
+
+type ruleLine struct {
+	Code, Title, Text string
+	Word, Tone        string
+}
+
+// ruleFamily is a draft that the list can be narrowed to.
+type ruleFamily struct {
+	ID, Title string
+	Count     int
+	Chosen    bool
+}
+
+type severityChoice struct {
+	Value, Name string
+	Chosen      bool
 }
 
 // ruleGroups names the drafts by the letters that their codes begin with.
-var ruleGroups = []struct{ prefix, title string }{
-	{"AI", "AI Discovery, /.well-known/ai"},
-	{"AGIS", "AGIS documents"},
-	{"WK", "AGIS summary, /.well-known/agis.json"},
-	{"", "Fetching and recognising documents"},
+var ruleGroups = []struct{ prefix, id, title string }{
+	{"AI", "ai", "AI Discovery, /.well-known/ai"},
+	{"AGIS", "agis", "AGIS documents"},
+	{"WK", "wk", "AGIS summary, /.well-known/agis.json"},
+	{"", "other", "Fetching and recognising documents"},
 }
 
-// rulesPage lists every rule that documents are judged by.
-func (p *Pages) rulesPage(*gin.Context) (frame.View, error) {
+// rulesPage lists the rules that documents are checked against.
+func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
 	rules := p.answers.Rules()
-	v := rulesView{Total: len(rules)}
+	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
 	for _, g := range ruleGroups {
-		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + strings.ToLower(g.prefix), Title: g.title})
+		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + g.id, Title: g.title})
+		v.Families = append(v.Families, ruleFamily{ID: g.id, Title: g.title, Chosen: g.id == v.Family})
 	}
+	for _, s := range []protocol.Severity{protocol.Error, protocol.Warning, protocol.Info} {
+		v.Severities = append(v.Severities, severityChoice{s.String(), severityWords[s], s.String() == v.Severity})
+	}
+	words := strings.Fields(strings.ToLower(v.Query))
 	for _, r := range rules {
-		group := &v.Groups[groupOf(r.Code)]
-		group.Rules = append(group.Rules, r)
+		at := groupOf(r.Code)
+		v.Families[at].Count++
+		text := strings.ToLower(r.Code + " " + r.Name + " " + r.Text)
+		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		if missing || v.Severity != "" && r.Severity.String() != v.Severity || v.Family != "" && ruleGroups[at].id != v.Family {
+			continue
+		}
+		v.Total++
+		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, titleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
-	return frame.View{Name: "rules", Title: "Rules", Body: v}, nil
+	return frame.View{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
 }
 
 // groupOf returns the place in ruleGroups of a code.

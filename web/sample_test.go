@@ -512,3 +512,8 @@ func (s sample) Validate(ctx context.Context, in answer.ValidationRequest) ([]an
 	}
 	return (&answer.Answers{Validator: answer.NewValidator(answer.ValidatorOptions{Now: func() time.Time { return now }})}).Validate(ctx, in)
 }
+
+// Document is a text of which the second line breaks a rule.
+func (s sample) Document(_ context.Context, host string, kind document.Kind, _ string) (answer.RawDocument, error) {
+	return answer.RawDocument{Kind: kind, Host: host, Digest: "sha256:" + strings.Repeat("ab", 32), URL: s.word("https://ristorante.test/.well-known/ai"), Bytes: []byte("{\n" + s.word(`  "aiendpoint": "1.0"`) + "\n}\n")}, s.err
+}

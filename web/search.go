@@ -5,28 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/answer"
+	"gazetteer/call"
+	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
-)
 
-// homeView is the front page.
-type homeView struct {
-	Search   searchbox
-	Figures  answer.Figures
-	Visited  frame.Moment
-	Examples []string
-	Verbs    []index.VerbCount
-}
+	"github.com/gin-gonic/gin"
+)
 
 // resultsView is a page of results, or the query that has none because it cannot
 // be read.
@@ -68,6 +63,10 @@ type hitView struct {
 	Op       operationView
 	Host     string
 	Service  string
+	Number   int           // from 1, on this page
+	Marked   template.HTML // the title with the words of the query marked
+	Programs []programView // that call it
+	TestSet  bool
 	Why      *whyView // nil on a page that lists all that there is
 	Kind     string
 	KindID   string
@@ -83,7 +82,7 @@ type hitView struct {
 func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
 	text := c.Query("q")
 	if strings.TrimSpace(text) == "" {
-		return p.homePage(c.Request.Context())
+		return p.homePage(c)
 	}
 	number, err := frame.PageNumber(c)
 	if err != nil {
@@ -272,8 +271,10 @@ func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView,
 		return nil, err
 	}
 	views := make([]hitView, 0, len(hits))
-	for _, h := range hits {
-		views = append(views, p.hitViewOf(h))
+	for i, h := range hits {
+		v := p.hitViewOf(h)
+		v.Number = i + 1
+		views = append(views, v)
 	}
 	return views, nil
 }
@@ -291,12 +292,16 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 		Findings: findingsWords[h.Findings],
 		Digest:   shortDigest(h.Digest),
 		Caution:  frame.AsSentence(h.Caution),
+		Marked:   frame.MarkWords(140, titleOfOperation(h.Operation), matchedWords(h.Why)),
+		Programs: programsOf(h.Operation, h.Service),
+		TestSet:  slices.Contains(h.Service.Categories, testCategory) || h.Service.Domain == testCategory,
+		Far:      h.Far,
 	}
 	if h.Freshness.Stale {
 		v.Stale = frame.AsSentence(h.Freshness.Why)
 	}
 	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
-		v.Op.Effect = "Ends or removes something, by its " + h.Effect.From
+		v.Op.Effect, v.Op.Tone = "Removes or ends something, by its "+h.Effect.From, "danger"
 	}
 	if v.Service == "" {
 		v.Service = h.Host
@@ -304,21 +309,32 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	return v
 }
 
-// homePage shows what there is to search, with examples taken from the index itself
-// so that each of them finds something.
-func (p *Pages) homePage(ctx context.Context) (frame.View, error) {
-	verbs, err := p.answers.Verbs(ctx)
-	if err != nil {
-		return frame.View{}, err
+// titleOfOperation is the intent of an operation, or its id if it has none.
+func titleOfOperation(o document.Operation) string { return cmp.Or(o.Intent, o.ID) }
+
+// matchedWords lists the words of an operation that matched words of the query.
+func matchedWords(w index.Why) []string {
+	var words []string
+	for _, m := range w.Matched {
+		words = append(words, m.Text, m.Term)
 	}
-	figures, err := p.currentFigures(ctx)
-	if err != nil {
-		return frame.View{}, err
+	return words
+}
+
+// A programView is a program that calls an operation.
+type programView struct{ Language, Text string }
+
+// programsOf writes programs that call an operation over HTTP; none for one that HTTP cannot call.
+func programsOf(o document.Operation, s document.Service) []programView {
+	how := call.Of(o, s)
+	var programs []programView
+	for _, p := range []struct {
+		language string
+		write    func() (string, bool)
+	}{{"curl", how.Curl}, {"Python", how.Python}, {"JavaScript", how.JavaScript}} {
+		if text, ok := p.write(); ok {
+			programs = append(programs, programView{p.language, frame.PlainText(text)})
+		}
 	}
-	top := mostOffered(verbs)
-	v := homeView{Figures: figures, Visited: p.MomentOf(figures.Visited), Verbs: top[:min(len(top), 12)]}
-	if v.Examples, err = p.makeExamples(ctx, v.Verbs); err != nil {
-		return frame.View{}, err
-	}
-	return frame.View{Name: "home", Title: "", Body: v, Live: true}, nil
+	return programs
 }

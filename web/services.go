@@ -12,76 +12,12 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index/query"
 	"gazetteer/protocol"
-	"gazetteer/store"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
-
-type servicesView struct {
-	Services []summaryView
-	First    bool   // the list begins here
-	Next     string // address of the next page, "" on the last
-}
-
-type summaryView struct {
-	Host        string
-	Name        string
-	Description string
-	Namespace   string
-	Kinds       string
-	Operations  int
-	Fetched     frame.Moment
-	Findings    string
-}
-
-// servicesPage lists the services in order of their reversed host name. The place
-// in the list is a host name in the address: a page may be linked to, and what
-// it says is public anyway.
-func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
-	after := c.Query("after")
-	key := ""
-	if after != "" {
-		host, err := fetch.CheckHost(after)
-		if err != nil {
-			return frame.View{}, &frame.BadRequest{
-				What: fmt.Sprintf("%q is not a host name the list could continue behind", frame.ClipPlain(60, after)),
-				Help: "Begin at the first page.",
-			}
-		}
-		key = store.DocumentsOf(host) + "~" // behind the documents of every kind
-	}
-	r, err := p.answers.Services(c.Request.Context(), key, frame.PerPage)
-	if err != nil {
-		return frame.View{}, err
-	}
-	v := servicesView{First: after == ""}
-	for _, s := range r.Services {
-		v.Services = append(v.Services, p.summaryOf(s))
-	}
-	if n := len(r.Services); r.After != "" && n > 0 {
-		v.Next = "/services?" + url.Values{"after": {r.Services[n-1].Host}}.Encode()
-	}
-	return frame.View{Name: "services", Title: "Services", Body: v}, nil
-}
-
-func (p *Pages) summaryOf(s answer.ServiceSummary) summaryView {
-	kinds := make([]string, 0, len(s.Kinds))
-	for _, k := range s.Kinds {
-		kinds = append(kinds, frame.KindName(string(k)))
-	}
-	return summaryView{
-		Host:        s.Host,
-		Name:        cmp.Or(s.Name, s.Host),
-		Description: s.Description,
-		Namespace:   s.Namespace,
-		Kinds:       strings.Join(kinds, ", "),
-		Operations:  s.Operations,
-		Fetched:     p.MomentOf(s.FetchedAt),
-		Findings:    findingsWords[s.Findings],
-	}
-}
 
 // serviceView is all that is known of one host.
 type serviceView struct {
@@ -91,6 +27,7 @@ type serviceView struct {
 	Description string
 	Published   bool // the host publishes at least one document
 	Facts       []fact
+	TestSet     bool
 	Docs        frame.ExternalLink
 	Operations  []listedOperation
 	Total       int // operations of all documents
@@ -108,16 +45,21 @@ type serviceView struct {
 }
 
 // A fact is one line of the head of a service.
-type fact struct{ Name, Text string }
+type fact struct {
+	Name  string
+	Links []namedLink // values, each with its page, "" for none
+}
 
 type listedOperation struct {
 	operationView
-	Kind   string
-	Wanted bool // the address asked for this one
+	Kind     string
+	Programs []programView
+	Wanted   bool // the address asked for this one
 }
 
 type documentView struct {
 	ID       string // fragment
+	KindID   string
 	Kind     string
 	Alias    bool
 	URL      frame.ExternalLink
@@ -234,21 +176,41 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 		Published:   len(s.Documents) > 0,
 		State:       p.stateOf(s.State),
 	}
-	add := func(name, text string) {
-		if text != "" && !slices.Contains(v.Facts, fact{name, text}) {
-			v.Facts = append(v.Facts, fact{name, text})
+	add := func(name, value, address string) {
+		if value == "" {
+			return
+		}
+		i := slices.IndexFunc(v.Facts, func(f fact) bool { return f.Name == name })
+		if i < 0 {
+			i = len(v.Facts)
+			v.Facts = append(v.Facts, fact{Name: name})
+		}
+		if link := (namedLink{value, address}); !slices.Contains(v.Facts[i].Links, link) && len(v.Facts[i].Links) < maxListed {
+			v.Facts[i].Links = append(v.Facts[i].Links, link)
 		}
 	}
-	add("Namespace", s.Namespace)
-	add("Domain", s.Domain)
+	if s.Namespace != "" {
+		add("Namespace", s.Namespace, namespaceListing.valueAddress(strings.ToLower(s.Namespace)))
+	}
+	for _, c := range s.Categories {
+		add("Category", c, categoryPath(c))
+		v.TestSet = v.TestSet || c == testCategory
+	}
 	var classes []document.DataClass
 	for _, d := range s.Documents {
 		sv := d.Service
-		add("Authentication", sv.Auth)
-		add("Categories", strings.Join(sv.Categories, ", "))
-		add("Languages", strings.Join(sv.Languages, ", "))
-		add("Protocols", strings.Join(sv.Protocols, ", "))
-		add("AGTP address", sv.AGTP)
+		add("Login", sv.Auth, "")
+		for _, l := range sv.Languages {
+			address := ""
+			if q, ok := (query.Query{}).Toggled("lang", l); ok {
+				address = searchPath(q.String())
+			}
+			add("Language", l, address)
+		}
+		for _, name := range sv.Protocols {
+			add("Protocols", name, "")
+		}
+		add("AGTP address", sv.AGTP, "")
 		if v.Docs.Text == "" {
 			v.Docs = frame.ExternalLinkOf(sv.Docs)
 		}
@@ -282,17 +244,17 @@ func distinctClasses(all []document.DataClass) []document.DataClass {
 	return classes
 }
 
-// operationsOf lists what the documents offer. A summary repeats the bare verbs
-// of the full document, so it counts only where that is missing.
+// operationsOf lists the operations of the documents. A summary repeats the bare verbs of another
+// document, so it counts only if no document describes operations in full.
 func operationsOf(s answer.Service) []listedOperation {
-	full := slices.ContainsFunc(s.Documents, func(d answer.DocumentView) bool { return d.Kind == document.AGIS })
+	full := slices.ContainsFunc(s.Documents, func(d answer.DocumentView) bool { return answer.HasOperations(d.Document) })
 	var all []listedOperation
 	for _, d := range s.Documents {
 		if d.Kind == document.AGISSummary && full {
 			continue
 		}
 		for _, o := range d.Operations {
-			all = append(all, listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind)})
+			all = append(all, listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), Programs: programsOf(o, d.Service)})
 		}
 	}
 	return all
@@ -311,6 +273,7 @@ func placeOf(all []listedOperation, id, kind string) int {
 func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	v := documentView{
 		ID:      "document-" + string(d.Kind),
+		KindID:  string(d.Kind),
 		Kind:    frame.KindName(string(d.Kind)),
 		Alias:   d.Kind.IsAlias(),
 		URL:     frame.ExternalLinkOf(d.URL),

@@ -2,9 +2,12 @@ package web
 
 import (
 	"fmt"
+	"time"
 
 	"gazetteer/api"
 	"gazetteer/web/frame"
+	"gazetteer/web/history"
+	"gazetteer/web/plot"
 
 	"github.com/gin-gonic/gin"
 )
@@ -14,8 +17,10 @@ type statusView struct {
 	Started frame.Moment
 	Ready   bool
 	Stored  string
-	Behind  string // how far the index is behind, "" when it is not
+	Behind  string // how far the index is behind
 	Crawl   *crawlView
+	Plots   []*plot.Plot
+	Span    string // that the plots cover
 }
 
 type crawlView struct {
@@ -24,12 +29,12 @@ type crawlView struct {
 	Paused                                                   string
 }
 
-// statusPage shows how the server stands.
+// statusPage shows how the server stands, and how it stood in the last hours.
 func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 	s := p.serverStatus()
-	v := statusView{Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Stored: frame.FormatNumber(int(s.Store))}
-	if s.Index < s.Store {
-		v.Behind = frame.FormatCount(int(s.Store-s.Index), "change")
+	v := statusView{
+		Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Stored: frame.FormatNumber(int(s.Store)),
+		Behind: frame.FormatCount(int(s.Store-min(s.Index, s.Store)), "change"),
 	}
 	if s.Crawler != nil {
 		c := s.Crawler
@@ -39,10 +44,69 @@ func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 			Rate: fmt.Sprintf("%.1f", c.Rate), Paused: c.Paused,
 		}
 	}
-	return frame.View{Name: "status", Title: "Status", Body: v}, nil
+	if p.history != nil {
+		samples := p.history.Samples(p.Now().Add(-history.Span))
+		if len(samples) > 0 {
+			v.Span = frame.FormatSpan(p.Now().Sub(samples[0].At))
+		}
+		v.Plots = plotSamples(samples, s.Crawler != nil)
+	}
+	return frame.View{Name: "status", Title: "Status", Body: v, JSON: "/api/v1/status"}, nil
 }
 
-// serverStatus is how the server stands; without one to tell, nothing is known.
+// maxPlotted is how many points a plot has: more are not seen.
+const maxPlotted = 240
+
+// plotSamples draws the figures that the server stored.
+func plotSamples(samples []history.Sample, crawls bool) []*plot.Plot {
+	every := (len(samples) + maxPlotted - 1) / maxPlotted
+	var known, visits, stored, behind []plot.Point
+	for i, s := range samples {
+		if every > 0 && (len(samples)-1-i)%every != 0 {
+			continue
+		}
+		known = append(known, plot.Point{At: s.At, Value: float64(s.Known)})
+		stored = append(stored, plot.Point{At: s.At, Value: float64(s.Store)})
+		behind = append(behind, plot.Point{At: s.At, Value: float64(s.Behind)})
+		if before := i - max(every, 1); before >= 0 {
+			visits = append(visits, plot.Point{At: s.At, Value: visitsPerMinute(samples[before], s)})
+		}
+	}
+	var plots []*plot.Plot
+	add := func(p *plot.Plot) {
+		if p != nil {
+			plots = append(plots, p)
+		}
+	}
+	if crawls {
+		add(plot.New("Hosts known", "", known))
+		add(plot.New("Visits", "a minute", visits))
+	}
+	add(plot.New("Changes stored", "", stored))
+	add(plot.New("Index behind the store", "changes", behind))
+	return plots
+}
+
+// visitsPerMinute is the rate between two samples. The count begins anew with each start of the
+// server.
+func visitsPerMinute(before, after history.Sample) float64 {
+	visits := after.Visits - before.Visits
+	if visits < 0 {
+		visits = after.Visits
+	}
+	return float64(visits) / max(after.At.Sub(before.At).Minutes(), time.Second.Minutes())
+}
+
+// SampleOf returns the figures of a status that are kept for the plots.
+func SampleOf(s api.ServerStatus) history.Sample {
+	v := history.Sample{At: s.At, Store: s.Store, Behind: s.Store - min(s.Index, s.Store)}
+	if s.Crawler != nil {
+		v.Known, v.Due, v.Visits = s.Crawler.Known, s.Crawler.Due, s.Crawler.Visits
+	}
+	return v
+}
+
+// serverStatus is the status of the server; without one to ask, only the time is known.
 func (p *Pages) serverStatus() api.ServerStatus {
 	if p.stand == nil {
 		return api.ServerStatus{At: p.Now()}

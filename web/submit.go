@@ -40,7 +40,7 @@ func (p *Pages) submitFormPage(c *gin.Context) (frame.View, error) {
 }
 
 func submitPage(status int, v submitView) frame.View {
-	return frame.View{Name: "submit", Title: "Name a host", Status: status, Body: v}
+	return frame.View{Name: "submit", Title: "Add a host", Status: status, Body: v}
 }
 
 // submitHosts hands the names of the form in.
@@ -50,13 +50,13 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 		return frame.View{}, err
 	}
 	v := submitView{Hosts: strings.ReplaceAll(r.PostFormValue("hosts"), "\r\n", "\n")}
-	names := strings.FieldsFunc(v.Hosts, func(r rune) bool { return r == '\n' || r == ',' || r == ' ' || r == '\t' })
+	names := splitNames(v.Hosts)
 	switch {
 	case len(names) == 0:
-		v.Trouble, v.Help = "There is no name of a host.", "Give at least one, such as api.example.com."
+		v.Trouble, v.Help = "No host was entered.", "Give at least one, such as api.example.com."
 		return submitPage(http.StatusBadRequest, v), nil
 	case len(names) > maxHostLines:
-		v.Trouble, v.Help = fmt.Sprintf("There are %d names; at most %d are taken at once.", len(names), maxHostLines), "Send them in parts."
+		v.Trouble, v.Help = fmt.Sprintf("There are %d names; at most %d are accepted at once.", len(names), maxHostLines), "Send them in parts."
 		return submitPage(http.StatusBadRequest, v), nil
 	}
 	list, err := p.answers.Submit(r.Context(), names, frame.ClientOf(c))
@@ -67,6 +67,18 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 		v.Results = append(v.Results, p.submittedOf(s))
 	}
 	return submitPage(http.StatusOK, v), nil
+}
+
+// splitNames returns the names in a text, which stand on lines of their own or between commas. A
+// name with spaces inside stays whole, and is refused as a whole.
+func splitNames(text string) []string {
+	var names []string
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }) {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // submitFormAgain shows the form again with the reason, where the reader can do
@@ -92,7 +104,7 @@ func (p *Pages) submittedOf(s answer.Submission) submittedView {
 	case "visited":
 		v.Taken, v.What = true, "It is known and was visited."
 	default:
-		v.Refused, v.What, v.Detail = true, "Not taken: "+s.Detail+".", frame.AsSentence(s.Help)
+		v.Refused, v.What, v.Detail = true, "Not accepted: "+s.Detail+".", frame.AsSentence(s.Help)
 	}
 	return v
 }

@@ -1,18 +1,28 @@
 package web
 
 import (
+	"bytes"
+	"compress/flate"
+	"embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/lint"
+	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/aidiscovery"
 	"gazetteer/web/frame"
@@ -26,6 +36,10 @@ type validateView struct {
 	As            string
 	Level2        bool
 	Kinds         []kindChoice
+	Samples       []sampleLink
+	Repairs       []string // what was repaired in the text
+	Tried         bool     // a repair was asked for
+	Share         string   // address that shows the same result, "" if the text is too long
 	// Trouble says why nothing was judged, Help what to do about it.
 	Trouble, Help string
 	Results       []resultView
@@ -36,12 +50,74 @@ type kindChoice struct {
 	Chosen      bool
 }
 
+// sampleLink is a document to begin with.
+type sampleLink struct{ Name, Title string }
+
+//go:embed samples
+var sampleFiles embed.FS
+
+// samples are the documents that the form offers, by the names of their files.
+var samples = []sampleLink{{"ai.json", "AI Discovery"}, {"agis.yaml", "AGIS"}, {"summary.json", "AGIS summary"}, {"broken.json", "with mistakes"}}
+
 // maxForm is the size of a form: a text and what a browser puts around it.
 const maxForm = api.MaxDocument + 64<<10
 
-// validateFormPage shows the form. An address may come along, for links.
+// validateFormPage shows the form. A link may bring an address, the name of a sample, or a text to
+// check (see packText).
 func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
-	return formView(http.StatusOK, validateView{Address: c.Query("url")}), nil
+	v := validateView{Address: c.Query("url"), As: c.Query("as")}
+	if name := c.Query("sample"); name != "" {
+		text, err := sampleFiles.ReadFile("samples/" + path.Base(name))
+		if err != nil {
+			return frame.View{}, frame.ErrNoPage
+		}
+		v.Text = string(text)
+	}
+	packed := c.Query("text")
+	if packed == "" {
+		return formView(http.StatusOK, v), nil
+	}
+	text, err := unpackText(packed)
+	if err != nil {
+		return frame.View{}, &frame.BadRequest{What: "the link does not hold a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
+	}
+	v.Text = text
+	return p.checkText(c, v, answer.ValidationRequest{Name: "the text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
+}
+
+// maxPacked is how long a packed text in a link may be: what servers and chats pass on.
+const maxPacked = 4000
+
+// packText writes a text for a link: compressed, in base64url; "" if it is too long.
+func packText(text string) string {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	if err != nil {
+		return ""
+	}
+	if _, err := io.WriteString(w, text); err != nil || w.Close() != nil {
+		return ""
+	}
+	if packed := base64.RawURLEncoding.EncodeToString(b.Bytes()); len(packed) <= maxPacked {
+		return packed
+	}
+	return ""
+}
+
+// unpackText reads what packText wrote. The text has at most api.MaxDocument bytes.
+func unpackText(packed string) (string, error) {
+	if len(packed) > maxPacked {
+		return "", errors.New("the link is too long")
+	}
+	compressed, err := base64.RawURLEncoding.DecodeString(packed)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(compressed)), api.MaxDocument+1))
+	if err == nil && len(text) > api.MaxDocument {
+		err = errors.New("the text is too long")
+	}
+	return string(text), err
 }
 
 func formView(status int, v validateView) frame.View {
@@ -53,9 +129,10 @@ func formView(status int, v validateView) frame.View {
 		k.Chosen = k.Value == v.As
 		v.Kinds = append(v.Kinds, k)
 	}
+	v.Samples = samples
 	title := "Check a document"
 	if len(v.Results) > 0 {
-		title = "What was found"
+		title = "Result of the check"
 	}
 	return frame.View{Name: "validate", Title: title, Status: status, Body: v}
 }
@@ -66,15 +143,52 @@ func (p *Pages) validatePage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	judgements, err := p.answers.Validate(c.Request.Context(), s)
+	if c.PostForm("action") == "fix" && s.Text != nil {
+		v.Tried = true
+		s.Text, v.Repairs = repairText(s)
+		v.Text = string(s.Text)
+	}
+	return p.checkText(c, v, s)
+}
+
+// repairText repairs what can be repaired safely, and says what that was.
+func repairText(s answer.ValidationRequest) (text []byte, repairs []string) {
+	kind := s.As
+	if kind == "" {
+		kind = lint.Tell(s.Name, s.Text).Kind
+	}
+	fixed, made, err := repair.Fix(kind, s.Text)
+	if err != nil && len(made) == 0 {
+		return s.Text, nil
+	}
+	for _, r := range made {
+		said := r.Finding.Code + ": " + r.Finding.Message
+		if !slices.Contains(repairs, said) && len(repairs) < maxChecked {
+			repairs = append(repairs, said)
+		}
+	}
+	return fixed, repairs
+}
+
+// checkText checks a document and shows the result above the form, which keeps the text.
+func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationRequest) (frame.View, error) {
+	results, err := p.answers.Validate(c.Request.Context(), s)
 	if err != nil {
 		return p.validateFormAgain(c, v, err)
 	}
-	for i, j := range judgements {
-		v.Results = append(v.Results, resultOf(i+1, j))
+	for i, r := range results {
+		v.Results = append(v.Results, resultOf(i+1, r))
 	}
-	if len(judgements) == 0 {
+	switch {
+	case len(results) == 0:
 		v.Trouble, v.Help = "This host publishes neither an AI Discovery document nor an AGIS summary.", "They belong at /.well-known/ai and /.well-known/agis.json."
+	case s.Text != nil:
+		v.Text = string(s.Text)
+		if packed := packText(v.Text); packed != "" && utf8.Valid(s.Text) {
+			v.Share = "/validate?" + url.Values{"text": {packed}, "as": {v.As}}.Encode()
+		}
+	default:
+		v.Share = "/validate?" + url.Values{"url": {v.Address}}.Encode()
 	}
 	return formView(http.StatusOK, v), nil
 }
@@ -180,14 +294,20 @@ type checkedFinding struct {
 	Anchor     string // of its line, "" when that is not shown
 }
 
+// sourceLine is a line of a document, with what was found in it.
 type sourceLine struct {
 	ID, Text, Tone string
+	Number         int
+	Notes          []lineNote
 }
+
+type lineNote struct{ Code, Message, Tone string }
 
 const (
 	maxChecked = 200  // findings of one document
 	maxLines   = 3000 // of its text
 	maxSavings = 10
+	maxNotes   = 5 // beside one line
 )
 
 func resultOf(n int, j answer.ValidationResult) resultView {
@@ -208,18 +328,21 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 	if len(j.Text) == 0 {
 		lines = nil
 	}
-	tones := map[int]string{}
+	tones, notes := map[int]string{}, map[int][]lineNote{}
 	for _, f := range j.Findings[:min(len(j.Findings), maxChecked)] {
 		shown := checkedFinding{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
 		if f.Line > 0 && f.Line <= min(len(lines), maxLines) {
 			shown.Anchor = fmt.Sprintf("%s-L%d", v.ID, f.Line)
 			tones[f.Line] = heavierTone(tones[f.Line], f.Severity)
+			if len(notes[f.Line]) < maxNotes {
+				notes[f.Line] = append(notes[f.Line], lineNote{f.Code, f.Message, f.Severity.String()})
+			}
 		}
 		v.Findings = append(v.Findings, shown)
 	}
 	v.More = len(j.Findings) - len(v.Findings)
 	for i, text := range lines[:min(len(lines), maxLines)] {
-		v.Lines = append(v.Lines, sourceLine{fmt.Sprintf("%s-L%d", v.ID, i+1), strings.TrimSuffix(text, "\r"), tones[i+1]})
+		v.Lines = append(v.Lines, sourceLine{fmt.Sprintf("%s-L%d", v.ID, i+1), strings.TrimSuffix(text, "\r"), tones[i+1], i + 1, notes[i+1]})
 	}
 	v.Rest = len(lines) - len(v.Lines)
 	return v

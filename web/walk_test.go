@@ -114,8 +114,11 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	}
 	tab.submit("#q", "send a text message")
 	tab.sees(".hits h2", "message")
-	tab.sees(".why", "words found")
 	tab.judge("results")
+	tab.click(".hit summary")
+	tab.sees(".why", "words found")
+	tab.sees(".hit", "curl")
+	tab.judge("result-open")
 	tab.follow(".hit h2 a")
 	tab.sees("#op .verb", "SEND")
 	tab.sees("#documents", "Documents and findings")
@@ -147,7 +150,10 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.judge("log")
 	for _, p := range []struct{ name, path, selector, says string }{
 		{"services", "/services", ".cards", "test"},
-		{"services-next", "/services?after=klarna.test", ".pager", "First page"},
+		{"services-next", "/services?page=2", ".pager", "Previous"},
+		{"services-filtered", "/services?category=finance&sort=operations", ".chips .on", "finance"},
+		{"services-none", "/services?q=nosuchservice", ".empty", "No service matches"},
+		{"document", "/services/stripe.test/documents/ai", ".source", "aiendpoint"},
 		{"verbs", "/verbs", "table", "SEND"},
 		{"verb", "/verbs/BOOK", "#family + ul", "RESERVE"},
 		{"namespaces", "/namespaces", "table", "accounting-xero"},
@@ -186,12 +192,18 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.sees("h1", "AI418")
 	tab.judge("rule")
 	tab.open("/rules")
-	tab.sees("table", "AGIS302")
+	tab.sees(".rules", "AGIS302")
 	tab.judge("rules")
+	tab.open("/rules?family=agis&severity=error")
+	tab.judge("rules-filtered")
+	tab.open("/validate?sample=broken.json")
+	tab.follow("button[value=fix]")
+	tab.sees("main", "Repaired in the text below")
+	tab.judge("validate-fixed")
 	tab.open("/submit")
 	tab.send("#hosts", "new.example.com\n10.0.0.1")
 	tab.sees(".cards", "waits for its first visit")
-	tab.sees(".cards", "Not taken")
+	tab.sees(".cards", "Not accepted")
 	tab.judge("submitted")
 	tab.open("/services/klarna.test/crawl-log")
 	tab.sees(".fetches", "/robots.txt")
@@ -225,7 +237,7 @@ func (h *house) typeAQuery(t *testing.T, tab *tab) {
 		t.Errorf("after typing: %q", got)
 	}
 	tab.types(" ver")
-	tab.until(`[...document.querySelectorAll("#q-suggestions option")].some(o => o.value.startsWith("order a taxi ver"))`)
+	tab.until(`[...document.querySelectorAll("#q-suggestions li")].some(o => o.dataset.text.startsWith("order a taxi ver"))`)
 	address := h.url + "/?q=order%20a%20taxi%20verb%3A" // as htmx writes it
 	tab.mu.Lock()
 	tab.asked[address] = true // answers 400
@@ -545,7 +557,7 @@ func (b *tab) send(field, text string) {
 	} else {
 		must(b.T, chromedp.Do(b.ctx, chromedp.SetValue(chromedp.CSS(field), text)))
 	}
-	b.follow("form.check button")
+	b.follow("form.check button:not(.second)")
 }
 
 // follow clicks a link.
@@ -561,6 +573,12 @@ func (b *tab) arrive(status int64, step chromedp.Action[chromedp.Void]) {
 	if response.Status != status {
 		b.Fatalf("%s: status %d, want %d", response.URL, response.Status, status)
 	}
+}
+
+// click clicks on what leads nowhere.
+func (b *tab) click(selector string) {
+	b.Helper()
+	must(b.T, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector))))
 }
 
 func (b *tab) press(key string) {

@@ -19,11 +19,13 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
+	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/join"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/web/agentpages"
 	"gazetteer/web/frame"
+	"gazetteer/web/history"
 	"gazetteer/web/operatorpages"
 
 	"github.com/gin-gonic/gin"
@@ -48,6 +50,8 @@ type Answers interface {
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	// Figures says how much there is.
 	Figures(ctx context.Context) (answer.Figures, error)
+	// Document returns a document as its host sent it: the current version for the digest "".
+	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
 	Rules() []answer.RuleView
 	// Rule returns the rule of a code.
@@ -75,8 +79,12 @@ type Options struct {
 	Now func() time.Time
 	// Bot says who crawls.
 	Bot Bot
-	// Standing says how the server stands: [api.API.Standing]. Nil knows nothing.
+	// Standing returns the status of the server: [api.API.ServerStatus]. Nil knows nothing.
 	Standing func() api.ServerStatus
+	// History has the figures of the last hours for the page of the status. Nil draws none.
+	History *history.History
+	// Links are added to the navigation.
+	Links []frame.Link
 }
 
 // Pages are the pages. Any number of requests may use them at once.
@@ -86,9 +94,11 @@ type Pages struct {
 	operator  *operatorpages.Pages
 	answers   Answers
 	catalogue Catalogue
-	figures   figuresCache
+	services  cached[serviceSnapshot]
+	home      cached[homeContents]
 	owner     Bot
 	stand     func() api.ServerStatus
+	history   *history.History
 }
 
 //go:embed templates/*.html
@@ -96,8 +106,8 @@ var templateFiles embed.FS
 
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, figures: figuresCache{turn: make(chan struct{}, 1)}, owner: o.Bot, stand: o.Standing}
-	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError})
+	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), owner: o.Bot, stand: o.Standing, history: o.History}
+	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links})
 	p.agents = agentpages.New(p.Frame, a)
 	p.operator = operatorpages.New(p.Frame, p.serverStatus)
 	p.AddTemplates(templateFiles)
@@ -110,24 +120,25 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/":                         p.Handle(p.searchPage),
-		"/services":                 p.Handle(p.servicesPage),
-		"/services/:host":           p.Handle(p.servicePage),
-		"/services/:host/crawl-log": p.Handle(p.crawlLogPage),
-		"/verbs":                    p.Handle(p.verbsPage),
-		"/verbs/:verb":              p.Handle(p.verbPage),
-		"/namespaces":               p.Handle(p.listingPage(namespaceListing)),
-		"/namespaces/:value":        p.Handle(p.valuePage(namespaceListing)),
-		"/data-classes":             p.Handle(p.listingPage(classListing)),
-		"/data-classes/:value":      p.Handle(p.valuePage(classListing)),
-		"/help/search":              p.Handle(p.helpPage),
-		"/validate":                 p.Handle(p.validateFormPage),
-		"/submit":                   p.Handle(p.submitFormPage),
-		"/bot":                      p.Handle(p.botInfoPage),
-		"/status":                   p.Handle(p.statusPage),
-		"/rules":                    p.Handle(p.rulesPage),
-		"/rules/:code":              p.Handle(p.rulePage),
-		"/static/:name":             p.ServeStatic,
+		"/":                               p.Handle(p.searchPage),
+		"/services":                       p.Handle(p.servicesPage),
+		"/services/:host":                 p.Handle(p.servicePage),
+		"/services/:host/crawl-log":       p.Handle(p.crawlLogPage),
+		"/services/:host/documents/:kind": p.Handle(p.sourcePage),
+		"/verbs":                          p.Handle(p.verbsPage),
+		"/verbs/:verb":                    p.Handle(p.verbPage),
+		"/namespaces":                     p.Handle(p.listingPage(namespaceListing)),
+		"/namespaces/:value":              p.Handle(p.valuePage(namespaceListing)),
+		"/data-classes":                   p.Handle(p.listingPage(classListing)),
+		"/data-classes/:value":            p.Handle(p.valuePage(classListing)),
+		"/help/search":                    p.Handle(p.helpPage),
+		"/validate":                       p.Handle(p.validateFormPage),
+		"/submit":                         p.Handle(p.submitFormPage),
+		"/bot":                            p.Handle(p.botInfoPage),
+		"/status":                         p.Handle(p.statusPage),
+		"/rules":                          p.Handle(p.rulesPage),
+		"/rules/:code":                    p.Handle(p.rulePage),
+		"/static/:name":                   p.ServeStatic,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)

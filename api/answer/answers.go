@@ -102,6 +102,11 @@ type ServiceSummary struct {
 	Operations  int             `json:"operations"`
 	FetchedAt   time.Time       `json:"fetched_at"`
 	Findings    string          `json:"findings,omitempty"` // worst severity
+	// The following are for the pages: the categories, the time of the last change of a document, and
+	// the highest level of the documents.
+	Categories []string  `json:"-"`
+	ChangedAt  time.Time `json:"-"`
+	Level      int       `json:"-"`
 }
 
 // ServicePage is one page of services, in order of host key.

@@ -203,14 +203,26 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 	}
 	var worst protocol.Severity
 	found := false
+	full := slices.ContainsFunc(documents, func(d document.Document) bool { return HasOperations(d) })
 	for _, d := range sorted {
 		s.Kinds = append(s.Kinds, d.Kind)
 		first(&s.Name, d.Service.Name)
 		first(&s.Description, d.Service.Description)
 		first(&s.Namespace, d.Service.Namespace)
 		first(&s.Domain, d.Service.Domain)
-		if !d.Kind.IsAlias() || len(sorted) == 1 {
+		if (!d.Kind.IsAlias() || len(sorted) == 1) && (d.Kind != document.AGISSummary || !full) {
 			s.Operations += len(d.Operations)
+		}
+		for _, c := range append(slices.Clone(d.Service.Categories), d.Service.Domain) {
+			if c = strings.ToLower(strings.TrimSpace(c)); c != "" && !slices.Contains(s.Categories, c) {
+				s.Categories = append(s.Categories, c)
+			}
+		}
+		if d.ChangedAt.After(s.ChangedAt) {
+			s.ChangedAt = d.ChangedAt
+		}
+		if d.Valid() {
+			s.Level = max(s.Level, d.Level)
 		}
 		if d.FetchedAt.After(s.FetchedAt) {
 			s.FetchedAt = d.FetchedAt
@@ -223,6 +235,12 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 		s.Findings = worst.String()
 	}
 	return s
+}
+
+// HasOperations reports whether a document describes operations in full. A summary repeats the bare
+// verbs of another document, so its operations count only for a host without such a document.
+func HasOperations(d document.Document) bool {
+	return len(d.Operations) > 0 && d.Kind != document.AGISSummary && !d.Kind.IsAlias()
 }
 
 // relatedHosts lists the other hosts that the documents name, sorted.

@@ -45,7 +45,7 @@ var rows = [][]string{
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},
-	{"web/frame"},
+	{"web/frame", "web/history", "web/plot"},
 	{"web/agentpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
@@ -64,7 +64,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/psl", "internal/wait", "internal/privatefile", "store", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
+var alone = []string{"limit", "internal/psl", "internal/wait", "internal/privatefile", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
 
 // commands below these folders are generators that never ship.
 var generators = []string{"internal/fakenet/gen"}

@@ -19,6 +19,7 @@ import (
 	"gazetteer/registry/audit"
 	"gazetteer/web"
 	"gazetteer/web/docpages"
+	"gazetteer/web/history"
 )
 
 // newSubmitter returns what accepts host names from visitors. Where nothing is crawled it accepts
@@ -69,7 +70,10 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return fmt.Errorf("set up the API: %w", err)
 	}
-	pages := web.New(answers, search, web.Options{Log: h.log, Now: e.Now, Standing: h.api.ServerStatus, Bot: web.Bot{
+	if h.history, err = history.Open(filepath.Join(h.Config.DataDir, "history.jsonl")); err != nil {
+		return err
+	}
+	pages := web.New(answers, search, web.Options{Log: h.log, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Bot: web.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})

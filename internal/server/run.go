@@ -18,6 +18,8 @@ import (
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/store/boltstore"
+	"gazetteer/web"
+	"gazetteer/web/history"
 )
 
 // Run serves until ctx ends, in the order that loses nothing: first no new work
@@ -109,6 +111,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	}
 	group.Go(func() error { return h.keepCheckpoints(ctx) })
 	group.Go(func() error { return h.recorder.Run(ctx) })
+	if public != nil {
+		group.Go(func() error { h.recordHistory(ctx); return nil })
+	}
 	if public != nil && h.relay != nil {
 		group.Go(func() error { return h.runRelay(ctx) })
 	}
@@ -218,4 +223,11 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	return <-stopped
+}
+
+// recordHistory stores the figures that the page of the status draws, until ctx ends.
+func (h *Server) recordHistory(ctx context.Context) {
+	h.history.Run(ctx, func() history.Sample { return web.SampleOf(h.api.ServerStatus()) }, func(err error) {
+		h.log.Error("the figures of the status are not stored", "error", err)
+	})
 }

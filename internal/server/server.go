@@ -33,6 +33,7 @@ import (
 	"gazetteer/store/boltstore"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
+	"gazetteer/web/history"
 )
 
 // Server is everything that lives in one data directory, opened and wired.
@@ -58,6 +59,7 @@ type Server struct {
 	tools          *toolhost.Host // nil when it is switched off, as is the next
 	toolsHTTP      *hosthttp.Handler
 	mail           *boltqueue.Queue
+	history        *history.History // of the figures that the page of the status draws
 	recorder       *recorder
 	NotifyManager  func(state string) // how the server stands, to the service manager
 }

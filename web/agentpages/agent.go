@@ -43,6 +43,7 @@ type agentView struct {
 	// Sources lead to where each thing was said or done, by name.
 	Sources map[string]string
 
+	Summary  []summaryBadge
 	Evidence []evidenceGroup
 	Keys     []keyView
 	Recovery *recoveryView
@@ -63,6 +64,44 @@ type agentView struct {
 	Entries  int
 	More     int // entries that are not shown
 	Logged   bool
+}
+
+// summaryBadge is one thing that is known of an agent, in a few words.
+type summaryBadge struct{ Text, Tone, Link string }
+
+// summarize says in a few badges what is proved or observed, before the evidence itself.
+func (p *Pages) summarize(d answer.AgentDetails) []summaryBadge {
+	var badges []summaryBadge
+	add := func(tone, link, format string, args ...any) {
+		badges = append(badges, summaryBadge{fmt.Sprintf(format, args...), tone, link})
+	}
+	for _, s := range d.Evidence {
+		if !s.Holds || s.Signal == registry.SignalClaims {
+			continue
+		}
+		switch s.Signal {
+		case registry.SignalDomain:
+			text := "domain " + frame.ClipPlain(60, s.What) + " proved"
+			if m := p.MomentOf(s.Date); m.Exact != "" {
+				text += " " + m.Ago
+			}
+			add("safe", "#"+domainID(s.What), "%s", text)
+		case registry.SignalKey:
+			add("safe", "#keys", "key proved")
+		case registry.SignalAge:
+			add("safe", "#keys", "key in use for more than 30 days")
+		case registry.SignalInbox:
+			add("safe", "#reach", "inbox answers")
+		case registry.SignalAttestations:
+			add("safe", "#attestations", "attested by others")
+		default:
+			add("safe", "#evidence", "%s", strings.ToLower(signalTitles[s.Signal])+" checked")
+		}
+	}
+	if len(badges) == 0 {
+		add("care", "#evidence", "nothing is proved: everything here is its own claim")
+	}
+	return badges
 }
 
 // evidenceGroup holds the evidence of one grade.
@@ -167,7 +206,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
 		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
 		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
-		Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
+		Summary: p.summarize(d), Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}
@@ -189,7 +228,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 
 // grades order the evidence, the strongest first.
 var grades = []evidenceGroup{
-	{Grade: registry.Proved, Word: "Proved", Means: "It was shown to this registry, and anybody can check it."},
+	{Grade: registry.Proved, Word: "Proved", Means: "This registry has seen the proof, and anyone can check it."},
 	{Grade: registry.Observed, Word: "Observed", Means: "This registry saw it when it looked."},
 	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent says so; nobody has checked it."},
 }
@@ -222,7 +261,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		case registry.SignalKey, registry.SignalAge:
 			row.Link, row.Says = entryLink(d, keyEntry(d, d.Agent.PublicKey)), "where it was shown"
 		case registry.SignalDomain:
-			row.Link, row.Says = "#"+domainID(s.What), "what was asked and what came back"
+			row.Link, row.Says = "#"+domainID(s.What), "requests and answers"
 		case registry.SignalAttestations:
 			row.Link, row.Says = "#attestations", "who attests it"
 		default:
@@ -319,7 +358,7 @@ func entryLink(d answer.AgentDetails, n int) string {
 }
 
 var proofWords = map[string]string{
-	"":                      "nobody has shown to hold it",
+	"":                      "no one has proved to hold it",
 	registry.ProofSignature: "shown by a signed request",
 	registry.ProofChallenge: "shown by a signed challenge",
 	registry.ProofStatement: "shown by a signed statement",
@@ -360,7 +399,7 @@ func (p *Pages) domainViews(a registry.Agent) []domainView {
 		case d.Since.IsZero():
 			v.State = "claimed, not proved yet"
 		case d.Failures > 0:
-			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, frame.FormatCount(d.Failures, "look")), true
+			v.State, v.Good = fmt.Sprintf("proved by %s; the last %s failed, with the third the proof is withdrawn", d.Method, frame.FormatCount(d.Failures, "check")), true
 		default:
 			v.State, v.Good = "proved by "+d.Method, true
 		}
@@ -391,11 +430,11 @@ var eventWords = map[string]string{
 	registry.EventRegistered:  "Registered",
 	registry.EventUpdated:     "Changed",
 	registry.EventRotated:     "Key rotated",
-	registry.EventRecovery:    "Recovery asked for",
+	registry.EventRecovery:    "Recovery requested",
 	registry.EventRecovered:   "Recovered: another key came into force",
-	registry.EventWithdrawn:   "Recovery called off",
+	registry.EventWithdrawn:   "Recovery cancelled",
 	registry.EventDomain:      "Domains changed",
-	registry.EventObserved:    "Something outside was seen to have changed",
+	registry.EventObserved:    "A check of its evidence had a new result",
 	registry.EventAttested:    "Attested by another agent",
 	registry.EventRevoked:     "Attestation revoked",
 	registry.EventDeactivated: "Deactivated",
@@ -410,7 +449,7 @@ var eventWords = map[string]string{
 }
 
 var actorWords = map[string]string{
-	registry.ActorRegistrant: "whoever registered it",
+	registry.ActorRegistrant: "the client that registered it",
 	registry.ActorOwner:      "its owner",
 	registry.ActorAdmin:      "the operator",
 	registry.ActorSystem:     "the registry itself",

@@ -2,13 +2,12 @@ package agentpages
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"gazetteer/api/answer"
 	"gazetteer/store"
 	"gazetteer/web/frame"
+	"gazetteer/web/plot"
 
 	"github.com/gin-gonic/gin"
 )
@@ -23,7 +22,7 @@ type logView struct {
 	Signed  string
 	Where   string // the address of the log, for commands
 	Newest  []leafView
-	Growth  *growthView
+	Growth  *plot.Plot
 }
 
 type leafView struct {
@@ -36,22 +35,6 @@ type leafView struct {
 	Hash    string
 }
 
-// growthView is a drawing of how many leaves there were when.
-type growthView struct {
-	Says   string
-	Line   string // points of a polyline
-	Area   string
-	From   string
-	To     string
-	Top    string
-	Points []growthPoint
-}
-
-type growthPoint struct {
-	At   frame.Moment
-	Size string
-}
-
 // logPage shows how the transparency log stands, how it grows, and how to check
 // it.
 func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
@@ -62,12 +45,8 @@ func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	v := logView{Origin: s.Origin, Key: s.Key, Size: frame.FormatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: p.growthOf(s.Growth)}
-	scheme := "https"
-	if strings.HasPrefix(c.Request.Host, "127.") || strings.HasPrefix(c.Request.Host, "localhost") {
-		scheme = "http"
-	}
-	v.Where = scheme + "://" + c.Request.Host + "/log"
+	v := logView{Origin: s.Origin, Key: s.Key, Size: frame.FormatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: growthOf(s.Growth)}
+	v.Where = frame.BaseAddress(c.Request) + "/log"
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
 	}
@@ -95,32 +74,11 @@ func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
 	return v
 }
 
-// The drawing of the growth, in units of its own.
-const (
-	growthWidth  = 720
-	growthHeight = 180
-)
-
-// growthOf draws how many leaves there were when; nil when that is one moment.
-func (p *Pages) growthOf(points []answer.GrowthPoint) *growthView {
-	if len(points) < 2 {
-		return nil
+// growthOf draws how many leaves there were at which time; nil if there is nothing to draw.
+func growthOf(points []answer.GrowthPoint) *plot.Plot {
+	var all []plot.Point
+	for _, p := range points {
+		all = append(all, plot.Point{At: p.At, Value: float64(p.Size)})
 	}
-	first, last := points[0], points[len(points)-1]
-	span, top := last.At.Sub(first.At).Seconds(), float64(last.Size)
-	v := &growthView{
-		From: first.At.UTC().Format("2 January 2006"), To: last.At.UTC().Format("2 January 2006"), Top: frame.FormatNumber(int(last.Size)),
-		Says: fmt.Sprintf("From %s leaves to %s between %s and %s", frame.FormatNumber(int(first.Size)), frame.FormatNumber(int(last.Size)),
-			first.At.UTC().Format("2 January 2006 15:04 UTC"), last.At.UTC().Format("2 January 2006 15:04 UTC")),
-	}
-	var line []string
-	for _, point := range points {
-		x := growthWidth * point.At.Sub(first.At).Seconds() / span
-		y := growthHeight * (1 - float64(point.Size)/top)
-		line = append(line, strconv.FormatFloat(x, 'f', 1, 64)+","+strconv.FormatFloat(y, 'f', 1, 64))
-		v.Points = append(v.Points, growthPoint{p.MomentOf(point.At), frame.FormatNumber(int(point.Size))})
-	}
-	v.Line = strings.Join(line, " ")
-	v.Area = fmt.Sprintf("0,%d %s %d,%d", growthHeight, v.Line, growthWidth, growthHeight)
-	return v
+	return plot.New("Leaves", "", all)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-//go:embed static/style.css static/icon.svg static/htmx.min.js
+//go:embed static/style.css static/icon.svg static/htmx.min.js static/site.js static/favicon.ico
 var staticFiles embed.FS
 
-// assets are the static files under names that contain their digest, so that a
-// browser may keep them for ever and still sees every change.
+// assets are the static files under names that contain their digest, so that a browser may
+// keep them permanently and still sees every change.
 type assets struct {
 	hashed map[string]string // style.css → /static/style-3f2a….css
 	files  map[string]asset  // by hashed name
@@ -31,13 +31,14 @@ var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
 	".js":  "text/javascript; charset=utf-8",
+	".ico": "image/x-icon",
 }
 
 // readAssets names the embedded files. That they can be read is settled when
 // the program is built.
 func readAssets() assets {
 	a := assets{hashed: map[string]string{}, files: map[string]asset{}}
-	for _, file := range []string{"style.css", "icon.svg", "htmx.min.js"} {
+	for _, file := range []string{"style.css", "icon.svg", "htmx.min.js", "site.js", "favicon.ico"} {
 		body, err := staticFiles.ReadFile("static/" + file)
 		if err != nil {
 			panic(err)
@@ -67,7 +68,7 @@ func (f *Frame) ServeStatic(c *gin.Context) {
 		return
 	}
 	h := c.Writer.Header()
-	setSecurityHeaders(h, policy)
+	setSecurityHeaders(h)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	c.Data(http.StatusOK, file.mediaType, file.body)
 }

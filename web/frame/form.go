@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -25,9 +26,9 @@ func ReadForm(c *gin.Context, maxBytes int64) error {
 	// without deadlines is a test's, and its body has arrived already.
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(formTime))
 	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxBytes)
-	err := r.ParseMultipartForm(maxBytes)
-	if errors.Is(err, http.ErrNotMultipart) {
-		err = r.ParseForm()
+	err := r.ParseForm()
+	if err == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		err = r.ParseMultipartForm(maxBytes)
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return &BadRequest{fmt.Sprintf("the form is longer than %d bytes", maxBytes), "Send less text. A description that long is better split into several services."}

@@ -33,6 +33,8 @@ type Options struct {
 	// Explain returns the page for an error that is not an Explained, and false for one that it
 	// does not know. Building says whether the index was being built.
 	Explain func(err error, building bool) (Problem, bool)
+	// Links are added to the navigation.
+	Links []Link
 }
 
 // Frame is what all pages share: layout, style, headers, and the page for what went wrong. Any
@@ -74,6 +76,7 @@ func New(o Options) *Frame {
 		"verb":   VerbPath,
 		"agent":  AgentPath,
 		"digits": FormatNumber,
+		"links":  func() []Link { return o.Links },
 	}).ParseFS(frameFiles, "templates/layout.html", "templates/parts.html"))
 	f.templates["problem"] = template.Must(template.Must(f.shared.Clone()).ParseFS(frameFiles, "templates/problem.html"))
 	return f
@@ -99,14 +102,16 @@ func (f *Frame) AddTemplates(files fs.FS) {
 	}
 }
 
-// A view is one page, ready to be rendered.
+// A View is one page, ready to be rendered.
 type View struct {
-	Name     string // of the template
-	Title    string
-	Status   int // 200 when 0
-	Body     any
-	Location string // where to go instead, for a redirect
-	Live     bool   // shows results while one types, so it runs our script
+	Name        string // of the template
+	Title       string
+	Description string // for search engines, "" for none
+	Status      int    // 200 when 0
+	Body        any
+	Location    string // where to go instead, for a redirect
+	Live        bool   // shows results while a person types
+	JSON        string // address of the same as JSON, "" for none
 	// Operator is the navigation of an operator's page, which no cache keeps; nil on all others.
 	Operator []PageLink
 	building bool // the index is not whole, so something may be missing
@@ -121,16 +126,16 @@ type PageLink struct {
 
 // layoutData is what the layout template sees.
 type layoutData struct {
-	Title    string
-	Section  string
-	Live     bool
-	Building bool
-	Operator []PageLink
-	Body     any
+	Title, Description, JSON string
+	Section                  string
+	Live                     bool
+	Building                 bool
+	Operator                 []PageLink
+	Body                     any
 }
 
-// Handle turns a function that works out a view into a handler: it renders the
-// view, or the error page for what went wrong, a panic included.
+// Handle returns the handler of a page: it renders the view that work returns, or the page for an
+// error or a panic.
 func (f *Frame) Handle(work func(c *gin.Context) (View, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		building := f.building()
@@ -141,7 +146,7 @@ func (f *Frame) Handle(work func(c *gin.Context) (View, error)) gin.HandlerFunc 
 		}
 		v.building = building
 		if v.Location != "" {
-			setSecurityHeaders(c.Writer.Header(), policy)
+			setSecurityHeaders(c.Writer.Header())
 			c.Redirect(v.Status, v.Location)
 			return
 		}
@@ -170,7 +175,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Cont
 
 func (f *Frame) renderPage(v View) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
+	data := layoutData{Title: v.Title, Description: v.Description, JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}

@@ -6,17 +6,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// policy lets a page load our own style sheet and icon, send our own forms, and
-// nothing else: no script can run, no address of another host is asked. livePolicy
-// is that of the search page: our own script file may run, and may ask us. Neither
-// lets anything that is written into a page run.
-const (
-	policy     = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	livePolicy = policy + "; script-src 'self'; connect-src 'self'"
-)
+// policy lets a page load the style sheet, the icon and the scripts of this server, send forms to
+// it and request from it. No other host is asked, and nothing that is written into a page runs.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // setSecurityHeaders sets the headers that every answer of this package carries.
-func setSecurityHeaders(h http.Header, policy string) {
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -25,18 +20,15 @@ func setSecurityHeaders(h http.Header, policy string) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// writePage writes a page. A reader may keep one that was found, but asks whether
-// it changed before showing it again; the tag is the engine's.
+// writePage writes a page. A browser may keep a page that was found, and asks whether it changed
+// before it shows it again; the engine sets the tag.
 func writePage(c *gin.Context, v View, html []byte) {
 	status := v.Status
 	if status == 0 {
 		status = http.StatusOK
 	}
 	h := c.Writer.Header()
-	setSecurityHeaders(h, policy)
-	if v.Live {
-		setSecurityHeaders(h, livePolicy)
-	}
+	setSecurityHeaders(h)
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusOK && len(v.Operator) == 0 {
 		h.Set("Cache-Control", "no-cache")

@@ -35,14 +35,15 @@ func relativeTime(span time.Duration) string {
 	if span < 10*time.Second {
 		return "just now"
 	}
-	words := formatSpan(span)
+	words := FormatSpan(span)
 	if ahead {
 		return "in " + words
 	}
 	return words + " ago"
 }
 
-func formatSpan(span time.Duration) string {
+// FormatSpan writes a time span in its largest unit: "3 hours", "a day".
+func FormatSpan(span time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
 		span time.Duration

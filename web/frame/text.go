@@ -153,3 +153,44 @@ const maxColumns = 600
 func sourceText(line string) template.HTML {
 	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }
+
+// MarkWords returns a stranger's text of at most n characters as HTML, as [Frame] templates do, with
+// each of the words in a mark element. Words are compared without regard to case.
+func MarkWords(n int, s string, words []string) template.HTML {
+	if utf8.RuneCountInString(s) > n {
+		s = strings.TrimSpace(string([]rune(s)[:n])) + "…"
+	}
+	wanted := map[string]bool{}
+	for _, w := range words {
+		for _, part := range strings.FieldsFunc(w, isSeparator) {
+			wanted[strings.ToLower(part)] = true
+		}
+	}
+	var b strings.Builder
+	start, inWord := 0, false
+	flush := func(end int) {
+		part := s[start:end]
+		if inWord && wanted[strings.ToLower(part)] {
+			b.WriteString("<mark>")
+			b.WriteString(string(escapeText(part)))
+			b.WriteString("</mark>")
+		} else {
+			b.WriteString(string(escapeText(part)))
+		}
+		start = end
+	}
+	for i, r := range s {
+		if word := !isSeparator(r); word != inWord {
+			flush(i)
+			inWord = word
+		}
+	}
+	flush(len(s))
+	return template.HTML(b.String())
+}
+
+// isSeparator reports whether r stands between words.
+func isSeparator(r rune) bool {
+	joiner := r == '\u200C' || r == '\u200D' // which stand inside of words
+	return !joiner && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.M, r)
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"gazetteer/api/answer"
+	"gazetteer/index"
+	"gazetteer/index/query"
+	"gazetteer/registry/directory"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
+)
+
+// homeView is the front page.
+type homeView struct {
+	Search     searchbox
+	Figures    answer.Figures
+	Visited    frame.Moment
+	Examples   []string
+	Categories []categoryLink
+	New        []summaryView
+	Changed    []summaryView
+	Agents     []homeAgent
+	AgentTotal int
+	Verbs      []index.VerbCount
+	Programs   []programView // that search
+}
+
+// homeAgent is an agent as the front page names it.
+type homeAgent struct{ AirID, Name, Handle, Description string }
+
+// homeContents is what the front page lists, read together.
+type homeContents struct {
+	figures  answer.Figures
+	verbs    []index.VerbCount
+	examples []string
+	agents   []homeAgent
+	total    int // agents
+}
+
+const (
+	homeExamples   = 6
+	homeCategories = 16
+	homeAgents     = 4
+	homeVerbs      = 12
+)
+
+// exampleQueries are requests as people say them, in the order in which the front page tries them.
+var exampleQueries = []string{
+	"book a table for two", "exchange rates", "einen Termin beim Arzt vereinbaren", "send a text message",
+	"réserver une chambre d’hôtel", "track a parcel", "pedir un taxi", "weather forecast", "translate a text", "create a payment",
+	"verb:BOOK effect:reversible", "send money", "find a hotel",
+}
+
+// readHome reads what the front page lists.
+func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
+	var v homeContents
+	verbs, err := p.answers.Verbs(ctx)
+	if err != nil {
+		return v, err
+	}
+	top := mostOffered(verbs)
+	v.verbs = top[:min(len(top), homeVerbs)]
+	if v.figures, err = p.answers.Figures(ctx); err != nil {
+		return v, err
+	}
+	if v.figures.Operations > 0 {
+		if v.examples, err = p.findExamples(ctx); err != nil {
+			return v, err
+		}
+	}
+	found, total, err := p.answers.FindAgents(ctx, directory.Query{Limit: homeAgents}, "")
+	switch {
+	case errors.Is(err, answer.ErrReading), errors.Is(err, answer.ErrNoDirectory):
+	case err != nil:
+		return v, err
+	}
+	v.total = total
+	for _, a := range found {
+		v.agents = append(v.agents, homeAgent{a.AirID, a.Name, a.Handle, a.Description})
+	}
+	return v, nil
+}
+
+// findExamples returns the first examples that find something: an example without results teaches
+// the wrong thing.
+func (p *Pages) findExamples(ctx context.Context) ([]string, error) {
+	var found []string
+	for _, text := range exampleQueries {
+		q, err := query.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		q.Limit = 1
+		r, err := p.answers.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Hits) > 0 && !r.Hits[0].Far {
+			found = append(found, text)
+		}
+		if len(found) == homeExamples {
+			break
+		}
+	}
+	return found, nil
+}
+
+// homePage shows what there is to search and to browse.
+func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
+	ctx := c.Request.Context()
+	home, err := p.home.read(ctx, p.Now, p.readHome)
+	if err != nil {
+		return frame.View{}, err
+	}
+	services, err := p.services.read(ctx, p.Now, p.readSnapshot)
+	if err != nil {
+		return frame.View{}, err
+	}
+	v := homeView{
+		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
+		Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(frame.BaseAddress(c.Request)),
+	}
+	for _, n := range services.categories {
+		if n.Name != testCategory && len(v.Categories) < homeCategories {
+			v.Categories = append(v.Categories, categoryLink{Name: n.Name, Address: categoryPath(n.Name), Services: n.Services})
+		}
+	}
+	for _, s := range services.recent {
+		view := p.summaryOf(s.ServiceSummary)
+		switch {
+		case s.New && len(v.New) < maxRecent:
+			v.New = append(v.New, view)
+		case !s.New && len(v.Changed) < maxRecent:
+			v.Changed = append(v.Changed, view)
+		}
+	}
+	return frame.View{
+		Name: "home", Body: v, Live: true,
+		Description: "A search engine and registry of the agent web: find services that can do something for an agent, see how to call them, and which agents speak for them.",
+	}, nil
+}
+
+// searchPrograms are programs that search here, to be copied.
+func searchPrograms(base string) []programView {
+	address := base + "/api/v1/search?" + url.Values{"q": {"book a table"}, "limit": {"3"}}.Encode()
+	return []programView{
+		{"curl", "curl '" + address + "'"},
+		{"Python", `import json, urllib.parse, urllib.request
+
+query = urllib.parse.urlencode({"q": "book a table", "limit": 3})
+with urllib.request.urlopen("` + base + `/api/v1/search?" + query) as answer:
+    for hit in json.load(answer)["hits"]:
+        print(hit["host"], hit["operation"]["verb"], hit["operation"].get("intent", ""))
+`},
+		{"JavaScript", `const query = new URLSearchParams({q: "book a table", limit: 3})
+const answer = await fetch("` + base + `/api/v1/search?" + query)
+for (const {host, operation} of (await answer.json()).hits)
+  console.log(host, operation.verb, operation.intent)
+`},
+		{"MCP configuration", `{
+  "mcpServers": {
+    "gazetteer": { "type": "http", "url": "` + base + `/mcp" }
+  }
+}
+`},
+	}
+}

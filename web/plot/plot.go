@@ -1,0 +1,160 @@
+// Package plot draws figures over time as SVG, with axes that say what they show. [New] returns the
+// drawing as values; the template "plot" of package frame writes them.
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The size of a drawing and of the margins for its axes, in units of its own.
+const (
+	Width, Height = 640, 200
+	left, right   = 56, 12
+	top, bottom   = 12, 28
+)
+
+// Point is a figure at a time.
+type Point struct {
+	At    time.Time
+	Value float64
+}
+
+// Plot is a line over time.
+type Plot struct {
+	Title  string
+	Says   string // what it shows, for those who do not see it
+	Line   string // points of a polyline
+	Area   string // points of a polygon below the line
+	X, Y   []Tick
+	Points []Row // what the table below the drawing shows
+}
+
+// Tick is a mark on an axis, at a place in the drawing.
+type Tick struct {
+	At   string
+	Text string
+}
+
+// Row is a figure as a table shows it.
+type Row struct{ When, Value string }
+
+// maxRows bounds the table.
+const maxRows = 24
+
+// New draws points, which are in order of time; nil for fewer than two, or if all are of one moment.
+// The unit stands behind each figure, "" for none.
+func New(title, unit string, points []Point) *Plot {
+	if len(points) < 2 {
+		return nil
+	}
+	first, last := points[0], points[len(points)-1]
+	span := last.At.Sub(first.At)
+	if span <= 0 {
+		return nil
+	}
+	highest := 0.0
+	for _, p := range points {
+		highest = max(highest, p.Value)
+	}
+	step := niceStep(highest)
+	roof := step * math.Max(1, math.Ceil(highest/step))
+	x := func(t time.Time) float64 {
+		return left + (Width-left-right)*float64(t.Sub(first.At))/float64(span)
+	}
+	y := func(v float64) float64 { return top + (Height-top-bottom)*(1-v/roof) }
+	v := &Plot{Title: title}
+	var line []string
+	for _, p := range points {
+		line = append(line, format(x(p.At))+","+format(y(p.Value)))
+	}
+	v.Line = strings.Join(line, " ")
+	v.Area = fmt.Sprintf("%s,%s %s %s,%s", format(x(first.At)), format(y(0)), v.Line, format(x(last.At)), format(y(0)))
+	for n := 0.0; n <= roof+step/2; n += step {
+		v.Y = append(v.Y, Tick{format(y(n)), formatValue(n)})
+	}
+	v.X = timeTicks(first.At, last.At, x)
+	v.Says = fmt.Sprintf("%s: from %s to %s between %s and %s, highest %s", title, formatUnit(first.Value, unit), formatUnit(last.Value, unit),
+		first.At.UTC().Format("2 January 15:04"), last.At.UTC().Format("2 January 15:04 UTC"), formatUnit(highest, unit))
+	every := (len(points) + maxRows - 1) / maxRows
+	for i := len(points) - 1; i >= 0; i -= every {
+		v.Points = append(v.Points, Row{points[i].At.UTC().Format("2 January 2006 15:04:05 UTC"), formatUnit(points[i].Value, unit)})
+	}
+	return v
+}
+
+// niceStep returns the distance of the marks on an axis that reaches up to a figure: 1, 2 or 5 times
+// a power of ten, for about four marks.
+func niceStep(highest float64) float64 {
+	if highest <= 0 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(highest/4)))
+	for _, n := range []float64{1, 2, 5} {
+		if n*power*4 >= highest {
+			return n * power
+		}
+	}
+	return 10 * power
+}
+
+// timeSteps are the distances of the marks on the axis of time.
+var timeSteps = []time.Duration{
+	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
+	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+// maxTimeTicks is how many marks fit on the axis of time.
+const maxTimeTicks = 6
+
+// timeTicks returns marks at round times, in words that differ from mark to mark.
+func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
+	step := timeSteps[len(timeSteps)-1]
+	for _, s := range timeSteps {
+		if to.Sub(from)/s < maxTimeTicks {
+			step = s
+			break
+		}
+	}
+	layout := "2 Jan 2006"
+	switch {
+	case step < time.Minute:
+		layout = "15:04:05"
+	case step < 12*time.Hour:
+		layout = "15:04"
+	case step < 24*time.Hour:
+		layout = "2 Jan 15:04"
+	case step < 365*24*time.Hour:
+		layout = "2 Jan"
+	}
+	var ticks []Tick
+	for t := from.UTC().Truncate(step); !t.After(to); t = t.Add(step) {
+		if at := x(t); at >= left && at <= Width-right-10 {
+			ticks = append(ticks, Tick{format(at), t.Format(layout)})
+		}
+	}
+	return ticks
+}
+
+func format(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+func formatUnit(v float64, unit string) string {
+	return strings.TrimSpace(formatValue(v) + " " + unit)
+}
+
+// formatValue writes a figure in few characters: 0.5, 12, 3,400, 1.2M.
+func formatValue(v float64) string {
+	switch {
+	case v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'g', 3, 64) + "M"
+	case v >= 1000:
+		s := strconv.Itoa(int(math.Round(v)))
+		return s[:len(s)-3] + "," + s[len(s)-3:]
+	case v == math.Trunc(v):
+		return strconv.Itoa(int(v))
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}

@@ -1,0 +1,53 @@
+package plot_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/web/plot"
+)
+
+var began = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+func TestMarksOfAxesDiffer(t *testing.T) {
+	for _, span := range []time.Duration{2 * time.Second, time.Minute, time.Hour, 12 * time.Hour, 26 * time.Hour, 40 * 24 * time.Hour, 3 * 365 * 24 * time.Hour} {
+		for _, highest := range []float64{0, .3, 1, 7, 1234, 5e6} {
+			p := plot.New("Hosts", "", []plot.Point{{At: began, Value: 0}, {At: began.Add(span / 2), Value: highest / 3}, {At: began.Add(span), Value: highest}})
+			for axis, ticks := range map[string][]plot.Tick{"time": p.X, "figures": p.Y} {
+				var texts []string
+				for _, tick := range ticks {
+					if slices.Contains(texts, tick.Text) {
+						t.Errorf("%s, up to %v: the axis of %s says %q twice", span, highest, axis, tick.Text)
+					}
+					texts = append(texts, tick.Text)
+					at, err := strconv.ParseFloat(tick.At, 64)
+					if err != nil || at < 0 || at > plot.Width {
+						t.Errorf("a mark at %s", tick.At)
+					}
+				}
+				if len(ticks) == 0 || len(ticks) > 8 {
+					t.Errorf("%s, up to %v: %d marks on the axis of %s", span, highest, len(ticks), axis)
+				}
+			}
+		}
+	}
+}
+
+func TestNothingToDraw(t *testing.T) {
+	if plot.New("Hosts", "", []plot.Point{{At: began}}) != nil || plot.New("Hosts", "", []plot.Point{{At: began}, {At: began}}) != nil {
+		t.Error("one moment was drawn")
+	}
+}
+
+func TestThePlotIsSaidInWords(t *testing.T) {
+	p := plot.New("Visits", "a minute", []plot.Point{{At: began, Value: 2}, {At: began.Add(time.Hour), Value: 1500}})
+	if want := "Visits: from 2 a minute to 1,500 a minute between 14 March 09:26 and 14 March 10:26 UTC, highest 1,500 a minute"; p.Says != want {
+		t.Errorf("%q, want %q", p.Says, want)
+	}
+	if len(p.Points) != 2 || !strings.HasPrefix(p.Points[0].Value, "1,500") {
+		t.Errorf("the table: %v", p.Points)
+	}
+}
