@@ -132,7 +132,7 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.sees(".cards", "Concierge")
 	tab.judge("agents-found")
 	tab.open("/agents?require=domain")
-	tab.sees(".count", "No agent matches")
+	tab.sees(".empty", "No agent matches")
 	tab.submit("#q", h.agent.AirID)
 	tab.sees("h1", "Concierge")
 	tab.sees(".keys", "replaced by rotation")
