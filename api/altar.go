@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/route"
+	"gazetteer/fetch"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
@@ -108,6 +109,14 @@ func (a *API) altarOperatorRoutes(h huma.API) {
 	add := route.Op("add-contracts")
 	route.Handle(a.Mux, h, add, a.addContracts)
 	route.DescribeBody[[]toolhost.ContractFile](h, h.OpenAPI().Paths[add.Path].Post)
+	propose := route.Op("propose-contracts")
+	route.Handle(a.Mux, h, propose, a.proposeContracts)
+	route.DescribeBody[ProposalBody](h, h.OpenAPI().Paths[propose.Path].Post)
+	approve := route.Op("approve-contract")
+	route.Handle(a.Mux, h, approve, a.approveContract)
+	route.DescribeBody[ApprovalBody](h, h.OpenAPI().Paths[approve.Path].Post)
+	route.Handle(a.Mux, h, route.Op("revoke-contract"), a.revokeContract)
+	route.Handle(a.Mux, h, route.Op("list-contract-changes"), a.listContractChanges)
 	route.Handle(a.Mux, h, route.Op("list-identities"), a.listIdentities)
 	identity := route.Op("add-identity")
 	route.Handle(a.Mux, h, identity, a.addIdentity)
@@ -194,11 +203,9 @@ func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[too
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(in.body.Text))
-	decoder.DisallowUnknownFields()
 	var body IdentityBody
-	if err := decoder.Decode(&body); err != nil {
-		return nil, identityProblem(fmt.Errorf("the body is no identity: %w", err))
+	if err := readStrictly(in.body.Text, &body); err != nil {
+		return nil, identityProblem(err)
 	}
 	identity := toolhost.Identity{ID: body.ID, Kind: body.Kind, Token: strings.ToLower(body.Token), Certificate: strings.ToLower(body.Certificate)}
 	for _, hash := range []string{identity.Token, identity.Certificate} {
@@ -252,4 +259,122 @@ type RuntimeList struct {
 
 func (a *API) listRuntimes(context.Context, *struct{}) (*route.Output[RuntimeList], error) {
 	return unstored(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
+}
+
+// ProposalBody says which operations are to become contracts.
+type ProposalBody struct {
+	Host      string `json:"host" doc:"a host that was crawled"`
+	Operation string `json:"operation,omitempty" doc:"the id of one of its operations; all when it is missing"`
+}
+
+// Proposals are contracts that wait for the operator.
+type Proposals struct {
+	Contracts []toolhost.Contract `json:"contracts"`
+	Skipped   map[string]string   `json:"skipped" doc:"operations that are not proposed, with the reason"`
+}
+
+func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Output[Proposals], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	var body ProposalBody
+	if err := readStrictly(in.body.Text, &body); err != nil {
+		return nil, contractProblem(err)
+	}
+	host, err := fetch.CheckHost(body.Host)
+	if err != nil {
+		return nil, err
+	}
+	proposed, skipped, err := a.tools.Propose(ctx, host, body.Operation)
+	if err != nil {
+		return nil, toolProblem(err)
+	}
+	if proposed == nil {
+		proposed = []toolhost.Contract{}
+	}
+	return unstored(Proposals{proposed, skipped}), nil
+}
+
+// readStrictly decodes a body without members that it does not know.
+func readStrictly(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return fmt.Errorf("the body does not fit: %w", err)
+	}
+	return nil
+}
+
+// toolProblem answers for a contract that does not exist, or cannot be made.
+func toolProblem(err error) error {
+	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) {
+		return route.NewProblem(route.NoName, err.Error(), "gazetteer contracts list shows the contracts that there are")
+	}
+	return err
+}
+
+// ApprovalBody says who may call a contract that is approved.
+type ApprovalBody struct {
+	Allow []string `json:"allow,omitempty" doc:"ids of clients; who may call it stays as it is when this is missing"`
+}
+
+type approvalInput struct {
+	Name string `path:"name" maxLength:"64" doc:"the name of a contract"`
+	body route.RequestBody
+}
+
+// Resolve reads the body (huma.Resolver).
+func (in *approvalInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadJSON(ctx)
+	return nil
+}
+
+func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Output[toolhost.Contract], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	var body ApprovalBody
+	if err := readStrictly(in.body.Text, &body); err != nil {
+		return nil, contractProblem(err)
+	}
+	c, err := a.tools.Approve(ctx, in.Name, body.Allow)
+	if err != nil {
+		return nil, toolProblem(err)
+	}
+	return unstored(c), nil
+}
+
+type contractInput struct {
+	Name string `path:"name" maxLength:"64" doc:"the name of a contract"`
+	body route.RequestBody
+}
+
+// Resolve takes the request without a body (huma.Resolver).
+func (in *contractInput) Resolve(ctx huma.Context) []error {
+	in.body.ReadEmpty(ctx)
+	return nil
+}
+
+func (a *API) revokeContract(ctx context.Context, in *contractInput) (*route.Output[toolhost.Contract], error) {
+	if in.body.Err != nil {
+		return nil, in.body.Err
+	}
+	c, err := a.tools.Revoke(ctx, in.Name)
+	if err != nil {
+		return nil, toolProblem(err)
+	}
+	return unstored(c), nil
+}
+
+// ContractChanges are what owners changed behind contracts.
+type ContractChanges struct {
+	Changes []toolhost.Change `json:"changes" doc:"in order of contract"`
+}
+
+func (a *API) listContractChanges(ctx context.Context, _ *struct{}) (*route.Output[ContractChanges], error) {
+	list, err := a.tools.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return unstored(ContractChanges{list}), nil
 }

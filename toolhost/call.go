@@ -188,6 +188,11 @@ func (h *Host) checkCall(ctx context.Context, inv *invocation, pinned, tool stri
 	h.mu.Lock()
 	runtime, lost := h.chooseRuntime(inv.session, tool, pinned, nil)
 	h.mu.Unlock()
+	if pin := inv.contract.Pin; pin != nil && h.o.Blocked != nil {
+		if blocked, err := h.o.Blocked(ctx, pin.Host); err != nil || blocked {
+			return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s is not visited any more, by the wish of its owner or the operator", pin.Host).With("reason", Suspended)
+		}
+	}
 	if runtime == nil && !lost {
 		return altar.Errorf(altar.ToolNotFound, "no runtime fulfils %.280q in this session", joinName(pinned, tool))
 	}

@@ -57,8 +57,8 @@ type Pin struct {
 	Operation string             `json:"operation"` // the ID in the document
 	Digest    string             `json:"digest"`    // of the document
 	Copy      document.Operation `json:"copy"`
-	// Schema is the JSON Schema of the input, where the document has one.
-	Schema json.RawMessage `json:"schema,omitempty"`
+	// URL is where the document came from.
+	URL string `json:"url"`
 }
 
 // ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.

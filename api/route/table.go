@@ -170,6 +170,10 @@ var Table = []Route{
 	// The operator's.
 	{ID: "list-contracts", Method: http.MethodGet, Path: "/admin/altar/contracts", Summary: "The contracts of the tool host, in order of name", Operator: true, NoStore: true},
 	{ID: "add-contracts", Method: http.MethodPost, Path: "/admin/altar/contracts", Summary: "Add contracts of the operator's own and approve them", Operator: true, Body: 4 << 20, NoStore: true},
+	{ID: "list-contract-changes", Method: http.MethodGet, Path: "/admin/altar/changes", Summary: "What owners changed behind contracts since they were approved", Operator: true, NoStore: true},
+	{ID: "approve-contract", Method: http.MethodPost, Path: "/admin/altar/contracts/{name}/approve", Summary: "Approve a proposed contract, or the change that waits behind an approved one", Operator: true, Body: 64 << 10, NoStore: true},
+	{ID: "revoke-contract", Method: http.MethodPost, Path: "/admin/altar/contracts/{name}/revoke", Summary: "End a contract: it cannot be called any more", Operator: true, NoStore: true},
+	{ID: "propose-contracts", Method: http.MethodPost, Path: "/admin/altar/proposals", Summary: "Make contracts of what a host publishes, for the operator to approve", Operator: true, Body: 4 << 10, NoStore: true},
 	{ID: "list-identities", Method: http.MethodGet, Path: "/admin/altar/identities", Summary: "Who may connect to the tool host, in the order in which they were added", Operator: true, NoStore: true},
 	{ID: "add-identity", Method: http.MethodPost, Path: "/admin/altar/identities", Summary: "Give a runtime or a client access to the tool host", Operator: true, Body: 64 << 10, NoStore: true},
 	{ID: "remove-identity", Method: http.MethodDelete, Path: "/admin/altar/identities/{id}", Summary: "End an identity, its runtimes and its sessions", Operator: true, NoStore: true},

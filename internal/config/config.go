@@ -51,6 +51,8 @@ type AltarConfig struct {
 	CallsPerMinute    int      `toml:"calls_per_minute"`
 	Require           string   `toml:"require"`
 	AuditParameters   bool     `toml:"audit_parameters"`
+	HTTPRuntime       bool     `toml:"http_runtime"`
+	CredentialsFile   string   `toml:"credentials_file"`
 	TLSListen         string   `toml:"tls_listen"`
 	TLSCertificate    string   `toml:"tls_certificate"`
 	TLSKey            string   `toml:"tls_key"`

@@ -36,7 +36,7 @@ var rows = [][]string{
 	{"conformance", "store/boltstore", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"toolhost"},
-	{"toolhost/hosthttp", "toolhost/hostmcp"},
+	{"toolhost/hosthttp", "toolhost/hostmcp", "toolhost/httpruntime"},
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},

@@ -89,6 +89,9 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	if h.tools != nil {
 		group.Go(func() error { return h.tools.Run(ctx, h.toolsGrace()) })
 	}
+	if h.httpRuntime != nil {
+		group.Go(func() error { return h.httpRuntime.Run(ctx) })
+	}
 	if h.tools != nil && tools != nil {
 		group.Go(func() error { return h.serveToolsTLS(ctx, tools) })
 	}

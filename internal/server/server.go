@@ -33,6 +33,7 @@ import (
 	"gazetteer/store/boltstore"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
+	"gazetteer/toolhost/httpruntime"
 	"gazetteer/web/history"
 )
 
@@ -58,6 +59,7 @@ type Server struct {
 	relayHTTP      *relayhttp.Handler
 	tools          *toolhost.Host // nil when it is switched off, as is the next
 	toolsHTTP      *hosthttp.Handler
+	httpRuntime    *httpruntime.Runtime // nil when it is switched off
 	mail           *boltqueue.Queue
 	history        *history.History // of the figures that the page of the status draws
 	recorder       *recorder
@@ -100,7 +102,7 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err = h.openRelay(ctx, e, relayKey); err != nil {
 		return nil, err
 	}
-	if err = h.openTools(ctx); err != nil {
+	if err = h.openTools(ctx, e); err != nil {
 		return nil, err
 	}
 	return h, h.openAPI(e)

@@ -17,10 +17,11 @@ import (
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
 	"gazetteer/toolhost/hostmcp"
+	"gazetteer/toolhost/httpruntime"
 )
 
 // openTools opens the tool host.
-func (h *Server) openTools(ctx context.Context) error {
+func (h *Server) openTools(ctx context.Context, e Environment) error {
 	c := h.Config.Altar
 	if !c.Enabled {
 		return nil
@@ -34,6 +35,10 @@ func (h *Server) openTools(ctx context.Context) error {
 		SessionTTL: time.Duration(c.SessionTTL), MaxSessionTTL: time.Duration(c.MaxSessionTTL), CallTimeout: time.Duration(c.CallTimeout), MaxTimeout: time.Duration(c.MaxCallTimeout),
 		SessionsPerClient: c.SessionsPerClient, CallsPerClient: c.CallsPerClient, CallsPerMinute: c.CallsPerMinute,
 		AuditParameters: c.AuditParameters, Limits: h.limits, Log: h.log,
+		Blocked: func(ctx context.Context, host string) (bool, error) {
+			_, blocked, err := h.Crawler.Blocked(ctx, host)
+			return blocked, err
+		},
 	}
 	if len(require) > 0 {
 		o.AdmitClient = func(ctx context.Context, client string) error { return h.admitToolClient(ctx, client, require) }
@@ -44,6 +49,36 @@ func (h *Server) openTools(ctx context.Context) error {
 	h.toolsHTTP = hosthttp.New(hosthttp.Options{Host: h.tools, Log: h.log, MCP: hostmcp.New(hostmcp.Options{
 		Host: h.tools, PublicURL: h.Config.PublicURL, Version: version.Read().Version, Log: h.log,
 	})})
+	return h.openHTTPRuntime(e)
+}
+
+// openHTTPRuntime makes the runtime that calls services over HTTPS, where it is switched on.
+func (h *Server) openHTTPRuntime(e Environment) error {
+	if !h.Config.Altar.HTTPRuntime {
+		return nil
+	}
+	var credentials map[string]httpruntime.Credential
+	var err error
+	if file := h.Config.Altar.CredentialsFile; file != "" {
+		if credentials, err = httpruntime.ReadCredentials(file); err != nil {
+			return exit.Usagef("altar.credentials_file: %v", err)
+		}
+	}
+	guard, err := newGuard(h.Config)
+	if err != nil {
+		return err
+	}
+	dial := DialFunc(guard.DialContext)
+	if e.Dial != nil {
+		dial = e.Dial(dial)
+	}
+	h.httpRuntime = httpruntime.New(httpruntime.Options{
+		Host: h.tools, Credentials: credentials, UserAgent: userAgent(h.Config), Log: h.log,
+		Transport: &http.Transport{
+			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: e.Roots, MinVersion: tls.VersionTLS12},
+			MaxResponseHeaderBytes: 32 << 10, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 4,
+		},
+	})
 	return nil
 }
 

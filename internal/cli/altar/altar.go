@@ -210,11 +210,18 @@ func (v *verbs) contractsCommand() *cobra.Command {
 execute contracts; they never define them.
 
   gazetteer contracts add contracts.json
-  gazetteer contracts list`,
+  gazetteer contracts list
+
+Contracts can also be made of what services publish. They are pinned to the document
+that was approved: a later change waits until you approve it.
+
+  gazetteer contracts propose api.example.com
+  gazetteer contracts approve search_flights
+  gazetteer contracts diff`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(v.addContractsCommand(), v.listContractsCommand())
+	c.AddCommand(v.addContractsCommand(), v.listContractsCommand(), v.proposeCommand(), v.diffCommand(), v.approveCommand(), v.revokeCommand())
 	return c
 }
 

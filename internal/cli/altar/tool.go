@@ -23,6 +23,7 @@ import (
 	"gazetteer/lint/format"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
+	"gazetteer/toolhost/httpruntime"
 )
 
 func (v *verbs) toolCommand() *cobra.Command {
@@ -46,7 +47,7 @@ elsewhere name the server and your token:
 type callFlags struct {
 	tokenFile, tenant, parameters string
 	arguments                     []string
-	yes                           bool
+	yes, print                    bool
 }
 
 // add declares the flags of every verb that opens a session.
@@ -73,6 +74,7 @@ the session. TOOL is the name of a contract, or RUNTIME/NAME for one runtime.
 	c.Flags().StringArrayVar(&f.arguments, "arg", nil, "a parameter, NAME=VALUE; @FILE as the value reads a file")
 	c.Flags().StringVar(&f.parameters, "parameters", "", "all parameters, as a JSON object")
 	c.Flags().BoolVar(&f.yes, "yes", false, "confirm a call that cannot be undone")
+	c.Flags().BoolVar(&f.print, "print", false, "print the request that the HTTP runtime would send, and send nothing")
 	return c
 }
 
@@ -267,6 +269,9 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		if err != nil {
 			return err
 		}
+		if f.print {
+			return v.printCall(ctx, s, name, parameters)
+		}
 		id := make([]byte, 16)
 		rand.Read(id) // never fails
 		call := altar.ToolCall{InvocationID: hex.EncodeToString(id), ToolName: name, Parameters: parameters}
@@ -288,6 +293,35 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		return failed.exitError()
 	}
 	return err
+}
+
+// printCall prints the request of a call without its credentials.
+func (v *verbs) printCall(ctx context.Context, s *session, name string, parameters json.RawMessage) error {
+	var list api.ContractList
+	if _, err := s.server.GetJSON(ctx, "/admin/altar/contracts", &list); err != nil {
+		return operatorError(v, err)
+	}
+	for _, c := range list.Contracts {
+		if c.Name != name {
+			continue
+		}
+		if c.Pin == nil {
+			return exit.Usagef("%s is executed by a runtime of its own: there is no request to print", name)
+		}
+		request, err := httpruntime.NewRequest(ctx, c.Pin, parameters)
+		if err != nil {
+			return exit.Usagef("%v", err)
+		}
+		var body []byte
+		if request.Body != nil {
+			if body, err = io.ReadAll(request.Body); err != nil {
+				return err
+			}
+		}
+		v.printRequest(request, body)
+		return nil
+	}
+	return exit.NotFoundf("there is no contract %s", name)
 }
 
 // sendCall sends a call and prints its chunks as they come.

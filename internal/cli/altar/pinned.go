@@ -1,0 +1,193 @@
+package altar
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/lint/format"
+	"gazetteer/toolhost"
+)
+
+func (v *verbs) proposeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "propose HOST|WORDS",
+		Short: "Make contracts of what a host publishes, or of what a search finds",
+		Long: `Propose makes a contract of each operation that a crawled host publishes and that can be
+called over HTTPS; with words in place of a host, of the first five operations that a search
+finds. Nothing can be called before you approve it.
+
+  gazetteer contracts propose api.example.com
+  gazetteer contracts propose book a table`,
+		Args: cli.MinArgs(1, "a host, or words"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.runWithServer(c.Context(), func(server *cli.Client) error { return v.propose(c.Context(), server, args) })
+		},
+	}
+}
+
+func (v *verbs) propose(ctx context.Context, server *cli.Client, args []string) error {
+	wanted := []api.ProposalBody{{Host: args[0]}}
+	if len(args) > 1 || !strings.Contains(args[0], ".") {
+		var err error
+		if wanted, err = searchOperations(ctx, server, strings.Join(args, " ")); err != nil {
+			return err
+		}
+	}
+	all := api.Proposals{Contracts: []toolhost.Contract{}, Skipped: map[string]string{}}
+	for _, body := range wanted {
+		var list api.Proposals
+		if _, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/proposals", body, nil, &list); err != nil {
+			return err
+		}
+		all.Contracts = append(all.Contracts, list.Contracts...)
+		maps.Copy(all.Skipped, list.Skipped)
+	}
+	if v.JSON {
+		return cli.WriteJSON(v.Out, all)
+	}
+	for _, c := range all.Contracts {
+		v.printContract(c)
+	}
+	for _, id := range slices.Sorted(maps.Keys(all.Skipped)) {
+		fmt.Fprintf(v.Err, "skipped %s: %s\n", format.Visible(id), format.Visible(all.Skipped[id]))
+	}
+	if len(all.Contracts) > 0 {
+		v.PrintNextSteps("Approve what may be called:", v.FormatCommand("contracts approve "+all.Contracts[0].Name))
+	}
+	return nil
+}
+
+// searchOperations returns the operations that a search finds first.
+func searchOperations(ctx context.Context, server *cli.Client, words string) ([]api.ProposalBody, error) {
+	var found struct {
+		Hits []struct {
+			Host      string `json:"host"`
+			Operation struct {
+				ID string `json:"id"`
+			} `json:"operation"`
+		} `json:"hits"`
+	}
+	if _, err := server.GetJSON(ctx, "/api/v1/search?limit=5&q="+url.QueryEscape(words), &found); err != nil {
+		return nil, err
+	}
+	var list []api.ProposalBody
+	for _, hit := range found.Hits {
+		list = append(list, api.ProposalBody{Host: hit.Host, Operation: hit.Operation.ID})
+	}
+	if len(list) == 0 {
+		return nil, exit.NotFoundf("no operation was found for %q", words)
+	}
+	return list, nil
+}
+
+func (v *verbs) diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff [NAME]",
+		Short: "Show what owners changed behind contracts since they were approved",
+		Args:  cli.MaxArgs(1, "one name of a contract"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.runWithServer(c.Context(), func(server *cli.Client) error {
+				var list api.ContractChanges
+				raw, err := server.GetJSON(c.Context(), "/admin/altar/changes", &list)
+				if err != nil || v.JSON {
+					return v.PrintJSON(raw, err)
+				}
+				shown := 0
+				for _, change := range list.Changes {
+					if len(args) == 0 || args[0] == change.Contract {
+						v.printChange(change)
+						shown++
+					}
+				}
+				if shown == 0 {
+					fmt.Fprintln(v.Err, "no changes wait for you")
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (v *verbs) printChange(c toolhost.Change) {
+	fmt.Fprintf(v.Out, "%s: %s\n", c.Contract, c.Severity)
+	if c.To == "" {
+		fmt.Fprintf(v.Out, "  the operation is gone; it was %s\n", format.Visible(c.From))
+		return
+	}
+	if c.Renamed != "" {
+		fmt.Fprintf(v.Out, "  the operation is now called %s\n", format.Visible(c.Renamed))
+	}
+	if c.From != c.To {
+		fmt.Fprintf(v.Out, "  call: %s → %s\n", format.Visible(c.From), format.Visible(c.To))
+	}
+	for _, each := range c.Changes {
+		text := fmt.Sprintf("  %s: %s", each.Severity, each.Kind)
+		if each.From != nil {
+			text += fmt.Sprintf(" from %q", *each.From)
+		}
+		if each.To != nil {
+			text += fmt.Sprintf(" to %q", *each.To)
+		}
+		fmt.Fprintln(v.Out, format.Visible(text))
+	}
+	fmt.Fprintf(v.Out, "  until you approve it the contract stays as it was: %s\n", v.FormatCommand("contracts approve "+c.Contract))
+}
+
+func (v *verbs) approveCommand() *cobra.Command {
+	var allow []string
+	c := &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Approve a proposed contract, or the change that waits behind one",
+		Args:  cli.ExactArgs(1, "the name of a contract"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.changeContract(c.Context(), args[0], "approve", api.ApprovalBody{Allow: allow})
+		},
+	}
+	c.Flags().StringSliceVar(&allow, "allow", nil, "ids of the clients that may call it; every client without this")
+	return c
+}
+
+func (v *verbs) revokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "End a contract: it cannot be called any more",
+		Args:  cli.ExactArgs(1, "the name of a contract"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.changeContract(c.Context(), args[0], "revoke", nil)
+		},
+	}
+}
+
+func (v *verbs) changeContract(ctx context.Context, name, verb string, body any) error {
+	return v.runWithServer(ctx, func(server *cli.Client) error {
+		var c toolhost.Contract
+		raw, err := server.SendJSON(ctx, http.MethodPost, "/admin/altar/contracts/"+url.PathEscape(name)+"/"+verb, body, nil, &c)
+		if err != nil || v.JSON {
+			return v.PrintJSON(raw, err)
+		}
+		v.printContract(c)
+		return nil
+	})
+}
+
+// printRequest shows the request of a call that the HTTP runtime would make.
+func (v *verbs) printRequest(r *http.Request, body json.RawMessage) {
+	fmt.Fprintf(v.Out, "%s %s\n", r.Method, format.Visible(r.URL.String()))
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		fmt.Fprintf(v.Out, "%s: %s\n", name, format.Visible(r.Header.Get(name)))
+	}
+	if len(body) > 0 {
+		fmt.Fprintf(v.Out, "\n%s\n", cli.VisibleLines(string(body)))
+	}
+}

@@ -1,0 +1,284 @@
+package httpruntime_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/protocol/altar"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+	"gazetteer/toolhost"
+	"gazetteer/toolhost/httpruntime"
+)
+
+// service is a service at api.example, and what it was asked.
+type service struct {
+	mu       sync.Mutex
+	requests []string
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	s.requests = append(s.requests, strings.TrimSpace(fmt.Sprintf("%s https://%s%s %s %s", r.Method, r.Host, r.URL.RequestURI(), body, r.Header.Get("X-Key"))))
+	s.mu.Unlock()
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/moved"):
+		http.Redirect(w, r, "https://other.example/", http.StatusTemporaryRedirect)
+	case strings.HasPrefix(r.URL.Path, "/html"):
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<p>no</p>")
+	case strings.HasPrefix(r.URL.Path, "/large"):
+		w.Header().Set("Content-Type", "application/json")
+		chunk := strings.Repeat("x", 1<<16)
+		for range 1 << 14 {
+			if _, err := io.WriteString(w, chunk); err != nil {
+				return
+			}
+		}
+	case strings.HasPrefix(r.URL.Path, "/slow"):
+		<-r.Context().Done()
+	case strings.HasPrefix(r.URL.Path, "/busy"):
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"ok":true}`)
+	}
+}
+
+func (s *service) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) == 0 {
+		return ""
+	}
+	return s.requests[len(s.requests)-1]
+}
+
+type world struct {
+	t       *testing.T
+	store   *boltstore.Store
+	host    *toolhost.Host
+	service *service
+	session string
+	blocked bool
+	calls   int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, store: db, service: &service{}}
+	w.host, err = toolhost.Open(ctx, toolhost.Options{Store: db, Dir: t.TempDir(), CallTimeout: 2 * time.Second, Blocked: func(context.Context, string) (bool, error) { return w.blocked, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewTLSServer(w.service)
+	runtime := httpruntime.New(httpruntime.Options{
+		Host: w.host, Credentials: map[string]httpruntime.Credential{"api.example": {Header: "X-Key", Value: "k1"}, "other.example": {Header: "X-Key", Value: "k2"}},
+		Transport: &http.Transport{
+			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the server has a certificate of another name
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if strings.HasPrefix(address, "dead.") {
+					return nil, fmt.Errorf("%s does not answer", address)
+				}
+				return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+			},
+		},
+	})
+	ended := make(chan error, 2)
+	go func() { ended <- w.host.Run(ctx, time.Second) }()
+	go func() { ended <- runtime.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		server.Close()
+		w.host.Close()
+		db.Close()
+	})
+	created, refused := w.host.CreateSession("me", altar.CreateSession{})
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	w.session = created.SessionID
+	return w
+}
+
+// publish stores a document of api.example as a crawl would.
+func (w *world) publish(capabilities string) {
+	w.t.Helper()
+	text := []byte(`{"aiendpoint": "1.0", "service": {"name": "S", "description": "A service for tests", "category": ["other"], "language": ["en"]}, "capabilities": [` + capabilities + `]}`)
+	d, err := document.Read(document.Input{Kind: document.AI, Host: "api.example", URL: "https://api.example/.well-known/ai", Bytes: text, MediaType: "application/json"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	value, err := json.Marshal(d)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.store.Apply(context.Background(), store.Put(store.DocumentKey("api.example", "ai"), value), store.Put(store.BlobKey(d.Digest), text)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// call calls a tool until its runtime has heard of it.
+func (w *world) call(tool, parameters string) altar.ToolResult {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		w.calls++
+		caller, refused := w.host.Call(ctx, "me", w.session, altar.ToolCall{InvocationID: fmt.Sprint(w.calls), ToolName: tool, Parameters: json.RawMessage(parameters)}, false)
+		if refused != nil {
+			if refused.Code == altar.ToolNotFound && ctx.Err() == nil && strings.Contains(refused.Message, "no runtime") {
+				continue
+			}
+			return altar.ToolResult{Status: altar.Failure, Error: refused}
+		}
+		defer caller.Leave()
+		result, err := caller.Wait(ctx)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return result
+	}
+}
+
+func (w *world) approve(name string) {
+	w.t.Helper()
+	if _, err := w.host.Approve(context.Background(), name, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+const (
+	find  = `{"id": "find_table", "description": "Find a free table", "endpoint": "/tables/:city", "method": "GET", "params": {"city": "string, required", "people": "integer, optional"}, "returns": "tables"}`
+	order = `{"id": "order", "description": "Order a dish", "endpoint": "/orders", "method": "POST", "params": {"dish": "string, required"}, "returns": "the order"}`
+)
+
+func TestFromDocumentToCall(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.publish(find + "," + order)
+	proposed, skipped, err := w.host.Propose(ctx, "api.example", "")
+	if err != nil || len(proposed) != 2 || len(skipped) != 0 {
+		t.Fatalf("%+v, %v, %v", proposed, skipped, err)
+	}
+	if r := w.call("find_table", `{"city":"Rome"}`); r.Error == nil || r.Error.Code != altar.ToolNotFound {
+		t.Errorf("before approval: %+v", r)
+	}
+	w.approve("find_table")
+	w.approve("order")
+	if r := w.call("find_table", `{"city":"São Paulo/x","people":4}`); r.Error != nil || string(r.Payload) != `{"ok":true}` {
+		t.Fatalf("%+v", r)
+	}
+	if got := w.service.last(); got != "GET https://api.example/tables/S%C3%A3o%20Paulo%2Fx?people=4  k1" {
+		t.Errorf("asked %q", got)
+	}
+	if r := w.call("order", `{"dish":"soup"}`); r.Error != nil {
+		t.Fatalf("%+v", r)
+	}
+	if got := w.service.last(); got != `POST https://api.example/orders {"dish":"soup"} k1` {
+		t.Errorf("asked %q", got)
+	}
+
+	// The owner moves the operation to another host: the contract stays, and the change waits.
+	moved := strings.Replace(order, `"/orders"`, `"https://other.example/orders"`, 1)
+	w.publish(find + "," + moved)
+	changes, err := w.host.Changes(ctx)
+	if err != nil || len(changes) != 1 || changes[0].Contract != "order" || changes[0].To != "POST https://other.example/orders" || len(changes[0].Changes) == 0 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	if r := w.call("order", `{"dish":"soup"}`); r.Error != nil || !strings.HasPrefix(w.service.last(), "POST https://api.example/orders") {
+		t.Errorf("%+v, asked %q", r, w.service.last())
+	}
+	w.approve("order")
+	if r := w.call("order", `{"dish":"soup"}`); r.Error != nil || w.service.last() != `POST https://other.example/orders {"dish":"soup"} k2` {
+		t.Errorf("%+v, asked %q", r, w.service.last())
+	}
+	if changes, err := w.host.Changes(ctx); err != nil || len(changes) != 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+
+	// Another id with the same call is a change of the contract; an operation that is gone, too.
+	w.publish(strings.Replace(moved, `"order"`, `"order_dish"`, 1))
+	changes, err = w.host.Changes(ctx)
+	if err != nil || len(changes) != 2 || changes[0].Contract != "find_table" || changes[0].To != "" || changes[1].Renamed != "order_dish" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+
+	w.blocked = true
+	if r := w.call("order", `{"dish":"soup"}`); r.Error == nil || r.Error.Details["reason"] != "suspended" {
+		t.Errorf("after the owner opted out: %+v", r)
+	}
+	w.blocked = false
+	if _, err := w.host.Revoke(ctx, "order"); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.call("order", `{"dish":"soup"}`); r.Error == nil || r.Error.Code != altar.ToolNotFound {
+		t.Errorf("after it was revoked: %+v", r)
+	}
+}
+
+func TestAnswersOfServices(t *testing.T) {
+	w := newWorld(t)
+	var list []string
+	names := []string{"moved", "html", "large", "slow", "busy"}
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(`{"id": "%s", "description": "Find it", "endpoint": "/%s", "method": "GET", "returns": "it"}`, name, name))
+	}
+	list = append(list, `{"id": "dead", "description": "Find it", "endpoint": "https://dead.example/", "method": "GET", "returns": "it"}`)
+	w.publish(strings.Join(list, ","))
+	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]altar.Code{
+		"moved": altar.ExecutionFailed, "html": altar.ExecutionFailed, "large": altar.ExecutionFailed, "busy": altar.ExecutionFailed, "slow": altar.ExecutionTimeout, "dead": altar.RuntimeUnavailable,
+	} {
+		w.approve(name)
+		r := w.call(name, `{}`)
+		if r.Error == nil || r.Error.Code != code {
+			t.Errorf("%s: %+v, want %s", name, r, code)
+		}
+		if name == "busy" && r.Error != nil && r.Error.Details["retry_after"] != 7.0 {
+			t.Errorf("%+v", r.Error)
+		}
+	}
+}
+
+func TestCredentialsFile(t *testing.T) {
+	file := t.TempDir() + "/credentials.json"
+	if err := os.WriteFile(file, []byte(`{"api.example": {"header": "Authorization", "value": "Bearer x"}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := httpruntime.ReadCredentials(file); err == nil {
+		t.Error("a file that others may read was taken")
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := httpruntime.ReadCredentials(file); err != nil || list["api.example"].Value != "Bearer x" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
