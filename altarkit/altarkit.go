@@ -227,7 +227,7 @@ func (c *connection) receive(ctx context.Context, m altar.Message) error {
 
 // begin executes a call in a goroutine of its own.
 func (c *connection) begin(ctx context.Context, m altar.ToolCall) {
-	cancel := context.CancelFunc(func() {})
+	var cancel context.CancelFunc
 	if m.TimeoutMS > 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.TimeoutMS)*time.Millisecond)
 	} else {

@@ -164,7 +164,7 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 	if v.Server != "" && token == "" {
 		return exit.Usagef("a server elsewhere asks who you are: name the file of your token with --token-file")
 	}
-	return v.WithServer(ctx, cli.Operate, func(server *cli.Client) error {
+	err := v.WithServer(ctx, cli.Operate, func(server *cli.Client) error {
 		s := &session{server: server, token: token}
 		body := altar.CreateSession{}
 		if f.tenant != "" {
@@ -179,6 +179,10 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 		_, endErr := s.ask(context.WithoutCancel(ctx), http.MethodDelete, "/altar/v1/sessions/"+s.id, nil, new(json.RawMessage))
 		return errors.Join(err, endErr)
 	})
+	if failed, ok := errors.AsType[*callError](err); ok {
+		return failed.exitError()
+	}
+	return err
 }
 
 // send sends a request with the token.
@@ -264,7 +268,7 @@ func (s *session) tools(ctx context.Context) ([]toolhost.Tool, []byte, error) {
 }
 
 func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
-	err := v.withSession(ctx, f, func(s *session) error {
+	return v.withSession(ctx, f, func(s *session) error {
 		parameters, err := s.parameters(ctx, name, f)
 		if err != nil {
 			return err
@@ -289,10 +293,6 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 		}
 		return err
 	})
-	if failed, ok := errors.AsType[*callError](err); ok {
-		return failed.exitError()
-	}
-	return err
 }
 
 // printCall prints the request of a call without its credentials.
