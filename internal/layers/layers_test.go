@@ -48,7 +48,7 @@ var rows = [][]string{
 	{"web/frame", "web/history", "web/plot"},
 	{"web/agentpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
-	{"internal/fakenet", "internal/need"},                                     // for the demo and the tests: they know nothing of the house
+	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
