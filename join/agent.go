@@ -8,12 +8,12 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// A Strength is how much stands behind a join.
+// A Strength says how well the link between a service and an agent is shown.
 type Strength string
 
 // The strengths, the strongest first.
 const (
-	// Proved: the agent was shown to be the domain owner's.
+	// Proved: it was shown that the owner of the domain controls the agent.
 	Proved Strength = "proved"
 	// Mutual: the service names the agent, and the agent the service.
 	Mutual Strength = "mutual"
@@ -21,26 +21,25 @@ const (
 	Claimed Strength = "claimed"
 )
 
-// strengths lists them all, the strongest first.
+// strengths lists all of them, the strongest first.
 var strengths = []Strength{Proved, Mutual, Claimed}
 
-// What a [Link] is made of, beside the Association constants of package evidence.
+// The kinds of a [Link], beside the Association constants of package evidence.
 const (
 	// LinkDocument: a document of the service names the agent.
 	LinkDocument = "document"
-	// LinkDIDHost: the DID of the agent lies on the host of the service itself.
+	// LinkDIDHost: the DID of the agent belongs to the host of the service itself.
 	LinkDIDHost = "did-host"
 )
 
-// Whose word a [Link] is.
+// Who states a [Link].
 const (
 	SideService = "service"
 	SideAgent   = "agent"
 	SideBoth    = "both" // seen or shown: neither could say it alone
 )
 
-// A Link is one thing that joins an agent to a service. What and Detail may quote
-// strangers.
+// A Link is one statement that joins an agent to a service. What and Detail may quote strangers.
 type Link struct {
 	By     string    `json:"by"`               // domain, parent-domain, did-host, creator-did, document, endpoint or claim
 	Side   string    `json:"side"`             // who says so: service, agent, or both
@@ -50,7 +49,7 @@ type Link struct {
 	Date   time.Time `json:"date,omitzero"` // when it was seen or said last
 }
 
-// A Key is what an agent signs with now.
+// A Key is the current signing key of an agent.
 type Key struct {
 	ID                 string    `json:"id"` // {did}#key-1
 	Type               string    `json:"type"`
@@ -58,7 +57,7 @@ type Key struct {
 	Since              time.Time `json:"since,omitzero"` // zero when only another registry knows
 }
 
-// A Contact is where an agent is written to, and whose signature its answers bear.
+// A Contact says where to write to an agent, and with which key its answers are signed.
 type Contact struct {
 	AirID string `json:"air_id,omitempty"` // "" for a DID without one
 	DID   string `json:"did"`
@@ -66,9 +65,9 @@ type Contact struct {
 	Key   *Key   `json:"key,omitempty"` // nil when it has none
 }
 
-// ContactOf reads the contact out of the DID document of an agent of this
-// registry, which has checked its key and where its inbox may be. Everything that tells where
-// an agent is written to uses it, or [FarContactOf], so that all tell the same.
+// ContactOf returns the contact in the DID document of an agent of this registry, which has checked
+// the key and the address of the inbox. Every answer with a contact uses ContactOf or
+// [FarContactOf], so that all of them agree.
 func ContactOf(d did.Document) Contact {
 	c := Contact{DID: d.ID, Inbox: d.Inbox()}
 	if w, err := did.ParseWeb(d.ID); err == nil {
@@ -83,9 +82,8 @@ func ContactOf(d did.Document) Contact {
 	return c
 }
 
-// FarContactOf reads the contact out of a DID document that another host
-// published. An inbox that is not at an absolute https address is none (A2A §3.4),
-// and a key that nobody should trust is none either.
+// FarContactOf returns the contact in a DID document that another host published. It ignores an
+// inbox that is not at an absolute https address (A2A §3.4), and a key that must not be trusted.
 func FarContactOf(d did.Document) Contact {
 	c := ContactOf(d)
 	if u, err := url.Parse(c.Inbox); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -97,26 +95,25 @@ func FarContactOf(d did.Document) Contact {
 	return c
 }
 
-// An Agent is one that serves a service, and why that is believed. All texts are
-// strangers': escape them on output.
+// An Agent is an agent that serves a service, with the evidence for that. All texts come from
+// strangers: escape them on output.
 type Agent struct {
 	Contact
 	Name   string `json:"name,omitempty"` // as it calls itself
 	Handle string `json:"handle,omitempty"`
 
 	Strength Strength `json:"strength"`
-	// Says tells a person in one sentence what joins it, and whose word that is.
+	// Says describes the link, and who states it, in one sentence for a person.
 	Says  string `json:"says"`
 	Links []Link `json:"links"`
-	// Evidence is what there is to judge the agent by, without what it says of
-	// itself alone.
+	// Evidence is the evidence about the agent, without its own statements.
 	Evidence []evidence.Signal `json:"evidence"`
 
-	// UpdatedAt is when the record of an agent of this registry changed last; it was
-	// read now. ResolvedAt is when the DID document of another's was.
+	// UpdatedAt is when the record of an agent of this registry changed last. ResolvedAt is when
+	// the DID document of an agent of another registry was resolved.
 	UpdatedAt  time.Time `json:"updated_at,omitzero"`
 	ResolvedAt time.Time `json:"resolved_at,omitzero"`
-	// Unresolved says why nothing is known of an agent but its DID; "" when it is.
+	// Unresolved says why only the DID of an agent is known; "" when more is known.
 	Unresolved string `json:"unresolved,omitempty"`
 
 	held int // signals that hold, for the order
@@ -131,10 +128,10 @@ type Left struct {
 	Missing []string `json:"missing_evidence,omitempty"`
 }
 
-// Joined are the agents of one service, the strongest join first.
+// Joined lists the agents of one service, the strongest join first.
 type Joined struct {
 	Agents []Agent `json:"agents"`
-	// More counts further agents that belong to the host and are not shown.
+	// More counts further agents of the host that are not shown.
 	More int    `json:"more_agents,omitempty"`
 	Left []Left `json:"left_out,omitempty"` // at most five
 	// None says why there is no agent; "" when there is one.

@@ -11,8 +11,8 @@ import (
 	"gazetteer/store"
 )
 
-// kinds are the documents whose word counts: what only /ai answers is not
-// authoritative.
+// kinds are the kinds of documents that can name agents. The document at /ai is left out, because
+// it is not authoritative.
 var kinds = [3]document.Kind{document.AI, document.AGISSummary, document.AGIS}
 
 // A naming is a place where a document of a host names an agent.
@@ -23,17 +23,17 @@ type naming struct {
 	at   time.Time // when the document was fetched
 }
 
-// namings are those of all documents of a host, as they were when the records had
-// these sequences, which they had when the store was at head.
+// namings are the namings in all documents of a host, for records with these sequences. The records
+// had them when the store was at head.
 type namings struct {
 	list []naming
 	seqs [3]uint64 // by kind, 0 for no document
 	head uint64
 }
 
-// documentNamings returns whom the documents of a host name. What is kept is asked of the
-// store again only when something was written meanwhile, and read anew only when
-// that was one of the documents.
+// documentNamings returns the agents that the documents of a host name. A cached result is compared
+// with the store only if something was written since, and computed again only if one of the
+// documents changed.
 func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, error) {
 	head := j.store.Head().Seq
 	kept, ok := j.kept.GetIfPresent(host)
@@ -54,8 +54,8 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 	return n.list, nil
 }
 
-// loadDocuments returns the records of a host's documents. One that is damaged is as
-// good as absent: the host's own page says so.
+// loadDocuments returns the records of a host's documents. It treats a damaged record as absent:
+// the host's own page reports it.
 func (j *Joiner) loadDocuments(ctx context.Context, host string) (records [3]store.Record, seqs [3]uint64, err error) {
 	for i, kind := range kinds {
 		record, err := j.store.Get(ctx, store.DocumentKey(host, string(kind)))

@@ -15,30 +15,29 @@ import (
 
 const (
 	defaultPatience = 2 * time.Second
-	// maxForeign bounds how many DIDs of others one call resolves.
+	// maxForeign limits how many DIDs of other registries one call resolves.
 	maxForeign = 8
-	// slowTime is for how long a DID is not asked for again that did not resolve in
-	// time: else each caller would wait that long.
+	// slowTime is how long a DID that did not resolve in time is not requested again. Otherwise
+	// each caller would wait that long.
 	slowTime = 30 * time.Second
 )
 
-// A Resolver finds the DID documents of others; [resolve.Resolver] does.
+// A Resolver finds DID documents of other registries; [resolve.Resolver] does.
 type Resolver interface {
 	Resolve(ctx context.Context, did string) (resolve.Result, error)
-	// Kept returns what is known of a DID without a request; false for nothing.
+	// Kept returns what is cached for a DID, without a request; false if nothing is.
 	Kept(did string) (resolve.Result, error, bool)
 }
 
-// A resolution is what came of looking for the DID document of another registry's
-// agent.
+// A resolution is the result of resolving the DID of an agent of another registry.
 type resolution struct {
 	resolve.Result
-	// gone says why there is no such agent, unknown why that could not be found
-	// out; both "" when there is one.
+	// gone says that there is no such agent, unknown why that could not be found out; both are ""
+	// if there is one.
 	gone, unknown string
 }
 
-// resolveAll looks for the DIDs of others, all at once.
+// resolveAll resolves DIDs of other registries concurrently.
 func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[string]resolution {
 	found := map[string]resolution{}
 	var asked []string
@@ -102,7 +101,7 @@ func resolutionOf(result resolve.Result, err error) resolution {
 	return resolution{unknown: err.Error()}
 }
 
-// foreignAgent is an agent of another registry that documents of a service name.
+// foreignAgent describes an agent of another registry that documents of a service name.
 func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (Agent, []string) {
 	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []evidence.Signal{}, Unresolved: found.unknown}
 	if w, err := did.ParseWeb(id); err == nil {

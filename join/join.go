@@ -25,17 +25,15 @@ type Options struct {
 	Registry *registrar.Registrar
 	// Directory finds the registry's agents by host; its maker also runs it.
 	Directory *directory.Directory
-	// Resolver finds the DID documents of others; nil: their agents stay unresolved.
+	// Resolver finds DID documents of other registries. Without it their agents stay unresolved.
 	Resolver Resolver
-	// Patience is how long a caller waits for the registries of others, however many
-	// are asked; two seconds when 0.
+	// Patience is how long a call waits for other registries in total; two seconds when 0.
 	Patience time.Duration
 	Now      func() time.Time // time.Now when nil
 }
 
-// A Joiner joins services with agents. Its methods may be called from any
-// goroutine. It starts nothing and follows nothing: what it keeps is compared with
-// the store each time.
+// A Joiner joins services with agents. Its methods may be called from any goroutine. It starts no
+// goroutine and follows no log: it compares what it caches with the store at each call.
 type Joiner struct {
 	store     store.Store
 	registry  *registrar.Registrar
@@ -53,9 +51,8 @@ const (
 	maxKept    = 20_000 // hosts
 	maxSlow    = 10_000
 	defaultTop = 5
-	// maxLooked bounds how many agents that only claim a host, and how many that
-	// have shown something, are read for it: of those that claim it there can be
-	// any number.
+	// maxLooked limits how many agents are read for a host: of those that only claim it, and of
+	// those with a proof, because any number of agents can claim a host.
 	maxLooked = 20
 	maxLeft   = 5
 )
@@ -83,22 +80,22 @@ func New(o Options) (*Joiner, error) {
 	return j, nil
 }
 
-// A Want says which agents a caller takes. The zero value takes all.
+// A Want says which agents a caller accepts. The zero value accepts all.
 type Want struct {
-	// Require names evidence that must be proved or observed, see
-	// [registry.ParseRequire]. "domain" and "agis" are judged for the very service:
-	// its own domain must be proved, its own documents must name the agent.
+	// Require names evidence that must be proved or observed: see [registry.ParseRequire]. "domain"
+	// and "agis" refer to the service in question: its own domain must be proved, its own documents
+	// must name the agent.
 	Require []string
-	// Least is the weakest join that is taken; Claimed when "".
+	// Least is the weakest join that is accepted; Claimed when "".
 	Least Strength
-	// Most is how many agents of a service are told of; 5 when 0.
+	// Most is how many agents of a service are listed; 5 when 0.
 	Most int
-	// Admit is asked before each DID of another registry is looked for; with an
-	// error it is left unresolved. None is looked for when Admit is nil.
+	// Admit is called before each DID of another registry is resolved; on an error the DID stays
+	// unresolved. If Admit is nil, none is resolved.
 	Admit func() error
 }
 
-// ParseStrength reads a strength, "" for the weakest. False for any other text.
+// ParseStrength reads a strength; "" is the weakest one. It returns false for any other text.
 func ParseStrength(text string) (Strength, bool) {
 	s := cmp.Or(Strength(text), Claimed)
 	return s, slices.Contains(strengths, s)
@@ -139,8 +136,8 @@ func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*
 	return out, ctx.Err()
 }
 
-// localAirID returns the AIR ID of an agent of this registry that a document names, or
-// the DID of another's with false.
+// localAirID returns the AIR ID of an agent of this registry that a document names, or the DID of
+// an agent of another registry and false.
 func (j *Joiner) localAirID(n naming) (string, bool) {
 	if n.DID == "" {
 		return n.AirID, true
@@ -151,7 +148,7 @@ func (j *Joiner) localAirID(n naming) (string, bool) {
 	return n.DID, false
 }
 
-// A round is one call of Join: what is read is read once.
+// A round is one call of Join. It reads each record once.
 type round struct {
 	j       *Joiner
 	want    Want
@@ -161,7 +158,7 @@ type round struct {
 	signals map[string][]evidence.Signal
 }
 
-// A member is an agent of this registry as its record is now.
+// A member is an agent of this registry with its current record.
 type member struct {
 	agent registry.Agent
 	lacks []string // the signals that do not hold of it
@@ -243,7 +240,7 @@ func (r *round) joinHost(ctx context.Context, host string) (*Joined, error) {
 	return out, nil
 }
 
-// addLocalAgent judges one agent of this registry.
+// addLocalAgent adds one agent of this registry if the caller accepts it.
 func (r *round) addLocalAgent(out *Joined, host, airID string, m *member, links []Link) {
 	id := r.j.registry.DID(airID)
 	if m.err != nil {
@@ -291,8 +288,7 @@ func (r *round) addLocalAgent(out *Joined, host, airID string, m *member, links 
 	r.offerAgent(out, a, meets)
 }
 
-// addEvidence adds the signals of an agent of this registry, but for what it says
-// of itself alone.
+// addEvidence adds the signals of an agent of this registry, without its own statements.
 func (r *round) addEvidence(ctx context.Context, a *Agent) error {
 	m := r.agents[a.AirID]
 	if m == nil || a.Evidence != nil {
@@ -311,7 +307,8 @@ func (r *round) addEvidence(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// offerAgent takes an agent in, unless the caller wants more than it has.
+// offerAgent adds an agent to the answer, or to the ones that were left out if the caller requires
+// more evidence.
 func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool) {
 	var missing []string
 	for _, name := range r.want.Require {
@@ -331,7 +328,7 @@ func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool)
 
 func (out *Joined) omitAgent(l Left) { out.Left = append(out.Left, l) }
 
-// explainEmpty says why there is no agent.
+// explainEmpty sets the reason why there is no agent.
 func (out *Joined) explainEmpty() {
 	switch {
 	case len(out.Agents) > 0:
@@ -342,8 +339,7 @@ func (out *Joined) explainEmpty() {
 	}
 }
 
-// rankLinks sets how strong the join is and says it, from the links, which it puts
-// into order.
+// rankLinks sorts the links, and sets the strength of the join and its description from them.
 func (a *Agent) rankLinks() {
 	slices.SortStableFunc(a.Links, func(x, y Link) int { return linkRank(x.By) - linkRank(y.By) })
 	has := func(by ...string) *Link {
@@ -379,10 +375,9 @@ var linkOrder = []string{evidence.AssociationDomain, evidence.AssociationParent,
 
 func linkRank(by string) int { return slices.Index(linkOrder, by) }
 
-// compareAgents puts the strongest join first; of equals that which the service says
-// before that which the agent says, one that can be written to, the one with more
-// behind it, and the older key. Nothing that an agent only writes of itself
-// counts.
+// compareAgents orders agents: the stronger join first, then statements of the service before those
+// of the agent, agents with an inbox, agents with more evidence, and older keys. Nothing that an
+// agent only states about itself counts.
 func compareAgents(a, b Agent) int {
 	flag := func(yes bool) int {
 		if yes {

@@ -19,20 +19,20 @@ type Report struct {
 	Repairable int
 }
 
-// Options say how to write. The zero value is fine.
+// Options configure the output. The zero value is usable.
 type Options struct {
 	// Colour adds the colours of a terminal to "text".
 	Colour bool
 	// Width is how many columns the terminal has; 0 is unknown.
 	Width int
-	// Quiet leaves out what does not make the run fail: lighter findings, and
-	// the closing lines of "text".
+	// Quiet leaves out everything that does not make the run fail: lesser findings, and the closing
+	// lines of "text".
 	Quiet bool
-	// Strict is lint.Options.Strict of the run: warnings fail it too.
+	// Strict is lint.Options.Strict of the run: with it, warnings make the run fail, too.
 	Strict bool
-	// Tool and Version name the program, for example "gazlint". Explain is the
-	// command that explains a rule, to which the code is added, Repair the one that
-	// repairs a file, to which its name is added.
+	// Tool and Version name the program, for example "gazlint". Explain is the command that
+	// explains a rule; the code of the rule is appended to it. Repair is the command that repairs a
+	// file; the name of the file is appended to it.
 	Tool, Version, Explain, Repair string
 }
 
@@ -49,7 +49,7 @@ var writers = []struct {
 	{"compact", writeCompact},
 }
 
-// Names returns the names of the formats, the usual one first.
+// Names returns the names of the formats, the default one first.
 func Names() []string {
 	names := make([]string, len(writers))
 	for i, f := range writers {
@@ -58,8 +58,8 @@ func Names() []string {
 	return names
 }
 
-// Write writes reports in the format of that name. All of them go out in one
-// call of w.Write, or none when the error says so.
+// Write writes reports in a format. It calls w.Write once with everything, or returns an error and
+// writes nothing.
 func Write(w io.Writer, name string, reports []Report, o Options) error {
 	if o.Tool == "" {
 		o.Tool = "gazlint"

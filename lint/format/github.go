@@ -36,7 +36,7 @@ func commandOf(s protocol.Severity) string {
 	}
 }
 
-// annotationProperties names the place. GitHub takes endColumn only on one line.
+// annotationProperties writes the place. GitHub accepts endColumn only within one line.
 func annotationProperties(input string, src *source, f protocol.Finding) string {
 	var parts []string
 	add := func(name string, value any) {
@@ -60,8 +60,8 @@ func annotationProperties(input string, src *source, f protocol.Finding) string 
 	return strings.Join(parts, ",")
 }
 
-// githubText is the annotation: the place is said in words where GitHub cannot
-// show it.
+// githubText returns the text of an annotation, with the place in words where GitHub cannot show
+// it.
 func githubText(input string, f protocol.Finding) string {
 	text := messageText(f)
 	if isAddress(input) {
@@ -73,13 +73,12 @@ func githubText(input string, f protocol.Finding) string {
 	return text
 }
 
-// isAddress tells an address from a file.
+// isAddress reports whether an input is an address and not a file.
 func isAddress(input string) bool {
 	return strings.HasPrefix(input, "https://") || strings.HasPrefix(input, "http://")
 }
 
-// The escapes of workflow commands: what a stranger wrote must not begin a
-// command of its own, nor end a property.
+// The escapes of workflow commands: foreign text must not begin a command or end a property.
 var (
 	dataEscaper     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	propertyEscaper = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -88,7 +87,7 @@ var (
 func escapeData(s string) string     { return dataEscaper.Replace(s) }
 func escapeProperty(s string) string { return propertyEscaper.Replace(s) }
 
-// escapeLine keeps a line of plain log from being read as a command.
+// escapeLine prevents a line of plain log from being read as a command.
 func escapeLine(s string) string { return strings.ReplaceAll(s, "::", ": :") }
 
 // formatTotals counts inputs and findings in one line.
@@ -106,7 +105,7 @@ func formatTotals(reports []Report) string {
 		plural(n[protocol.Error], "error"), plural(n[protocol.Warning], "warning"), plural(n[protocol.Info], "note"))
 }
 
-// most findings that a summary lists; GitHub refuses pages over a megabyte.
+// mostRows is how many findings a summary lists; GitHub refuses pages over a megabyte.
 const mostRows = 200
 
 // Summary writes the page for GITHUB_STEP_SUMMARY: a table of the inputs and one
@@ -141,8 +140,8 @@ func Summary(w io.Writer, reports []Report) error {
 	return err
 }
 
-// escapeMarkdown makes a stranger's text plain in a table cell: no markup, no links,
-// no mentions, one line.
+// escapeMarkdown makes foreign text plain in a table cell: no markup, no links, no mentions, one
+// line.
 func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range Visible(s) {

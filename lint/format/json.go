@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// jsonResult is one line of the format "json". All members are always there.
+// jsonResult is one line of the format "json". All members are always present.
 type jsonResult struct {
 	Input      string        `json:"input"`
 	Kind       document.Kind `json:"kind"`
@@ -47,9 +47,9 @@ func writeJSON(w *bytes.Buffer, reports []Report, _ Options) error {
 	return nil
 }
 
-// encodeJSON writes v as JSON and a line feed, with every hidden character escaped:
-// what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
-// inside strings, where \uXXXX means the same.
+// encodeJSON writes v as JSON and a line feed, with every hidden character escaped. The characters
+// that encoding/json does not escape (C1, DEL, bidi controls) occur in strings only, where \uXXXX
+// means the same.
 func encodeJSON(w *bytes.Buffer, v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

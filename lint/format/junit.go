@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// The part of the JUnit report that build servers agree on.
+// The part of the JUnit format that build servers agree on.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -40,9 +40,9 @@ type (
 	}
 )
 
-// writeJUnit writes one suite an input and one case a finding. A finding that
-// fails the run is a failure, a lighter one a case that passed with a word to
-// say. An input without findings is one case that passed.
+// writeJUnit writes one suite for each input and one case for each finding. A finding that makes
+// the run fail is a failure; a lesser one is a passed case with output. An input without findings
+// is one passed case.
 func writeJUnit(w *bytes.Buffer, reports []Report, o Options) error {
 	all := junitSuites{Name: o.Tool}
 	for _, r := range reports {

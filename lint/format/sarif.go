@@ -11,7 +11,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// The part of SARIF 2.1.0 (OASIS, errata 01) that is written here.
+// The part of SARIF 2.1.0 (OASIS, errata 01) that writeSARIF uses.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -128,8 +128,8 @@ func writeSARIF(w *bytes.Buffer, reports []Report, o Options) error {
 	return encodeJSON(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}, "  ")
 }
 
-// noLinks keeps what a stranger wrote from being a link: viewers make one of
-// [text](address), unless the brackets are escaped (SARIF §3.11.6).
+// noLinks prevents foreign text from being shown as a link: viewers turn [text](address) into one
+// unless the brackets are escaped (SARIF §3.11.6).
 func noLinks(text string) string {
 	if !strings.Contains(text, "](") {
 		return text
@@ -137,7 +137,7 @@ func noLinks(text string) string {
 	return strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
 }
 
-// messageText is what is wrong and how to repair it, as one text.
+// messageText returns what is wrong and how to repair it as one text.
 func messageText(f protocol.Finding) string {
 	text := Visible(f.Message)
 	if f.Help != "" {
@@ -200,7 +200,7 @@ func draftOf(section string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(draft), " ", "-"))
 }
 
-// findingRegion is where a finding stands, nil where it has no place in the text.
+// findingRegion returns the place of a finding, nil if it has no place in the text.
 func (s *source) findingRegion(f protocol.Finding) *sarifRegion {
 	if f.Line == 0 {
 		return nil
@@ -217,8 +217,8 @@ func (s *source) findingRegion(f protocol.Finding) *sarifRegion {
 	return region
 }
 
-// inputURI writes an input as a URI reference: an address as it is, a file relative
-// unless its path is absolute.
+// inputURI returns an input as a URI reference: an address unchanged, a file relative unless its
+// path is absolute.
 func inputURI(input string) string {
 	if isAddress(input) {
 		if u, err := url.Parse(input); err == nil {

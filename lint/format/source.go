@@ -55,7 +55,7 @@ func lineStarts(text []byte, yaml bool) []int {
 	return starts
 }
 
-// lineBounds returns the bytes between which line n stands, its line break left out.
+// lineBounds returns where line n begins and ends, without its line break.
 func (s *source) lineBounds(n int) (start, end int, ok bool) {
 	if n < 1 || n > len(s.starts) {
 		return 0, 0, false
@@ -76,8 +76,8 @@ func (s *source) placeOf(offset int) (line, column int) {
 	return line, utf8.RuneCount(s.text[s.starts[line-1]:offset]) + 1
 }
 
-// findingExtent returns the bytes that a finding is about. A finding without a place,
-// or with one outside the text, has none.
+// findingExtent returns the bytes that a finding is about, and false for a finding without a place
+// or with one outside the text.
 func (s *source) findingExtent(f protocol.Finding) (start, end int, ok bool) {
 	lineStart, lineEnd, ok := s.lineBounds(f.Line)
 	if !ok {
@@ -104,8 +104,7 @@ func (s *source) findingExtent(f protocol.Finding) (start, end int, ok bool) {
 	return start, s.tokenEnd(start, lineEnd), true
 }
 
-// tokenEnd guesses where the token ends that begins at start, for a reader that
-// does not tell.
+// tokenEnd guesses where the token at start ends, for readers that do not report it.
 func (s *source) tokenEnd(start, lineEnd int) int {
 	if start >= lineEnd {
 		return start

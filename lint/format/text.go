@@ -12,14 +12,14 @@ import (
 	"gazetteer/protocol"
 )
 
-// How many columns of a long line are shown: no more than a person reads at a
-// glance, and no fewer than show something.
+// How many columns of a long line are shown: no more than a person reads at a glance, and enough to
+// be useful.
 const (
 	mostColumns  = 100
 	leastColumns = 20
 )
 
-// columnsLeft is how many columns are left of the terminal's width beside a margin.
+// columnsLeft returns how many columns of the terminal are left beside a margin.
 func (o Options) columnsLeft(margin int) int {
 	if o.Width == 0 {
 		return mostColumns
@@ -73,7 +73,7 @@ func colourOf(s protocol.Severity) string {
 	}
 }
 
-// wordOf is what a person reads: a finding that is only information is a note.
+// wordOf returns the word for a severity: a finding that is only information is a note.
 func wordOf(s protocol.Severity) string {
 	if s == protocol.Info {
 		return "note"
@@ -124,7 +124,7 @@ func (t textWriter) paintMarks(colour, marks string) string {
 	return marks[:blank] + t.paintText(colour, marks[blank:])
 }
 
-// bases says in words where a rule comes from.
+// bases describes where a rule comes from.
 var bases = map[string]string{
 	"must":     "the draft requires it",
 	"should":   "the draft advises it",
@@ -133,7 +133,7 @@ var bases = map[string]string{
 	"own":      "a rule of this program, not of the draft",
 }
 
-// Basis says in words where a rule comes from: "the draft requires it".
+// Basis describes where a rule comes from: "the draft requires it".
 func Basis(r protocol.Rule) string { return bases[r.Basis] }
 
 // ruleText names the rule of a finding: "method-value, AI Discovery §3.3 (the
@@ -210,8 +210,8 @@ func (s *source) isLongLine(lineStart, lineEnd, room int) bool {
 // widest is how many bytes of an object or array are marked as a whole.
 const widest = 40
 
-// isWideValue reports whether a finding is about an object or array that is too long to
-// be marked, or has no brackets of its own (YAML).
+// isWideValue reports whether a finding is about an object or array that is too long to be marked,
+// or that has no brackets (YAML).
 func (s *source) isWideValue(f protocol.Finding, start, end int) bool {
 	n := s.nodes[f.Pointer]
 	if n == nil || n.Kind != protocol.Array && n.Kind != protocol.Object || n.Line != f.Line || n.Column != f.Column {
@@ -221,9 +221,8 @@ func (s *source) isWideValue(f protocol.Finding, start, end int) bool {
 	return !bracket || end-start > widest || end < n.End
 }
 
-// excerptStart returns where to begin a line that is cut, so that the place at offset is
-// seen with what stands before it: at the start of the line if it is near, else
-// two fifths of the room before it.
+// excerptStart returns where the excerpt of a long line begins: at the start of the line if the
+// offset is near, otherwise so that two fifths of the room are before the offset.
 func (s *source) excerptStart(lineStart, offset, room int) int {
 	if offset-lineStart <= utf8.UTFMax*room && s.countColumns(lineStart, offset, false) <= room*3/5 {
 		return lineStart
@@ -239,7 +238,7 @@ func (s *source) excerptStart(lineStart, offset, room int) int {
 	return offset
 }
 
-// countColumns is how many columns the bytes from a to b take.
+// countColumns returns how many columns the bytes from a to b take.
 func (s *source) countColumns(a, b int, cut bool) int {
 	column := 0
 	if cut {
@@ -254,7 +253,7 @@ func (s *source) countColumns(a, b int, cut bool) int {
 	return column
 }
 
-// writeSummary says for each input what came of it, and for all together.
+// writeSummary writes the result of each input, and the total.
 func (t textWriter) writeSummary(reports []Report) {
 	failed := 0
 	var worst *protocol.Finding
@@ -278,7 +277,7 @@ func (t textWriter) writeSummary(reports []Report) {
 	}
 }
 
-// writeRepairable tells which files can be repaired by the program.
+// writeRepairable writes which files can be repaired by the program.
 func (t textWriter) writeRepairable(reports []Report) {
 	repairs := 0
 	var names []string

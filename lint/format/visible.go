@@ -8,9 +8,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Visible makes text from a stranger safe to show: every control, escape,
-// bidirectional or invisible character is written as \u{...}, line breaks too,
-// so that one field stays one piece of one line.
+// Visible makes foreign text safe to show: it writes every control, escape, bidirectional or
+// invisible character as \u{...}, line breaks too, so that one field stays on one line.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, Hidden) {
 		return s
@@ -34,8 +33,8 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
-// runeCell is what one rune of a line looks like on a terminal and how many columns
-// it takes. A tab goes to the next multiple of four from column at.
+// runeCell returns how a terminal shows one rune of a line, and how many columns it takes. A tab
+// goes to the next multiple of four from column at.
 func runeCell(r rune, at int) (text string, columns int) {
 	switch {
 	case r == '\t':

@@ -36,8 +36,7 @@ func (c Checkpoint) signWith(key *Key) ([]byte, error) {
 	return signed, nil
 }
 
-// parseText reads the body of a checkpoint. Extension lines are allowed and not
-// looked at.
+// parseText reads the body of a checkpoint. Extension lines are allowed and ignored.
 func parseText(text string) (Checkpoint, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 4 || lines[len(lines)-1] != "" || lines[0] == "" {
@@ -78,7 +77,7 @@ func parseNumber(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseHash reads a hash in base64, and accepts no other spelling of it.
+// parseHash reads a hash in base64, in its one canonical spelling.
 func parseHash(text string) (tlog.Hash, error) {
 	h, err := tlog.ParseHash(text)
 	if err != nil || h.String() != text {
@@ -103,8 +102,8 @@ func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) 
 	return c, nil
 }
 
-// openCheckpoint reads a checkpoint that may carry signatures of others alone;
-// then the note has no verified ones. A wrong signature of the key is an error.
+// openCheckpoint reads a checkpoint that may have signatures of other keys only; the note then has
+// no verified ones. A wrong signature of a known key is an error.
 func openCheckpoint(signed []byte, known ...note.Verifier) (Checkpoint, *note.Note, error) {
 	if len(signed) > maxCheckpoint {
 		return Checkpoint{}, nil, fmt.Errorf("the checkpoint has %d bytes, more than %d", len(signed), maxCheckpoint)
@@ -124,15 +123,15 @@ func openCheckpoint(signed []byte, known ...note.Verifier) (Checkpoint, *note.No
 	return c, n, err
 }
 
-// A keptCheckpoint is one that was signed and lies in a file.
+// A keptCheckpoint is a checkpoint that was signed and is stored in a file.
 type keptCheckpoint struct {
 	Checkpoint
 	text []byte // as it lies there
 	ours bool   // signed with the log's present key
 }
 
-// readCheckpoints returns what was signed, from all files that exist. Two that
-// contradict each other are found out by the tree, which cannot contain both.
+// readCheckpoints returns the signed checkpoints from all files that exist. If two of them
+// contradict each other, the tree shows it, because it cannot contain both.
 func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpoint, err error) {
 	for _, path := range files {
 		text, err := os.ReadFile(path)
@@ -149,8 +148,8 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 		if c.Origin != verifier.Name() {
 			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), verifier.Name()), Remedy: remedyOrigin}
 		}
-		// Without our signature the key was changed; that the checkpoint is ours
-		// is then shown by the tree, which must contain it.
+		// Without our signature the key was changed. The tree, which must contain the checkpoint,
+		// then shows that it is ours.
 		kept = append(kept, keptCheckpoint{c, text, len(n.Sigs) > 0})
 	}
 	return kept, nil

@@ -85,8 +85,7 @@ func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url str
 	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), maxQuoted))
 }
 
-// addCosignature adds a cosignature to the checkpoint that is handed out, if that is
-// still the newest.
+// addCosignature adds a cosignature to the published checkpoint if that is still the newest.
 func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifier) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,19 +27,19 @@ const (
 	cosignatureBytes = 8 + ed25519.SignatureSize
 )
 
-// cosignedMessage is what an Ed25519 cosigner signs.
+// cosignedMessage returns the bytes that an Ed25519 cosigner signs.
 func cosignedMessage(seconds uint64, text []byte) []byte {
 	return append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
 }
 
-// keyHash is the number of a key in signature lines.
+// keyHash returns the number of a key in signature lines.
 func keyHash(name string, alg byte, public ed25519.PublicKey) uint32 {
 	sum := sha256.Sum256(append([]byte(name+"\n"+string(alg)), public...))
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// PublicWitness is the key that clients of a witness are configured with: as
-// [Key.Public], with the signature type of cosignatures.
+// PublicWitness returns the key with which clients of a witness are configured: as [Key.Public],
+// with the signature type of cosignatures.
 func (k *Key) PublicWitness() string {
 	public := append([]byte{algCosignature}, k.publicKey()...)
 	return fmt.Sprintf("%s+%08x+%s", k.name, keyHash(k.name, algCosignature, k.publicKey()), base64.StdEncoding.EncodeToString(public))

@@ -49,18 +49,17 @@ func groupOf(key string) string {
 	return key
 }
 
-// A salter makes what keeps a leaf's hash from telling its content once that is
-// erased: without the salt, which goes with the content, nobody can try out
-// what the leaf may have said. It is a function of the content and of a secret
-// of the log, so that a record that comes again becomes the same leaf.
+// A salter computes the salt of a leaf. The salt is erased with the content, so that nobody can
+// guess the content from the hash afterwards. It is a function of the content and of a secret of
+// the log, so that the same record always becomes the same leaf.
 type salter []byte
 
 func (s salter) saltOf(leaf []byte) string {
 	return base64.RawURLEncoding.EncodeToString(s.hmacOf("salt\n", leaf)[:16])
 }
 
-// tablePlace is where a key stands in the tables of [chains]. It is keyed, so that
-// nobody can choose keys that all fall into one place.
+// tablePlace returns the place of a key in the tables of [chains]. It depends on the secret, so
+// that nobody can choose keys that share one place.
 func (s salter) tablePlace(key string) uint32 {
 	return binary.BigEndian.Uint32(s.hmacOf("place\n", []byte(key)))
 }
@@ -92,8 +91,8 @@ func (s salter) recordLeaf(r store.Record) []byte {
 // deletionStart begins the leaf of a deletion, and no other.
 const deletionStart = `{"deleted":true,"erases":[`
 
-// deletionLeaf returns the leaf that says that a record was deleted, and which leaves
-// were erased with it.
+// deletionLeaf returns the leaf for the deletion of a record, with the numbers of the erased
+// leaves.
 func (s salter) deletionLeaf(key string, erased []int64) []byte {
 	slices.Sort(erased)
 	var list []byte
@@ -106,7 +105,7 @@ func (s salter) deletionLeaf(key string, erased []int64) []byte {
 	return s.joinMembers(deletionStart[1:]+string(list)+`],"key":`+quoteJSON(key), "")
 }
 
-// erasedBy returns which leaves a leaf says were erased.
+// erasedBy returns the numbers of the leaves that a leaf declares as erased.
 func erasedBy(leaf []byte) ([]int64, error) {
 	if !bytes.HasPrefix(leaf, []byte(deletionStart)) {
 		return nil, nil
@@ -120,23 +119,23 @@ func erasedBy(leaf []byte) ([]int64, error) {
 	return deletion.Erases, nil
 }
 
-// joinMembers joins what sorts before and after the salt, with the salt.
+// joinMembers returns an object of the members before the salt, the salt, and the members after it.
 func (s salter) joinMembers(before, after string) []byte {
 	salt := s.saltOf([]byte("{" + before + after + "}"))
 	return []byte("{" + before + `,"salt":"` + salt + `"` + after + "}")
 }
 
-// canonicalJSON writes JSON as RFC 8785 does, but leaves numbers as they are: the
-// RFC would round large integers. It fails for what two readers could
-// understand differently: a member twice, invalid UTF-8, half a surrogate pair.
+// canonicalJSON writes JSON as RFC 8785 does, but keeps numbers as they are, because the RFC would
+// round large integers. It fails for JSON that two readers could understand differently: a
+// duplicate member, invalid UTF-8, half a surrogate pair.
 func canonicalJSON(text []byte) ([]byte, error) {
 	return jcs.Canonicalize(text, jcs.Options{Numbers: jcs.Verbatim, KeepForm: true, Depth: maxDepth})
 }
 
-// maxDepth is the nesting above which a record becomes a leaf in base64.
+// maxDepth is the nesting depth above which a record becomes a leaf in base64.
 const maxDepth = 10000
 
-// quoteJSON writes a text as canonical JSON. A store's keys are UTF-8.
+// quoteJSON returns a text as canonical JSON. The keys of a store are UTF-8.
 func quoteJSON(text string) string {
 	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	return string(quoted)

@@ -24,31 +24,29 @@ import (
 
 // Options of [Open].
 type Options struct {
-	// Dir is the directory of the log. It is made when it is missing; its parent
-	// must exist.
+	// Dir is the directory of the log. It is created if it is missing; its parent must exist.
 	Dir string
 	// Store is the log to follow.
 	Store store.Store
 	// Key signs the checkpoints; its name is the permanent origin of the log
 	// (C2SP tlog-checkpoint). Another key of the same name may take its place.
 	Key *Key
-	// Copy is the path of a second copy of the last signed checkpoint, "" for
-	// none. Put where no backup of Dir is restored over it, it shows when all of
-	// Dir is older than what was handed out. A lock beside it lets one process at a
-	// time sign; and a checkpoint there that this process did not write stops it,
-	// so that of two copies of a directory only one signs.
+	// Copy is the path of a second copy of the last signed checkpoint, "" for none. Keep it where
+	// no backup of Dir is restored over it: it then shows that all of Dir is older than what was
+	// published. A lock beside it allows one process at a time to sign, and a checkpoint in it that
+	// this process did not write stops the process, so that of two copies of a directory only one
+	// signs.
 	Copy string
-	// Known are signed checkpoints of this log that are kept elsewhere, such as in
-	// the store: the tree must contain them.
+	// Known are signed checkpoints of this log that are stored elsewhere, such as in the store: the
+	// tree must contain them.
 	Known [][]byte
-	// Leaf tells which keys of the store become leaves; nil is [HistoryKey].
-	// Their records must never be overwritten, or some may be passed by.
+	// Leaf reports which keys of the store become leaves; nil is [HistoryKey]. Their records must
+	// never be overwritten, because the log would miss some of them.
 	Leaf func(key string) bool
-	// AcceptLoss goes on although the store has lost records that were logged,
-	// because it was put back to an older copy and there is no newer one. Their
-	// leaves stay.
+	// AcceptLoss continues although the store has lost records that were logged, because an older
+	// copy of it was restored and there is no newer one. The leaves of the lost records stay.
 	AcceptLoss bool
-	// Log gets a line for each thing an operator should know; nil is silence.
+	// Log gets a line for each event that an operator must know of; nil discards them.
 	Log *slog.Logger
 }
 
@@ -90,12 +88,12 @@ type Log struct {
 	witnessed map[string]int64 // what the witnesses have cosigned last, by name
 }
 
-// Open opens the log in o.Dir, or begins one there when neither a tree nor a
-// checkpoint is there. [Log.Run] then fills it; Close must be called.
+// Open opens the log in o.Dir, or creates one if there is neither a tree nor a checkpoint.
+// [Log.Run] then fills it; Close must be called.
 //
-// The error matches [ErrHeld] when another process has the directory, a
-// *ForkError when the tree contradicts a checkpoint, and a *DamagedError when a
-// file is not what the log left there. None of these changes anything.
+// The error matches [ErrHeld] if another process has the directory open, a *ForkError if the tree
+// contradicts a checkpoint, and a *DamagedError if a file is not as the log left it. In all these
+// cases nothing is changed.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Key == nil || o.Store == nil {
 		return nil, errors.New("open log: it needs a store and a key")
@@ -140,7 +138,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	return l, nil
 }
 
-// openFiles does what Open does once the directory is held.
+// openFiles opens the files once the directory is locked.
 func (l *Log) openFiles(ctx context.Context) error {
 	kept, err := readCheckpoints(l.checkpoints, l.key.noteVerifier())
 	if err != nil {
@@ -181,10 +179,9 @@ func (l *Log) openFiles(ctx context.Context) error {
 	return privatefile.Replace(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
 }
 
-// loadState returns the state of the log, making the log first when there is none.
-// The order keeps apart, at whatever moment the process is killed, a log that
-// was never finished from one that was lost: first comes the checkpoint of the
-// empty tree, then the empty files, and then the state.
+// loadState returns the state of the log, and creates the log if there is none. The order of the
+// files distinguishes a log that was never finished from one that was lost, whenever the process is
+// killed: first the checkpoint of the empty tree is written, then the empty files, then the state.
 func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 	path := filepath.Join(l.dir, stateFile)
 	s, err := readState(l.dir)
@@ -208,7 +205,7 @@ func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 	return l.createLog()
 }
 
-// createLog makes a log without leaves.
+// createLog creates a log without leaves.
 func (l *Log) createLog() (state, error) {
 	s := state{Format: stateFormat, Origin: l.key.name, Salt: make([]byte, 32), Store: l.store.Head().Store}
 	rand.Read(s.Salt)
@@ -231,7 +228,7 @@ func (l *Log) createLog() (state, error) {
 	return s, writeState(l.dir, s) // syncs the directory too
 }
 
-// readKnown reads the checkpoints that are kept elsewhere.
+// readKnown reads the checkpoints that are stored elsewhere.
 func (l *Log) readKnown() (known []keptCheckpoint, err error) {
 	for _, text := range l.known {
 		c, n, err := openCheckpoint(text, l.key.noteVerifier())
@@ -246,8 +243,8 @@ func (l *Log) readKnown() (known []keptCheckpoint, err error) {
 	return known, nil
 }
 
-// keepCheckpoint puts a signed checkpoint into its files and on disk. The copy comes first: it decides
-// whether this process is the one that signs.
+// keepCheckpoint writes and syncs a signed checkpoint. The copy is written first: it decides
+// whether this process may sign.
 func (l *Log) keepCheckpoint(signed []byte) error {
 	if err := l.checkCopy(); err != nil {
 		return err
@@ -280,8 +277,8 @@ func (l *Log) checkCopy() error {
 	return nil
 }
 
-// Halt stops signing, because what was signed is contradicted; the log goes on to be read. The first
-// reason stays.
+// Halt stops signing, because something contradicts what was signed. The log can still be read.
+// Further calls do not change the reason.
 func (l *Log) Halt(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -290,7 +287,7 @@ func (l *Log) Halt(reason error) {
 	}
 }
 
-// Halted returns why nothing more is signed, nil while the log signs.
+// Halted returns why the log no longer signs, nil while it does.
 func (l *Log) Halted() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,8 +306,8 @@ func (l *Log) checkState() error {
 	return nil
 }
 
-// checkTree compares the tree with every checkpoint that is known to have been
-// signed, and sees that all files have the newest.
+// checkTree compares the tree with every checkpoint that is known to have been signed, and writes
+// the newest to all files.
 func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 	if len(kept) == 0 { // just begun: the empty tree is signed, and nothing else
 		var err error
@@ -351,8 +348,8 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 	return l.keepCheckpoint(text)
 }
 
-// checkContains refuses a tree that a checkpoint is not a head of. The tree must be
-// as long.
+// checkContains refuses a tree that does not contain a checkpoint. The tree must be at least as
+// large.
 func (l *Log) checkContains(c Checkpoint) error {
 	root, err := tlog.TreeHash(c.N, l.hashes)
 	if err != nil {
@@ -365,8 +362,8 @@ func (l *Log) checkContains(c Checkpoint) error {
 	return nil
 }
 
-// openingCursor is the cursor at which a log is opened. One that has not yet signed all
-// of its tree has covered nothing new; Run says so when it has.
+// openingCursor returns the cursor of a log that is being opened. While some of the tree is not
+// signed, the cursor covers nothing new; Run sets it after signing.
 func (l *Log) openingCursor() store.Cursor {
 	at, head := l.state.storeCursor(), l.store.Head()
 	if l.last.N != l.state.Size || at.Incarnation != head.Incarnation || at.Seq > head.Seq {
@@ -375,7 +372,7 @@ func (l *Log) openingCursor() store.Cursor {
 	return at
 }
 
-// truncateUncommitted removes what was written and never committed.
+// truncateUncommitted removes bytes that were written and never committed.
 func (l *Log) truncateUncommitted() error {
 	return errors.Join(l.hashes.file.Truncate(hashesBytes(l.state.Size)), l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
 }
@@ -445,10 +442,10 @@ func (l *Log) acquireFiles(ctx context.Context) (head Checkpoint, release func()
 	return head, l.inUse.RUnlock, nil
 }
 
-// Origin is the name of the log.
+// Origin returns the name of the log.
 func (l *Log) Origin() string { return l.key.name }
 
-// Key is the public key of the log, as clients are configured with it.
+// Key returns the public key of the log, in the form with which clients are configured.
 func (l *Log) Key() string { return l.key.Public() }
 
 // Head returns the newest tree that was signed.
@@ -466,7 +463,7 @@ func (l *Log) Checkpoint() ([]byte, error) {
 	return signed, err
 }
 
-// newestHead returns the newest checkpoint, as it is and signed.
+// newestHead returns the newest checkpoint, as a value and signed.
 func (l *Log) newestHead() (Checkpoint, []byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -479,8 +476,7 @@ func (l *Log) newestHead() (Checkpoint, []byte, error) {
 	return l.last, slices.Clone(l.signed), nil
 }
 
-// Cursor is the place in the store's log up to which the newest checkpoint
-// covers it.
+// Cursor returns the place in the store's log up to which the newest checkpoint covers it.
 func (l *Log) Cursor() store.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()

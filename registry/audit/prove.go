@@ -14,8 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A Proof shows that a tree has a leaf: with it and the root of the tree,
-// tlog.CheckRecord says yes or no.
+// A Proof shows that a tree contains a leaf; tlog.CheckRecord checks it with the root of the tree.
 type Proof struct {
 	Index  int64
 	Size   int64 // of the tree
@@ -56,8 +55,8 @@ func (l *Log) proveInclusion(head Checkpoint, index, size int64) (Proof, error) 
 	return p, nil
 }
 
-// treeRoot returns the root of the tree of that size. That of the newest checkpoint
-// is known; an older one is computed.
+// treeRoot returns the root of the tree of a size. The root of the newest checkpoint is known; an
+// older one is computed.
 func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
 	if size == head.N {
 		return head.Hash, nil
@@ -65,9 +64,9 @@ func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
 	return tlog.TreeHash(size, l.hashes)
 }
 
-// ProveConsistency proves that the tree of size new has all that the tree of
-// size older had: tlog.CheckTree says yes or no. From an empty tree and between
-// equal trees the proof is empty. The proof has been checked.
+// ProveConsistency proves that the tree of size newer contains the tree of size older;
+// tlog.CheckTree checks it. The proof is empty for an empty older tree and for equal sizes. The
+// returned proof has been checked.
 func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.TreeProof, error) {
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
@@ -98,8 +97,8 @@ func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.Tr
 	return p, nil
 }
 
-// locateDamage looks through the whole tree for the hash that a failed proof has met,
-// once: what it finds is said again to everybody who meets it.
+// locateDamage searches the whole tree once for the hash that made a proof fail. Later callers get
+// the same result.
 func (l *Log) locateDamage(head Checkpoint) error {
 	l.mu.Lock()
 	found := l.damage
@@ -163,8 +162,8 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, protocol.ClipBytes(key, maxQuoted))
 }
 
-// followChain yields the leaves of one place, from that number plus one back; step
-// tells whether a row is one of them, and where the chain goes on.
+// followChain yields the leaves of one place, backwards from a number plus one. The function step
+// reports whether a row is one of them, and where the chain continues.
 func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for at > 0 {
@@ -211,8 +210,8 @@ func (p Proof) Text(checkpoint []byte) []byte {
 	return append(append(out, '\n'), checkpoint...)
 }
 
-// CheckProof checks the text of a proof: that the log with that key has signed a
-// tree which has the leaf. It returns the proof and the checkpoint.
+// CheckProof checks the text of a proof: the log with that key has signed a tree that contains the
+// leaf. It returns the proof and the checkpoint.
 func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, Checkpoint, error) {
 	p, signed, err := parseProof(text)
 	if err != nil {
@@ -264,7 +263,7 @@ func parseProof(text []byte) (Proof, []byte, error) {
 	return Proof{Index: index, Hashes: hashes}, checkpoint, err
 }
 
-// parseHashes reads a hash in base64 from each line.
+// parseHashes reads one hash in base64 from each line.
 func parseHashes(text string) ([]tlog.Hash, error) {
 	if text == "" {
 		return nil, nil

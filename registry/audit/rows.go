@@ -58,7 +58,7 @@ func (r row) appendTo(out []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, crc32.Checksum(out[at:], castagnoli))
 }
 
-// decodeRow reports false for a row that is damaged.
+// decodeRow returns false for a damaged row.
 func decodeRow(b []byte) (row, bool) {
 	r := row{
 		offset:    int64(binary.BigEndian.Uint64(b)),
@@ -74,7 +74,7 @@ func decodeRow(b []byte) (row, bool) {
 	return r, binary.BigEndian.Uint32(b[60:]) == crc32.Checksum(b[:60], castagnoli)
 }
 
-// leaves is the two files that hold the leaves.
+// leaves are the two files that hold the leaves.
 type leaves struct {
 	rows, entries *os.File
 	mu            sync.RWMutex // held for writing while a leaf is erased
@@ -129,8 +129,8 @@ func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err e
 	return string(b[:r.keyLen]), leaf, nil
 }
 
-// eraseLeaf removes the bytes of a leaf. The row says so first, so that what breaks
-// off in between can be made good by doing it again.
+// eraseLeaf removes the bytes of a leaf. The row is marked first, so that an interrupted erasure
+// can be repeated.
 func (l *leaves) eraseLeaf(index int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *leaves) wipeBytes(r row) error {
 	return writeAt(l.entries, make([]byte, r.leafLen), r.offset+int64(r.keyLen))
 }
 
-// isWiped reports whether that was done.
+// isWiped reports whether the bytes of an erased leaf were overwritten.
 func (l *leaves) isWiped(r row) (bool, error) {
 	b := make([]byte, r.leafLen)
 	if err := readAt(l.entries, b, r.offset+int64(r.keyLen)); err != nil {
@@ -197,15 +197,13 @@ func (c *chains) chainHeads(keyHash, groupHash uint32) (key, group int64) {
 	return c.byKey[keyHash%places], c.byGroup[groupHash%places]
 }
 
-// isBelow reports whether a key is asked for by another: it is that key, or lies
-// below it.
+// isBelow reports whether a key equals another one or is below it.
 func isBelow(key, asked string) bool {
 	return strings.HasPrefix(key, asked) && (len(key) == len(asked) || key[len(asked)] == '/')
 }
 
-// scanRows reads the rows of a whole log: it fills the tables, checks that the
-// leaves lie one behind the other, and returns the rows of erased leaves whose
-// bytes are still there, because a crash came between.
+// scanRows reads the rows of a whole log. It fills the tables, checks that the leaves are
+// contiguous, and returns the rows of erased leaves whose bytes are still there after a crash.
 func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
 	const page = 4096
 	buffer := make([]byte, page*rowBytes)
@@ -251,7 +249,7 @@ type Entry struct {
 	// Leaf is the canonical record as it was hashed; nil when it was erased.
 	Leaf   []byte
 	Erased bool
-	// Deleted: the leaf says that the record was deleted.
+	// Deleted is set if the leaf declares that the record was deleted.
 	Deleted bool
 }
 

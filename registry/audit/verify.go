@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A Report is what [Verify] has found to hold.
+// A Report lists what [Verify] has verified.
 type Report struct {
 	Checkpoint
 	Signed []byte // the checkpoint as it was signed, with all signatures
@@ -64,7 +64,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 	return r, nil
 }
 
-// A verification goes through the files of one log.
+// A verification reads the files of one log.
 type verification struct {
 	ctx   context.Context // of the one call of Verify
 	files Files

@@ -9,13 +9,12 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// A Directory is a [Resolver] as package a2a and its HTTP client ask one: it returns
-// documents alone, and tells a DID that does not resolve from a host that does not
-// answer.
+// A Directory is a [Resolver] in the form that package a2a and its HTTP client need: it returns
+// documents only, and distinguishes a DID that does not resolve from a host that does not answer.
 type Directory struct{ *Resolver }
 
-// Resolve returns the document of a DID. The error matches [a2a.ErrUnknownSender]
-// when there is none that can be used.
+// Resolve returns the document of a DID. The error matches [a2a.ErrUnknownSender] if there is no
+// usable document.
 func (d Directory) Resolve(ctx context.Context, id string) (did.Document, error) {
 	result, err := d.Resolver.Resolve(ctx, id)
 	if errors.Is(err, ErrAbsent) || errors.Is(err, ErrDeactivated) || errors.Is(err, ErrMethod) || errors.Is(err, ErrUnusable) {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// HTTPSOptions shape an [HTTPS].
+// HTTPSOptions configure an [HTTPS].
 type HTTPSOptions struct {
 	// Dial connects to "name:port" and decides which addresses may be reached:
 	// DialContext of a fetch.Guard, which refuses those inside networks. It is
@@ -29,9 +29,8 @@ type HTTPSOptions struct {
 	Timeout   time.Duration // one request with its body; 5 s when 0
 }
 
-// HTTPS makes single requests to strangers' hosts: over HTTPS only, without
-// following redirects, without keeping connections, bounded in size and time. Its
-// methods may be called from any goroutine.
+// HTTPS sends single requests to foreign hosts: over HTTPS only, without following redirects, on a
+// new connection each, limited in size and time. Its methods may be called from any goroutine.
 type HTTPS struct {
 	client  *http.Client
 	agent   string
@@ -61,7 +60,7 @@ func NewHTTPS(o HTTPSOptions) (*HTTPS, error) {
 	return &HTTPS{client: client, agent: o.UserAgent, timeout: o.Timeout}, nil
 }
 
-// A Page is what came back, in the words of HTTP.
+// A Page is an HTTP answer.
 type Page struct {
 	URL       string
 	Remote    string // address and port that answered
@@ -71,7 +70,7 @@ type Page struct {
 	Body      []byte
 }
 
-// A TooLargeError says that a body is larger than was asked for.
+// A TooLargeError says that a body is larger than the limit.
 type TooLargeError struct {
 	URL   string
 	Limit int // bytes
@@ -81,15 +80,14 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer of %s is larger than %d bytes", e.URL, e.Limit)
 }
 
-// Get asks for an https URL and reads at most limit bytes of the body. Whatever
-// status came back is no error; an error means that there was no whole answer,
-// and the page then holds what is known of it. A body that is larger is a
-// [*TooLargeError].
+// Get requests an https URL and reads at most limit bytes of the body. No status is an error; an
+// error means that there was no whole answer, and the page then holds what is known of it. For a
+// larger body the error is a [*TooLargeError].
 func (c *HTTPS) Get(ctx context.Context, address, accept string, limit int) (Page, error) {
 	return c.doRequest(ctx, http.MethodGet, address, accept, "", limit)
 }
 
-// Post sends a JSON body. All else is as with [HTTPS.Get].
+// Post sends a JSON body; otherwise it does the same as [HTTPS.Get].
 func (c *HTTPS) Post(ctx context.Context, address, body string, limit int) (Page, error) {
 	return c.doRequest(ctx, http.MethodPost, address, "application/json", body, limit)
 }

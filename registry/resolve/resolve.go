@@ -15,16 +15,16 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// How long an answer is kept: 60 seconds, 10 more or less, drawn for each one
-// (A2A §4.5.1). One that says nothing about the DID, since its host did not
-// answer, is kept for a moment only, so that a herd of askers is one request.
+// How long an answer is cached: 60 seconds, give or take up to 10 at random (A2A §4.5.1). An answer
+// that says nothing about the DID, because its host did not answer, is cached for a moment only, so
+// that many callers cause one request.
 const (
 	keepLeast = 50 * time.Second
 	keepMost  = 70 * time.Second
 	keepOfNow = 5 * time.Second
 )
 
-// A Fetcher makes one request; [HTTPS] is one.
+// A Fetcher sends one request; [HTTPS] does.
 type Fetcher interface {
 	Get(ctx context.Context, address, accept string, limit int) (Page, error)
 }
@@ -32,15 +32,14 @@ type Fetcher interface {
 // Options of [New]. Fetcher is required.
 type Options struct {
 	Fetcher Fetcher
-	// Bases leads from the host of a DID (with its port, as in a URL) to the
-	// registry that keeps its agents, without "/api/v1":
-	// "agentidentityregistry.org" to "https://agentidentityregistry.org".
+	// Bases maps the host of a DID (with its port, as in a URL) to the address of the registry of
+	// its agents, without "/api/v1": "agentidentityregistry.org" to
+	// "https://agentidentityregistry.org".
 	Bases map[string]string
-	// Local answers for the DIDs of this program's own registry, without a
-	// request; it returns false for any other. None when nil. Its answers are not
-	// kept.
+	// Local returns the documents of this program's own registry, without a request; it returns
+	// false for any other DID. It may be nil. Its answers are not cached.
 	Local func(ctx context.Context, w did.Web) (did.Document, bool, error)
-	// Size is how many answers are kept; 10,000 when 0.
+	// Size is how many answers are cached; 10,000 when 0.
 	Size int
 	Now  func() time.Time // time.Now when nil
 }
@@ -58,21 +57,21 @@ type Resolver struct {
 	forgot  map[string]int     // how often a key under way was invalidated
 }
 
-// answer is what is kept under a key.
+// answer is a cached answer.
 type answer struct {
 	result Result
 	err    error
 	until  time.Time
 }
 
-// flight is a request under way.
+// flight is a request that has not been answered yet.
 type flight struct {
 	done   chan struct{} // closed when answer is set
 	answer answer
 	gone   bool // the caller gave up: there is no answer
 }
 
-// A Result is a document and where it came from.
+// A Result is a document and its origin.
 type Result struct {
 	Document did.Document
 	URL      string // "" when it is this registry's own
@@ -86,17 +85,17 @@ var (
 	ErrMethod = errors.New("the DID cannot be resolved over the web")
 	// ErrAbsent: its host says that there is no such document.
 	ErrAbsent = errors.New("there is no such DID document")
-	// ErrDeactivated: its host says that it is gone for good (410).
+	// ErrDeactivated: its host says that it is gone permanently (410).
 	ErrDeactivated = errors.New("the DID is deactivated")
-	// ErrUnusable: what the host answers cannot be used: a redirect, another
-	// DID's document, one that is too large or no document at all.
+	// ErrUnusable: the answer of the host cannot be used: it is a redirect, the document of another
+	// DID, too large, or no document.
 	ErrUnusable = errors.New("the answer is no DID document that can be used")
-	// ErrUnreachable: the host gave no answer, or failed itself; later it may.
+	// ErrUnreachable: the host gave no answer, or failed; a later request may succeed.
 	ErrUnreachable = errors.New("the host of the DID does not answer")
 )
 
-// An Error says which DID does not resolve, which URL was asked, and why. It
-// matches one of the errors above.
+// An Error says which DID does not resolve, which URL was requested, and why. It matches one of the
+// errors above.
 type Error struct {
 	DID    string
 	URL    string
@@ -176,11 +175,10 @@ func (r *Resolver) Resolve(ctx context.Context, text string) (Result, error) {
 	}
 }
 
-// errGaveUp: the one whose request it was has gone; somebody else must ask.
+// errGaveUp: the caller that sent the request has stopped waiting; another one must send it.
 var errGaveUp = errors.New("the caller gave up")
 
-// resolveOnce returns what is kept under key, waits for the request under way, or makes
-// it.
+// resolveOnce returns the cached answer, waits for the current request, or sends one.
 func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answer, error) {
 	r.mu.Lock()
 	if a, ok := r.kept.GetIfPresent(key); ok && r.now().Before(a.until) {
@@ -229,8 +227,7 @@ func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answ
 	return f.answer, nil
 }
 
-// Kept returns what Resolve would answer without a request: what is kept of a DID;
-// false when nothing is.
+// Kept returns the cached answer for a DID, without a request; false if there is none.
 func (r *Resolver) Kept(text string) (Result, error, bool) {
 	w, err := parseDID(text)
 	if err != nil {
@@ -245,8 +242,8 @@ func (r *Resolver) Kept(text string) (Result, error, bool) {
 	return a.result, a.err, true
 }
 
-// Forget drops what is kept of a DID, so that the next Resolve asks anew: the
-// answer to "403 Stale Key" (A2A §4.5.3). An answer under way is not kept either.
+// Forget drops the cached answer for a DID, so that the next Resolve sends a request: this is the
+// reaction to "403 Stale Key" (A2A §4.5.3). The answer to a current request is not cached either.
 func (r *Resolver) Forget(text string) {
 	w, err := parseDID(text)
 	if err != nil {
@@ -269,9 +266,8 @@ func parseDID(text string) (did.Web, error) {
 	return w, nil
 }
 
-// cacheKey is made of host and AIR ID, so that the agents of two registries are
-// kept apart (the draft's key is the AIR ID alone); the method stands in it
-// because the id of the document does.
+// cacheKey consists of method, host and AIR ID. The draft's key is the AIR ID alone; with the host
+// the agents of two registries cannot be confused.
 func cacheKey(w did.Web) string {
 	if airID, ok := w.AirID(); ok {
 		return w.Method + " " + w.Authority() + " " + airID
@@ -279,8 +275,8 @@ func cacheKey(w did.Web) string {
 	return w.String()
 }
 
-// fetchDocument makes the requests for a DID: more than one only where a method has two
-// places and nothing lies at the first.
+// fetchDocument sends the requests for a DID: a second one only if its method defines two places
+// and there is nothing at the first.
 func (r *Resolver) fetchDocument(ctx context.Context, w did.Web) (Result, error) {
 	addresses := w.Addresses()
 	if airID, ok := w.AirID(); ok {
@@ -299,7 +295,7 @@ func (r *Resolver) fetchDocument(ctx context.Context, w did.Web) (Result, error)
 	return result, err
 }
 
-// askAt makes one request.
+// askAt sends one request.
 func (r *Resolver) askAt(ctx context.Context, w did.Web, address string) (Result, error) {
 	refuse := func(kind error, format string, args ...any) (Result, error) {
 		return Result{}, &Error{DID: w.String(), URL: address, Detail: fmt.Sprintf(format, args...), kind: kind}
