@@ -238,6 +238,12 @@ func TestForeignPages(t *testing.T) {
 		{"OPTIONS", "/api/v1/search", "GET", "*"},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "GET", "*"},
 		{"OPTIONS", "/api/v1/agents/" + agent.AirID, "PUT", ""},
+		{"OPTIONS", "/api/v1/search", "POST", "*"},
+		{"OPTIONS", "/api/v1/explore", "POST", "*"},
+		{"OPTIONS", "/api/v1/export", "POST", "*"},
+		{"OPTIONS", "/api/v1/validate", "POST", ""},
+		{"OPTIONS", "/api/v1/submissions", "POST", ""},
+		{"POST", "/api/v1/search", "", "*"},
 		{"OPTIONS", "/api/v1/agents/register", "POST", ""},
 		{"OPTIONS", "/api/v1/agents/register", "GET", ""},
 		{"POST", "/api/v1/agents/register", "", ""},
@@ -252,7 +258,7 @@ func TestForeignPages(t *testing.T) {
 		if got := r.Header.Get("Access-Control-Allow-Origin"); got != c.allowed {
 			t.Errorf("%s %s (%s): Access-Control-Allow-Origin is %q, want %q", c.method, c.path, c.wanted, got, c.allowed)
 		}
-		if r.Header.Get("Access-Control-Allow-Credentials") != "" || strings.Contains(r.Header.Get("Access-Control-Allow-Methods"), "P") {
+		if r.Header.Get("Access-Control-Allow-Credentials") != "" || strings.Contains(r.Header.Get("Access-Control-Allow-Methods"), "PUT") {
 			t.Errorf("%s %s: %v", c.method, c.path, r.Header)
 		}
 	}

@@ -80,7 +80,7 @@ func logNetwork(c *gin.Context) string {
 func (a *Mux) applyRoutePolicy(c *gin.Context) {
 	h := c.Writer.Header()
 	setHeaders(h, commonHeaders)
-	if read := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead; read && a.readableByPages(c) {
+	if a.readsOnly(c) && a.readableByPages(c) {
 		setHeaders(h, publicReadHeaders)
 	}
 	if c.Request.URL.IsAbs() {
@@ -128,6 +128,21 @@ func setHeaders(h, values http.Header) {
 	for name, value := range values {
 		h[name] = value
 	}
+}
+
+// readingPosts are the public routes that read although they take a body: pages of any origin may use
+// them as they use GET. The others that take a POST write, or cause requests to other servers.
+var readingPosts = []string{"search-by-body", "explore", "export-operations"}
+
+// readsOnly reports whether a request can change nothing.
+func (a *Mux) readsOnly(c *gin.Context) bool {
+	switch c.Request.Method {
+	case http.MethodGet, http.MethodHead:
+		return true
+	case http.MethodPost:
+		return slices.Contains(readingPosts, a.rows[http.MethodPost+" "+c.FullPath()].ID)
+	}
+	return false
 }
 
 // readableByPages reports whether pages of any origin may read the answer: that of a public route,
@@ -258,10 +273,17 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 		return
 	}
 	// A preflight learns only of reads: a page of another origin cannot write.
-	if slices.Contains(allowed, http.MethodGet) && ownsPath(c.Request.URL.Path) && (wanted == http.MethodGet || wanted == http.MethodHead) {
+	var methods []string
+	if slices.Contains(allowed, http.MethodGet) {
+		methods = append(methods, http.MethodGet, http.MethodHead)
+	}
+	if slices.ContainsFunc(Table, func(r Route) bool { return slices.Contains(readingPosts, r.ID) && r.matchesPath(c.Request.URL.Path) }) {
+		methods = append(methods, http.MethodPost)
+	}
+	if ownsPath(c.Request.URL.Path) && slices.Contains(methods, wanted) {
 		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
-		h.Set("Access-Control-Allow-Headers", "Accept, If-None-Match")
+		h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+		h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, If-None-Match")
 		h.Set("Access-Control-Max-Age", "86400")
 		h.Add("Vary", "Access-Control-Request-Method")
 	}

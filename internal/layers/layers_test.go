@@ -66,8 +66,8 @@ var also = map[string][]string{}
 // alone names packages that import nothing of the module at all.
 var alone = []string{"limit", "internal/psl", "internal/wait", "internal/privatefile", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
 
-// commands below these folders are generators that never ship.
-var generators = []string{"internal/fakenet/gen"}
+// commands below these folders never ship: generators, and examples of the documentation.
+var generators = []string{"internal/fakenet/gen", "docs/quickstart/search"}
 
 // protocolMayImport is all that a program which wants only our readers has to
 // take along. jsontext reads JSON strictly, base58 writes multikeys, httpsfv

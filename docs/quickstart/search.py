@@ -1,0 +1,29 @@
+"""From a search to a call and to an inbox, with Python's standard library."""
+import json
+import os
+import urllib.parse
+import urllib.request
+
+BASE = os.environ.get("BASE", "http://127.0.0.1:8080")
+
+
+def get(path, **parameters):
+    with urllib.request.urlopen(BASE + path + "?" + urllib.parse.urlencode(parameters)) as answer:
+        return json.load(answer)
+
+
+# 1. Operations for what somebody said.
+found = get("/api/v1/search", q="book a table", limit=3)
+for hit in found["hits"]:
+    print(hit["operation"]["verb"], hit["host"], hit["operation"].get("intent", ""))
+
+# 2. The same as tools for a model. Each one says under _meta how it is called.
+tools = get("/api/v1/search", q="book a table", limit=3, **{"as": "mcp"})["tools"]
+for tool in tools:
+    call = tool["_meta"]["gazetteer/call"]
+    print(tool["name"], call["method"], call.get("url", ""))
+
+# 3. The agents that serve the operations, and the inboxes to write to.
+for operation in get("/api/v1/orchestrate", q="book a table", limit=3)["operations"]:
+    for agent in operation["agents"]:
+        print("write to", agent["inbox"], agent["did"], agent["strength"])
