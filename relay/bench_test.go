@@ -40,8 +40,8 @@ func agentKey(name string) ed25519.PrivateKey {
 	return key
 }
 
-// agentKeys are the keys that were made, which a resolver would remember as well.
-var agentKeys sync.Map
+// What was made is remembered, as a resolver does.
+var agentKeys, agentDocuments sync.Map
 
 func (agents) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
 	name = strings.TrimPrefix(name, host)
@@ -56,10 +56,15 @@ func (agents) VerifyRead(context.Context, relay.Inbox, httpsig.Message) error { 
 func (agents) AdmitSender(context.Context, relay.Inbox, string) error { return nil }
 
 func (agents) Resolve(_ context.Context, id string) (did.Document, error) {
+	if document, known := agentDocuments.Load(id); known {
+		return document.(did.Document), nil
+	}
 	key := agentKey(strings.TrimPrefix(id, host)).Public().(ed25519.PublicKey)
-	return did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{
+	document := did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{
 		ID: id + did.KeyFragment, Type: did.TypeEd25519, Controller: id, PublicKeyMultibase: did.FormatMultikey(key),
-	}}}, nil
+	}}}
+	agentDocuments.Store(id, document)
+	return document, nil
 }
 
 func openQueue(t testing.TB, dir string) *boltqueue.Queue {
