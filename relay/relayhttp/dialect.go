@@ -2,6 +2,7 @@ package relayhttp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ func (d dialect) formatPage(inbox string, after uint64, page relay.Page) ([]byte
 
 // writeError writes a refusal in the form of the dialect, with Retry-After where it is due.
 func (d dialect) writeError(w http.ResponseWriter, r *http.Request, accepted relay.Accepted, err error) {
-	if r.Context().Err() != nil {
-		return // nobody reads the answer
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		panic(http.ErrAbortHandler) // the client has left, and an empty answer would say 200
 	}
 	if e, ok := errors.AsType[*a2a.Refusal](err); ok {
 		d.writeRefusal(w, accepted, e)

@@ -1,0 +1,392 @@
+package relayhttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/limit"
+	"gazetteer/protocol/a2a"
+	"gazetteer/relay"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/relay/relayhttp"
+	"gazetteer/store/boltfile"
+)
+
+// pulledIDs returns the ids of all mail in an inbox that anyone may read.
+func pulledIDs(t *testing.T, base, inbox string) (ids []string) {
+	t.Helper()
+	for after := 0.0; ; {
+		response, err := http.Get(fmt.Sprintf("%s/pull/%s?limit=200&since=%.0f", base, inbox, after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page struct {
+			Messages []struct {
+				ID string `json:"envelope_id"`
+			}
+			Cursor float64
+			More   bool `json:"has_more"`
+		}
+		err = json.NewDecoder(response.Body).Decode(&page)
+		response.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page.Messages {
+			ids = append(ids, m.ID)
+		}
+		if after = page.Cursor; !page.More {
+			return ids
+		}
+	}
+}
+
+// A relay that is stopped and started again has all that was not acknowledged, in order.
+func TestRestartKeepsMailInOrder(t *testing.T) {
+	dir := t.TempDir()
+	serve := func() (base string, stop func()) {
+		queue, err := boltqueue.Open(t.Context(), dir, boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler, err := newUnlimited(queue, &limit.Set{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: handler}
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(l) }()
+		return "http://" + l.Addr().String(), func() {
+			server.Close()
+			<-ended
+			if err := queue.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	base, stop := serve()
+	var want []string
+	for n := range 300 {
+		from := fmt.Sprint("sender-", n%3)
+		e, err := a2a.Sign(a2a.Message{From: prefix + from, To: prefix + "bob", Body: a2a.Withdraw{}}, a2a.Wire, namedKey(from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.Post(base+"/inbox/bob", "application/json", bytes.NewReader(e.Text))
+		if err != nil || response.StatusCode != http.StatusAccepted {
+			t.Fatal(response, err)
+		}
+		response.Body.Close()
+		want = append(want, e.ID)
+	}
+	body, _ := json.Marshal(map[string][]string{"envelope_ids": want[100:110]})
+	response, err := http.Post(base+"/ack/bob", "application/json", bytes.NewReader(body))
+	if err != nil || response.StatusCode != 200 {
+		t.Fatal(response, err)
+	}
+	response.Body.Close()
+	want = slices.Delete(want, 100, 110)
+	stop()
+	base, stop = serve()
+	defer stop()
+	if got := pulledIDs(t, base, "bob"); !slices.Equal(got, want) {
+		t.Errorf("%d envelopes in another order or number than the %d that were not acknowledged", len(got), len(want))
+	}
+}
+
+// Whoever proves nothing learns nothing: an empty inbox answers as a full one does.
+func TestEmptyAndFullInboxesRefuseAlike(t *testing.T) {
+	w := newWorld(t, nil)
+	ask := func() (answers []string) {
+		for _, by := range []string{"", alice} {
+			for _, path := range []string{"/pull/" + bob, "/inbox/" + bob + "/pull", "/inbox/" + bob + "/stream", "/inbox/" + bob + "/rules"} {
+				a := w.do("GET", path, by, "")
+				answers = append(answers, fmt.Sprint(a.status, a.text))
+			}
+			a := w.do("POST", "/ack/"+bob, by, `{"envelope_ids":["x"]}`)
+			answers = append(answers, fmt.Sprint(a.status, a.text))
+		}
+		return answers
+	}
+	empty := ask()
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	if full := ask(); !slices.Equal(empty, full) {
+		t.Errorf("an empty inbox answers %q\na full one %q", empty, full)
+	}
+}
+
+// Acknowledgements that must remove nothing: of another inbox's mail, of ids that are not there, of
+// too many, of other types.
+func TestAcknowledgementsThatRemoveNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	e := w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
+	many := func(n int) string {
+		body, _ := json.Marshal(map[string][]string{"envelope_ids": slices.Repeat([]string{"x"}, n)})
+		return string(body)
+	}
+	for name, c := range map[string]struct {
+		by, body string
+		status   int
+	}{
+		"another's mail":      {alice, `{"envelope_ids":["` + e.ID + `"]}`, 200},
+		"unknown ids":         {bob, `{"envelope_ids":["nope","","` + strings.Repeat("x", 300) + `","a\u0000b"]}`, 200},
+		"501 ids":             {bob, many(501), 400},
+		"a million ids":       {bob, many(1_000_000), 413},
+		"a number":            {bob, `{"envelope_ids":[1]}`, 400},
+		"an object":           {bob, `{"envelope_ids":{"` + e.ID + `":1}}`, 400},
+		"the id as a pattern": {bob, `{"envelope_ids":["` + e.ID[:8] + `*","%","` + e.ID[:8] + `"]}`, 200},
+		"no body":             {bob, ``, 400},
+	} {
+		if a := w.do("POST", "/ack/"+c.by, c.by, c.body); a.status != c.status || c.status == 200 && a.body["acked_count"] != 0.0 {
+			t.Errorf("%s: %d %s", name, a.status, a.text)
+		}
+	}
+	w.want(w.do("POST", "/ack/"+bob, bob, `{"envelope_ids":["`+e.ID+`"]}`), 200, "acked_count", "1")
+}
+
+// The quota of a sender and that of an inbox hold for them alone.
+func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) {
+		o.SenderPerMinute, o.MaxMail = 20, 30
+	})
+	push := func(from, to string) int {
+		return w.do("POST", "/inbox/"+to, "", string(w.envelope(from, to, nil).Text)).status
+	}
+	count := func(from, to string, n int) (accepted int) {
+		for range n {
+			if push(from, to) == http.StatusAccepted {
+				accepted++
+			}
+		}
+		return accepted
+	}
+	if n := count(alice, bob, 60); n < 20 || n > 24 {
+		t.Errorf("%d of 60 pushes of one sender were accepted, want 20", n)
+	}
+	if status := push(carol, bob); status != http.StatusAccepted {
+		t.Errorf("another sender: %d", status)
+	}
+	if count(carol, bob, 15); push(bob, bob) != http.StatusTooManyRequests {
+		t.Error("the inbox has no end")
+	}
+	if status := push(bob, carol); status != http.StatusAccepted {
+		t.Errorf("another inbox: %d", status)
+	}
+}
+
+// Sizes at the limit, far above, and forms that cost more than they weigh.
+func TestSizesOfEnvelopes(t *testing.T) {
+	w := newWorld(t, nil)
+	good := string(w.envelope(alice, bob, nil).Text)
+	padded := strings.Repeat(" ", a2a.MaxEnvelope-len(good)) + good
+	for _, c := range []struct {
+		name, text string
+		status     int
+	}{
+		{"65,537 bytes", " " + padded, 413},
+		{"5 MiB", strings.Repeat(" ", 5<<20), 413},
+		{"30,000 levels", strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000), 400},
+		{"8,000 keys", `{"id":"x","from":"y",` + strings.Repeat(`"k":1,`, 8_000) + `"z":1}`, 400},
+		{"65,536 bytes", padded, 202},
+	} {
+		if a := w.do("POST", "/inbox/"+bob, "", c.text); a.status != c.status {
+			t.Errorf("%s: %d %s", c.name, a.status, a.text)
+		}
+	}
+}
+
+// Clients that push slowly hold up nobody, and each is cut.
+func TestSlowPushersHoldUpNobody(t *testing.T) {
+	t.Parallel() // it waits for the limit of a body
+	w := newWorld(t, nil)
+	begun := time.Now()
+	slow := make([]net.Conn, 200)
+	for i := range slow {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		slow[i] = conn
+		fmt.Fprintf(conn, "POST /inbox/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{", bob)
+	}
+	for range 20 {
+		w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	}
+	if took := time.Since(begun); took > 9*time.Second {
+		t.Errorf("20 pushes beside slow ones took %s", took)
+	}
+	for i, conn := range slow {
+		conn.SetReadDeadline(time.Now().Add(40 * time.Second))
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != http.StatusRequestTimeout {
+			t.Fatalf("slow push %d: %v %v", i, response, err)
+		}
+	}
+}
+
+// A sender that fills its replay window is told so; others are not.
+func TestReplayWindowIsFullForOneAlone(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.SenderPerWindow = 2 })
+	push := func(from string) answer {
+		return w.do("POST", "/inbox/"+bob, "", string(w.envelope(from, bob, nil).Text))
+	}
+	for range 2 {
+		w.want(push(alice), 202, "status", "queued")
+	}
+	a := push(alice)
+	w.want(a, 429, "error", "replay_window_full")
+	if a.header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	w.want(push(carol), 202, "status", "queued")
+}
+
+// A stream whose reader stops reading is not buffered: the relay cuts it, and the reader goes on
+// behind what it has.
+func TestReaderThatStopsReading(t *testing.T) {
+	t.Parallel() // it waits until the stream is cut
+	const envelopes = 3000
+	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Close()
+	handler, err := newUnlimited(queue, &limit.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pushes sync.WaitGroup
+	for s := range 8 {
+		pushes.Go(func() {
+			from := fmt.Sprint("sender-", s)
+			for range envelopes / 8 {
+				e, err := a2a.Sign(a2a.Message{From: prefix + from, To: prefix + "bob", Body: a2a.Offer{Description: strings.Repeat("𝄞", 2000), ExpiresAt: time.Now().Add(time.Hour), Price: a2a.Money{AmountCents: 1, Currency: "EUR"}}}, a2a.Wire, namedKey(from))
+				if err == nil {
+					_, err = handler.Relay.Accept(t.Context(), "bob", e.Text, netip.Addr{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	pushes.Wait()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	defer func() { server.Close(); <-ended }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	fmt.Fprint(conn, "GET /pull/bob?stream=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+	time.Sleep(25 * time.Second) // longer than one write may take
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("%d bytes are buffered for a reader that does not read", grown)
+	}
+	// What was sent before the cut is still in the buffers of the kernel.
+	conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	sent, err := io.ReadAll(conn)
+	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		t.Fatal("the stream was not cut")
+	}
+	got := strings.Count(string(sent), "event: envelope")
+	last := ""
+	for line := range strings.Lines(string(sent)) {
+		if id, isID := strings.CutPrefix(line, "id: "); isID && strings.HasSuffix(line, "\n") {
+			last = strings.TrimSpace(id)
+		}
+	}
+	if got == 0 || got >= envelopes || last == "" {
+		t.Fatalf("%d of %d were sent before the cut, the last with the id %q", got, envelopes, last)
+	}
+	var number uint64
+	fmt.Sscan(last, &number)
+	reader, err := handler.Relay.ReadUnsigned(t.Context(), "bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := reader.Pull(t.Context(), number-1, 10)
+	if err != nil || len(page.Mail) != 10 || page.Mail[0].Number != number {
+		t.Errorf("going on behind %d: %d envelopes, %v", number, len(page.Mail), err)
+	}
+}
+
+// Mail that nobody acknowledges is there until its time, and not a moment longer.
+func TestMailExpiresOnTime(t *testing.T) {
+	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Close()
+	at := time.Now().Truncate(time.Millisecond)
+	r := relay.New(relay.Options{
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: named{}}, Inboxes: named{}, DID: "did:wba:registry.test", Key: namedKey("relay"), Profile: a2a.Wire,
+		Limits: &limit.Set{}, Now: func() time.Time { return at },
+	})
+	e, err := a2a.Sign(a2a.Message{From: prefix + "alice", To: prefix + "bob", Timestamp: at, Body: a2a.Withdraw{}}, a2a.Wire, namedKey("alice"))
+	if err == nil {
+		_, err = r.Accept(t.Context(), "bob", e.Text, netip.Addr{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := at
+	waits := func() int {
+		t.Helper()
+		if _, err := queue.Expire(t.Context(), at, 100); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := r.ReadUnsigned(context.Background(), "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := reader.Pull(t.Context(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(page.Mail)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{time.Minute, 1}, {24 * time.Hour, 1}, {relay.DefaultKeep - time.Millisecond, 1}, {relay.DefaultKeep, 0}, {30 * 24 * time.Hour, 0}} {
+		at = received.Add(c.after)
+		if n := waits(); n != c.want {
+			t.Errorf("after %s %d envelopes wait, want %d", c.after, n, c.want)
+		}
+	}
+	if w, err := queue.CountAll(t.Context()); err != nil || w.Mail != 0 || w.Bytes != 0 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
