@@ -47,6 +47,9 @@ type storedDocument struct {
 	once    sync.Once
 	service []tokens.Token // of what its entries share; set by once
 
+	twinsOnce sync.Once
+	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
+
 	mu       sync.Mutex // guards following
 	prepared map[int]*preparedOperation
 }
@@ -143,6 +146,30 @@ func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexic
 	}
 	t.prepared[n] = s
 	return s, nil
+}
+
+// findTwin returns the operation that has a key of [entry.TwinKey]; ok is false when none has.
+func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
+	t.twinsOnce.Do(func() {
+		t.twins = make(map[string]int)
+		for n := range t.operations {
+			o, err := t.decodeOperation(n)
+			if err != nil {
+				continue // logged by the follower
+			}
+			if key := entry.TwinKey(&o); key != "" {
+				if _, met := t.twins[key]; !met {
+					t.twins[key] = n
+				}
+			}
+		}
+	})
+	n, ok := t.twins[key]
+	if !ok || key == "" {
+		return document.Operation{}, false
+	}
+	o, err := t.decodeOperation(n)
+	return o, err == nil
 }
 
 // serviceTerms are the terms of what is said of the service.

@@ -50,6 +50,8 @@ type Hit struct {
 	Far bool `json:"far,omitempty"`
 	// Effect is what the operation does to the world.
 	Effect Effect `json:"effect"`
+	// Also is the same operation in another document of the host, which has no hit of its own.
+	Also *Twin `json:"also,omitempty"`
 	// Evidence: which document says so, and how fresh it is.
 	Kind      document.Kind   `json:"kind"`
 	Source    document.Source `json:"source"`
@@ -64,6 +66,14 @@ type Hit struct {
 	Level int `json:"level"`
 	// DataClasses are those the document declares (AGIS §8.3).
 	DataClasses []string `json:"data_classes,omitempty"`
+}
+
+// A Twin is the operation of a hit as another document of the same host describes it.
+type Twin struct {
+	Kind document.Kind `json:"kind"`
+	ID   string        `json:"id"`
+	Verb string        `json:"verb"`
+	Call document.Call `json:"call"`
 }
 
 // A ServiceHit is a service that answers the words of a query as a whole.

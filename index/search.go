@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 
+	"gazetteer/document"
+	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
@@ -407,6 +409,9 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 		hit.DataClasses = append(hit.DataClasses, c.Name)
 	}
+	if hit.Also, err = s.readTwin(ctx, run, &operation.Operation); err != nil {
+		return Hit{}, false, err
+	}
 	if clauses := s.embedding.Clauses; len(clauses) > 0 {
 		if nearest, cosine := view.NearestClause(clauses, s.view.EmbeddingOf(r.EntryRef)); cosine >= view.MinCosine {
 			hit.Why.Clause = clauses[nearest].Text
@@ -418,4 +423,21 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		hit.Findings = worst.String()
 	}
 	return hit, true, nil
+}
+
+// readTwin returns the twin of an operation in another document of its host, nil when it has none.
+func (s *searcher) readTwin(ctx context.Context, run view.DocumentRun, o *document.Operation) (*Twin, error) {
+	yields, remains := entry.TwinKinds()
+	if run.Kind != remains || !s.view.HasTwins(run.Host) {
+		return nil, nil
+	}
+	d, err := s.index.documents.readDocument(ctx, entry.Source{Host: run.Host, Kind: yields})
+	if err != nil || d == nil {
+		return nil, err
+	}
+	twin, ok := d.findTwin(entry.TwinKey(o))
+	if !ok {
+		return nil, nil
+	}
+	return &Twin{Kind: yields, ID: twin.ID, Verb: twin.Verb, Call: twin.Call}, nil
 }

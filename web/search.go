@@ -73,6 +73,7 @@ type hitView struct {
 	Fetched  frame.Moment
 	Findings string
 	Digest   string
+	Also     string // how else it is called, by another document of the host
 	Far      bool   // it is hardly what was asked for
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
@@ -302,6 +303,9 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	}
 	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
 		v.Op.Effect, v.Op.Tone = "Removes or ends something, by its "+h.Effect.From, "danger"
+	}
+	if h.Also != nil && h.Also.Call.URL != "" {
+		v.Also = strings.TrimSpace(cmp.Or(h.Also.Call.Method, h.Also.Verb) + " " + h.Also.Call.URL)
 	}
 	if v.Service == "" {
 		v.Service = h.Host

@@ -68,6 +68,7 @@ func OperationEntry(o *document.Operation) Entry {
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
 	e.addKeyword(query.EffectField, EffectValue(o))
 	e.addKeyword(ClassField, classValue(o))
+	e.addKeyword(TwinField, TwinKey(o))
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))
 	e.addKeyword(query.ProtocolField, query.CanonicalWord(o.Call.Protocol))

@@ -112,7 +112,10 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := newView(l, snapshot, derived)
+	v, err := newView(l, snapshot, derived)
+	if err != nil {
+		return nil, err
+	}
 	current := make(map[uint64]*SegmentData, len(segments))
 	for i, s := range segments {
 		current[s.Id()] = derived[i]

@@ -16,11 +16,12 @@ type View struct {
 	Directory  *Directory
 	snapshot   *scorch.IndexSnapshot // held open by the search, not by the view
 	Segments   []Segment
-	ids        []uint64 // of the segments
-	Operations int      // operations that are not deleted
-	Entries    int      // entries of every sort that are not deleted
-	Size       int      // entries, deleted ones included
-	prepared   bool     // see live.prepare; guarded by the live's mu
+	ids        []uint64        // of the segments
+	Operations int             // operations that are not deleted
+	twinHosts  map[string]bool // hosts of which operations gave way to their twins
+	Entries    int             // entries of every sort that are not deleted
+	Size       int             // entries, deleted ones included
+	prepared   bool            // see live.prepare; guarded by the live's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
@@ -48,7 +49,7 @@ type Segment struct {
 }
 
 // newView makes a view of a snapshot, with what is known of its segments.
-func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentData) *View {
+func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentData) (*View, error) {
 	v := &View{Directory: dir, snapshot: snapshot, frequencies: make(map[string]int)}
 	for i, s := range snapshot.Segments() {
 		d := derived[i]
@@ -65,7 +66,11 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 		v.Segments, v.ids = append(v.Segments, vs), append(v.ids, s.Id())
 	}
 	v.markSearchable()
-	return v
+	if err := v.removeTwins(); err != nil {
+		return nil, err
+	}
+	v.markReachable()
+	return v, nil
 }
 
 // markSearchable computes which entries a search may return. Superseding depends on which
@@ -95,6 +100,14 @@ func (v *View) markSearchable() {
 				s.removeRun(s.Searchable, r)
 			}
 		}
+	}
+}
+
+// markReachable computes which services and data classes belong to a document of which a search may
+// return an operation.
+func (v *View) markReachable() {
+	for i := range v.Segments {
+		s := &v.Segments[i]
 		s.Reachable = NewBitset(s.N)
 		for _, r := range s.Runs {
 			if s.Searchable.HasAny(r.start, r.operationsEnd) {

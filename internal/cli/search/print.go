@@ -64,7 +64,8 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 // as something that must not be done.
 func (a *verbs) printReading(r searchAnswer) {
 	if r.Correction != nil {
-		fmt.Fprintf(a.Out, "Showing results for: %s; to search instead for %s: --exact\n", format.Visible(r.Correction.Query), format.Visible(askedWords(r.Correction)))
+		fmt.Fprintf(a.Out, "Showing results for: %s\n", format.Visible(r.Correction.Query))
+		fmt.Fprintf(a.Out, "Search instead for %s: --exact\n", format.Visible(askedWords(r.Correction)))
 	}
 	for _, l := range r.LeftOut {
 		fmt.Fprintf(a.Out, "Left out because of %q: %s\n", format.Visible(l.Text), cli.Plural(l.Operations, "operation"))
@@ -134,6 +135,9 @@ func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	field("does", o.Intent)
 	field("service", h.Service.Name+" ("+h.Host+")")
 	field("call", formatCall(o))
+	if h.Also != nil {
+		field("or", formatCall(document.Operation{ID: h.Also.ID, Verb: h.Also.Verb, Call: h.Also.Call}))
+	}
 	field("with", formatParameters(o.Parameters))
 	field("effect", formatEffect(h.Effect))
 	field("why", formatReason(h.Why))

@@ -1,0 +1,39 @@
+package entry
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gazetteer/document"
+)
+
+// TwinField is the keyword field by which the same operation of one host is recognized in two
+// documents of it.
+const TwinField = "twin"
+
+// twinKeyBytes is the length of a key before it is encoded. It tells the operations of one host apart.
+const twinKeyBytes = 3
+
+// minTwinWords is how many words an intent has at least that two operations are the same by.
+const minTwinWords = 3
+
+// TwinKey returns the key of an operation: a short digest of the words of its intent, "" when the
+// intent says too little to recognize an operation by.
+func TwinKey(o *document.Operation) string {
+	words := strings.FieldsFunc(strings.ToLower(o.Intent), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(words) < minTwinWords && !slices.ContainsFunc(words, func(w string) bool { return w[0] >= 0x80 }) {
+		return ""
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(words, " ")))
+	return base64.RawURLEncoding.EncodeToString(sum[:twinKeyBytes])
+}
+
+// TwinKinds returns the kind of document whose operations give way, and the kind whose operations they
+// give way to. An AGIS document says more of an operation than an AI Discovery document does.
+func TwinKinds() (yields, remains document.Kind) { return document.AI, document.AGIS }

@@ -1,0 +1,72 @@
+package index
+
+import (
+	"strings"
+	"testing"
+
+	"gazetteer/document"
+	"gazetteer/index/query"
+	"gazetteer/store"
+)
+
+// discovery makes an AI Discovery document that says what an AGIS document says, as its format does.
+func discovery(d *document.Document) *document.Document {
+	twin := *d
+	twin.Kind, twin.URL = document.AI, "https://"+d.Host+"/.well-known/ai"
+	twin.Operations = nil
+	for _, o := range d.Operations {
+		o.ID, o.Path = "do_"+o.Verb, ""
+		o.Intent += "." // the same words
+		o.Call = document.Call{Protocol: "http", Method: "POST", URL: "https://" + d.Host + "/api/" + o.Verb}
+		twin.Operations = append(twin.Operations, o)
+	}
+	return &twin
+}
+
+func TestTwinsOfOneHostAreOneHit(t *testing.T) {
+	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week", "PING /x: ok")
+	x, s := indexed(t, full, discovery(full), discovery(agis("other.test", "BOOK /cabin: Books a cabin on the night ferry")))
+	check := func(when string, hits, listed int) {
+		t.Helper()
+		r := search(t, x, query.Query{Words: "book a cabin on the night ferry", Facets: []string{query.VerbField}})
+		count := 0
+		for _, h := range r.Hits {
+			if h.Host == "ferry.test" && strings.HasPrefix(h.Operation.Intent, "Books") {
+				count++
+				if also := h.Also; (also == nil) == (h.Kind == document.AGIS && hits == 1) {
+					t.Errorf("%s: %s %s has the twin %+v", when, h.Kind, h.Operation.ID, also)
+				} else if also != nil && (also.Call.URL != "https://ferry.test/api/BOOK" || also.ID != "do_BOOK") {
+					t.Errorf("%s: the twin is %+v", when, also)
+				}
+			}
+		}
+		if count != 1 {
+			t.Errorf("%s: %d hits: %q", when, count, named(r))
+		}
+		for _, c := range r.Facets[query.VerbField] {
+			if c.Value == "BOOK" && c.Operations != 2 {
+				t.Errorf("%s: the facet counts %d", when, c.Operations)
+			}
+		}
+		verbs, err := x.Verbs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := 0
+		for _, v := range verbs {
+			all += v.Operations
+		}
+		if all != listed {
+			t.Errorf("%s: %d operations are listed, want %d: %+v", when, all, listed, verbs)
+		}
+	}
+	// PING says too little to be recognized by: both are listed.
+	check("both documents", 1, 5)
+	// The other document alone.
+	apply(t, s, store.Delete(store.DocumentKey(full.Host, string(full.Kind))))
+	catchUp(t, x, s)
+	check("after the AGIS document went", 0, 4)
+	put(t, s, full)
+	catchUp(t, x, s)
+	check("after it came again", 1, 5)
+}

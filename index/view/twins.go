@@ -1,0 +1,104 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gazetteer/document"
+	"gazetteer/index/entry"
+)
+
+// A host may publish one operation in two documents, one of each format. They are one operation here:
+// that of the format which says less gives way, in searches and in counts.
+
+// removeTwins takes the operations out of what a search may return whose twin in another document of
+// the same host it returns.
+func (v *View) removeTwins() error {
+	yields, remains := entry.TwinKinds()
+	for _, host := range v.hostsOfBoth(yields, remains) {
+		left, err := v.twinKeys(entry.Source{Host: host, Kind: remains})
+		if err != nil {
+			return err
+		}
+		twins, err := v.keyedOperations(entry.Source{Host: host, Kind: yields})
+		if err != nil {
+			return err
+		}
+		for _, t := range twins {
+			if left[t.key] == 0 {
+				continue
+			}
+			left[t.key]-- // one operation has one twin
+			if v.twinHosts == nil {
+				v.twinHosts = make(map[string]bool)
+			}
+			v.twinHosts[host] = true
+			s := &v.Segments[t.at.Segment]
+			s.Searchable.Remove(t.at.Number)
+			s.withAliases.Remove(t.at.Number)
+		}
+	}
+	return nil
+}
+
+// HasTwins reports whether operations of a host gave way to their twins in another document of it.
+func (v *View) HasTwins(host string) bool { return v.twinHosts[host] }
+
+// hostsOfBoth returns the hosts that have live operations of two kinds of document, in order.
+func (v *View) hostsOfBoth(a, b document.Kind) []string {
+	hosts := make(map[string]int)
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for _, r := range s.Runs {
+			switch {
+			case r.Kind != a && r.Kind != b || !s.Searchable.HasAny(r.start, r.operationsEnd):
+			case r.Kind == a:
+				hosts[r.Host] |= 1
+			default:
+				hosts[r.Host] |= 2
+			}
+		}
+	}
+	maps.DeleteFunc(hosts, func(_ string, kinds int) bool { return kinds != 3 })
+	return slices.SortedFunc(maps.Keys(hosts), strings.Compare)
+}
+
+// A keyedOperation is an operation and the key that its twin has, too.
+type keyedOperation struct {
+	at  EntryRef
+	key string
+}
+
+// keyedOperations returns the operations of a document that a search may return and that have a key, in
+// the order of the document.
+func (v *View) keyedOperations(of entry.Source) ([]keyedOperation, error) {
+	var all []keyedOperation
+	segments := v.snapshot.Segments()
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for _, r := range s.runsOf(of) {
+			keys, err := s.readColumn(segments[i], entry.TwinField)
+			if err != nil {
+				return nil, err
+			}
+			for n := r.start; n < r.operationsEnd; n++ {
+				if at := keys.valueOf(n); at > 0 && s.Searchable.Has(n) {
+					all = append(all, keyedOperation{EntryRef{Segment: i, Number: n}, keys.values[at]})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b keyedOperation) int { return v.OrdinalOf(a.at) - v.OrdinalOf(b.at) })
+	return all, nil
+}
+
+// twinKeys returns how many operations of a document have each key.
+func (v *View) twinKeys(of entry.Source) (map[string]int, error) {
+	all, err := v.keyedOperations(of)
+	keys := make(map[string]int, len(all))
+	for _, o := range all {
+		keys[o.key]++
+	}
+	return keys, err
+}
