@@ -111,6 +111,20 @@ func TestCorrectionsAreTold(t *testing.T) {
 	}
 }
 
+func TestKoreanWordsAreCorrected(t *testing.T) {
+	x, _ := indexed(t, everydayServices()...)
+	r := search(t, x, query.Query{Words: "호털 예약해 줘"})
+	if r.Correction == nil || r.Correction.Query != "호텔 예약해 줘" {
+		t.Errorf("the correction is %+v", r.Correction)
+	}
+	if right := search(t, x, query.Query{Words: "호텔 예약해 줘"}); right.Correction != nil || len(right.Hits) == 0 || len(r.Hits) == 0 || r.Hits[0].Operation.ID != right.Hits[0].Operation.ID {
+		t.Errorf("misspelt it finds %q, right %q (%+v)", named(r), named(right), right.Correction)
+	}
+	if r := search(t, x, query.Query{Words: "호털 예약해 줘", Verbatim: true}); r.Correction != nil {
+		t.Errorf("asked verbatim, it is corrected to %q", r.Correction.Query)
+	}
+}
+
 func TestWhatIsFarIsMarked(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "sharpen the chainsaw of the lumberjack"})

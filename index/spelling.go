@@ -6,6 +6,7 @@ import (
 
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
+	"gazetteer/index/translate"
 	"gazetteer/index/view"
 	"gazetteer/protocol/english"
 )
@@ -28,7 +29,13 @@ const maxCorrections = 6
 // correctSpelling answers as if the words of the query that nothing is known of were spelt as words
 // of the index or of the table of words. The words as they were asked are looked for, too.
 func (s *searcher) correctSpelling() (*Correction, error) {
-	if s.query.Verbatim || s.request.Language != "" || len(s.request.Words) == 0 {
+	if s.query.Verbatim || len(s.request.Words) == 0 {
+		return nil, nil
+	}
+	if s.request.Language == translate.Korean {
+		return s.correctHangul()
+	}
+	if s.request.Language != "" {
 		return nil, nil
 	}
 	fields := strings.Fields(s.query.Words)
@@ -72,6 +79,51 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	}
 	s.request = request
 	return &correction, nil
+}
+
+// correctHangul answers as if the Korean words that neither the table of translations nor the index
+// knows were spelt as the table has them.
+func (s *searcher) correctHangul() (*Correction, error) {
+	fields := strings.Fields(s.query.Words)
+	var correction Correction
+	for i, field := range fields {
+		if len(correction.Words) == maxCorrections {
+			break
+		}
+		used := translate.CorrectHangul(field)
+		if used == "" {
+			continue
+		}
+		indexed, err := s.isIndexed(field)
+		if err != nil {
+			return nil, err
+		}
+		if indexed {
+			continue
+		}
+		correction.Words = append(correction.Words, CorrectedWord{field, used})
+		fields[i] = used
+	}
+	if len(correction.Words) == 0 {
+		return nil, nil
+	}
+	correction.Query = strings.Join(fields, " ")
+	s.request = query.ParseRequest(s.index.analyzer, strings.Join(append([]string{correction.Query}, s.query.Phrases...), " "))
+	return &correction, nil
+}
+
+// isIndexed reports whether operations have every term of a word.
+func (s *searcher) isIndexed(word string) (bool, error) {
+	for _, t := range tokens.Tokenize(s.index.analyzer, tokens.PrepareText(word)) {
+		found, err := s.view.FindPostings(t.Stem)
+		if err != nil {
+			return false, err
+		}
+		if s.view.DocumentFrequency(t.Stem, found) == 0 {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // isUnknown reports whether neither the index nor the table of words nor a dictionary knows a word.
