@@ -57,6 +57,12 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	var asked []proposal
 	for _, w := range s.request.Words {
 		asked = append(asked, newProposal(strings.TrimFunc(w.Asked, notLetter)))
+		for _, m := range w.Meanings { // of a foreign or misspelt word
+			asked = append(asked, newProposal(m.Surface))
+		}
+	}
+	if s.request.Act.Verb != "" {
+		asked = append(asked, newProposal(s.request.Act.Verb))
 	}
 	for _, verb := range s.query.Verbs {
 		asked = append(asked, newProposal(verb))
@@ -84,7 +90,39 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	for _, c := range candidates[:min(maxProposals, len(candidates))] {
 		near = append(near, c.Verb)
 	}
-	return near, nil
+	return s.addNearVerbs(near, verbs), nil
+}
+
+// minVerbCosine is how near a verb must be to a request to be proposed for it.
+const minVerbCosine = 0.3
+
+// addNearVerbs fills up proposals with the verbs that are nearest to the request in meaning.
+func (s *searcher) addNearVerbs(near []string, offered []VerbCount) []string {
+	if s.embedding == nil || s.embedding.Whole.Scale == 0 {
+		return near
+	}
+	type candidate struct {
+		verb   string
+		cosine float32
+	}
+	var candidates []candidate
+	for _, o := range offered {
+		if slices.Contains(near, o.Verb) {
+			continue
+		}
+		e := s.index.lexicon.EmbedForms([]string{strings.ToLower(o.Verb)}, []float32{1})
+		if c := e.Cosine(s.embedding.Whole); c >= minVerbCosine {
+			candidates = append(candidates, candidate{o.Verb, c})
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.cosine, a.cosine) })
+	for _, c := range candidates {
+		if len(near) == maxProposals {
+			break
+		}
+		near = append(near, c.verb)
+	}
+	return near
 }
 
 // A proposal is a word for which a verb may be proposed, and the English words that

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,9 +12,8 @@ import (
 )
 
 // Search returns one page of operations, best first. Read q from text with
-// [query.Parse], or fill it in. Where nothing is found and no verb is near to
-// what was asked, those that are offered most are named. Words that no operation of
-// the page has are named in the note: the nearest there is may not be near.
+// [query.Parse], or fill it in. Words that no operation of the page has are named in
+// the note: the nearest there is may not be near.
 func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
 	if err == nil && r.Note == "" {
@@ -26,17 +24,6 @@ func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, erro
 	}
 	if behind := a.Behind(r.Seq); behind > 0 && r.Note == "" {
 		r.Note = fmt.Sprintf("the index is %d records behind the store: what is new may not be found yet", behind)
-	}
-	if len(r.Near) > 0 {
-		return r, nil
-	}
-	verbs, err := a.Index.Verbs(ctx)
-	if err != nil {
-		return r, err
-	}
-	slices.SortStableFunc(verbs, func(a, b index.VerbCount) int { return cmp.Compare(b.Operations, a.Operations) })
-	for _, v := range verbs[:min(len(verbs), MaxNear)] {
-		r.Near = append(r.Near, v.Verb)
 	}
 	return r, nil
 }
