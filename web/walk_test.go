@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/ed25519"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +42,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/gin-gonic/gin"
 )
 
@@ -84,6 +88,30 @@ func TestBrowserWalk(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) {
 		h.walk(t, newTab(t, browser, h, look{scheme: "light", width: 1280}))
 	})
+	t.Run("a small screen", func(t *testing.T) { // as 1280 pixels are at 400 %
+		tab := newTab(t, browser, h, look{scheme: "light", width: 320, scripts: true})
+		for name, path := range map[string]string{
+			"small-home": "/", "small-results": "/?q=send+a+text+message", "small-services": "/services", "small-service": "/services/stripe.test", "small-rules": "/rules?family=wk",
+			"small-status": "/status", "small-validate": "/validate?sample=broken.json", "small-agents": "/agents", "small-agent": "/agents/" + h.agent.AirID,
+			"small-document": "/services/stripe.test/documents/ai", "small-hostile": "/services/hostile.test",
+		} {
+			tab.open(path)
+			tab.judge(name)
+		}
+	})
+	t.Run("a phone shows a result at once", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 390, scripts: true})
+		for _, q := range []string{"send a text message", "book a table for two", "einen Termin beim Arzt vereinbaren"} {
+			tab.open("/?" + url.Values{"q": {q}}.Encode())
+			if bottom := evaluate[float64](tab, `document.querySelector(".hits > li").getBoundingClientRect().bottom`); bottom > 844 {
+				t.Errorf("%s: the first result ends at %v", q, bottom)
+			}
+		}
+	})
+	t.Run("the order of the API", func(t *testing.T) {
+		sameOrder(t, h, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
+	})
+	t.Run("a script that fails", func(t *testing.T) { scriptsFail(t, browser, h) })
 	t.Run("by keyboard", func(t *testing.T) {
 		byKeyboard(t, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
 	})
@@ -269,6 +297,61 @@ func (b *tab) until(expression string) {
 	})`, expression), chromedp.EvalAwaitPromise)
 }
 
+// sameOrder asks the page for requests of every day, as its form does, and compares with what the
+// API answers.
+func sameOrder(t *testing.T, h *house, tab *tab) {
+	for _, q := range []string{
+		"pay an invoice", "track my parcel", "book a haircut", "what is the weather tomorrow", "cancel my appointment with the dentist",
+		"réserver une chambre d’hôtel", "einen Termin beim Arzt vereinbaren", "pedir un taxi", "寿司を注文する", "verb:BOOK effect:reversible",
+	} {
+		response, err := http.Get(h.url + "/api/v1/search?" + url.Values{"q": {q}, "limit": {"20"}}.Encode())
+		must(t, err)
+		var answer struct {
+			Hits []struct {
+				Host      string
+				Operation struct{ ID string }
+			}
+		}
+		must(t, json.NewDecoder(response.Body).Decode(&answer))
+		response.Body.Close()
+		var want []string
+		for _, hit := range answer.Hits {
+			want = append(want, hit.Host+" "+hit.Operation.ID)
+		}
+		tab.open("/?" + url.Values{"q": {q}}.Encode())
+		got := evaluate[[]string](tab, `[...document.querySelectorAll(".hits h2 a")].map(a => { const u = new URL(a.href); return u.pathname.split("/")[2] + " " + u.searchParams.get("op") })`)
+		if len(got) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: the page has\n%q, the API\n%q", q, got, want)
+		}
+	}
+}
+
+// scriptsFail takes from the pages what their scripts rely on: what is left must work as without
+// scripts.
+func scriptsFail(t *testing.T, browser context.Context, h *house) {
+	for name, sabotage := range map[string]string{
+		"no clipboard":        `Object.defineProperty(navigator, "clipboard", {value: undefined})`,
+		"no events":           `delete window.EventSource`,
+		"no observer":         `window.MutationObserver = function () { throw new Error("none") }`,
+		"a query that throws": `const find = document.querySelectorAll; Document.prototype.querySelectorAll = function (s) { if (s.includes("copy")) throw new Error("none"); return find.call(this, s) }`,
+		"no htmx":             `Object.defineProperty(window, "htmx", {set() { throw new Error("none") }})`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab := newTab(t, browser, h, look{scheme: "light", width: 390, scripts: true})
+			call(tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: sabotage})
+			tab.open("/")
+			tab.submit("#q", "send a text message")
+			tab.sees(".hits h2", "message")
+			tab.follow(".hit h2 a")
+			tab.sees("#op .verb", "SEND")
+			tab.open("/status")
+			tab.sees("main", "Hosts known")
+			tab.open("/rules?q=AGIS302")
+			tab.sees(".rules", "AGIS302")
+		})
+	}
+}
+
 // byKeyboard does without a mouse what the walk does with one.
 func byKeyboard(t *testing.T, tab *tab) {
 	tab.open("/")
@@ -289,6 +372,42 @@ func byKeyboard(t *testing.T, tab *tab) {
 	}
 	if got := evaluate[string](tab, `getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth`); got != "solid3px" {
 		t.Errorf("the focus is drawn as %q", got)
+	}
+	tab.press("\t")
+	tab.open("/services")
+	tab.press("/")
+	if got := evaluate[string](tab, `document.activeElement.id`); got != "filter" {
+		t.Errorf("the key / leads to %q", got)
+	}
+	// From the field into the results and back by the arrows, and to a service by Enter.
+	tab.open("/?q=send+a+text+message")
+	tab.press("/")
+	tab.press(kb.ArrowDown)
+	tab.press(kb.ArrowDown)
+	if got := evaluate[bool](tab, `document.activeElement === document.querySelectorAll(".hits h2 a")[1]`); !got {
+		t.Error("the arrows do not lead to the second result")
+	}
+	tab.press(kb.ArrowUp)
+	tab.press(kb.ArrowUp)
+	if got := evaluate[string](tab, `document.activeElement.id`); got != "q" {
+		t.Errorf("the arrows lead back to %q", got)
+	}
+	// Suggestions: chosen by the arrows, closed by Escape, taken by Enter.
+	tab.open("/")
+	tab.types("boo")
+	tab.until(`document.querySelector("#q-suggestions:not([hidden]) li")`)
+	tab.press(kb.Escape)
+	if !evaluate[bool](tab, `document.querySelector("#q-suggestions").hidden`) {
+		t.Error("Escape does not close the suggestions")
+	}
+	tab.types("k")
+	tab.until(`document.querySelector("#q-suggestions:not([hidden]) li")`)
+	tab.press(kb.ArrowDown)
+	tab.until(`document.querySelector("#q-suggestions [aria-selected=true]")`)
+	taken := evaluate[string](tab, `document.querySelector("#q-suggestions [aria-selected=true]").dataset.text`)
+	tab.arrive(http.StatusOK, chromedp.KeyEvent(kb.Enter))
+	if got := evaluate[string](tab, `new URLSearchParams(location.search).get("q")`); got != taken {
+		t.Errorf("the suggestion %q leads to %q", taken, got)
 	}
 	// Every stop of a page shows that it has the focus, and is not cut off.
 	tab.open("/?q=send+a+text+message")
@@ -570,6 +689,9 @@ func (b *tab) arrive(status int64, step chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	response, err := chromedp.RunResponse(b.ctx, step)
 	must(b.T, err)
+	if response == nil {
+		b.Fatal("no page was loaded")
+	}
 	if response.Status != status {
 		b.Fatalf("%s: status %d, want %d", response.URL, response.Status, status)
 	}
@@ -607,6 +729,9 @@ func (b *tab) judge(name string) {
 	}
 	for _, faint := range evaluate[[]string](b, faintTexts) {
 		fault("hard to read: %s", faint)
+	}
+	for _, broken := range evaluate[[]string](b, brokenLayout) {
+		fault("laid out badly: %s", broken)
 	}
 	for _, small := range evaluate[[]string](b, smallTargets) {
 		fault("hard to hit: %s", small)
@@ -672,9 +797,38 @@ const faintTexts = `(() => {
 	return faint.slice(0, 5)
 })()`
 
+// brokenLayout names texts that are clipped, words that are broken inside, and controls that overlap.
+// Names of hosts, addresses and code have no words and may be broken.
+const brokenLayout = `(() => {
+	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, .checks thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
+	for (const e of document.querySelectorAll("body *")) {
+		const s = getComputedStyle(e)
+		if (/hidden|clip/.test(s.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.innerText?.trim() && !hidden(e)) faults.push("clipped: " + e.outerHTML.slice(0, 120))
+	}
+	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange()
+	for (let node; node = texts.nextNode();) {
+		const e = node.parentElement
+		if (!node.data.trim() || e.closest("code, pre, svg, bdi, dd, textarea, option, .host, .path, .address, .mark") || hidden(e)) continue
+		for (const word of node.data.matchAll(/(?<!\S)[(“]?[\p{Script=Latin}]{2,22}[.,:;)”]?(?!\S)/gu)) {
+			range.setStart(node, word.index)
+			range.setEnd(node, word.index + word[0].length)
+			const lines = [...range.getClientRects()].map(r => Math.round(r.top))
+			if (Math.max(...lines) - Math.min(...lines) > 4) faults.push("broken inside: " + word[0] + " in " + e.outerHTML.slice(0, 120))
+		}
+	}
+	const boxes = [...document.querySelectorAll("main a, main button, main input:not([type=hidden]), main select, main summary, header a")].filter(e => !hidden(e))
+		.flatMap(e => [...e.getClientRects()].map(r => [e, r]))
+	for (let i = 0; i < boxes.length; i++) for (let j = i + 1; j < boxes.length; j++) {
+		const [e, a] = boxes[i], [f, b] = boxes[j]
+		if (e === f || e.contains(f) || f.contains(e)) continue
+		if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 4 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6) faults.push("overlap: " + e.outerHTML.slice(0, 80) + " and " + f.outerHTML.slice(0, 80))
+	}
+	return faults.slice(0, 5)
+})()`
+
 // smallTargets names links and buttons below 24 pixels that stand by themselves
 // (WCAG 2.2, 2.5.8 leaves out those in a sentence).
-const smallTargets = `[...document.querySelectorAll("nav a, button, summary, .verbs a, .ways a, .examples a, .related a, .as-json a")]
+const smallTargets = `[...document.querySelectorAll("nav a, button, select, input:not([type=hidden]), .chips a, .summary a, summary, .verbs a, .ways a, .examples a, .related a, .as-json a")]
 	.filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 23.5)
 	.map(e => Math.round(e.getBoundingClientRect().height) + " pixels: " + e.outerHTML.slice(0, 120)).slice(0, 5)`
 
