@@ -38,6 +38,7 @@ func (a *API) adminRoutes() error {
 	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	a.compactRoutes(h)
+	a.backupRoutes(h)
 	a.blockRoutes(h)
 	a.altarOperatorRoutes(h)
 	a.registry.DeclareOperator(h)

@@ -57,7 +57,9 @@ type Options struct {
 	// Horizon is how long a compaction that the operator asks for keeps deletions, unless it says
 	// otherwise; 168 hours when 0.
 	Horizon time.Duration
-	Now     func() time.Time // nil: time.Now
+	// Backup writes a backup of the data directory into a new directory; nil where there is none.
+	Backup func(ctx context.Context, dir string) (BackupResult, error)
+	Now    func() time.Time // nil: time.Now
 	// Limits lists the limits for the metrics; share one with all that refuses clients.
 	// Nil: the API has one of its own.
 	Limits *limit.Set
@@ -73,6 +75,7 @@ type API struct {
 	*route.Mux
 	add     func(ctx context.Context, hosts ...string) error
 	crawl   func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
+	backup  func(ctx context.Context, dir string) (BackupResult, error)
 	horizon time.Duration // see Options.Horizon
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
@@ -100,7 +103,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, horizon: o.Horizon, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

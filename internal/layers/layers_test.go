@@ -52,6 +52,7 @@ var rows = [][]string{
 	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
+	{"internal/backup"},
 	{"internal/server"}, // opens, wires and runs what lies below it
 	{"internal/cli"},
 	{"internal/cli/agent", "internal/cli/altar", "internal/cli/auditlog", "internal/cli/crawl", "internal/cli/operator", "internal/cli/search"},

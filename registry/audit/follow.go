@@ -269,6 +269,8 @@ type pending struct {
 // applyRecords appends a batch of the store's log. It returns whether the cursor is on
 // disk; if not, it is no further than a restart can make good.
 func (l *Log) applyRecords(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
+	l.writing.Lock() // no backup sees half a batch
+	defer l.writing.Unlock()
 	b := &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
 	for _, r := range records {
 		if err := l.damaged.takeError(r); err != nil {

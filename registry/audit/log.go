@@ -75,6 +75,7 @@ type Log struct {
 	state   state // owned by Run
 	broken  error // owned by Run: why nothing may be written any more
 	damaged damagedRecords
+	writing sync.Mutex // held while the files change, and while they are copied
 
 	mu     sync.Mutex    // guards following
 	last   Checkpoint    // the newest that was signed

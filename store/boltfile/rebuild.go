@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -67,7 +68,7 @@ func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 	if err := f.checkRoomForCopy(usage.Bytes - usage.FreeBytes); err != nil {
 		return Rebuilt{}, err
 	}
-	c, err := f.createCopy()
+	c, err := f.createCopy(f.boltPath() + rebuiltSuffix)
 	if err != nil {
 		return Rebuilt{}, fmt.Errorf("begin a copy of %s: %w", f.schema.Name, asFull(err))
 	}
@@ -107,14 +108,14 @@ func (f *File) checkRoomForCopy(size int64) error {
 // Copy is the new file that a Rebuild fills.
 type Copy struct {
 	f        *File
+	path     string
 	db       *bolt.DB
 	handle   *os.File
 	unsynced int64 // bytes put since the last sync
 	swapped  bool
 }
 
-func (f *File) createCopy() (*Copy, error) {
-	path := f.boltPath() + rebuiltSuffix
+func (f *File) createCopy(path string) (*Copy, error) {
 	if err := removeFile(path); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (f *File) createCopy() (*Copy, error) {
 	if err != nil {
 		return nil, errors.Join(err, removeFile(path))
 	}
-	c := &Copy{f: f, db: db, handle: handle}
+	c := &Copy{f: f, path: path, db: db, handle: handle}
 	// The copy is not used before all of it is synced.
 	db.NoSync, db.NoGrowSync = true, true
 	err = CatchDamage("begin the copy", func() error {
@@ -173,7 +174,7 @@ func (c *Copy) discardCopy() error {
 	if err != nil {
 		_ = abandonFile(c.handle)
 	}
-	return errors.Join(err, removeFile(c.f.boltPath()+rebuiltSuffix))
+	return errors.Join(err, removeFile(c.path))
 }
 
 func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause time.Duration, err error) {
@@ -205,6 +206,80 @@ func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause t
 			return pause, nil
 		}
 	}
+}
+
+// CopyTo copies the content of the file into a new file at path, which holds what this one held at one
+// moment, and is on disk when CopyTo returns without an error; with one, nothing is at path. It reads in
+// short transactions, so that the file does not grow meanwhile; only the last step, like that of a
+// Rebuild, keeps writers waiting. ErrRebuilding says that another copy is being made.
+func (f *File) CopyTo(ctx context.Context, path string, copier Copier) error {
+	if !f.rebuilding.TryLock() {
+		return ErrRebuilding
+	}
+	defer f.rebuilding.Unlock()
+	c, err := f.createCopy(path)
+	if err != nil {
+		return fmt.Errorf("begin a copy of %s: %w", f.schema.Name, asFull(err))
+	}
+	err = f.fillCopy(ctx, c, copier)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", f.schema.Name, errors.Join(asFull(err), c.discardCopy()))
+	}
+	if err := CatchDamage("close the copy", c.db.Close); err != nil {
+		return errors.Join(err, removeFile(path))
+	}
+	return privatefile.SyncDir(filepath.Dir(path))
+}
+
+// fillCopy copies everything and stops between two commits.
+func (f *File) fillCopy(ctx context.Context, c *Copy, copier Copier) error {
+	if err := copier.CopyAll(ctx, c); err != nil {
+		return err
+	}
+	if err := f.catchUp(ctx, c, copier); err != nil {
+		return err
+	}
+	var copyErr error
+	err := f.runExclusively(ctx, func() {
+		for copied := catchUpWrites; copied == catchUpWrites && copyErr == nil; {
+			copied, copyErr = f.catchUpOnce(c, copier)
+		}
+		if copyErr == nil {
+			copyErr = f.compareCopy(c, copier)
+		}
+	})
+	if err := errors.Join(err, copyErr); err != nil {
+		return err
+	}
+	return c.syncCopy()
+}
+
+// compareCopy has the copier verify the copy, and gives the file of the copy its length.
+func (f *File) compareCopy(c *Copy, copier Copier) error {
+	return f.View("compare the copy", func(from *bolt.Tx) error {
+		return CatchDamage("read the copy", func() error {
+			return c.db.View(func(to *bolt.Tx) error {
+				if err := c.fillLength(to.Size()); err != nil {
+					return err
+				}
+				return copier.Verify(from, to)
+			})
+		})
+	})
+}
+
+// WriteSnapshot writes the whole file, as it is at one moment, to a new file at path. While it does, the
+// file may grow by what is written meanwhile; use [File.CopyTo] for a large one.
+func (f *File) WriteSnapshot(path string) (err error) {
+	out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	err = f.View("write a snapshot", func(tx *bolt.Tx) error {
+		_, err := tx.WriteTo(out)
+		return err
+	})
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // catchUp copies the writes made meanwhile until few are left, and syncs the copy.
@@ -258,17 +333,7 @@ func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, e
 			return false, nil
 		}
 	}
-	err = f.View("compare the copy", func(from *bolt.Tx) error {
-		return CatchDamage("read the copy", func() error {
-			return c.db.View(func(to *bolt.Tx) error {
-				if err := c.fillLength(to.Size()); err != nil {
-					return err
-				}
-				return copier.Verify(from, to)
-			})
-		})
-	})
-	if err != nil {
+	if err := f.compareCopy(c, copier); err != nil {
 		return false, err
 	}
 	if err := c.syncCopy(); err != nil {

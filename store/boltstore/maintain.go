@@ -111,6 +111,17 @@ func (s *Store) copyFile(ctx context.Context, c *Compaction) error {
 	return nil
 }
 
+// WriteBackup copies the store into a new file at path while it serves, as it is at one moment, and
+// returns that moment. The copy has no deletions that are forgotten here. An error means that nothing is
+// at path.
+func (s *Store) WriteBackup(ctx context.Context, path string) (store.Cursor, error) {
+	copying := &copier{store: s, horizon: s.horizon.Load()}
+	if err := s.file.CopyTo(ctx, path, copying); err != nil {
+		return store.Cursor{}, err
+	}
+	return s.cursorAt(copying.place), nil
+}
+
 // MaintainOptions are the settings of [Store.Maintain].
 type MaintainOptions struct {
 	// Keep is how long deletions are kept for followers that have not seen them.

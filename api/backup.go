@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/api/route"
+)
+
+// BackupResult says what a backup holds.
+type BackupResult struct {
+	Dir    string  `json:"dir"`
+	Files  int     `json:"files"`
+	Bytes  int64   `json:"bytes" doc:"of all files together"`
+	Seq    uint64  `json:"seq" doc:"the newest write that the store of the backup has"`
+	Leaves int64   `json:"leaves" doc:"of the transparency log of the backup; what is missing grows again from the store"`
+	TookMS float64 `json:"took_ms"`
+}
+
+type backupInput struct {
+	Dir string `query:"dir" required:"true" doc:"an absolute path on the machine of the server, of a directory that does not exist"`
+}
+
+// Resolve lifts the time limits of the connection (huma.Resolver).
+func (in *backupInput) Resolve(ctx huma.Context) []error {
+	control := http.NewResponseController(humagin.Unwrap(ctx).Writer)
+	control.SetReadDeadline(time.Time{})
+	control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+func (a *API) backupRoutes(h huma.API) { route.Handle(a.Mux, h, route.Op("backup"), a.writeBackup) }
+
+func (a *API) writeBackup(ctx context.Context, in *backupInput) (*route.Output[BackupResult], error) {
+	if a.backup == nil {
+		return nil, route.NewProblem(route.Unavailable, "this process writes no backups", "ask the server of the data directory")
+	}
+	if !filepath.IsAbs(in.Dir) {
+		return nil, route.NewProblem(route.BadParameter, "dir is not an absolute path", "give the whole path of a directory that does not exist").WithLocation(route.Location{Parameter: "dir"})
+	}
+	result, err := a.backup(ctx, filepath.Clean(in.Dir))
+	if err != nil {
+		return nil, route.NewProblem(route.Unavailable, "the backup was not written: "+err.Error(), "nothing is left of it; repair the cause and try again")
+	}
+	out := route.JSON(result)
+	out.CacheControl = "no-store"
+	return out, nil
+}

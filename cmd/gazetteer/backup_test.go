@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gazetteer/internal/exit"
+)
+
+// TestBackupWhileServing: agents register while backups are written, to a directory and to a stream.
+// Each backup is checked and restored; what was registered before it began is in it, the log verifies,
+// and the restored server goes on.
+func TestBackupWhileServing(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	var registered atomic.Int64
+	writing.Go(func() {
+		for ctx.Err() == nil {
+			body := fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t))
+			if status, _ := p.ask("POST", "/api/v1/agents/register", body); status == 201 {
+				registered.Add(1)
+			}
+		}
+	})
+	for registered.Load() < 20 {
+		time.Sleep(time.Millisecond)
+	}
+	out, code := p.cli("backup", "saved")
+	if code != exit.OK || !strings.Contains(out, "of the transparency log") {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stream := exec.CommandContext(t.Context(), os.Args[0], "backup", "-")
+	stream.Args[0], stream.Dir = "gazetteer", p.dir
+	archive, err := stream.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	writing.Wait()
+	if out, code := p.cli("backup", "saved"); code == exit.OK || !strings.Contains(out, "exists already") {
+		t.Errorf("a second backup under the same name: %d\n%s", code, out)
+	}
+	if out, code := p.cli("restore", "saved"); code == exit.OK || !strings.Contains(out, "is not empty") {
+		t.Errorf("a restore over a directory in use: %d\n%s", code, out)
+	}
+	stopped(t, p)
+	if out, code := p.cli("check"); code != exit.OK || !strings.Contains(out, "are whole") {
+		t.Errorf("check: %d\n%s", code, out)
+	}
+	// Elsewhere, where no checkpoint is newer.
+	for name, from := range map[string]func(restore *exec.Cmd){
+		"a directory": func(c *exec.Cmd) { c.Args = append(c.Args, filepath.Join(p.dir, "saved")) },
+		"a stream":    func(c *exec.Cmd) { c.Args = append(c.Args, "-"); c.Stdin = bytes.NewReader(archive) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			restore := exec.CommandContext(t.Context(), os.Args[0], "restore")
+			restore.Args[0], restore.Dir = "gazetteer", dir
+			from(restore)
+			if out, err := restore.CombinedOutput(); err != nil || !strings.Contains(string(out), "restored from the backup of") {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			again := startProgramIn(t, dir, "crawler.enabled=false")
+			status, body := again.ask("GET", "/api/v1/agents?limit=100", "")
+			if status != 200 || strings.Count(body, `"air_id"`) < 20 {
+				t.Errorf("%d: %.300s", status, body)
+			}
+			if status, body := again.ask("POST", "/api/v1/agents/register", fmt.Sprintf(`{"name":"After","public_key":%q}`, newPublicKey(t))); status != 201 {
+				t.Errorf("%d: %s", status, body)
+			}
+			if out, code := again.cli("log", "verify"); code != exit.OK {
+				t.Errorf("%d\n%s", code, out)
+			}
+			stopped(t, again)
+		})
+	}
+}
+
+// TestDamagedBackupsAreRefused flips a bit and cuts a file in every part of a backup: each is named, and
+// nothing is restored.
+func TestDamagedBackupsAreRefused(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	if out, code := p.cli("backup", "saved"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	stopped(t, p)
+	saved := filepath.Join(p.dir, "saved")
+	for _, name := range []string{"store.bolt", "FORMAT", "log.key", "log/entries", "log/hashes", "log/state", "relay/queue.bolt", "MANIFEST.json"} {
+		path := filepath.Join(saved, name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flipped := bytes.Clone(whole)
+		flipped[rand.IntN(len(flipped)*9/10)] ^= 1
+		for how, content := range map[string][]byte{"a bit changed": flipped, "cut": whole[:len(whole)/2]} {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, code := p.cli("--data-dir", "elsewhere", "restore", "saved")
+			if code == exit.OK || name != "MANIFEST.json" && !strings.Contains(out, name) {
+				t.Errorf("%s, %s: %d\n%s", name, how, code, out)
+			}
+			for _, left := range []string{"elsewhere", "elsewhere.partial"} {
+				if _, err := os.Stat(filepath.Join(p.dir, left)); err == nil {
+					t.Fatalf("%s, %s: %s was left", name, how, left)
+				}
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, code := p.cli("--data-dir", "elsewhere", "--set", "registry.checkpoint_copy=none", "restore", "saved"); code != exit.OK {
+		t.Errorf("the whole one: %d\n%s", code, out)
+	}
+}
+
+// TestCheckNamesDamage: a bit that changed in the log is named by the verb check.
+func TestCheckNamesDamage(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	if out, code := p.cli("check"); code == exit.OK {
+		t.Errorf("beside a server: %d\n%s", code, out)
+	}
+	stopped(t, p)
+	path := filepath.Join(p.data(), "log", "entries")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := p.cli("check"); code != exit.NotFound || !strings.Contains(out, "the transparency log: ") {
+		t.Errorf("%d\n%s", code, out)
+	}
+}
+
+// TestKillsDuringBackupAndRestore kills the process that writes a backup, and one that restores it, at
+// random moments: nothing stands under a final name that is not whole, and the next try comes out right.
+func TestKillsDuringBackupAndRestore(t *testing.T) {
+	const kills = 10
+	p := startProgram(t, "crawler.enabled=false")
+	for range 100 {
+		p.ask("POST", "/api/v1/agents/register", fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t)))
+	}
+	stopped(t, p)
+	kill := func(args ...string) {
+		t.Helper()
+		c := exec.Command(os.Args[0], args...)
+		c.Args[0], c.Dir = "gazetteer", p.dir
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(rand.IntN(800))*time.Millisecond, func() { c.Process.Kill() })
+		c.Wait()
+		timer.Stop()
+	}
+	for i := range kills {
+		name := fmt.Sprintf("saved%d", i)
+		kill("backup", name)
+		if _, err := os.Stat(filepath.Join(p.dir, name)); err != nil {
+			if out, code := p.cli("backup", name); code != exit.OK {
+				t.Fatalf("kill %d: %d\n%s", i, code, out)
+			}
+		}
+		into := fmt.Sprintf("into%d", i)
+		kill("--data-dir", into, "restore", name)
+		if _, err := os.Stat(filepath.Join(p.dir, into)); err != nil {
+			if out, code := p.cli("--data-dir", into, "restore", name); code != exit.OK {
+				t.Fatalf("kill %d: %d\n%s", i, code, out)
+			}
+		}
+		if out, code := p.cli("--data-dir", into, "check"); code != exit.OK {
+			t.Fatalf("kill %d: %d\n%s", i, code, out)
+		}
+	}
+}

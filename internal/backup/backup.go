@@ -1,0 +1,201 @@
+// Package backup writes a data directory into a backup while it is in use, puts one back, and checks a
+// directory that nobody uses.
+//
+// A backup is a directory of its own: the files of the data directory that cannot be made again, and a
+// manifest with the length and the SHA-256 of each. The log is copied before the store, so that the store
+// has everything that the log has; a log that is older than its store grows again by itself. Begin with
+// [Write], [Restore] and [Check].
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gazetteer/internal/privatefile"
+	"gazetteer/registry/audit"
+	"gazetteer/relay/boltqueue"
+	"gazetteer/store/boltfile"
+	"gazetteer/store/boltstore"
+)
+
+// manifestFile names the files of a backup. It is written last.
+const manifestFile = "MANIFEST.json"
+
+// manifestFormat is the number of the layout.
+const manifestFormat = 1
+
+// partialSuffix ends the name of a directory that is not whole yet.
+const partialSuffix = ".partial"
+
+// A Manifest says what a backup holds.
+type Manifest struct {
+	Format      int       `json:"format"`
+	Created     time.Time `json:"created"`
+	Store       string    `json:"store"` // its id
+	Incarnation uint64    `json:"incarnation"`
+	Seq         uint64    `json:"seq"`    // the newest write that the store has
+	Leaves      int64     `json:"leaves"` // of the transparency log
+	Files       []File    `json:"files"`
+}
+
+// A File is one file of a backup.
+type File struct {
+	Name   string `json:"name"` // with slashes
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // in hex
+}
+
+// Bytes returns the length of all files together.
+func (m Manifest) Bytes() (sum int64) {
+	for _, f := range m.Files {
+		sum += f.Bytes
+	}
+	return sum
+}
+
+// Sources are the open parts of the data directory DataDir. Queue is nil where there is no relay.
+type Sources struct {
+	DataDir string
+	Store   *boltstore.Store
+	Log     *audit.Log
+	Queue   *boltqueue.Queue
+	Now     func() time.Time // nil: time.Now
+}
+
+// keyFiles are the single files that a backup takes along. The key and the memory of the witness are
+// none of them: an older copy of those must never be used again.
+var keyFiles = []string{"log.key", "relay.key", "cursor.key"}
+
+// Write writes a backup into a directory that does not exist yet, while the sources are in use, and
+// calls progress before each part. An error means that nothing is under the name of the directory.
+func Write(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("%s exists already: name a directory that does not", dir)
+	}
+	partial := dir + partialSuffix
+	if err := os.RemoveAll(partial); err != nil {
+		return m, err
+	}
+	if err := os.Mkdir(partial, privatefile.DirMode); err != nil {
+		return m, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(partial))
+		}
+	}()
+	if m, err = fill(ctx, s, partial, progress); err != nil {
+		return m, err
+	}
+	if err := os.Rename(partial, dir); err != nil {
+		return m, err
+	}
+	return m, privatefile.SyncDir(filepath.Dir(dir))
+}
+
+func fill(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	m = Manifest{Format: manifestFormat, Created: s.Now().UTC().Truncate(time.Second)}
+	progress("keys")
+	for _, name := range append([]string{boltfile.FormatFile}, keyFiles...) {
+		if err := copyFile(filepath.Join(s.DataDir, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return m, err
+		}
+	}
+	progress("the transparency log")
+	if m.Leaves, err = s.Log.WriteBackup(ctx, filepath.Join(dir, "log")); err != nil {
+		return m, fmt.Errorf("copy the transparency log: %w", err)
+	}
+	progress("the store")
+	at, err := s.Store.WriteBackup(ctx, filepath.Join(dir, storeFile))
+	if err != nil {
+		return m, err
+	}
+	m.Store, m.Incarnation, m.Seq = at.Store, at.Incarnation, at.Seq
+	if s.Queue != nil {
+		progress("the mail")
+		if err := writeQueue(s.Queue, filepath.Join(s.DataDir, "relay"), filepath.Join(dir, "relay")); err != nil {
+			return m, fmt.Errorf("copy the mail: %w", err)
+		}
+	}
+	progress("checksums")
+	if m.Files, err = listFiles(ctx, dir); err != nil {
+		return m, err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return m, err
+	}
+	return m, privatefile.Replace(filepath.Join(dir, manifestFile), append(text, '\n'))
+}
+
+// storeFile is the file of the store.
+const storeFile = "store.bolt"
+
+func writeQueue(q *boltqueue.Queue, from, to string) error {
+	if err := os.Mkdir(to, privatefile.DirMode); err != nil {
+		return err
+	}
+	if err := copyFile(filepath.Join(from, boltfile.FormatFile), filepath.Join(to, boltfile.FormatFile)); err != nil {
+		return err
+	}
+	if err := q.File().WriteSnapshot(filepath.Join(to, boltqueue.QueueFile)); err != nil {
+		return err
+	}
+	return privatefile.SyncDir(to)
+}
+
+// copyFile copies a file and syncs it.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	out, err := privatefile.Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// listFiles returns every file below a directory, with its length and digest.
+func listFiles(ctx context.Context, dir string) (files []File, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err := errors.Join(err, ctx.Err()); err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		file, err := digestFile(path)
+		file.Name = filepath.ToSlash(name)
+		files = append(files, file)
+		return err
+	})
+	return files, err
+}
+
+func digestFile(path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close() // only read
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	return File{Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}

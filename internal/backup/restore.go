@@ -1,0 +1,197 @@
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"gazetteer/internal/privatefile"
+	"gazetteer/store/boltfile"
+)
+
+// A DamageError says what is wrong with a backup or a data directory.
+type DamageError struct{ Problems []string }
+
+func (e *DamageError) Error() string {
+	text := e.Problems[0]
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// ReadManifest reads the manifest of a backup and compares every file with it. The error is a
+// [*DamageError] when a file is missing, changed or not named there.
+func ReadManifest(ctx context.Context, dir string) (m Manifest, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, &DamageError{[]string{dir + " has no " + manifestFile + ": it is no backup, or not a whole one"}}
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, &DamageError{[]string{manifestFile + " cannot be read: " + err.Error()}}
+	}
+	if m.Format != manifestFormat {
+		return m, &DamageError{[]string{fmt.Sprintf("the backup has format %d, this program knows format %d: use the program that wrote it", m.Format, manifestFormat)}}
+	}
+	have, err := listFiles(ctx, dir)
+	if err != nil {
+		return m, err
+	}
+	have = slices.DeleteFunc(have, func(f File) bool { return f.Name == manifestFile })
+	var problems []string
+	for _, want := range m.Files {
+		i := slices.IndexFunc(have, func(f File) bool { return f.Name == want.Name })
+		switch {
+		case !filepath.IsLocal(want.Name):
+			problems = append(problems, fmt.Sprintf("%s names %q, which lies outside of the backup", manifestFile, want.Name))
+		case i < 0:
+			problems = append(problems, want.Name+" is missing from the backup")
+		case have[i] != want:
+			problems = append(problems, fmt.Sprintf("%s was changed after the backup was written: it does not match its SHA-256", want.Name))
+		}
+	}
+	for _, f := range have {
+		if !slices.ContainsFunc(m.Files, func(want File) bool { return want.Name == f.Name }) {
+			problems = append(problems, f.Name+" does not belong to the backup")
+		}
+	}
+	if len(problems) > 0 {
+		return m, &DamageError{problems}
+	}
+	return m, nil
+}
+
+// Restore puts a backup back as a data directory that does not exist yet, or is empty. It compares every
+// file with the manifest, copies, checks what it has copied as [Check] does, and raises the incarnation,
+// so that clients and followers with cursors of the lost time begin again. Only then does the directory
+// get its name: an error means that nothing has changed.
+func Restore(ctx context.Context, from, dataDir string, progress func(part string)) (m Manifest, err error) {
+	if entries, err := os.ReadDir(dataDir); err == nil && len(entries) > 0 {
+		return m, fmt.Errorf("%s is not empty: move it away, or name another data directory", dataDir)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	progress("the checksums of the backup")
+	if m, err = ReadManifest(ctx, from); err != nil {
+		return m, err
+	}
+	partial := filepath.Clean(dataDir) + partialSuffix
+	if err := os.RemoveAll(partial); err != nil {
+		return m, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(partial))
+		}
+	}()
+	progress("the files")
+	if err := os.Mkdir(partial, privatefile.DirMode); err != nil {
+		return m, err
+	}
+	for _, f := range m.Files {
+		to := filepath.Join(partial, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(to), privatefile.DirMode); err != nil {
+			return m, err
+		}
+		if err := copyFile(filepath.Join(from, filepath.FromSlash(f.Name)), to); err != nil {
+			return m, err
+		}
+	}
+	if err := raiseIncarnation(partial); err != nil {
+		return m, err
+	}
+	if _, err := Check(ctx, partial, progress); err != nil {
+		return m, err
+	}
+	if err := os.Remove(dataDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	if err := os.Rename(partial, dataDir); err != nil {
+		return m, err
+	}
+	return m, privatefile.SyncDir(filepath.Dir(filepath.Clean(dataDir)))
+}
+
+// raiseIncarnation begins another incarnation of the store in a directory, and of the mail.
+func raiseIncarnation(dir string) error {
+	for _, below := range []string{"", "relay"} {
+		path := filepath.Join(dir, below, boltfile.FormatFile)
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) && below != "" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var id map[string]any
+		if err := json.Unmarshal(text, &id); err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		number, ok := id["incarnation"].(float64)
+		if !ok {
+			return fmt.Errorf("%s has no incarnation", path)
+		}
+		id["incarnation"] = uint64(number) + 1
+		if text, err = json.Marshal(id); err != nil {
+			return err
+		}
+		if err := privatefile.Replace(path, append(text, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteTar writes a backup as a tar archive.
+func WriteTar(w io.Writer, dir string) error {
+	archive := tar.NewWriter(w)
+	if err := archive.AddFS(os.DirFS(dir)); err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+// ReadTar reads a backup from a tar archive into a new directory. It takes regular files below that
+// directory alone.
+func ReadTar(r io.Reader, dir string) error {
+	if err := os.Mkdir(dir, privatefile.DirMode); err != nil {
+		return err
+	}
+	for archive := tar.NewReader(r); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &DamageError{[]string{"the archive cannot be read: " + err.Error()}}
+		}
+		if header.Typeflag == tar.TypeDir {
+			continue
+		}
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
+			return &DamageError{[]string{fmt.Sprintf("the archive holds %q, which no backup has", header.Name)}}
+		}
+		path := filepath.Join(dir, filepath.FromSlash(header.Name))
+		if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {
+			return err
+		}
+		out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, archive)
+		if err := errors.Join(err, out.Close()); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/backup"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+// standardStream is the argument that stands for standard output or input.
+const standardStream = "-"
+
+// writeBackupCommand is the verb backup.
+func (a *verbs) writeBackupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup DIR|-",
+		Short: "Write a backup of the data directory, while it serves",
+		Long: `Backup writes the store, the transparency log, the mail that waits and the keys
+into a directory that does not exist yet, with a manifest of their SHA-256, or
+as a tar archive to standard output. A running server writes it, and goes on
+serving: the parts belong to one moment each, the log to one before the store.
+
+The index is not part of it, because it is made again. What this server has
+cosigned of other logs is not part of it either: an older copy of that must
+never be used again. The backup holds private keys: keep it as safe as the data
+directory.`,
+		Example: "  gazetteer backup /backup/gazetteer-today\n  gazetteer backup - | age -r RECIPIENT > gazetteer.tar.age",
+		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			dir, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			if args[0] == standardStream {
+				temporary, err := os.MkdirTemp("", "gazetteer-backup-")
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+				dir = filepath.Join(temporary, "backup")
+			}
+			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				var r api.BackupResult
+				path := "/admin/backup?dir=" + url.QueryEscape(dir)
+				if args[0] == standardStream {
+					if _, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r); err != nil {
+						return err
+					}
+					fmt.Fprintln(a.Err, describeBackup(r))
+					return backup.WriteTar(a.Out, dir)
+				}
+				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r); done || err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(a.Out, describeBackup(r))
+				return err
+			})
+		},
+	}
+}
+
+func describeBackup(r api.BackupResult) string {
+	return fmt.Sprintf("%s with %.1f MB: the store up to write %d, and %s of the transparency log; it took %.1f s",
+		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
+}
+
+// restoreBackupCommand is the verb restore.
+func (a *verbs) restoreBackupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore DIR|-",
+		Short: "Put a backup back as the data directory",
+		Long: `Restore verifies every file of a backup, copies it beside the data directory,
+reads all of the copy, and only then gives it the name of the data directory,
+which must not exist or be empty. When something is wrong, nothing has changed.
+
+The store begins another incarnation, so that clients and followers with
+cursors of the lost time begin again. Where a checkpoint was signed that the
+backup does not have, the server says so at its start and signs nothing that
+contradicts it.`,
+		Example: "  gazetteer restore /backup/gazetteer-today\n  age -d gazetteer.tar.age | gazetteer restore -",
+		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			config, err := a.Config()
+			if err != nil {
+				return err
+			}
+			from := args[0]
+			if from == standardStream {
+				temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(config.DataDir)), "gazetteer-restore-")
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+				from = filepath.Join(temporary, "backup")
+				if err := backup.ReadTar(a.In, from); err != nil {
+					return classifyDamage(err)
+				}
+			}
+			m, err := backup.Restore(c.Context(), from, config.DataDir, a.tellPart)
+			if err != nil {
+				return classifyDamage(fmt.Errorf("nothing was restored: %w", err))
+			}
+			_, err = fmt.Fprintf(a.Out, "%s restored from the backup of %s: the store up to write %d, and %s of the transparency log\n",
+				config.DataDir, m.Created.Format("2006-01-02 15:04:05 UTC"), m.Seq, cli.Plural(int(m.Leaves), "leaf"))
+			return err
+		},
+	}
+}
+
+// checkFilesCommand is the verb check.
+func (a *verbs) checkFilesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Read all of the data directory and say what is damaged",
+		Long: `Check reads every record of the store, compares every stored document with its
+digest, verifies every leaf and hash of the transparency log, and opens the mail.
+No server may run on the directory. Exit code 1 says that something is damaged.`,
+		Example: "  gazetteer check",
+		Args:    cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			config, err := a.Config()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(config.DataDir); err != nil {
+				return exit.NotFoundf("there is no data directory: %v", err)
+			}
+			r, err := backup.Check(c.Context(), config.DataDir, a.tellPart)
+			if damage, ok := errors.AsType[*backup.DamageError](err); ok {
+				for _, problem := range damage.Problems {
+					fmt.Fprintln(a.Out, problem)
+				}
+				return exit.NotFoundf("%s found", cli.Plural(len(damage.Problems), "problem"))
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "%s of the store, %s with their digests and %s of the transparency log are whole\n",
+				cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
+			return err
+		},
+	}
+}
+
+// tellPart tells a person what is read now.
+func (a *verbs) tellPart(part string) { fmt.Fprintln(a.Err, "checking "+part) }
+
+// classifyDamage gives a damaged backup its exit code.
+func classifyDamage(err error) error {
+	if _, ok := errors.AsType[*backup.DamageError](err); ok {
+		return &exit.Error{Code: exit.Data, Err: err}
+	}
+	return err
+}
