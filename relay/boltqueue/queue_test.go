@@ -241,3 +241,46 @@ func BenchmarkPull200(b *testing.B) {
 	b.ReportMetric(before, "MiB-at-a-tenth")
 	b.ReportMetric(after, "MiB-at-all")
 }
+
+// A file of the first layout, whose ids were not hashed and whose inboxes counted less, is opened and
+// serves its mail.
+func TestFirstLayoutIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	q := openQueue(t, dir, 0)
+	for n := range 5 {
+		if _, err := q.Push(t.Context(), testLetter(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		for _, name := range laterBuckets() {
+			if err := tx.DeleteBucket(name); err != nil {
+				return nil, err
+			}
+		}
+		due, err := tx.CreateBucket(oldDueBucket)
+		if err != nil {
+			return nil, err
+		}
+		err = tx.Bucket(idsBucket).Put([]byte(testInbox+"\x00id-1\x00\x00\x00\x00\x00\x00\x00\x00\x01"), nil)
+		return nil, errors.Join(err, due.Put(make([]byte, 16), []byte(testInbox)), tx.Bucket(inboxBucket).Put([]byte(testInbox), make([]byte, 16)))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	q = openQueue(t, dir, 0)
+	defer q.Close()
+	if err := q.file.View("verify", subject{q}.verify); err != nil {
+		t.Error(err)
+	}
+	if w, err := q.CountAll(t.Context()); err != nil || w.Mail != 5 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if n, err := q.Acknowledge(t.Context(), testInbox, []string{"id-1", "id-3"}); err != nil || n != 2 {
+		t.Errorf("acknowledged %d, %v", n, err)
+	}
+}
