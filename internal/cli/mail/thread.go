@@ -85,7 +85,7 @@ func (v *verbs) showThread(ctx context.Context, id string) error {
 		if t.State.IsClosed() {
 			word = "last"
 		}
-		v.PrintField(word, "proposal of "+describeParty(t.Outstanding.From, box.Owner())+" at "+formatPrice(t.Outstanding.Price))
+		v.PrintField(word, describeProposer(t.Outstanding.From, box.Owner())+" at "+formatPrice(t.Outstanding.Price))
 	}
 	fmt.Fprintln(v.Out)
 	for _, line := range drawThread(info, messages) {
@@ -95,11 +95,11 @@ func (v *verbs) showThread(ctx context.Context, id string) error {
 	return nil
 }
 
-func describeParty(id, owner string) string {
+func describeProposer(id, owner string) string {
 	if id == owner {
-		return "yours"
+		return "your proposal"
 	}
-	return shortName(id)
+	return "proposal of " + shortName(id)
 }
 
 func (v *verbs) printThreadJSON(info mailbox.ThreadInfo, messages []mailbox.Message) error {
