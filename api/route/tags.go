@@ -16,6 +16,7 @@ const (
 	tagValidator = "validator"
 	tagAgents    = "agents"
 	tagRelay     = "relay"
+	tagTools     = "tools"
 	tagLog       = "log"
 	tagServer    = "server"
 	tagOperator  = "operator"
@@ -29,6 +30,7 @@ func tags() []*huma.Tag {
 		{Name: tagValidator, Description: "Check documents by the rules of their drafts."},
 		{Name: tagAgents, Description: "The registry of agents (AIR): registration, keys, domains, attestations and evidence. Paths, shapes and error members are those of the public reference."},
 		{Name: tagRelay, Description: "Inboxes that this server keeps for agents: messages are pushed, pulled and acknowledged."},
+		{Name: tagTools, Description: "The tool host (Altar): sessions, tools under contract, and calls."},
 		{Name: tagLog, Description: "The transparency log, its proofs, and the witness."},
 		{Name: tagServer, Description: "How this server stands, and the description of its API."},
 		{Name: tagOperator, Description: "Routes of the operator, on the operator's listener only."},
@@ -57,6 +59,8 @@ func tagOf(r Route) string {
 		return tagOperator
 	case r.Relay:
 		return tagRelay
+	case r.Altar:
+		return tagTools
 	case r.AIR, strings.HasPrefix(r.Path, "/1.0/identifiers"):
 		return tagAgents
 	}
