@@ -40,7 +40,7 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.View, error) {
 	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Wish: "opt-out"}), nil
 }
 
-// botPage is the page with what became of a wish on it.
+// botPage is the page with the result of a request of an owner.
 func (p *Pages) botPage(status int, w ownerRequestView) frame.View {
 	b := p.owner
 	return frame.View{Name: "bot", Title: "The crawler", Status: status, Body: botView{

@@ -17,14 +17,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// ownerRequestView is the form by which owners say what they wish of the crawler, and
+// ownerRequestView is the form for requests of owners to the crawler, and
 // what became of it.
 type ownerRequestView struct {
 	Host, Wish    string // as sent
 	Subdomains    bool
 	Trouble, Help string
 	Done          string // what has been done
-	// Value is to be published, and Looks what is there: only for a wish that is
+	// Value is to be published, and Looks what is there: only for a request that is
 	// not proved.
 	Value string
 	Looks []registry.Probe
@@ -64,7 +64,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 	return p.botPage(http.StatusOK, v), nil
 }
 
-// showAnswer writes what came of a wish.
+// showAnswer writes the result of a request.
 func (v *ownerRequestView) showAnswer(a owner.Answer) {
 	v.Host = a.Host
 	what := a.Host
