@@ -34,12 +34,14 @@ type invocation struct {
 	runtime *Runtime   // who executes it
 	callers map[*Caller]bool
 	done    bool
-	replay  bool // its outcome answers calls of the same id
-	expires time.Time
-	payload json.RawMessage
-	meta    json.RawMessage
-	err     *altar.Error
-	audited uint64 // the entry of its outcome in the audit trail
+	// cancelled says that it was ended by somebody else than its runtime.
+	cancelled bool
+	replay    bool // its outcome answers calls of the same id
+	expires   time.Time
+	payload   json.RawMessage
+	meta      json.RawMessage
+	err       *altar.Error
+	audited   uint64 // the entry of its outcome in the audit trail
 
 	chunks  []altar.StreamChunk // those that are kept
 	base    int                 // the number of the first of them
@@ -338,10 +340,9 @@ func (h *Host) dispatch(inv *invocation, pinned string, call altar.ToolCall) {
 		})
 		if runtime.dispatch(inv, frame) {
 			inv.mu.Lock()
-			ended := inv.done
+			cancelled := inv.cancelled
 			inv.mu.Unlock()
-			if ended { // it ended before the runtime knew it
-				runtime.forget(inv)
+			if cancelled && runtime.forget(inv) { // it ended before the runtime knew it
 				runtime.send(altar.CancelCall{InvocationID: inv.hostID, Reason: "cancelled"})
 			}
 			return
@@ -540,6 +541,7 @@ func (h *Host) finish(inv *invocation, o outcome) {
 		return
 	}
 	inv.done, inv.payload, inv.meta, inv.err = true, o.payload, o.meta, o.err
+	inv.cancelled = o.cancel != ""
 	inv.replay, inv.expires = !o.again, time.Now().Add(replayTime)
 	switch {
 	case o.last != nil:

@@ -464,11 +464,13 @@ func (r *Runtime) dispatch(inv *invocation, frame []byte) bool {
 	return false
 }
 
-// forget ends the registration of a call.
-func (r *Runtime) forget(inv *invocation) {
+// forget ends the registration of a call. It returns false when there is none any more.
+func (r *Runtime) forget(inv *invocation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	_, known := r.calls[inv.hostID]
 	delete(r.calls, inv.hostID)
+	return known
 }
 
 // RuntimeStatus is a connected runtime as the operator sees it.
