@@ -190,6 +190,10 @@ type exchange struct {
 	lost      *Made // before this one, over a connection that had ended; nil when none was
 }
 
+// connectionKey is the key of the connection in the context of a request. The crawler executes
+// requests by colly, which hands the context on to this transport but returns the body alone. So the
+// connection in the context is the way by which a request reaches its own connection, and by which
+// status, headers and failures come back as a value. Nothing else reads it.
 type connectionKey struct{}
 
 // withConnection attaches a connection to the context of its requests.

@@ -22,44 +22,22 @@ import (
 	"gazetteer/web/history"
 )
 
-// Run serves until ctx ends, in the order that loses nothing: first no new work
-// is taken (HTTP, frontier), then what runs is finished within the grace, then
-// the index and the transparency log follow to the end of the store. public may be nil, crawl false.
-// ready, if not nil, is called when all of it answers.
+// Run serves until ctx ends. It then stops in an order that loses nothing: first it accepts no new
+// work (HTTP, frontier), then it finishes what runs within the grace, then the index and the
+// transparency log follow the store to its end. public may be nil, crawl false. ready, if not nil, is
+// called when everything answers.
 func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
-	var metrics, admin, tools net.Listener
-	for key, l := range map[string]struct {
-		address string
-		to      *net.Listener
-	}{"metrics_listen": {h.Config.MetricsListen, &metrics}, "admin_listen": {h.Config.AdminListen, &admin}, "altar.tls_listen": {h.Config.Altar.TLSListen, &tools}} {
-		if l.address == "" || public == nil {
-			continue
-		}
-		var err error
-		if *l.to, err = ListenTCP(l.address, key+" in the configuration"); err != nil {
-			return err
-		}
-		defer (*l.to).Close() // closed already when it has served
-	}
-	socket, err := listenSocket(h.Config.DataDir)
+	listeners, err := h.openListeners(public)
 	if err != nil {
 		return err
 	}
+	defer listeners.close()
 	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
 	// The followers outlive everything that writes.
 	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
 	followers, following := errgroup.WithContext(uncancelled)
-	for what, follow := range map[string]func(context.Context) error{
-		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
-	} {
-		followers.Go(func() error {
-			if err := h.followThroughShortages(following, what, follow); err != nil {
-				return fmt.Errorf("follow the store into %s: %w", what, explainLogError(err))
-			}
-			return nil
-		})
-	}
+	h.startFollowers(following, followers)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -70,61 +48,14 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 			return errors.New("what follows the store has stopped")
 		}
 	})
-	group.Go(func() error {
-		return h.serveListener(ctx, socket, operatorConnections(), h.api.AdminHandler())
-	})
-	if public != nil {
-		group.Go(func() error {
-			return h.serveListener(ctx, public, publicConnections(h.Config), h.api.Handler())
-		})
-	}
-	if metrics != nil {
-		group.Go(func() error { return h.serveListener(ctx, metrics, operatorConnections(), h.api.MetricsHandler()) })
-	}
-	if admin != nil {
-		group.Go(func() error {
-			return h.serveListener(ctx, admin, operatorConnections(), h.api.LocalAdminHandler(admin.Addr().String()))
-		})
-	}
-	if h.tools != nil {
-		group.Go(func() error { return h.tools.Run(ctx, h.toolsGrace()) })
-	}
-	if h.httpRuntime != nil {
-		group.Go(func() error { return h.httpRuntime.Run(ctx) })
-	}
-	if h.tools != nil && tools != nil {
-		group.Go(func() error { return h.serveToolsTLS(ctx, tools) })
-	}
-	if crawl {
-		group.Go(func() error { return h.Crawler.Run(ctx) })
-	}
-	if public != nil {
-		group.Go(func() error { return h.registry.Run(ctx) })
-	}
-	if public != nil && h.witnesses.Len() > 0 {
-		group.Go(func() error {
-			return h.witnesses.Run(ctx, h.logCosignFailure)
-		})
-	}
-	if public != nil && h.Config.Crawler.BlockListFile != "" {
-		group.Go(func() error { return h.reloadBlockListOnHangup(ctx) })
-	}
 	if public != nil {
 		h.warnOfCheckpointCopy()
 	}
-	group.Go(func() error { return h.keepCheckpoints(ctx) })
-	group.Go(func() error { return h.recorder.Run(ctx) })
-	if public != nil {
-		group.Go(func() error { h.recordHistory(ctx); return nil })
+	for _, p := range h.parts(listeners, crawl) {
+		if p.enabled {
+			group.Go(func() error { return p.run(ctx) })
+		}
 	}
-	if public != nil && h.relay != nil {
-		group.Go(func() error { return h.runRelay(ctx) })
-	}
-	if public != nil && h.Config.Store.CompactHour >= 0 {
-		maintenance := boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour}
-		group.Go(func() error { return h.Store.Maintain(ctx, maintenance) })
-	}
-	group.Go(func() error { return h.watchStore(ctx) })
 	if ready != nil {
 		ready()
 	}
@@ -136,6 +67,97 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	h.awaitFollowers() // of that one record
 	stopFollowing()
 	return errors.Join(err, followers.Wait())
+}
+
+// serverListeners are the listeners of a server. Those that are not configured are nil.
+type serverListeners struct {
+	socket, public, metrics, admin, tools net.Listener
+}
+
+// openListeners opens the socket and, for a public server, the configured listeners.
+func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
+	l := serverListeners{public: public}
+	for key, row := range map[string]struct {
+		address string
+		to      *net.Listener
+	}{"metrics_listen": {h.Config.MetricsListen, &l.metrics}, "admin_listen": {h.Config.AdminListen, &l.admin}, "altar.tls_listen": {h.Config.Altar.TLSListen, &l.tools}} {
+		if row.address == "" || public == nil {
+			continue
+		}
+		var err error
+		if *row.to, err = ListenTCP(row.address, key+" in the configuration"); err != nil {
+			l.close()
+			return l, err
+		}
+	}
+	var err error
+	if l.socket, err = listenSocket(h.Config.DataDir); err != nil {
+		l.close()
+	}
+	return l, err
+}
+
+// close closes the listeners that were opened here; those that have served are closed already.
+func (l serverListeners) close() {
+	for _, opened := range []net.Listener{l.metrics, l.admin, l.tools} {
+		if opened != nil {
+			opened.Close()
+		}
+	}
+}
+
+// startFollowers runs everything that follows the store.
+func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group) {
+	for what, follow := range map[string]func(context.Context) error{
+		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
+	} {
+		group.Go(func() error {
+			if err := h.followThroughShortages(ctx, what, follow); err != nil {
+				return fmt.Errorf("follow the store into %s: %w", what, explainLogError(err))
+			}
+			return nil
+		})
+	}
+}
+
+// A part is something that runs for as long as the server does, if it is enabled.
+type part struct {
+	enabled bool
+	run     func(context.Context) error
+}
+
+// parts returns everything that a server runs beside its followers.
+func (h *Server) parts(l serverListeners, crawl bool) []part {
+	isPublic := l.public != nil
+	return []part{
+		{true, func(ctx context.Context) error {
+			return h.serveListener(ctx, l.socket, operatorConnections(), h.api.AdminHandler())
+		}},
+		{isPublic, func(ctx context.Context) error {
+			return h.serveListener(ctx, l.public, publicConnections(h.Config), h.api.Handler())
+		}},
+		{l.metrics != nil, func(ctx context.Context) error {
+			return h.serveListener(ctx, l.metrics, operatorConnections(), h.api.MetricsHandler())
+		}},
+		{l.admin != nil, func(ctx context.Context) error {
+			return h.serveListener(ctx, l.admin, operatorConnections(), h.api.LocalAdminHandler(l.admin.Addr().String()))
+		}},
+		{h.tools != nil, func(ctx context.Context) error { return h.tools.Run(ctx, h.toolsGrace()) }},
+		{h.httpRuntime != nil, func(ctx context.Context) error { return h.httpRuntime.Run(ctx) }},
+		{h.tools != nil && l.tools != nil, func(ctx context.Context) error { return h.serveToolsTLS(ctx, l.tools) }},
+		{crawl, func(ctx context.Context) error { return h.Crawler.Run(ctx) }},
+		{isPublic, func(ctx context.Context) error { return h.registry.Run(ctx) }},
+		{isPublic && h.witnesses.Len() > 0, func(ctx context.Context) error { return h.witnesses.Run(ctx, h.logCosignFailure) }},
+		{isPublic && h.Config.Crawler.BlockListFile != "", h.reloadBlockListOnHangup},
+		{true, h.keepCheckpoints},
+		{true, h.recorder.Run},
+		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx); return nil }},
+		{isPublic && h.relay != nil, h.runRelay},
+		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
+			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour})
+		}},
+		{true, h.watchStore},
+	}
 }
 
 // shortagePause is the time before a follower goes on that found no descriptor left.
