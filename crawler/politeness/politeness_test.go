@@ -84,7 +84,7 @@ func TestReservationsGoBeforeNewVisits(t *testing.T) {
 		enter(t, t.Context(), l, "a.test", addr).Release()
 		var p Permit
 		at, ok := l.BookAddress(&p, addr, false)
-		if ok || at.Sub(time.Now()) != 10*time.Second {
+		if ok || time.Until(at) != 10*time.Second {
 			t.Fatalf("booked for %v, free %v", at, ok)
 		}
 		if later, ok := l.BookAddress(&p, addr, false); ok || later.Sub(at) != 10*time.Second {
