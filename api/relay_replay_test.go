@@ -129,9 +129,7 @@ func (p *relayPlayer) play(step exchange) {
 		}
 		body = p.sign(envelope.ID, envelope.To)
 	}
-	if strings.Contains(path, "since=2") {
-		path = strings.Replace(path, "since=2", fmt.Sprintf("since=%.0f", p.numbers[2]), 1)
-	}
+	path = strings.Replace(path, "since=2", fmt.Sprintf("since=%.0f", p.numbers[2]), 1)
 	if strings.Contains(path, "stream=1") {
 		p.playStream(step, path)
 		return
