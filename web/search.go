@@ -201,13 +201,13 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	v := resultsView{
 		Search: searchbox{Query: text, Told: resultSentence(r), Suggestions: suggested},
 		Total:  r.Total, Note: noteOf(r), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
-		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r),
+		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r), Readings: as.links(text, r),
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
 	v.Services, v.Classes = sideViews(r)
-	v.Pages = frame.LinkPages("/", url.Values{"q": {text}}, number, r.Total, frame.PerPage)
+	v.Pages = frame.LinkPages("/", as.values(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// How many pages there are is not known before the last one is made.
 		v.Pages.Count = 0
