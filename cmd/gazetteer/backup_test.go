@@ -109,7 +109,7 @@ func TestDamagedBackupsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		flipped := bytes.Clone(whole)
-		flipped[rand.IntN(len(flipped)*9/10)] ^= 1
+		flipped[rand.IntN(max(len(flipped)*9/10, 1))] ^= 1
 		for how, content := range map[string][]byte{"a bit changed": flipped, "cut": whole[:len(whole)/2]} {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
