@@ -118,10 +118,10 @@ func TestHostThatNamesATimeIsLeftAlone(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			busy := true
+			var free atomic.Bool
 			w.site("busy.test", map[string]http.Handler{
 				aiPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					if busy {
+					if !free.Load() {
 						page{status: status, header: map[string]string{"Retry-After": "7200"}}.ServeHTTP(rw, r)
 						return
 					}
@@ -132,7 +132,7 @@ func TestHostThatNamesATimeIsLeftAlone(t *testing.T) {
 			w.run()
 			w.visit("busy.test")
 			w.wantAsked(0, "busy.test /robots.txt", "busy.test /.well-known/ai")
-			busy = false
+			free.Store(true)
 			time.Sleep(3 * time.Hour)
 			synctest.Wait()
 			w.wantAsked(2, "busy.test /.well-known/ai", "busy.test /.well-known/agis.json")
