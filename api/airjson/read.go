@@ -19,9 +19,9 @@ import (
 // characters may be escaped. All other bodies are smaller.
 const MaxReportBody = 2*a2a.MaxEnvelope + 32<<10
 
-// bodyLimits limits the body of a write. The longest valid one, an update with 20 endpoints and a
-// description of 2,000 four-byte characters, has about 30 KB.
-var bodyLimits = protocol.Limits{Bytes: MaxReportBody, Depth: 16, Members: 1000, Number: 32}
+// maxBody is the size of the largest body of a registration or an update, in bytes. The longest valid
+// one, an update with 20 endpoints and a description of 2,000 four-byte characters, has about 30 KB.
+const maxBody = 64 << 10
 
 // registrationMembers are the known members of a registration.
 var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "description", "code_repository",
@@ -32,7 +32,7 @@ var registrationMembers = []string{"name", "public_key", "creator_did", "creator
 // treats null as absent, and ignores unknown members as the reference does; Ignored lists them.
 // [registry.Registry.NewAgent] checks the values. The error is an [*registry.Error].
 func ReadRegistration(body []byte) (registry.Registration, error) {
-	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
+	m, err := readMembers(body, maxBody, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
 		return registry.Registration{}, err
 	}
@@ -169,7 +169,7 @@ func ReadAttestation(body []byte) (attestation.Request, error) {
 
 // readTexts reads an object whose members are texts.
 func readTexts(body []byte, to map[string]*string) error {
-	m, err := readMembers(body, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
+	m, err := readMembers(body, MaxReportBody, func(n *protocol.Node) bool { return n.Kind == protocol.Null })
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func parseStatementTime(text string) (time.Time, error) {
 // null username releases the handle. Null is refused for other members, because it could mean
 // "clear" or "keep". [registry.Registry.Update] checks the values.
 func ReadUpdate(body []byte) (registry.Update, error) {
-	m, err := readMembers(body, func(*protocol.Node) bool { return false })
+	m, err := readMembers(body, maxBody, func(*protocol.Node) bool { return false })
 	if err != nil {
 		return registry.Update{}, err
 	}
@@ -228,8 +228,8 @@ type members struct {
 	column int
 }
 
-func readMembers(body []byte, absent func(*protocol.Node) bool) (*members, error) {
-	root, err := protocol.ReadJSON(body, bodyLimits)
+func readMembers(body []byte, most int, absent func(*protocol.Node) bool) (*members, error) {
+	root, err := protocol.ReadJSON(body, protocol.Limits{Bytes: most, Depth: 16, Members: 1000, Number: 32})
 	var syntax *protocol.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, &registry.Error{Code: syntax.Problem.String(), Message: "Invalid JSON body", Help: syntax.Error()}

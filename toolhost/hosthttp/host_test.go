@@ -221,8 +221,30 @@ func (h *testHost) want(a answer, status int, code altar.Code) {
 
 // peer is a runtime that a test plays frame by frame.
 type peer struct {
-	t  testing.TB
-	ws *websocket.Conn
+	t     testing.TB
+	ws    *websocket.Conn
+	ahead chan readFrame // set by readAhead
+}
+
+// readFrame is what a read of a connection returned.
+type readFrame struct {
+	text []byte
+	err  error
+}
+
+// readAhead reads frames before the test asks for them, so that pings are answered while it is busy
+// with something else.
+func (p *peer) readAhead() {
+	p.ahead = make(chan readFrame, 1000)
+	go func() {
+		for {
+			_, text, err := p.ws.Read(context.Background())
+			p.ahead <- readFrame{text, err}
+			if err != nil {
+				return
+			}
+		}
+	}()
 }
 
 // dial connects a runtime without a word.
@@ -235,7 +257,7 @@ func (h *testHost) dial(token string) *peer {
 		h.t.Fatal(err)
 	}
 	ws.SetReadLimit(8 << 20)
-	p := &peer{h.t, ws}
+	p := &peer{t: h.t, ws: ws}
 	h.t.Cleanup(func() { ws.CloseNow() })
 	return p
 }
@@ -294,6 +316,17 @@ func (p *peer) read() altar.Message {
 func (p *peer) tryRead() (altar.Message, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), testTime)
 	defer cancel()
+	if p.ahead != nil {
+		select {
+		case f := <-p.ahead:
+			if f.err != nil {
+				return nil, f.err
+			}
+			return altar.ReadMessage(f.text, true)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	_, text, err := p.ws.Read(ctx)
 	if err != nil {
 		return nil, err

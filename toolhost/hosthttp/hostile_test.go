@@ -97,6 +97,7 @@ func closeCode(r *bufio.Reader) int {
 func TestHostileFrames(t *testing.T) {
 	h := newTestHost(t, nil)
 	good := h.connect("rt", "echo")
+	good.readAhead()
 	session := h.session("me-token", `{}`)
 	for name, test := range map[string]struct {
 		send func(net.Conn)
