@@ -89,8 +89,12 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 		if joined {
 			q.Limit = max(limit, orchestrateStep)
 		}
+		note := out.Note
 		if err := a.addServedOperations(ctx, q, w, joined, limit, now, &out); err != nil {
 			return ServedOperations{}, err
+		}
+		if q.Offset > first {
+			out.Note = note // what is said of the end of the ranking does not hold for its beginning
 		}
 		if !joined {
 			return out, nil
