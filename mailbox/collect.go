@@ -287,7 +287,7 @@ func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []
 	for _, message := range closed {
 		verified, err := a2a.Verifier{Profile: a2a.Wire, Keys: senders}.Authenticate(ctx, message.Envelope)
 		if err != nil {
-			continue // it stays closed: whoever wrote it is not known
+			continue // it stays closed: its sender could not be verified
 		}
 		opened, err := verified.Open(keys...)
 		if err != nil {

@@ -16,8 +16,8 @@
 //	mailbox.bolt   the file below, in the form of package boltfile, with FORMAT, HEAD and LOCK
 //	keys/          retired keys as key files, so that mail sealed to them still opens
 //
-// It is private to its owner (mode 0700). Bodies are stored as they were opened: whoever can read the
-// directory can read the mail, as with the key file beside it.
+// It is private to its owner (mode 0700). Bodies are stored as they were opened: anyone who can read
+// the directory can read the mail, as with the key file beside it.
 //
 // The file is one bbolt file and not plain files, because a message, its entries in the replay window
 // and its thread must be there together or not at all. Each operation opens the file, does one thing

@@ -28,16 +28,19 @@ func TestBackupWhileServing(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
 	var registered atomic.Int64
+	enough := make(chan struct{}) // closed when twenty agents are registered
 	writing.Go(func() {
 		for ctx.Err() == nil {
 			body := fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t))
-			if status, _ := p.ask("POST", "/api/v1/agents/register", body); status == 201 {
-				registered.Add(1)
+			if status, _ := p.ask("POST", "/api/v1/agents/register", body); status == 201 && registered.Add(1) == 20 {
+				close(enough)
 			}
 		}
 	})
-	for registered.Load() < 20 {
-		time.Sleep(time.Millisecond)
+	select {
+	case <-enough:
+	case <-time.After(time.Minute):
+		t.Fatalf("only %d agents were registered in a minute", registered.Load())
 	}
 	out, code := p.cli("backup", "saved")
 	if code != exit.OK || !strings.Contains(out, "of the transparency log") {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gazetteer/internal/need"
 )
 
 // TestIdleConnectionsDoNotStopTheServer: with few descriptors, far more connections than it has,
@@ -100,7 +102,7 @@ func residentMemory(t *testing.T, p *program) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if err != nil {
-		t.Skip("the system does not tell the memory of a process: ", err)
+		need.Missing(t, "the system does not tell the memory of a process: %v", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
@@ -111,7 +113,7 @@ func residentMemory(t *testing.T, p *program) int {
 			return kilobytes << 10
 		}
 	}
-	t.Skip("the system does not tell the resident memory of a process")
+	need.Missing(t, "the system does not tell the resident memory of a process")
 	return 0
 }
 

@@ -49,8 +49,8 @@ func effectFactor(act query.Act, class effect.Class) float64 {
 type EffectColumn struct {
 	Values  *FieldValues
 	Classes []effect.Class // by the number of a value
-	needsID []bool         // likewise
-	many    []bool         // likewise
+	needsID []bool         // by the number of a value
+	many    []bool         // by the number of a value
 }
 
 // Effects returns the column of the inferred effects.

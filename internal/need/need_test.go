@@ -12,7 +12,6 @@ import (
 // missing, with that reason.
 var maySkip = map[string]string{
 	"cmd/gazlint/action_test.go":        "-short",
-	"cmd/gazetteer/connections_test.go": "the memory of a process, which only Linux tells",
 	"index/crash_test.go":               "-short",
 	"internal/need/need.go":             "the one place",
 	"protocol/effect/corpus_test.go":    "-short",

@@ -14,7 +14,7 @@
 //	           'i' hash of inbox, sender, id              → digest
 //	           'n' hash of inbox, sender, thread, nonce   → digest
 //	           's' hash of sender                         → how many envelopes
-//	contacts start of a period    → a bucket of its own, likewise (contacts.go):
+//	contacts start of a period    → a bucket of its own as well (contacts.go):
 //	           'p' hash of inbox, sender  → the sender has written to the inbox
 //	           'b' hash of sender         → since when its budget counts, what was used of it
 //	rules    inbox                → who may write to it, and its wake-up address (JSON)
