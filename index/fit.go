@@ -22,7 +22,7 @@ import (
 // It is calibrated on the development sets of everyday and agents' requests: about 4 % of the requests
 // that the index answers have only far hits among their first three. docs/search.md has the figures, for
 // several sizes of the index.
-const FarFit = 0.3
+const FarFit = 0.295
 
 const (
 	// nearMatch is how much a word counts that is matched by another word of near meaning.
