@@ -2,8 +2,10 @@
 // the host is reachable, whether its documents are well-formed, whether they conform to their
 // drafts, whether they agree with one another, and whether they answer today.
 //
-// Begin with Judge. It looks at the last fetch of each kind and at the current documents, and at
-// nothing else: operations are never called.
+// Begin with [Judge]. It looks at the last fetch of each kind and at the current documents, and at
+// nothing else: operations are never called. The crawler stores a [Turn] where the judgement of a
+// host changes; [Turns] and [AllTurns] read this history. Package conformance/standing follows the
+// store and knows the present states of all hosts.
 package conformance
 
 import (
@@ -55,6 +57,8 @@ type Class string
 const (
 	// Publishes: the host has a current document.
 	Publishes Class = "publishes"
+	// OtherDialect: the host publishes a document of another dialect instead, such as llms.txt.
+	OtherDialect Class = "other-dialect"
 	// OtherFormat: documents of another published format stand at the discovery paths.
 	OtherFormat Class = "other-format"
 	// Withheld: robots.txt keeps us from looking.
@@ -69,9 +73,18 @@ const (
 	Nothing Class = "nothing"
 	// Silent: the host does not answer.
 	Silent Class = "silent"
+	// OptedOut: the owner asked not to be visited. Nothing else of such a host is stored.
+	OptedOut Class = "opted-out"
+	// Excluded: the operator of this server does not visit the host. Nothing else of it is stored.
+	Excluded Class = "excluded"
 	// Unvisited: no visit has come to its end.
 	Unvisited Class = "unvisited"
 )
+
+// Classes returns the classes, those with documents first.
+func Classes() []Class {
+	return []Class{Publishes, OtherDialect, OtherFormat, CatchAll, Withheld, Unreadable, Failing, Nothing, Silent, OptedOut, Excluded, Unvisited}
+}
 
 // Input is what is known of one host.
 type Input struct {
@@ -140,8 +153,10 @@ func (in Input) classify(reachable Verdict) Class {
 		return slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return f.Kind != fetch.KindRobots && f.Outcome == o })
 	}
 	switch {
-	case len(in.Documents) > 0:
+	case slices.ContainsFunc(in.Documents, func(d document.Document) bool { return !slices.Contains(document.OnDemandKinds(), d.Kind) }):
 		return Publishes
+	case len(in.Documents) > 0:
+		return OtherDialect
 	case len(in.Fetches) == 0:
 		return Unvisited
 	case has(fetch.OtherFormat):

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/psl"
@@ -154,7 +155,7 @@ func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.seq = seq
+	v.seq, v.track = seq, now.Track
 	if now.Depth < v.host.Depth {
 		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
 	}
@@ -245,6 +246,9 @@ func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write
 		if err := b.writeDocuments(ctx, v); err != nil {
 			return nil, err
 		}
+		if err := b.writeTurn(v); err != nil {
+			return nil, err
+		}
 		budget := maxReached
 		if err := b.followLinks(ctx, b.hosts[v.host.Name], v, &budget); err != nil {
 			return nil, err
@@ -295,6 +299,31 @@ func (b *batch) writeDocuments(ctx context.Context, v *visit) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// writeTurn brings the track of a visited host up to date, and adds the write for its turn if its
+// standing has changed. It may be called again for the same visit.
+func (b *batch) writeTurn(v *visit) error {
+	docs := make([]document.Document, 0, len(v.docs))
+	for _, kind := range document.Kinds() {
+		if d := v.docs[kind]; d != nil {
+			docs = append(docs, *d)
+		}
+	}
+	track, turn := conformance.Advance(v.track, conformance.Measurement{
+		Host: v.host.Name, At: v.host.Visited, By: b.c.userAgent, Judgement: v.host.Judge(docs),
+		Known: v.host.Added, Visits: v.host.Visits - 1,
+	})
+	v.host.Track = &track
+	if turn == nil {
+		return nil
+	}
+	w, err := turn.Write()
+	if err != nil {
+		return err
+	}
+	b.writes = append(b.writes, w)
 	return nil
 }
 

@@ -96,6 +96,7 @@ type Crawler struct {
 	log           *slog.Logger
 	collector     *colly.Collector
 	transport     *fetch.Transport
+	userAgent     string
 	politeness    *politeness.Limiter
 	robots        *robotsCache
 	journal       *journal
@@ -166,7 +167,7 @@ func New(o Options) (*Crawler, error) {
 		return nil, fmt.Errorf("crawler: %w", err)
 	}
 	return &Crawler{
-		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, collector: newCollector(transport),
+		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
 		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: politeness.New(politeness.Limits{
@@ -195,6 +196,7 @@ func (o *Options) setDefaults() {
 	orDuration(&o.MaxCrawlDelay, 10*time.Second)
 	orDuration(&o.SessionTimeout, 2*time.Minute)
 	orDuration(&o.Grace, 10*time.Second)
+	o.UserAgent = cmp.Or(o.UserAgent, fetch.RobotsToken+"/0.1")
 	o.HostAtOnce = cmp.Or(o.HostAtOnce, 1)
 	o.DomainAtOnce = cmp.Or(o.DomainAtOnce, 1)
 	o.AddressAtOnce = cmp.Or(o.AddressAtOnce, 8)

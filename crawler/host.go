@@ -1,9 +1,11 @@
 package crawler
 
 import (
+	"maps"
 	"slices"
 	"time"
 
+	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
 )
@@ -12,6 +14,9 @@ import (
 // the order. A host stays due until the result of its visit is committed together with its new Due.
 type Host struct {
 	Name string `json:"name"`
+	// Track holds the present states of the host and since when; nil before the first visit, and in
+	// records of hosts that were not visited since Gazetteer keeps this history.
+	Track *conformance.Track `json:"track,omitempty"`
 	// Due is when the next visit may begin.
 	Due time.Time `json:"due"`
 	// Depth counts links from a seed (0) to here. Links are followed to depth 3.
@@ -50,6 +55,11 @@ func (h *Host) Listed() bool {
 		}
 	}
 	return false
+}
+
+// Judge judges the host by its last fetches and its current documents.
+func (h *Host) Judge(docs []document.Document) conformance.Judgement {
+	return conformance.Judge(conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches)), Documents: docs})
 }
 
 // A Result is the outcome of one visit to a host, for those who wait for it.

@@ -113,7 +113,7 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 	return all, nil
 }
 
-// Block stops all visits to a host and removes what it published, with its history; its ledger
+// Block stops all visits to a host and removes what it published, with its history and that of its states; its ledger
 // stays. A running visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad
 // host name, or one of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {
@@ -159,7 +159,7 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
 	const most = 5000
 	var writes []store.Write
 	for _, name := range names {
-		for _, prefix := range []string{store.DocumentsOf(name), store.VersionsOfAll(name)} {
+		for _, prefix := range []string{store.DocumentsOf(name), store.VersionsOfAll(name), store.TurnsOf(name)} {
 			for r, err := range c.store.List(ctx, prefix, "") {
 				if err != nil && !store.Damaged(r, err) {
 					return err

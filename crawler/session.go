@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"gazetteer/conformance"
 	"gazetteer/crawler/frontier"
 	"gazetteer/crawler/politeness"
 	"gazetteer/document"
@@ -28,6 +29,8 @@ type visit struct {
 	later time.Time // the visit is made then instead: nothing was asked, or cut is set
 	host  Host      // the record to be written
 	seq   uint64    // of the record when the session began
+	// track is the host's in the record that seq counts.
+	track *conformance.Track
 	// docs are the current documents; put, drop and fresh are the documents to write and to delete,
 	// and the bytes that changed.
 	docs   map[document.Kind]*document.Document
@@ -153,6 +156,7 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 	if *h, s.visit.seq, err = s.c.readHost(ctx, name); err != nil {
 		return err
 	}
+	s.visit.track = h.Track
 	s.visit.why = whyVisit(h)
 	if h.Fetches == nil {
 		h.Fetches = map[string]fetch.Fetch{}

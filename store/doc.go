@@ -15,6 +15,7 @@
 //	host/{rev}                       crawler.Host: when due, failures, robots, outcomes (JSON)
 //	doc/{rev}/{kind}                 document.Document as last fetched (JSON)
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
+//	turn/{rev}/{time}                conformance.Turn: a change of a host's class or states, or its first sight (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
 //	log/{rev}/{time}-{host}          crawler.Entry: the requests to {rev} during a visit to {host} (JSON), for 90 days
 //	block/{rev}                      crawler.Block: why a host is not visited, and its removed documents (JSON)

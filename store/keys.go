@@ -13,6 +13,7 @@ const (
 	HostPrefix     = "host/"
 	DocumentPrefix = "doc/"
 	VersionPrefix  = "ver/"
+	TurnPrefix     = "turn/"
 	BlobPrefix     = "blob/"
 	AgentPrefix    = "agent/"
 	HandlePrefix   = "handle/"
@@ -61,6 +62,14 @@ func VersionsOf(host, kind string) string {
 // VersionKey is the key of one stored version.
 func VersionKey(host, kind string, seen time.Time, digest string) string {
 	return VersionsOf(host, kind) + seen.UTC().Format("20060102T150405.000Z") + "-" + digest
+}
+
+// TurnsOf is the prefix of the history of a host's states, oldest first.
+func TurnsOf(host string) string { return TurnPrefix + ReverseHost(host) + "/" }
+
+// TurnKey is the key of one change of a host's states.
+func TurnKey(host string, at time.Time) string {
+	return TurnsOf(host) + at.UTC().Format("20060102T150405.000Z")
 }
 
 // BlobKey is the key of raw bytes with that digest.
@@ -122,7 +131,7 @@ func ReportKey(id string) string { return ReportPrefix + id }
 func SplitKey(key string) []string {
 	parts := strings.Split(key, "/")
 	switch parts[0] + "/" {
-	case HostPrefix, DocumentPrefix, VersionPrefix, LedgerPrefix, BlockPrefix, DomainPrefix:
+	case HostPrefix, DocumentPrefix, VersionPrefix, TurnPrefix, LedgerPrefix, BlockPrefix, DomainPrefix:
 		if len(parts) > 1 {
 			parts[1] = ReverseHost(parts[1])
 		}

@@ -1,0 +1,182 @@
+package conformance_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+func openStore(t *testing.T) *boltstore.Store {
+	t.Helper()
+	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil)), MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// A past plays visits to one host and keeps what they wrote.
+type past struct {
+	t     *testing.T
+	store store.Store
+	host  string
+	track *conformance.Track
+	turns int
+}
+
+func (p *past) visit(at time.Time, in conformance.Input) *conformance.Turn {
+	p.t.Helper()
+	next, turn := conformance.Advance(p.track, conformance.Measurement{
+		Host: p.host, At: at, By: "Gazetteer/test", Judgement: conformance.Judge(in), Known: noon.Add(-time.Hour),
+	})
+	p.track = &next
+	if turn == nil {
+		return nil
+	}
+	p.turns++
+	w, err := turn.Write()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.store.Apply(p.t.Context(), w); err != nil {
+		p.t.Fatal(err)
+	}
+	return turn
+}
+
+var (
+	good   = conformance.Input{Fetches: []fetch.Fetch{fetched(document.AI, fetch.OK, 200)}, Documents: []document.Document{valid(document.AI, 1)}}
+	failed = conformance.Input{Fetches: []fetch.Fetch{fetched(document.AI, fetch.ServerError, 503)}, Documents: []document.Document{valid(document.AI, 1)}}
+	silent = conformance.Input{Fetches: []fetch.Fetch{fetched(document.AI, fetch.Timeout, 0)}}
+)
+
+func TestTurnsAreChanges(t *testing.T) {
+	p := &past{t: t, store: openStore(t), host: "a.example"}
+	first := p.visit(noon, good)
+	if first == nil || !first.First() || first.Known.IsZero() || first.By != "Gazetteer/test" {
+		t.Fatalf("the first sight is %+v", first)
+	}
+	for day := range 30 {
+		if turn := p.visit(noon.AddDate(0, 0, day+1), good); turn != nil {
+			t.Fatalf("a visit without change wrote %+v", turn)
+		}
+	}
+	turn := p.visit(noon.AddDate(0, 0, 40), failed)
+	if turn == nil || turn.Before.Answers != conformance.Yes || turn.Standing.Answers != conformance.No {
+		t.Fatalf("a change wrote %+v", turn)
+	}
+	if len(turn.Evidence) != 1 || turn.Evidence[0].State != conformance.Answers || turn.Evidence[0].Outcome != fetch.ServerError {
+		t.Errorf("the evidence is %+v", turn.Evidence)
+	}
+	turns, err := conformance.Turns(t.Context(), p.store, "A.example", noon.AddDate(1, 0, 0))
+	if err != nil || len(turns) != 2 || !turns[1].Time().Equal(noon.AddDate(0, 0, 40)) || turns[1].Standing.Verdict(conformance.Answers) != conformance.No {
+		t.Errorf("the store has %+v, %v", turns, err)
+	}
+}
+
+// A host that alternates each hour is one flapping host, and not a turn an hour.
+func TestFlapping(t *testing.T) {
+	p := &past{t: t, store: openStore(t), host: "a.example"}
+	at := noon
+	for hour := range 1000 {
+		at = noon.Add(time.Duration(hour) * time.Hour)
+		p.visit(at, []conformance.Input{good, failed, silent}[hour%3])
+	}
+	if p.turns != 7 || !p.track.Flapping {
+		t.Fatalf("1,000 changes wrote %d turns, flapping %v; want 7", p.turns, p.track.Flapping)
+	}
+	p.visit(at.Add(time.Hour), good)
+	if turn := p.visit(at.Add(40*time.Hour), good); turn != nil {
+		t.Errorf("settled after 39 hours: %+v", turn)
+	}
+	turn := p.visit(at.Add(50*time.Hour), good)
+	if turn == nil || turn.Flapping || turn.Standing.Answers != conformance.Yes || p.track.Flapping {
+		t.Errorf("after two days it wrote %+v", turn)
+	}
+	turns, err := conformance.Turns(t.Context(), p.store, p.host, at.AddDate(1, 0, 0))
+	if err != nil || len(turns) != 8 || !turns[6].Flapping || turns[5].Flapping {
+		t.Errorf("the store has %+v, %v", turns, err)
+	}
+	if turn := p.visit(at.Add(60*time.Hour), failed); turn == nil || turn.Flapping {
+		t.Errorf("the next change wrote %+v", turn)
+	}
+}
+
+func TestWrongClocks(t *testing.T) {
+	day := 24 * time.Hour
+	for name, c := range map[string]struct{ clock, want []time.Duration }{
+		"right":                  {[]time.Duration{0, 3 * day, 6 * day}, []time.Duration{0, 3 * day, 6 * day}},
+		"ahead once":             {[]time.Duration{0, 2000 * day, 6 * day}, []time.Duration{0, 6 * day, 6 * day}},
+		"ahead at first":         {[]time.Duration{2000 * day, 3 * day, 6 * day}, []time.Duration{3 * day, 3 * day, 6 * day}},
+		"ahead last":             {[]time.Duration{0, 3 * day, 2000 * day}, []time.Duration{0, 3 * day, 10 * day}},
+		"back once":              {[]time.Duration{0, -2000 * day, 6 * day}, []time.Duration{0, 0, 6 * day}},
+		"back, and stood still":  {[]time.Duration{0, 0, 0}, []time.Duration{0, 0, 0}},
+		"ahead, and back a step": {[]time.Duration{0, 3 * day, 3*day - time.Hour}, []time.Duration{0, 3 * day, 3 * day}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &past{t: t, store: openStore(t), host: "a.example"}
+			for i, at := range c.clock {
+				p.visit(noon.Add(at), []conformance.Input{good, failed, silent}[i])
+			}
+			turns, err := conformance.Turns(t.Context(), p.store, p.host, noon.Add(10*day))
+			if err != nil || len(turns) != len(c.want) {
+				t.Fatalf("%d turns, %v; want %d", len(turns), err, len(c.want))
+			}
+			for i, turn := range turns {
+				if got := turn.Time().Sub(noon); got != c.want[i] {
+					t.Errorf("turn %d took place after %v, want %v", i, got, c.want[i])
+				}
+				if want := []conformance.Input{good, failed, silent}[i]; turn.Standing != conformance.Judge(want).Standing() {
+					t.Errorf("turn %d is %+v: out of order", i, turn.Standing)
+				}
+			}
+		})
+	}
+}
+
+func TestAllTurns(t *testing.T) {
+	s := openStore(t)
+	for _, host := range []string{"b.example", "a.example", "a.test"} {
+		p := &past{t: t, store: s, host: host}
+		p.visit(noon, good)
+		p.visit(noon.AddDate(0, 0, 5), failed)
+	}
+	damaged := []store.Write{
+		store.Put(store.TurnKey("a.test", noon.AddDate(0, 0, 6)), []byte("{")),
+		store.Put(store.TurnKey("c.example", noon), []byte(`{"host":"other.example"}`)),
+		store.Put("turn/short", nil),
+	}
+	if _, err := s.Apply(t.Context(), damaged...); err != nil {
+		t.Fatal(err)
+	}
+	var got, bad []string
+	for turn, err := range conformance.AllTurns(t.Context(), s, noon.AddDate(1, 0, 0)) {
+		if err != nil {
+			if !errors.Is(err, store.ErrCorrupt) {
+				t.Error(err)
+			}
+			bad = append(bad, turn.Host+turn.At.Format(" 02"))
+			continue
+		}
+		got = append(got, turn.Host+turn.Time().Format(" 02"))
+	}
+	want := []string{"a.example 22", "a.example 27", "b.example 22", "b.example 27", "a.test 22", "a.test 27"}
+	slices.Sort(bad)
+	if !slices.Equal(got, want) || strings.Join(bad, ", ") != "a.test 28, c.example 22" {
+		t.Errorf("the turns are %q, damaged %q", got, bad)
+	}
+	for range conformance.AllTurns(t.Context(), s, noon) {
+		break // the consumer may stop
+	}
+}
