@@ -130,6 +130,7 @@ type benchClient struct {
 	in       *bufio.Reader
 	requests [][]byte
 	next     int
+	received int // bytes of bodies
 }
 
 func newWire(b *testing.B, address string, paths []string) *benchClient {
@@ -171,6 +172,7 @@ func (w *benchClient) ask() {
 	if _, err := w.in.Discard(length); err != nil {
 		w.b.Error(err)
 	}
+	w.received += length
 }
 
 // inTurn reports the mean of ours, of theirs, and what share of their rate ours

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index/cache"
 	"gazetteer/index/entry"
@@ -25,8 +26,11 @@ import (
 	"gazetteer/store"
 )
 
-// maxDocumentCache bounds the memory of the documents that are kept, in bytes.
-const maxDocumentCache = 128 << 20
+// These bound the memory of the documents, and of the operations, that are kept, in bytes.
+const (
+	maxDocumentCache  = 128 << 20
+	maxOperationCache = 64 << 20
+)
 
 // documentReader reads the documents whose text is shown, from the store, and keeps the
 // ones used last.
@@ -34,6 +38,7 @@ type documentReader struct {
 	store         store.Store
 	log           *slog.Logger
 	cache         *cache.Sized[entry.Source, *storedDocument]
+	operations    *cache.Sized[operationKey, *preparedOperation]
 	invalidations atomic.Uint64 // counts the calls of forget
 }
 
@@ -49,26 +54,37 @@ type storedDocument struct {
 
 	twinsOnce sync.Once
 	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
+}
 
-	mu       sync.Mutex // guards following
-	prepared map[int]*preparedOperation
+// operationKey names one operation of one version of a document. A version that was replaced is not
+// asked for any more, so its operations are the first to be forgotten.
+type operationKey struct {
+	source      entry.Source
+	fingerprint string
+	ordinal     int
 }
 
 // preparedOperation is an operation that was asked for, and its terms by field.
 type preparedOperation struct {
 	document.Operation
-	effect Effect
-	class  effect.Class // of its effects, inferred
-	terms  [entry.NumFields][]tokens.Token
+	effect  Effect
+	class   effect.Class // of its effects, inferred
+	caution string       // see [call.Caution]
+	terms   [entry.NumFields][]tokens.Token
 	// vectors are those of the terms of its name and its intent, for explain.
 	vectors [entry.CtxField][]semantic.WordVector
 }
 
-// maxPrepared is how many operations of a document are kept ready.
-const maxPrepared = 50
+// preparedSize is about how many bytes of memory a prepared operation takes beside twice its text: its
+// terms and pointers to their vectors.
+const preparedSize = 4000
 
 func newDocumentReader(s store.Store, log *slog.Logger) *documentReader {
-	return &documentReader{store: s, log: log, cache: cache.New[entry.Source, *storedDocument](maxDocumentCache)}
+	return &documentReader{
+		store: s, log: log,
+		cache:      cache.New[entry.Source, *storedDocument](maxDocumentCache),
+		operations: cache.New[operationKey, *preparedOperation](maxOperationCache),
+	}
 }
 
 // decodeDocument reads the stored form of a document.
@@ -117,35 +133,28 @@ func (t *storedDocument) decodeOperation(n int) (document.Operation, error) {
 	return o, err
 }
 
-// prepareOperation returns the n-th operation with its terms.
-func (t *storedDocument) prepareOperation(a analysis.Analyzer, l *semantic.Lexicon, n int) (*preparedOperation, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s, ok := t.prepared[n]; ok {
-		return s, nil
+// prepareOperation returns the n-th operation of a document with its terms.
+func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n int, a analysis.Analyzer, l *semantic.Lexicon) (*preparedOperation, error) {
+	key := operationKey{src, t.fingerprint, n}
+	if kept, ok := r.operations.Lookup(key); ok {
+		return kept, nil
 	}
 	o, err := t.decodeOperation(n)
 	if err != nil {
 		return nil, err
 	}
-	s := &preparedOperation{Operation: o, effect: EffectOf(&o)}
-	s.class, _ = entry.ClassOf(&o)
-	for f, prepared := range entry.OperationEntry(&o).Text {
-		s.terms[f] = tokens.Tokenize(a, prepared)
+	p := &preparedOperation{Operation: o, effect: EffectOf(&o), caution: call.Caution(o, t.Service)}
+	p.class, _ = entry.ClassOf(&o)
+	for f, text := range entry.OperationEntry(&o).Text {
+		p.terms[f] = tokens.Tokenize(a, text)
 	}
-	for f := range s.vectors {
-		for _, term := range s.terms[f] {
-			s.vectors[f] = append(s.vectors[f], l.WordVector(term.Form))
+	for f := range p.vectors {
+		for _, term := range p.terms[f] {
+			p.vectors[f] = append(p.vectors[f], l.WordVector(term.Form))
 		}
 	}
-	if t.prepared == nil {
-		t.prepared = make(map[int]*preparedOperation)
-	}
-	if len(t.prepared) >= maxPrepared {
-		clear(t.prepared)
-	}
-	t.prepared[n] = s
-	return s, nil
+	r.operations.Put(key, p, preparedSize+2*len(t.operations[n]))
+	return p, nil
 }
 
 // findTwin returns the operation that has a key of [entry.TwinKey]; ok is false when none has.
@@ -227,10 +236,9 @@ func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*s
 		return nil, nil // logged by the follower, which left it out
 	}
 	if t.invalidations.Load() == before {
-		// Nothing was replaced while we read, so this is what stands. The
-		// operations are kept as stored; of those that were shown each takes some
-		// 5 kB more, all else less than twice its bytes.
-		t.cache.Put(src, read, 2*len(r.Value)+5000*min(maxPrepared, len(read.operations))/5)
+		// Nothing was replaced while we read, so this is what stands. The operations are kept as
+		// stored, all else takes less than twice its bytes.
+		t.cache.Put(src, read, 2*len(r.Value))
 	}
 	return read, nil
 }

@@ -354,7 +354,7 @@ func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef
 	if err != nil || t == nil || t.fingerprint != run.Fingerprint || n >= len(t.operations) {
 		return nil, nil, err
 	}
-	o, err := t.prepareOperation(x.analyzer, x.lexicon, n)
+	o, err := x.documents.prepareOperation(run.Source, t, n, x.analyzer, x.lexicon)
 	if err != nil {
 		return nil, nil, nil // logged by the follower
 	}
@@ -397,6 +397,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		Operation: operation.Operation,
 		Score:     float64(r.Score) * view.ScoreUnit,
 		Effect:    operation.effect,
+		Caution:   operation.caution,
 		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
 		Kind:      run.Kind,
 		Source:    t.Source,

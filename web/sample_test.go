@@ -112,7 +112,8 @@ func (s sample) Search(_ context.Context, q query.Query) (index.Result, error) {
 func (s sample) Hits(_ context.Context, found []index.Hit, _ time.Time) ([]answer.Hit, error) {
 	var hits []answer.Hit
 	for i, h := range found {
-		full := answer.Hit{Hit: h, Freshness: answer.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}, Caution: calls.Caution(h.Operation, h.Service)}
+		h.Caution = calls.Caution(h.Operation, h.Service)
+		full := answer.Hit{Hit: h, Freshness: answer.Freshness{FetchedAt: h.FetchedAt, ChangedAt: h.ChangedAt}}
 		if i == 1 {
 			full.Freshness.Stale, full.Freshness.Why = true, s.word("the visit of 2026-03-13 ended with timeout")
 		}

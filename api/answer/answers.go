@@ -23,7 +23,7 @@ import (
 )
 
 // Answers computes what the routes and the pages show, from the views below it.
-// It keeps no state of its own, so any number of requests may use it at once.
+// Any number of requests may use it at once; do not copy it.
 type Answers struct {
 	Store    store.Store
 	Index    Searcher
@@ -47,6 +47,8 @@ type Answers struct {
 	Blocks Blocker
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
+
+	hosts hostCache
 }
 
 func (a *Answers) now() time.Time {
