@@ -9,91 +9,172 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gazetteer/document"
+	"gazetteer/index"
+	"gazetteer/index/view"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
+	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
 // maxProblems bounds how many problems a check names.
 const maxProblems = 100
 
-// A Report says what a check has read.
-type Report struct {
-	Records int   // of the store
-	Blobs   int   // of those, raw documents, each compared with its digest
-	Leaves  int64 // of the transparency log, each with its hash
-	Mail    bool  // whether there is a queue of mail, which could be opened
+// A Problem is something that a check found to be wrong.
+type Problem struct {
+	What   string `json:"what"`
+	Remedy string `json:"remedy,omitempty"` // what the operator does about it
 }
 
-// Check reads everything in a data directory that no process uses: every record of the store with its
-// checksum, every raw document with its digest, every leaf and hash of the transparency log, and the
-// structure of the queue of mail. The error is a [*DamageError] that names what is wrong.
-func Check(ctx context.Context, dir string, progress func(part string)) (r Report, err error) {
-	var damage DamageError
-	note := func(format string, args ...any) {
-		if len(damage.Problems) < maxProblems {
-			damage.Problems = append(damage.Problems, fmt.Sprintf(format, args...))
-		}
+func (p Problem) String() string {
+	if p.Remedy == "" {
+		return p.What
 	}
-	progress("the store")
-	s, err := boltstore.Open(ctx, dir, boltstore.Options{KeepDeletion: audit.HistoryKey})
-	if err != nil {
+	return p.What + "\n  what to do: " + p.Remedy
+}
+
+// The remedies of a check.
+const (
+	remedyBackup = "restore the newest backup (gazetteer restore) into an empty data directory"
+	remedyIndex  = "nothing: the next start makes the index again from the store"
+	remedyHost   = "have the host visited again (gazetteer crawler recrawl HOST), or restore the newest backup"
+	remedyLog    = "restore the newest backup; where it lacks what was signed since, the server says at its start how to go on (docs/log.md, Protection against forks)"
+	remedyMail   = "restore the newest backup, or begin an empty queue: move the directory relay away; the mail that waited is then lost"
+)
+
+// A Report says what a check has read. Every comparison is of the whole, none of a sample.
+type Report struct {
+	Records  int                   `json:"records"`   // of the store, each with its checksum
+	Versions int                   `json:"versions"`  // stored versions and documents, each with its bytes
+	Blobs    int                   `json:"documents"` // raw documents, each compared with its digest
+	Unused   int                   `json:"unused"`    // of those, how many nothing names any more
+	Agents   int                   `json:"agents"`    // each with the chain of its entries
+	Leaves   int64                 `json:"leaves"`    // of the transparency log, each with its hash
+	Logged   audit.StoreComparison `json:"logged"`    // records compared with their leaves
+	HasIndex bool                  `json:"has_index"`
+	Index    index.Comparison      `json:"index"`
+	HasMail  bool                  `json:"has_mail"`
+	Mail     int                   `json:"mail"` // envelopes, each with its checksum
+}
+
+// Progress is called with the part that is read now, and how far it is; total is 0 when that is not known.
+type Progress func(part string, done, total int64)
+
+// Check reads everything in a data directory that no process uses, and compares the parts with each
+// other: every record of the store with its checksum, every raw document with its digest and with the
+// versions that name it, the history of every agent, every leaf and hash of the transparency log and the
+// records that they stand for, every document with its entries in the index, and every envelope of the
+// mail. The error is a [*DamageError] that names what is wrong. A damaged part does not stop the check of
+// the others.
+func Check(ctx context.Context, dir string, progress Progress) (r Report, err error) {
+	c := checker{dir: dir, progress: progress, report: &r}
+	if err := c.checkAll(ctx); err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := checkRecords(ctx, s, &r, note); err != nil {
-		return r, err
-	}
-	progress("the transparency log")
-	if err := checkLog(ctx, filepath.Join(dir, "log"), &r, note); err != nil {
-		return r, err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "relay")); err == nil {
-		progress("the mail")
-		q, err := boltqueue.Open(ctx, filepath.Join(dir, "relay"), boltqueue.Options{})
-		if err != nil {
-			note("the mail cannot be opened: %v", err)
-		} else if err := q.Close(); err != nil {
-			return r, err
-		}
-		r.Mail = true
-	}
-	if len(damage.Problems) > 0 {
-		return r, &damage
+	if len(c.damage.Problems) > 0 {
+		return r, &c.damage
 	}
 	return r, nil
 }
 
-// checkRecords reads every record. The bytes of a document must have the digest of their key, and a
-// document must have its bytes.
-func checkRecords(ctx context.Context, s *boltstore.Store, r *Report, note func(string, ...any)) error {
-	for record, err := range s.List(ctx, "", "") {
-		if store.Damaged(record, err) {
-			note("the record %s is damaged: %v", record.Key, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		r.Records++
-		if digest, ok := strings.CutPrefix(record.Key, store.BlobPrefix); ok {
-			r.Blobs++
-			if document.Digest(record.Value) != digest {
-				note("the bytes under %s have another digest", record.Key)
-			}
-		}
-	}
-	return nil
+// A checker is one call of Check.
+type checker struct {
+	dir      string
+	progress Progress
+	report   *Report
+	damage   DamageError
 }
 
-// checkLog verifies every leaf and hash against the checkpoint.
-func checkLog(ctx context.Context, dir string, r *Report, note func(string, ...any)) error {
+// note adds a problem. Behind maxProblems they are only counted.
+func (c *checker) note(remedy, format string, args ...any) {
+	if len(c.damage.Problems) >= maxProblems {
+		c.damage.Unnamed++
+		return
+	}
+	c.damage.Problems = append(c.damage.Problems, Problem{fmt.Sprintf(format, args...), remedy})
+}
+
+func (c *checker) checkAll(ctx context.Context) (err error) {
+	c.progress("the keys", 0, 0)
+	c.checkKeys()
+	c.progress("the store", 0, 0)
+	before := readIncarnation(c.dir)
+	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: audit.HistoryKey})
+	var damaged *boltstore.DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		c.note(remedyBackup, "the store does not open: %v", err)
+	case err != nil:
+		return err
+	default:
+		defer func() { err = errors.Join(err, s.Close()) }()
+		if now := s.Head().Incarnation; before != 0 && now != before {
+			c.note(remedyBackup+"; or go on with what is there: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
+		}
+		if err := c.checkRecords(ctx, s); err != nil {
+			return err
+		}
+	}
+	c.progress("the transparency log", 0, 0)
+	if err := c.checkLog(ctx, s); err != nil {
+		return err
+	}
+	if s != nil {
+		if err := c.checkIndex(ctx, s); err != nil {
+			return err
+		}
+	}
+	return c.checkMail(ctx)
+}
+
+// readIncarnation returns the incarnation that FORMAT names, 0 when it cannot be read.
+func readIncarnation(dir string) uint64 {
+	id, err := readIdentity(filepath.Join(dir, boltfile.FormatFile))
+	if err != nil {
+		return 0
+	}
+	number, ok := id["incarnation"].(float64)
+	if !ok {
+		return 0
+	}
+	return uint64(number)
+}
+
+// checkKeys reads the key files that are there.
+func (c *checker) checkKeys() {
+	const remedy = "put the file back from a backup; without it another key begins, which has to be published"
+	for _, name := range []string{"log.key", "witness.key"} {
+		text, err := os.ReadFile(filepath.Join(c.dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var key *audit.Key
+		if err == nil {
+			key, err = audit.ParseKey(strings.TrimSpace(string(text)))
+		}
+		if err != nil {
+			c.note(remedy, "%s cannot be read: %v", name, err)
+			continue
+		}
+		public, err := os.ReadFile(filepath.Join(c.dir, "log", "key"))
+		if name == "log.key" && err == nil && strings.TrimSpace(string(public)) != key.Public() {
+			c.note("put the two files back that belong together; or, if log.key was replaced on purpose, start the server, which writes log/key again", "log.key is not the key that log/key names")
+		}
+	}
+	if _, err := keyfile.Read(filepath.Join(c.dir, "relay.key"), nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.note(remedy, "relay.key cannot be read: %v", err)
+	}
+}
+
+// checkLog verifies every leaf and hash against the checkpoint, and compares the leaves with the store.
+func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
+	dir := filepath.Join(c.dir, "log")
 	files := audit.FilesIn(dir)
 	key, err := files(ctx, "key")
 	if errors.Is(err, audit.ErrNoFile) || errors.Is(err, fs.ErrNotExist) {
-		note("the transparency log is missing: %s has no key", dir)
+		c.note(remedyLog, "the transparency log is missing: %s has no key", dir)
 		return nil
 	}
 	if err != nil {
@@ -101,17 +182,80 @@ func checkLog(ctx context.Context, dir string, r *Report, note func(string, ...a
 	}
 	verifier, err := audit.NewVerifier(strings.TrimSpace(string(key)))
 	if err != nil {
-		note("the key of the transparency log cannot be read: %v", err)
+		c.note("start the server, which writes the file again from log.key", "log/key, the public key of the transparency log, cannot be read: %v", err)
 		return nil
 	}
-	report, err := audit.Verify(ctx, files, verifier)
-	if errors.Is(err, context.Canceled) {
-		return err
+	var bundles int64
+	counted := func(ctx context.Context, name string) ([]byte, error) {
+		if strings.HasPrefix(name, "tile/entries/") {
+			bundles++
+			c.progress("the leaves of the transparency log", bundles*256, 0)
+		}
+		return files(ctx, name)
+	}
+	report, err := audit.Verify(ctx, counted, verifier)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if err != nil {
-		note("the transparency log: %v", err)
+		c.note(remedyLog, "the transparency log: %v", err)
 		return nil
 	}
-	r.Leaves = report.N
-	return nil
+	c.report.Leaves = report.N
+	if s == nil {
+		return nil
+	}
+	var known [][]byte
+	switch record, err := s.Get(ctx, store.CheckpointKey); {
+	case err == nil:
+		known = append(known, record.Value)
+	case !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt): // the latter is named already
+		return err
+	}
+	c.report.Logged, err = audit.CompareStore(ctx, dir, s, verifier, known,
+		func(done, total int64) { c.progress("the records of the leaves", done, total) },
+		func(problem string) { c.note(remedyLog, "the transparency log: %s", problem) })
+	if errors.Is(err, audit.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
+		c.note(remedyLog, "the transparency log: %v", err)
+		return nil
+	}
+	return err
+}
+
+// checkIndex compares the index with the store.
+func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error) {
+	c.progress("the index", 0, 0)
+	c.report.Index, err = index.Compare(ctx, filepath.Join(c.dir, "index"), s, func(done int) {
+		c.progress("the documents in the index", int64(done), int64(c.report.Versions))
+	})
+	if index.IsMissing(err) {
+		return nil // it is made at the next start
+	}
+	if damage, ok := errors.AsType[*view.DamageError](err); ok {
+		c.note(remedyIndex, "%v", damage)
+		return nil
+	}
+	c.report.HasIndex = err == nil
+	return err
+}
+
+// checkMail reads the queue of mail, if there is one.
+func (c *checker) checkMail(ctx context.Context) error {
+	dir := filepath.Join(c.dir, "relay")
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	c.progress("the mail", 0, 0)
+	q, err := boltqueue.Open(ctx, dir, boltqueue.Options{})
+	if err != nil {
+		c.note(remedyMail, "the mail cannot be opened: %v", err)
+		return ctx.Err()
+	}
+	c.report.HasMail = true
+	c.report.Mail, err = q.Check(ctx, func(problem string) { c.note(remedyMail, "the mail: %s", problem) })
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnknown) {
+		c.note(remedyMail, "the mail cannot be read: %v", err)
+		err = nil
+	}
+	return errors.Join(err, q.Close())
 }

@@ -17,56 +17,65 @@ import (
 )
 
 // A DamageError says what is wrong with a backup or a data directory.
-type DamageError struct{ Problems []string }
+type DamageError struct {
+	Problems []Problem // at least one
+	Unnamed  int       // how many more there are
+}
 
 func (e *DamageError) Error() string {
-	text := e.Problems[0]
-	if more := len(e.Problems) - 1; more > 0 {
+	text := e.Problems[0].What
+	if more := len(e.Problems) - 1 + e.Unnamed; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
 	return text
 }
+
+// newDamage is the error of one problem.
+func newDamage(what string) *DamageError { return &DamageError{Problems: []Problem{{What: what}}} }
 
 // ReadManifest reads the manifest of a backup and compares every file with it. The error is a
 // [*DamageError] when a file is missing, changed or not named there.
 func ReadManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, &DamageError{[]string{dir + " has no " + manifestFile + ": it is no backup, or not a whole one"}}
+		return m, newDamage(dir + " has no " + manifestFile + ": it is no backup, or not a whole one")
 	}
 	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, &DamageError{[]string{manifestFile + " cannot be read: " + err.Error()}}
+		return m, newDamage(manifestFile + " cannot be read: " + err.Error())
 	}
 	if m.Format != manifestFormat {
-		return m, &DamageError{[]string{fmt.Sprintf("the backup has format %d, this program knows format %d: use the program that wrote it", m.Format, manifestFormat)}}
+		return m, newDamage(fmt.Sprintf("the backup has format %d, this program knows format %d: use the program that wrote it", m.Format, manifestFormat))
 	}
 	have, err := listFiles(ctx, dir)
 	if err != nil {
 		return m, err
 	}
 	have = slices.DeleteFunc(have, func(f File) bool { return f.Name == manifestFile })
-	var problems []string
+	var problems []Problem
+	note := func(format string, args ...any) {
+		problems = append(problems, Problem{What: fmt.Sprintf(format, args...)})
+	}
 	for _, want := range m.Files {
 		i := slices.IndexFunc(have, func(f File) bool { return f.Name == want.Name })
 		switch {
 		case !filepath.IsLocal(want.Name):
-			problems = append(problems, fmt.Sprintf("%s names %q, which lies outside of the backup", manifestFile, want.Name))
+			note("%s names %q, which lies outside of the backup", manifestFile, want.Name)
 		case i < 0:
-			problems = append(problems, want.Name+" is missing from the backup")
+			note("%s is missing from the backup", want.Name)
 		case have[i] != want:
-			problems = append(problems, fmt.Sprintf("%s was changed after the backup was written: it does not match its SHA-256", want.Name))
+			note("%s was changed after the backup was written: it does not match its SHA-256", want.Name)
 		}
 	}
 	for _, f := range have {
 		if !slices.ContainsFunc(m.Files, func(want File) bool { return want.Name == f.Name }) {
-			problems = append(problems, f.Name+" does not belong to the backup")
+			note("%s does not belong to the backup", f.Name)
 		}
 	}
 	if len(problems) > 0 {
-		return m, &DamageError{problems}
+		return m, &DamageError{Problems: problems}
 	}
 	return m, nil
 }
@@ -75,13 +84,13 @@ func ReadManifest(ctx context.Context, dir string) (m Manifest, err error) {
 // file with the manifest, copies, checks what it has copied as [Check] does, and raises the incarnation,
 // so that clients and followers with cursors of the lost time begin again. Only then does the directory
 // get its name: an error means that nothing has changed.
-func Restore(ctx context.Context, from, dataDir string, progress func(part string)) (m Manifest, err error) {
+func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Manifest, err error) {
 	if entries, err := os.ReadDir(dataDir); err == nil && len(entries) > 0 {
 		return m, fmt.Errorf("%s is not empty: move it away, or name another data directory", dataDir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	progress("the checksums of the backup")
+	progress("the checksums of the backup", 0, 0)
 	if m, err = ReadManifest(ctx, from); err != nil {
 		return m, err
 	}
@@ -94,7 +103,7 @@ func Restore(ctx context.Context, from, dataDir string, progress func(part strin
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	progress("the files")
+	progress("the files", 0, 0)
 	if err := os.Mkdir(partial, privatefile.DirMode); err != nil {
 		return m, err
 	}
@@ -126,23 +135,20 @@ func Restore(ctx context.Context, from, dataDir string, progress func(part strin
 func raiseIncarnation(dir string) error {
 	for _, below := range []string{"", "relay"} {
 		path := filepath.Join(dir, below, boltfile.FormatFile)
-		text, err := os.ReadFile(path)
+		id, err := readIdentity(path)
 		if errors.Is(err, fs.ErrNotExist) && below != "" {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		var id map[string]any
-		if err := json.Unmarshal(text, &id); err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
 		number, ok := id["incarnation"].(float64)
 		if !ok {
 			return fmt.Errorf("%s has no incarnation", path)
 		}
 		id["incarnation"] = uint64(number) + 1
-		if text, err = json.Marshal(id); err != nil {
+		text, err := json.Marshal(id)
+		if err != nil {
 			return err
 		}
 		if err := privatefile.Replace(path, append(text, '\n')); err != nil {
@@ -150,6 +156,18 @@ func raiseIncarnation(dir string) error {
 		}
 	}
 	return nil
+}
+
+// readIdentity reads a FORMAT file.
+func readIdentity(path string) (id map[string]any, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &id); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return id, nil
 }
 
 // WriteTar writes a backup as a tar archive.
@@ -173,13 +191,13 @@ func ReadTar(r io.Reader, dir string) error {
 			return nil
 		}
 		if err != nil {
-			return &DamageError{[]string{"the archive cannot be read: " + err.Error()}}
+			return newDamage("the archive cannot be read: " + err.Error())
 		}
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
-			return &DamageError{[]string{fmt.Sprintf("the archive holds %q, which no backup has", header.Name)}}
+			return newDamage(fmt.Sprintf("the archive holds %q, which no backup has", header.Name))
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))
 		if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {

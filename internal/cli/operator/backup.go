@@ -1,12 +1,15 @@
 package operator
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +108,7 @@ contradicts it.`,
 					return classifyDamage(err)
 				}
 			}
-			m, err := backup.Restore(c.Context(), from, config.DataDir, a.tellPart)
+			m, err := backup.Restore(c.Context(), from, config.DataDir, a.newPartProgress("checking"))
 			if err != nil {
 				return classifyDamage(fmt.Errorf("nothing was restored: %w", err))
 			}
@@ -121,10 +124,16 @@ func (a *verbs) checkFilesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Read all of the data directory and say what is damaged",
-		Long: `Check reads every record of the store, compares every stored document with its
-digest, verifies every leaf and hash of the transparency log, and opens the mail.
+		Long: `Check reads everything in the data directory and compares its parts: every
+record of the store with its checksum, every stored document with its digest and
+with the versions that name it, the history of every agent, every leaf and hash
+of the transparency log with each other and with the records, every document
+with its entries in the index, and every envelope of the mail. All of it is
+read, nothing is sampled. Each problem is one line, with what to do about it
+below.
+
 No server may run on the directory. Exit code 1 says that something is damaged.`,
-		Example: "  gazetteer check",
+		Example: "  gazetteer check\n  gazetteer check --json",
 		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := a.Config()
@@ -134,25 +143,98 @@ No server may run on the directory. Exit code 1 says that something is damaged.`
 			if _, err := os.Stat(config.DataDir); err != nil {
 				return exit.NotFoundf("there is no data directory: %v", err)
 			}
-			r, err := backup.Check(c.Context(), config.DataDir, a.tellPart)
-			if damage, ok := errors.AsType[*backup.DamageError](err); ok {
-				for _, problem := range damage.Problems {
-					fmt.Fprintln(a.Out, problem)
-				}
-				return exit.NotFoundf("%s found", cli.Plural(len(damage.Problems), "problem"))
-			}
-			if err != nil {
+			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
+			damage, damaged := errors.AsType[*backup.DamageError](err)
+			if err != nil && !damaged {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Out, "%s of the store, %s with their digests and %s of the transparency log are whole\n",
-				cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
+			if a.JSON {
+				err = a.writeCheck(r, damage)
+			} else if !damaged {
+				_, err = io.WriteString(a.Out, describeCheck(r))
+			} else {
+				err = a.printProblems(damage)
+			}
+			if err == nil && damaged {
+				err = exit.NotFoundf("%s found", cli.Plural(len(damage.Problems)+damage.Unnamed, "problem"))
+			}
 			return err
 		},
 	}
 }
 
-// tellPart tells a person what is read now.
-func (a *verbs) tellPart(part string) { fmt.Fprintln(a.Err, "checking "+part) }
+// printProblems names what is damaged.
+func (a *verbs) printProblems(damage *backup.DamageError) error {
+	for _, problem := range damage.Problems {
+		if _, err := fmt.Fprintln(a.Out, cli.VisibleLines(problem.String())); err != nil {
+			return err
+		}
+	}
+	if damage.Unnamed > 0 {
+		_, err := fmt.Fprintf(a.Out, "and %d more\n", damage.Unnamed)
+		return err
+	}
+	return nil
+}
+
+// writeCheck writes the result of a check as JSON.
+func (a *verbs) writeCheck(r backup.Report, damage *backup.DamageError) error {
+	out := struct {
+		Whole    bool             `json:"whole"`
+		Problems []backup.Problem `json:"problems"`
+		Unnamed  int              `json:"unnamed_problems,omitempty"`
+		Read     backup.Report    `json:"read"`
+	}{Whole: damage == nil, Problems: []backup.Problem{}, Read: r}
+	if damage != nil {
+		out.Problems, out.Unnamed = damage.Problems, damage.Unnamed
+	}
+	text, err := json.Marshal(out)
+	return a.PrintJSON(text, err)
+}
+
+// describeCheck says what was read and found whole.
+func describeCheck(r backup.Report) string {
+	text := fmt.Sprintf("%s of the store, %s with their digests and %s of the transparency log are whole\n",
+		cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
+	text += fmt.Sprintf("%s with their histories; %s of documents lead to their bytes (%d of the stored bytes are named by nothing)\n",
+		cli.Plural(r.Agents, "agent"), cli.Plural(r.Versions, "record"), r.Unused)
+	text += fmt.Sprintf("%s are what their leaves say; %d wait to be logged\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
+	if r.HasIndex {
+		text += fmt.Sprintf("%s have their %d entries in the index, which is %s behind the store\n",
+			cli.Plural(r.Index.Documents, "document"), r.Index.Entries, cli.Plural(int(r.Index.Behind), "write"))
+	} else {
+		text += "there is no index: the next start makes it from the store\n"
+	}
+	if r.HasMail {
+		text += fmt.Sprintf("%s wait in the mail, each with its checksum\n", cli.Plural(r.Mail, "envelope"))
+	}
+	return text
+}
+
+// progressInterval is the time between two lines about one part.
+const progressInterval = 2 * time.Second
+
+// newPartProgress tells a person what is read now: a line for each part, and another every two seconds
+// while it lasts.
+func (a *verbs) newPartProgress(verb string) backup.Progress {
+	var last string
+	var told time.Time
+	return func(part string, done, total int64) {
+		if part == last && time.Since(told) < progressInterval {
+			return
+		}
+		far := ""
+		switch {
+		case total > 0 && done > 0:
+			far = fmt.Sprintf(": %d of at most %d", done, total)
+		case done > 0:
+			far = fmt.Sprintf(": %d", done)
+		}
+		if last, told = part, time.Now(); far != "" || total == 0 {
+			fmt.Fprintf(a.Err, "%s %s%s\n", verb, part, far)
+		}
+	}
+}
 
 // classifyDamage gives a damaged backup its exit code.
 func classifyDamage(err error) error {

@@ -1,0 +1,187 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/registry"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// progressStep is the number of records between two calls of progress.
+const progressStep = 2000
+
+// records compares the records of the store with each other. They come in the order of their keys: an
+// agent before its entries, raw documents before the versions that name them.
+type records struct {
+	*checker
+	agents map[string]bool // by AIR ID
+	agent  *registry.Agent // whose entries come now
+	last   registry.Entry  // of its entries, the one before
+	blobs  map[string]bool // by digest: whether a record names it
+	// claims are the keys of handles whose agent was not seen, by AIR ID: it may wait for approval.
+	claims map[string]string
+}
+
+// checkRecords reads every record, and compares those that belong together.
+func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
+	r := records{checker: c, agents: map[string]bool{}, blobs: map[string]bool{}, claims: map[string]string{}}
+	total := int64(s.Head().Seq) // there are no more records than writes
+	for record, err := range s.List(ctx, "", "") {
+		if store.Damaged(record, err) {
+			c.note(remedyOf(record.Key), "the record %s is damaged: %v", record.Key, err)
+			r.skipDamaged(record.Key)
+			continue
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			c.note(remedyBackup, "the store cannot be read to its end: %v", err)
+			return nil
+		}
+		if c.report.Records%progressStep == 0 {
+			c.progress("the records of the store", int64(c.report.Records), total)
+		}
+		c.report.Records++
+		r.checkRecord(record)
+	}
+	r.endAgent()
+	for id, key := range r.claims {
+		c.note(remedyBackup, "%s belongs to %q, and there is no such agent", key, id)
+	}
+	for _, named := range r.blobs {
+		if !named {
+			c.report.Unused++
+		}
+	}
+	return nil
+}
+
+// remedyOf says what to do about a damaged record.
+func remedyOf(key string) string {
+	for _, prefix := range []string{store.BlobPrefix, store.DocumentPrefix} {
+		if strings.HasPrefix(key, prefix) {
+			return remedyHost
+		}
+	}
+	return remedyBackup
+}
+
+// skipDamaged keeps a damaged record, which is named already, from being named as missing too.
+func (r *records) skipDamaged(key string) {
+	if digest, ok := strings.CutPrefix(key, store.BlobPrefix); ok {
+		r.blobs[digest] = true
+	}
+	if id, ok := strings.CutPrefix(key, store.AgentPrefix); ok {
+		id, _, _ = strings.Cut(id, "/")
+		r.agents[id] = true
+		r.agent = nil
+	}
+}
+
+func (r *records) checkRecord(record store.Record) {
+	prefix, rest, _ := strings.Cut(record.Key, "/")
+	switch prefix + "/" {
+	case store.AgentPrefix:
+		if id, number, ok := strings.Cut(rest, "/"); ok {
+			r.checkEntry(record, id, number)
+			return
+		}
+		r.endAgent()
+		r.beginAgent(record, rest)
+	case store.BlobPrefix:
+		r.report.Blobs++
+		r.blobs[rest] = false
+		if document.Digest(record.Value) != rest {
+			r.note(remedyHost, "the bytes under %s have another digest", record.Key)
+		}
+	case store.DocumentPrefix:
+		var d document.Document
+		if err := json.Unmarshal(record.Value, &d); err != nil {
+			r.note(remedyHost, "the document %s cannot be read: %v", record.Key, err)
+			return
+		}
+		r.nameBlob(record.Key, d.Digest)
+	case store.VersionPrefix:
+		var v crawler.Version
+		if err := json.Unmarshal(record.Value, &v); err != nil {
+			r.note(remedyBackup, "the version %s cannot be read: %v", record.Key, err)
+			return
+		}
+		if !strings.HasSuffix(record.Key, "-"+v.Digest) {
+			r.note(remedyBackup, "the version %s says that its digest is %s", record.Key, v.Digest)
+		}
+		r.nameBlob(record.Key, v.Digest)
+	case store.HandlePrefix, store.KeyPrefix:
+		if id, _, _ := strings.Cut(string(record.Value), " "); !r.agents[id] {
+			r.claims[id] = record.Key
+		}
+	case store.PendingPrefix:
+		delete(r.claims, rest)
+	}
+}
+
+// nameBlob counts a record that names raw bytes, which must be there.
+func (r *records) nameBlob(key, digest string) {
+	r.report.Versions++
+	if _, ok := r.blobs[digest]; !ok {
+		r.note(remedyHost, "%s names the bytes %s, and the store does not have them", key, digest)
+		return
+	}
+	r.blobs[digest] = true
+}
+
+// beginAgent reads an agent, whose entries follow.
+func (r *records) beginAgent(record store.Record, id string) {
+	r.agents[id] = true
+	var a registry.Agent
+	if err := json.Unmarshal(record.Value, &a); err != nil || a.AirID != id {
+		r.note(remedyBackup, "the agent %s cannot be read: %v", record.Key, err)
+		return
+	}
+	r.report.Agents++
+	r.agent, r.last = &a, registry.Entry{}
+}
+
+// checkEntry compares an entry with the one before it.
+func (r *records) checkEntry(record store.Record, id, number string) {
+	if r.agent == nil || r.agent.AirID != id {
+		if !r.agents[id] {
+			r.note(remedyBackup, "%s is an entry of an agent that is not there", record.Key)
+		}
+		return
+	}
+	var e registry.Entry
+	if err := json.Unmarshal(record.Value, &e); err != nil {
+		r.note(remedyBackup, "the entry %s cannot be read: %v", record.Key, err)
+		r.agent = nil
+		return
+	}
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil || e.N != n || e.AirID != id:
+		r.note(remedyBackup, "the entry %s says that it is entry %d of %s", record.Key, e.N, e.AirID)
+	case e.Hash != e.ComputeHash():
+		r.note(remedyBackup, "the entry %s does not have the hash of its content", record.Key)
+	case r.agent.Status == registry.Erased: // the entries before the last are gone
+	case e.N != r.last.N+1:
+		r.note(remedyBackup, "the history of %s lacks entry %d", id, r.last.N+1)
+	case r.last.N > 0 && e.PrevHash != r.last.Hash:
+		r.note(remedyBackup, "the entry %s does not follow from the one before it", record.Key)
+	}
+	r.last = e
+}
+
+// endAgent compares the agent with its last entry.
+func (r *records) endAgent() {
+	if a := r.agent; a != nil && (a.Entries != r.last.N || a.LastHash != r.last.Hash) {
+		r.note(remedyBackup, "the agent %s counts %d entries, and its history ends with entry %d", a.AirID, a.Entries, r.last.N)
+	}
+	r.agent = nil
+}

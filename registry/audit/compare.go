@@ -1,0 +1,186 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/store"
+)
+
+// A StoreComparison counts what [CompareStore] has compared.
+type StoreComparison struct {
+	Records int64 // records of the store that are leaves
+	Waiting int64 // records that the log has yet to read
+	Lost    int64 // leaves of records whose loss the operator has accepted
+}
+
+// CompareStore compares a store with the directory of its log, which nobody uses: every leaf with the
+// record that it was made of, and every record that belongs into the log with the leaves. Known are
+// signed checkpoints that are stored elsewhere, which the tree must contain. Progress is called with the
+// number of leaves that were read, now and then. Each problem goes to report; the error says that the
+// comparison could not be made.
+func CompareStore(ctx context.Context, dir string, s store.Store, verifier note.Verifier, known [][]byte,
+	progress func(done, total int64), report func(problem string)) (StoreComparison, error) {
+	c := comparison{ctx: ctx, store: s, report: report, seed: maphash.MakeSeed(), logged: map[uint64]struct{}{}}
+	var err error
+	if c.state, err = readState(dir); err != nil {
+		return c.result, err
+	}
+	if head := s.Head(); c.state.Store != head.Store {
+		report(fmt.Sprintf("the log follows the store %s, and this is the store %s: log and store do not belong together", c.state.Store, head.Store))
+		return c.result, nil
+	}
+	if c.hashes, err = openHashes(dir, os.O_RDONLY, c.state.Size); err != nil {
+		return c.result, err
+	}
+	defer c.hashes.file.Close() // only read
+	if c.leaves, err = openLeaves(dir, os.O_RDONLY, c.state.Size, c.state.Bytes); err != nil {
+		return c.result, err
+	}
+	defer c.leaves.closeFiles() // only read
+	for _, text := range known {
+		if err := c.checkKnown(text, verifier); err != nil {
+			return c.result, err
+		}
+	}
+	if err := c.readNewKeys(); err != nil {
+		return c.result, err
+	}
+	if err := c.compareLeaves(progress); err != nil {
+		return c.result, err
+	}
+	return c.result, c.compareRecords()
+}
+
+// comparison is one call of CompareStore.
+type comparison struct {
+	ctx    context.Context // of the one call
+	store  store.Store
+	report func(string)
+	state  state
+	hashes *hashes
+	leaves *leaves
+	result StoreComparison
+
+	seed   maphash.Seed
+	logged map[uint64]struct{} // hashes of the keys of leaves that are not erased
+	// changed are the keys that were written or deleted behind the log's cursor.
+	changed map[string]bool
+}
+
+// checkKnown looks whether the tree contains a checkpoint that was signed.
+func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
+	head, _, err := openCheckpoint(text, verifier)
+	switch {
+	case err != nil:
+		c.report("the checkpoint that the store keeps of the log is damaged: " + err.Error())
+		return nil
+	case head.N > c.state.Size:
+		c.report(fmt.Sprintf("the store knows a checkpoint of %d leaves, and the log has %d: an older copy of the log was put back", head.N, c.state.Size))
+		return nil
+	}
+	root, err := tlog.TreeHash(head.N, c.hashes)
+	if err != nil {
+		return err
+	}
+	if root != head.Hash {
+		c.report(fmt.Sprintf("the first %d leaves have another root than the checkpoint that the store keeps: it is another log, or a damaged one", head.N))
+	}
+	return nil
+}
+
+// readNewKeys notes what was written since the log read the store.
+func (c *comparison) readNewKeys() error {
+	c.changed = map[string]bool{}
+	head, after := c.store.Head(), c.state.storeCursor()
+	if after.Incarnation != head.Incarnation || after.Seq > head.Seq {
+		after = store.Cursor{}
+	}
+	if after.Seq >= head.Seq {
+		return nil
+	}
+	for r, err := range c.store.Changes(c.ctx, after) {
+		if err != nil && !store.Damaged(r, err) {
+			return fmt.Errorf("read the changes of the store: %w", err)
+		}
+		c.changed[r.Key] = true
+		if r.Seq >= head.Seq {
+			break
+		}
+	}
+	return c.ctx.Err()
+}
+
+// progressStep is the number of leaves between two calls of progress.
+const progressStep = 4096
+
+// compareLeaves compares each leaf with its record.
+func (c *comparison) compareLeaves(progress func(done, total int64)) error {
+	salter := salter(c.state.Salt)
+	for index := range c.state.Size {
+		if index%progressStep == 0 {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			progress(index, c.state.Size)
+		}
+		e, _, err := c.leaves.readEntry(index, c.hashes)
+		if errors.Is(err, ErrDamaged) {
+			c.report(err.Error())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if e.Erased || e.Deleted {
+			continue
+		}
+		c.logged[maphash.String(c.seed, e.Key)] = struct{}{}
+		r, err := c.store.Get(c.ctx, e.Key)
+		switch {
+		case index < c.state.Lost:
+			c.result.Lost++
+		case errors.Is(err, store.ErrCorrupt): // named with the records of the store
+		case errors.Is(err, store.ErrNotFound):
+			if !c.changed[e.Key] { // else its erasure is still to come
+				c.report(fmt.Sprintf("leaf %d is the record %s, and the store does not have it: an older copy of the store was put back", index, e.Key))
+			}
+		case err != nil:
+			return err
+		case tlog.RecordHash(salter.recordLeaf(r)) != e.Hash && !c.changed[e.Key]:
+			c.report(fmt.Sprintf("leaf %d is the record %s, and the store has another record under that key", index, e.Key))
+		}
+	}
+	progress(c.state.Size, c.state.Size)
+	return nil
+}
+
+// compareRecords looks whether each record that belongs into the log is there.
+func (c *comparison) compareRecords() error {
+	for _, prefix := range []string{store.AgentPrefix, store.VersionPrefix} {
+		for r, err := range c.store.List(c.ctx, prefix, "") {
+			if err != nil && !store.Damaged(r, err) {
+				return fmt.Errorf("read the store: %w", err)
+			}
+			if err != nil || !HistoryKey(r.Key) {
+				continue
+			}
+			_, logged := c.logged[maphash.String(c.seed, r.Key)]
+			switch {
+			case logged:
+				c.result.Records++
+			case c.changed[r.Key]:
+				c.result.Waiting++
+			default:
+				c.report(fmt.Sprintf("the record %s has no leaf in the log, which has read the store up to write %d", r.Key, c.state.Seq))
+			}
+		}
+	}
+	return nil
+}
