@@ -164,6 +164,70 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
+// TestCheckComparesTheParts takes single parts from another time, or away: each is named, with what to do.
+func TestCheckComparesTheParts(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	register := func(name string) {
+		t.Helper()
+		if out, code := p.cli("agent", "new", name, "--key", name+".key"); code != exit.OK {
+			t.Fatalf("%d\n%s", code, out)
+		}
+	}
+	register("Before")
+	stopped(t, p)
+	older := filepath.Join(p.dir, "older")
+	copyTree(t, p.data(), older)
+	p = startProgramIn(t, p.dir, "crawler.enabled=false")
+	register("After")
+	stopped(t, p)
+	whole := filepath.Join(p.dir, "whole")
+	copyTree(t, p.data(), whole)
+	if out, code := p.cli("--data-dir", whole, "check"); code != exit.OK || !strings.Contains(out, "2 agents with their histories") || !strings.Contains(out, "2 records are what their leaves say") {
+		t.Errorf("the whole directory: %d\n%s", code, out)
+	}
+	for name, c := range map[string]struct {
+		from, part string // the directory that the part is taken from; "" takes it away
+		says       string
+	}{
+		"an older store":           {older, "store.bolt", "lost acknowledged writes"},
+		"an older log":             {older, "log", "an older copy of the log was put back"},
+		"an older store and head":  {older, "store.bolt HEAD", "an older copy of the store was put back"},
+		"no log":                   {"", "log", "the transparency log is missing"},
+		"another index's metadata": {"", "index/store/root.bolt", "the index is damaged"},
+		"no identity":              {"", "FORMAT", "the store does not open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			copyTree(t, whole, dir)
+			for part := range strings.FieldsSeq(c.part) {
+				to := filepath.Join(dir, part)
+				if err := os.RemoveAll(to); err != nil {
+					t.Fatal(err)
+				}
+				if c.from == "" {
+					continue
+				}
+				copyTree(t, filepath.Join(c.from, part), to)
+			}
+			out, code := p.cli("--data-dir", dir, "check")
+			if code != exit.NotFound || !strings.Contains(out, c.says) || !strings.Contains(out, "\n  what to do: ") {
+				t.Errorf("%d, want %q and what to do:\n%s", code, c.says, out)
+			}
+			if out, code := p.cli("--data-dir", dir, "--json", "check"); code != exit.NotFound || !strings.Contains(out, `"whole":false`) && !strings.Contains(out, `"whole": false`) {
+				t.Errorf("as JSON: %d\n%s", code, out)
+			}
+		})
+	}
+}
+
+// copyTree copies a directory or a file with its modes.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "cp", "-Rp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+}
+
 // TestKillsDuringBackupAndRestore kills the process that writes a backup, and one that restores it, at
 // random moments: nothing stands under a final name that is not whole, and the next try comes out right.
 func TestKillsDuringBackupAndRestore(t *testing.T) {

@@ -69,7 +69,12 @@ type Progress func(part string, done, total int64)
 // mail. The error is a [*DamageError] that names what is wrong. A damaged part does not stop the check of
 // the others.
 func Check(ctx context.Context, dir string, progress Progress) (r Report, err error) {
-	c := checker{dir: dir, progress: progress, report: &r}
+	return checkDirectory(ctx, dir, false, progress)
+}
+
+// checkDirectory is Check. A directory that is just restored begins another incarnation on purpose.
+func checkDirectory(ctx context.Context, dir string, restored bool, progress Progress) (r Report, err error) {
+	c := checker{dir: dir, restored: restored, progress: progress, report: &r}
 	if err := c.checkAll(ctx); err != nil {
 		return r, err
 	}
@@ -82,6 +87,7 @@ func Check(ctx context.Context, dir string, progress Progress) (r Report, err er
 // A checker is one call of Check.
 type checker struct {
 	dir      string
+	restored bool
 	progress Progress
 	report   *Report
 	damage   DamageError
@@ -110,7 +116,7 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, s.Close()) }()
-		if now := s.Head().Incarnation; before != 0 && now != before {
+		if now := s.Head().Incarnation; !c.restored && before != 0 && now != before {
 			c.note(remedyBackup+"; or go on with what is there: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
 		}
 		if err := c.checkRecords(ctx, s); err != nil {

@@ -119,7 +119,7 @@ func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Ma
 	if err := raiseIncarnation(partial); err != nil {
 		return m, err
 	}
-	if _, err := Check(ctx, partial, progress); err != nil {
+	if _, err := checkDirectory(ctx, partial, true, progress); err != nil {
 		return m, err
 	}
 	if err := os.Remove(dataDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
