@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,13 +36,14 @@ var (
 	_ Catalogue = (*answer.LimitedSearcher)(nil)
 )
 
-// A shelf is one sort of things that operations are listed by, verbs apart.
+// A listing is one kind of names that operations are listed by, verbs apart.
 type listing struct {
 	path   string // of the list
 	key    string // of the query language
 	title  string
 	lead   string
 	thing  string // one of them
+	plural string // several of them
 	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
 	filter func(value string) query.Query
 	// users says who uses a value, and what is wrong about it.
@@ -53,7 +53,7 @@ type listing struct {
 }
 
 var namespaceListing = listing{
-	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace",
+	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
 	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
 	every:  Catalogue.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
@@ -61,57 +61,22 @@ var namespaceListing = listing{
 }
 
 var classListing = listing{
-	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data",
+	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data", plural: "classes of data",
 	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
 	every:  Catalogue.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
 	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",
 }
 
-type listingView struct {
-	Path   string
-	Title  string
-	Lead   string
-	Thing  string
-	Values []listingValue
-	Total  int
-	First  int
-	Last   int
-	Pages  frame.PageLinks
-}
-
-type listingValue struct {
-	Text       string
-	Address    string
-	Services   int
-	Operations int
-}
-
-// listingPerPage bounds a page: strangers choose the names.
-const listingPerPage = 100
-
-// listingPage lists the values of a shelf, most used first.
+// listingPage lists the values of a listing.
 func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.View, error) {
 	return func(c *gin.Context) (frame.View, error) {
-		number, err := frame.PageNumber(c)
-		if err != nil {
-			return frame.View{}, err
-		}
 		all, err := s.every(p.catalogue, c.Request.Context())
 		if err != nil {
 			return frame.View{}, err
 		}
-		slices.SortStableFunc(all, func(a, b index.ValueCount) int {
-			return cmp.Or(cmp.Compare(b.Services, a.Services), cmp.Compare(b.Operations, a.Operations), strings.Compare(a.Value, b.Value))
-		})
-		from := min((number-1)*listingPerPage, len(all))
-		to := min(from+listingPerPage, len(all))
-		v := listingView{Path: s.path, Title: s.title, Lead: s.lead, Thing: s.thing, Total: len(all), First: from + 1, Last: to}
-		for _, value := range all[from:to] {
-			v.Values = append(v.Values, listingValue{Text: value.Value, Address: s.valueAddress(value.Value), Services: value.Services, Operations: value.Operations})
-		}
-		v.Pages = frame.LinkPages(s.path, url.Values{}, number, len(all), listingPerPage)
-		return frame.View{Name: "shelf", Title: s.title, Body: v}, nil
+		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Plural: s.plural}
+		return v.showDirectory(c, all, s.valueAddress)
 	}
 }
 

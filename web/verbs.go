@@ -12,30 +12,19 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-type verbsView struct {
-	Verbs []index.VerbCount
-	Total int
-	First int
-	Last  int
-	Pages frame.PageLinks
-}
-
-// verbsPage lists the verbs that are offered, most offered first.
+// verbsPage lists the verbs that are offered.
 func (p *Pages) verbsPage(c *gin.Context) (frame.View, error) {
-	number, err := frame.PageNumber(c)
-	if err != nil {
-		return frame.View{}, err
-	}
 	all, err := p.answers.Verbs(c.Request.Context())
 	if err != nil {
 		return frame.View{}, err
 	}
-	top := mostOffered(all)
-	from := min((number-1)*listingPerPage, len(top))
-	to := min(from+listingPerPage, len(top))
-	v := verbsView{Verbs: top[from:to], Total: len(top), First: from + 1, Last: to}
-	v.Pages = frame.LinkPages("/verbs", url.Values{}, number, len(top), listingPerPage)
-	return frame.View{Name: "verbs", Title: "Verbs", Body: v}, nil
+	counts := make([]index.ValueCount, len(all))
+	for i, n := range all {
+		counts[i] = index.ValueCount{Value: n.Verb, Operations: n.Operations, Services: n.Services}
+	}
+	v := directoryView{Path: "/verbs", Title: "Verbs", Plural: "verbs", Verbs: true,
+		Lead: "The imperative words under which operations are offered. The page of a verb lists its operations and the verbs close to it."}
+	return v.showDirectory(c, counts, frame.VerbPath)
 }
 
 type verbView struct {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	_ "embed"
@@ -33,6 +34,8 @@ import (
 	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
+	"gazetteer/web/docpages"
+	"gazetteer/web/frame"
 
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
@@ -51,7 +54,8 @@ import (
 // internet has filled. It runs in light and dark, wide and narrow, and without
 // scripts. Each page is judged where it is looked at: nothing asked of another
 // host, no report of the security policy, no line in the console, nothing wider
-// than the window, readable colours, and no finding of axe-core.
+// than the window, nothing clipped, broken or overlapping, readable colours, and no
+// finding of axe-core. A page that the walk leaves out fails it.
 //
 // With SCREENSHOTS=DIR the pages are kept there for a person to look at.
 func TestBrowserWalk(t *testing.T) {
@@ -60,9 +64,19 @@ func TestBrowserWalk(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 390} {
 			t.Run(fmt.Sprintf("%s %d", scheme, width), func(t *testing.T) {
-				// Each colour and each width once is enough for axe.
-				axe := (scheme == "light") == (width == 1280)
-				h.walk(t, newTab(t, browser, h, look{scheme: scheme, width: width, scripts: true, axe: axe}))
+				// What axe reads in the elements alone depends on neither form: all of its rules in
+				// each width once and each scheme once, and those of colours and places in each form.
+				rules := axeLookRules
+				if (scheme == "light") == (width == 1280) {
+					rules = axeAllRules
+				}
+				tab := newTab(t, browser, h, look{scheme: scheme, width: width, scripts: true, axe: rules})
+				h.walk(t, tab)
+				for _, route := range h.pages {
+					if !slices.ContainsFunc(tab.judged, func(path string) bool { return matchesRoute(route, path) }) {
+						t.Errorf("no page of %s was judged", route)
+					}
+				}
 			})
 		}
 	}
@@ -71,8 +85,9 @@ func TestBrowserWalk(t *testing.T) {
 	server := httptest.NewServer(engine(t, sample{word: plainWord, hits: 3}))
 	t.Cleanup(server.Close)
 	full.url = server.URL
-	for _, l := range []look{{scheme: "light", width: 1280, scripts: true, axe: true}, {scheme: "dark", width: 390, scripts: true, axe: true}} {
+	for _, l := range []look{{scheme: "light", width: 1280}, {scheme: "light", width: 390}, {scheme: "dark", width: 1280}, {scheme: "dark", width: 390}} {
 		t.Run(fmt.Sprintf("a full agent, %s %d", l.scheme, l.width), func(t *testing.T) {
+			l.scripts, l.axe = true, axeAllRules
 			tab := newTab(t, browser, full, l)
 			for name, path := range map[string]string{"full-agents": "/agents?require=key&capability=book", "full-agent": "/agents/" + airID, "full-log": "/log"} {
 				tab.open(path)
@@ -88,15 +103,11 @@ func TestBrowserWalk(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) {
 		h.walk(t, newTab(t, browser, h, look{scheme: "light", width: 1280}))
 	})
-	t.Run("a small screen", func(t *testing.T) { // as 1280 pixels are at 400 %
-		tab := newTab(t, browser, h, look{scheme: "light", width: 320, scripts: true})
-		for name, path := range map[string]string{
-			"small-home": "/", "small-results": "/?q=send+a+text+message", "small-services": "/services", "small-service": "/services/stripe.test", "small-rules": "/rules?family=wk",
-			"small-status": "/status", "small-validate": "/validate?sample=broken.json", "small-agents": "/agents", "small-agent": "/agents/" + h.agent.AirID,
-			"small-document": "/services/stripe.test/documents/ai", "small-hostile": "/services/hostile.test",
-		} {
-			tab.open(path)
-			tab.judge(name)
+	t.Run("a small screen", func(t *testing.T) { // as 1280×1024 pixels are at 400 %
+		tab := newTab(t, browser, h, look{scheme: "light", width: 320, height: 256, scripts: true})
+		for _, p := range h.places() {
+			tab.open(p.path)
+			tab.judge("small-" + p.name)
 		}
 	})
 	t.Run("a phone shows a result at once", func(t *testing.T) {
@@ -176,31 +187,7 @@ func (h *house) walk(t *testing.T, tab *tab) {
 	tab.sees("main", "gazetteer log verify")
 	tab.sees("table", "Key rotated")
 	tab.judge("log")
-	for _, p := range []struct{ name, path, selector, says string }{
-		{"services", "/services", ".cards", "test"},
-		{"services-next", "/services?page=2", ".pager", "Previous"},
-		{"services-filtered", "/services?category=finance&sort=operations", ".chips .on", "finance"},
-		{"services-none", "/services?q=nosuchservice", ".empty", "No service matches"},
-		{"document", "/services/stripe.test/documents/ai", ".source", "aiendpoint"},
-		{"verbs", "/verbs", "table", "SEND"},
-		{"verb", "/verbs/BOOK", "#family + ul", "RESERVE"},
-		{"namespaces", "/namespaces", "table", "accounting-xero"},
-		{"similar", "/services/doctor.test", "#similar ~ .cards", "both offer"},
-		{"namespace", "/namespaces/taxi", ".hits", "ESTIMATE"},
-		{"namespace-of-several", "/namespaces/acme-reservations", "#care + ul", "Perhaps squatting"},
-		{"data-classes", "/data-classes", "table", "appointment"},
-		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
-		{"help", "/help/search", ".tries", "operations now"},
-		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets .on", "appointment"},
-		{"beside", "/?q=library+domain%3Aeducation", ".beside", "Town Library"},
-		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
-		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
-		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
-		{"invalid", "/services/not-utf8.test", ".fetches", "Could not be read"},
-		{"hostile", "/services/hostile.test", "#operations ~ *", "<script>"},
-		{"hostile-results", "/?q=host%3Ahostile.test", ".hits", "U+202E"},
-		{"languages", "/services/locanda.test", ".ops", "تێبل"},
-	} {
+	for _, p := range h.places() {
 		tab.open(p.path)
 		tab.sees(p.selector, p.says)
 		tab.judge(p.name)
@@ -252,6 +239,69 @@ func (h *house) walk(t *testing.T, tab *tab) {
 		tab.fails(path)
 		tab.judge(name)
 	}
+}
+
+// A place is a page at a fixed address, and what it must show.
+type place struct{ name, path, selector, says string }
+
+// places are the pages that need no step before them.
+func (h *house) places() []place {
+	return []place{
+		{"services", "/services", ".cards", "test"},
+		{"services-next", "/services?page=2", ".pager", "Previous"},
+		{"services-filtered", "/services?category=finance&sort=operations", ".chips .on", "finance"},
+		{"services-none", "/services?q=nosuchservice", ".empty", "No service matches"},
+		{"document", "/services/stripe.test/documents/ai", ".source", "aiendpoint"},
+		{"verbs", "/verbs", ".directory", "SEND"},
+		{"verb", "/verbs/BOOK", "#family + ul", "RESERVE"},
+		{"namespaces", "/namespaces", ".directory", "accounting-xero"},
+		{"similar", "/services/doctor.test", "#similar ~ .cards", "both offer"},
+		{"namespace", "/namespaces/taxi", ".hits", "ESTIMATE"},
+		{"namespace-of-several", "/namespaces/acme-reservations", "#care + ul", "Perhaps squatting"},
+		{"data-classes", "/data-classes", ".directory", "appointment"},
+		{"verbs-none", "/verbs?q=zzz", ".empty", "Show all"},
+		{"data-class", "/data-classes/appointment", ".hits", "haircut"},
+		{"filtered", "/?q=cancel+class%3Aappointment+effect%3Airreversible", "#facets .on", "appointment"},
+		{"beside", "/?q=library+domain%3Aeducation", ".beside", "Town Library"},
+		{"last-page", "/?q=send&page=2", ".pager", "Page 2"},
+		{"empty", "/?q=verb%3ASENT", ".empty", "No operation matches"},
+		{"refused", "/services/robots-us.test", "#visits ~ *, .fetches", "robots"},
+		{"invalid", "/services/not-utf8.test", ".fetches", "Could not be read"},
+		{"hostile", "/services/hostile.test", "#operations ~ *", "<script>"},
+		{"hostile-results", "/?q=host%3Ahostile.test", ".hits", "U+202E"},
+		{"languages", "/services/locanda.test", ".ops", "تێبل"},
+		{"docs", "/docs", "main", "Search"},
+		{"docs-operation", "/docs/search", "main", "q"},
+		{"mcp", "/mcp", "main", "MCP"},
+		{"operator", h.operator + "/admin/", "main", "Relay"},
+		{"operator-relay", h.operator + "/admin/relay", "main", "relay"},
+		{"submit", "/submit", "main", "Add a host"},
+		{"rules", "/rules", ".rules", "AGIS302"},
+		{"rules-found", "/rules?family=wk", ".rules", "WK"},
+		{"sample", "/validate?sample=broken.json", "main", "json"},
+		{"help", "/help/search", ".tries", "operations now"},
+		{"agents", "/agents", ".cards", "Concierge"},
+		{"agent-page", "/agents/" + h.agent.AirID, "h1", "Concierge"},
+		{"report-page", "/agents/" + h.agent.AirID + "/report", "main", "Report"},
+		{"log-page", "/log", "main", "gazetteer log verify"},
+		{"bot", "/bot", "main", "User-agent: Gazetteer"},
+		{"status", "/status", "main", "Hosts known"},
+		{"home", "/", "main", "Find"},
+	}
+}
+
+// matchesRoute reports whether a path is one of a route's, in gin's notation.
+func matchesRoute(route, path string) bool {
+	pattern, parts := strings.Split(route, "/"), strings.Split(path, "/")
+	if len(pattern) != len(parts) {
+		return false
+	}
+	for i, segment := range pattern {
+		if segment != parts[i] && (!strings.HasPrefix(segment, ":") || parts[i] == "") {
+			return false
+		}
+	}
+	return true
 }
 
 // typeAQuery types as a person does and watches the results change below: the
@@ -447,8 +497,10 @@ func startBrowser(t *testing.T) context.Context {
 
 // house is the program with a few crawled hosts and one agent.
 type house struct {
-	url   string
-	agent registry.Agent
+	url      string
+	operator string   // address of the operator's listener
+	pages    []string // routes of all pages, in gin's notation
+	agent    registry.Agent
 
 	registry *registrar.Registrar
 }
@@ -506,15 +558,30 @@ func openHouse(t *testing.T) *house {
 	answers := &answer.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
-	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Bot: web.Bot{
+	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})
-	pages.Mount(routes.Engine())
+	reference, err := docpages.New(pages.Frame, routes.OpenAPI(), "https://gazetteer.test")
+	must(t, err)
+	for _, e := range []*gin.Engine{routes.Engine(), gin.New()} { // the second one says what the pages are
+		pages.Mount(e)
+		reference.Mount(e)
+		if e != routes.Engine() {
+			pages.MountOperator(e)
+			for _, r := range e.Routes() {
+				if r.Method == http.MethodGet && !strings.HasPrefix(r.Path, "/static/") {
+					h.pages = append(h.pages, r.Path)
+				}
+			}
+		}
+	}
+	pages.MountOperator(routes.OperatorEngine())
 	routes.SetNotFound(pages.NotFound)
-	server := httptest.NewServer(routes.Handler())
+	server, operator := httptest.NewServer(routes.Handler()), httptest.NewServer(routes.AdminHandler())
 	t.Cleanup(server.Close)
-	h.url = server.URL
+	t.Cleanup(operator.Close)
+	h.url, h.operator = server.URL, operator.URL
 	return h
 }
 
@@ -573,16 +640,19 @@ var axe string
 type look struct {
 	scheme  string
 	width   int64
+	height  int64 // 0 is 900
 	scripts bool
-	axe     bool // the slowest of the judges
+	axe     string // the rules that axe judges by, the slowest of the judges; "" is none
 }
 
 // tab is a page of the browser that notes what it must not see.
 type tab struct {
 	*testing.T
 	look
-	ctx  context.Context
-	base string
+	ctx    context.Context
+	base   string
+	own    []string // addresses that belong to the program
+	judged []string // paths
 
 	mu      sync.Mutex // guards following
 	strange []string
@@ -595,8 +665,11 @@ func newTab(t *testing.T, browser context.Context, h *house, l look) *tab {
 	t.Cleanup(closeTab)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
-	b := &tab{T: t, look: l, ctx: ctx, base: h.url, asked: map[string]bool{}}
-	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 900)))
+	b := &tab{T: t, look: l, ctx: ctx, base: h.url, own: []string{h.url + "/", "about:"}, asked: map[string]bool{}}
+	if h.operator != "" {
+		b.own = append(b.own, h.operator+"/")
+	}
+	must(t, chromedp.Do(ctx, chromedp.EmulateViewport(l.width, cmp.Or(l.height, 900))))
 	must(t, chromedp.Listen(ctx, b.note))
 	call(b, log.Enable, cdp.Empty{})
 	call(b, audits.Enable, cdp.Empty{})
@@ -617,7 +690,7 @@ func (b *tab) note(event any) {
 	strange := func(format string, args ...any) { b.strange = append(b.strange, fmt.Sprintf(format, args...)) }
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "about:") {
+		if u := e.Request.URL; !slices.ContainsFunc(b.own, func(prefix string) bool { return strings.HasPrefix(u, prefix) }) {
 			strange("it asks for %s", u)
 		}
 	case *log.EventEntryAdded:
@@ -635,10 +708,13 @@ func (b *tab) note(event any) {
 	}
 }
 
-// open goes to a path that must be there, fails to one that must not.
+// open goes to a path, or an address, that must be there, fails to a path that must not.
 func (b *tab) open(path string) {
 	b.Helper()
-	b.arrive(http.StatusOK, chromedp.Navigate(b.base+path))
+	if strings.HasPrefix(path, "/") {
+		path = b.base + path
+	}
+	b.arrive(http.StatusOK, chromedp.Navigate(path))
 }
 
 func (b *tab) fails(path string) {
@@ -736,11 +812,12 @@ func (b *tab) judge(name string) {
 	for _, small := range evaluate[[]string](b, smallTargets) {
 		fault("hard to hit: %s", small)
 	}
-	if b.axe {
+	if b.axe != "" {
 		for _, violation := range b.violations() {
 			fault("axe: %s", violation)
 		}
 	}
+	b.judged = append(b.judged, evaluate[string](b, `location.pathname`))
 	b.mu.Lock()
 	for _, s := range b.strange {
 		fault("%s", s)
@@ -762,13 +839,21 @@ func (b *tab) keep(name string) {
 	must(b.T, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, b.scheme, b.width)), picture, 0o644))
 }
 
-// violations runs axe-core with the rules of WCAG 2.2 AA and its best practices.
+// Rules of axe-core, as its option runOnly: those of WCAG 2.2 AA and its best practices; and those
+// among them that depend on colours and places.
+const (
+	axeAllRules  = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+	axeLookRules = `{type: "rule", values: ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]}`
+)
+
+// violations runs axe-core.
 func (b *tab) violations() []string {
 	b.Helper()
 	must(b.T, chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](axe+";undefined")))
 	return evaluate[[]string](b, `axe.run(document, {
 		preload: false,
-		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+		resultTypes: ["violations"],
+		runOnly: `+b.axe+`,
 	}).then(r => r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + v.help + ": " + n.html + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
 }
 
