@@ -166,3 +166,22 @@ func TestEditDistance(t *testing.T) {
 		}
 	}
 }
+
+// Who types the name of a service finds its operations first, though others say the name more often.
+func TestServicesByName(t *testing.T) {
+	pay, acme, fan := agis("pay.test", "LIST /charges: Lists charges"), agis("api.acme.test", "LIST /charges: Lists charges"), agis("fan.test", "CREATE /stripe: Creates a Stripe stripe for Stripe in stripe")
+	pay.Service.Name, acme.Service.Name, fan.Service.Name = "Stripe API", "Payments", "Stripes of Stripe"
+	x, _ := indexed(t, pay, acme, fan)
+	for text, host := range map[string]string{"stripe": "pay.test", "Stripe API": "pay.test", "the stripe rest api": "pay.test", "acme": "api.acme.test"} {
+		r := search(t, x, query.Query{Words: text})
+		if len(r.Hits) == 0 || r.Hits[0].Host != host {
+			t.Errorf("%s: the first hit is not of %s: %+v", text, host, r.Hits)
+		}
+		if len(r.Services) == 0 || r.Services[0].Host != host {
+			t.Errorf("%s: the first service is not %s: %+v", text, host, r.Services)
+		}
+	}
+	if r := search(t, x, query.Query{Words: "create a stripe"}); len(r.Hits) == 0 || r.Hits[0].Host != "fan.test" {
+		t.Errorf("a request that is more than the name: %+v", r.Hits)
+	}
+}

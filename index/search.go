@@ -262,8 +262,12 @@ func (s *searcher) allowedOperations() ([]view.Bitset, error) {
 // the services and data classes that match, too.
 func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) (err error) {
 	q := s.query
+	named, err := s.view.OperationsOfNamed(query.ServiceName(q.Words), found.Masks)
+	if err != nil {
+		return err
+	}
 	if q.Offset == 0 {
-		if p.services, p.classes, err = s.findServicesAndClasses(ctx, found); err != nil {
+		if p.services, p.classes, err = s.findServicesAndClasses(ctx, found, named); err != nil {
 			return err
 		}
 	}
@@ -271,7 +275,12 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 	if err != nil {
 		return err
 	}
-	if err := s.shareBetweenClauses(ctx, found.Masks, p); err != nil {
+	if named != nil {
+		err = s.putNamedFirst(ctx, named, p)
+	} else {
+		err = s.shareBetweenClauses(ctx, found.Masks, p)
+	}
+	if err != nil {
 		return err
 	}
 	p.entries = p.entries[min(q.Offset, len(p.entries)):]
@@ -311,6 +320,46 @@ func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.Ra
 	})
 }
 
+// rankApart returns the first entries for a request of its own among the operations in masks.
+func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []view.Bitset, limit int) ([]view.RankedEntry, error) {
+	one := *s
+	one.request = request
+	one.embedding = s.view.Directory.EmbedQuery(request.Words)
+	defer one.embedding.StartNearest(s.view, masks)()
+	found, err := s.view.MatchWords(ctx, request.Words, masks)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Release()
+	entries, _, _, err := one.rankFound(found, limit)
+	return entries, err
+}
+
+// maxListedOfNamed is how many operations are listed of services of whose words the request has none.
+const maxListedOfNamed = 3
+
+// putNamedFirst puts operations of the services that the request calls by their name before all
+// others, which keep their order.
+func (s *searcher) putNamedFirst(ctx context.Context, named []view.Bitset, p *page) error {
+	limit := s.query.Offset + s.query.Limit
+	first, err := s.rankApart(ctx, s.request, named, limit)
+	if err != nil {
+		return err
+	}
+	entries := slices.Clone(first)
+	if len(first) == 0 { // a service called by its host has none of the words
+		entries, _ = s.view.ListInOrder(named, 0, min(limit, maxListedOfNamed))
+	}
+	for _, e := range p.entries {
+		if !named[e.Segment].Has(e.Number) {
+			entries = append(entries, e)
+		}
+	}
+	p.more = p.more || len(entries) > limit
+	p.entries = entries[:min(limit, len(entries))]
+	return nil
+}
+
 // shareBetweenClauses gives each clause of a request for several things its share of the places: the
 // best operation for each, then the second best for each, and so on. What none of them finds keeps
 // its order behind them.
@@ -322,18 +371,7 @@ func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset,
 	limit := s.query.Offset + s.query.Limit
 	var lists [][]view.RankedEntry
 	for _, c := range clauses {
-		one := *s
-		one.request = c
-		one.embedding = s.view.Directory.EmbedQuery(c.Words)
-		stop := one.embedding.StartNearest(s.view, masks)
-		found, err := s.view.MatchWords(ctx, c.Words, masks)
-		if err != nil {
-			stop()
-			return err
-		}
-		entries, _, _, err := one.rankFound(found, limit)
-		stop()
-		found.Release()
+		entries, err := s.rankApart(ctx, c, masks, limit)
 		if err != nil {
 			return err
 		}

@@ -11,9 +11,13 @@ import (
 // maxOtherHits is how many services and how many data classes a result names.
 const maxOtherHits = 3
 
-// findServicesAndClasses adds the services and data classes with the best words of their own.
-// One service stands behind many operations, so they are few.
-func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
+// namedFactor raises the scores of services that the request calls by their name above all others.
+const namedFactor = 16
+
+// findServicesAndClasses adds the services and data classes with the best words of their own, before
+// them the services whose operations are named. One service stands behind many operations, so they are
+// few.
+func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet, named []view.Bitset) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
 	v, q := s.view, s.query
 	all := !q.Aliases && !q.Narrowed() // no operation of theirs has to be looked for
 	services, classes := view.Candidates{N: 4 * maxOtherHits}, view.Candidates{N: 4 * maxOtherHits}
@@ -26,13 +30,19 @@ func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet)
 			offered.RemoveAll(segment.Deleted)
 		}
 		for at, met := range f.Words.Matched[i] {
+			if named != nil {
+				met |= segment.Services[at] // a service called by its host has none of the words
+			}
 			for met &= offered[at]; met != 0; met &= met - 1 {
 				n := uint32(at*64 + bits.TrailingZeros64(met))
-				to := &classes
+				to, score := &classes, scores[n]
 				if segment.Services.Has(n) {
 					to = &services
+					if named != nil && named[i].HasAny(segment.OperationsOf(segment.RunOf[n])) {
+						score = (score + 1) * namedFactor
+					}
 				}
-				if score := scores[n]; score >= to.Threshold && (all || f.Masks[i].HasAny(segment.OperationsOf(segment.RunOf[n]))) {
+				if score > 0 && score >= to.Threshold && (all || f.Masks[i].HasAny(segment.OperationsOf(segment.RunOf[n]))) {
 					to.AddCandidate(view.Candidate{EntryRef: view.EntryRef{Segment: i, Number: n}, Score: score})
 				}
 			}

@@ -101,6 +101,28 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 	return masks, nil
 }
 
+// OperationsOfNamed returns those of the operations in masks whose service is called by a name, which
+// has the form of [query.ServiceName]; nil when there is none.
+func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) {
+	if name == "" {
+		return nil, nil
+	}
+	named, any := make([]Bitset, len(v.Segments)), false
+	for i, s := range v.snapshot.Segments() {
+		found, err := v.Directory.operationsWithValue(s, v.Segments[i].SegmentData, query.ServiceNameField, name)
+		if err != nil {
+			return nil, err
+		}
+		named[i] = slices.Clone(found)
+		named[i].intersect(masks[i])
+		any = any || named[i].Count() > 0
+	}
+	if !any {
+		return nil, nil
+	}
+	return named, nil
+}
+
 // ofHosts returns the entries of some hosts. Ids begin with the host, so no
 // field is needed for it.
 func (s *Segment) ofHosts(hosts []string) Bitset {
