@@ -39,6 +39,7 @@ func (a *API) adminRoutes() error {
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
 	a.compactRoutes(h)
 	a.backupRoutes(h)
+	a.censusRoutes(h)
 	a.blockRoutes(h)
 	a.altarOperatorRoutes(h)
 	a.registry.DeclareOperator(h)

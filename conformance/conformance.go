@@ -258,6 +258,9 @@ func onlyErrors(findings []protocol.Finding) []protocol.Finding {
 // contradictions are the codes of findings that compare two documents of a host.
 var contradictions = []string{document.CodeDiffers, "WK111", "AI112"}
 
+// Contradicts reports whether a finding of this code says that two documents of a host disagree.
+func Contradicts(code string) bool { return slices.Contains(contradictions, code) }
+
 // judgeConsistency compares the documents of a host: one alone cannot contradict another.
 func (in Input) judgeConsistency() State {
 	s := State{Name: Consistent, Verdict: Unknown}

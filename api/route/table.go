@@ -187,6 +187,7 @@ var Table = []Route{
 	{ID: "block-host", Method: http.MethodPost, Path: "/admin/blocks", Summary: "Have a host visited no more, and what it published removed", Operator: true, Body: 4 << 10},
 	{ID: "unblock-host", Method: http.MethodDelete, Path: "/admin/blocks/{host}", Summary: "Let a host be visited again, no matter who blocked it", Operator: true},
 	{ID: "backup", Method: http.MethodPost, Path: "/admin/backup", Summary: "Write a backup of the data directory into a new directory, while it serves", Operator: true, Stream: "backup", NoStore: true},
+	{ID: "write-census", Method: http.MethodPost, Path: "/admin/census", Summary: "Write the figures of all hosts for a date into a new directory, one line of JSON for each step", Operator: true, Stream: "census", NoStore: true},
 	{ID: "compact", Method: http.MethodPost, Path: "/admin/compact", Summary: "Drop old deletions from the store and give its unused disk space back, while it serves", Operator: true, Stream: "compaction", NoStore: true},
 	{ID: "crawl", Method: http.MethodPost, Path: "/admin/crawl", Summary: "Add hosts and wait for their results, one line of JSON each", Operator: true, Body: 4 << 20, Stream: "crawl"},
 	{ID: "registry-status", Method: http.MethodGet, Path: "/admin/registry", Summary: "The admission policy, and what waits for the operator", Operator: true, AIR: true, NoStore: true},

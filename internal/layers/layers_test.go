@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
-	{"limit", "internal/psl", "internal/wait", "internal/privatefile"},
+	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "web/plot"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig", "protocol/llmstxt"},
@@ -40,16 +40,16 @@ var rows = [][]string{
 	{"registry/evidence"},
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},
-	{"join", "crawler/owner", "relay/recipients"},
+	{"join", "crawler/owner", "relay/recipients", "census"},
 	{"api/answer", "api/airjson"},
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},
-	{"web/frame", "web/history", "web/plot"},
+	{"web/frame", "web/history"},
 	{"web/agentpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
 	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
-	{"internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
+	{"internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
 	{"internal/backup"},

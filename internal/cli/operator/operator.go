@@ -14,5 +14,5 @@ type verbs struct{ *cli.App }
 // Commands returns the verbs of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a}
-	return []*cobra.Command{v.crawlerCommand(), v.registryCommand(), v.compactCommand(), v.writeBackupCommand(), v.restoreBackupCommand(), v.checkFilesCommand()}
+	return []*cobra.Command{v.crawlerCommand(), v.registryCommand(), v.compactCommand(), v.writeCensusCommand(), v.writeBackupCommand(), v.restoreBackupCommand(), v.checkFilesCommand()}
 }

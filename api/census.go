@@ -1,0 +1,82 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"gazetteer/api/route"
+	"gazetteer/census"
+)
+
+// CensusLine is one line of the answer to a census: how far it is, what came of it, or why it failed.
+type CensusLine struct {
+	Progress *census.Progress `json:"progress,omitempty" doc:"how far it is"`
+	Result   *census.Result   `json:"result,omitempty" doc:"the last line of a census that was written"`
+	Error    string           `json:"error,omitempty" doc:"the last line of one that was not; nothing is left of it"`
+}
+
+type censusInput struct {
+	Dir string `query:"dir" required:"true" doc:"an absolute path on the machine of the server, of a directory that does not exist"`
+	At  string `query:"at" doc:"the date, as 2026-11-22 (to its end in UTC) or 2026-11-22T15:00:00Z; left out, it is today"`
+}
+
+func (a *API) censusRoutes(h huma.API) {
+	op := route.Complete(huma.Operation{OperationID: "write-census", Responses: map[string]*huma.Response{"200": {
+		Description: "One line of JSON for each step, the result or the error last. A connection that is cut before its end did not finish.",
+		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[CensusLine](h)}},
+	}}})
+	route.Handle(a.Mux, h, op, a.writeCensus)
+}
+
+func (a *API) writeCensus(_ context.Context, in *censusInput) (*route.StreamOutput, error) {
+	if !filepath.IsAbs(in.Dir) {
+		return nil, route.NewProblem(route.BadParameter, "dir is not an absolute path", "give the whole path of a directory that does not exist").WithLocation(route.Location{Parameter: "dir"})
+	}
+	at := census.EndOfDay(a.Now())
+	if in.At != "" {
+		var err error
+		if at, err = census.ReadDate(in.At, a.Now()); err != nil {
+			return nil, route.NewProblem(route.BadParameter, err.Error(), "for example at=2026-11-22").WithLocation(route.Location{Parameter: "at"})
+		}
+	}
+	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, filepath.Clean(in.Dir), at) }}, nil
+}
+
+// streamCensus writes a census and tells how far it is, line by line. It takes as long as the store
+// is large, so the limits of an answer's time do not hold.
+func (a *API) streamCensus(ctx huma.Context, dir string, at time.Time) {
+	c := humagin.Unwrap(ctx)
+	control := http.NewResponseController(c.Writer)
+	control.SetReadDeadline(time.Time{})
+	control.SetWriteDeadline(time.Time{})
+	c.Header("Content-Type", "application/x-ndjson")
+	c.Header("Cache-Control", "no-store")
+	c.Status(http.StatusOK)
+	working, cancel := context.WithCancel(ctx.Context())
+	defer cancel()
+	encoder := json.NewEncoder(c.Writer)
+	send := func(l CensusLine) {
+		if encoder.Encode(l) != nil {
+			cancel() // nobody reads any more
+		}
+		c.Writer.Flush()
+	}
+	begun := time.Now()
+	result, err := census.Write(working, census.Options{Store: a.Answers.Store, At: at, Dir: dir, Progress: func(p census.Progress) { send(CensusLine{Progress: &p}) }})
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			a.Log.Warn("the census was not written", "dir", dir, "error", err)
+		}
+		send(CensusLine{Error: err.Error()})
+		return
+	}
+	a.Log.Info("census written", "dir", dir, "at", at, "hosts", result.Hosts, "took", time.Since(begun))
+	send(CensusLine{Result: &result})
+}

@@ -1,0 +1,342 @@
+package census
+
+import (
+	jsonv1 "encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+)
+
+// Facts is what the census knows of one host at a date. Its texts are those of strangers.
+type Facts struct {
+	Host  string
+	Added time.Time
+	// Visited is when the last visit up to the date ended, zero for none.
+	Visited  time.Time
+	Standing conformance.Standing
+	// Judged says what the standing is taken from: the visit itself, the history, or nothing.
+	Judged Source
+	// Robots is what robots.txt allows: one of the Robots constants.
+	Robots string
+	// TLS is the protocol version of the last connection, "" for none.
+	TLS string
+	// Outcomes are those of the last fetches, by kind; robots.txt is not among them.
+	Outcomes  []Outcome
+	Documents []Document
+	// Spans say since when the host has published each format, and until when.
+	Spans []Span
+	// Versions are all stored versions up to the date, by format and time.
+	Versions []Version
+	// Turns are the changes of its standing up to the date, oldest first.
+	Turns []Turn
+
+	all   map[Feature]bool
+	lines *factLines
+}
+
+// Source says what a standing is taken from.
+type Source string
+
+// The sources of a standing.
+const (
+	FromVisit   Source = "visit"
+	FromHistory Source = "history"
+	FromNothing Source = "unknown"
+)
+
+// Turn is the standing of a host from a time on.
+type Turn struct {
+	At       time.Time
+	Standing conformance.Standing
+}
+
+// Outcome is how the last request for a format ended.
+type Outcome struct {
+	Kind    string
+	Outcome fetch.Outcome
+}
+
+// Span is a time in which a host published a format. Until is zero if it still does.
+type Span struct {
+	Kind        string
+	From, Until time.Time
+}
+
+// Version is one stored version of a document.
+type Version struct {
+	Kind   string
+	Seen   time.Time
+	Digest string
+	Bytes  int
+	Level  int
+	// First is set for the first version of its format; Severity is what the change from the version
+	// before means to callers, "" where that was not compared.
+	First    bool
+	Severity string
+
+	url string
+}
+
+// Document is a document that the host publishes at the date.
+type Document struct {
+	Kind       string
+	Digest     string
+	MediaType  string // without parameters, in lower case
+	Bytes      int
+	Tokens     int // 0 where the bytes are not stored
+	Level      int
+	Errors     int // findings of each severity
+	Warnings   int
+	Rules      []string // codes of the errors and warnings, in order, each once
+	Verbs      []string // in order, one for each operation
+	Namespaces []string
+	Classes    []string // of data
+	Categories []string
+	Languages  []string
+	Fetched    time.Time
+
+	judged []protocol.Finding // what conformance.Judge needs
+}
+
+// What robots.txt allows.
+const (
+	RobotsNone    = "none"    // there is no robots.txt
+	RobotsOpen    = "open"    // it forbids none of the paths that we ask for
+	RobotsPartly  = "partly"  // it forbids some
+	RobotsClosed  = "closed"  // it forbids everything
+	RobotsFailed  = "failed"  // it could not be read, which counts as closed
+	RobotsUnknown = "unknown" // it was not requested
+)
+
+// hostRecord is the part of a crawler.Host that the census reads. Reading all of it takes three
+// times as long.
+type hostRecord struct {
+	Name    string                 `json:"name"`
+	Added   time.Time              `json:"added"`
+	Visited time.Time              `json:"visited"`
+	Fetches map[string]fetchRecord `json:"fetches"`
+	Robots  *robotsRecord          `json:"robots"`
+	TLS     *struct {
+		Version string `json:"version"`
+	} `json:"tls"`
+}
+
+// robotsRecord is the part of a fetch.Robots that the census reads.
+type robotsRecord struct {
+	Disallowed fetch.PathSet `json:"disallowed"`
+	Open       bool          `json:"open"`
+}
+
+// fetchRecord is the part of a fetch.Fetch that the census reads.
+type fetchRecord struct {
+	Outcome fetch.Outcome `json:"outcome"`
+	Status  int           `json:"status"`
+	At      time.Time     `json:"at"`
+}
+
+// documentRecord is the part of a document.Document that the census reads.
+type documentRecord struct {
+	Kind      string    `json:"kind"`
+	Digest    string    `json:"digest"`
+	Size      int       `json:"size"`
+	MediaType string    `json:"media_type"`
+	FetchedAt time.Time `json:"fetched_at"`
+	Level     int       `json:"level"`
+	Service   struct {
+		Namespace  string   `json:"namespace"`
+		Categories []string `json:"categories"`
+		Languages  []string `json:"languages"`
+	} `json:"service"`
+	Operations []struct {
+		Verb string `json:"verb"`
+	} `json:"operations"`
+	DataClasses []struct {
+		Name string `json:"name"`
+	} `json:"data_classes"`
+	Findings []struct {
+		Code     string            `json:"code"`
+		Severity protocol.Severity `json:"severity"`
+	} `json:"findings"`
+}
+
+// versionRecord is the part of a crawler.Version that the census reads.
+type versionRecord struct {
+	Size  int    `json:"size"`
+	Level int    `json:"level"`
+	URL   string `json:"url"`
+}
+
+// turnRecord is the part of a conformance.Turn that the census reads.
+type turnRecord struct {
+	At       time.Time            `json:"at"`
+	Measured time.Time            `json:"measured"`
+	Standing conformance.Standing `json:"standing"`
+}
+
+// appendTurn adds a turn to those before it. Where the clock was wrong, Measured has the time that it
+// showed later; no turn comes before the one that was recorded before it.
+func appendTurn(turns []Turn, r turnRecord) []Turn {
+	t := Turn{r.At, r.Standing}
+	if !r.Measured.IsZero() {
+		t.At = r.Measured
+	}
+	if n := len(turns); n > 0 && t.At.Before(turns[n-1].At) {
+		t.At = turns[n-1].At
+	}
+	return append(turns, t)
+}
+
+// decode reads a stored record. Records are our own, so a text that is no record is damage.
+func decode(text []byte, into any) error {
+	return json.Unmarshal(text, into)
+}
+
+// decodeStandard is decode for records with texts in base64 and other forms of encoding/json.
+func decodeStandard(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
+
+// blockRecord is the part of a crawler.Block that the census reads.
+type blockRecord struct {
+	By         string    `json:"by"`
+	Since      time.Time `json:"since"`
+	Subdomains bool      `json:"subdomains"`
+}
+
+// newDocument keeps what the census needs of a document.
+func newDocument(r *documentRecord, tokens int) Document {
+	media, _, _ := strings.Cut(r.MediaType, ";")
+	d := Document{
+		Kind: r.Kind, Digest: r.Digest, MediaType: strings.ToLower(strings.TrimSpace(media)), Bytes: r.Size, Tokens: tokens, Level: r.Level,
+		Fetched: r.FetchedAt, Categories: uniqueWords(r.Service.Categories), Languages: uniqueWords(r.Service.Languages),
+	}
+	if r.Service.Namespace != "" {
+		d.Namespaces = []string{r.Service.Namespace}
+	}
+	for _, f := range r.Findings {
+		switch f.Severity {
+		case protocol.Error:
+			if d.Errors++; d.Errors == 1 {
+				d.judged = append(d.judged, protocol.Finding{Severity: protocol.Error})
+			}
+		case protocol.Warning:
+			d.Warnings++
+		default:
+			continue
+		}
+		d.Rules = append(d.Rules, f.Code)
+	}
+	for _, f := range r.Findings {
+		if conformance.Contradicts(f.Code) {
+			d.judged = append(d.judged, protocol.Finding{Code: f.Code, Severity: f.Severity})
+		}
+	}
+	slices.Sort(d.Rules)
+	d.Rules = slices.Compact(d.Rules)
+	for _, o := range r.Operations {
+		d.Verbs = append(d.Verbs, o.Verb)
+	}
+	slices.Sort(d.Verbs)
+	for _, c := range r.DataClasses {
+		d.Classes = append(d.Classes, c.Name)
+	}
+	d.Classes = uniqueWords(d.Classes)
+	return d
+}
+
+// newDocumentOf is newDocument for a document that was read from its bytes.
+func newDocumentOf(d *document.Document, tokens int) Document {
+	var r documentRecord
+	r.Kind, r.Digest, r.Size, r.MediaType, r.FetchedAt, r.Level = string(d.Kind), d.Digest, d.Size, d.MediaType, d.FetchedAt, d.Level
+	r.Service.Namespace, r.Service.Categories, r.Service.Languages = d.Service.Namespace, d.Service.Categories, d.Service.Languages
+	for _, o := range d.Operations {
+		r.Operations = append(r.Operations, struct {
+			Verb string `json:"verb"`
+		}{o.Verb})
+	}
+	for _, c := range d.DataClasses {
+		r.DataClasses = append(r.DataClasses, struct {
+			Name string `json:"name"`
+		}{c.Name})
+	}
+	for _, f := range d.Findings {
+		r.Findings = append(r.Findings, struct {
+			Code     string            `json:"code"`
+			Severity protocol.Severity `json:"severity"`
+		}{f.Code, f.Severity})
+	}
+	return newDocument(&r, tokens)
+}
+
+// uniqueWords returns the texts in lower case and in order, each once, none of them empty.
+func uniqueWords(texts []string) []string {
+	var words []string
+	for _, t := range texts {
+		if t = strings.ToLower(strings.TrimSpace(t)); t != "" {
+			words = append(words, t)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// robots says what the robots.txt of a host allows.
+func (h *hostRecord) robots() string {
+	f, asked := h.Fetches[fetch.KindRobots]
+	switch {
+	case h.Robots == nil && !asked:
+		return RobotsUnknown
+	case asked && f.Outcome == fetch.Absent:
+		return RobotsNone
+	case asked && f.Outcome != fetch.OK && f.Outcome != fetch.Unchanged:
+		return RobotsFailed
+	case h.Robots == nil:
+		return RobotsUnknown
+	case h.Robots.Open:
+		return RobotsOpen
+	case h.Robots.Disallowed == 0:
+		return RobotsOpen
+	case h.Robots.Disallowed&fetch.EveryPath != 0:
+		return RobotsClosed
+	}
+	return RobotsPartly
+}
+
+// outcomes lists the outcomes of the documents' fetches, in order of kind.
+func (h *hostRecord) outcomes() []Outcome {
+	var list []Outcome
+	for kind, f := range h.Fetches {
+		if kind != fetch.KindRobots {
+			list = append(list, Outcome{kind, f.Outcome})
+		}
+	}
+	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.Kind, b.Kind) })
+	return list
+}
+
+// judge judges a host by its last fetches and current documents.
+func (h *hostRecord) judge(docs []Document) conformance.Standing {
+	in := conformance.Input{}
+	for kind, f := range h.Fetches {
+		in.Fetches = append(in.Fetches, fetch.Fetch{Kind: kind, Outcome: f.Outcome, Status: f.Status})
+	}
+	for _, d := range docs {
+		in.Documents = append(in.Documents, document.Document{Kind: document.Kind(d.Kind), Level: d.Level, Findings: d.judged})
+	}
+	return conformance.Judge(in).Standing()
+}
+
+// standingAt returns the standing that the history has for a time, and false before its beginning.
+func standingAt(turns []Turn, at time.Time) (conformance.Standing, bool) {
+	for _, t := range slices.Backward(turns) {
+		if !t.At.After(at) {
+			return t.Standing, true
+		}
+	}
+	return conformance.Standing{}, false
+}

@@ -1,0 +1,261 @@
+package census
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+)
+
+// A Feature is something that a host has, in a family of like things. A figure counts the hosts that
+// have a feature. Value can be a stranger's text.
+type Feature struct{ Family, Value string }
+
+// String returns the feature as addresses write it: "verb:BOOK".
+func (f Feature) String() string { return f.Family + ":" + f.Value }
+
+// ParseFeature reads what String wrote, and false where the family is none.
+func ParseFeature(text string) (Feature, bool) {
+	family, value, found := strings.Cut(text, ":")
+	if _, known := FamilyOf(family); !found || !known || value == "" {
+		return Feature{}, false
+	}
+	return Feature{family, value}, true
+}
+
+// A Family is a kind of features: a table of figures.
+type Family struct {
+	Name  string // in addresses and names of files: "data-class"
+	Title string
+	// Column names the values in a table: "class of data".
+	Column string
+	// Definition says when a host has a feature of the family.
+	Definition string
+	// Fixed orders the table by its values' own order and not by their figures.
+	Fixed bool
+	// Strangers is set where strangers choose the values.
+	Strangers bool
+	// Link is the address of the page behind a value, nil for the list of its hosts.
+	Link func(value string) string
+}
+
+// page returns a Link to a page of values.
+func page(path string) func(string) string {
+	return func(value string) string { return path + url.PathEscape(value) }
+}
+
+// families is the table of all families. METHOD.md repeats the definitions.
+var families = []Family{
+	{Name: "class", Title: "Hosts by class", Column: "class",
+		Definition: "Each host has one class. `publishes`: it has a current document. `other-dialect`: it has none but publishes another dialect, such as llms.txt. `other-format`: documents of another published format stand at the discovery paths. `catch-all`: it answers every path alike. `withheld-by-robots`: robots.txt keeps us from looking. `unreadable`: what it serves at the discovery paths is no document. `failing`: the discovery paths answer with an error. `nothing`: it answers and publishes nothing. `silent`: it does not answer. `unvisited`: no visit has ended. `unknown`: the last visit was after the date and the history says nothing of it."},
+	{Name: "state", Title: "The five states", Column: "state", Fixed: true,
+		Definition: "Each host has one verdict (yes, no, unknown) on each of five states. `reachable`: it answered a request of the last visit. `well-formed`: every discovery document that it serves can be read. `conformant`: no document breaks a rule of its draft with severity error. `consistent`: its documents agree with one another; unknown for a host with one document. `answers`: every current document was served at the last visit. Operations are never called."},
+	{Name: "level", Title: "Conformance levels", Column: "level", Fixed: true,
+		Definition: "The conformance level of a conformant host: 2 if its AGIS document declares all that Level 2 asks (AGIS §3.3), 1 otherwise."},
+	{Name: "format", Title: "Formats", Column: "format",
+		Definition: "A host has a format if it publishes a current document of it."},
+	{Name: "formats", Title: "Formats together", Column: "formats",
+		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
+	{Name: "alias-only", Title: "Alias-only hosts", Column: "alias only", Fixed: true,
+		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
+	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: page("/rules/"),
+		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
+	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true, Link: page("/verbs/"),
+		Definition: "A host has a verb if an operation of a current document has it. The verb of an AI Discovery capability is derived from its id or description."},
+	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true, Link: page("/namespaces/"),
+		Definition: "The namespace that an AGIS document declares (vocabulary.namespace)."},
+	{Name: "data-class", Title: "Data classes", Column: "data class", Strangers: true, Link: page("/data-classes/"),
+		Definition: "The classes of data that a current document declares (AGIS §8.3), in lower case."},
+	{Name: "category", Title: "Categories", Column: "category", Strangers: true, Link: func(v string) string { return "/services?" + url.Values{"category": {v}}.Encode() },
+		Definition: "The categories that a current document declares, in lower case."},
+	{Name: "language", Title: "Languages", Column: "language", Strangers: true,
+		Definition: "The languages that a current document declares (BCP 47), in lower case."},
+	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true,
+		Definition: "The number of bytes of a current document, as served and unpacked, in powers of two. A host has one feature for each size that a document of it has."},
+	{Name: "tokens", Title: "Tokens of documents", Column: "tokens", Fixed: true,
+		Definition: "The estimated number of tokens of a language model for a current document, in powers of two: ASCII characters / 4 + other characters / 1.5, rounded up. Documents whose bytes are not stored are not counted."},
+	{Name: "operations", Title: "Operations of documents", Column: "operations", Fixed: true,
+		Definition: "The number of operations of a current document, in powers of two."},
+	{Name: "tls", Title: "TLS", Column: "version",
+		Definition: "The protocol version of the last TLS connection to the host."},
+	{Name: "media-type", Title: "Media types", Column: "format and media type", Strangers: true,
+		Definition: "The format of a current document and the Content-Type that it was served with, without parameters and in lower case."},
+	{Name: "robots", Title: "robots.txt", Column: "robots.txt",
+		Definition: "What the host's robots.txt says to our crawler at the last visit. `none`: there is no such file. `open`: it forbids none of the paths that we request. `partly`: it forbids some. `closed`: it forbids everything. `failed`: it could not be read, which counts as closed (RFC 9309 §2.3.1.4). `unknown`: it was not requested."},
+	{Name: "outcome", Title: "Outcomes of requests", Column: "format and outcome",
+		Definition: "The format and how the last request for it ended. Hosts whose last visit was after the date are not counted."},
+	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true,
+		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
+	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true,
+		Definition: "`yes`: a current document of the host has the same bytes as a current document of another host or of another format. `no`: it publishes documents and none of them does."},
+}
+
+// Families returns the table of all families, in the order of the census.
+func Families() []Family { return append([]Family(nil), families...) }
+
+// FamilyOf returns the family of a name, and false for a name that is none.
+func FamilyOf(name string) (Family, bool) {
+	for _, f := range families {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Family{}, false
+}
+
+// ListPath is the address of the hosts that have a feature.
+func ListPath(f Feature) string {
+	return "/census/hosts?" + url.Values{"figure": {f.String()}}.Encode()
+}
+
+// PageOf is the address of the list behind a figure: the page of the value or the list of its hosts.
+func PageOf(f Feature) string {
+	if family, ok := FamilyOf(f.Family); ok && family.Link != nil {
+		return family.Link(f.Value)
+	}
+	return ListPath(f)
+}
+
+// stateFeature is the feature of a verdict on a state.
+func stateFeature(state conformance.Name, verdict conformance.Verdict) Feature {
+	return Feature{"state", string(state) + "=" + string(verdict)}
+}
+
+// standingFeatures are the features that a standing gives.
+func standingFeatures(s conformance.Standing) []Feature {
+	list := []Feature{{"class", string(s.Class)}}
+	for _, name := range conformance.Names() {
+		list = append(list, stateFeature(name, s.Verdict(name)))
+	}
+	if s.Conformant == conformance.Yes {
+		list = append(list, Feature{"level", fmt.Sprint(s.Level)})
+	}
+	return list
+}
+
+// visitFeatures are the features that the last visit gives.
+func visitFeatures(robots, tls string, outcomes []Outcome) []Feature {
+	list := []Feature{{"robots", robots}}
+	if tls != "" {
+		list = append(list, Feature{"tls", tls})
+	}
+	for _, o := range outcomes {
+		list = append(list, Feature{"outcome", o.Kind + " " + string(o.Outcome)})
+	}
+	return list
+}
+
+// documentFeatures are the features that one current document gives. Several documents of a host may
+// give the same one.
+func documentFeatures(d *Document) []Feature {
+	list := []Feature{
+		{"format", d.Kind}, {"size", powerOfTwo(d.Bytes)}, {"operations", powerOfTwo(len(d.Verbs))}, {"media-type", d.Kind + " " + d.MediaType},
+	}
+	if d.Tokens > 0 {
+		list = append(list, Feature{"tokens", powerOfTwo(d.Tokens)})
+	}
+	for family, values := range map[string][]string{"rule": d.Rules, "namespace": d.Namespaces, "data-class": d.Classes, "category": d.Categories, "language": d.Languages} {
+		for _, v := range values {
+			list = append(list, Feature{family, v})
+		}
+	}
+	for i, verb := range d.Verbs {
+		if verb != "" && (i == 0 || verb != d.Verbs[i-1]) {
+			list = append(list, Feature{"verb", verb})
+		}
+	}
+	return list
+}
+
+// kindsFeatures are the features that the formats of a host give together.
+func kindsFeatures(published map[string]bool) []Feature {
+	var kinds []string
+	for _, k := range document.Kinds() {
+		if published[string(k)] {
+			kinds = append(kinds, string(k))
+		}
+	}
+	if len(kinds) == 0 {
+		return nil
+	}
+	list := []Feature{{"formats", strings.Join(kinds, "+")}}
+	switch {
+	case published[string(document.AI)]:
+		list = append(list, Feature{"alias-only", "no"})
+	case published[string(document.AIAlias)]:
+		list = append(list, Feature{"alias-only", "yes"})
+	}
+	return list
+}
+
+// powerOfTwo returns the range of a number between two powers of two: "0", "1", "2-3", "4-7".
+func powerOfTwo(n int) string {
+	if n <= 1 {
+		return fmt.Sprint(max(n, 0))
+	}
+	from := 1
+	for from*2 <= n {
+		from *= 2
+	}
+	return fmt.Sprintf("%d-%d", from, 2*from-1)
+}
+
+// rangeStart is the number at the beginning of a range, for its order.
+func rangeStart(text string) (n int) {
+	from, _, _ := strings.Cut(text, "-")
+	if _, err := fmt.Sscanf(from, "%d", &n); err != nil {
+		return -1
+	}
+	return n
+}
+
+// features returns all features of the facts, each once. Whether a document is a duplicate is known
+// only when all hosts are.
+func (h *Facts) features() map[Feature]bool {
+	all := map[Feature]bool{}
+	add := func(list []Feature) {
+		for _, f := range list {
+			all[f] = true
+		}
+	}
+	add(standingFeatures(h.Standing))
+	if h.Judged == FromVisit {
+		add(visitFeatures(h.Robots, h.TLS, h.Outcomes))
+	}
+	published := map[string]bool{}
+	for i := range h.Documents {
+		published[h.Documents[i].Kind] = true
+		add(documentFeatures(&h.Documents[i]))
+	}
+	add(kindsFeatures(published))
+	add(versionFeatures(h.Versions))
+	return all
+}
+
+// versionFeatures are the features that the stored versions of a host give. They are in order of
+// format.
+func versionFeatures(versions []Version) []Feature {
+	var list []Feature
+	for from := 0; from < len(versions); {
+		to := from
+		for to < len(versions) && versions[to].Kind == versions[from].Kind {
+			to++
+		}
+		list = append(list, Feature{"version-count", powerOfTwo(to - from)})
+		from = to
+	}
+	return list
+}
+
+// stateFeatures are all verdicts on all states, in their order.
+func stateFeatures() []Feature {
+	var list []Feature
+	for _, name := range conformance.Names() {
+		for _, v := range verdicts {
+			list = append(list, stateFeature(name, v))
+		}
+	}
+	return list
+}

@@ -1,0 +1,335 @@
+package census
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/registry"
+)
+
+// Figures are all figures of a census.
+type Figures struct {
+	// At is the date: what was recorded later does not count.
+	At time.Time
+	// HistoryFrom is the first change of a state that is recorded, zero for none.
+	HistoryFrom time.Time
+	Hosts       int // known
+	Visited     int
+	Services    int // hosts with a current document that is no alias
+	Documents   int
+	Operations  int
+	Versions    int
+	// OptedOut counts hosts whose owner does not want them visited. Nothing else of them is stored,
+	// and nothing of them is in the census.
+	OptedOut int
+	// Features says how many hosts have a feature.
+	Features map[Feature]int
+	// VerbOperations says how many operations have a verb.
+	VerbOperations map[string]int
+	Series         []Series
+	Survival       []SurvivalPoint
+	Changes        []ChangeRate
+	Severities     []SeverityCount
+	Agents         AgentFigures
+	// Later counts hosts that were first recorded after the date, Damaged the records that cannot be
+	// read, Left the features that are not counted because there are too many of their family.
+	Later, Damaged, Left int
+}
+
+// SurvivalPoint is the share of hosts that still publish so many days after they began.
+type SurvivalPoint struct {
+	Days  int     `json:"days"`
+	Share float64 `json:"share"`
+	// AtRisk is how many hosts were observed for so long.
+	AtRisk int `json:"at_risk"`
+}
+
+// ChangeRate says how many documents of a format changed in the last 30 days.
+type ChangeRate struct {
+	Kind string `json:"format"`
+	// Documents counts those that the host published 30 days before the date and still does, Changed
+	// those with a new version since.
+	Documents int `json:"documents"`
+	Changed   int `json:"changed"`
+}
+
+// SeverityCount counts changes by what they mean to callers.
+type SeverityCount struct {
+	Severity string `json:"severity"`
+	Changes  int    `json:"changes"`
+}
+
+// AgentFigures count registered agents by strength of evidence.
+type AgentFigures struct {
+	Active int
+	// Signals says how many active agents hold a signal, Strength how many hold so many signals.
+	Signals  map[string]int
+	Strength map[int]int
+}
+
+// changeWindow is the time before the date in which changes are counted.
+const changeWindow = 30 * 24 * time.Hour
+
+// maxValues bounds the values of a family that are counted. Strangers choose many of them.
+const maxValues = 200_000
+
+// survivalDays are the ages at which survival is told.
+var survivalDays = []int{0, 1, 7, 14, 30, 60, 90, 120, 180, 270, 365, 545, 730, 1095, 1825}
+
+// lives counts for how many days hosts have published.
+type lives struct {
+	ended, going []int // by day
+}
+
+func (l *lives) add(spans []Span, at time.Time) {
+	from, until, alive := life(spans)
+	if from.IsZero() || from.After(at) {
+		return
+	}
+	list := &l.ended
+	if alive {
+		list, until = &l.going, at
+	}
+	days := min(max(int(until.Sub(from)/(24*time.Hour)), 0), 4000)
+	if len(*list) <= days {
+		*list = append(*list, make([]int, days+1-len(*list))...)
+	}
+	(*list)[days]++
+}
+
+// life returns when a host began to publish, and when it ended or that it still does.
+func life(spans []Span) (from, until time.Time, alive bool) {
+	for _, s := range spans {
+		if from.IsZero() || s.From.Before(from) {
+			from = s.From
+		}
+		if s.Until.IsZero() {
+			alive = true
+		} else if s.Until.After(until) {
+			until = s.Until
+		}
+	}
+	return from, until, alive
+}
+
+// estimate is that of Kaplan and Meier: hosts that still publish count for as long as they have been
+// observed.
+func (l *lives) estimate() []SurvivalPoint {
+	atRisk := 0
+	for _, n := range l.ended {
+		atRisk += n
+	}
+	for _, n := range l.going {
+		atRisk += n
+	}
+	if atRisk == 0 {
+		return nil
+	}
+	var points []SurvivalPoint
+	share, next := 1.0, 0
+	for day := 0; next < len(survivalDays) && atRisk > 0; day++ {
+		if day == survivalDays[next] {
+			points = append(points, SurvivalPoint{day, share, atRisk})
+			next++
+		}
+		if day < len(l.ended) && l.ended[day] > 0 {
+			share *= 1 - float64(l.ended[day])/float64(atRisk)
+			atRisk -= l.ended[day]
+		}
+		if day < len(l.going) {
+			atRisk -= l.going[day]
+		}
+	}
+	return points
+}
+
+// A figureBuilder counts the facts of one host after the other.
+type figureBuilder struct {
+	f          Figures
+	series     *seriesBuilder
+	lives      lives
+	families   map[string]int // how many values are counted
+	digests    map[string]int // of current documents: the host that has it
+	duplicates []duplicateState
+	changes    map[string]*ChangeRate
+	severities map[string]int
+}
+
+type duplicateState uint8
+
+const (
+	noDocument duplicateState = iota
+	noDuplicate
+	isDuplicate
+)
+
+func newFigureBuilder(at time.Time) *figureBuilder {
+	return &figureBuilder{
+		f:      Figures{At: at, Features: map[Feature]int{}, VerbOperations: map[string]int{}, Agents: AgentFigures{Signals: map[string]int{}, Strength: map[int]int{}}},
+		series: newSeriesBuilder(at), families: map[string]int{}, digests: map[string]int{}, changes: map[string]*ChangeRate{}, severities: map[string]int{},
+	}
+}
+
+// addHost counts a host.
+func (b *figureBuilder) addHost(h *Facts) {
+	b.f.Hosts++
+	if !h.Visited.IsZero() || len(h.Turns) > 0 {
+		b.f.Visited++
+	}
+	for f := range h.all {
+		b.addFeature(f)
+	}
+	index := len(b.duplicates)
+	b.duplicates = append(b.duplicates, noDocument)
+	service := false
+	for i := range h.Documents {
+		d := &h.Documents[i]
+		b.f.Documents++
+		b.f.Operations += len(d.Verbs)
+		service = service || !document.Kind(d.Kind).IsAlias()
+		for _, verb := range d.Verbs {
+			if verb != "" {
+				b.f.VerbOperations[verb]++
+			}
+		}
+		b.duplicates[index] = max(b.duplicates[index], noDuplicate)
+		if other, seen := b.digests[d.Digest]; seen {
+			b.duplicates[index], b.duplicates[other] = isDuplicate, isDuplicate
+		} else {
+			b.digests[d.Digest] = index
+		}
+	}
+	if service {
+		b.f.Services++
+	}
+	b.addHistory(h.Added, h.Spans, h.Versions, h.Turns)
+}
+
+func (b *figureBuilder) addFeature(f Feature) {
+	if b.f.Features[f] == 0 {
+		if b.families[f.Family] == maxValues {
+			b.f.Left++
+			return
+		}
+		b.families[f.Family]++
+	}
+	b.f.Features[f]++
+}
+
+// addHistory counts what a host was.
+func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Version, turns []Turn) {
+	b.f.Versions += len(versions)
+	b.series.addHost(added, spans, versions, turns)
+	b.lives.add(spans, b.f.At)
+	since := b.f.At.Add(-changeWindow)
+	for _, v := range versions {
+		if v.Severity != "" {
+			b.severities[v.Severity]++
+		}
+	}
+	for _, s := range spans {
+		if !s.Until.IsZero() || s.From.After(since) {
+			continue
+		}
+		rate := b.changes[s.Kind]
+		if rate == nil {
+			rate = &ChangeRate{Kind: s.Kind}
+			b.changes[s.Kind] = rate
+		}
+		rate.Documents++
+		if slices.ContainsFunc(versions, func(v Version) bool { return v.Kind == s.Kind && !v.First && v.Seen.After(since) }) {
+			rate.Changed++
+		}
+	}
+}
+
+// addAgent counts a registered agent.
+func (b *figureBuilder) addAgent(a *registry.Agent) {
+	if a.Created.After(b.f.At) {
+		return
+	}
+	if a.Status != registry.Active {
+		return
+	}
+	b.f.Agents.Active++
+	held := 0
+	for _, signal := range registry.Signals() {
+		holds := a.HoldsSignal(signal, b.f.At)
+		if signal == registry.SignalAttestations {
+			holds = a.Standing.Roots > 0
+		}
+		if holds {
+			b.f.Agents.Signals[signal]++
+			held++
+		}
+	}
+	b.f.Agents.Strength[held]++
+}
+
+// severityOrder is the order of a table of severities.
+var severityOrder = []string{"high", "medium", "low", "none", "not compared"}
+
+// figures returns the figures of all that was counted.
+func (b *figureBuilder) figures() *Figures {
+	f := b.f
+	for _, d := range b.duplicates {
+		switch d {
+		case isDuplicate:
+			f.Features[Feature{"duplicate", "yes"}]++
+		case noDuplicate:
+			f.Features[Feature{"duplicate", "no"}]++
+		}
+	}
+	f.complete(b.series, &b.lives, b.changes)
+	for _, s := range severityOrder {
+		if n := b.severities[s]; n > 0 {
+			f.Severities = append(f.Severities, SeverityCount{s, n})
+		}
+	}
+	return &f
+}
+
+// complete adds what is counted over time.
+func (f *Figures) complete(series *seriesBuilder, l *lives, changes map[string]*ChangeRate) {
+	f.HistoryFrom, f.Series, f.Survival = series.turns, series.list(), l.estimate()
+	for _, kind := range slices.Sorted(maps.Keys(changes)) {
+		f.Changes = append(f.Changes, *changes[kind])
+	}
+}
+
+// A Value is a figure of a family.
+type Value struct {
+	Feature Feature
+	Hosts   int
+}
+
+// Values returns the figures of a family in the order of its table: the largest first, or in the
+// order of the values.
+func (f *Figures) Values(family Family) []Value {
+	var list []Value
+	for feature, n := range f.Features {
+		if feature.Family == family.Name {
+			list = append(list, Value{feature, n})
+		}
+	}
+	sortValues(family, list)
+	return list
+}
+
+func sortValues(family Family, list []Value) {
+	order := map[string]int{}
+	if family.Name == "state" {
+		for _, f := range stateFeatures() {
+			order[f.Value] = len(order)
+		}
+	}
+	slices.SortFunc(list, func(a, b Value) int {
+		if family.Fixed {
+			return cmp.Or(order[a.Feature.Value]-order[b.Feature.Value], rangeStart(a.Feature.Value)-rangeStart(b.Feature.Value), cmp.Compare(a.Feature.Value, b.Feature.Value))
+		}
+		return cmp.Or(b.Hosts-a.Hosts, cmp.Compare(a.Feature.Value, b.Feature.Value))
+	})
+}

@@ -1,0 +1,350 @@
+package census
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// Options say what a census is made of.
+type Options struct {
+	Store store.Store
+	// At is the date: what was recorded later does not count.
+	At time.Time
+	// Dir is the folder, which must not exist.
+	Dir string
+	// Progress is told from time to time what has been done. It may be nil.
+	Progress func(Progress)
+}
+
+// Progress says how far a census is.
+type Progress struct {
+	Part  string `json:"part"`
+	Hosts int    `json:"hosts"` // read so far
+}
+
+// Result says what a census holds.
+type Result struct {
+	Dir       string    `json:"dir"`
+	At        time.Time `json:"at"`
+	Hosts     int       `json:"hosts"`
+	Services  int       `json:"services"`
+	Documents int       `json:"documents"`
+	Files     int       `json:"files"`
+	Bytes     int64     `json:"bytes"`
+	TookMS    float64   `json:"took_ms"`
+}
+
+// ErrExists is wrapped by the error of [Write] for a folder that is there already.
+var ErrExists = errors.New("it exists already: name a folder that does not")
+
+// partialSuffix ends the name of a folder that is not whole yet.
+const partialSuffix = ".partial"
+
+// ReadDate reads the date of a census: a day, which counts to its end in UTC, or a time as RFC 3339
+// has it. Days after the day of now are refused.
+func ReadDate(text string, now time.Time) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		if at, err = time.Parse(time.DateOnly, text); err != nil {
+			return at, fmt.Errorf("%q is no date: write it as 2026-11-22 or 2026-11-22T15:00:00Z", text)
+		}
+		at = at.Add(24*time.Hour - time.Second)
+	}
+	if at = at.UTC(); at.After(EndOfDay(now)) {
+		return at, fmt.Errorf("%s lies in the future", text)
+	}
+	return at, nil
+}
+
+// EndOfDay is the date of a census of that day.
+func EndOfDay(now time.Time) time.Time {
+	return now.UTC().Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
+}
+
+// Write makes the folder of a census from what the store holds. It reads while others write; what is
+// recorded after the date does not count. The same store and date give the same bytes. An error means
+// that there is nothing under the name of the folder.
+func Write(ctx context.Context, o Options) (r Result, err error) {
+	begun := time.Now()
+	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("%s: %w", o.Dir, ErrExists)
+	}
+	partial := o.Dir + partialSuffix
+	if err := os.RemoveAll(partial); err != nil {
+		return r, err
+	}
+	if err := os.MkdirAll(filepath.Join(partial, "data"), 0o755); err != nil {
+		return r, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(partial))
+		}
+	}()
+	w := &folderWriter{dir: partial, at: o.At.UTC(), progress: o.Progress, sums: map[string]string{}}
+	if w.progress == nil {
+		w.progress = func(Progress) {}
+	}
+	figures, err := w.writeData(ctx, o.Store)
+	if err != nil {
+		return r, fmt.Errorf("write the census: %w", err)
+	}
+	w.progress(Progress{"tables and plots", figures.Hosts})
+	if err := w.writeReport(figures); err != nil {
+		return r, fmt.Errorf("write the census: %w", err)
+	}
+	if err := os.Rename(partial, o.Dir); err != nil {
+		return r, err
+	}
+	r = Result{Dir: o.Dir, At: w.at, Hosts: figures.Hosts, Services: figures.Services, Documents: figures.Documents, Files: len(w.sums) + 1, Bytes: w.bytes}
+	r.TookMS = float64(time.Since(begun).Microseconds()) / 1000
+	return r, syncDir(filepath.Dir(o.Dir))
+}
+
+// folderWriter writes the files of a folder.
+type folderWriter struct {
+	dir      string
+	at       time.Time
+	progress func(Progress)
+	sums     map[string]string // SHA-256 in hex, by name with slashes
+	bytes    int64
+}
+
+// A sumFile is a file of the folder whose checksum grows with it.
+type sumFile struct {
+	w    *folderWriter
+	name string
+	file *os.File
+	*bufio.Writer
+	hash io.Writer
+	sum  func() string
+	n    int64
+}
+
+func (w *folderWriter) create(name string) (*sumFile, error) {
+	file, err := os.OpenFile(filepath.Join(w.dir, filepath.FromSlash(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.New()
+	f := &sumFile{w: w, name: name, file: file, hash: hash, sum: func() string { return hex.EncodeToString(hash.Sum(nil)) }}
+	f.Writer = bufio.NewWriterSize(writerFunc(f.writeThrough), 1<<16)
+	return f, nil
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (f *sumFile) writeThrough(p []byte) (int, error) {
+	f.hash.Write(p)
+	n, err := f.file.Write(p)
+	f.n += int64(n)
+	return n, err
+}
+
+// finish writes what is buffered, syncs the file and notes its checksum.
+func (f *sumFile) finish() error {
+	err := errors.Join(f.Flush(), f.file.Sync(), f.file.Close())
+	f.w.sums[f.name] = f.sum()
+	f.w.bytes += f.n
+	return err
+}
+
+// writeFile writes a whole file.
+func (w *folderWriter) writeFile(name, text string) error {
+	f, err := w.create(name)
+	if err != nil {
+		return err
+	}
+	f.WriteString(text) // finish has the error
+	return f.finish()
+}
+
+// progressHosts is after how many hosts progress is told.
+const progressHosts = 2000
+
+// writeData writes the facts and returns the figures.
+func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures, err error) {
+	var files [len(factLines{}.csv)]*sumFile
+	defer func() {
+		for _, f := range files {
+			if f != nil && err != nil {
+				f.file.Close()
+			}
+		}
+	}()
+	for i, f := range factFiles {
+		if files[i], err = w.create("data/" + f.name + ".csv"); err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(files[i], strings.Join(f.columns, ","))
+	}
+	objects, err := w.create("data/hosts.ndjson.zst")
+	if err != nil {
+		return nil, err
+	}
+	defer objects.file.Close() // closed already, unless there was an error
+	// One block after the other, so that the bytes do not depend on how many processors there are.
+	packed, err := zstd.NewWriter(objects, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return nil, err
+	}
+	defer packed.Close()
+	b := newFigureBuilder(w.at)
+	walk, err := newWalker(ctx, s, w.at)
+	if err != nil {
+		return nil, err
+	}
+	walk.render = true
+	b.f.OptedOut = walk.optedOut
+	w.progress(Progress{"hosts", 0})
+	damaged, err := walk.walkHosts(ctx, func(h *Facts) error {
+		b.addHost(h)
+		for i, lines := range h.lines.csv {
+			if _, err := files[i].Write(lines); err != nil {
+				return err
+			}
+		}
+		if _, err := packed.Write(h.lines.json); err != nil {
+			return err
+		}
+		if b.f.Hosts%progressHosts == 0 {
+			w.progress(Progress{"hosts", b.f.Hosts})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := f.finish(); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(packed.Close(), objects.finish()); err != nil {
+		return nil, err
+	}
+	w.progress(Progress{"agents", b.f.Hosts})
+	bad, err := walk.walkAgents(ctx, func(a *registry.Agent) { b.addAgent(a) })
+	if err != nil {
+		return nil, err
+	}
+	b.f.Damaged, b.f.Later = damaged+bad, int(walk.later.Load())
+	return b.figures(), nil
+}
+
+// writeReport writes tables, plots, pages, definitions and checksums.
+func (w *folderWriter) writeReport(f *Figures) error {
+	tables := f.Tables()
+	if err := os.MkdirAll(filepath.Join(w.dir, "plots"), 0o755); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := w.writeTable(t); err != nil {
+			return err
+		}
+		if t.Chart != nil {
+			if err := w.writeFile("plots/"+t.Name+".svg", t.Chart.File()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.writeSeries(f); err != nil {
+		return err
+	}
+	html, err := renderHTML(f, tables)
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct{ name, text string }{
+		{"census.md", renderMarkdown(f, tables)}, {"census.html", html}, {"METHOD.md", renderMethod(f, tables)}, {"LICENSE", dataLicense},
+	} {
+		if err := w.writeFile(file.name, file.text); err != nil {
+			return err
+		}
+	}
+	var names []string
+	for name := range w.sums {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var sums strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&sums, "%s  %s\n", w.sums[name], name)
+	}
+	if err := w.writeFile("SHA256SUMS", sums.String()); err != nil {
+		return err
+	}
+	for _, dir := range []string{"data", "plots", ""} {
+		if err := syncDir(filepath.Join(w.dir, dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTable writes the rows of a table.
+func (w *folderWriter) writeTable(t Table) error {
+	f, err := w.create("data/" + t.Name + ".csv")
+	if err != nil {
+		return err
+	}
+	lines := csv.NewWriter(f)
+	lines.Write(t.Columns)
+	for _, row := range t.Rows {
+		safe := slices.Clone(row.Cells)
+		for i := range safe {
+			safe[i] = cell(safe[i])
+		}
+		lines.Write(safe)
+	}
+	lines.Flush()
+	return errors.Join(lines.Error(), f.finish())
+}
+
+// writeSeries writes all series as one compressed file of JSON lines.
+func (w *folderWriter) writeSeries(f *Figures) error {
+	file, err := w.create("data/series.ndjson.zst")
+	if err != nil {
+		return err
+	}
+	packed, err := zstd.NewWriter(file, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(packed)
+	for _, s := range f.Series {
+		if err := encoder.Encode(s); err != nil {
+			return errors.Join(err, packed.Close())
+		}
+	}
+	return errors.Join(packed.Close(), file.finish())
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

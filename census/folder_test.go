@@ -1,0 +1,447 @@
+package census_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/census"
+	"gazetteer/conformance"
+	"gazetteer/crawler"
+	"gazetteer/internal/fakestore"
+	"gazetteer/lint/format"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// day is the date of the censuses of the tests.
+var day = time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC)
+
+// fill opens a store with so many services.
+func fill(t testing.TB, services int, hostile bool) *boltstore.Store {
+	t.Helper()
+	s := openStore(t, t.TempDir())
+	if services > 0 {
+		if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: services, At: day.Add(-time.Hour), Hostile: hostile}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func openStore(t testing.TB, dir string) *boltstore.Store {
+	t.Helper()
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// write makes a census and returns its folder.
+func write(t testing.TB, s *boltstore.Store, at time.Time) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "census")
+	if _, err := census.Write(context.Background(), census.Options{Store: s, At: at, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkWrite makes a census of SERVICES services (2,000 without it). STORE keeps the store for
+// the next run.
+func BenchmarkWrite(b *testing.B) {
+	services, _ := strconv.Atoi(os.Getenv("SERVICES"))
+	if services == 0 {
+		services = 2000
+	}
+	dir := os.Getenv("STORE")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	_, err := os.Stat(dir)
+	filled := err == nil && os.Getenv("STORE") != ""
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		b.Fatal(err)
+	}
+	s := openStore(b, dir)
+	if !filled {
+		if err := fakestore.Fill(b.Context(), s, fakestore.Options{Root: "..", Services: services, At: day.Add(-time.Hour)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		write(b, s, day)
+	}
+}
+
+// hashes returns the checksums of a folder as SHA256SUMS has them, after checking them against the
+// files.
+func hashes(t *testing.T, dir string) string {
+	t.Helper()
+	sums := read(t, dir, "SHA256SUMS")
+	named := 0
+	for line := range strings.Lines(sums) {
+		want, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if got := fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, dir, name)))); got != want {
+			t.Errorf("%s has the checksum %s, not %s", name, got, want)
+		}
+		named++
+	}
+	files := 0
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if !d.IsDir() {
+			files++
+		}
+		return err
+	})
+	if err != nil || files != named+1 {
+		t.Errorf("%d files, %d checksums, %v", files, named, err)
+	}
+	return sums
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// table returns a table of the folder as a map from the first cells to the second.
+func table(t *testing.T, dir, name string) map[string]string {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(read(t, dir, "data/"+name+".csv"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for _, l := range lines[1:] {
+		rows[l[0]] = l[1]
+	}
+	return rows
+}
+
+// TestSameStoreSameBytes makes a census twice, of a copy of the store that another process opened, and
+// beside one that was stopped.
+func TestSameStoreSameBytes(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: 300, At: day.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	first := hashes(t, write(t, s, day))
+	if second := hashes(t, write(t, s, day)); second != first {
+		t.Errorf("another census of the same store differs:\n%s\n%s", first, second)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openStore(t, dir)
+	if _, err := again.Apply(t.Context(), store.Put(store.CheckpointKey, []byte("x"))); err != nil { // as each start writes
+		t.Fatal(err)
+	}
+	if third := hashes(t, write(t, again, day)); third != first {
+		t.Errorf("after opening it again the census differs:\n%s\n%s", first, third)
+	}
+}
+
+// TestAnAuthorRecomputesFigures does what METHOD.md says, with the tools that it names.
+func TestAnAuthorRecomputesFigures(t *testing.T) {
+	for _, tool := range []string{"sh", "awk", "sort"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not here", tool)
+		}
+	}
+	dir := write(t, fill(t, 400, true), day)
+	_, recipes, found := strings.Cut(read(t, dir, "METHOD.md"), "```sh\n")
+	if !found {
+		t.Fatal("METHOD.md has no recipes")
+	}
+	recipes, _, _ = strings.Cut(recipes, "```")
+	run := func(command string) []string {
+		shell := exec.CommandContext(t.Context(), "sh", "-c", command)
+		shell.Dir = dir
+		out, err := shell.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+		return strings.Fields(strings.TrimSpace(strings.ReplaceAll(string(out), " ", "_")))
+	}
+	done := 0
+	for part := range strings.SplitSeq(recipes, "\n\n") {
+		comment, command, _ := strings.Cut(strings.TrimSpace(part), "\n")
+		_, name, _ := strings.Cut(comment, "(")
+		name, _, _ = strings.Cut(name, ".csv")
+		lines := run(command)
+		if name == "state" {
+			states := table(t, dir, "state")
+			want := []string{}
+			for _, n := range conformance.Names() {
+				want = append(want, states[string(n)+"=yes"])
+			}
+			if got := strings.Split(lines[0], "_"); !slices.Equal(got, want) {
+				t.Errorf("%s: %s, the census says %s", comment, got, want)
+			}
+			done++
+			continue
+		}
+		rows := table(t, dir, name)
+		if len(lines) != len(rows) || len(rows) == 0 {
+			t.Errorf("%s: %d rows, the census has %d", comment, len(lines), len(rows))
+		}
+		for _, l := range lines {
+			value, n, _ := strings.Cut(l, ",")
+			if rows[strings.ReplaceAll(value, "_", " ")] != n {
+				t.Errorf("%s: %s, the census says %q", comment, l, rows[value])
+			}
+		}
+		done++
+	}
+	if done < 5 {
+		t.Errorf("%d recipes", done)
+	}
+}
+
+func TestEmptyStoreAndOneHost(t *testing.T) {
+	for _, services := range []int{0, 1} {
+		dir := write(t, fill(t, services, false), day)
+		hashes(t, dir)
+		if got := table(t, dir, "summary")["services"]; got != fmt.Sprint(services) {
+			t.Errorf("%d services: the census has %s", services, got)
+		}
+		if text := read(t, dir, "census.md"); (services == 0) != strings.Contains(text, "No host was known") {
+			t.Errorf("%d services: %s", services, text)
+		}
+	}
+}
+
+// TestDatesOfThePast takes the census of a day of the history, and of one before it.
+func TestDatesOfThePast(t *testing.T) {
+	s := fill(t, 300, false)
+	now := write(t, s, day)
+	past := write(t, s, day.AddDate(0, -6, 0))
+	points := strings.Split(strings.TrimSpace(read(t, now, "data/adoption.csv")), "\n")
+	then := points[len(points)-1-26] // 26 weeks ago
+	earlier := write(t, s, day.AddDate(0, 0, -26*7))
+	if row := table(t, earlier, "format")["ai"]; !strings.Contains(then, ","+row+",") {
+		t.Errorf("26 weeks ago %s hosts published ai, and the table over time says %s", row, then)
+	}
+	if a, b := table(t, past, "summary")["services"], table(t, now, "summary")["services"]; a == b || a == "0" {
+		t.Errorf("%s services half a year ago, %s now", a, b)
+	}
+	if class := table(t, past, "class"); class["unknown"] != "" || class["publishes"] == "" {
+		t.Errorf("with a history, hosts of the past have the classes %v", class)
+	}
+	before := write(t, s, day.AddDate(-3, 0, 0))
+	if n := table(t, before, "summary"); n["hosts"] != "0" || n["hosts recorded after the date"] != "330" {
+		t.Errorf("before the first host: %v", n)
+	}
+}
+
+// TestAStoreWithoutHistory has hosts of a time when changes of states were not recorded.
+func TestAStoreWithoutHistory(t *testing.T) {
+	s := fill(t, 50, false)
+	removeAll(t, s, store.TurnPrefix)
+	dir := write(t, s, day)
+	if text := read(t, dir, "census.md"); !strings.Contains(text, "no history of the five states") || strings.Contains(text, "plots/states.svg") {
+		t.Error("the census does not say that there is no history")
+	}
+	if n := table(t, dir, "state")["reachable=yes"]; n == "" || n == "0" {
+		t.Errorf("%q hosts are reachable", n)
+	}
+	past := write(t, s, day.AddDate(0, -2, 0))
+	if class := table(t, past, "class"); class["publishes"] != "" || class["unknown"] == "" {
+		t.Errorf("without history, hosts of the past have the classes %v", class)
+	}
+}
+
+func removeAll(t *testing.T, s store.Store, prefix string) {
+	t.Helper()
+	var writes []store.Write
+	for r, err := range s.List(t.Context(), prefix, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes = append(writes, store.Delete(r.Key))
+	}
+	if _, err := s.Apply(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOptedOutHostsAreNowhere searches all files for a host whose owner opted out.
+func TestOptedOutHostsAreNowhere(t *testing.T) {
+	s := fill(t, 40, false)
+	block := `{"host":"bank.test","subdomains":true,"by":"owner","since":"2026-11-01T00:00:00Z"}`
+	if _, err := s.Apply(t.Context(), store.Put(store.BlockKey("bank.test"), []byte(block))); err != nil {
+		t.Fatal(err)
+	}
+	dir := write(t, s, day)
+	for _, name := range []string{"data/hosts.csv", "data/documents.csv", "data/versions.csv", "data/turns.csv", "data/spans.csv", "census.html"} {
+		if strings.Contains(read(t, dir, name), "bank.test") {
+			t.Errorf("%s names a host that opted out", name)
+		}
+	}
+	if got := table(t, dir, "summary"); got["opted out"] != "1" || got["services"] != "32" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestWrongTimes has a host of the future, and turns of a clock that went back.
+func TestWrongTimes(t *testing.T) {
+	s := fill(t, 10, false)
+	put := func(key string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(t.Context(), store.Put(key, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(store.HostKey("later.test"), crawler.Host{Name: "later.test", Added: day.AddDate(80, 0, 0), Visited: day.AddDate(80, 0, 0)})
+	put(store.HostKey("back.test"), crawler.Host{Name: "back.test", Added: day.AddDate(0, -1, 0), Visited: day.AddDate(0, 0, -1)})
+	yes, no := conformance.Standing{Class: conformance.Nothing, Reachable: conformance.Yes}, conformance.Standing{Class: conformance.Silent, Reachable: conformance.No}
+	future := day.AddDate(1, 0, 0)
+	put(store.TurnKey("back.test", future), conformance.Turn{Host: "back.test", At: future, Standing: yes})
+	put(store.TurnKey("back.test", future.Add(time.Millisecond)), conformance.Turn{Host: "back.test", At: future.Add(time.Millisecond), Measured: day.AddDate(0, 0, -20), Standing: no})
+	put(store.HostKey("odd.test"), "no object")
+	dir := write(t, s, day)
+	if got := table(t, dir, "summary"); got["hosts"] != "12" || got["hosts recorded after the date"] != "1" || got["damaged records"] != "1" {
+		t.Errorf("%v", got)
+	}
+	if turns := read(t, dir, "data/turns.csv"); strings.Contains(turns, "2027") {
+		t.Errorf("the turns of the future count: %s", turns)
+	}
+}
+
+// TestTextsOfStrangersAreHarmless reads every file of the folder that shows them.
+func TestTextsOfStrangersAreHarmless(t *testing.T) {
+	dir := write(t, fill(t, 400, true), day)
+	entries, err := os.ReadDir(filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".csv") {
+			continue
+		}
+		lines, err := csv.NewReader(strings.NewReader(read(t, dir, "data/"+e.Name()))).ReadAll()
+		if err != nil {
+			t.Errorf("%s: %v", e.Name(), err)
+		}
+		for _, l := range lines {
+			for _, c := range l {
+				if c != "" && strings.ContainsRune("=+-@\t\r", rune(c[0])) {
+					t.Errorf("%s: the cell %q is a formula", e.Name(), c)
+				}
+				if strings.ContainsFunc(c, format.Hidden) {
+					t.Errorf("%s: the cell %q hides something", e.Name(), c)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"census.md", "census.html", "plots/verb.svg", "plots/namespace.svg"} {
+		text := read(t, dir, name)
+		if strings.Contains(text, "<script>") || strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("%s has a text of a stranger as it is", name)
+		}
+	}
+	for _, name := range []string{"plots/verb.svg", "plots/category.svg", "plots/states.svg"} {
+		if err := xml.Unmarshal([]byte(read(t, dir, name)), new(struct{})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for line := range strings.Lines(read(t, dir, "census.md")) {
+		if strings.HasPrefix(line, "| ") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") < 3 {
+			t.Errorf("a text breaks the table: %s", line)
+		}
+	}
+}
+
+// TestNothingIsLeftOfACensusThatFails cancels one, has one write to a full disk, and has one find the
+// rest of one that was killed.
+func TestNothingIsLeftOfACensusThatFails(t *testing.T) {
+	s := fill(t, 3000, false)
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "census")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := census.Write(ctx, census.Options{Store: s, At: day, Dir: dir, Progress: func(p census.Progress) {
+		if p.Hosts > 0 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	// What a kill leaves is under another name and does not hinder the next one.
+	if err := os.MkdirAll(filepath.Join(dir+".partial", "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir+".partial", "data", "hosts.csv"), []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: dir}); err != nil {
+		t.Error(err)
+	}
+	hashes(t, dir)
+	if _, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: dir}); !errors.Is(err, census.ErrExists) {
+		t.Errorf("into a folder that exists: %v", err)
+	}
+}
+
+func TestDates(t *testing.T) {
+	now := time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2026-11-22": "2026-11-22T23:59:59Z", "2026-01-01": "2026-01-01T23:59:59Z", "2026-11-22T12:00:00+01:00": "2026-11-22T11:00:00Z",
+		"2026-11-23": "", "22.11.2026": "", "": "", "9999-12-31": "", "2026-02-30": "",
+	} {
+		at, err := census.ReadDate(text, now)
+		if (err == nil) != (want != "") || err == nil && at.Format(time.RFC3339) != want {
+			t.Errorf("%q: %v, %v", text, at, err)
+		}
+	}
+}
+
+// TestEachFileHasOneTable holds against two tables of one name.
+func TestEachFileHasOneTable(t *testing.T) {
+	dir := write(t, fill(t, 20, false), day)
+	names := map[string]int{}
+	for line := range strings.Lines(read(t, dir, "SHA256SUMS")) {
+		names[strings.TrimSpace(line[66:])]++
+	}
+	method := read(t, dir, "METHOD.md")
+	for name, n := range names {
+		if n > 1 {
+			t.Errorf("%s was written %d times", name, n)
+		}
+		if strings.HasPrefix(name, "data/") && !strings.Contains(method, name) {
+			t.Errorf("METHOD.md does not define %s", name)
+		}
+	}
+	for _, f := range census.Families() {
+		if names["data/"+f.Name+".csv"] != 1 {
+			t.Errorf("%s has no table", f.Name)
+		}
+	}
+}

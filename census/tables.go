@@ -1,0 +1,233 @@
+package census
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/lint/format"
+	"gazetteer/registry"
+	"gazetteer/web/plot"
+)
+
+// A Table is a table of figures with what they mean and a drawing of them.
+type Table struct {
+	Name       string // of its file: data/NAME.csv
+	Title      string
+	Definition string
+	Columns    []string
+	Rows       []Row
+	// Chart draws the rows, nil where there is nothing to draw.
+	Chart *plot.Chart
+}
+
+// A Row is a line of a table. Its first cell can be a stranger's text.
+type Row struct {
+	Cells []string
+	// Feature is what the row counts, zero for rows that have no list of hosts behind them.
+	Feature Feature
+}
+
+// maxBars is how many bars a drawing has.
+const maxBars = 20
+
+// label is a stranger's text as drawings and pages show it.
+func label(text string) string { return format.Visible(text) }
+
+// Tables returns all tables in the order of the census.
+func (f *Figures) Tables() []Table {
+	tables := []Table{f.summaryTable()}
+	for _, s := range seriesTables {
+		if t, ok := f.seriesTable(s); ok {
+			tables = append(tables, t)
+		}
+	}
+	for _, family := range families {
+		tables = append(tables, f.familyTable(family))
+	}
+	return append(tables, f.survivalTable(), f.changesTable(), f.severitiesTable(), f.agentsTable(), f.strengthTable())
+}
+
+func (f *Figures) summaryTable() Table {
+	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"},
+		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document that is no alias. Documents and operations are the current ones, versions all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
+	add := func(name string, value any) { t.Rows = append(t.Rows, Row{Cells: []string{name, fmt.Sprint(value)}}) }
+	add("hosts", f.Hosts)
+	add("visited hosts", f.Visited)
+	add("services", f.Services)
+	add("documents", f.Documents)
+	add("operations", f.Operations)
+	add("versions", f.Versions)
+	add("opted out", f.OptedOut)
+	add("active agents", f.Agents.Active)
+	from := "none"
+	if !f.HistoryFrom.IsZero() {
+		from = f.HistoryFrom.UTC().Format(time.RFC3339)
+	}
+	add("history of states from", from)
+	add("hosts recorded after the date", f.Later)
+	add("damaged records", f.Damaged)
+	add("values beyond the limit of a family", f.Left)
+	return t
+}
+
+// seriesTables are the tables over time: which series each of them has.
+var seriesTables = []struct {
+	name, title, definition, family string
+	names                           []string // drawn; nil for all
+	stacked                         bool
+}{
+	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", SeriesFormats, nil, false},
+	{"states", "The five states over time", "The number of hosts with the verdict yes on a state, by the last recorded change of the host before that time. It begins with the history of states.", SeriesStates, yesNames(), false},
+	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states.", SeriesClasses, nil, false},
+	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", SeriesChanges, nil, false},
+}
+
+func yesNames() []string {
+	var names []string
+	for _, n := range conformance.Names() {
+		names = append(names, string(n)+"="+string(conformance.Yes))
+	}
+	return names
+}
+
+// seriesTable is a table over time; false where there is nothing to tell.
+func (f *Figures) seriesTable(s struct {
+	name, title, definition, family string
+	names                           []string
+	stacked                         bool
+}) (Table, bool) {
+	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}}
+	var all []Series
+	var lines []plot.Line
+	for _, series := range f.Series {
+		if series.Family != s.family {
+			continue
+		}
+		all = append(all, series)
+		t.Columns = append(t.Columns, series.Name)
+		l := plot.Line{Name: strings.TrimSuffix(series.Name, "=yes")}
+		some := false
+		for _, p := range series.Points {
+			l.Points = append(l.Points, plot.Point{At: p.At, Value: float64(p.Value)})
+			some = some || p.Value > 0
+		}
+		if s.names == nil && some || slices.Contains(s.names, series.Name) {
+			lines = append(lines, l)
+		}
+	}
+	if len(all) == 0 {
+		return t, false
+	}
+	for i := range all[0].Points {
+		row := Row{Cells: []string{all[0].Points[i].At.UTC().Format("2006-01-02")}}
+		for _, series := range all {
+			row.Cells = append(row.Cells, fmt.Sprint(series.Points[i].Value))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	slices.SortStableFunc(lines, func(a, b plot.Line) int {
+		if s.names != nil {
+			return 0
+		}
+		return int(b.Points[len(b.Points)-1].Value - a.Points[len(a.Points)-1].Value)
+	})
+	if f.hasSeries(s.family) {
+		t.Chart = plot.NewLines(s.title, "", lines)
+	}
+	return t, true
+}
+
+// hasSeries reports whether a series over time begins before the date. States without a recorded
+// change have none.
+func (f *Figures) hasSeries(family string) bool {
+	return (family != SeriesStates && family != SeriesClasses) || !f.HistoryFrom.IsZero()
+}
+
+func (f *Figures) familyTable(family Family) Table {
+	t := Table{Name: family.Name, Title: family.Title, Definition: family.Definition, Columns: []string{family.Column, "hosts"}}
+	if family.Name == "verb" {
+		t.Columns = append(t.Columns, "operations")
+	}
+	var bars []plot.Bar
+	for _, v := range f.Values(family) {
+		row := Row{Cells: []string{v.Feature.Value, fmt.Sprint(v.Hosts)}, Feature: v.Feature}
+		if family.Name == "verb" {
+			row.Cells = append(row.Cells, fmt.Sprint(f.VerbOperations[v.Feature.Value]))
+		}
+		t.Rows = append(t.Rows, row)
+		if len(bars) < maxBars {
+			bars = append(bars, plot.Bar{Label: label(v.Feature.Value), Value: float64(v.Hosts)})
+		}
+	}
+	t.Chart = plot.NewBars(family.Title, family.Column, "hosts", bars)
+	return t
+}
+
+func (f *Figures) survivalTable() Table {
+	t := Table{Name: "survival", Title: "Survival of hosts", Columns: []string{"days", "share", "at risk"},
+		Definition: "The estimated share of hosts that still publish a document so many days after the first one was seen (Kaplan and Meier: at each day with ends, the share is multiplied by 1 − ends/at risk; a host that still publishes at the date is at risk for as long as it was observed). A host ends when the last of its formats does, see spans.csv. At risk is how many hosts were observed for at least so many days."}
+	var days []int
+	var shares []float64
+	for _, p := range f.Survival {
+		t.Rows = append(t.Rows, Row{Cells: []string{fmt.Sprint(p.Days), fmt.Sprintf("%.4f", p.Share), fmt.Sprint(p.AtRisk)}})
+		days, shares = append(days, p.Days), append(shares, p.Share)
+	}
+	t.Chart = plot.NewSteps(t.Title, "still publish", days, shares)
+	return t
+}
+
+func (f *Figures) changesTable() Table {
+	t := Table{Name: "changes", Title: "Change rates", Columns: []string{"format", "documents", "changed"},
+		Definition: "Documents that were published 30 days before the date and still are, and how many of them have a new version since."}
+	var bars []plot.Bar
+	for _, c := range f.Changes {
+		t.Rows = append(t.Rows, Row{Cells: []string{c.Kind, fmt.Sprint(c.Documents), fmt.Sprint(c.Changed)}, Feature: Feature{"format", c.Kind}})
+		bars = append(bars, plot.Bar{Label: document.Kind(c.Kind).Describe(), Value: 100 * float64(c.Changed) / float64(max(c.Documents, 1))})
+	}
+	t.Chart = plot.NewBars("Documents that changed in 30 days, in per cent", "format", "per cent", bars)
+	return t
+}
+
+func (f *Figures) severitiesTable() Table {
+	t := Table{Name: "severities", Title: "Severity of changes", Columns: []string{"severity", "changes"},
+		Definition: "Each new version of the 30 days before the date is compared with the one before it. The severity is that of its worst change for callers: high (a call goes elsewhere or does something else), medium (a call can fail or cost more), low (anything else that callers notice), none (the same meaning). Not compared are versions whose bytes are not stored or cannot be read."}
+	var bars []plot.Bar
+	for _, s := range f.Severities {
+		t.Rows = append(t.Rows, Row{Cells: []string{s.Severity, fmt.Sprint(s.Changes)}})
+		bars = append(bars, plot.Bar{Label: s.Severity, Value: float64(s.Changes)})
+	}
+	t.Chart = plot.NewBars(t.Title, "severity", "changes", bars)
+	return t
+}
+
+func (f *Figures) agentsTable() Table {
+	t := Table{Name: "agents", Title: "Agents by signal", Columns: []string{"signal", "agents"},
+		Definition: "Active agents of the registry that hold a signal of evidence at the date: proved (key, domain) or observed by the registry in the last seven days. key-age: the key is in use for 30 days. attestations: an agent of at least one registrable domain attests to it; rings are counted too."}
+	var bars []plot.Bar
+	for _, signal := range registry.Signals() {
+		n := f.Agents.Signals[signal]
+		t.Rows = append(t.Rows, Row{Cells: []string{signal, fmt.Sprint(n)}})
+		bars = append(bars, plot.Bar{Label: signal, Value: float64(n)})
+	}
+	if f.Agents.Active > 0 {
+		t.Chart = plot.NewBars(t.Title, "signal", "agents", bars)
+	}
+	return t
+}
+
+func (f *Figures) strengthTable() Table {
+	t := Table{Name: "agent-strength", Title: "Agents by strength of evidence", Columns: []string{"signals", "agents"},
+		Definition: "Active agents by the number of signals that they hold."}
+	var bars []plot.Bar
+	for _, n := range slices.Sorted(maps.Keys(f.Agents.Strength)) {
+		t.Rows = append(t.Rows, Row{Cells: []string{fmt.Sprint(n), fmt.Sprint(f.Agents.Strength[n])}})
+		bars = append(bars, plot.Bar{Label: fmt.Sprint(n), Value: float64(f.Agents.Strength[n])})
+	}
+	t.Chart = plot.NewBars(t.Title, "signals", "agents", bars)
+	return t
+}

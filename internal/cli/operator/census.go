@@ -1,0 +1,109 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/census"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+)
+
+// writeCensusCommand is the verb census.
+func (a *verbs) writeCensusCommand() *cobra.Command {
+	var at, dir string
+	c := &cobra.Command{
+		Use:   "census -o DIR",
+		Short: "Write figures of all hosts for a date, with data, plots and definitions",
+		Long: `Census counts what all hosts of the store publish: formats, the five states,
+rules broken, verbs, data classes, sizes, TLS, survival, changes and more, over
+time and at a date. It writes one folder that needs nothing else: census.md and
+census.html with plots, data as CSV and compressed JSON lines, METHOD.md with
+every definition, the licence of the data, and checksums.
+
+The date is a day, which counts to its end in UTC, or a time; today by default.
+What was recorded later does not count. The same store and date give the same
+bytes. Hosts whose owners opted out are not in it. A running server writes it
+beside its crawl; a folder is there whole or not at all.`,
+		Example: "  gazetteer census -o census-today\n  gazetteer census --at 2026-11-22 -o /srv/census/2026-11-22",
+		Args:    cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if dir == "" {
+				return exit.Usagef("name the folder to write: -o DIR")
+			}
+			whole, err := filepath.Abs(dir)
+			if err != nil {
+				return err
+			}
+			query := url.Values{"dir": {whole}}
+			if at != "" {
+				query.Set("at", at)
+			}
+			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+				return a.printCensus(c.Context(), server, "/admin/census?"+query.Encode())
+			})
+		},
+	}
+	c.Flags().StringVar(&at, "at", "", "the date, as 2026-11-22 or 2026-11-22T15:00:00Z (default: today)")
+	c.Flags().StringVarP(&dir, "output", "o", "", "the folder, which must not exist")
+	return c
+}
+
+// printCensus has a census written, shows how far it is, and prints what came of it.
+func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string) error {
+	var mu sync.Mutex // guards status
+	status := ""
+	progress := cli.NewProgress(a.Err)
+	showing, stop := context.WithCancel(ctx)
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		progress.Run(showing, func() (string, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return status, status != ""
+		})
+	}()
+	var last api.CensusLine
+	err := server.PostForLines(ctx, path, nil, func(line []byte) error {
+		last = api.CensusLine{}
+		if err := json.Unmarshal(line, &last); err != nil {
+			return err
+		}
+		if p := last.Progress; p != nil {
+			mu.Lock()
+			status = fmt.Sprintf("%s: %s read", p.Part, cli.Plural(p.Hosts, "host"))
+			mu.Unlock()
+		}
+		return nil
+	})
+	stop()
+	<-shown
+	switch {
+	case err != nil:
+		return err
+	case last.Error != "":
+		return &exit.Error{Code: exit.Data, Err: errors.New(last.Error)}
+	case last.Result == nil:
+		return exit.Networkf("the server stopped before the census was written")
+	}
+	if a.JSON {
+		return cli.WriteJSON(a.Out, last.Result)
+	}
+	_, err = fmt.Fprintln(a.Out, describeCensus(*last.Result))
+	return err
+}
+
+func describeCensus(r census.Result) string {
+	return fmt.Sprintf("%s: %s, %s and %s up to %s, in %s with %.1f MB; it took %.1f s",
+		r.Dir, cli.Plural(r.Hosts, "host"), cli.Plural(r.Services, "service"), cli.Plural(r.Documents, "document"),
+		r.At.Format("2006-01-02 15:04 UTC"), cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.TookMS/1000)
+}

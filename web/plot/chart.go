@@ -1,0 +1,250 @@
+package plot
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Chart is a drawing of figures, with the table of what it shows. It is one string of SVG that
+// takes its colours from the classes s1 to s6, grid and text, so that a style sheet decides them:
+// [ChartStyle] is one for a page of its own.
+type Chart struct {
+	Title string
+	Says  string // what it shows, for those who do not see it
+	// Columns and Rows are the table.
+	Columns []string
+	Rows    [][]string
+
+	width, height int
+	body          string
+}
+
+// SVG returns the drawing, to stand in a page.
+func (c *Chart) SVG() template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`, c.width, c.height, html.EscapeString(c.Says), c.body))
+}
+
+// File returns the drawing as a file of its own, with its title and style.
+func (c *Chart) File() string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 %d %d" width="%d" height="%d" role="img"><title>%s</title><desc>%s</desc><style>%s</style><text class="title" x="4" y="-10">%s</text>%s</svg>`+"\n",
+		c.width, c.height+30, c.width, c.height+30, html.EscapeString(c.Title), html.EscapeString(c.Says), ChartStyle, html.EscapeString(c.Title), c.body)
+}
+
+// ChartStyle is a style sheet for charts: readable on a light and on a dark ground, and in print
+// without colours, where the dashes of the lines tell them apart.
+const ChartStyle = `
+text{fill:#4a4d46;font:13px system-ui,"Noto Sans","DejaVu Sans",sans-serif}
+.title{font-weight:600;font-size:15px;fill:#1f211e}
+.grid{stroke:#e2dfd6;stroke-width:1}
+.s1{--c:#0c5f56}.s2{--c:#a1261c}.s3{--c:#7d4e00}.s4{--c:#2a4d9b}.s5{--c:#6b2a86}.s6{--c:#4a4d46}
+polyline{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}
+.key{stroke:var(--c);stroke-width:3}
+rect{fill:var(--c)}
+.d2{stroke-dasharray:8 4}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:10 3 2 3}.d5{stroke-dasharray:5 2}.d6{stroke-dasharray:1 5;stroke-linecap:round}
+@media (prefers-color-scheme:dark){text{fill:#b4b6ad}.title{fill:#e7e6df}.grid{stroke:#2f332e}
+.s1{--c:#83cdc1}.s2{--c:#f39b8f}.s3{--c:#e6bd72}.s4{--c:#9db8f2}.s5{--c:#d6a5ea}.s6{--c:#b4b6ad}}
+@media print{text{fill:#000}.title{fill:#000}.grid{stroke:#bbb}.s1{--c:#0c5f56}.s2{--c:#a1261c}.s3{--c:#7d4e00}.s4{--c:#2a4d9b}.s5{--c:#6b2a86}.s6{--c:#4a4d46}}
+`
+
+// A Line is one line of a chart. Points are in order of time.
+type Line struct {
+	Name   string
+	Points []Point
+}
+
+// maxLines is how many lines one chart tells apart.
+const maxLines = 6
+
+// The size of a chart with lines, and of its margins.
+const (
+	chartWidth              = 640
+	linesHeight             = 220
+	chartLeft, chartRight   = 64, 14
+	chartTop, chartBottom   = 10, 30
+	legendWidth, legendLine = 200, 20
+)
+
+// NewLines draws lines over time, above an axis that begins at 0. It is nil if no line has two points
+// of different times. Only the first six lines are drawn; the table has those.
+func NewLines(title, unit string, lines []Line) *Chart {
+	lines = lines[:min(len(lines), maxLines)]
+	var from, to time.Time
+	highest := 0.0
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if from.IsZero() || p.At.Before(from) {
+				from = p.At
+			}
+			if p.At.After(to) {
+				to = p.At
+			}
+			highest = max(highest, p.Value)
+		}
+	}
+	if !to.After(from) {
+		return nil
+	}
+	x := func(t time.Time) float64 {
+		return chartLeft + (chartWidth-chartLeft-chartRight)*float64(t.Sub(from))/float64(to.Sub(from))
+	}
+	var ticks []Tick
+	for _, t := range timeTicks(from, to, x) {
+		ticks = append(ticks, t)
+	}
+	c := &Chart{Title: title, Columns: []string{"Date"}}
+	series := make([][]xy, len(lines))
+	for i, l := range lines {
+		c.Columns = append(c.Columns, l.Name)
+		for _, p := range l.Points {
+			series[i] = append(series[i], xy{x(p.At), p.Value})
+		}
+	}
+	c.Says = fmt.Sprintf("%s, from %s to %s. At the end: ", title, from.UTC().Format("2 January 2006"), to.UTC().Format("2 January 2006"))
+	c.drawLines(lines, series, ticks, highest, unit)
+	longest := 0
+	for i, l := range lines {
+		if len(l.Points) > len(lines[longest].Points) {
+			longest = i
+		}
+	}
+	every := (len(lines[longest].Points) + maxRows - 1) / maxRows
+	for n := 0; n < len(lines[longest].Points); n += max(every, 1) {
+		row := []string{}
+		for i, l := range lines {
+			at := len(l.Points) - 1 - n
+			if i == 0 {
+				row = append(row, lines[longest].Points[len(lines[longest].Points)-1-n].At.UTC().Format("2006-01-02"))
+			}
+			if at < 0 {
+				row = append(row, "")
+				continue
+			}
+			row = append(row, formatUnit(l.Points[at].Value, ""))
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	return c
+}
+
+type xy struct{ x, value float64 }
+
+// drawLines draws lines, their axes and a legend, which stands below so that it covers nothing.
+func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest float64, unit string) {
+	step := niceStep(highest)
+	roof := step * math.Max(1, math.Ceil(highest/step))
+	y := func(v float64) float64 { return chartTop + (linesHeight-chartTop-chartBottom)*(1-v/roof) }
+	var b strings.Builder
+	for n := 0.0; n <= roof+step/2; n += step {
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"></line><text x="%d" y="%s" dy="4" text-anchor="end">%s</text>`,
+			chartLeft, chartWidth-chartRight, format(y(n)), format(y(n)), chartLeft-8, format(y(n)), formatValue(n)+unit)
+	}
+	for _, t := range ticks {
+		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
+			t.At, t.At, linesHeight-chartBottom, linesHeight-chartBottom+6, t.At, linesHeight-chartBottom+21, html.EscapeString(t.Text))
+	}
+	perRow := (chartWidth - chartLeft) / legendWidth
+	for i, l := range lines {
+		fmt.Fprintf(&b, `<polyline class="s%d d%d" points="`, i+1, i+1)
+		for n, p := range series[i] {
+			if n > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(format(p.x) + "," + format(y(p.value)))
+		}
+		b.WriteString(`"></polyline>`)
+		lx, ly := chartLeft+(i%perRow)*legendWidth, linesHeight+14+(i/perRow)*legendLine
+		fmt.Fprintf(&b, `<line class="key s%d d%d" x1="%d" x2="%d" y1="%d" y2="%d"></line><text x="%d" y="%d" dy="4">%s</text>`,
+			i+1, i+1, lx, lx+28, ly, ly, lx+36, ly, html.EscapeString(clip(l.Name, 24)))
+		if n := len(series[i]); n > 0 {
+			c.Says += fmt.Sprintf("%s %s; ", l.Name, formatValue(series[i][n-1].value)+unit)
+		}
+	}
+	c.width, c.height = chartWidth, linesHeight+14+legendLine*((len(lines)+perRow-1)/perRow)
+	c.body = b.String()
+}
+
+// NewSteps draws shares between 0 and 100 % over days: what is left after so many.
+func NewSteps(title, name string, days []int, shares []float64) *Chart {
+	if len(days) < 2 {
+		return nil
+	}
+	last := float64(max(days[len(days)-1], 1))
+	x := func(d float64) float64 { return chartLeft + (chartWidth-chartLeft-chartRight)*d/last }
+	c := &Chart{Title: title, Columns: []string{"Days", name}, Says: title + ". At the end: "}
+	var points []xy
+	for i, d := range days {
+		if i > 0 {
+			points = append(points, xy{x(float64(d)), 100 * shares[i-1]})
+		}
+		points = append(points, xy{x(float64(d)), 100 * shares[i]})
+		c.Rows = append(c.Rows, []string{fmt.Sprint(d), fmt.Sprintf("%.1f %%", 100*shares[i])})
+	}
+	var ticks []Tick
+	step := niceStep(last)
+	for d := 0.0; d <= last; d += step {
+		ticks = append(ticks, Tick{format(x(d)), formatValue(d) + " d"})
+	}
+	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %")
+	return c
+}
+
+// A Bar is one bar of a chart.
+type Bar struct {
+	Label string
+	Value float64
+}
+
+// The sizes of a chart with bars.
+const (
+	barLine  = 24
+	barLeft  = 216
+	barRight = 70
+)
+
+// NewBars draws bars from left to right, on an axis that begins at 0, each with its figure. Nil
+// without a bar.
+func NewBars(title, label, value string, bars []Bar) *Chart {
+	if len(bars) == 0 {
+		return nil
+	}
+	highest := 0.0
+	for _, bar := range bars {
+		highest = max(highest, bar.Value)
+	}
+	step := niceStep(highest)
+	roof := step * math.Max(1, math.Ceil(highest/step))
+	x := func(v float64) float64 { return barLeft + (chartWidth-barLeft-barRight)*v/roof }
+	c := &Chart{Title: title, Columns: []string{label, value}, width: chartWidth, height: len(bars)*barLine + 34}
+	bottom := len(bars)*barLine + 6
+	var b strings.Builder
+	for n := 0.0; n <= roof+step/2; n += step {
+		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="2" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
+			format(x(n)), format(x(n)), bottom, format(x(n)), bottom+18, formatValue(n))
+	}
+	c.Says = title + ": "
+	for i, bar := range bars {
+		top := i*barLine + 5
+		fmt.Fprintf(&b, `<text x="%d" y="%d" dy="5" text-anchor="end">%s</text><rect class="s1" x="%d" y="%d" width="%s" height="%d"></rect><text x="%s" y="%d" dy="5">%s</text>`,
+			barLeft-8, top+barLine/2-3, html.EscapeString(clip(bar.Label, 28)), barLeft, top, format(max(x(bar.Value)-barLeft, 0)), barLine-7,
+			format(x(bar.Value)+6), top+barLine/2-3, formatValue(bar.Value))
+		c.Rows = append(c.Rows, []string{bar.Label, formatValue(bar.Value)})
+		if i < maxLines {
+			c.Says += fmt.Sprintf("%s %s; ", bar.Label, formatValue(bar.Value))
+		}
+	}
+	c.body = b.String()
+	return c
+}
+
+// clip shortens a text to so many characters.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
