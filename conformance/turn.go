@@ -134,8 +134,9 @@ type Track struct {
 	// Short counts the standings in a row that lasted less than 48 hours.
 	Short    int  `json:"short,omitempty"`
 	Flapping bool `json:"flapping,omitempty"`
-	// By is the User-Agent of the crawler that made the last visit.
-	By string `json:"by"`
+	// At is when the last visit ended, By the User-Agent of the crawler that made it.
+	At time.Time `json:"at"`
+	By string    `json:"by"`
 }
 
 // A Measurement is one visit as [Advance] judges it.
@@ -157,13 +158,13 @@ func Advance(before *Track, m Measurement) (Track, *Turn) {
 	at := m.At.UTC().Truncate(time.Millisecond)
 	standing := m.Judgement.Standing()
 	if before == nil {
-		t := Track{Standing: standing, Since: at, Turned: at, By: m.By}
+		t := Track{Standing: standing, Since: at, Turned: at, At: at, By: m.By}
 		turn := newTurn(m, at, at)
 		turn.Known, turn.Visits = m.Known.UTC(), m.Visits
 		return t, turn
 	}
 	t := *before
-	t.By = m.By
+	t.At, t.By = at, m.By
 	if t.Since.After(at) { // the clock was ahead
 		t.Since = at
 	}

@@ -33,7 +33,7 @@ var rows = [][]string{
 	{"document/diff", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
 	{"crawler/frontier", "crawler/politeness", "index/entry", "conformance"},
 	{"index/view"},
-	{"store/boltstore", "crawler", "index", "registry", "lint", "relay"},
+	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
 	{"toolhost"},
 	{"toolhost/hosthttp", "toolhost/hostmcp", "toolhost/httpruntime"},

@@ -1,0 +1,139 @@
+package standing
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io/fs"
+	"os"
+	"time"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/internal/privatefile"
+	"gazetteer/store"
+)
+
+// A snapshot is the magic, a [savedState] as a gob, and the CRC-64 of both. A change of what is
+// followed needs a new magic: the file of an older version is then of no use, and all records are
+// read.
+const snapshotMagic = "gazetteer standing 1\n"
+
+// snapshotPause is the least time between two snapshots; it is at least snapshotShare times what the
+// last one took.
+const (
+	snapshotPause = time.Minute
+	snapshotShare = 50
+)
+
+type savedState struct {
+	Cursor store.Cursor
+	Hosts  []savedHost
+}
+
+type savedHost struct {
+	Name           string
+	Track          conformance.Track
+	Known, Visited bool
+	Blocked        conformance.Class
+	FirstTurn      time.Time
+	Links          []savedLinks
+}
+
+type savedLinks struct {
+	Kind   document.Kind
+	Digest uint64
+	To     []uint32 // places in the list of hosts
+}
+
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
+// saveSnapshot replaces the snapshot; a failure costs only time at the next start.
+func (f *Follower) saveSnapshot() {
+	if err := f.writeSnapshot(); err != nil {
+		f.log.Warn("the states of hosts are not kept for the next start", "error", err)
+	}
+}
+
+func (f *Follower) writeSnapshot() error {
+	var text bytes.Buffer
+	text.WriteString(snapshotMagic)
+	if err := gob.NewEncoder(&text).Encode(f.copyState()); err != nil {
+		return fmt.Errorf("write the snapshot %s: %w", f.path, err)
+	}
+	sum := crc64.Checksum(text.Bytes(), crcTable)
+	if err := privatefile.Replace(f.path, binary.LittleEndian.AppendUint64(text.Bytes(), sum)); err != nil {
+		return fmt.Errorf("write the snapshot %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// copyState returns what is known, for the snapshot.
+func (f *Follower) copyState() savedState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	s := savedState{Cursor: f.cursor, Hosts: make([]savedHost, len(f.hosts))}
+	for i, h := range f.hosts {
+		saved := savedHost{Name: h.name, Track: h.track, Known: h.known, Visited: h.visited, Blocked: h.blocked, FirstTurn: h.firstTurn}
+		for _, l := range h.links {
+			saved.Links = append(saved.Links, savedLinks{l.kind, l.digest, l.to})
+		}
+		s.Hosts[i] = saved
+	}
+	return s
+}
+
+// readSnapshot takes over what a snapshot has. It is called before the follower is used.
+func (f *Follower) readSnapshot() error {
+	if f.path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	end := len(text) - 8
+	if end < len(snapshotMagic) || !bytes.HasPrefix(text, []byte(snapshotMagic)) || crc64.Checksum(text[:end], crcTable) != binary.LittleEndian.Uint64(text[end:]) {
+		return errors.New("the file is damaged, or of another version")
+	}
+	var s savedState
+	if err := gob.NewDecoder(bytes.NewReader(text[len(snapshotMagic):end])).Decode(&s); err != nil {
+		return fmt.Errorf("read the snapshot %s: %w", f.path, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, saved := range s.Hosts {
+		f.numberOf(saved.Name)
+	}
+	if len(f.hosts) != len(s.Hosts) {
+		return errors.New("the file names a host twice")
+	}
+	for i, saved := range s.Hosts {
+		h := &f.hosts[i]
+		h.track, h.known, h.visited, h.blocked, h.firstTurn = saved.Track, saved.Known, saved.Visited, saved.Blocked, saved.FirstTurn
+		for _, l := range saved.Links {
+			for _, to := range l.To {
+				if int(to) >= len(f.hosts) {
+					return errors.New("a link leads to no host")
+				}
+			}
+			h.links = append(h.links, links{l.Kind, l.Digest, l.To})
+		}
+		f.labels[i] = h.label()
+		f.figures.count(h, +1)
+	}
+	for n := range f.hosts {
+		for _, to := range f.hosts[n].targets() {
+			f.hosts[to].from = append(f.hosts[to].from, uint32(n))
+		}
+	}
+	f.sortHosts(0)
+	f.cursor = s.Cursor
+	return nil
+}
