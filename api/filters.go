@@ -23,18 +23,26 @@ func addFilterParameters(op huma.Operation, filters []query.Filter, most int) hu
 	explode := true
 	for _, f := range filters {
 		items, limit := &huma.Schema{Type: huma.TypeString}, most
-		for _, value := range f.Allowed {
+		for _, value := range f.Enum() {
 			items.Enum = append(items.Enum, value)
 		}
 		if f.Allowed != nil {
-			limit = min(most, len(f.Allowed))
+			limit = min(most, len(f.Enum()))
 		}
 		items.PrecomputeMessages()
 		schema := &huma.Schema{Type: huma.TypeArray, Items: items, MaxItems: &limit}
 		schema.PrecomputeMessages()
-		op.Parameters = append(op.Parameters, &huma.Param{Name: f.Key, In: "query", Explode: &explode, Description: f.Doc + "; any of several", Schema: schema})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: f.Key, In: "query", Explode: &explode, Description: f.Doc + several(f), Schema: schema})
 	}
 	return op
+}
+
+// several says what several values of a filter mean.
+func several(f query.Filter) string {
+	if f.All {
+		return ""
+	}
+	return "; any of several"
 }
 
 // describeFacetParameter names the fields that can be counted.

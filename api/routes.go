@@ -12,8 +12,10 @@ import (
 
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/conformance"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/index/query"
 	"gazetteer/store"
 )
 
@@ -57,8 +59,9 @@ func (a *API) publicRoutes(publicURL string) error {
 }
 
 type servicesInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many services on one page, 1 to 100"`
-	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+	Limit  int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many services on one page, 1 to 100"`
+	Cursor string   `query:"cursor" doc:"where the page begins, from the answer before"`
+	Is     []string `query:"is,explode" maxItems:"10" enum:"reachable,well-formed,conformant,consistent,answers,-reachable,-well-formed,-conformant,-consistent,-answers" doc:"states of the host that must all hold; with a minus sign, hosts of which the state is not known to hold"`
 }
 
 // ServiceList is one page of services.
@@ -72,7 +75,13 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.Answers.Services(ctx, c.After, in.Limit)
+	var page answer.ServicePage
+	if len(in.Is) == 0 {
+		page, err = a.Answers.Services(ctx, c.After, in.Limit)
+	} else {
+		is, not := splitStates(in.Is)
+		page, err = a.Answers.ServicesInState(ctx, is, not, c.After, in.Limit)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +90,18 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services", "services", route.Cursor{After: page.After})
 	}
 	return out, nil
+}
+
+// splitStates separates the states that must hold from those that must not.
+func splitStates(values []string) (is, not []conformance.Name) {
+	for _, v := range values {
+		if positive, negated := query.SplitNegation(v); negated {
+			not = append(not, conformance.Name(positive))
+		} else {
+			is = append(is, conformance.Name(positive))
+		}
+	}
+	return is, not
 }
 
 type hostInput struct {

@@ -172,3 +172,36 @@ func TestOrchestrateSaysWhyNothingIsShown(t *testing.T) {
 		t.Errorf("with those that have no agent: note %q", page.Note)
 	}
 }
+
+// The states of hosts filter a search and the list of services alike, and -is: is what is: leaves.
+func TestStatesFilter(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishSamples()
+	if err := h.answers.Standing.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	all := readAs[api.ServiceList](h, "/api/v1/services?limit=100", 200)
+	if reachable := readAs[api.ServiceList](h, "/api/v1/services?limit=100&is=reachable", 200); len(all.Services) == 0 || len(reachable.Services) != len(all.Services) {
+		t.Errorf("%d of %d services are reachable", len(reachable.Services), len(all.Services))
+	}
+	page := readAs[api.ServiceList](h, "/api/v1/services?limit=2&is=reachable", 200)
+	rest := readAs[api.ServiceList](h, "/api/v1/services?limit=100&is=reachable&cursor="+url.QueryEscape(page.Next), 200)
+	if len(page.Services) != 2 || len(rest.Services) != len(all.Services)-2 {
+		t.Errorf("pages of %d and %d services, of %d", len(page.Services), len(rest.Services), len(all.Services))
+	}
+	for _, state := range []string{"reachable", "conformant", "answers", "consistent", "well-formed"} {
+		with := readAs[api.ServiceList](h, "/api/v1/services?limit=100&is="+state, 200)
+		without := readAs[api.ServiceList](h, "/api/v1/services?limit=100&is=-"+state, 200)
+		both := readAs[api.ServiceList](h, "/api/v1/services?limit=100&is=-"+state+"&is="+state, 200)
+		if len(with.Services)+len(without.Services) != len(all.Services) || len(both.Services) != 0 {
+			t.Errorf("%s: %d with, %d without, %d with both, of %d", state, len(with.Services), len(without.Services), len(both.Services), len(all.Services))
+		}
+		hits := readAs[api.SearchPage](h, "/api/v1/search?limit=100&q="+url.QueryEscape("verb:BOOK -is:"+state), 200)
+		found := readAs[api.SearchPage](h, "/api/v1/search?limit=100&verb=BOOK&is=-"+state, 200)
+		if hits.Total != found.Total {
+			t.Errorf("-is:%s finds %d in words, %d as a parameter", state, hits.Total, found.Total)
+		}
+	}
+	h.get("/api/v1/services?is=healthy", 400)
+	h.get("/api/v1/search?is=healthy", 400)
+}

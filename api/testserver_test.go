@@ -24,6 +24,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -94,7 +95,9 @@ func newTestServer(t testing.TB, o options) *testServer {
 	h.store, err = boltstore.Open(ctx, t.TempDir(), o.store)
 	must(err)
 	t.Cleanup(func() { must(h.store.Close()) })
-	h.index, err = index.Open(ctx, index.Options{Dir: t.TempDir() + "/index", Store: h.store, Log: slog.New(slog.DiscardHandler)})
+	states := standing.Open(standing.Options{Store: h.store})
+	h.runUntilEnd("follow the store into the states", states.Run)
+	h.index, err = index.Open(ctx, index.Options{Dir: t.TempDir() + "/index", Store: h.store, States: states, Log: slog.New(slog.DiscardHandler)})
 	must(err)
 	t.Cleanup(func() { must(h.index.Close()) })
 	if !o.unread {
@@ -111,7 +114,7 @@ func newTestServer(t testing.TB, o options) *testServer {
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
-	h.answers = &answer.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge)}
+	h.answers = &answer.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge), Standing: states}
 	if o.log {
 		h.openLog()
 	}

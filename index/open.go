@@ -34,6 +34,8 @@ type Options struct {
 	// Vectors are those of words, by which meanings are compared; nil for the
 	// table that comes with the program.
 	Vectors *wordvec.Table
+	// States knows the present states of hosts, for the filter is:; nil: none is known.
+	States view.HostStates
 	// Log gets a line for each rebuild and each failed batch; nil is silence.
 	Log *slog.Logger
 }
@@ -56,6 +58,7 @@ type Index struct {
 	version    string
 	documents  *documentReader
 	verbs      semantic.RelationCache
+	states     view.HostStates
 	firstRetry time.Duration // the first pause after a failed batch
 
 	mu        sync.RWMutex    // held for reading by a search, for writing to replace live
@@ -98,6 +101,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		lexicon:     semantic.EmbeddedLexicon(),
 		documents:   newDocumentReader(o.Store, o.Log),
 		firstRetry:  retryFirst,
+		states:      o.States,
 		cursorMoved: make(chan struct{}),
 		damages:     make(chan error, 1),
 	}
@@ -165,7 +169,7 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 	if err != nil {
 		return nil, store.Cursor{}, view.NewDamageError("it does not open: %v", err)
 	}
-	l, err := view.NewDirectory(dir, b, x.lexicon)
+	l, err := view.NewDirectory(dir, b, x.lexicon, x.states)
 	if err != nil {
 		b.Close() // the first error says more
 		return nil, store.Cursor{}, err
@@ -225,7 +229,7 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 		b.Close() // the first error says more
 		return nil, err
 	}
-	return view.NewDirectory(dir, b, x.lexicon)
+	return view.NewDirectory(dir, b, x.lexicon, x.states)
 }
 
 // removeIndexFiles removes an index from dir: what bleve makes there and nothing else, so

@@ -29,7 +29,7 @@ type facetValue struct {
 var facetTitles = []struct{ field, title string }{
 	{"verb", "Verb"}, {"effect", "Effect"}, {"idempotent", "Repeating"}, {"ns", "Namespace"}, {"class", "Class of data"},
 	{"domain", "Domain"}, {"protocol", "Protocol"}, {"auth", "Login"}, {"lang", "Language"},
-	{"level", "Level of the document"}, {"state", "State of the document"}, {"source", "Source"},
+	{"level", "Level of the document"}, {"state", "State of the document"}, {"is", "State of the host"}, {"source", "Source"},
 }
 
 func facetFields() []string {
@@ -121,6 +121,11 @@ var valueWords = map[string]string{
 	"state:valid":            "Valid",
 	"state:flawed":           "With warnings",
 	"state:invalid":          "With errors",
+	"is:reachable":           "Reachable",
+	"is:well-formed":         "Documents can be read",
+	"is:conformant":          "Keeps to its draft",
+	"is:consistent":          "Documents agree",
+	"is:answers":             "Answers today",
 	"source:owner-published": "Published by the host itself",
 	"source:linked":          "Named by the host's document",
 }

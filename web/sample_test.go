@@ -19,6 +19,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	calls "gazetteer/call"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -261,6 +262,9 @@ func (s sample) VerbFamily(context.Context, string) ([]index.RelatedVerb, error)
 	}
 	return []index.RelatedVerb{verb("BOOK", "exact"), verb(s.word("RESERVE"), "synonym"), verb("CANCEL", "antonym")}, s.err
 }
+
+// HostStates: a sample knows none.
+func (s sample) HostStates() *standing.Follower { return nil }
 
 func (s sample) Figures(context.Context) (answer.Figures, error) {
 	return answer.Figures{Services: 214, Operations: 12345, Verbs: 2, Visited: now.Add(-20 * time.Second)}, s.err

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/conformance"
+	"gazetteer/index/query"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -118,6 +120,8 @@ func countCategories(services []answer.ServiceSummary) []categoryCount {
 // servicesView is the list of services.
 type servicesView struct {
 	Query, Category, Sort string
+	State                 string // of the host, as in the filter is:
+	States                []sortChoice
 	Sorts                 []sortChoice
 	Categories            []categoryLink
 	Services              []summaryView
@@ -184,8 +188,13 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	if after := c.Query("after"); after != "" { // the address of a page before there were filters
 		return frame.View{Status: 303, Location: "/services"}, nil
 	}
-	v.Narrowed = v.Query != "" || v.Category != ""
-	found := filterServices(all.services, v.Query, v.Category)
+	v.State = p.knownState(c.Query("is"))
+	v.Narrowed = v.Query != "" || v.Category != "" || v.State != ""
+	found := p.inState(filterServices(all.services, v.Query, v.Category), v.State)
+	v.States = append(v.States, sortChoice{"", "Any", v.State == ""})
+	for _, name := range p.stateValues() {
+		v.States = append(v.States, sortChoice{name, stateWords(name), v.State == name})
+	}
 	for _, o := range serviceSorts {
 		v.Sorts = append(v.Sorts, sortChoice{o.value, o.name, o.value == v.Sort})
 		if o.value == v.Sort && o.compare != nil {
@@ -195,8 +204,8 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 		}
 	}
 	counted := all.categories
-	if v.Query != "" {
-		counted = countCategories(filterServices(all.services, v.Query, ""))
+	if v.Query != "" || v.State != "" {
+		counted = countCategories(p.inState(filterServices(all.services, v.Query, ""), v.State))
 	}
 	for _, n := range counted[:min(len(counted), maxCategories)] {
 		link := categoryLink{Name: n.Name, Services: n.Services, On: n.Name == v.Category}
@@ -230,6 +239,9 @@ func (v servicesView) setFilters(q url.Values) {
 	if v.Sort != "" {
 		q.Set("sort", v.Sort)
 	}
+	if v.State != "" {
+		q.Set("is", v.State)
+	}
 }
 
 // address is that of the list with the words and the order asked for, and q.
@@ -256,6 +268,46 @@ func filterServices(all []answer.ServiceSummary, words, category string) []answe
 		}
 	}
 	return found
+}
+
+// stateValues returns what the list can be narrowed by, with a minus sign before what must not hold;
+// nil where the states of hosts are not known.
+func (p *Pages) stateValues() []string {
+	if p.answers.HostStates() == nil {
+		return nil
+	}
+	return query.FiltersOf(query.IsKey)[0].Enum()
+}
+
+// knownState returns a state that was asked for, "" for what is none.
+func (p *Pages) knownState(asked string) string {
+	if asked = strings.ToLower(strings.TrimSpace(asked)); slices.Contains(p.stateValues(), asked) {
+		return asked
+	}
+	return ""
+}
+
+// stateWords says what a value of the filter is: means.
+func stateWords(value string) string {
+	positive, negated := query.SplitNegation(value)
+	words := facetText(query.IsKey, positive)
+	if negated {
+		return "Not: " + strings.ToLower(words)
+	}
+	return words
+}
+
+// inState returns the services whose hosts have a state, all of them for "".
+func (p *Pages) inState(services []answer.ServiceSummary, state string) []answer.ServiceSummary {
+	if state == "" {
+		return services
+	}
+	positive, negated := query.SplitNegation(state)
+	return slices.DeleteFunc(services, func(s answer.ServiceSummary) bool {
+		h, ok := p.answers.HostStates().Host(s.Host)
+		holds := ok && h.Track.Standing.Verdict(conformance.Name(positive)) == conformance.Yes
+		return holds == negated
+	})
 }
 
 // categoryPath is the address of the services of a category.

@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -38,6 +39,8 @@ type Answers interface {
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// Services lists services in order of host key, from behind after.
 	Services(ctx context.Context, after string, limit int) (answer.ServicePage, error)
+	// HostStates knows the present states of hosts; nil: they are not known here.
+	HostStates() *standing.Follower
 	// Service returns all that is known of a host.
 	Service(ctx context.Context, host string) (answer.Service, error)
 	// AgentsOf returns the agents that serve a host.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/conformance"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -45,6 +46,8 @@ type Answers struct {
 	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
 	// Blocks knows which hosts are not shown; nil: all are.
 	Blocks Blocker
+	// Standing knows the present states of all hosts and their links; nil: nothing is known of them.
+	Standing *standing.Follower
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
 
@@ -67,6 +70,8 @@ var (
 	ErrNoName     = errors.New("nothing bears this name")
 	// ErrNoDirectory: this process keeps no directory of agents.
 	ErrNoDirectory = errors.New("there is no directory of agents")
+	// ErrNoStates: this process does not follow the states of hosts.
+	ErrNoStates = errors.New("the states of hosts are not known here")
 	// ErrNoLog: this process keeps no transparency log.
 	ErrNoLog = errors.New("there is no transparency log")
 	// ErrDamaged: stored bytes do not have the digest they are filed under.

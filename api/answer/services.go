@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gazetteer/conformance"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -58,6 +59,59 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 	}
 	page.After = ""
 	return page, nil
+}
+
+// HostStates returns what knows the present states of hosts, nil where they are not followed.
+func (a *Answers) HostStates() *standing.Follower { return a.Standing }
+
+// ServicesInState lists the services whose hosts have states, in the order of the keys of their
+// hosts, from behind the host after ("" is the beginning). It reads no other service. The error is
+// [ErrNoStates] in a process that follows no states, or one of the store.
+func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
+	if a.Standing == nil {
+		return ServicePage{}, ErrNoStates
+	}
+	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
+	selection := standing.Selection{Is: is, Not: not, Publishing: true}
+	for {
+		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
+		for _, host := range hosts {
+			documents, err := a.currentDocuments(ctx, host)
+			if err != nil {
+				return ServicePage{}, err
+			}
+			if s := summarizeService(host, documents); isListed(s) {
+				page.Services = append(page.Services, s)
+			}
+		}
+		switch {
+		case next == "":
+			return page, nil
+		case len(page.Services) == limit:
+			page.After = next
+			return page, nil
+		}
+		after = next
+	}
+}
+
+// currentDocuments reads the current documents of a host that can be read.
+func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document.Document, error) {
+	var documents []document.Document
+	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the documents of %s: %w", host, err)
+		}
+		d, err := decodeRecord[document.Document](record)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, d)
+	}
+	return documents, nil
 }
 
 // lastDocumentKey sorts behind every document of host and before those of the

@@ -355,6 +355,8 @@ func callerProblem(err error) *Error {
 		return NewProblem(Unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").WithRetry(5 * time.Second)
 	case errors.Is(err, answer.ErrNoRule):
 		return NewProblem(noRule, "no rule has this code", "see /api/v1/rules for all of them").WithLocation(Location{Parameter: "code"})
+	case errors.Is(err, answer.ErrNoStates):
+		return NewProblem(Unavailable, "the states of hosts are not followed here", "leave is out").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoDirectory):
 		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoLog):

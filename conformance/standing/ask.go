@@ -119,6 +119,8 @@ type Selection struct {
 	Is, Not []conformance.Name
 	// Class, when set, is that of the hosts.
 	Class conformance.Class
+	// Publishing leaves out hosts without a current document.
+	Publishing bool
 }
 
 // List returns the names of the selected hosts behind a name, in the order of the store's keys, at
@@ -140,12 +142,20 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 		if class := h.class(); class == "" || s.Class != "" && class != s.Class {
 			continue
 		}
+		if s.Publishing && !publishes(h.class()) {
+			continue
+		}
 		if len(names) == limit {
 			return names, names[len(names)-1]
 		}
 		names = append(names, h.name)
 	}
 	return names, ""
+}
+
+// publishes reports whether hosts of a class have a current document.
+func publishes(c conformance.Class) bool {
+	return c == conformance.Publishes || c == conformance.OtherDialect
 }
 
 // labelOf returns states as the bits of a label.

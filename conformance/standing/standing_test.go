@@ -178,6 +178,8 @@ func TestStates(t *testing.T) {
 		{"[b.example c.example d.example e.example]", Selection{Not: []conformance.Name{conformance.Reachable}}},
 		{"[]", Selection{Is: []conformance.Name{conformance.Consistent}}},
 		{"[b.example]", Selection{Class: conformance.Silent}},
+		{"[a.example]", Selection{Publishing: true}},
+		{"[]", Selection{Publishing: true, Not: []conformance.Name{conformance.Answers}}},
 	} {
 		if names, _ := f.List(c.s, "", 10); fmt.Sprint(names) != c.want {
 			t.Errorf("%+v lists %v, want %s", c.s, names, c.want)

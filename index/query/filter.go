@@ -17,11 +17,16 @@ import (
 type Filter struct {
 	Key    string // in a query, as a parameter, a member of a body and a flag
 	Plural string // the member of an answer that lists the values asked for
-	Field  string // of the index; "" for hosts, which the ids tell
+	Field  string // of the index; "" for hosts, which the ids tell, and for their states
 	// Doc says what a value is, Example shows one in a query.
 	Doc, Example string
 	// Allowed lists all values there are, nil when anybody may invent more.
 	Allowed []string
+	// All is set where several values must all hold; elsewhere any of them may.
+	All bool
+	// Negatable is set where a value with a minus sign before it, or before the key, asks for what
+	// does not have it.
+	Negatable bool
 	// Values returns the member of a query that holds what was asked for.
 	Values    func(*Query) *[]string
 	canonical func(string) string
@@ -60,9 +65,28 @@ var filters = []Filter{
 	{Key: "idempotent", Plural: "idempotent", Field: IdempotentField, Doc: "whether calling the operation twice does no more than calling it once, as declared: yes, no or unknown", Example: "yes",
 		Allowed: []string{"yes", "no", UnknownValue},
 		Values:  func(q *Query) *[]string { return &q.Idempotent }, canonical: strings.ToLower},
+	{Key: IsKey, Plural: "is", Doc: "a state of the host, measured at its last visit: reachable, well-formed, conformant, consistent (its documents agree with one another) or answers; with a minus sign, hosts of which it is not known to hold; several must all hold", Example: "conformant",
+		Allowed: []string{"reachable", "well-formed", "conformant", "consistent", "answers"}, All: true, Negatable: true,
+		Values: func(q *Query) *[]string { return &q.Is }, canonical: strings.ToLower},
 }
 
-// HostKey is the key of the one filter, and facet, that has no field in the index.
+// IsKey is the key of the filter for the states of hosts. They are not in the index: a follower of
+// their own knows them.
+const IsKey = "is"
+
+// StateNames returns the values of the filter is:, in the order of the bits of a host's label. The
+// caller must not change it.
+func StateNames() []string {
+	f, _ := lookupFilter(IsKey)
+	return f.Allowed
+}
+
+// SplitNegation splits a value of a negatable filter from the minus sign before it.
+func SplitNegation(value string) (positive string, negated bool) {
+	return strings.CutPrefix(value, "-")
+}
+
+// HostKey is the key of the filter, and facet, for hosts, which have no field in the index.
 const HostKey = "host"
 
 // Filters returns the row of each key, in the order in which messages name them. The caller must
@@ -103,9 +127,25 @@ func describeKeys() string {
 		`, as in verb:BOOK; to search for a text with a colon, put it in quotes, as in "10:30"`
 }
 
+// Enum returns all values that the filter takes, those with a minus sign among them; nil when anybody
+// may invent more.
+func (f Filter) Enum() []string {
+	values := slices.Clone(f.Allowed)
+	if f.Negatable {
+		for _, v := range f.Allowed {
+			values = append(values, "-"+v)
+		}
+	}
+	return values
+}
+
 // validateValue says why a value is none that the filter has, "" when it is one.
 func (f Filter) validateValue(value string) (message, help string) {
-	if f.Allowed == nil || slices.Contains(f.Allowed, value) {
+	positive := value
+	if f.Negatable {
+		positive, _ = SplitNegation(value)
+	}
+	if f.Allowed == nil || slices.Contains(f.Allowed, positive) {
 		return "", ""
 	}
 	return fmt.Sprintf("%s: has no value %.40q", f.Key, value), "it is one of " + strings.Join(f.Allowed, ", ")

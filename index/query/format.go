@@ -26,7 +26,11 @@ func (q Query) String() string {
 			if v == "" || strings.ContainsFunc(v, unicode.IsSpace) {
 				v = `"` + v + `"`
 			}
-			items = append(items, f.Key+":"+v)
+			sign := ""
+			if positive, negated := SplitNegation(v); f.Negatable && negated {
+				v, sign = positive, "-"
+			}
+			items = append(items, sign+f.Key+":"+v)
 		}
 	}
 	return strings.Join(items, " ")

@@ -21,16 +21,17 @@ const (
 // Parse reads a query:
 //
 //	query  = { item }, with spaces between
-//	item   = word | text | "-" word | key ":" ( word | text )
+//	item   = word | text | "-" word | key ":" ( word | text ) | "-is:" word
 //	key    = "verb" | "ns" | "class" | "host" | "domain" | "protocol" | "effect" | "auth" |
-//	         "lang" | "level" | "state" | "source" | "idempotent", in any case
+//	         "lang" | "level" | "state" | "source" | "idempotent" | "is", in any case
 //	text   = '"' characters other than '"' '"'
 //
 // Plain words are looked for in what operations say of themselves; the more of
 // them match, the better. A text in quotes must stand there as it is, but for the
 // endings of its words; a colon or a minus sign in it has no meaning. A word with
 // a minus sign before it must not stand there. A key with a value is a filter:
-// values of one key are alternatives, filters of different keys must all hold. A
+// values of one key are alternatives, but those of is: must all hold, as must filters of
+// different keys. A minus sign before is: asks for hosts without that state. A
 // query has at most 2,000 characters and 200 words and values.
 //
 // The error is a *[Error] that points at the character.
@@ -125,6 +126,12 @@ func (p *parser) parseItem() error {
 	if !ok {
 		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), describeKeys())
 	}
+	return p.parseFilter(start, key, f, "")
+}
+
+// parseFilter reads the value of a filter whose key comes next. sign is the minus sign that stood
+// before the key, or "".
+func (p *parser) parseFilter(start int, key string, f Filter, sign string) error {
 	p.advance(utf8.RuneCountInString(key) + 1)
 	if len(p.rest) == 0 || unicode.IsSpace(p.rest[0]) {
 		return p.errorAt(p.at, fmt.Sprintf("a value is missing after %s:", key), "write it without a space, as in verb:BOOK")
@@ -132,7 +139,7 @@ func (p *parser) parseItem() error {
 	var wrong error
 	at := p.at
 	add := func(v string) {
-		v = f.canonical(v)
+		v = f.canonical(sign + v)
 		if message, help := f.validateValue(v); message != "" {
 			wrong = p.errorAt(at, message, help)
 		} else if to := f.Values(&p.query); !slices.Contains(*to, v) {
@@ -156,7 +163,10 @@ func (p *parser) parseExclusion(start int) error {
 		return p.errorAt(start, "a minus sign before a text in quotes", "only single words can be left out, as in -hotel")
 	}
 	if key, ok := p.peekKey(); ok {
-		if _, known := lookupFilter(key); known {
+		switch f, known := lookupFilter(key); {
+		case known && f.Negatable:
+			return p.parseFilter(start, key, f, "-")
+		case known:
 			return p.errorAt(start, fmt.Sprintf("a minus sign before %s:", key), "filters cannot be turned around; ask for the values that are wanted")
 		}
 	}

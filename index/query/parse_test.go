@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -68,6 +69,9 @@ func TestQueryErrorPointsAtTheCharacter(t *testing.T) {
 		`ab"c"`:                                 {2, "in the middle"},
 		`verb:ab"c"`:                            {7, "in the middle"},
 		"book -verb:CANCEL":                     {5, "a minus sign before verb:"},
+		"book is:healthy":                       {8, "is: has no value \"healthy\""},
+		"book -is:healthy":                      {9, "is: has no value \"-healthy\""},
+		"-is:":                                  {4, "missing after is:"},
 		`book -"a table"`:                       {5, "a minus sign before a text"},
 		"-cancel":                               {0, "only says what to leave out"},
 		"state:good":                            {6, "state: has no value"},
@@ -123,4 +127,31 @@ func FuzzParseQuery(f *testing.F) {
 			t.Fatalf("%q has %d terms", text, terms)
 		}
 	})
+}
+
+func TestParseStates(t *testing.T) {
+	for text, want := range map[string]struct{ values, said string }{
+		"is:reachable":                        {"[reachable]", "is:reachable"},
+		"book IS:Well-Formed -is:answers":     {"[well-formed -answers]", "book is:well-formed -is:answers"},
+		`book is:"consistent" is:consistent`:  {"[consistent]", "book is:consistent"},
+		"book is:-conformant":                 {"[-conformant]", "book -is:conformant"},
+		"-is:conformant":                      {"[-conformant]", "-is:conformant"},
+		"verb:BOOK is:answers -is:consistent": {"[answers -consistent]", "verb:BOOK is:answers -is:consistent"},
+	} {
+		q, err := Parse(text)
+		if err != nil || fmt.Sprint(q.Is) != want.values || q.String() != want.said {
+			t.Errorf("%s: %v, written %q, %v; want %s, %q", text, q.Is, q.String(), err, want.values, want.said)
+			continue
+		}
+		if again, err := Parse(q.String()); err != nil || fmt.Sprint(again) != fmt.Sprint(q) {
+			t.Errorf("%s: what is written is read as %+v, %v", text, again, err)
+		}
+	}
+	q, ok := Query{Words: "book"}.Toggled("is", "reachable")
+	if !ok || q.String() != "book is:reachable" {
+		t.Errorf("toggled on: %q, %v", q.String(), ok)
+	}
+	if q, ok = q.Toggled("is", "reachable"); !ok || q.String() != "book" {
+		t.Errorf("toggled off: %q, %v", q.String(), ok)
+	}
 }

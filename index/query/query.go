@@ -26,6 +26,9 @@ type Query struct {
 	States     []string // state:, "valid", "flawed" (with warnings) or "invalid"
 	Sources    []string // source:, of document.Source
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
+	// Is holds the values of is:, states of the host; all must hold. A state with a minus sign before
+	// it must not.
+	Is []string
 	// Aliases lets documents through that only /ai answered.
 	Aliases bool
 	// MinFit leaves out hits that fit the request less, 0 to 1. A page can then be shorter than Limit.

@@ -143,12 +143,16 @@ func (v *View) JoinColumns(field string) (*FieldValues, error) {
 	if joined, ok := v.joined[field]; ok {
 		return joined, nil
 	}
+	labels := v.Directory.hostLabels()
 	joined := &FieldValues{All: []string{""}}
 	joined.Folded = sync.OnceValue(joined.indexFolded)
 	places := map[string]uint32{"": 0}
 	for i, s := range v.snapshot.Segments() {
-		c, err := v.Segments[i].readColumn(s, field)
-		if err != nil {
+		var c *column
+		var err error
+		if field == query.IsKey {
+			c = v.Segments[i].stateColumn(labels)
+		} else if c, err = v.Segments[i].readColumn(s, field); err != nil {
 			return nil, err
 		}
 		of := make([]uint32, len(c.values))
@@ -162,6 +166,9 @@ func (v *View) JoinColumns(field string) (*FieldValues, error) {
 			of[n] = at
 		}
 		joined.columns, joined.of = append(joined.columns, c), append(joined.of, of)
+	}
+	if field == query.IsKey {
+		return joined, nil
 	}
 	if v.joined == nil {
 		v.joined = make(map[string]*FieldValues)

@@ -25,6 +25,7 @@ type Directory struct {
 	Bleve    bleve.Index
 	Advanced api.Index
 	lexicon  *semantic.Lexicon
+	states   HostStates
 
 	Postings *cache.Sized[string, *StemPostings] // by stem
 	keywords *cache.Sized[keywordKey, Bitset]
@@ -54,9 +55,12 @@ type SegmentData struct {
 	columns    columns
 	profiles   profiles
 	spelling   spelling
+	hosts      hostNumbers
 }
 
-func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon) (*Directory, error) {
+// NewDirectory returns the directory of an opened index. states may be nil: no state of a host is
+// known then.
+func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon, states HostStates) (*Directory, error) {
 	advanced, err := b.Advanced()
 	if err != nil {
 		return nil, err
@@ -66,6 +70,7 @@ func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon) (*Directory, e
 		Bleve:    b,
 		Advanced: advanced,
 		lexicon:  l,
+		states:   states,
 		Postings: cache.New[string, *StemPostings](maxPostingsCache),
 		keywords: cache.New[keywordKey, Bitset](maxPostingsCache / 8),
 		segments: make(map[uint64]*SegmentData),

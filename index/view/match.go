@@ -62,6 +62,7 @@ func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, to
 func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 	masks := make([]Bitset, len(v.Segments))
 	narrowed := q.Narrowed()
+	labels := v.Directory.hostLabels()
 	for i, s := range v.snapshot.Segments() {
 		vs := &v.Segments[i]
 		mask := vs.Searchable
@@ -88,6 +89,9 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 		}
 		if len(q.Hosts) > 0 {
 			mask.intersect(vs.ofHosts(q.Hosts))
+		}
+		if len(q.Is) > 0 {
+			mask.intersect(vs.withStates(q.Is, labels))
 		}
 		if q.Safe {
 			unsafe, err := v.Directory.operationsWithValue(s, vs.SegmentData, query.EffectField, string(document.Irreversible))

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"gazetteer/api"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/index"
@@ -46,6 +47,7 @@ type Server struct {
 	registry  *registrar.Registrar
 	resolver  *resolve.Resolver
 	directory *directory.Directory
+	standing  *standing.Follower // of the states of hosts
 	joiner    *join.Joiner
 	audit     *audit.Log
 	// checkpointCopy is where the second copy of the last checkpoint of the log is, "" for nowhere.
@@ -83,7 +85,8 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	if err != nil {
 		return nil, err
 	}
-	if h.Index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.Store, Vectors: vectors, Log: l}); err != nil {
+	h.standing = standing.Open(standing.Options{Store: h.Store, Path: filepath.Join(c.DataDir, "standing"), Log: l})
+	if h.Index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.Store, Vectors: vectors, States: h.standing, Log: l}); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
 	h.recorder = newRecorder(func(ctx context.Context, why string, made ...fetch.Made) error {

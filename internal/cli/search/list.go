@@ -61,9 +61,10 @@ func (a *verbs) listCommand(use, short, what string, list func(ctx context.Conte
 
 // servicesCommand is the verb services.
 func (a *verbs) servicesCommand() *cobra.Command {
-	return a.listCommand("services", "List the services that are known, in order of host", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
+	var states []string
+	command := a.listCommand("services", "List the services that are known, in order of host", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page api.ServiceList
-		raw, err := fetchPage(ctx, c, "/api/v1/services", url.Values{"limit": {strconv.Itoa(view.limit)}}, view.page, &page)
+		raw, err := fetchPage(ctx, c, "/api/v1/services", url.Values{"limit": {strconv.Itoa(view.limit)}, "is": states}, view.page, &page)
 		if err != nil || a.JSON {
 			return a.PrintJSON(raw, err)
 		}
@@ -77,6 +78,8 @@ func (a *verbs) servicesCommand() *cobra.Command {
 		}
 		return a.endList(len(page.Services), page.Next != "", view, "service")
 	})
+	command.Flags().StringSliceVar(&states, "is", nil, "states of the host that must all hold: reachable, well-formed, conformant, consistent, answers; with a minus sign, that must not")
+	return command
 }
 
 // verbsCommand is the verb verbs.
