@@ -41,7 +41,7 @@ func Compare(ctx context.Context, dir string, s store.Store, progress func(done 
 			return view.NewDamageError("it does not open: %v", err)
 		}
 		err = func() error {
-			l, err := view.NewDirectory(dir, b, semantic.EmbeddedLexicon())
+			l, err := view.NewDirectory(dir, b, semantic.EmbeddedLexicon(), nil)
 			if err != nil {
 				return err
 			}
