@@ -488,9 +488,23 @@ func (s sample) Submit(_ context.Context, hosts []string, _ netip.Addr) ([]answe
 	var out []answer.Submission
 	for i, host := range hosts {
 		state := []string{"waiting", "visited", "refused"}[i%3]
-		out = append(out, answer.Submission{Host: host, State: state, Due: now.Add(time.Hour), Detail: s.word("it is an address"), Help: s.word("give a name")})
+		if state == "visited" {
+			host = "ristorante.test"
+		}
+		out = append(out, answer.Submission{Host: host, State: state, Due: now.Add(time.Second), Detail: s.word("it is an address"), Help: s.word("give a name")})
 	}
 	return out, nil
+}
+
+// Submission knows two hosts, one of them visited.
+func (s sample) Submission(_ context.Context, host string) (answer.Submission, error) {
+	switch host {
+	case "ristorante.test", "empty.test":
+		return answer.Submission{Host: host, State: "visited", Visited: now.Add(-time.Minute), Due: now.Add(time.Hour)}, s.err
+	case "new.example.com":
+		return answer.Submission{Host: host, State: "waiting", Due: now.Add(time.Second)}, s.err
+	}
+	return answer.Submission{}, fmt.Errorf("%w: %s", answer.ErrNoService, host)
 }
 
 // HandleOwnerRequest does as the host's first label says, and else finds no proof.

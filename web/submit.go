@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,20 +14,27 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// submitView is the form that takes names of hosts, and what became of them.
+// submitView is the form that takes names of hosts, and the visits to them.
 type submitView struct {
 	Hosts         string // as sent
 	Trouble, Help string
-	Results       []submittedView
+	Refused       []refusedView
+	Visits        []submittedView
+	Again         string // address of the page that shows the visits now
+	Running       bool   // a first visit is due within a minute, so the page looks again
 }
 
+// refusedView is a name that was not accepted.
+type refusedView struct{ Host, What, Help string }
+
+// submittedView is a host that was accepted, and how its visit stands.
 type submittedView struct {
-	Host    string
-	Taken   bool // it has a page
-	What    string
-	Due     frame.Moment
-	Detail  string
-	Refused bool
+	Host      string
+	Waiting   bool // for its first visit
+	Due       frame.Moment
+	Visited   frame.Moment
+	Documents int
+	Fetches   []fetchView
 }
 
 // maxHostForm is the size of the form, maxHostLines how many names it may hold.
@@ -36,11 +44,25 @@ const (
 )
 
 func (p *Pages) submitFormPage(c *gin.Context) (frame.View, error) {
-	return submitPage(http.StatusOK, submitView{Hosts: c.Query("host")}), nil
+	v := submitView{Hosts: c.Query("host")}
+	watched := c.QueryArray("watch")
+	if len(watched) > maxHostLines {
+		return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("at most %d hosts can be watched", maxHostLines), Help: "Watch fewer of them."}
+	}
+	for _, host := range watched {
+		s, err := p.answers.Submission(c.Request.Context(), host)
+		if err != nil {
+			return frame.View{}, hostError(host, err)
+		}
+		if err := p.addSubmission(c, &v, s); err != nil {
+			return frame.View{}, err
+		}
+	}
+	return submitPage(http.StatusOK, v), nil
 }
 
 func submitPage(status int, v submitView) frame.View {
-	return frame.View{Name: "submit", Title: "Add a host", Status: status, Body: v}
+	return frame.View{Name: "submit", Title: "Add a host", Status: status, Body: v, Live: v.Running}
 }
 
 // submitHosts hands the names of the form in.
@@ -64,7 +86,9 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 		return p.submitFormAgain(c, v, err)
 	}
 	for _, s := range list {
-		v.Results = append(v.Results, p.submittedOf(s))
+		if err := p.addSubmission(c, &v, s); err != nil {
+			return frame.View{}, err
+		}
 	}
 	return submitPage(http.StatusOK, v), nil
 }
@@ -96,15 +120,33 @@ func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.
 	return frame.View{}, err
 }
 
-func (p *Pages) submittedOf(s answer.Submission) submittedView {
-	v := submittedView{Host: s.Host, Due: p.MomentOf(s.Due)}
-	switch s.State {
-	case "waiting":
-		v.Taken, v.What = true, "It waits for its first visit."
-	case "visited":
-		v.Taken, v.What = true, "It is known and was visited."
-	default:
-		v.Refused, v.What, v.Detail = true, "Not accepted: "+s.Detail+".", frame.AsSentence(s.Help)
+// maxWatchedFetches is how many requests of a visit the page lists.
+const maxWatchedFetches = 12
+
+// addSubmission adds a host to the view: as refused, or with how its visit stands.
+func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission) error {
+	if s.State == "refused" {
+		v.Refused = append(v.Refused, refusedView{s.Host, s.Detail, frame.AsSentence(s.Help)})
+		return nil
 	}
-	return v
+	visit := submittedView{Host: s.Host, Waiting: s.State == "waiting", Due: p.MomentOf(s.Due), Visited: p.MomentOf(s.Visited)}
+	if visit.Waiting {
+		v.Running = v.Running || s.Due.Before(p.Now().Add(time.Minute))
+	} else {
+		service, err := p.answers.Service(c.Request.Context(), s.Host)
+		if err != nil {
+			return hostError(s.Host, err)
+		}
+		visit.Documents = len(service.Documents)
+		for _, f := range service.State.Fetches[:min(len(service.State.Fetches), maxWatchedFetches)] {
+			visit.Fetches = append(visit.Fetches, p.fetchOf(f))
+		}
+	}
+	v.Visits = append(v.Visits, visit)
+	watch := url.Values{}
+	for _, w := range v.Visits {
+		watch.Add("watch", w.Host)
+	}
+	v.Again = "/submit?" + watch.Encode()
+	return nil
 }

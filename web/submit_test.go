@@ -16,7 +16,7 @@ func TestSubmitPage(t *testing.T) {
 		status      int
 		says        []string
 	}{
-		{"three", "a.example.com\r\nb.example.com, <script>x</script>\u202e", nil, 200, []string{`href="/services/a.example.com"`, "first visit", "was visited", "Not accepted", "&lt;script&gt;", "U+202E"}},
+		{"three", "a.example.com\r\nb.example.com, <script>x</script>\u202e", nil, 200, []string{`href="/services/a.example.com"`, "first visit", "It was visited", "Not accepted", "&lt;script&gt;", "U+202E", `href="/submit?watch=a.example.com&amp;watch=ristorante.test"`}},
 		{"none", " \r\n ", nil, 400, []string{"No host was entered"}},
 		{"many", strings.Repeat("a.example.com\n", 101), nil, 400, []string{"101 names"}},
 		{"too long", strings.Repeat("a", 70<<10), nil, 400, []string{"is longer than"}},
@@ -25,5 +25,32 @@ func TestSubmitPage(t *testing.T) {
 	} {
 		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/submit", url.Values{"hosts": {c.hosts}})
 		wantPage(t, c.name, w, c.status, c.says)
+	}
+}
+
+// TestSubmitPageFollowsTheVisit: the page of hosts that wait asks for itself again, with scripts by
+// itself and without them by a link, until they were visited.
+func TestSubmitPageFollowsTheVisit(t *testing.T) {
+	h := engine(t, sample{word: plainWord})
+	waiting := get(t, h, "/submit?watch=new.example.com&watch=ristorante.test").Body.String()
+	for _, want := range []string{"waits for its first visit", `hx-trigger="every 2s"`, `hx-get="/submit?watch=new.example.com&amp;watch=ristorante.test"`, "look again", "htmx"} {
+		if !strings.Contains(waiting, want) {
+			t.Errorf("while one waits, the page lacks %q:\n%s", want, waiting)
+		}
+	}
+	visited := get(t, h, "/submit?watch=ristorante.test&watch=empty.test").Body.String()
+	for _, want := range []string{"found. <a href=\"/services/ristorante.test\"", "No document was found", "AGIS"} {
+		if !strings.Contains(visited, want) {
+			t.Errorf("after the visits, the page lacks %q:\n%s", want, visited)
+		}
+	}
+	if strings.Contains(visited, "hx-trigger") {
+		t.Error("the page looks again though every host was visited")
+	}
+	if w := get(t, h, "/submit?watch=nobody.example"); w.Code != 404 {
+		t.Errorf("an unknown host: %d", w.Code)
+	}
+	if w := get(t, h, "/submit?watch=a"+strings.Repeat("&watch=a", 100)); w.Code != 400 {
+		t.Errorf("too many hosts: %d", w.Code)
 	}
 }

@@ -65,6 +65,8 @@ type Answers interface {
 	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
 	// Submit takes names of hosts into the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]answer.Submission, error)
+	// Submission says how a host that was submitted stands.
+	Submission(ctx context.Context, host string) (answer.Submission, error)
 	// HandleOwnerRequest judges a request of the owner of a host, and carries it out if it is proved.
 	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
