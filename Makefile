@@ -7,10 +7,10 @@ BIN      := bin/gazetteer
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install tools test lint format vet tests tooltests crowd installed browser demo bench soak
+.PHONY: help run build install tools test lint format vet tests tooltests crowd installed browser demo lighthouse bench soak
 
 help: ## what each target does
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
 run: build ## crawl a small internet on loopback and serve what was found
 	@$(BIN) demo $(ARGS)
@@ -66,6 +66,9 @@ browser: installed ## walk through the pages in Chromium, with SCREENSHOTS=DIR t
 
 demo: build ## the whole program end to end on loopback
 	$(BIN) demo --once
+
+lighthouse: build ## Lighthouse on the six main pages of the demo (about two minutes)
+	@.ci/lighthouse
 
 bench: ## benchmarks, as ratios against a reference in the same run
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store/boltstore ./crawler ./index ./api ./document ./registry/registrar \
