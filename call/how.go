@@ -1,6 +1,9 @@
 package call
 
 import (
+	"errors"
+	"fmt"
+	"net/url"
 	"strings"
 
 	"gazetteer/document"
@@ -24,6 +27,12 @@ type How struct {
 	MediaType string `json:"media_type,omitempty" doc:"of the body, where a parameter goes there"`
 	// Auth is how callers prove who they are, in the words of the document.
 	Auth string `json:"auth,omitempty" doc:"how callers prove who they are, in the words of the document"`
+	// HTTPBinding is the address at which the HTTP binding of AGIS (section 10.1) reaches an
+	// operation over AGTP, if its service speaks it: a POST with the headers X-AGIS-Method and
+	// X-AGIS-Grammar. "" for operations over HTTP, and where OnlyAGTP is set.
+	HTTPBinding string `json:"http_binding,omitempty" doc:"for agtp: where a POST with the header X-AGIS-Method (AGIS 10.1) reaches it, if the service speaks that binding"`
+	// OnlyAGTP says why an operation over AGTP cannot be called over HTTP.
+	OnlyAGTP string `json:"only_agtp,omitempty" doc:"for agtp: why it cannot be called over HTTP"`
 	// Missing names what the document does not tell and a caller needs to know.
 	Missing []string `json:"missing,omitempty" doc:"what the document does not tell and a caller needs to know"`
 }
@@ -41,6 +50,10 @@ func Of(o document.Operation, s document.Service) How {
 	h := How{Protocol: o.Call.Protocol, Method: o.Call.Method, URL: o.Call.URL, Auth: s.Auth}
 	if h.Protocol == "agtp" {
 		h.Method, h.Target = o.Verb, o.Path
+		var err error
+		if h.HTTPBinding, err = HTTPBinding(o); err != nil {
+			h.OnlyAGTP = err.Error()
+		}
 	}
 	var nowhere []string
 	for _, p := range o.Parameters {
@@ -66,6 +79,30 @@ func Of(o document.Operation, s document.Service) How {
 		h.Missing = append(h.Missing, "where to put "+strings.Join(nowhere, ", "))
 	}
 	return h
+}
+
+// HTTPBinding returns the address at which the HTTP binding of AGIS (section 10.1) reaches an
+// operation over AGTP: its path at the host of its agtp address, over HTTPS. The path has {name} in
+// place of each parameter. The error says why there is no such address.
+func HTTPBinding(o document.Operation) (string, error) {
+	u, err := url.Parse(o.Call.URL)
+	switch {
+	case o.Call.Protocol != "agtp":
+		return "", errors.New("it is not called over AGTP")
+	case o.Call.URL == "":
+		return "", errors.New("its document gives no agtp address")
+	case err != nil || u.Scheme != "agtp" || u.Hostname() == "":
+		return "", fmt.Errorf("%.120q is not an agtp address", o.Call.URL)
+	case u.User != nil:
+		return "", errors.New("its agtp address names an agent, which HTTP cannot")
+	case u.Port() != "":
+		return "", errors.New("its agtp address names a port, which is not one of HTTPS")
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("its agtp address names more than a host")
+	case o.Verb == "" || !strings.HasPrefix(o.Path, "/"):
+		return "", errors.New("its document gives no verb and path")
+	}
+	return "https://" + u.Host + o.Path, nil
 }
 
 // String says in one line where a request goes, such as

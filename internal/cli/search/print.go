@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/internal/cli"
@@ -184,7 +185,11 @@ func formatCall(o document.Operation) string {
 	case "http":
 		return o.Call.Method + " " + o.Call.URL
 	case "agtp":
-		return strings.Join(slices.DeleteFunc([]string{o.Verb, o.Path, "at", o.Call.URL}, func(s string) bool { return s == "" }), " ")
+		line := strings.Join(slices.DeleteFunc([]string{o.Verb, o.Path, "at", o.Call.URL}, func(s string) bool { return s == "" }), " ")
+		if _, err := call.HTTPBinding(o); err != nil {
+			return line + " (not over HTTP: " + err.Error() + ")"
+		}
+		return line
 	default:
 		return ""
 	}
