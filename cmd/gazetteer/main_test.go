@@ -98,7 +98,7 @@ func testProgram() int {
 	defer internet.Close()
 	// A script may have a host of its own, with the files of a directory.
 	if host, dir, ok := strings.Cut(os.Getenv("FAKENET_SITE"), "="); ok {
-		internet.Handle(host, http.FileServer(http.Dir(dir)))
+		internet.HandleFiles(host, dir)
 	}
 	world := server.Environment{Dial: internet.Dial, Roots: internet.Roots()}
 	if file := os.Getenv(clockFile); file != "" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 )
@@ -144,12 +145,15 @@ func installDrafts(add func(Host, *Site)) error {
 		if err != nil {
 			return err
 		}
+		var handler http.Handler = site{
+			"/.well-known/agis.json": newFile(summary, mediaTypes[".json"]),
+			"/" + name + ".agis":     newFile(doc, mediaTypes[".agis"]),
+		}
+		if name == "reservations" {
+			handler = newRestaurant(handler)
+		}
 		add(Host{Name: name + ".acme.test", Seed: i == 0, Depth: min(i, 1), Expect: maps.Clone(expectations[agisOnly]),
-			Note: "an example of the AGIS draft, written out"},
-			&Site{Handler: site{
-				"/.well-known/agis.json": newFile(summary, mediaTypes[".json"]),
-				"/" + name + ".agis":     newFile(doc, mediaTypes[".agis"]),
-			}})
+			Note: "an example of the AGIS draft, written out"}, &Site{Handler: handler})
 	}
 	add(Host{Name: "payments.acme.test", Depth: 1, Expect: expectAll("dns"), Note: "a related service whose name does not exist"}, nil)
 	add(Host{Name: "loyalty.acme.test", Depth: 1, Expect: expectAll("unreachable"), Note: "a related service that refuses connections"}, &Site{Down: true})

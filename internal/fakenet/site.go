@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
+	"os"
+	"path"
+	"strings"
 	"time"
 )
 
@@ -39,4 +43,26 @@ func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "public, max-age=86400")
 	h.Set("ETag", f.etag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
+}
+
+// HandleFiles serves the files below a directory as a host. What the directory does not have is
+// answered as before, if the host exists. Files may change while they are served.
+func (n *Net) HandleFiles(host, dir string) {
+	before, known := n.siteOf(foldHost(host))
+	files := os.DirFS(dir)
+	n.Handle(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if info, err := fs.Stat(files, name); err == nil && info.Mode().IsRegular() {
+			if media := mediaTypes[path.Ext(name)]; media != "" {
+				w.Header().Set("Content-Type", media)
+			}
+			http.ServeFileFS(w, r, files, name)
+			return
+		}
+		if known {
+			before.Handler.ServeHTTP(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
 }

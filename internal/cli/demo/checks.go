@@ -35,6 +35,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		{"an agent registers and resolves to its inbox", d.checkAgent, false},
 		{"who can BOOK a table? the service, and the inbox to write to", d.checkFind, false},
 		{"a sealed offer to book a table gets a counter, and a counter its acceptance", d.checkNegotiation, false},
+		{"a contract of a crawled operation is approved, and called through the tool host", d.checkTools, false},
 		{"no address of the demo leads nowhere", d.checkAddresses, false},
 		{"the index is at the end of the log", d.checkIndex, false},
 	}

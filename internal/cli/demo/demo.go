@@ -41,6 +41,7 @@ Nothing leaves the machine.`,
 	}
 	c.Flags().BoolVar(&d.once, "once", false, "stop after the checks; exit code 1 when one fails")
 	c.Flags().StringVar(&d.keep, "keep", "", "keep the data in this directory and begin with what it holds")
+	c.Flags().StringToStringVar(&d.sites, "site", nil, "HOST=DIR: serve the files of a directory as this host, before what it has")
 	c.Flags().StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or a free port when that is taken)")
 	return c
 }
@@ -50,6 +51,7 @@ type demo struct {
 	*cli.App
 	once         bool
 	keep, listen string
+	sites        map[string]string // directories by host
 
 	net      *fakenet.Net
 	server   *server.Server
@@ -73,6 +75,9 @@ func (d *demo) runDemo(ctx context.Context) (err error) {
 		return fmt.Errorf("start the small internet: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.net.Close()) }()
+	if err := d.addSites(); err != nil {
+		return err
+	}
 	config, cleanUp, err := d.loadConfig()
 	if err != nil {
 		return err
@@ -96,6 +101,20 @@ func (d *demo) runDemo(ctx context.Context) (err error) {
 	return d.serveAndCheck(ctx, public)
 }
 
+// addSites serves the directories that the user names.
+func (d *demo) addSites() error {
+	for host, dir := range d.sites {
+		if !strings.HasSuffix(host, ".test") {
+			return exit.Usagef("--site %s: the hosts of the small internet are below .test", host)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return exit.Usagef("--site %s: %s is no directory", host, dir)
+		}
+		d.net.HandleFiles(host, dir)
+	}
+	return nil
+}
+
 // loadConfig is the user's configuration with the demo's own values over it.
 func (d *demo) loadConfig() (config.Config, func() error, error) {
 	keepNothing := func() error { return nil }
@@ -107,6 +126,7 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 		c.LogLevel = "error" // the demo prints each visit itself
 	}
 	c.Registry.AllowLoopback, c.Relay.Enabled = true, true // the agents' inboxes are at the demo itself
+	c.Altar.HTTPRuntime = true                             // every service of the small internet is on loopback
 	if c.DataDir = d.keep; d.keep != "" {
 		return c, keepNothing, nil
 	}
@@ -259,8 +279,11 @@ Open %s, or ask from a second terminal:
   %s agent new Me --inbox here
   %s send %s --offer "a table for two at eight" --seal
   %s inbox
+  %s contracts propose %s
+  %s contracts approve book_reservation
+  %s tool call book_reservation --arg restaurant_id=1 --arg party_size=2 --arg datetime=2026-12-24T20:00:00Z
 
-Stop with Ctrl-C.`, d.base, me, me, me, demoDomain, me, me, demoHandle, me)
+Stop with Ctrl-C.`, d.base, me, me, me, demoDomain, me, me, demoHandle, me, me, demoDomain, me, me)
 }
 
 // printf prints for a person; with --json only the report is printed.
