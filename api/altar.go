@@ -126,11 +126,15 @@ func (a *API) altarOperatorRoutes(h huma.API) {
 
 // ContractList holds contracts of the tool host.
 type ContractList struct {
-	Contracts []toolhost.Contract `json:"contracts" doc:"in order of name"`
+	Contracts []toolhost.ContractStatus `json:"contracts" doc:"in order of name"`
 }
 
-func (a *API) listContracts(context.Context, *struct{}) (*route.Output[ContractList], error) {
-	return unstored(ContractList{a.tools.Contracts()}), nil
+func (a *API) listContracts(ctx context.Context, _ *struct{}) (*route.Output[ContractList], error) {
+	list, err := a.tools.ContractStatuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return unstored(ContractList{list}), nil
 }
 
 // unstored returns an answer that no cache may keep.
@@ -163,10 +167,10 @@ func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[Co
 	for i := range list {
 		names[i] = list[i].Name
 	}
-	added := []toolhost.Contract{}
+	added := []toolhost.ContractStatus{}
 	for _, c := range a.tools.Contracts() {
 		if slices.Contains(names, c.Name) {
-			added = append(added, c)
+			added = append(added, toolhost.ContractStatus{Contract: c})
 		}
 	}
 	return unstored(ContractList{added}), nil

@@ -192,7 +192,7 @@ func (h *Host) checkCall(ctx context.Context, inv *invocation, pinned, tool stri
 	h.mu.Unlock()
 	if pin := inv.contract.Pin; pin != nil && h.o.Blocked != nil {
 		if blocked, err := h.o.Blocked(ctx, pin.Host); err != nil || blocked {
-			return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s is not visited any more, by the wish of its owner or the operator", pin.Host).With("reason", Suspended)
+			return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s", suspendedReason(pin.Host)).With("reason", Suspended)
 		}
 	}
 	if runtime == nil && !lost {

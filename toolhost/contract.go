@@ -57,6 +57,7 @@ type Pin struct {
 	Operation string             `json:"operation"` // the ID in the document
 	Digest    string             `json:"digest"`    // of the document
 	Copy      document.Operation `json:"copy"`
+	Namespace string             `json:"namespace,omitempty"` // AGIS vocabulary.namespace, for the HTTP binding
 	// URL is where the document came from.
 	URL string `json:"url"`
 }

@@ -98,11 +98,11 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 func reasonAgainst(o document.Operation, s document.Service) string {
 	how := call.Of(o, s)
 	switch {
-	case how.Protocol == "agtp":
-		return "it is called over AGTP, which this host does not speak"
+	case how.OnlyAGTP != "":
+		return "it is called over AGTP, and not over HTTP: " + how.OnlyAGTP
 	case len(how.Missing) > 0:
 		return "its document does not tell " + strings.Join(how.Missing, " and ")
-	case !strings.HasPrefix(how.URL, "https://"):
+	case how.HTTPBinding == "" && !strings.HasPrefix(how.URL, "https://"):
 		return "it is not called over HTTPS"
 	}
 	return ""
@@ -131,7 +131,7 @@ func (h *Host) contractOf(d document.Document, o document.Operation, name string
 	if o.Effect != document.EffectUnknown {
 		made.Effect = string(o.Effect)
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, URL: d.URL}}, nil
+	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, Namespace: d.Service.Namespace, URL: d.URL}}, nil
 }
 
 // freeName returns a name that no contract has.
@@ -165,7 +165,7 @@ func (h *Host) checkOwner(ctx context.Context, host string) error {
 		return err
 	}
 	if blocked {
-		return fmt.Errorf("%w: %s is not visited any more, by the wish of its owner or the operator", ErrNoProposal, host)
+		return fmt.Errorf("%w: %s", ErrNoProposal, suspendedReason(host))
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	}
 	change := &Change{Contract: name, From: callOf(c.Pin.Copy)}
 	if current == nil {
-		change.Severity, _ = diff.ParseSeverity("breaking")
+		change.Severity = diff.High
 		return change, nil
 	}
 	if current.Digest == c.Pin.Digest {
@@ -288,6 +288,43 @@ func (h *Host) Changes(ctx context.Context) ([]Change, error) {
 		}
 	}
 	return list, nil
+}
+
+// A ContractStatus is a contract as the operator sees it now: its State is [Suspended], with a Reason,
+// when its host is not visited any more.
+type ContractStatus struct {
+	Contract
+	// Waiting is the severity of the change that waits for approval, "" when none does.
+	Waiting string `json:"waiting,omitempty"`
+}
+
+// ContractStatuses returns every contract with how it stands now, in order of name.
+func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
+	list := []ContractStatus{}
+	for _, c := range h.Contracts() {
+		status := ContractStatus{Contract: c}
+		if c.Pin != nil && c.State != Revoked {
+			if err := h.checkOwner(ctx, c.Pin.Host); errors.Is(err, ErrNoProposal) {
+				status.State, status.Reason = Suspended, suspendedReason(c.Pin.Host)
+			} else if err != nil {
+				return nil, err
+			}
+			change, err := h.Change(ctx, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			if change != nil && status.State != Suspended {
+				status.Waiting = change.Severity.String()
+			}
+		}
+		list = append(list, status)
+	}
+	return list, nil
+}
+
+// suspendedReason says why a contract of a host is suspended.
+func suspendedReason(host string) string {
+	return host + " is not visited any more: its owner or the operator has asked for that"
 }
 
 // Approve approves a proposal or a revoked contract, or takes the change over that waits behind an

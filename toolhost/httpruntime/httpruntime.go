@@ -26,6 +26,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gazetteer/call"
+	"gazetteer/protocol/agis/agishttp"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -180,11 +182,26 @@ func (r *Runtime) Run(ctx context.Context) error {
 func (r *Runtime) tools() []string {
 	names := []string{}
 	for _, c := range r.o.Host.Contracts() {
-		if c.State == toolhost.Approved && c.Pin != nil && strings.HasPrefix(c.Pin.Copy.Call.URL, "https://") && !c.Streaming {
+		if c.State == toolhost.Approved && c.Pin != nil && !c.Streaming && canCall(c.Pin) {
 			names = append(names, c.Name)
 		}
 	}
 	return names
+}
+
+// canCall reports whether the operation of a pin can be called over HTTPS.
+func canCall(pin *toolhost.Pin) bool {
+	address, err := addressOf(pin)
+	return err == nil && strings.HasPrefix(address, "https://")
+}
+
+// addressOf returns the address of the operation of a pin, with {name} in place of each parameter of
+// its path: over AGTP that of the HTTP binding.
+func addressOf(pin *toolhost.Pin) (string, error) {
+	if pin.Copy.Call.Protocol == "agtp" {
+		return call.HTTPBinding(pin.Copy)
+	}
+	return pin.Copy.Call.URL, nil
 }
 
 func (r *Runtime) begin(ctx context.Context, calls *sync.WaitGroup, m altar.ToolCall, receive func(altar.Message)) {
@@ -309,7 +326,8 @@ func mapAnswer(response *http.Response, text []byte) (json.RawMessage, *altar.Er
 var placeholder = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}|/:([A-Za-z_][A-Za-z0-9_-]*)`)
 
 // NewRequest makes the request of a call. Parameters go into the path by name; of the others those of
-// GET, HEAD and DELETE into the query and the rest into a JSON body, unless the document says where.
+// GET, HEAD and DELETE into the query and the rest into a JSON body, unless the document says where. An
+// operation over AGTP is called over the HTTP binding of AGIS (section 10.1).
 func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessage) (*http.Request, error) {
 	v, err := altar.ReadValue(parameters)
 	if err != nil {
@@ -319,7 +337,11 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	if !ok {
 		return nil, errors.New("the parameters are no object")
 	}
-	scheme, rest, found := strings.Cut(pin.Copy.Call.URL, "://")
+	address, err := addressOf(pin)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be called: %w", pin.Operation, err)
+	}
+	scheme, rest, found := strings.Cut(address, "://")
 	if !found || scheme != "https" {
 		return nil, fmt.Errorf("%s is not called over HTTPS", pin.Operation)
 	}
@@ -348,9 +370,12 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	}
 	target, err := url.Parse("https://" + authority + path)
 	if err != nil || target.User != nil {
-		return nil, fmt.Errorf("%s is no address that can be called", pin.Copy.Call.URL)
+		return nil, fmt.Errorf("%s is no address that can be called", address)
 	}
-	method := strings.ToUpper(pin.Copy.Call.Method)
+	method, overAGTP := strings.ToUpper(pin.Copy.Call.Method), pin.Copy.Call.Protocol == "agtp"
+	if overAGTP {
+		method = http.MethodPost // AGIS 10.1: it governs the transport alone
+	}
 	inQuery := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, method)
 	query, body := target.Query(), map[string]any{}
 	for name, value := range members {
@@ -394,6 +419,13 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	request.Header.Set("Accept", "application/json")
 	if content != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if overAGTP {
+		request.Header.Set(agishttp.MethodHeader, pin.Copy.Verb)
+		request.Header.Set(agishttp.GrammarHeader, agishttp.Grammar)
+		if pin.Namespace != "" {
+			request.Header.Set(agishttp.NamespaceHeader, pin.Namespace)
+		}
 	}
 	return request, nil
 }

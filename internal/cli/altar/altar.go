@@ -274,7 +274,7 @@ func (v *verbs) listContractsCommand() *cobra.Command {
 					return v.PrintJSON(raw, operatorError(v, err))
 				}
 				for _, contract := range list.Contracts {
-					v.printContract(contract)
+					v.printContractStatus(contract)
 				}
 				if len(list.Contracts) == 0 {
 					fmt.Fprintln(v.Err, "no contracts: nothing may be called yet")
@@ -286,6 +286,10 @@ func (v *verbs) listContractsCommand() *cobra.Command {
 }
 
 func (v *verbs) printContract(c toolhost.Contract) {
+	v.printContractStatus(toolhost.ContractStatus{Contract: c})
+}
+
+func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	about := c.Effect
 	if c.Streaming {
 		about = strings.TrimSpace(about + " streaming")
@@ -298,6 +302,9 @@ func (v *verbs) printContract(c toolhost.Contract) {
 	}
 	if c.Reason != "" {
 		about += ": " + c.Reason
+	}
+	if c.Waiting != "" {
+		about += "; a change waits: " + c.Waiting
 	}
 	fmt.Fprintf(v.Out, "%-10s %-30s %s\n", c.State, c.Name, format.Visible(about))
 }

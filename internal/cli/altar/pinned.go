@@ -132,7 +132,7 @@ func (v *verbs) printChange(c toolhost.Change) {
 		fmt.Fprintf(v.Out, "  call: %s → %s\n", format.Visible(c.From), format.Visible(c.To))
 	}
 	for _, each := range c.Changes {
-		text := fmt.Sprintf("  %s: %s", each.Severity, each.Kind)
+		text := fmt.Sprintf("  %s: %s at %s", each.Severity, each.Kind, each.Path)
 		if each.From != nil {
 			text += fmt.Sprintf(" from %q", *each.From)
 		}
