@@ -38,7 +38,7 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	if s.request.Language != "" {
 		return nil, nil
 	}
-	fields := strings.Fields(s.query.Words)
+	fields := strings.Fields(query.PlainText(s.query.Words))
 	var correction Correction
 	replaced := make(map[string]string) // by the replacement: as it was asked
 	for i, field := range fields {
@@ -84,7 +84,7 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 // correctHangul answers as if the Korean words that neither the table of translations nor the index
 // knows were spelt as the table has them.
 func (s *searcher) correctHangul() (*Correction, error) {
-	fields := strings.Fields(s.query.Words)
+	fields := strings.Fields(query.PlainText(s.query.Words))
 	var correction Correction
 	for i, field := range fields {
 		if len(correction.Words) == maxCorrections {

@@ -20,6 +20,11 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 		return effect.End, ofVerb
 	case intent == effect.End:
 		return effect.End, ofIntent
+	}
+	if ends := endingSentence(o); ends != "" {
+		return effect.End, "intent: " + ends
+	}
+	switch {
 	case intent == 0:
 		return verb, ofVerb
 	case verb == 0:
@@ -31,6 +36,27 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	default:
 		return verb | intent, ofVerb
 	}
+}
+
+// maxSentences is how many sentences of an intent are read.
+const maxSentences = 8
+
+// endingSentence returns the verb that a later sentence of the intent begins with, when it ends
+// something: what stands in front of it does not hide it. It returns "" when no sentence does.
+func endingSentence(o *document.Operation) string {
+	sentences := strings.FieldsFunc(o.Intent, func(r rune) bool { return strings.ContainsRune(".;:!?\n。！？", r) })
+	for _, sentence := range sentences[min(1, len(sentences)):min(maxSentences, len(sentences))] {
+		sentence = strings.ToLower(strings.TrimSpace(sentence))
+		first, _, _ := strings.Cut(sentence, " ")
+		if strings.HasSuffix(first, "ed") {
+			continue // "Deleted files are not shown"
+		}
+		j := effect.Compare(o.Verb, sentence)
+		if j.Class == effect.End && j.Verb != "" && strings.HasPrefix(first, j.Verb[:len(j.Verb)-1]) {
+			return j.Verb
+		}
+	}
+	return ""
 }
 
 // ClassField is the keyword field of the inferred effects, as a number.

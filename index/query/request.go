@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"github.com/blevesearch/bleve/v2/analysis"
-	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
@@ -62,7 +61,7 @@ type Prohibition struct {
 // no term (stop words, punctuation). What must not be done is told from what is wanted, and values
 // (numbers, dates, quoted texts, names) get less weight than what they are given to.
 func ParseRequest(a analysis.Analyzer, text string) Request {
-	text = norm.NFKC.String(text)
+	text = PlainText(text)
 	if language := translate.Detect(text); language != "" {
 		return parseForeign(a, language, text)
 	}

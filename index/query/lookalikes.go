@@ -1,0 +1,79 @@
+package query
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// lookalikes are letters of other scripts that look like a Latin letter, each followed by it. They are
+// read as that letter only where a word has Latin letters, too.
+var lookalikes = strings.NewReplacer(
+	"а", "a", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "i", "ј", "j", "ӏ", "l", "о", "o", "р", "p", "ԛ", "q", "ѕ", "s", "ѵ", "v", "ԝ", "w", "х", "x", "у", "y",
+	"А", "A", "В", "B", "С", "C", "Е", "E", "Н", "H", "І", "I", "Ј", "J", "К", "K", "М", "M", "О", "O", "Р", "P", "Ѕ", "S", "Т", "T", "Х", "X", "У", "Y",
+	"α", "a", "ι", "i", "κ", "k", "ν", "v", "ο", "o", "ρ", "p", "υ", "u", "χ", "x",
+	"Α", "A", "Β", "B", "Ε", "E", "Ζ", "Z", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O", "Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X",
+)
+
+// maxMarks is how many combining marks in a row a script needs.
+const maxMarks = 3
+
+// PlainText gives a request the form in which it is read: compatibility forms are made plain, letters of
+// other scripts that pass for Latin ones within a word become these, and runs of combining marks that no
+// script has are dropped.
+func PlainText(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return text
+	}
+	text = norm.NFC.String(dropMarkRuns(norm.NFKD.String(text)))
+	fields := strings.Fields(text)
+	mixed := false
+	for i, f := range fields {
+		if hasLatin(f) && !isLatin(f) {
+			if plain := lookalikes.Replace(f); isLatin(plain) {
+				fields[i], mixed = plain, true
+			}
+		}
+	}
+	if !mixed {
+		return text
+	}
+	for i, f := range fields { // between such words, one of lookalikes alone is no word of another language
+		if plain := lookalikes.Replace(f); isLatin(plain) {
+			fields[i] = plain
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+func hasLatin(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+}
+
+// isLatin reports whether a text has no letter of another script.
+func isLatin(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+}
+
+// dropMarkRuns leaves out runs of more than maxMarks combining marks.
+func dropMarkRuns(s string) string {
+	var b strings.Builder
+	var run []rune
+	flush := func() {
+		if len(run) <= maxMarks {
+			b.WriteString(string(run))
+		}
+		run = run[:0]
+	}
+	for _, r := range s {
+		if unicode.IsMark(r) {
+			run = append(run, r)
+			continue
+		}
+		flush()
+		b.WriteRune(r)
+	}
+	flush()
+	return b.String()
+}
