@@ -16,6 +16,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
+	"gazetteer/registry/audit"
 	"gazetteer/store"
 )
 
@@ -150,8 +151,10 @@ type OperatorStatus struct {
 	Store   store.Cursor   `json:"store" doc:"the newest sequence of the store"`
 	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
 	Ready   bool           `json:"ready"`
-	PID     int            `json:"pid"`
-	Version string         `json:"version"`
+	// Halted is why the transparency log signs nothing more; absent while it does.
+	Halted  *audit.Halt `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
+	PID     int         `json:"pid"`
+	Version string      `json:"version"`
 }
 
 func (a *API) getOperatorStatus(context.Context, *struct{}) (*route.Output[OperatorStatus], error) {
@@ -160,6 +163,11 @@ func (a *API) getOperatorStatus(context.Context, *struct{}) (*route.Output[Opera
 		PID: os.Getpid(), Version: a.Version,
 	}
 	s.Ready = a.Ready.ObserveCursors(s.Index, s.Store)
+	if a.Answers.Log != nil {
+		if halt, halted := a.Answers.Log.Halted(); halted {
+			s.Halted = &halt
+		}
+	}
 	if a.Answers.Crawler != nil {
 		s.Crawler = a.Answers.Crawler.Status()
 	}

@@ -15,6 +15,7 @@ import (
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/limit"
+	"gazetteer/registry/audit"
 	"gazetteer/relay/relayhttp"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
@@ -46,6 +47,11 @@ type Options struct {
 	// where there are no witnesses.
 	Anchored func() *air.Anchor
 	Publish  func(ctx context.Context) error
+	// LogLock says where the lock of the log is. Witnesses returns how each witness has answered; nil where
+	// there are none. ResumeSigning lets a halted log sign again.
+	LogLock       LogLock
+	Witnesses     func() []audit.WitnessStatus
+	ResumeSigning func(ctx context.Context) error
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
@@ -73,10 +79,12 @@ type Options struct {
 // API is the HTTP side of Gazetteer. Make one with [New].
 type API struct {
 	*route.Mux
-	add     func(ctx context.Context, hosts ...string) error
-	crawl   func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	backup  func(ctx context.Context, dir string) (BackupResult, error)
-	horizon time.Duration // see Options.Horizon
+	add       func(ctx context.Context, hosts ...string) error
+	crawl     func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
+	logLock   LogLock
+	witnesses func() []audit.WitnessStatus
+	backup    func(ctx context.Context, dir string) (BackupResult, error)
+	horizon   time.Duration // see Options.Horizon
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
@@ -100,11 +108,14 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.LogLock.Kind == "" {
+		o.LogLock.Kind = LockNone
+	}
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
-		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Limits: o.Limits,
+	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {
 		return nil, err

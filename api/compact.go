@@ -86,6 +86,10 @@ func (a *API) writeStoreMetrics(ctx context.Context, b *bytes.Buffer, gauge func
 	}
 	gauge("store_bytes", float64(u.Usage.Bytes))
 	gauge("store_free_bytes", float64(u.Usage.FreeBytes))
+	metrics.WriteCounterUint64(b, `gazetteer_store_writes_refused_total{reason="disk_full"}`, u.Refused)
+	if u.DiskFree >= 0 {
+		gauge("disk_free_bytes", float64(u.DiskFree))
+	}
 	metrics.WriteCounterUint64(b, "gazetteer_store_deletions_forgotten_total", uint64(u.Forgotten))
 	metrics.WriteCounterUint64(b, "gazetteer_store_compactions_total", uint64(u.Compactions))
 	metrics.WriteCounterUint64(b, "gazetteer_store_compaction_failures_total", uint64(u.Failures))

@@ -46,6 +46,7 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	gauge("store_sequence", float64(s.Store))
 	gauge("index_sequence", float64(s.Index))
 	gauge("index_lag", float64(max(s.Store, s.Index)-s.Index))
+	writeLogMetrics(&b, s, gauge)
 	if c, ok := a.Answers.Crawler.(CrawlMetrics); ok {
 		writeCrawlMetrics(&b, c.Metrics(), gauge)
 	}

@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"mime"
 	"strings"
-	"time"
 
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
@@ -226,17 +224,6 @@ type Health struct {
 
 func (a *API) getHealth(context.Context, *struct{}) (*route.Output[Health], error) {
 	out := route.JSON(Health{Status: "ok"})
-	out.CacheControl = "no-store"
-	return out, nil
-}
-
-func (a *API) getReadiness(context.Context, *struct{}) (*route.Output[route.Readiness], error) {
-	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
-	if !a.Ready.ObserveCursors(index, head) {
-		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
-			"ask again in a moment").WithRetry(time.Second)
-	}
-	out := route.JSON(route.Readiness{Status: "ready", Index: index.Seq, Store: head.Seq})
 	out.CacheControl = "no-store"
 	return out, nil
 }

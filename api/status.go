@@ -22,6 +22,10 @@ type ServerStatus struct {
 	// based on.
 	Store uint64 `json:"store" doc:"the newest sequence of the store"`
 	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
+	// Work says which kinds of work are possible.
+	Work route.Work `json:"work"`
+	// Log is absent in a process without a transparency log.
+	Log *LogStatus `json:"log,omitempty"`
 	// Crawler is absent in a process that does not crawl.
 	Crawler *crawler.Status `json:"crawler,omitempty"`
 	// Relay is absent in a process without a relay, and while its queue cannot be read.
@@ -35,6 +39,8 @@ func (a *API) ServerStatus() ServerStatus {
 		At: a.Now().UTC(), Started: a.Started.UTC(), Version: a.Version,
 		Ready: a.Ready.ObserveCursors(index, store), Store: store.Seq, Index: index.Seq,
 	}
+	s.Log = a.logStatus()
+	s.Work = a.work(s.Ready, s.Log)
 	if a.Answers.Crawler != nil {
 		status := a.Answers.Crawler.Status()
 		s.Crawler = &status

@@ -19,7 +19,9 @@ type Options struct {
 	Anchored func() *Anchor
 	// Publish asks the witnesses to cosign; nil: there are no witnesses.
 	Publish func(ctx context.Context) error
-	Limits  *limit.Set
+	// Resume lets a halted log sign again; nil: there is no log.
+	Resume func(ctx context.Context) error
+	Limits *limit.Set
 }
 
 // Routes are the routes of the registry.
@@ -31,13 +33,14 @@ type Routes struct {
 	logCheckSlots *limit.Slots
 	anchored      func() *Anchor
 	publish       func(ctx context.Context) error
+	resume        func(ctx context.Context) error
 	counts        attestationCounts
 }
 
 // New returns the routes of the registry on a mux.
 func New(m *route.Mux, o Options) *Routes {
 	return &Routes{
-		Mux: m, anchored: o.Anchored, publish: o.Publish,
+		Mux: m, anchored: o.Anchored, publish: o.Publish, resume: o.Resume,
 		proofs:        o.Limits.Limiter(limit.Rule{Name: "proofs", Each: cmp.Or(o.Proofs, 30), All: -1}),
 		logChecks:     o.Limits.Limiter(limit.Rule{Name: "log-checks", Each: 60, Wide: 240, All: -1}),
 		logCheckSlots: o.Limits.Slots(limit.SlotRule{Name: "log-checks-running", All: 2, Each: 1, Waiting: 8}),

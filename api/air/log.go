@@ -260,3 +260,23 @@ func checkEntry(ctx context.Context, log *audit.Log, i, size int64) error {
 	}
 	return nil
 }
+
+// SigningState says whether the log signs.
+type SigningState struct {
+	Origin string `json:"origin" doc:"the name of the log"`
+	Leaves int64  `json:"leaves"`
+	Signs  bool   `json:"signs"`
+}
+
+// resumeSigning lets the log sign again after it was halted.
+func (a *Routes) resumeSigning(ctx context.Context, _ *struct{}) (*route.Output[SigningState], error) {
+	log := a.Answers.Log
+	if log == nil || a.resume == nil {
+		return nil, answer.ErrNoLog
+	}
+	if err := a.resume(ctx); err != nil {
+		return nil, route.ResumeProblem(err)
+	}
+	s := log.Status()
+	return route.NoStore(SigningState{Origin: s.Origin, Leaves: s.Leaves, Signs: s.Signs()}), nil
+}

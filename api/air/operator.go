@@ -18,6 +18,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
+	"gazetteer/registry/audit"
 	"gazetteer/registry/transfer"
 )
 
@@ -53,6 +54,7 @@ func (a *Routes) operatorRoutes(h huma.API) {
 	export := route.Op("export-with-secret")
 	export.Responses = exportResponse()
 	route.Handle(a.Mux, h, export, markAttended(a, a.exportAgentByOperator))
+	route.Handle(a.Mux, h, route.Op("resume-signing"), markAttended(a, a.resumeSigning))
 	imported := route.Op("import-agent")
 	route.Handle(a.Mux, h, imported, markAttended(a, a.importAgent))
 	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
@@ -105,6 +107,7 @@ type RegistryStatus struct {
 	Admission admission.PolicyState `json:"admission"`
 	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
 	Reports   ReportCount           `json:"reports"`
+	Halted    *audit.Halt           `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
 }
 
 // ReportCount says how the operator keeps up with reports.
@@ -127,6 +130,11 @@ func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Out
 	figures, err := a.Answers.Registry.ReportFigures(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if a.Answers.Log != nil {
+		if halt, halted := a.Answers.Log.Halted(); halted {
+			v.Halted = &halt
+		}
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
 	return route.NoStore(v), nil

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"errors"
 	"gazetteer/registry/audit"
 	"net/http"
@@ -13,6 +14,14 @@ func LogProblem(err error) error {
 		return NewProblem(Unavailable, "the log cannot be read at the moment", "try again later").WithRetry(30 * time.Second).WithCause(err)
 	}
 	return err
+}
+
+// ResumeProblem tells the operator why a halted log does not sign again.
+func ResumeProblem(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, audit.ErrClosed) {
+		return err
+	}
+	return NewProblem(contradiction, err.Error(), "repair what it names, and try again").WithCause(err)
 }
 
 // CosignProblem tells a log why its checkpoint was not cosigned.

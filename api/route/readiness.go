@@ -41,9 +41,19 @@ func errIndexIncomplete() error {
 	return NewProblem(NotReady, "the index is being built, and does not have what is asked for yet", "ask again in a moment").WithRetry(time.Second)
 }
 
-// A Readiness is how far the index follows the store.
+// Work says which kinds of work are possible at the moment.
+type Work struct {
+	Read  bool `json:"read" doc:"the index is complete: answers may be relied on"`
+	Write bool `json:"write" doc:"changes are taken"`
+	Sign  bool `json:"sign" doc:"the transparency log signs what is written"`
+	// Problems says why something is not possible, a line each.
+	Problems []string `json:"problems,omitempty" doc:"why something is not possible"`
+}
+
+// A Readiness is how far the index follows the store, and what is possible.
 type Readiness struct {
-	Status string `json:"status" doc:"ready"`
+	Status string `json:"status" doc:"ready; or limited: something that was not asked for is not possible"`
+	Work
 	// Index and Store are sequence numbers.
 	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
 	Store uint64 `json:"store" doc:"the newest sequence of the store"`

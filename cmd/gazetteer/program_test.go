@@ -49,7 +49,20 @@ func startProgram(t *testing.T, settings ...string) *program {
 // startProgramIn is startProgram with the directory that the data directory is in.
 func startProgramIn(t *testing.T, dir string, settings ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: dir, log: &spool{}, seen: newLedger()}
+	return startProgramSeen(t, newLedger(), dir, settings...)
+}
+
+// startTroubledProgram is startProgramIn for a test that is about errors of the server.
+func startTroubledProgram(t *testing.T, dir string, settings ...string) *program {
+	t.Helper()
+	seen := newLedger()
+	seen.errorsExpected = true
+	return startProgramSeen(t, seen, dir, settings...)
+}
+
+func startProgramSeen(t *testing.T, seen *ledger, dir string, settings ...string) *program {
+	t.Helper()
+	p := &program{t: t, dir: dir, log: &spool{}, seen: seen}
 	var stderr io.Reader
 	p.child, stderr = launch(t, p.data(), settings...)
 	ctx, stop := context.WithCancel(t.Context())

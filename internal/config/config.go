@@ -125,6 +125,7 @@ type RegistryConfig struct {
 	WitnessFor       []string `toml:"witness_for"`
 	LogOrigin        string   `toml:"log_origin"`
 	CheckpointCopy   string   `toml:"checkpoint_copy"`
+	LockWitness      string   `toml:"lock_witness"`
 	AcceptLogLoss    bool     `toml:"accept_log_loss"`
 }
 

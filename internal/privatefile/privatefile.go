@@ -72,3 +72,12 @@ func SyncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Remove deletes a file, and makes that survive a loss of power. A file that does not exist is no
+// error.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}

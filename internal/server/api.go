@@ -58,7 +58,7 @@ func (h *Server) openAPI(e Environment) error {
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
 		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,
 	}
-	options.Backup = h.writeBackup
+	options.Backup, options.LogLock, options.Witnesses, options.ResumeSigning = h.writeBackup, h.logLock(), h.witnesses.Status, h.resumeSigning
 	if h.witnesses.Len() > 0 {
 		options.Publish = func(ctx context.Context) error {
 			err := h.witnesses.AskAll(ctx)

@@ -53,19 +53,6 @@ func (h *Server) logOrigin() string {
 	return cmp.Or(h.Config.Registry.LogOrigin, h.Config.Registry.DIDHost+"/log")
 }
 
-// warnOfCheckpointCopy tells the operator that nothing outside of the machine's own backups shows when an
-// older copy of everything is put back.
-func (h *Server) warnOfCheckpointCopy() {
-	if h.Config.Registry.CheckpointCopy != "" || len(h.Config.Registry.Witnesses) > 0 {
-		return
-	}
-	if h.checkpointCopy == "" {
-		h.log.Warn("the last checkpoint of the transparency log has no second copy: set registry.checkpoint_copy to a path on another disk, or name a witness")
-		return
-	}
-	h.log.Warn("the second copy of the last checkpoint lies beside the data directory: set registry.checkpoint_copy to a path on another disk, or name a witness", "copy", h.checkpointCopy)
-}
-
 // knownCheckpoint returns the last checkpoint that the store knows of its log. An operator who begins
 // another log, with another origin, has moved the old one away.
 func (h *Server) knownCheckpoint(ctx context.Context, origin string, haveLog bool) ([][]byte, error) {

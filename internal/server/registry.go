@@ -90,7 +90,11 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
 	}
-	log, err := audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Copy: h.checkpointCopy, Known: known, AcceptLoss: c.AcceptLogLoss, Log: h.log})
+	lock, err := parseLockWitness(c.LockWitness)
+	if err != nil {
+		return nil, err
+	}
+	log, err := audit.Open(ctx, audit.Options{Dir: dir, Store: h.Store, Key: key, Lock: lock, Copy: h.checkpointCopy, Known: known, AcceptLoss: c.AcceptLogLoss, Log: h.log})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 		}
 	})
 	if public != nil {
-		h.warnOfCheckpointCopy()
+		h.warnOfLogLock()
 	}
 	for _, p := range h.parts(listeners, crawl) {
 		if p.enabled {
@@ -182,8 +182,7 @@ func (h *Server) followThroughShortages(ctx context.Context, what string, follow
 // logCosignFailure tells the operator that a witness did not cosign the log.
 func (h *Server) logCosignFailure(err error) {
 	if errors.Is(err, audit.ErrFork) {
-		h.audit.Halt(err)
-		h.log.Error("the log contradicts what a witness has cosigned: nothing more is signed; put back a newer copy, or, where none is left, begin another log (registry.log_origin)", "error", err)
+		h.audit.Halt(audit.CauseWitness, err)
 		return
 	}
 	h.log.Warn("the log was not cosigned", "error", err)

@@ -80,7 +80,7 @@ func bigLog(b *testing.B, size int) (*Log, tlog.HashReader) {
 			w := event(n/100, n%100)
 			batch = append(batch, store.Record{Key: w.Key, Value: w.Value, Seq: at.Seq})
 		}
-		if _, err := l.applyRecords(batch, at, false); err != nil {
+		if _, err := l.applyRecords(b.Context(), batch, at, false); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func BenchmarkFollow(b *testing.B) {
 				batch = append(batch, store.Record{Key: w.Key, Value: w.Value, Seq: 1})
 				n++
 			}
-			if _, err := l.applyRecords(batch, s.Head(), false); err != nil {
+			if _, err := l.applyRecords(b.Context(), batch, s.Head(), false); err != nil {
 				b.Fatal(err)
 			}
 		}

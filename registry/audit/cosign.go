@@ -10,6 +10,7 @@ import (
 	"gazetteer/protocol"
 
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Cosign asks a witness for its cosignature of the newest checkpoint, with a
@@ -29,9 +30,10 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	l.mu.Lock()
 	older := l.witnessed[witness.Name()]
 	l.mu.Unlock()
-	line, size, err := l.submitCheckpoint(ctx, client, url, min(older, head.N), head, signed)
+	prove := func(older int64) (tlog.TreeProof, error) { return l.ProveConsistency(ctx, older, head.N) }
+	line, size, err := submitCheckpoint(ctx, client, url, min(older, head.N), head, signed, prove)
 	if err == nil && line == nil { // it is not where we thought, and has said where it is
-		line, size, err = l.submitCheckpoint(ctx, client, url, size, head, signed)
+		line, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
 	}
 	if err == nil && line == nil {
 		err = fmt.Errorf("its last checkpoint has %d leaves, and changes while we ask", size)
@@ -42,14 +44,17 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	return l.addCosignature(head, line, witness)
 }
 
+// A prover proves that a tree contains an older one of that size.
+type prover func(older int64) (tlog.TreeProof, error)
+
 // submitCheckpoint sends one request. It returns the signature lines, or the size that the
 // witness stands at when that is another one than older.
-func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte) (lines []byte, size int64, err error) {
+func submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
 	if older > head.N {
-		return nil, 0, &ForkError{Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
+		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
-	proof, err := l.ProveConsistency(ctx, older, head.N)
+	proof, err := prove(older)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -77,10 +82,14 @@ func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url str
 	case http.StatusConflict:
 		size, err := parseNumber(strings.TrimSuffix(string(text), "\n"))
 		if err == nil && size == older {
-			err = &ForkError{Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
+			err = &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
 				Remedy: remedyRestore + ", or " + remedyAnew}
 		}
 		return nil, size, err
+	case http.StatusUnprocessableEntity:
+		// Our proofs are checked before they are given, so the witness has another tree.
+		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves than the first %d of this log: %s", older, older, protocol.ClipBytes(string(text), 4*maxQuoted)),
+			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), maxQuoted))
 }
@@ -89,11 +98,8 @@ func (l *Log) submitCheckpoint(ctx context.Context, client *http.Client, url str
 func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifier) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.witnessed == nil {
-		l.witnessed = map[string]int64{}
-	}
 	if l.last != head || l.signed == nil {
-		l.witnessed[witness.Name()] = head.N
+		l.noteWitnessed(witness.Name(), head.N)
 		return nil
 	}
 	_, n, err := openCheckpoint(append(bytes.Clone(l.signed), lines...), witness)
@@ -103,10 +109,18 @@ func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifie
 	if len(n.Sigs) == 0 {
 		return fmt.Errorf("the witness %s has answered without a signature of its key", witness.Name())
 	}
-	l.witnessed[witness.Name()] = head.N
+	l.noteWitnessed(witness.Name(), head.N)
 	line := fmt.Appendf(nil, "\u2014 %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64)
 	if !bytes.Contains(l.signed, line) {
 		l.signed = append(bytes.Clone(l.signed), line...)
 	}
 	return nil
+}
+
+// noteWitnessed remembers how far a witness has cosigned; l.mu is held.
+func (l *Log) noteWitnessed(name string, size int64) {
+	if l.witnessed == nil {
+		l.witnessed = map[string]int64{}
+	}
+	l.witnessed[name] = size
 }

@@ -51,10 +51,14 @@ type Cosigners struct {
 
 	mu     sync.Mutex // guards following
 	newest *Anchor
+	// answers says how each witness has answered, by name.
+	answers map[string]WitnessStatus
 }
 
 // NewCosigners returns the witnesses of a log. It asks none of them.
-func NewCosigners(l *Log, list []Cosigner) *Cosigners { return &Cosigners{log: l, list: list} }
+func NewCosigners(l *Log, list []Cosigner) *Cosigners {
+	return &Cosigners{log: l, list: list, answers: map[string]WitnessStatus{}}
+}
 
 // Len returns how many witnesses there are.
 func (c *Cosigners) Len() int { return len(c.list) }
@@ -82,7 +86,9 @@ func (c *Cosigners) AskAll(ctx context.Context) error {
 	client := &http.Client{Timeout: cosignTimeout}
 	var all error
 	for _, witness := range c.list {
-		if err := c.askWitness(ctx, client, witness); err != nil {
+		err := c.askWitness(ctx, client, witness)
+		c.noteAnswer(witness.Key.Name(), err)
+		if err != nil {
 			all = errors.Join(all, fmt.Errorf("witness %s: %w", witness.Key.Name(), err))
 		}
 	}

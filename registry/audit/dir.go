@@ -18,6 +18,7 @@ import (
 
 // Names in the directory of a log; see the package comment.
 const (
+	haltFile       = "halted"
 	lockFile       = "LOCK"
 	keyFile        = "key"
 	stateFile      = "state"
@@ -139,6 +140,9 @@ func (s state) storeCursor() store.Cursor {
 	}
 	return store.Cursor{Store: s.Store, Incarnation: s.Incarnation, Seq: s.Seq}
 }
+
+// fileBytes is how long the files of the leaves and hashes are together.
+func (s state) fileBytes() int64 { return s.Size*rowBytes + s.Bytes + hashesBytes(s.Size) }
 
 func writeState(dir string, s state) error {
 	text, err := json.Marshal(s)

@@ -22,6 +22,8 @@ var (
 	ErrRemote = errors.New("the log could not be fetched")
 	// ErrHeld: another process has the directory open.
 	ErrHeld = errors.New("another process has the log open")
+	// ErrHalted: the log signs nothing more until its operator has repaired it; see [Halt].
+	ErrHalted = errors.New("the log is halted: it signs nothing more")
 	// ErrDamaged: a file of the log is not what the log wrote.
 	ErrDamaged = errors.New("the log is damaged")
 	// ErrFork: going on would contradict what was signed or logged.
@@ -51,6 +53,8 @@ func (e *DamagedError) Unwrap() error { return ErrDamaged }
 type ForkError struct {
 	Problem string
 	Remedy  string
+
+	cause string // of a halt; "" where the log must be opened again
 }
 
 func (e *ForkError) Error() string {

@@ -96,7 +96,8 @@ func parseTileName(name string) (level int, n int64, width int, ok bool) {
 
 // File reads one file of the layout, as far as the newest checkpoint goes. A
 // leaf that was erased has length 0 in its bundle, which no other leaf has.
-func (l *Log) File(ctx context.Context, name string) ([]byte, error) {
+func (l *Log) File(ctx context.Context, name string) (_ []byte, err error) {
+	defer l.haltIfDamaged(&err)
 	switch name {
 	case checkpointFile:
 		return l.Checkpoint()

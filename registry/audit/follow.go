@@ -28,15 +28,26 @@ const (
 
 // Run follows the store until ctx ends, and then returns nil: it appends leaves,
 // signs a checkpoint for each batch of them and keeps that on disk before it
-// hands it out. While the disk is full, or the process has no descriptor left, it tries again. It returns the first
+// hands it out. While the disk is full, the process has no descriptor left or the lock does not
+// answer, it tries again. While the log is halted, it waits; see [Log.Halt]. It returns the first
 // error that following again would not repair: one of the store, a [*ForkError],
 // or a write of which it is not known whether it is on disk; after that the log
 // must be opened again, and until then it serves what it has signed.
 func (l *Log) Run(ctx context.Context) error {
 	pause := l.retry
 	for l.broken == nil {
+		if !l.awaitResume(ctx) {
+			return nil
+		}
 		before := l.state.Size
 		err := l.followStore(ctx)
+		if cause := haltCause(err); cause != "" {
+			l.Halt(cause, err)
+			continue
+		}
+		if errors.Is(err, ErrHalted) {
+			continue
+		}
 		if errors.Is(err, store.ErrCursorGone) {
 			err = l.restartFollowing(err.Error())
 		}
@@ -47,6 +58,7 @@ func (l *Log) Run(ctx context.Context) error {
 			pause = l.retry
 		}
 		if isPassing(err) {
+			l.setBlocked(err)
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
 			if !waitFor(ctx, pause) {
 				return nil
@@ -62,9 +74,9 @@ func (l *Log) Run(ctx context.Context) error {
 }
 
 // isPassing reports whether a write failed before it changed anything, for want of something that
-// comes back: room on the disk, or descriptors.
+// comes back: room on the disk, descriptors, or the lock.
 func isPassing(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || limit.IsShortage(err)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
 }
 
 // waitFor waits for d, and reports false if ctx ended before.
@@ -84,7 +96,7 @@ func (l *Log) followStore(ctx context.Context) error {
 	if err := l.checkStore(ctx); err != nil {
 		return err
 	}
-	if err := l.publishCheckpoint(); err != nil { // a crash may have come between tree and checkpoint
+	if err := l.publishCheckpoint(ctx); err != nil { // a crash may have come between tree and checkpoint
 		return err
 	}
 	if err := l.checkReach(); err != nil {
@@ -92,7 +104,7 @@ func (l *Log) followStore(ctx context.Context) error {
 	}
 	durable := l.state.Seq
 	err := store.Follow(ctx, l.store, l.state.storeCursor(), store.FollowOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
-		kept, err := l.applyRecords(batch, upTo, upTo.Seq-durable >= stateLag)
+		kept, err := l.applyRecords(ctx, batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
 			durable = upTo.Seq
 		}
@@ -124,10 +136,10 @@ func (l *Log) restartFollowing(why string) error {
 // checkReach stops a log that was put back to an older copy and that the store
 // cannot grow as far as it was signed.
 func (l *Log) checkReach() error {
-	if l.state.Size >= l.Head().N || l.state.Seq < l.store.Head().Seq {
+	if l.state.Size >= l.mustReach() || l.state.Seq < l.store.Head().Seq {
 		return nil
 	}
-	return &ForkError{Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.Head().N),
+	return &ForkError{Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.mustReach()),
 		Remedy: "put back newer copies of both, or " + remedyAnew}
 }
 
@@ -268,9 +280,12 @@ type pending struct {
 
 // applyRecords appends a batch of the store's log. It returns whether the cursor is on
 // disk; if not, it is no further than a restart can make good.
-func (l *Log) applyRecords(records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
+func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
 	l.writing.Lock() // no backup sees half a batch
 	defer l.writing.Unlock()
+	if _, halted := l.Halted(); halted {
+		return false, ErrHalted
+	}
 	b := &batch{growth: newGrowth(l.hashes, l.state.Size), byKey: map[uint32]int64{}, byGroup: map[uint32]int64{}}
 	for _, r := range records {
 		if err := l.damaged.takeError(r); err != nil {
@@ -293,10 +308,16 @@ func (l *Log) applyRecords(records []store.Record, upTo store.Cursor, due bool) 
 		l.advanceCursor()
 		return false, nil
 	}
+	// What is appended to a damaged tree is damaged, too, so the tree is checked before.
+	if last := l.lastCheckpoint(); l.state.Size == last.N {
+		if err := l.checkContains(last); err != nil {
+			return false, markDamage(err)
+		}
+	}
 	if err := l.commitBatch(b, next); err != nil {
 		return false, err
 	}
-	return true, l.publishCheckpoint()
+	return true, l.publishCheckpoint(ctx)
 }
 
 // addRecord makes a leaf of a record, unless the log has it already: the store is
@@ -443,6 +464,9 @@ func (l *Log) commitBatch(b *batch, next state) error {
 	}
 	l.chains.mu.Unlock()
 	l.state = next
+	l.mu.Lock()
+	l.bytes = next.fileBytes()
+	l.mu.Unlock()
 	return nil
 }
 
@@ -472,21 +496,24 @@ func (l *Log) writeBatch(b *batch, next state) error {
 // publishCheckpoint signs the tree as it is, if it has grown, and hands the checkpoint out
 // once it is on disk. It refuses when the tree does not contain the checkpoint
 // that was signed before.
-func (l *Log) publishCheckpoint() error {
+func (l *Log) publishCheckpoint(ctx context.Context) error {
 	l.mu.Lock()
 	last, served := l.last, l.signed != nil
 	l.mu.Unlock()
-	if l.state.Size < last.N {
+	if l.state.Size < l.mustReach() {
 		return nil // being grown again
 	}
-	if l.Halted() != nil {
-		return nil
+	if _, halted := l.Halted(); halted {
+		return ErrHalted
 	}
 	if l.state.Size == last.N && served {
 		l.advanceCursor()
 		return nil
 	}
 	if err := l.checkContains(last); err != nil {
+		if served {
+			return markDamage(err)
+		}
 		return err
 	}
 	root, err := tlog.TreeHash(l.state.Size, l.hashes)
@@ -498,11 +525,18 @@ func (l *Log) publishCheckpoint() error {
 	if err != nil {
 		return err
 	}
+	if err := l.checkCopy(); err != nil {
+		return err
+	}
+	signed, wait, err := l.swapLock(ctx, head, signed)
+	if err != nil || wait {
+		return err
+	}
 	if err := l.keepCheckpoint(signed); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.last, l.signed = head, signed
+	l.last, l.signed, l.signedAt = head, signed, l.now()
 	l.mu.Unlock()
 	if !served {
 		l.log.Info("the tree contains the last signed checkpoint again", "dir", l.dir, "leaves", head.N)
@@ -516,10 +550,25 @@ func (l *Log) publishCheckpoint() error {
 func (l *Log) advanceCursor() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.signed == nil {
+	if l.signed == nil || l.state.Size != l.last.N {
 		return
 	}
-	l.cursor = l.state.storeCursor()
-	close(l.moved)
-	l.moved = make(chan struct{})
+	l.cursor, l.blocked = l.state.storeCursor(), nil
+	l.wakeWaiters()
+}
+
+// lastCheckpoint returns the newest checkpoint that was signed.
+func (l *Log) lastCheckpoint() Checkpoint {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// markDamage makes a contradiction in a tree that was served before what it is: damage, for which the
+// log is halted.
+func markDamage(err error) error {
+	if fork, ok := errors.AsType[*ForkError](err); ok {
+		fork.cause = CauseDamage
+	}
+	return err
 }

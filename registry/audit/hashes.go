@@ -89,7 +89,7 @@ func (h *hashes) leafHash(index int64) (hash tlog.Hash, err error) {
 }
 
 // findWrongHash looks for the first hash of a tree that does not follow from the two
-// below it.
+// below it. The error is nil if there is none, and otherwise a *DamagedError.
 func (h *hashes) findWrongHash(size int64) error {
 	for index := range tlog.StoredHashCount(size) {
 		level, n := tlog.SplitStoredHashIndex(index)
@@ -105,7 +105,7 @@ func (h *hashes) findWrongHash(size int64) error {
 				Problem: fmt.Sprintf("is damaged: the hash at byte %d, of leaves %d to %d, does not follow from those below it", index*tlog.HashSize, n<<level, (n+1)<<level-1)}
 		}
 	}
-	return &DamagedError{File: h.file.Name(), Problem: "is damaged: it does not lead to the root of the checkpoint", Remedy: remedyRestore}
+	return nil
 }
 
 // A growth is the hashes that a batch adds to a tree. It is a tlog.HashReader of

@@ -46,6 +46,11 @@ type Options struct {
 	// AcceptLoss continues although the store has lost records that were logged, because an older
 	// copy of it was restored and there is no newer one. The leaves of the lost records stay.
 	AcceptLoss bool
+	// Lock is a witness that must cosign each checkpoint before it counts, so that of two copies of Dir
+	// only one signs, wherever they run; nil for none. While it does not answer, nothing is signed.
+	Lock *Cosigner
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
 	// Log gets a line for each event that an operator must know of; nil discards them.
 	Log *slog.Logger
 }
@@ -61,6 +66,8 @@ type Log struct {
 	store       store.Store
 	isLeaf      func(string) bool
 	acceptLoss  bool
+	lockWitness *Cosigner
+	now         func() time.Time
 	salter      salter
 	log         *slog.Logger
 	retry       time.Duration // the first pause when the disk is full
@@ -84,9 +91,18 @@ type Log struct {
 	moved  chan struct{} // closed and replaced when cursor moves or the log closes
 	closed bool
 	damage error // what a search for damage found
-	halted error // why nothing more is signed
+	halt   *Halt // why nothing more is signed; nil while something is
+	// signedAt is when the newest checkpoint was signed, bytes how long the files are.
+	signedAt time.Time
+	bytes    int64
 
 	witnessed map[string]int64 // what the witnesses have cosigned last, by name
+	// blocked is why nothing can be signed at the moment.
+	blocked error
+	// lockSize is the tree that the lock has, when it is larger than ours; lockAnswered when the lock
+	// has cosigned last.
+	lockSize     int64
+	lockAnswered time.Time
 }
 
 // Open opens the log in o.Dir, or creates one if there is neither a tree nor a checkpoint.
@@ -105,7 +121,12 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	l := &Log{
+		lockWitness: o.Lock,
+		now:         o.Now,
 		dir:         o.Dir,
 		checkpoints: []string{filepath.Join(o.Dir, checkpointFile)},
 		key:         o.Key,
@@ -169,6 +190,12 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err := l.checkTree(kept, known); err != nil {
 		return err
 	}
+	if l.halt, err = readHalt(l.dir); err != nil {
+		return err
+	}
+	if l.halt != nil {
+		l.log.Error(l.halt.String(), "dir", l.dir)
+	}
 	for _, r := range unfinished {
 		if err := l.leaves.wipeBytes(r); err != nil {
 			return err
@@ -177,6 +204,10 @@ func (l *Log) openFiles(ctx context.Context) error {
 	if err := l.truncateUncommitted(); err != nil {
 		return err
 	}
+	if info, err := os.Stat(l.checkpoints[0]); err == nil {
+		l.signedAt = info.ModTime()
+	}
+	l.bytes = l.state.fileBytes()
 	return privatefile.Replace(filepath.Join(l.dir, keyFile), []byte(l.key.Public()+"\n"))
 }
 
@@ -272,27 +303,10 @@ func (l *Log) checkCopy() error {
 	last := l.last
 	l.mu.Unlock()
 	if c := there[0]; c.N > last.N || c.N == last.N && c.N > 0 && c.Hash != last.Hash {
-		return &ForkError{Problem: fmt.Sprintf("%s has a checkpoint of %d leaves that was signed elsewhere, and this process signed %d last: two copies of this directory are in use", l.copy, c.N, last.N),
+		return &ForkError{cause: CauseLock, Problem: fmt.Sprintf("%s has a checkpoint of %d leaves that was signed elsewhere, and this process signed %d last: two copies of this directory are in use", l.copy, c.N, last.N),
 			Remedy: "stop the older copy for good"}
 	}
 	return nil
-}
-
-// Halt stops signing, because something contradicts what was signed. The log can still be read.
-// Further calls do not change the reason.
-func (l *Log) Halt(reason error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.halted == nil {
-		l.halted = reason
-	}
-}
-
-// Halted returns why the log no longer signs, nil while it does.
-func (l *Log) Halted() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.halted
 }
 
 func (l *Log) checkState() error {
@@ -389,7 +403,27 @@ func (l *Log) CheckStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.checkLock(ctx); err != nil {
+		return err
+	}
 	return l.checkReach()
+}
+
+// checkLock compares the tree with what the lock has. A lock that does not answer is asked again before
+// anything is signed.
+func (l *Log) checkLock(ctx context.Context) error {
+	if l.lockWitness == nil || l.state.Size < l.last.N {
+		return nil // the tree is compared once it is grown again
+	}
+	size, err := l.askLock(ctx, l.lastCheckpoint())
+	if errors.Is(err, ErrLock) {
+		l.log.Warn("the lock of the log does not answer: nothing is signed until it does", "error", err)
+		return nil
+	}
+	if err == nil && size > l.state.Size {
+		l.log.Warn("the tree is shorter than the one that the lock has taken; it is grown from the store, and nothing is signed before", "dir", l.dir, "leaves", l.state.Size, "lock", size)
+	}
+	return err
 }
 
 // Close releases the files. Run must have returned. Later calls return
@@ -399,8 +433,7 @@ func (l *Log) Close() error {
 	again := l.closed
 	if !again {
 		l.closed = true
-		close(l.moved)
-		l.moved = make(chan struct{})
+		l.wakeWaiters()
 	}
 	l.mu.Unlock()
 	if again {
@@ -485,12 +518,12 @@ func (l *Log) Cursor() store.Cursor {
 }
 
 // WaitFor waits until the write with that sequence, if it is one that becomes a
-// leaf, is under the newest checkpoint. The error is the context's, or
-// [ErrClosed].
+// leaf, is under the newest checkpoint. The error is the context's, [ErrClosed], or [ErrHalted] when
+// the log signs nothing more.
 func (l *Log) WaitFor(ctx context.Context, seq uint64) error {
 	for {
 		l.mu.Lock()
-		at, moved, closed := l.cursor.Seq, l.moved, l.closed
+		at, moved, closed, halted := l.cursor.Seq, l.moved, l.closed, l.halt != nil
 		l.mu.Unlock()
 		if at >= seq {
 			return nil
@@ -498,10 +531,19 @@ func (l *Log) WaitFor(ctx context.Context, seq uint64) error {
 		if closed {
 			return ErrClosed
 		}
+		if halted {
+			return ErrHalted
+		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// wakeWaiters wakes everything that waits for a change; l.mu is held.
+func (l *Log) wakeWaiters() {
+	close(l.moved)
+	l.moved = make(chan struct{})
 }

@@ -24,7 +24,8 @@ type Proof struct {
 
 // Prove proves that the leaf at index is in the tree of that size, which must
 // not be larger than the newest checkpoint's. The proof has been checked.
-func (l *Log) Prove(ctx context.Context, index, size int64) (Proof, error) {
+func (l *Log) Prove(ctx context.Context, index, size int64) (_ Proof, err error) {
+	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Proof{}, err
@@ -67,7 +68,8 @@ func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
 // ProveConsistency proves that the tree of size newer contains the tree of size older;
 // tlog.CheckTree checks it. The proof is empty for an empty older tree and for equal sizes. The
 // returned proof has been checked.
-func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (tlog.TreeProof, error) {
+func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (_ tlog.TreeProof, err error) {
+	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +108,9 @@ func (l *Log) locateDamage(head Checkpoint) error {
 	if found != nil {
 		return found
 	}
-	found = l.hashes.findWrongHash(head.N)
+	if found = l.hashes.findWrongHash(head.N); found == nil {
+		found = &DamagedError{File: l.hashes.file.Name(), Problem: "is damaged: it does not lead to the root of the checkpoint", Remedy: remedyRestore}
+	}
 	l.mu.Lock()
 	l.damage = found
 	l.mu.Unlock()
@@ -115,7 +119,8 @@ func (l *Log) locateDamage(head Checkpoint) error {
 }
 
 // Entry returns one leaf.
-func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
+func (l *Log) Entry(ctx context.Context, index int64) (_ Entry, err error) {
+	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Entry{}, err
@@ -124,7 +129,16 @@ func (l *Log) Entry(ctx context.Context, index int64) (Entry, error) {
 	if index < 0 || index >= head.N {
 		return Entry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
 	}
+	return l.readVerified(head, index)
+}
+
+// readVerified reads one leaf. The hash of an erased one has no content to be compared with, so it is
+// compared with the root.
+func (l *Log) readVerified(head Checkpoint, index int64) (Entry, error) {
 	e, _, err := l.leaves.readEntry(index, l.hashes)
+	if err == nil && e.Erased {
+		_, err = l.proveInclusion(head, index, head.N)
+	}
 	return e, err
 }
 
@@ -182,6 +196,7 @@ func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, i
 
 // readLink reads one leaf of a chain, if it is under the newest checkpoint.
 func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, int64)) (e Entry, here bool, before int64, err error) {
+	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
 		return Entry{}, false, 0, err
@@ -194,7 +209,7 @@ func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, i
 	if here, before = step(r); !here || index >= head.N {
 		return Entry{}, false, before, nil
 	}
-	e, _, err = l.leaves.readEntry(index, l.hashes)
+	e, err = l.readVerified(head, index)
 	return e, err == nil, before, err
 }
 

@@ -2,11 +2,15 @@ package audit
 
 import (
 	"errors"
-	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"gazetteer/store"
 )
@@ -86,8 +90,9 @@ func TestOfTwoCopiesOneSigns(t *testing.T) {
 	if _, err := h.store.Apply(t.Context(), store.Put(eventKey(1, 20), []byte("{}"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.wait(); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "two copies of this directory are in use") {
-		t.Errorf("after another copy has signed: %v", err)
+	h.lines.until(t, "two copies of this directory are in use")
+	if halt, halted := h.log.Halted(); !halted || halt.Cause != CauseLock {
+		t.Errorf("after another copy has signed: %+v", halt)
 	}
 	if now, err := h.log.Checkpoint(); err != nil || string(now) != string(newest) {
 		t.Errorf("something was signed: %s, %v", now, err)
@@ -132,22 +137,229 @@ func TestTheStoreKnowsItsLog(t *testing.T) {
 	}
 }
 
-// TestAHaltedLogSignsNothing: once a witness has contradicted it, the log is read and signs nothing.
+// TestAHaltedLogSignsNothing: once a witness has contradicted it, the log is read and signs nothing, also
+// after a restart, until its operator resumes it; what was written meanwhile is then signed.
 func TestAHaltedLogSignsNothing(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
 	before := h.checkpoint()
-	h.log.Halt(fmt.Errorf("a witness says otherwise"))
-	if _, err := h.store.Apply(t.Context(), store.Put(eventKey(1, 10), []byte("{}"))); err != nil {
+	h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
+	h.log.Halt(CauseDamage, errors.New("a later reason"))
+	seq, err := h.store.Apply(t.Context(), store.Put(eventKey(1, 10), []byte("{}")))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.stop(); err != nil {
+	check := func(when string) {
+		t.Helper()
+		if err := h.log.WaitFor(t.Context(), seq); !errors.Is(err, ErrHalted) {
+			t.Errorf("%s: waiting for it: %v", when, err)
+		}
+		if now, err := h.log.Checkpoint(); err != nil || string(now) != string(before) {
+			t.Errorf("%s: signed again: %s, %v", when, now, err)
+		}
+		halt, halted := h.log.Halted()
+		if line := halt.String(); !halted || halt.Cause != CauseWitness || !strings.Contains(line, "a witness says otherwise") || !strings.Contains(line, "gazetteer registry resume-signing") {
+			t.Errorf("%s: it says %q", when, line)
+		}
+	}
+	check("at once")
+	h.shut()
+	h.open(Options{})
+	check("after a restart")
+	if !strings.Contains(h.lines.String(), "signs nothing more") {
+		t.Errorf("the operator is told at the start: %s", h.lines)
+	}
+	if err := h.log.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := h.log.Checkpoint(); err != nil || string(now) != string(before) {
-		t.Errorf("signed again: %s, %v", now, err)
+	if err := h.log.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
 	}
-	if h.log.Halted() == nil {
-		t.Error("it does not say so")
+	h.check(before)
+	h.shut()
+	h.open(Options{})
+	if _, halted := h.log.Halted(); halted {
+		t.Error("it is halted again after it was resumed")
+	}
+	h.shut()
+}
+
+// TestDamageHaltsTheLog: a reader that meets a changed bit halts the log; it cannot be resumed before the
+// bit is repaired, and nothing was appended to the damaged tree meanwhile.
+func TestDamageHaltsTheLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string
+		at   int64
+		read func(l *Log) error
+	}{
+		"a hash, by a tile":  {hashesFile, tlog.StoredHashIndex(0, 300) * 32, func(l *Log) error { _, err := l.File(t.Context(), "tile/0/001"); return err }},
+		"a hash, by a proof": {hashesFile, 0, func(l *Log) error { _, err := l.Prove(t.Context(), 1, 600); return err }},
+		"a leaf":             {entriesFile, 100, func(l *Log) error { _, err := l.Entry(t.Context(), 0); return err }},
+		"a row":              {rowsFile, 64 * 256, func(l *Log) error { _, err := l.File(t.Context(), "tile/entries/001"); return err }},
+		"by the next batch":  {hashesFile, hashesBytes(600) - 32, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.events(1, 0, 600)
+			before := h.checkpoint()
+			path := filepath.Join(h.dir, "log", c.file)
+			flip(t, path, c.at)
+			if c.read != nil {
+				if err := c.read(h.log); !errors.Is(err, ErrDamaged) {
+					t.Fatalf("that read does not meet it: %v", err)
+				}
+			}
+			seq, err := h.store.Apply(t.Context(), event(2, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.lines.until(t, "signs nothing more")
+			if halt, halted := h.log.Halted(); !halted || halt.Cause != CauseDamage {
+				t.Fatalf("halted: %t, %+v", halted, halt)
+			}
+			if err := h.log.Resume(t.Context()); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFork) {
+				t.Errorf("resumed with the damage: %v", err)
+			}
+			flip(t, path, c.at) // as it was
+			if err := h.log.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.log.WaitFor(t.Context(), seq); err != nil {
+				t.Fatal(err)
+			}
+			if r := h.check(before); r.N != 601 {
+				t.Errorf("%d leaves", r.N)
+			}
+			h.shut()
+		})
+	}
+}
+
+// A lockServer is a witness that is the lock of logs.
+type lockServer struct {
+	*httptest.Server
+	silent atomic.Bool // it answers nobody
+	key    *Key
+}
+
+func (s *lockServer) cosigner(t *testing.T) *Cosigner {
+	t.Helper()
+	c, err := ParseCosigner(s.key.PublicWitness() + " " + s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// newLock makes a lock for the log of a house.
+func newLock(t *testing.T, log *Key) *lockServer {
+	t.Helper()
+	s := &lockServer{key: newKey(t, "lock.test")}
+	handler := openWitness(t, t.TempDir(), s.key, log).Handler()
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.silent.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestALockElsewhere: two copies of store and log, each without anything of the other on its disk, share a
+// lock: only one of them signs, and the other one halts. While the lock is silent nothing is signed; when it
+// answers again, all is.
+func TestALockElsewhere(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 10)
+	h.shut()
+	lock := newLock(t, openKey(t, h.dir))
+	h.open(Options{Lock: lock.cosigner(t)})
+	h.events(1, 10, 20)
+	if signed := string(h.checkpoint()); !strings.Contains(signed, "\u2014 lock.test ") {
+		t.Errorf("the lock has not cosigned: %s", signed)
+	}
+	h.shut()
+	copied := &house{t: t, dir: h.save("log", "store", "key", "copy")}
+
+	h.open(Options{Lock: lock.cosigner(t)})
+	h.events(1, 20, 30)
+	newest := h.checkpoint()
+	// The copy has not seen these ten leaves, and its store writes others.
+	copied.open(Options{Lock: lock.cosigner(t)})
+	before := copied.checkpoint()
+	var writes []store.Write
+	for n := range 12 {
+		writes = append(writes, event(7, n))
+	}
+	if _, err := copied.store.Apply(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	copied.lines.until(t, "signs nothing more")
+	if halt, halted := copied.log.Halted(); !halted || halt.Cause != CauseLock {
+		t.Errorf("the copy: %t %+v", halted, halt)
+	}
+	if now := copied.checkpoint(); string(now) != string(before) {
+		t.Errorf("the copy has signed:\n%s", now)
+	}
+	if err := copied.log.Resume(t.Context()); !errors.Is(err, ErrFork) {
+		t.Errorf("the copy was resumed: %v", err)
+	}
+	copied.shut()
+
+	lock.silent.Store(true)
+	seq, err := h.store.Apply(t.Context(), event(1, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.lines.until(t, "the lock of the log does not answer")
+	if now := h.checkpoint(); string(now) != string(newest) {
+		t.Errorf("signed without the lock:\n%s", now)
+	}
+	lock.silent.Store(false)
+	if err := h.log.WaitFor(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+	h.check(newest)
+	h.shut()
+}
+
+// TestAnOlderCopyBesideALock: an older copy of store and log is refused before anything is written, and an
+// older copy of the log alone grows until it has what the lock has taken.
+func TestAnOlderCopyBesideALock(t *testing.T) {
+	h := newHouse(t)
+	lock := newLock(t, h.log.key)
+	h.events(1, 0, 10)
+	h.shut()
+	backup := h.save("log", "store", "copy")
+	h.open(Options{Lock: lock.cosigner(t)})
+	h.events(1, 10, 20)
+	newest := h.checkpoint()
+	h.shut()
+
+	h.restore(backup, "log", "copy")
+	if err := h.tryOpen(Options{Lock: lock.cosigner(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.log.CheckStore(t.Context()); err != nil {
+		t.Errorf("the log alone: %v", err)
+	}
+	h.run()
+	if err := h.log.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	h.check(newest)
+	h.shut()
+
+	h.restore(backup, "log", "store", "copy")
+	if err := h.tryOpen(Options{Lock: lock.cosigner(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.log.CheckStore(t.Context()); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "the tree has 10 leaves, a checkpoint of 20 was signed") {
+		t.Errorf("log and store: %v", err)
+	}
+	if err := errors.Join(h.log.Close(), h.store.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

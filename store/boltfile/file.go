@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -102,6 +103,8 @@ type File struct {
 	inUse  sync.RWMutex
 	db     *bolt.DB // replaced by runCommits, with inUse held
 	handle *os.File // bbolt's own handle of the file; replaced with db
+
+	refused atomic.Uint64 // writes, for want of space
 
 	rebuilding sync.Mutex // held by Rebuild; Close waits for it
 

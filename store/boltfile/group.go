@@ -85,6 +85,15 @@ type answer struct {
 // itself is waited for, so that its outcome is known. store.ErrFull, store.ErrCorrupt and the
 // request's own error mean that nothing was written, store.ErrUnknown that it is not known.
 func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
+	seq, err := f.awaitWrite(ctx, r)
+	if errors.Is(err, store.ErrFull) {
+		f.refused.Add(1)
+	}
+	return seq, err
+}
+
+// awaitWrite is Write without counting.
+func (f *File) awaitWrite(ctx context.Context, r Request) (uint64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -320,6 +329,21 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 func isNoSpace(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && path.Op == "write" && errors.Is(err, syscall.ENOSPC)
+}
+
+// RefusedWrites returns how many calls of Write were answered store.ErrFull.
+func (f *File) RefusedWrites() uint64 { return f.refused.Load() }
+
+// DiskFree returns how many bytes are free on the disk of the file.
+func (f *File) DiskFree() (int64, error) { return freeSpace(f.dir) }
+
+// CheckWrites returns why nothing can be written at the moment: the error of [File.Err], or
+// store.ErrFull; nil when something can.
+func (f *File) CheckWrites() error {
+	if err := f.Err(); err != nil {
+		return err
+	}
+	return f.checkSpace()
 }
 
 // checkSpace returns store.ErrFull when the disk has less room than it should.

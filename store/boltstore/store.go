@@ -181,6 +181,8 @@ type Upkeep struct {
 	LastTook    time.Duration // and how long it took
 	LastPause   time.Duration // and for how long no write could begin
 	Usage       boltfile.Usage
+	Refused     uint64 // writes, because the disk was full
+	DiskFree    int64  // bytes; -1 where the system does not tell
 }
 
 // Upkeep returns the counters and the size of the file at this moment.
@@ -189,9 +191,16 @@ func (s *Store) Upkeep(ctx context.Context) (Upkeep, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.upkeep
-	u.Usage = usage
+	u.Usage, u.Refused, u.DiskFree = usage, s.file.RefusedWrites(), -1
+	if free, err := s.file.DiskFree(); err == nil {
+		u.DiskFree = free
+	}
 	return u, err
 }
+
+// CheckWrites returns why nothing can be written at the moment, nil when something can: store.ErrFull,
+// or store.ErrUnknown after a failure.
+func (s *Store) CheckWrites() error { return s.file.CheckWrites() }
 
 func (s *Store) countUpkeep(count func(u *Upkeep)) {
 	s.mu.Lock()

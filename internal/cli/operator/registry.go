@@ -39,7 +39,7 @@ talk to the socket in the data directory, which only its owner can open.
 	c.AddCommand(a.admissionCommand(), a.applicationsCommand(), a.approveCommand(), a.refuseCommand())
 	c.AddCommand(a.banCommand(), a.bansCommand(), a.unbanCommand(), a.reportsCommand(), a.settleCommand())
 	c.AddCommand(a.suspendCommand(), a.restoreCommand(), a.deleteCommand(), a.eraseCommand())
-	c.AddCommand(a.mergeCommand(), a.exportCommand(), a.importCommand(), a.cosignCommand())
+	c.AddCommand(a.mergeCommand(), a.exportCommand(), a.importCommand(), a.cosignCommand(), a.resumeSigningCommand())
 	return c
 }
 
@@ -59,6 +59,9 @@ func (a *verbs) printStatus(ctx context.Context, server *cli.Client) error {
 		reports += fmt.Sprintf(", %d overdue, the oldest is %s old", v.Reports.Overdue, cli.FormatSpan(time.Duration(v.Reports.OldestHour)*time.Hour))
 	}
 	a.PrintField("reports", reports)
+	if v.Halted != nil {
+		a.PrintField("log", v.Halted.String())
+	}
 	switch {
 	case v.Reports.Open > 0:
 		a.PrintNextSteps("Look at them:", a.FormatCommand("registry reports"))
@@ -147,6 +150,42 @@ has been restored.`,
 				}
 				a.PrintField("cosigned", cli.Plural(int(v.Anchor.EntryCount), "leaf")+" by "+v.Anchor.Witness+" at "+v.Anchor.AnchoredAt)
 				a.PrintField("root", v.Anchor.TipHash)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *verbs) resumeSigningCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume-signing",
+		Short: "Let the transparency log sign again after it was halted",
+		Long: `Resume-signing checks every leaf and every hash of the transparency log, its lock
+and, if a witness has contradicted it, all witnesses. Only if nothing is wrong any
+more does the log sign again; what was written meanwhile is then signed, too.
+
+A log halts itself when a witness contradicts it, when another process has signed
+for it, or when a file of it is damaged. It stays halted over restarts. Why, and
+what to repair, is shown by: gazetteer registry
+
+Exit code 1 when something is still wrong.`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
+				var v air.SigningState
+				done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/log/resume", nil, &v)
+				if cli.IsRefusedWithStatus(err, http.StatusConflict) {
+					return exit.NotFoundf("%v", err)
+				}
+				if done || err != nil {
+					return err
+				}
+				a.PrintField("log", v.Origin+", "+cli.Plural(int(v.Leaves), "leaf"))
+				if !v.Signs {
+					a.PrintField("", "it is not halted, but cannot sign at the moment; the log of the server says why")
+					return nil
+				}
+				a.PrintField("", "it signs")
 				return nil
 			})
 		},

@@ -1,0 +1,185 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"gazetteer/api/route"
+	"gazetteer/registry/audit"
+)
+
+// Kinds of a [LogLock].
+const (
+	LockNone    = "none"
+	LockFile    = "file"
+	LockWitness = "witness"
+)
+
+// A LogLock says what keeps two copies of the data directory from signing two histories.
+type LogLock struct {
+	Kind string `json:"kind" enum:"none,file,witness"`
+	// Apart is set if the lock does not lie on the disk of the data directory.
+	Apart bool `json:"apart" doc:"it does not lie on the disk of the data directory"`
+	// AnsweredAt is of a witness; nil for never since the start.
+	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when a witness that is the lock has answered last"`
+}
+
+// A LogStatus says how the transparency log stands. It names no file and no address: the log of the
+// server does.
+type LogStatus struct {
+	Origin       string       `json:"origin" doc:"the name of the log"`
+	Leaves       int64        `json:"leaves" doc:"under the newest checkpoint"`
+	Bytes        int64        `json:"bytes" doc:"of its files"`
+	CheckpointAt time.Time    `json:"checkpoint_at" doc:"when the newest checkpoint was signed"`
+	Behind       uint64       `json:"behind" doc:"writes of the store that the newest checkpoint does not cover"`
+	Signs        bool         `json:"signs" doc:"what is written is signed"`
+	Halted       *HaltView    `json:"halted,omitempty" doc:"why nothing is signed until the operator has repaired it"`
+	Lock         LogLock      `json:"lock"`
+	Witnesses    []WitnessRow `json:"witnesses,omitempty" doc:"who cosigns the log"`
+}
+
+// A HaltView says why a log is halted.
+type HaltView struct {
+	Cause string    `json:"cause" enum:"witness,lock,damage"`
+	Since time.Time `json:"since"`
+}
+
+// A WitnessRow says how a witness has answered.
+type WitnessRow struct {
+	Witness    string     `json:"witness" doc:"the name of its key"`
+	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when it has cosigned last; absent for never since the start"`
+	Failing    bool       `json:"failing" doc:"it did not cosign when it was asked last"`
+}
+
+// logStatus returns how the log stands; nil where none is kept.
+func (a *API) logStatus() *LogStatus {
+	if a.Answers.Log == nil {
+		return nil
+	}
+	s := a.Answers.Log.Status()
+	v := &LogStatus{Origin: s.Origin, Leaves: s.Leaves, Bytes: s.Bytes, CheckpointAt: s.SignedAt.UTC(), Behind: s.Behind, Signs: s.Signs(), Lock: a.logLock}
+	if s.Halt != nil {
+		v.Halted = &HaltView{Cause: s.Halt.Cause, Since: s.Halt.Since}
+	}
+	if !s.LockAnswered.IsZero() {
+		v.Lock.AnsweredAt = utcTime(s.LockAnswered)
+	}
+	if a.witnesses == nil {
+		return v
+	}
+	for _, w := range a.witnesses() {
+		row := WitnessRow{Witness: w.Witness, Failing: w.Err != nil}
+		if !w.Answered.IsZero() {
+			row.AnsweredAt = utcTime(w.Answered)
+		}
+		v.Witnesses = append(v.Witnesses, row)
+	}
+	return v
+}
+
+func utcTime(t time.Time) *time.Time {
+	t = t.UTC()
+	return &t
+}
+
+// haltTexts say what a cause of a halt is, to everybody.
+var haltTexts = map[string]string{
+	audit.CauseWitness: "a witness contradicts it",
+	audit.CauseLock:    "another process signs for it",
+	audit.CauseDamage:  "a file of it is damaged",
+}
+
+// A writeChecker is a store that says whether it takes writes.
+type writeChecker interface {
+	CheckWrites() error
+}
+
+// work returns which kinds of work are possible.
+func (a *API) work(ready bool, log *LogStatus) route.Work {
+	w := route.Work{Read: ready, Write: true}
+	if !ready {
+		w.Problems = append(w.Problems, "read: the index is behind the store, so answers are not complete yet")
+	}
+	if s, ok := a.Answers.Store.(writeChecker); ok && s.CheckWrites() != nil {
+		w.Write = false
+		w.Problems = append(w.Problems, "write: the disk is full, or the store has failed; the log of the server says which")
+	}
+	switch {
+	case log == nil:
+		w.Problems = append(w.Problems, "sign: no transparency log is kept here")
+	case log.Halted != nil:
+		w.Problems = append(w.Problems, fmt.Sprintf("sign: the transparency log signs nothing more since %s, because %s; its operator repairs that, and then runs: gazetteer registry resume-signing",
+			log.Halted.Since.Format(time.RFC3339), haltTexts[log.Halted.Cause]))
+	case !log.Signs:
+		w.Problems = append(w.Problems, "sign: the transparency log cannot sign at the moment: its disk is full, its lock does not answer, or an older copy of it is grown again")
+	default:
+		w.Sign = true
+	}
+	return w
+}
+
+type readinessInput struct {
+	Work string `query:"work" enum:"read,write,sign" default:"read" doc:"the kind of work that is asked for; 503 while it is not possible"`
+}
+
+func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output[route.Readiness], error) {
+	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
+	w := a.work(a.Ready.ObserveCursors(index, head), a.logStatus())
+	if !w.Read {
+		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
+			"ask again in a moment").WithRetry(time.Second)
+	}
+	if in.Work == "write" && !w.Write || in.Work == "sign" && !w.Sign {
+		at := slices.IndexFunc(w.Problems, func(p string) bool { return strings.HasPrefix(p, in.Work+": ") })
+		return nil, route.NewProblem(route.NotReady, w.Problems[at], "read the other kinds of work at /readyz; ask again once the operator has repaired this").WithRetry(time.Minute)
+	}
+	out := route.JSON(route.Readiness{Status: "ready", Work: w, Index: index.Seq, Store: head.Seq})
+	if !w.Write || !w.Sign {
+		out.Body.Status = "limited"
+	}
+	out.CacheControl = "no-store"
+	return out, nil
+}
+
+// writeLogMetrics writes how the log stands, and which kinds of work are possible.
+func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64)) {
+	for _, kind := range []struct {
+		name     string
+		possible bool
+	}{{"read", s.Work.Read}, {"write", s.Work.Write}, {"sign", s.Work.Sign}} {
+		gauge(fmt.Sprintf("work_possible{work=%q}", kind.name), boolGauge(kind.possible))
+	}
+	if s.Log == nil {
+		return
+	}
+	age := func(t time.Time) float64 { return max(s.At.Sub(t).Seconds(), 0) }
+	gauge("log_leaves", float64(s.Log.Leaves))
+	gauge("log_bytes", float64(s.Log.Bytes))
+	gauge("log_behind", float64(s.Log.Behind))
+	gauge("log_checkpoint_age_seconds", age(s.Log.CheckpointAt))
+	gauge("log_lock_apart", boolGauge(s.Log.Lock.Apart))
+	for _, cause := range []string{audit.CauseWitness, audit.CauseLock, audit.CauseDamage} {
+		gauge(fmt.Sprintf("log_halted{cause=%q}", cause), boolGauge(s.Log.Halted != nil && s.Log.Halted.Cause == cause))
+	}
+	// A witness that never answered counts from the start.
+	since := func(t *time.Time) float64 {
+		if t == nil {
+			return age(s.Started)
+		}
+		return age(*t)
+	}
+	if s.Log.Lock.Kind == LockWitness {
+		gauge("log_lock_answer_age_seconds", since(s.Log.Lock.AnsweredAt))
+	}
+	for _, w := range s.Log.Witnesses {
+		label := fmt.Sprintf("{witness=%q}", w.Witness)
+		gauge("log_witness_answer_age_seconds"+label, since(w.AnsweredAt))
+		metrics.WriteGaugeFloat64(b, "gazetteer_log_witness_failing"+label, boolGauge(w.Failing))
+	}
+}

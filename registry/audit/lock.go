@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A witness can be the lock of a log: a checkpoint then counts only once that witness has cosigned
+// it. The witness compares and swaps (C2SP tlog-witness): it takes a checkpoint only with a proof that
+// begins at the one that it took last. So of two copies of a directory one signs, wherever they run.
+
+// lockTimeout is how long the lock may take to answer.
+const lockTimeout = 10 * time.Second
+
+// ErrLock says that the lock did not answer, so that nothing may be signed at the moment.
+var ErrLock = errors.New("the lock of the log does not answer")
+
+// askLock compares a tree with the one that the lock has, and sets how many leaves the tree must have
+// before the next one is signed. It returns the size that the lock has.
+func (l *Log) askLock(ctx context.Context, head Checkpoint) (int64, error) {
+	if l.lockWitness == nil {
+		return 0, nil
+	}
+	signed, err := head.signWith(l.key)
+	if err != nil {
+		return 0, err
+	}
+	prove := func(older int64) (tlog.TreeProof, error) { return l.proveGrowth(older, head) }
+	_, size, err := l.submitToLock(ctx, l.lockedSize(head), head, signed, prove)
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if size > head.N {
+		l.lockSize = size
+	}
+	return cmp.Or(size, head.N), nil
+}
+
+// lockedSize is where the lock is thought to stand.
+func (l *Log) lockedSize(head Checkpoint) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(l.witnessed[l.lockWitness.Key.Name()], head.N)
+}
+
+// proveGrowth proves that a tree, which need not be signed yet, contains a smaller one.
+func (l *Log) proveGrowth(older int64, head Checkpoint) (tlog.TreeProof, error) {
+	if older == 0 || older == head.N {
+		return tlog.TreeProof{}, nil
+	}
+	return tlog.ProveTree(head.N, older, l.hashes)
+}
+
+// submitToLock has the lock take a checkpoint. It returns the cosignature, or the size that the lock
+// has when that is larger than the tree.
+func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, larger int64, err error) {
+	name := l.lockWitness.Key.Name()
+	client := &http.Client{Timeout: lockTimeout}
+	url := l.lockWitness.URL + "/add-checkpoint"
+	lines, size, err := submitCheckpoint(ctx, client, url, older, head, signed, prove)
+	if err == nil && lines == nil {
+		if size > head.N {
+			return nil, size, nil
+		}
+		lines, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
+	}
+	if fork, ok := errors.AsType[*ForkError](err); ok {
+		return nil, 0, &ForkError{cause: CauseLock, Problem: "the lock " + name + ": " + fork.Problem + ", or another copy of this directory is in use", Remedy: "stop the other copy for good, or " + remedyRestore}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %s: %w", ErrLock, name, err)
+	}
+	if lines == nil {
+		return nil, 0, fmt.Errorf("%w: %s: its last checkpoint changes while it is asked", ErrLock, name)
+	}
+	_, n, err := openCheckpoint(append(append([]byte{}, signed...), lines...), l.lockWitness.Key)
+	if err != nil || len(n.Sigs) == 0 {
+		return nil, 0, fmt.Errorf("%w: %s has answered without a signature of its key", ErrLock, name)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noteWitnessed(name, head.N)
+	l.lockAnswered = l.now()
+	return fmt.Appendf(nil, "\u2014 %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), 0, nil
+}
+
+// swapLock has the lock take a new checkpoint before it counts, and returns the checkpoint with the
+// cosignature. wait is true when the lock has a larger tree, which this one must grow to first.
+func (l *Log) swapLock(ctx context.Context, head Checkpoint, signed []byte) (cosigned []byte, wait bool, err error) {
+	if l.lockWitness == nil {
+		return signed, false, nil
+	}
+	prove := func(older int64) (tlog.TreeProof, error) { return l.proveGrowth(older, head) }
+	lines, larger, err := l.submitToLock(ctx, l.lockedSize(head), head, signed, prove)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case larger == 0:
+		return append(signed, lines...), false, nil
+	case l.state.Seq < l.store.Head().Seq:
+		l.mu.Lock()
+		l.lockSize = larger
+		l.mu.Unlock()
+		return nil, true, nil
+	}
+	return nil, false, l.lockIsAhead(larger, head.N)
+}
+
+// lockIsAhead says that the lock has a larger tree than the store can make.
+func (l *Log) lockIsAhead(locked, size int64) error {
+	return &ForkError{cause: CauseLock, Remedy: "stop the other copy for good, or " + remedyRestore,
+		Problem: fmt.Sprintf("the lock %s has taken a checkpoint of %d leaves, and this tree has %d: another copy of this directory is in use, or this is an older one", l.lockWitness.Key.Name(), locked, size)}
+}
+
+// mustReach is how many leaves the tree has to have before something is signed.
+func (l *Log) mustReach() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.last.N, l.lockSize)
+}
