@@ -77,6 +77,8 @@ bench: ## benchmarks, as ratios against a reference in the same run
 
 soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	PRIVATE_HOSTS=2000 $(GO) test -count=1 -timeout 60m ./internal/privatenet
+	SIEGE=2000 $(GO) test -count=1 -timeout 60m -v -run 'TestSiege' ./internal/privatenet
+	BACKUP_MB=1000 $(GO) test -count=1 -timeout 60m -v -run 'TestBackupFigures' ./internal/backup
 	CRAWL_HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'TestInternet$$' ./crawler
 	KILLS=200 HOSTS=20000 $(GO) test -count=1 -timeout 60m -run 'Kill' ./index ./cmd/gazetteer
 	KILLS=200 FLIPS=2000 TOMBSTONES=2000000 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill|Flip|Tombstones' ./store/boltfile ./store/boltstore

@@ -113,10 +113,10 @@ func (w *town) later(d time.Duration) {
 }
 
 // TXT answers as a name server would.
-func (w *town) TXT(_ context.Context, name string) ([]string, string, error) {
+func (w *town) TXT(_ context.Context, name string) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.zone[name], "table", nil
+	return w.zone[name], nil
 }
 
 // ServeHTTP answers for every host of the web.

@@ -139,14 +139,17 @@ func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (
 }
 
 // VerifyRead checks that an agent signed a request that reads, for example its mail. The signature
-// needs a fresh time and no nonce: repeating a read changes nothing, and a poll costs no write. The
-// error is [ErrNoKey] or a [*Refusal].
+// needs a fresh time and no nonce: repeating a read changes nothing, and a poll costs no write. While a
+// recovery is pending nobody reads: the current key may be a thief's. The error is [ErrNoKey] or a
+// [*Refusal].
 func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if err := a.Usable(); err != nil {
 		return err
 	}
-	_, err := r.verifySignature(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()})
-	return err
+	if _, err := r.verifySignature(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()}); err != nil {
+		return err
+	}
+	return a.checkNoRecovery()
 }
 
 // verifySignature returns the signature of a request by the agent's current key for this registry.

@@ -76,6 +76,7 @@ func (e *Refusal) Unwrap() error { return e.Kind }
 
 // Details are facts about a refusal that programs read beside its words. Most refusals have none.
 type Details struct {
+	Agent          string        // the AIR ID that holds the key of a registration
 	Reason         string        // why an attester may not attest
 	Attestation    int           // the number of the attestation that is in the way, missing or about another agent
 	ClaimedSubject string        // the AIR ID under which an attestation was sought

@@ -141,12 +141,22 @@ func (a Agent) checkNoRecovery() error {
 		return nil
 	}
 	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + FormatSecond(a.Recovery.Due),
-		Help: "the key stays until then; the recovery key can withdraw the recovery"}
+		Help: "until then the key is not rotated, moves no mail and changes neither handle nor endpoints; the recovery key can withdraw the recovery"}
+}
+
+// checkMovesNoMail refuses an update that decides where the agent's mail goes, while a recovery is
+// pending: a thief of the current key must not be able to lead it away.
+func (u Update) checkMovesNoMail(a Agent) error {
+	if u.ServiceEndpoints == nil && u.Username == nil {
+		return nil
+	}
+	return a.checkNoRecovery()
 }
 
 // Recover requests a new key by the recovery key, or withdraws that request. The new key comes into
-// force after the delay of the registry. Until then the current key signs as before, but it cannot
-// be rotated and the agent cannot be deactivated. The error is that of [Registry.Rotate].
+// force after the delay of the registry. Until then the current key signs updates of texts and nothing
+// that moves mail: it cannot be rotated, cannot read the inbox, changes neither handle nor endpoints,
+// and does not end the agent. The error is that of [Registry.Rotate].
 func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
 	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err

@@ -36,7 +36,7 @@ func (d Domain) Proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero()
 // stranger.
 type Probe struct {
 	Query         string   `json:"asked"`           // "TXT _gazetteer.example.com"
-	Server        string   `json:"where,omitempty"` // the server or address that answered
+	Server        string   `json:"where,omitempty"` // the address that answered; none for a name server, which is the operator's
 	Values        []string `json:"got,omitempty"`   // at most ten values, each cut at 300 bytes
 	OmittedValues int      `json:"more,omitempty"`  // how many values are not shown
 	Expected      string   `json:"expected"`

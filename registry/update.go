@@ -44,6 +44,9 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 				return err
 			}
 		}
+		if err := u.checkMovesNoMail(c.Agent); err != nil {
+			return err
+		}
 		if fields, err = r.applyUpdate(&c.Agent, u); err != nil {
 			return err
 		}

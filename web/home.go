@@ -122,7 +122,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
-		Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(frame.BaseAddress(c.Request)),
+		Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
 	}
 	for _, n := range services.categories {
 		if n.Name != testCategory && len(v.Categories) < homeCategories {

@@ -16,6 +16,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/registry/directory"
+	"gazetteer/web"
 
 	"golang.org/x/net/html"
 )
@@ -489,7 +490,7 @@ func (a *asking) FindAgents(ctx context.Context, q directory.Query, verb string)
 }
 
 func TestTheLogPageSaysHowToVerifyIt(t *testing.T) {
-	h := engine(t, sample{word: plainWord, hits: 1})
+	h := mount(t, sample{word: plainWord, hits: 1}, web.Options{PublicURL: "https://example.com"})
 	text := textOf(parse(t, get(t, h, "/log").Body.String()))
 	for _, want := range []string{
 		"gazetteer.test/log", "1,234", "gazetteer log verify https://example.com/log --key gazetteer.test/log+00000000+AAAA",

@@ -90,6 +90,8 @@ type Options struct {
 	History *history.History
 	// Links are added to the navigation.
 	Links []frame.Link
+	// PublicURL is the address of this server in commands that pages show: [frame.Options].
+	PublicURL string
 }
 
 // Pages are the pages. Any number of requests may use them at once.
@@ -112,7 +114,7 @@ var templateFiles embed.FS
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), owner: o.Bot, stand: o.Standing, history: o.History}
-	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links})
+	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
 	p.operator = operatorpages.New(p.Frame, p.serverStatus)
 	p.AddTemplates(templateFiles)

@@ -20,7 +20,10 @@ import (
 
 func (a *Routes) Declare(h huma.API) {
 	register := route.Complete(huma.Operation{OperationID: "register-agent", DefaultStatus: http.StatusCreated})
-	register.Responses = map[string]*huma.Response{"202": {
+	register.Responses = map[string]*huma.Response{"200": {
+		Description: "The same signed request has registered the agent before, and its answer was lost: this is the agent, without its secret.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
+	}, "202": {
 		Description: "The registration waits for the operator's approval; application is where to ask for it.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
 	}}
@@ -115,12 +118,20 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	}
 	warnings := append(a.warnOfSameName(registration.Name), warnOfIgnoredMembers(registration.Ignored)...)
 	registration.Request, registration.Client = a.SignedRequest(&in.body), in.body.Client
-	agent, secret, err := a.Answers.Registry.Register(ctx, registration)
+	agent, again, err := a.Answers.Registry.EarlierRegistration(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
+	secret := ""
+	if again {
+		warnings = []string{"This request has registered the agent before; nothing was changed. A secret is shown only in the first answer."}
+	} else if agent, secret, err = a.Answers.Registry.Register(ctx, registration); err != nil {
+		return nil, err
+	}
 	out := route.Written(a.Mux, RegistrationAnswer{RegistrationView: airjson.NewRegistrationView(a.Answers.Registry, agent, secret), DID: a.Answers.Registry.DID(agent.AirID), Warnings: warnings})
-	out.Status = http.StatusCreated
+	if !again {
+		out.Status = http.StatusCreated
+	}
 	if agent.Status == registry.Pending {
 		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
 	}

@@ -75,7 +75,7 @@ func newFieldView(e *registry.Error) ErrorView {
 }
 
 func newDetailsView(message string, d registry.Details) ErrorView {
-	v := ErrorView{Error: message, Reason: d.Reason, AttestationID: d.Attestation, ClaimedSubject: d.ClaimedSubject, ActualSubject: d.ActualSubject,
+	v := ErrorView{Error: message, AirID: d.Agent, Reason: d.Reason, AttestationID: d.Attestation, ClaimedSubject: d.ClaimedSubject, ActualSubject: d.ActualSubject,
 		MaxAgeSeconds: int(d.MaxAge.Seconds())}
 	if !d.Revoked.IsZero() {
 		v.RevokedAt = registry.FormatTimestamp(d.Revoked)

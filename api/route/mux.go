@@ -58,6 +58,9 @@ type Mux struct {
 	Started time.Time
 	Streams *streams
 
+	// origins tells requests that a page of another site has sent.
+	origins *http.CrossOriginProtection
+
 	Public *gin.Engine
 	Admin  *gin.Engine
 }
@@ -94,6 +97,9 @@ func New(o Options) (*Mux, error) {
 		Now:   o.Now, Started: o.Now(),
 		Streams: newStreams(o.Limits),
 	}
+	if a.origins, err = newOriginCheck(public); err != nil {
+		return nil, err
+	}
 	if a.responses, err = newResponseCache(o.Answers.Store); err != nil {
 		return nil, err
 	}
@@ -118,10 +124,12 @@ func (a *Mux) newEngine(trustedProxies []string) (*gin.Engine, error) {
 	e.RedirectFixedPath = false
 	// A name within a path may have a slash, which is written %2F there.
 	e.UseRawPath, e.UnescapePathValues = true, false
+	// A proxy that sets X-Forwarded-For passes a client's X-Real-IP on as it came.
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
 	}
-	e.Use(unescapeParams, a.logRequest, a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.recoverPanic, a.restrictFixedPaths)
+	e.Use(unescapeParams, a.logRequest, a.answerFromCache, a.bufferResponse, a.applyRoutePolicy, a.refuseForeignPages, a.recoverPanic, a.restrictFixedPaths)
 	e.NoRoute(a.answerNoRoute)
 	e.NoMethod(a.answerNoMethod)
 	return e, nil

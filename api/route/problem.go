@@ -106,6 +106,7 @@ var (
 	unauthorized       = problemKind{"unauthorized", 401, "The request does not prove who sends it"}
 	forbidden          = problemKind{"forbidden", 403, "The agent may not do this"}
 	notComparable      = problemKind{"not-comparable", 422, "The two versions cannot be compared"}
+	foreignPage        = problemKind{"foreign-page", 403, "A page of another site may not send this"}
 	notSigned          = problemKind{"not-signed", 403, "The log has not signed this"}
 	problemNoRoute     = problemKind{"not-found", 404, "There is nothing at this address"}
 	NoService          = problemKind{"no-service", 404, "The host is not known"}

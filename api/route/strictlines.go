@@ -122,19 +122,21 @@ func (c *strictConn) scanBytes(p []byte) int {
 		if c.last != '\r' {
 			return at
 		}
+		if !c.endLine() {
+			return at
+		}
 		at++
-		c.endLine()
 	}
 	return len(p)
 }
 
-// endLine takes note of a line that is whole.
-func (c *strictConn) endLine() {
+// endLine takes note of a line that is whole. It returns false for one that is refused.
+func (c *strictConn) endLine() bool {
 	line := strings.TrimSuffix(string(c.line), "\r")
 	c.line, c.last = c.line[:0], 0
 	switch {
 	case line != "" && c.begun:
-		c.readLengthField(line)
+		return c.readLengthField(line)
 	case line != "":
 		c.begun = true
 	case c.begun: // the end of the header
@@ -145,22 +147,28 @@ func (c *strictConn) endLine() {
 		c.begun, c.length, c.chunks = false, 0, false
 	}
 	// An empty line before a request is for net/http to judge.
+	return true
 }
 
 // readLengthField takes note of how long a body is said to be. What net/http cannot read
-// as a length it refuses.
-func (c *strictConn) readLengthField(line string) {
+// as a length it refuses. A Content-Length that is longer than what is kept of a line is refused
+// here: net/http would read it, and we would not know where the next header begins.
+func (c *strictConn) readLengthField(line string) bool {
 	name, value, _ := strings.Cut(line, ":")
 	switch {
 	case strings.EqualFold(name, "Transfer-Encoding"):
 		c.chunks = true
 	case strings.EqualFold(name, "Content-Length"):
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 63)
-		if err != nil || n < 0 || len(line) >= maxStoredLine {
+		if len(line) >= maxStoredLine {
+			return false
+		}
+		if err != nil || n < 0 {
 			n = unknownLength
 		}
 		c.length = n
 	}
+	return true
 }
 
 // AllowUpgrades returns handler with the right to take connections over for another protocol, such as

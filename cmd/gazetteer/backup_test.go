@@ -228,43 +228,75 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// TestKillsDuringBackupAndRestore kills the process that writes a backup, and one that restores it, at
-// random moments: nothing stands under a final name that is not whole, and the next try comes out right.
+// TestKillsDuringBackupAndRestore kills the process that writes a backup, one that restores it, and one
+// that compacts what was restored, at random moments: nothing stands under a final name that is not whole,
+// nothing is lost, and the next try comes out right. KILLS sets the number of kills.
 func TestKillsDuringBackupAndRestore(t *testing.T) {
-	const kills = 10
+	const agents = 100
 	p := startProgram(t, "crawler.enabled=false")
-	for range 100 {
-		p.ask("POST", "/api/v1/agents/register", fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t)))
+	for range agents {
+		if status, body := p.ask("POST", "/api/v1/agents/register", fmt.Sprintf(`{"name":"A","public_key":%q}`, newPublicKey(t))); status != 201 {
+			t.Fatalf("%d %s", status, body)
+		}
 	}
 	stopped(t, p)
-	kill := func(args ...string) {
+	var killed, ended int // by the kill, and before it
+	// Each verb is killed between its start and a little after it ended the last time.
+	lasts := map[string]time.Duration{}
+	kill := func(verb string, args ...string) {
 		t.Helper()
+		begun := time.Now()
+		most := lasts[verb]
+		if most == 0 {
+			most = 500 * time.Millisecond
+		}
 		c := exec.Command(os.Args[0], args...)
 		c.Args[0], c.Dir = "gazetteer", p.dir
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(rand.IntN(800))*time.Millisecond, func() { c.Process.Kill() })
-		c.Wait()
+		timer := time.AfterFunc(rand.N(most+most/4), func() { c.Process.Kill() })
+		if err := c.Wait(); err == nil {
+			ended++
+			lasts[verb] = time.Since(begun)
+		} else {
+			killed++
+		}
 		timer.Stop()
 	}
-	for i := range kills {
-		name := fmt.Sprintf("saved%d", i)
-		kill("backup", name)
-		if _, err := os.Stat(filepath.Join(p.dir, name)); err != nil {
-			if out, code := p.cli("backup", name); code != exit.OK {
-				t.Fatalf("kill %d: %d\n%s", i, code, out)
-			}
-		}
-		into := fmt.Sprintf("into%d", i)
-		kill("--data-dir", into, "restore", name)
-		if _, err := os.Stat(filepath.Join(p.dir, into)); err != nil {
-			if out, code := p.cli("--data-dir", into, "restore", name); code != exit.OK {
-				t.Fatalf("kill %d: %d\n%s", i, code, out)
-			}
-		}
-		if out, code := p.cli("--data-dir", into, "check"); code != exit.OK {
-			t.Fatalf("kill %d: %d\n%s", i, code, out)
+	whole := func(dir string) {
+		t.Helper()
+		if out, code := p.cli("--data-dir", dir, "check"); code != exit.OK || !strings.Contains(out, fmt.Sprintf("%d agents with their histories", agents)) {
+			t.Fatalf("after %d kills: %d\n%s", killed, code, out)
 		}
 	}
+	rounds := (killsOr(t, 12) + 2) / 3
+	for i := range rounds {
+		name, into := fmt.Sprintf("saved%d", i), fmt.Sprintf("into%d", i)
+		kill("backup", "backup", name)
+		if _, err := os.Stat(filepath.Join(p.dir, name)); err != nil {
+			if out, code := p.cli("backup", name); code != exit.OK {
+				t.Fatalf("round %d: %d\n%s", i, code, out)
+			}
+		}
+		kill("restore", "--data-dir", into, "restore", name)
+		if _, err := os.Stat(filepath.Join(p.dir, into)); err != nil {
+			if out, code := p.cli("--data-dir", into, "restore", name); code != exit.OK {
+				t.Fatalf("round %d: %d\n%s", i, code, out)
+			}
+		}
+		whole(into)
+		kill("compact", "--data-dir", into, "--set", "registry.checkpoint_copy=none", "compact", "--keep", "0s")
+		whole(into)
+		if left, err := filepath.Glob(filepath.Join(p.dir, into, "*.rebuilt")); err != nil || len(left) > 0 {
+			t.Fatalf("round %d: %v, %v", i, left, err)
+		}
+		for _, used := range []string{name, into} {
+			if err := os.RemoveAll(filepath.Join(p.dir, used)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	whole(p.data())
+	t.Logf("%d kills of backup, restore and compaction; %d ended before", killed, ended)
 }

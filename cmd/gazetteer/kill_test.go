@@ -171,7 +171,7 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	}
 	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address)
 	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_per_hour"} {
-		settings = append(settings, "api."+limit+"=-1")
+		settings = append([]string{"api." + limit + "=-1"}, settings...)
 	}
 	for _, s := range settings {
 		command.Args = append(command.Args, "--set", s)

@@ -397,11 +397,11 @@ func (c caller) watch(ctx context.Context) {
 // a zone answers the questions of the domains' proofs.
 type zone map[string]string
 
-func (z zone) TXT(_ context.Context, name string) ([]string, string, error) {
+func (z zone) TXT(_ context.Context, name string) ([]string, error) {
 	if value, ok := z[name]; ok {
-		return []string{value}, "127.0.0.1:53", nil
+		return []string{value}, nil
 	}
-	return nil, "127.0.0.1:53", nil
+	return nil, nil
 }
 
 // prepareAttesters makes a data directory with agents that are 40 days old and

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
@@ -117,6 +118,7 @@ type App struct {
 	Server     string
 	Settings   []string
 	JSON       bool
+	Timeout    time.Duration // how long a server elsewhere may send nothing, 0 for no limit
 }
 
 // Config loads the configuration with the flags over it.

@@ -29,6 +29,8 @@ type Client struct {
 	Local bool // over the socket, where the admin routes are
 
 	clock func() time.Time // of the signatures; nil: time.Now
+	// silence is how long the server may send nothing, 0 for no limit.
+	silence time.Duration
 }
 
 // Access says which servers can answer a verb.
@@ -74,7 +76,7 @@ func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) e
 func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func() error, error) {
 	closeNothing := func() error { return nil }
 	if a.Server != "" {
-		c, err := newRemoteClient(a.Server)
+		c, err := a.newRemoteClient()
 		return c, closeNothing, err
 	}
 	settings, err := a.Config()
@@ -129,7 +131,7 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	if access == Operate || settings.Listen == "" {
 		return nil, false
 	}
-	c := &Client{HTTP: &http.Client{}, Base: baseOf(settings.Listen)}
+	c := &Client{HTTP: &http.Client{}, Base: baseOf(settings.Listen), silence: a.Timeout}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var status struct {
@@ -161,13 +163,17 @@ func isEmpty(ctx context.Context, c *Client) bool {
 	return err == nil && len(page.Services) == 0
 }
 
-// newRemoteClient talks to a server elsewhere.
-func newRemoteClient(server string) (*Client, error) {
+// newRemoteClient talks to the server of --server.
+func (a *App) newRemoteClient() (*Client, error) {
+	server := a.Server
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, exit.Usagef("--server %s: want an address such as http://127.0.0.1:8080", server)
 	}
-	return &Client{HTTP: &http.Client{}, Base: strings.TrimSuffix(u.String(), "/")}, nil
+	if a.Timeout < 0 {
+		return nil, exit.Usagef("--timeout %s: want a duration such as 30s, or 0 for no limit", a.Timeout)
+	}
+	return &Client{HTTP: &http.Client{}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
 }
 
 // NewSocketClient returns a client over the socket of the data directory, and
@@ -297,12 +303,27 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte) (*h
 	return c.Do(request)
 }
 
-// Do sends a request; the error knows its exit code.
+// Do sends a request; the error knows its exit code. A server that sends nothing for the time of
+// --timeout is given up, also in the middle of its answer.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
-	response, err := c.HTTP.Do(request)
+	sent, stop := request, func() {}
+	var watch *time.Timer
+	if c.silence > 0 {
+		ctx, cancel := context.WithCancelCause(request.Context())
+		watch = time.AfterFunc(c.silence, func() { cancel(errSilent) })
+		stop = func() { watch.Stop(); cancel(nil) }
+		sent = request.WithContext(ctx)
+	}
+	response, err := c.HTTP.Do(sent)
 	if err == nil {
+		response.Body = &watchedBody{ReadCloser: response.Body, watch: watch, silence: c.silence, ctx: sent.Context(), stop: stop}
 		return response, nil
 	}
+	if errors.Is(context.Cause(sent.Context()), errSilent) {
+		stop()
+		return nil, exit.Networkf("%s does not answer: it has sent nothing for %s (--timeout)", c.Base, c.silence)
+	}
+	stop()
 	if gone := request.Context().Err(); gone != nil {
 		return nil, gone
 	}
@@ -314,4 +335,34 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 		return nil, exit.Networkf("the server of the data directory does not answer: %s", DescribeNetworkError(err))
 	}
 	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, DescribeNetworkError(err))
+}
+
+// errSilent: a server sent nothing for as long as --timeout allows.
+var errSilent = errors.New("it sends nothing any more (--timeout says how long to wait)")
+
+// A watchedBody is the body of an answer whose sender must not pause for longer than silence.
+type watchedBody struct {
+	io.ReadCloser
+	watch   *time.Timer // nil: no limit
+	silence time.Duration
+	ctx     context.Context // of the request
+	stop    func()
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.watch != nil {
+		b.watch.Reset(b.silence)
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && errors.Is(context.Cause(b.ctx), errSilent) {
+		err = errSilent
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *watchedBody) Close() error {
+	defer b.stop()
+	return b.ReadCloser.Close()
 }

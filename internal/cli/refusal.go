@@ -15,12 +15,14 @@ type refusal struct {
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
 	Base     string `json:"signature_base"`
+	AirID    string `json:"air_id"`
 }
 
 // A refusedError is an answer that says no, with the rule behind it.
 type RefusedError struct {
 	Status int
 	Code   string // the kind of problem
+	AirID  string // the agent that it is about, "" for none
 	rule   string
 	err    error
 }
@@ -45,7 +47,7 @@ func refusalError(status int, body []byte) error {
 	if r.Got != "" {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
-	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, rule: r.Rule, err: errors.New(text)}}
+	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, rule: r.Rule, err: errors.New(text)}}
 }
 
 // IsRefusedByRule reports whether an error is an answer that names a rule.

@@ -15,9 +15,9 @@ func (n *Net) SetTXT(name string, values ...string) {
 }
 
 // TXT answers as a name server of this Net would: with the values at a name, none
-// where there is no record, and what was asked. Names of the world have none.
-func (n *Net) TXT(ctx context.Context, name string) (values []string, server string, err error) {
+// where there is no record. Names of the world have none.
+func (n *Net) TXT(ctx context.Context, name string) (values []string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.texts[foldHost(name)], "fakenet", ctx.Err()
+	return n.texts[foldHost(name)], ctx.Err()
 }

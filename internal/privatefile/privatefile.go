@@ -5,8 +5,10 @@ package privatefile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // DirMode and Mode are the permissions of private directories and files.
@@ -22,8 +24,9 @@ const NewSuffix = ".new"
 var ErrUncertain = errors.New("it is not known what is on disk")
 
 // Open opens a file with mode 0600, whatever the umask is or was. The flags are those of os.OpenFile.
+// A symbolic link in the place of the file is an error and is not followed.
 func Open(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, Mode)
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW, Mode)
 	if err != nil {
 		return nil, err
 	}
@@ -80,4 +83,35 @@ func Remove(path string) error {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// CheckDir returns an error that says what to do when others than the owner may write to a directory, or
+// when anything in it is a symbolic link: a file that is written there could then be put in another
+// place by somebody else. A directory that is missing is fine, and dir itself may be a link.
+func CheckDir(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("%s may be written to by others than its owner (mode %o): run chmod go-w %s, and look at who has written there", dir, mode, dir)
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+			return nil
+		case err != nil:
+			return err
+		case entry.Type()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a symbolic link, which is not followed: move what it leads to into its place", path)
+		}
+		return nil
+	})
 }

@@ -75,7 +75,7 @@ func (h *Server) openAPI(e Environment) error {
 	if h.history, err = history.Open(filepath.Join(h.Config.DataDir, "history.jsonl")); err != nil {
 		return err
 	}
-	pages := web.New(answers, search, web.Options{Log: h.log, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
+	pages := web.New(answers, search, web.Options{Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})

@@ -22,6 +22,7 @@ import (
 	"gazetteer/index/wordvec"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
@@ -78,6 +79,9 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 			err = errors.Join(err, h.Close())
 		}
 	}()
+	if err := privatefile.CheckDir(c.DataDir); err != nil {
+		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("data directory: %w", err)}
+	}
 	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
 		return nil, err
 	}

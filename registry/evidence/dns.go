@@ -1,20 +1,21 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 )
 
 // DNS asks for TXT records. [NewDNS] returns one that asks the network.
 type DNS interface {
-	// TXT returns the values at a name, none if it has none, and the server that was asked, also
-	// with an error.
-	TXT(ctx context.Context, name string) (values []string, server string, err error)
+	// TXT returns the values at a name, none if it has none. The error does not name the server that
+	// was asked: the answer is shown to strangers, and which resolver the operator uses is not theirs
+	// to know.
+	TXT(ctx context.Context, name string) (values []string, err error)
 }
 
 // dnsTimeout is how long one question may take.
@@ -26,36 +27,25 @@ func NewDNS(server string) DNS { return networkDNS{server} }
 
 type networkDNS struct{ server string }
 
-func (d networkDNS) TXT(ctx context.Context, name string) ([]string, string, error) {
+func (d networkDNS) TXT(ctx context.Context, name string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, dnsTimeout)
 	defer cancel()
-	var mu sync.Mutex // guards asked: the resolver dials from goroutines of its own
-	asked := d.server
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		if d.server != "" {
-			address = d.server
-		}
-		mu.Lock()
-		asked = address
-		mu.Unlock()
-		return new(net.Dialer).DialContext(ctx, network, address)
+		return new(net.Dialer).DialContext(ctx, network, cmp.Or(d.server, address))
 	}}
 	// The final dot prevents the search list of the local network from being used.
 	values, err := resolver.LookupTXT(ctx, strings.TrimSuffix(name, ".")+".")
-	mu.Lock()
-	defer mu.Unlock()
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		if e.IsNotFound {
-			return nil, asked, nil
+		switch {
+		case e.IsNotFound:
+			return nil, nil
+		case e.IsTimeout:
+			return nil, fmt.Errorf("no answer within %s", dnsTimeout)
+		case e.IsTemporary || strings.Contains(e.Err, "misbehaving"):
+			return nil, errors.New("it fails to answer")
 		}
-		if e.IsTimeout {
-			return nil, asked, fmt.Errorf("no answer within %s", dnsTimeout)
-		}
-		if e.IsTemporary || strings.Contains(e.Err, "misbehaving") {
-			return nil, asked, errors.New("it fails to answer")
-		}
-		// The rest of the error names the addresses of our connection.
-		return nil, asked, errors.New("it cannot be reached, or its answer cannot be used")
+		// The rest of the error names the server and the addresses of our connection.
+		return nil, errors.New("it cannot be reached, or its answer cannot be used")
 	}
-	return values, asked, err
+	return values, err
 }

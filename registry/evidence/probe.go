@@ -20,8 +20,7 @@ type JudgeValues func(p *registry.Probe, values []string, none string)
 // ProbeTXT looks for an expected value in the TXT records of a name.
 func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge JudgeValues) registry.Probe {
 	p := registry.Probe{Query: "TXT " + name, Expected: want}
-	values, server, err := dns.TXT(ctx, name)
-	p.Server = server
+	values, err := dns.TXT(ctx, name)
 	if err != nil {
 		p.Problem = "the name server did not answer as it should: " + protocol.ClipBytes(err.Error(), registry.MaxQuoted)
 		return p

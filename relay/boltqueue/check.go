@@ -23,12 +23,10 @@ func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail in
 			if err != nil {
 				return err
 			}
-			return tx.Bucket(rulesBucket).ForEach(func(inbox, v []byte) error {
-				if _, err := decodeRules(v); err != nil {
-					report(fmt.Sprintf("the rules of the inbox %q are damaged: %v", inbox, err))
-				}
-				return nil
-			})
+			if err := findRulesDamage(tx.Tx); err != nil {
+				report(err.Error())
+			}
+			return nil
 		})
 	}})
 	return mail, err

@@ -19,6 +19,7 @@
 //	           'b' hash of sender         → since when its budget counts, what was used of it
 //	rules    inbox                → who may write to it, and its wake-up address (JSON)
 //	state    "sequence"           → the last sequence
+//	         "rules"              → the number of entries in the bucket rules
 //
 // Numbers and times are 8 bytes, big endian, times in milliseconds. The number of an envelope holds
 // the incarnation of the file in the bits from 2^40 on, and the sequence of its write below: after a
@@ -84,6 +85,10 @@ type Queue struct {
 	recent  recent // see there for who may touch it
 	// mergeAfter is how many envelopes may be recent; tests lower it before the first request.
 	mergeAfter int
+	// rulesDamage is why an inbox without rules may have had some, nil when all could be read at the
+	// beginning.
+	rulesDamage error
+	log         *slog.Logger
 }
 
 var _ relay.Queue = (*Queue)(nil)
@@ -108,7 +113,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 	if file.Incarnation() > maxIncarnation {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: it was restored more than %d times, and its numbers have run out", dir, maxIncarnation), file.Close())
 	}
-	q := &Queue{file: file, window: o.Window, mergeAfter: defaultMergeAfter}
+	q := &Queue{file: file, window: o.Window, mergeAfter: defaultMergeAfter, log: o.File.Log}
 	if err := q.prepare(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: %w", dir, err), file.Close())
 	}
@@ -141,8 +146,13 @@ func (q *Queue) prepare(ctx context.Context) error {
 					return err
 				}
 			}
-			q.recent, err = readRecent(tx.Tx)
-			return err
+			if q.recent, err = readRecent(tx.Tx); err != nil {
+				return err
+			}
+			if q.rulesDamage = findRulesDamage(tx.Tx); q.rulesDamage != nil {
+				q.log.Error("the rules of some inboxes are damaged: an inbox whose rules cannot be found takes no mail until its owner sets them again, or a backup is restored", "error", q.rulesDamage)
+			}
+			return nil
 		})
 	}})
 	return err

@@ -284,3 +284,40 @@ func TestFirstLayoutIsOpened(t *testing.T) {
 		t.Errorf("acknowledged %d, %v", n, err)
 	}
 }
+
+// TestDamagedRulesLetNobodyIn: where the rules of some inboxes are damaged, an inbox whose rules are not
+// found is not taken for one without rules.
+func TestDamagedRulesLetNobodyIn(t *testing.T) {
+	dir := t.TempDir()
+	q := openQueue(t, dir, 0)
+	inboxes := []string{"did:web:a.test", "did:web:b.test", "did:web:c.test", "did:web:d.test"}
+	for _, inbox := range inboxes {
+		if err := q.SetRules(t.Context(), inbox, relay.Rules{Allow: []string{"did:web:friend.test"}, Signed: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, QueueFile)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second inbox is then behind all others, and a search for the third looks before it.
+	content = bytes.ReplaceAll(content, []byte("did:web:b.test"), []byte("did:web:z.test"))
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q = openQueue(t, dir, 0)
+	defer q.Close()
+	for _, inbox := range append(inboxes, "did:web:never.test") {
+		if rules, err := q.Rules(t.Context(), inbox); err == nil && len(rules.Allow) == 0 {
+			t.Errorf("%s has no rules, without an error", inbox)
+		}
+	}
+	var problems []string
+	if _, err := q.Check(t.Context(), func(problem string) { problems = append(problems, problem) }); err != nil || len(problems) == 0 {
+		t.Errorf("the check finds %q, %v", problems, err)
+	}
+}

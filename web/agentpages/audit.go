@@ -46,7 +46,7 @@ func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
 		return frame.View{}, err
 	}
 	v := logView{Origin: s.Origin, Key: s.Key, Size: frame.FormatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: growthOf(s.Growth)}
-	v.Where = frame.BaseAddress(c.Request) + "/log"
+	v.Where = p.BaseAddress + "/log"
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
 	}

@@ -86,7 +86,7 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, requireError(err)
 	}
-	v := agentsView{Words: words, Where: frame.BaseAddress(c.Request), Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
+	v := agentsView{Words: words, Where: p.BaseAddress, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
 	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
 	for _, s := range signalNames {
 		v.Signals = append(v.Signals, signalChoice{s.name, s.label, slices.Contains(require, s.name)})

@@ -72,9 +72,12 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/agents/:id/report", p.Handle(p.submitReport))
 }
 
+// A refusedID says why a text cannot be the id of an agent.
+type refusedID struct{ message, help string }
+
 type noAgent struct {
 	id  string
-	why *did.Error // why it cannot be an id at all, nil when it is merely unknown
+	why *refusedID // why it cannot be an id at all, nil when it is merely unknown
 }
 
 func (e *noAgent) Error() string { return "no agent " + e.id }
@@ -88,16 +91,22 @@ func (e *noAgent) Problem() frame.Problem {
 		Links: []frame.Link{{Text: "Search for its name", Address: "/agents?q=" + url.QueryEscape(e.id)}, {Text: "All agents", Address: "/agents"}},
 	}
 	if e.why != nil {
-		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, e.id), frame.PlainText(e.why.Message))
-		v.Help = frame.AsSentence(frame.PlainText(e.why.Help))
+		v.What = fmt.Sprintf("%q cannot be the id of an agent: %s.", frame.ClipPlain(120, e.id), frame.PlainText(e.why.message))
+		v.Help = frame.AsSentence(frame.PlainText(e.why.help))
 	}
 	return v
 }
 
+// idFields are the names that the registry gives to an id which it cannot read.
+var idFields = map[string]bool{"id": true, "air_id": true, "username": true}
+
 // agentError turns "not there" into a noAgent that names what was asked for.
 func agentError(id string, err error) error {
 	if e, ok := errors.AsType[*did.Error](err); ok {
-		return &noAgent{id: id, why: e}
+		return &noAgent{id: id, why: &refusedID{e.Message, e.Help}}
+	}
+	if e, ok := errors.AsType[*registry.Error](err); ok && idFields[e.Field] {
+		return &noAgent{id: id, why: &refusedID{e.Message, e.Help}}
 	}
 	if errors.Is(err, registry.ErrNoAgent) {
 		return &noAgent{id: id}

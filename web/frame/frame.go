@@ -8,6 +8,7 @@ package frame
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -35,6 +36,9 @@ type Options struct {
 	Explain func(err error, building bool) (Problem, bool)
 	// Links are added to the navigation.
 	Links []Link
+	// PublicURL is the address of this server in the commands that pages show. It is never taken from
+	// a request, whose Host anyone can choose. Empty is http://localhost.
+	PublicURL string
 }
 
 // Frame is what all pages share: layout, style, headers, and the page for what went wrong. Any
@@ -47,6 +51,8 @@ type Frame struct {
 	assets    assets
 	shared    *template.Template
 	templates map[string]*template.Template
+	// BaseAddress is the address of this server for commands that a page shows, without a final slash.
+	BaseAddress string
 }
 
 //go:embed templates/*.html
@@ -54,7 +60,7 @@ var frameFiles embed.FS
 
 // New prepares the frame.
 func New(o Options) *Frame {
-	f := &Frame{log: o.Log, Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}}
+	f := &Frame{log: o.Log, Now: o.Now, building: o.Building, explain: o.Explain, assets: readAssets(), templates: map[string]*template.Template{}, BaseAddress: strings.TrimSuffix(cmp.Or(o.PublicURL, "http://localhost"), "/")}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,9 +1,7 @@
 package frame
 
 import (
-	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -38,18 +36,3 @@ func AgentPath(airID string) string { return "/agents/" + url.PathEscape(airID) 
 
 // ServicePath is the address of a service's page.
 func ServicePath(host string) string { return "/services/" + url.PathEscape(host) }
-
-// plainHost matches what a host and port can be written as.
-var plainHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$|^\[[0-9A-Fa-f:]+\](:[0-9]+)?$`)
-
-// BaseAddress is the address of this server for commands that a page shows, as the request names it.
-func BaseAddress(r *http.Request) string {
-	host := r.Host
-	if !plainHost.MatchString(host) {
-		host = "localhost"
-	}
-	if strings.HasPrefix(host, "127.") || strings.HasPrefix(host, "localhost") || strings.HasPrefix(host, "[::1]") {
-		return "http://" + host
-	}
-	return "https://" + host
-}

@@ -61,7 +61,7 @@ type Explained interface {
 func (f *Frame) errorPage(c *gin.Context, err error, building bool) View {
 	v := f.problemOf(err, building)
 	if v.Status >= 500 {
-		f.log.Error("page failed", "path", c.Request.URL.Path, "status", v.Status, "error", err)
+		f.log.Error("page failed", "route", c.FullPath(), "status", v.Status, "error", err)
 		c.Header("Retry-After", "5")
 	}
 	return View{Name: "problem", Title: v.Title, Status: v.Status, Body: v}

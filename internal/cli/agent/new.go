@@ -154,8 +154,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	var made air.RegistrationAnswer
 	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", ""), body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
-	if cli.IsRefusedByRule(err, "key-taken") || cli.IsRefusedByRule(err, "key-used") {
-		return exit.Usagef("%v\nIf an earlier try was cut off, it got through: look the agent up by its name, then run: %s", err, a.formatAgentCommand(k, "show AIR-…"))
+	if refused, ok := errors.AsType[*cli.RefusedError](err); ok && refused.AirID != "" {
+		return a.adoptAgent(ctx, server, k, refused)
 	}
 	if err != nil {
 		return err
@@ -180,6 +180,19 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	a.printNew(k, n, made.RegistrationView, keys)
 	return nil
+}
+
+// adoptAgent marks the key files as those of the agent that an earlier try registered with other
+// content, and says how to go on.
+func (a *verbs) adoptAgent(ctx context.Context, server *cli.Client, k *keyring, refused *cli.RefusedError) error {
+	keys, err := fetchKeys(ctx, server, refused.AirID)
+	if err != nil {
+		return fmt.Errorf("%w; its keys could not be read back: %w", refused, err)
+	}
+	if err := k.annotateKeys(keys.DID); err != nil {
+		return err
+	}
+	return exit.Usagef("%v\n%s is its key from now on. See what is registered: %s", refused, k.path, a.formatAgentCommand(k, "show"))
 }
 
 // addEndpoints gives a new agent its service endpoints, with an inbox at the registry.
@@ -275,6 +288,9 @@ func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView,
 		a.PrintField("recovery", k.recoveryPath()+": keep it elsewhere; it takes over when "+k.path+" is lost or stolen")
 	}
 	a.PrintField("secret", made.AgentSecret)
+	if n.secret && made.AgentSecret == "" {
+		a.PrintField("secret", "was in the answer to the first try, which is not repeated: sign requests with the key")
+	}
 	if made.AgentSecret != "" {
 		a.PrintField("", "shown this once; clients of the public reference send it as X-Agent-Secret")
 	}

@@ -1,0 +1,370 @@
+package main
+
+import (
+	"bufio"
+	"crypto/ed25519"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gazetteer/protocol/did"
+)
+
+// address returns the host and port of the server.
+func (p *program) address() string { return strings.TrimPrefix(p.base, "http://") }
+
+// exchange sends bytes on a connection of its own and returns all that comes until it ends.
+func (p *program) exchange(text string) string {
+	p.t.Helper()
+	conn, err := net.Dial("tcp", p.address())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.WriteString(conn, text); err != nil {
+		p.t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(conn) // up to a reset
+	return string(answer)
+}
+
+// TestMalformedAddresses: an address that can be no agent's and no host's is not found, with help, and is
+// not repeated in the log.
+func TestMalformedAddresses(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	long := strings.Repeat("a", 12_000)
+	names := []string{"x", "AIR-XXXX", "%00", "a%2Fb", "%ff", "..%2f", "xn--", "a..b", "%20", "%e2%80%ae", "did:wba:x", long}
+	for _, name := range names {
+		for _, c := range []struct {
+			path string
+			want []int
+		}{
+			{"/agents/" + name, []int{404}},
+			{"/agents/" + name + "/report", []int{404}},
+			{"/services/" + name, []int{404}},
+			{"/services/" + name + "/crawl-log", []int{404}},
+			{"/services/" + name + "/documents/ai", []int{404}},
+			{"/api/v1/agents/" + name, []int{404, 400}},
+			{"/api/v1/agents/" + name + "/history", []int{404, 400}},
+			{"/api/v1/services/" + name, []int{404, 400}},
+			{"/api/v1/services/" + name + "/crawl-log", []int{404, 400}},
+		} {
+			status, body := p.ask("GET", c.path, "")
+			if status != c.want[0] && status != c.want[len(c.want)-1] {
+				t.Errorf("GET %.60s: %d, want %v", c.path, status, c.want)
+			}
+			helped := strings.Contains(body, `"help":`) || strings.Contains(body, "</a>")
+			if !helped {
+				t.Errorf("GET %.60s: no help: %.300s", c.path, body)
+			}
+		}
+	}
+	p.end(os.Interrupt)
+	for line := range strings.Lines(p.log.String()) {
+		if len(line) > 4096 {
+			t.Errorf("a log line of %d bytes: %.200s", len(line), line)
+		}
+		if strings.Contains(line, "AIR-XXXX") && strings.Contains(line, `"path"`) || strings.Contains(line, strings.Repeat("a", 2000)) {
+			t.Errorf("the log repeats an address: %.300s", line)
+		}
+	}
+}
+
+// TestCommandsOnPagesNameThePublicURL: the Host of a request is on no page.
+func TestCommandsOnPagesNameThePublicURL(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
+	for _, path := range []string{"/", "/log", "/agents", "/docs", "/bot", "/status"} {
+		answer := p.exchange("GET " + path + " HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+		if !strings.HasPrefix(answer, "HTTP/1.1 200") {
+			t.Errorf("%s: %.200s", path, answer)
+		}
+		if strings.Contains(answer, "evil.example") {
+			t.Errorf("%s shows the Host of the request", path)
+		}
+	}
+	if _, page := p.ask("GET", "/log", "", "Accept", "text/html"); !strings.Contains(page, "gazetteer log verify https://registry.example/log") {
+		t.Error("/log does not name the public URL")
+	}
+}
+
+// A losingProxy passes requests on, and closes the connection in the place of the first answer to a
+// registration.
+type losingProxy struct {
+	*httptest.Server
+	lost atomic.Int32
+}
+
+// startBehindLosingProxy starts a server whose public URL is that of the proxy.
+func startBehindLosingProxy(t *testing.T, settings ...string) (*program, *losingProxy) {
+	t.Helper()
+	l := &losingProxy{}
+	l.Server = httptest.NewUnstartedServer(nil)
+	address := "http://" + l.Listener.Addr().String()
+	p := startProgram(t, append(settings, "crawler.enabled=false", "public_url="+address)...)
+	target, err := url.Parse(p.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Config.ErrorLog = log.New(io.Discard, "", 0)
+	l.Config.Handler = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // it is signed
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.URL.Path == "/api/v1/agents/register" && l.lost.Add(1) == 1 {
+				panic(http.ErrAbortHandler)
+			}
+			return nil
+		},
+	}
+	l.Start()
+	t.Cleanup(l.Close)
+	return p, l
+}
+
+// TestALostAnswerToARegistration: agent new run again after its answer was lost goes on with the agent
+// that the first try registered, also where it waits for approval; with other content it says which
+// agent the key is of.
+func TestALostAnswerToARegistration(t *testing.T) {
+	for _, admission := range []string{"open", "approval"} {
+		t.Run(admission, func(t *testing.T) {
+			p, proxy := startBehindLosingProxy(t, "registry.admission="+admission)
+			register := func(words ...string) (string, int) {
+				return p.cli(append([]string{"--server", proxy.URL, "agent", "new", "Table booker"}, words...)...)
+			}
+			if out, code := register("--capability", "BOOK"); code != 3 {
+				t.Fatalf("the answer was not lost: %d %s", code, out)
+			}
+			first := airIDs.FindString(p.log.String())
+			out, code := register("--capability", "BOOK")
+			if code != 0 || first == "" || !strings.Contains(out, first) {
+				t.Fatalf("%s was registered; run again it says %d %s", first, code, out)
+			}
+			p.end(os.Interrupt)
+			if n := strings.Count(p.log.String(), `"agent registered"`); n != 1 {
+				t.Errorf("%d agents were registered", n)
+			}
+		})
+	}
+	t.Run("other content", func(t *testing.T) {
+		p, proxy := startBehindLosingProxy(t)
+		p.cli("--server", proxy.URL, "agent", "new", "Table booker")
+		first := airIDs.FindString(p.log.String())
+		out, code := p.cli("--server", proxy.URL, "agent", "new", "Another name")
+		if code != 2 || !strings.Contains(out, "your key is that of "+first) {
+			t.Errorf("%d %s", code, out)
+		}
+		if out, code := p.cli("--server", proxy.URL, "agent", "show"); code != 0 || !strings.Contains(out, first) {
+			t.Errorf("the key file is not that of the agent: %d %s", code, out)
+		}
+	})
+}
+
+// freshKey is a public key that nobody has used, as a registration takes it.
+func freshKey() string {
+	key, _ := newKey()
+	return did.FormatPublicKey(key.Public().(ed25519.PublicKey))
+}
+
+var airIDs = regexp.MustCompile(`AIR-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}`)
+
+// TestStrictLinesBehindAPaddedLength: spaces before the length of a body do not end the checks of lines.
+func TestStrictLinesBehindAPaddedLength(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	const body = `{"hosts": []}`
+	for _, c := range []struct{ name, padding string }{{"plain", " "}, {"padded", strings.Repeat(" ", 80)}, {"tabs", strings.Repeat("\t", 5000)}} {
+		first := fmt.Sprintf("POST /api/v1/validate HTTP/1.1\r\nHost: x.example\r\nContent-Type: application/json\r\nContent-Length:%s%d\r\n\r\n%s", c.padding, len(body), body)
+		answer := p.exchange(first + "GET /healthz HTTP/1.1\r\nHost: x.example\r\nA: b\r\n folded\r\nConnection: close\r\n\r\n")
+		if strings.Count(answer, "200 OK") > 1 {
+			t.Errorf("%s: a folded line behind it was taken: %.300s", c.name, answer)
+		}
+		if !strings.Contains(answer, "400 Bad Request") {
+			t.Errorf("%s: %.300s", c.name, answer)
+		}
+	}
+}
+
+// TestARealIPOfAClientIsNotBelieved: behind a trusted proxy X-Forwarded-For counts and X-Real-IP, which
+// proxies pass on as it comes, does not.
+func TestARealIPOfAClientIsNotBelieved(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20")
+	statuses := map[int]int{}
+	for i := range 25 {
+		body := fmt.Sprintf(`{"name": "A", "public_key": "%s"}`, freshKey())
+		status, _ := p.ask("POST", "/api/v1/agents/register", body, "X-Real-IP", fmt.Sprintf("198.51.%d.7", i), "X-Forwarded-For", "unknown")
+		statuses[status]++
+	}
+	if statuses[201] != 20 || statuses[429] != 5 {
+		t.Errorf("with an address of X-Real-IP for each: %v, want 20 registered and 5 refused", statuses)
+	}
+	body := fmt.Sprintf(`{"name": "A", "public_key": "%s"}`, freshKey())
+	if status, text := p.ask("POST", "/api/v1/agents/register", body, "X-Forwarded-For", "203.0.113.9"); status != 201 {
+		t.Errorf("another client of the proxy: %d %s", status, text)
+	}
+}
+
+// TestVerbsGiveUpOnASilentServer: a server that takes a connection and says nothing, or stops in the
+// middle of its answer, is given up.
+func TestVerbsGiveUpOnASilentServer(t *testing.T) {
+	p := &program{t: t, dir: t.TempDir()}
+	for _, begun := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close() // when the test ends
+				http.ReadRequest(bufio.NewReader(conn))
+				io.WriteString(conn, begun)
+			}
+		}()
+		for _, verb := range [][]string{{"search", "book"}, {"agent", "new", "A"}, {"agent", "show", "AIR-0000-0000-0000"}, {"resolve", "a"}} {
+			out, code := p.cli(append([]string{"--server", "http://" + l.Addr().String(), "--timeout", "300ms"}, verb...)...)
+			if code != 3 || !strings.Contains(out, "--timeout") {
+				t.Errorf("%v: exit code %d: %s", verb, code, out)
+			}
+		}
+	}
+}
+
+// TestDataDirectoriesOfOthers: a directory that others can write to is refused, and so is one with a
+// symbolic link in it; what the link leads to stays as it is.
+func TestDataDirectoriesOfOthers(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	p.end(os.Interrupt)
+	refused := func(says string) {
+		t.Helper()
+		out, code := p.cli("search", "book")
+		if code != 4 || !strings.Contains(out, says) || strings.Count(strings.TrimSpace(out), "\n") > 1 {
+			t.Errorf("want a refusal with %q: exit code %d: %s", says, code, out)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mode := range []os.FileMode{0o777, 0o770, 0o702} {
+		check(os.Chmod(p.data(), mode))
+		refused("chmod go-w")
+	}
+	check(os.Chmod(p.data(), 0o755)) // others may look at it; the files are 0600
+	if out, code := p.cli("search", "book"); code > 1 {
+		t.Errorf("%d %s", code, out)
+	}
+	check(os.Chmod(p.data(), 0o700))
+	victim := filepath.Join(p.dir, "victim")
+	check(os.WriteFile(victim, []byte("mine"), 0o644))
+	for _, name := range []string{"HEAD", "cursor.key", "LOCK", "log/checkpoint.new", "store.bolt.rebuilt"} {
+		path := filepath.Join(p.data(), name)
+		kept, err := os.ReadFile(path)
+		existed := err == nil
+		os.Remove(path)
+		check(os.Symlink(victim, path))
+		refused("symbolic link")
+		check(os.Remove(path))
+		if existed {
+			check(os.WriteFile(path, kept, 0o600))
+		}
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "mine" {
+		t.Errorf("what the links led to is now %q, %v", text, err)
+	}
+	if out, code := p.cli("search", "book"); code > 1 {
+		t.Errorf("the directory as it was: %d %s", code, out)
+	}
+}
+
+// TestPagesOfOtherSitesChangeNothing: a browser that a page of another site makes send a request has it
+// refused; a page of this site, the public URL and programs are answered.
+func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
+	const form = "application/x-www-form-urlencoded"
+	for _, path := range []string{
+		"/bot", "/submit", "/validate", "/agents/AIR-0000-0000-0000/report", "/api/v1/challenges", "/api/v1/submissions", "/api/v1/agents/register",
+		"/api/v1/services/shop.example/opt-out", "/api/v1/services/shop.example/recrawl", "/api/v1/agents/AIR-0000-0000-0000/reports",
+	} {
+		send := func(headers ...string) int {
+			status, _ := p.ask("POST", path, "host=shop.example", append([]string{"Content-Type", form}, headers...)...)
+			return status
+		}
+		for _, foreign := range [][]string{
+			{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+			{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+		} {
+			want := 403
+			if !strings.HasPrefix(path, "/api/") {
+				want = 400 // a page, which says what to do
+			}
+			if status := send(foreign...); status != want {
+				t.Errorf("%s %v: %d, want %d", path, foreign, status, want)
+			}
+		}
+		plain := send()
+		if plain == 403 {
+			t.Errorf("%s without an origin is refused", path)
+		}
+		for _, own := range [][]string{{"Origin", p.base}, {"Origin", "https://registry.example", "Sec-Fetch-Site", "same-origin"}} {
+			if status := send(own...); status != plain {
+				t.Errorf("%s %v: %d, without an origin %d", path, own, status, plain)
+			}
+		}
+	}
+	if status, _ := p.ask("POST", "/api/v1/search", `{"q": "book"}`, "Origin", "https://other.example"); status != 200 {
+		t.Errorf("a search from another page: %d", status)
+	}
+}
+
+// TestWhatAStolenKeyMayDoDuringARecovery: until a recovery is in force, the current key moves no mail: the
+// inbox cannot be read, and handle and endpoints stay.
+func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false", "registry.allow_loopback=true")
+	must := func(want int, says string, words ...string) {
+		t.Helper()
+		if out, code := p.cli(words...); code != want || !strings.Contains(out, says) {
+			t.Errorf("%v: exit code %d, want %d with %q: %s", words, code, want, says, out)
+		}
+	}
+	must(0, "", "agent", "new", "Booker", "--inbox", "here")
+	stolen, err := os.ReadFile(filepath.Join(p.dir, "agent.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(0, "", "inbox")
+	must(0, "under way", "agent", "recover")
+	if err := os.WriteFile(filepath.Join(p.dir, "thief.key"), stolen, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"agent", "update", "--handle", "booker"}, {"agent", "update", "--inbox", "https://thief.example/inbox"}, {"agent", "update", "--endpoint", "AgentCard=https://thief.example/card.json"},
+		{"agent", "rotate"}, {"agent", "deactivate", "--yes"}, {"inbox"},
+	} {
+		if out, code := p.cli(append(words, "--key", "thief.key")...); code == 0 || !strings.Contains(out, "recovery") {
+			t.Errorf("%v: exit code %d: %s", words, code, out)
+		}
+	}
+	must(0, "", "agent", "update", "--description", "harmless", "--key", "thief.key")
+	must(0, "", "agent", "recover", "--withdraw")
+	must(0, "", "inbox", "--key", "thief.key")
+}
