@@ -74,6 +74,9 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
 		return err
 	}
+	if err := c.Agent.checkRotationCount(c.Now); err != nil {
+		return err
+	}
 	next, err := did.ParseMultikey(x.To)
 	if err != nil {
 		return FieldError("public_key", "Invalid public_key: ", err)
@@ -126,6 +129,32 @@ func (c *Change) reserveNextKey(ctx context.Context, from, to string) error {
 		return err
 	}
 	c.AddWrite(w)
+	return nil
+}
+
+// The most keys that rotations retire within a day and within a year. Retired keys stay in the record, and
+// every entry of the history holds the record: without a limit one agent that rotates for a day fills
+// gigabytes.
+const (
+	maxRotationsDay  = 24
+	maxRotationsYear = 400
+)
+
+// checkRotationCount refuses a rotation when too many keys were retired lately. A recovery is never refused.
+func (a *Agent) checkRotationCount(now time.Time) error {
+	for _, limit := range []struct {
+		most   int
+		within time.Duration
+	}{{maxRotationsDay, 24 * time.Hour}, {maxRotationsYear, 365 * 24 * time.Hour}} {
+		at := len(a.Retired) - limit.most
+		if at < 0 {
+			continue
+		}
+		if wait := a.Retired[at].Until.Add(limit.within).Sub(now); wait > 0 {
+			return &Refusal{Kind: ErrTooMany, Code: "key-rotations", Message: fmt.Sprintf("this agent has replaced its key %d times within %d hours", limit.most, int(limit.within.Hours())),
+				Help: "wait, or use the recovery key if the current one is stolen", Wait: wait}
+		}
+	}
 	return nil
 }
 

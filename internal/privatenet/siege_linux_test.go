@@ -47,14 +47,16 @@ type siegePlan struct {
 	quiet    time.Duration // to measure reads before the siege
 	between  time.Duration // two kills
 	fullDisk time.Duration
-	judged   bool // whether the ratio of the reads' times is judged
+	rotate   time.Duration // between two rotations of an owner
+	disk     int           // bytes of the file system
+	judged   bool          // whether the ratio of the reads' times is judged
 }
 
 var shortSiege = siegePlan{networks: 200, owners: 12, kills: 3, idle: 300, deaf: 20, slow: 20, rate: 150,
-	quiet: 3 * time.Second, between: 2 * time.Second, fullDisk: 2 * time.Second}
+	quiet: 3 * time.Second, between: 2 * time.Second, fullDisk: 2 * time.Second, rotate: time.Second, disk: 256 << 20}
 
-var longSiege = siegePlan{networks: 2000, owners: 100, kills: 20, idle: 4000, deaf: 200, slow: 200, rate: 300,
-	quiet: 30 * time.Second, between: 10 * time.Second, fullDisk: time.Minute, judged: true}
+var longSiege = siegePlan{networks: 2000, owners: 300, kills: 20, idle: 4000, deaf: 200, slow: 200, rate: 300,
+	quiet: 30 * time.Second, between: 10 * time.Second, fullDisk: time.Minute, rotate: 20 * time.Second, disk: 1 << 30, judged: true}
 
 // rotationLimit is the time in which an owner wants a rotation to be done, restarts of the server included.
 const rotationLimit = 5 * time.Second
@@ -122,24 +124,23 @@ type siege struct {
 	stderr  *bytes.Buffer
 	memory  int64 // the most that a process took, in bytes
 
-	isFull    atomic.Bool
-	isDown    atomic.Bool // between a kill and the answers of the next process
-	rotated   atomic.Int64
-	late      atomic.Int64
-	atFull    atomic.Int64 // rotations that the full disk refused
-	requests  atomic.Int64 // of strangers, answered or not
-	refused   atomic.Int64 // of those, with 429
-	wrongs    sync.Map     // what went wrong, by text
-	networkOf atomic.Int64 // the next honest network
+	isFull atomic.Bool
+	isDown atomic.Bool // between a kill and the answers of the next process
+	// servesSince is when the process began to answer, in Unix nanoseconds.
+	servesSince atomic.Int64
+	rotated     atomic.Int64
+	late        atomic.Int64
+	atFull      atomic.Int64 // rotations that the full disk refused
+	requests    atomic.Int64 // of strangers, answered or not
+	refused     atomic.Int64 // of those, with 429
+	wrongs      sync.Map     // what went wrong, by text
+	networkOf   atomic.Int64 // the next honest network
 }
-
-// diskBytes is the size of the file system of the data directory.
-const diskBytes = 256 << 20
 
 func newSiege(t *testing.T, plan siegePlan) *siege {
 	t.Helper()
 	s := &siege{t: t, plan: plan, dir: t.TempDir(), address: netip.MustParseAddrPort("11.7.0.1:8080")}
-	if err := syscall.Mount("tmpfs", s.dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", diskBytes)); err != nil {
+	if err := syscall.Mount("tmpfs", s.dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", plan.disk)); err != nil {
 		need.Missing(t, "no file system of its own can be mounted: %v", err)
 	}
 	t.Cleanup(func() {
@@ -179,6 +180,7 @@ func (s *siege) start() {
 	begun := time.Now()
 	for time.Since(begun) < time.Minute {
 		if answer, err := s.send(s.t.Context(), honestAddress(1), "GET", "/healthz", nil, nil); err == nil && answer.status == 200 {
+			s.servesSince.Store(time.Now().UnixNano())
 			s.isDown.Store(false)
 			return
 		}
@@ -338,11 +340,11 @@ func (s *siege) registerOwners() (owners []*owner) {
 	return owners
 }
 
-// rotateOften rotates the key of an owner about once a second.
+// rotateOften rotates the key of an owner again and again.
 func (s *siege) rotateOften(ctx context.Context, o *owner) {
 	for ctx.Err() == nil {
 		s.rotateOnce(ctx, o)
-		s.pause(ctx, 500*time.Millisecond+rand.N(time.Second))
+		s.pause(ctx, s.plan.rotate/2+rand.N(s.plan.rotate))
 	}
 }
 
@@ -427,8 +429,11 @@ func (s *siege) readFor(d time.Duration, owners []*owner, x *timings) {
 	s.read(ctx, owners, x)
 }
 
+// settling is the time after a start in which thousands of connections that the kill cut come back at once.
+const settling = 2 * time.Second
+
 // read reads DID documents and records, some fifty a second, from new networks. What is asked while there is
-// no process is not counted.
+// no process, or while the next one settles, is not counted.
 func (s *siege) read(ctx context.Context, owners []*owner, x *timings) {
 	var readers sync.WaitGroup
 	for range 2 {
@@ -442,7 +447,7 @@ func (s *siege) read(ctx context.Context, owners []*owner, x *timings) {
 				down, begun := s.isDown.Load(), time.Now()
 				answer, err := s.send(context.WithoutCancel(ctx), honestAddress(s.networkOf.Add(1)), "GET", path, nil, nil)
 				took := time.Since(begun)
-				if !down && !s.isDown.Load() {
+				if !down && !s.isDown.Load() && begun.UnixNano()-s.servesSince.Load() > int64(settling) {
 					if err != nil || answer.status != http.StatusOK {
 						s.complain(fmt.Sprintf("a read: %d %v", answer.status, err))
 					}

@@ -165,6 +165,30 @@ func TestRotationsThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestRotationsDoNotFillTheDisk: every entry of a history holds all retired keys, so an agent replaces its
+// key so often in a day and no more; a recovery is still asked for, and the next day it goes on.
+func TestRotationsDoNotFillTheDisk(t *testing.T) {
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.now})
+	a := proved(t, r, 1, nil)
+	const most = 24
+	for n := byte(1); n <= most; n++ {
+		if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, n, n+1, c.now())); err != nil {
+			t.Fatalf("rotation %d: %v", n, err)
+		}
+		c.move(time.Minute)
+	}
+	_, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.now()))
+	refusal, ok := errors.AsType[*registry.Refusal](err)
+	if !ok || !errors.Is(err, registry.ErrTooMany) || refusal.Code != "key-rotations" || refusal.Wait <= 0 || refusal.Wait > 24*time.Hour {
+		t.Fatalf("one more: %v", err)
+	}
+	c.move(refusal.Wait)
+	if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.now())); err != nil {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
 func TestOfManyRotationsOneWins(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a := proved(t, r, 1, nil)
