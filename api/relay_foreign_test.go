@@ -1,0 +1,134 @@
+package api_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+	"gazetteer/relay"
+	"gazetteer/relay/recipients"
+	"gazetteer/relay/relayhttp"
+)
+
+// foreignDocuments are the DID documents of other hosts, beside those of the registry.
+type foreignDocuments struct {
+	ours    a2a.Resolver
+	foreign map[string]did.Document
+}
+
+func (d foreignDocuments) Resolve(ctx context.Context, id string) (did.Document, error) {
+	if document, ok := d.foreign[id]; ok {
+		return document, nil
+	}
+	if strings.HasPrefix(id, "did:wba:registry.example") {
+		return d.ours.Resolve(ctx, id)
+	}
+	return did.Document{}, a2a.ErrUnknownSender
+}
+
+// documentOf is the DID document of a holder of one key.
+func documentOf(id string, key ed25519.PrivateKey) did.Document {
+	return did.Document{ID: id, VerificationMethod: []did.VerificationMethod{{
+		ID: id + did.KeyFragment, Controller: id, PublicKeyMultibase: did.FormatMultikey(key.Public().(ed25519.PublicKey)),
+	}}}
+}
+
+const (
+	partnerAnn  = "did:wba:partner.example:user:ann"
+	partnerHost = "did:wba:partner.example"
+	strangerBob = "did:wba:stranger.example:user:bob"
+)
+
+// newForeignRelay serves a relay that gives inboxes to agents of partner.example.
+func newForeignRelay(t *testing.T, require ...string) (h *testServer, keys map[string]ed25519.PrivateKey) {
+	keys = map[string]ed25519.PrivateKey{partnerAnn: keyFromSeed(201), partnerHost: keyFromSeed(202), strangerBob: keyFromSeed(203)}
+	documents := foreignDocuments{foreign: map[string]did.Document{}}
+	for id, key := range keys {
+		documents.foreign[id] = documentOf(id, key)
+	}
+	h = newTestServer(t, options{relay: func(ro *relay.Options, _ *relayhttp.Options) {
+		documents.ours = ro.Senders.(a2a.DocumentKeys).Resolver
+		ro.Senders = a2a.DocumentKeys{Resolver: documents}
+		boxes := ro.Inboxes.(recipients.Recipients)
+		boxes.Foreign, boxes.Resolver, boxes.Require = []string{"partner.example"}, documents, require
+		ro.Inboxes = boxes
+	}})
+	return h, keys
+}
+
+// push sends an envelope to an inbox.
+func (h *testServer) push(from string, key ed25519.PrivateKey, to string) bufferedResponse {
+	h.t.Helper()
+	e, err := a2a.Sign(a2a.Message{From: from, To: to, Body: a2a.Withdraw{}}, a2a.Wire, key)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.request("POST", "/inbox/"+to, string(e.Text))
+}
+
+// An agent of a host that the operator lists has an inbox here, which it alone reads; agents of other
+// hosts have none.
+func TestInboxesOfForeignAgents(t *testing.T) {
+	h, keys := newForeignRelay(t)
+	alice := registerProved(t, h, 1, "")
+	if r := h.push(alice.CreatorDID, alice.key, partnerAnn); r.StatusCode != http.StatusAccepted {
+		t.Fatalf("mail for an agent of a listed host: %s %s", r.Status, r.body)
+	}
+	if r := h.push(strangerBob, keys[strangerBob], partnerAnn); r.StatusCode != http.StatusAccepted {
+		t.Errorf("mail of a stranger who signed: %s %s", r.Status, r.body)
+	}
+	if r := h.push(alice.CreatorDID, alice.key, strangerBob); r.StatusCode != http.StatusNotFound {
+		t.Errorf("mail for an agent of a host that is not listed: %s %s", r.Status, r.body)
+	}
+	if r := h.push(alice.CreatorDID, alice.key, "did:wba:partner.example:user:nobody"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("mail for an agent without a DID document: %s %s", r.Status, r.body)
+	}
+	if r := h.push(alice.CreatorDID, keys[strangerBob], partnerAnn); r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("mail signed by another key: %s %s", r.Status, r.body)
+	}
+	pull := "/inbox/" + partnerAnn + "/pull"
+	read := httpsig.SignOptions{Components: httpsig.ReadComponents()}
+	r := h.requestSigned(keys[partnerAnn], partnerAnn+did.KeyFragment, "GET", pull, "", read)
+	var page struct {
+		Envelopes []json.RawMessage `json:"envelopes"`
+	}
+	if err := json.Unmarshal(r.body, &page); err != nil || r.StatusCode != http.StatusOK || len(page.Envelopes) != 2 {
+		t.Fatalf("its owner reads it: %s %s", r.Status, r.body)
+	}
+	for who, id := range map[string]string{"another agent of the host": partnerHost, "a stranger": strangerBob} {
+		if r := h.requestSigned(keys[id], id+did.KeyFragment, "GET", pull, "", read); r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s reads the inbox: %s %s", who, r.Status, r.body)
+		}
+		if r := h.requestSigned(keys[id], partnerAnn+did.KeyFragment, "GET", pull, "", read); r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s reads the inbox in its owner's name: %s %s", who, r.Status, r.body)
+		}
+	}
+	if r := h.requestSigned(alice.key, alice.CreatorDID+did.KeyFragment, "GET", pull, "", read); r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an agent of the registry reads it: %s %s", r.Status, r.body)
+	}
+}
+
+// A relay that asks for evidence takes mail only from senders that have it. What the verified signature
+// of a foreign sender shows counts; what another registry says of it does not.
+func TestRelayRequiresEvidence(t *testing.T) {
+	h, keys := newForeignRelay(t, registry.SignalDomain)
+	alice := registerProved(t, h, 1, "")
+	refused := func(what string, r bufferedResponse) {
+		t.Helper()
+		if r.StatusCode != http.StatusForbidden || !strings.Contains(string(r.body), registry.SignalDomain) {
+			t.Errorf("%s: %s %s, want 403 that names the evidence", what, r.Status, r.body)
+		}
+	}
+	refused("an agent of the registry without a domain", h.push(alice.CreatorDID, alice.key, alice.CreatorDID))
+	refused("a user of a host", h.push(partnerAnn, keys[partnerAnn], alice.CreatorDID))
+	if r := h.push(partnerHost, keys[partnerHost], alice.CreatorDID); r.StatusCode != http.StatusAccepted {
+		t.Errorf("the host itself: %s %s", r.Status, r.body)
+	}
+}
