@@ -31,6 +31,10 @@ type faults struct {
 }
 
 func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost { // the key of the relay, for its receipt
+		f.next.ServeHTTP(w, r)
+		return
+	}
 	f.mu.Lock()
 	fault := ""
 	if len(f.faults) > 0 {
@@ -228,5 +232,37 @@ func TestDirectInbox(t *testing.T) {
 	client.HTTP, client.Sleep = nil, func(context.Context, time.Duration) error { return nil }
 	if _, err := send("to an impostor"); !errors.Is(err, a2ahttp.ErrGaveUp) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The receipt for what was sent counts when the relay of that inbox signed it, and not when another key did.
+func TestReceiptOfWhatWasSent(t *testing.T) {
+	e := newEnvironment(t)
+	publish := func(key ed25519.PrivateKey) *httptest.Server {
+		mux := http.NewServeMux()
+		mux.Handle("/", e.handler)
+		mux.HandleFunc("/.well-known/did.json", func(w http.ResponseWriter, _ *http.Request) {
+			json.NewEncoder(w).Encode(did.Document{ID: relayID, VerificationMethod: []did.VerificationMethod{{
+				ID: relayID + a2a.RelayFragment, Type: did.TypeEd25519, Controller: relayID, PublicKeyMultibase: did.FormatMultikey(key.Public().(ed25519.PublicKey)),
+			}}})
+		})
+		server := httptest.NewServer(mux)
+		t.Cleanup(server.Close)
+		return server
+	}
+	for name, test := range map[string]struct {
+		key    ed25519.PrivateKey
+		counts bool
+	}{"the key of the relay": {relayKey, true}, "another key": {keyOf(50), false}} {
+		t.Run(name, func(t *testing.T) {
+			e.registry.inboxes = map[string]string{bob: publish(test.key).URL + "/inbox/" + bob}
+			sent, err := e.box(alice).Send(t.Context(), e.client(alice), a2a.Message{To: bob, Body: offer("x", 1)}, a2ahttp.Options{})
+			must(t, err)
+			m, err := e.box(alice).Message(t.Context(), sent.Envelope.ID)
+			must(t, err)
+			if m.Delivery != mailbox.Delivered || len(m.Receipt) == 0 || m.Received.IsZero() == test.counts || (m.Relay == relayID) != test.counts || (m.Problem == "") != test.counts {
+				t.Errorf("delivery %q, received %s by %q, problem %q", m.Delivery, m.Received, m.Relay, m.Problem)
+			}
+		})
 	}
 }

@@ -115,7 +115,7 @@ func (m *Mailbox) deliver(ctx context.Context, client *a2ahttp.Client, stored Me
 	case err == nil:
 		outcome.Delivery, outcome.Inbox, outcome.Problem = Delivered, sent.Inbox, ""
 		outcome.Envelope, outcome.Timestamp = sent.Envelope.Text, sent.Envelope.Timestamp.UTC()
-		outcome.noteReceipt(sent)
+		outcome.noteReceipt(ctx, client, sent)
 	case ctx.Err() != nil:
 		return sent, err // it stays as Sending: nobody knows
 	case failed && errors.Is(err, a2ahttp.ErrGaveUp):
@@ -135,17 +135,38 @@ func (m *Mailbox) deliver(ctx context.Context, client *a2ahttp.Client, stored Me
 	return sent, err
 }
 
-// noteReceipt keeps the receipt in the answer of an inbox. It is not verified here.
-func (m *Message) noteReceipt(sent a2ahttp.Sent) {
+// noteReceipt keeps the receipt in the answer of an inbox. Its time and its relay count only if it is
+// signed by the relay of that inbox and is that of the envelope; otherwise Problem says why not.
+func (m *Message) noteReceipt(ctx context.Context, client *a2ahttp.Client, sent a2ahttp.Sent) {
 	var answer struct {
 		Receipt json.RawMessage `json:"receipt"`
 	}
-	if json.Unmarshal(sent.Answer, &answer) != nil {
+	if json.Unmarshal(sent.Answer, &answer) != nil || len(answer.Receipt) == 0 {
 		return
 	}
-	if r, err := a2a.ReadReceipt(answer.Receipt); err == nil {
-		m.Receipt, m.Received, m.Relay = answer.Receipt, r.ReceivedAt.UTC(), r.Relay
+	m.Receipt = answer.Receipt
+	receipt, err := a2a.ReadReceipt(answer.Receipt)
+	if err == nil {
+		err = verifyReceipt(ctx, client, receipt, sent)
 	}
+	if err != nil {
+		m.Problem = "the receipt of the relay does not count: " + err.Error()
+		return
+	}
+	m.Received, m.Relay = receipt.ReceivedAt.UTC(), receipt.Relay
+}
+
+// verifyReceipt checks a receipt with the key that the host of the inbox publishes for its relay.
+func verifyReceipt(ctx context.Context, client *a2ahttp.Client, receipt a2a.Receipt, sent a2ahttp.Sent) error {
+	inbox := a2ahttp.Inbox{Address: sent.Inbox, HTTP: client.HTTP}
+	key, relay, err := inbox.RelayKey(ctx)
+	if err != nil {
+		return err
+	}
+	if receipt.Relay != relay {
+		return fmt.Errorf("it names %.200q, and the inbox is at %s", receipt.Relay, relay)
+	}
+	return receipt.Verify(sent.Envelope, key)
 }
 
 // endSending stores the outcome of a message. One that failed stops counting in its thread.

@@ -146,6 +146,15 @@ func (v *verbs) printSent(ctx context.Context, me self, sent a2ahttp.Sent) error
 		return explainMailbox(err)
 	}
 	v.PrintField("state", stateOf(info.Thread))
+	m, err := me.box.Message(ctx, sent.Envelope.ID)
+	switch {
+	case err != nil:
+		return explainMailbox(err)
+	case !m.Received.IsZero():
+		v.PrintField("received", m.Received.UTC().Format(time.RFC3339)+" by "+m.Relay+" (receipt verified)")
+	case m.Problem != "":
+		v.PrintField("received", format.Visible(m.Problem))
+	}
 	return nil
 }
 
