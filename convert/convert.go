@@ -27,6 +27,7 @@ type Conversion struct {
 var Conversions = []Conversion{
 	{"openapi", "agis", "an OpenAPI 2 or 3 description to an AGIS document, with everything guessed marked for review", checkFormat("openapi", openapi.ToAGIS)},
 	{"openapi", "ai", "an OpenAPI 2 or 3 description to an AI Discovery document, with everything guessed listed in meta.review", checkFormat("openapi", openapi.ToAIDiscovery)},
+	{"agis", "openapi", "an AGIS document to an OpenAPI 3.1 description of its HTTP binding (AGIS §10.1)", checkFormat("agis", openapi.FromAGIS)},
 	{"agis", "mcp", "an AGIS document to MCP tools, the result of tools/list (AGIS appendix C.2)", checkFormat("agis", mcp.FromAGIS)},
 	{"mcp", "agis", "MCP tools to an AGIS document (AGIS appendix C.3)", checkFormat("mcp", mcp.ToAGIS)},
 	{"notation", "agis", "the brace notation of the draft's examples (BOOK /x { … }) to an AGIS document", checkFormat("notation", notation.ToAGIS)},

@@ -21,7 +21,7 @@ func TestConversionsAreFound(t *testing.T) {
 			t.Errorf("%s accepts what is no text", pair)
 		}
 	}
-	if _, err := Find("agis", "openapi"); err == nil || !strings.Contains(err.Error(), "openapi to agis") {
+	if _, err := Find("mcp", "openapi"); err == nil || !strings.Contains(err.Error(), "openapi to agis") {
 		t.Errorf("error %v does not list what there is", err)
 	}
 }

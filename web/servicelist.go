@@ -228,7 +228,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	}
 	v.setFilters(q)
 	v.Pages = frame.LinkPages("/services", q, number, len(found), frame.PerPage)
-	return frame.View{Name: "services", Title: "Services", Body: v}, nil
+	return frame.View{Name: "services", Title: "Services", Description: "Hosts that publish a description of themselves for agents, with filters by name and category.", Body: v}, nil
 }
 
 // setFilters adds the words and the order to q.

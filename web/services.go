@@ -165,7 +165,7 @@ func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
 			return frame.View{}, err
 		}
 	}
-	return frame.View{Name: "service", Title: frame.PlainText(v.Name), Body: v}, nil
+	return frame.View{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description), Body: v}, nil
 }
 
 func (p *Pages) serviceHead(s answer.Service) serviceView {

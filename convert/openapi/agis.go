@@ -331,6 +331,9 @@ func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) 
 // method determines it. The returned path parts lack a verb at the end.
 func (b *agisBuilder) chooseVerb(op *operation, c conversion.Simplification) (verb, why string, parts []wording.PathPart) {
 	parts = wording.SplitPath(op.path)
+	if verb := declaredMethod(op); verb != "" && c < conversion.PlainVerb {
+		return verb, "from the header " + methodHeader, parts
+	}
 	trailing := wording.TrailingVerb(parts, op.method)
 	if trailing != "" {
 		words := wording.TrimVerbs(parts[len(parts)-1].Words, trailing)
@@ -360,6 +363,20 @@ func (b *agisBuilder) chooseVerb(op *operation, c conversion.Simplification) (ve
 		return wording.DefaultVerb(word, false), why, parts
 	}
 	return strings.ToUpper(word), why, parts
+}
+
+// declaredMethod returns the AGIS method that the header of the HTTP binding (AGIS §10.1) must have,
+// "" if the operation does not name exactly one.
+func declaredMethod(op *operation) string {
+	for _, p := range op.parameters {
+		if p.in == "header" && strings.EqualFold(p.name, methodHeader) {
+			if names := p.schema.Member("enum").Strs(); len(names) == 1 && wording.IsMethodVerb(strings.ToLower(names[0])) {
+				return strings.ToUpper(names[0])
+			}
+			return strings.ToUpper(p.schema.Member("const").Str())
+		}
+	}
+	return ""
 }
 
 // suggestVerbs suggests more specific verbs than the chosen one: the verb at the beginning of the

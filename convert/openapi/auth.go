@@ -208,4 +208,4 @@ func (b *aiBuilder) findCategories() []string {
 }
 
 // headersOfTransport are headers that no caller of an AGIS endpoint sets.
-var headersOfTransport = wording.WordSet("authorization accept content-type user-agent accept-language accept-encoding host content-length cookie")
+var headersOfTransport = wording.WordSet("authorization accept content-type user-agent accept-language accept-encoding host content-length cookie x-agis-method x-agis-grammar x-agis-namespace")

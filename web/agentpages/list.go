@@ -106,7 +106,7 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 		v.Agents = append(v.Agents, p.agentRow(a))
 	}
 	v.Pages = frame.LinkPages("/agents", queryOf(v, require), number, total, frame.PerPage)
-	return frame.View{Name: "agents", Title: "Agents", Body: v}, nil
+	return frame.View{Name: "agents", Title: "Agents", Description: "Registered agents: which key each signs with, where to write to it, and the evidence for both.", Body: v}, nil
 }
 
 // requireError says which evidence cannot be asked for.

@@ -131,6 +131,9 @@ type PageLink struct {
 }
 
 // layoutData is what the layout template sees.
+// defaultDescription describes pages that have no description of their own.
+const defaultDescription = "Gazetteer finds services that can do something for an agent, shows how to call them, and who speaks for them."
+
 type layoutData struct {
 	Title, Description, JSON string
 	Section                  string
@@ -181,7 +184,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Cont
 
 func (f *Frame) renderPage(v View) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Description: v.Description, JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
+	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}

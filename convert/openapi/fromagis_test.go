@@ -1,0 +1,157 @@
+package openapi_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+
+	"gazetteer/convert/openapi"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/conversion"
+)
+
+// TestFromAGISAndBack converts every valid AGIS document of the test files to OpenAPI, has
+// libopenapi read the whole result, and converts it back: methods, paths and the names of all
+// parameters are the same.
+func TestFromAGISAndBack(t *testing.T) {
+	files, err := filepath.Glob("../../protocol/agis/testdata/valid/*")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := agis.Parse(text, agis.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := openapi.FromAGIS(text, conversion.Options{Format: "json"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkByLibrary(t, out.Text, len(want.Endpoints))
+			back, err := openapi.ToAGIS(out.Text, conversion.Options{})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out.Text)
+			}
+			got, _, err := agis.Parse(back.Text, agis.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Base(file) == "unknown-word-method.yaml" {
+				return // ToAGIS writes no method that is in no dictionary
+			}
+			if a, b := describeEndpoints(got), describeEndpoints(want); !slices.Equal(a, b) {
+				t.Errorf("there and back:\n%s\nwant\n%s\nOpenAPI:\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"), out.Text)
+			}
+		})
+	}
+}
+
+// checkByLibrary has libopenapi build the model of a whole description.
+func checkByLibrary(t *testing.T, text []byte, endpoints int) {
+	t.Helper()
+	document, err := libopenapi.NewDocument(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	model, err := document.BuildV3Model()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	operations, ids := 0, map[string]bool{}
+	for path, item := range model.Model.Paths.PathItems.FromOldest() {
+		for method, o := range item.GetOperations().FromOldest() {
+			operations++
+			ids[o.OperationId] = true
+			if len(o.Parameters) == 0 || o.Parameters[0].Name != "X-AGIS-Method" {
+				t.Errorf("%s %s has no header with its method", method, path)
+			}
+			if method == "get" && o.RequestBody != nil {
+				t.Errorf("GET %s has a body", path)
+			}
+			if o.Responses.Codes.GetOrZero("200") == nil {
+				t.Errorf("%s %s has no answer", method, path)
+			}
+		}
+	}
+	if operations != endpoints || len(ids) != endpoints {
+		t.Errorf("%d operations with %d ids, want %d", operations, len(ids), endpoints)
+	}
+}
+
+// describeEndpoints lists method, path and the sorted parameters of each endpoint.
+func describeEndpoints(d *agis.Document) []string {
+	var lines []string
+	for _, e := range d.Endpoints {
+		var names []string
+		for _, p := range d.Parameters(e) {
+			names = append(names, p.Name)
+		}
+		for segment := range strings.SplitSeq(e.Path, "/") { // a variable of the path is a parameter, declared or not
+			if name := strings.Trim(segment, "{}"); name != segment && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		lines = append(lines, strings.ToUpper(e.Method)+" "+e.Path+" "+strings.Join(names, ","))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestFromAGISReferences: what references stand for becomes components, in a cycle too, and names of
+// properties that are keywords elsewhere stay.
+func TestFromAGISReferences(t *testing.T) {
+	out, err := openapi.FromAGIS([]byte(`
+agis: "1.0"
+service: Acme Orders
+agtp: agtp://orders.acme.test
+endpoints:
+  - method: ORDER
+    path: /goods/{id}
+    semantic: {intent: Orders goods, actor: agent, outcome: The order is placed, impact_tier: irreversible, is_idempotent: false}
+    input: {type: object, required: [id, definitions], properties: {id: {type: string}, definitions: {type: string}, part: {$ref: "#/schemas/part"}, lost: {$ref: "#/nowhere"}}}
+    output: {$ref: "#/schemas/part"}
+    errors: [out_of_stock]
+  - method: CHECK
+    path: /goods/{id}
+    semantic: {intent: Checks an order, actor: agent, outcome: The state of the order is returned, impact_tier: informational}
+    input: {type: object, properties: {id: {type: string}, day: {type: string}}}
+    output: {type: object}
+    errors: [no_such_order]
+schemas:
+  part: {type: object, properties: {name: {type: string}, parts: {type: array, items: {$ref: "#/schemas/part"}}}}
+vocabulary: {declared_verbs: [ORDER, CHECK], domain: retail, namespace: acme}
+`), conversion.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkByLibrary(t, out.Text, 2)
+	for _, want := range []string{"    post:", "    get:", "'#/components/schemas/part'", "definitions:", "out_of_stock", "url: https://orders.acme.test"} {
+		if !strings.Contains(strings.ReplaceAll(string(out.Text), `"`, "'"), want) {
+			t.Errorf("the description lacks %q:\n%s", want, out.Text)
+		}
+	}
+	reviews := ""
+	for _, r := range out.Reviews {
+		reviews += r.Message + "\n"
+	}
+	for _, want := range []string{"how callers authenticate", "from the agtp address", "leads nowhere"} {
+		if !strings.Contains(reviews, want) {
+			t.Errorf("no review says %q:\n%s", want, reviews)
+		}
+	}
+	for _, bad := range []string{"", "agis: 1.0", "{}", "openapi: 3.1.0"} {
+		if _, err := openapi.FromAGIS([]byte(bad), conversion.Options{}); err == nil {
+			t.Errorf("%q is converted", bad)
+		}
+	}
+}
