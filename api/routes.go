@@ -29,6 +29,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	route.Handle(a.Mux, h, route.Op("list-changes"), a.listChanges)
 	route.Handle(a.Mux, h, route.Op("service"), a.getService)
 	route.Handle(a.Mux, h, route.Op("crawl-log"), a.getCrawlLog)
+	route.Handle(a.Mux, h, route.DescribeBadge(route.Op("service-badge"), "a host"), a.getServiceBadge)
 	route.Handle(a.Mux, h, route.RawBytes(route.Op("document")), a.getDocument)
 	route.Handle(a.Mux, h, route.Op("list-versions"), a.listVersions)
 	route.Handle(a.Mux, h, route.RawBytes(route.Op("version")), a.getVersion)

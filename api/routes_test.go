@@ -16,7 +16,10 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/store"
 )
 
 // goodPaths are one address for each route that a GET answers with 200.
@@ -72,6 +75,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/agents/{air_id}/keys":                               "/api/v1/agents/" + agent.AirID + "/keys",
 		"/api/v1/agents/{air_id}/domains":                            "/api/v1/agents/" + agent.AirID + "/domains",
 		"/api/v1/agents/{air_id}/evidence":                           "/api/v1/agents/" + agent.AirID + "/evidence",
+		"/api/v1/services/{host}/badge.svg":                          "/api/v1/services/ristorante.example/badge.svg",
 		"/api/v1/agents/{air_id}/badge.svg":                          "/api/v1/agents/" + agent.AirID + "/badge.svg?format=score",
 		"/api/v1/agents/{air_id}/application":                        "/api/v1/agents/" + agent.AirID + "/application",
 		"/api/v1/reports/{id}":                                       "/api/v1/reports/" + reported.ID,
@@ -395,4 +399,62 @@ func isType(name string, value any) bool {
 	default:
 		return name == "object"
 	}
+}
+
+// A badge is a picture for any host, says what is known, and never more than that it is unverified
+// before the origin of the host is proved.
+func TestServiceBadge(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	h := newTestServer(t, options{})
+	h.answers.Now = func() time.Time { return now }
+	publish := func(host string, change func(*crawler.Host)) {
+		_, writes := h.prepareDocument(host, document.AI, "application/json", aiText("A"), now.Add(-time.Hour))
+		var record crawler.Host
+		if err := json.Unmarshal(writes[0].Value, &record); err != nil {
+			t.Fatal(err)
+		}
+		change(&record)
+		writes[0] = store.Put(store.HostKey(host), encodeJSON(t, record))
+		h.applyWrites(writes...)
+	}
+	publish("fresh.example", func(*crawler.Host) {})
+	publish("proved.example", func(r *crawler.Host) { r.OwnerProved = now.AddDate(0, -1, 0) })
+	publish("sold.example", func(r *crawler.Host) { r.OwnerProved = now.AddDate(-2, 0, 0) })
+	publish("old.example", func(r *crawler.Host) { r.Visited, r.OwnerProved = now.AddDate(0, -2, 0), now })
+	publish("future.example", func(r *crawler.Host) { r.Visited = now.AddDate(3, 0, 0) })
+	publish("down.example", func(r *crawler.Host) {
+		f := r.Fetches["ai"]
+		f.Outcome, f.Status = fetch.ServerError, 503
+		r.Fetches["ai"] = f
+	})
+	const grey, green, blue, red = "#616161", "#2e7d32", "#0b65a8", "#b3261e"
+	for host, want := range map[string][]string{
+		"fresh.example":                     {"unverified", "answers", "seen 22 Nov 2026", blue},
+		"proved.example":                    {"agent service: conformant, level 1 · answers", "a request that the owner signed", green},
+		"sold.example":                      {"unverified", blue},
+		"old.example":                       {"seen 22 Sep 2026", grey},
+		"future.example":                    {grey},
+		"down.example":                      {"does not answer", red},
+		"nobody.example":                    {"not found", grey},
+		"not%20a%20host":                    {"not found", grey},
+		"%3Cscript%3E":                      {"not found", grey},
+		"FRESH.example.":                    {"unverified"},
+		"fresh.example?style=for-the-badge": {"UNVERIFIED", `height="28"`},
+	} {
+		host, query, _ := strings.Cut(host, "?")
+		r := h.get("/api/v1/services/"+host+"/badge.svg?"+query, 200)
+		for _, part := range want {
+			if !strings.Contains(string(r.body), part) {
+				t.Errorf("%s: no %q in %s", host, part, r.body)
+			}
+		}
+		if r.Header.Get("Content-Type") != "image/svg+xml; charset=utf-8" || !strings.Contains(r.Header.Get("Content-Security-Policy"), "sandbox") ||
+			r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("ETag") == "" || !strings.Contains(r.Header.Get("Cache-Control"), "max-age=300") {
+			t.Errorf("%s: the headers are %v", host, r.Header)
+		}
+	}
+	if r := h.get("/api/v1/services/proved.example/badge.svg", 200); strings.Contains(string(r.body), "unverified") {
+		t.Errorf("a proved host is %s", r.body)
+	}
+	h.get("/api/v1/services/fresh.example/badge.svg?style=round", 400)
 }

@@ -160,7 +160,12 @@ func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 		v.host.Depth, v.host.FoundOn = now.Depth, now.FoundOn
 	}
 	if now.Wished.After(v.host.Wished) {
-		v.host.grantRevisit(now.Wished, Requester(now.ByOwner))
+		by := Anybody
+		if now.ByOwner {
+			by = Owner
+		}
+		v.host.grantRevisit(now.Wished, by)
+		v.host.OwnerProved = now.OwnerProved
 		v.result.NextDue = v.host.Due
 	}
 	return nil

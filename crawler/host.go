@@ -31,6 +31,8 @@ type Host struct {
 	// [Crawler.Recrawl].
 	Wished  time.Time `json:"wished,omitzero"`
 	ByOwner bool      `json:"wished_by_owner,omitempty"`
+	// OwnerProved is when the owner last signed a request for a visit, zero for never.
+	OwnerProved time.Time `json:"owner_proved,omitzero"`
 	// Failures counts consecutive visits that found neither a document nor a clear absence.
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.

@@ -30,12 +30,15 @@ func (e *SoonError) Error() string {
 }
 
 // A Requester says who asks for a new visit to a host.
-type Requester bool
+type Requester string
 
 // Who asks.
 const (
-	Anybody Requester = false
-	Owner   Requester = true // it was shown to be the owner, or the operator of this server says so
+	Anybody Requester = ""
+	Owner   Requester = "owner" // the operator of this server says so
+	// ProvedOwner signed the request with a key of the host's DID document. The record of the host
+	// says since when: see [Host.OwnerProved].
+	ProvedOwner Requester = "proved-owner"
 )
 
 // Recrawl schedules a known host for a new visit: now, subject to the intervals that apply to every
@@ -68,7 +71,7 @@ func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error 
 		if err != nil {
 			return err
 		}
-		if by == Owner {
+		if by != Anybody {
 			c.robots.dropVerdict(name)
 		}
 		c.tellFrontier([]request{{host: name, due: due, again: true}}, false)
@@ -83,10 +86,13 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 		return due, err
 	}
 	now := c.now()
-	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by != Owner || h.ByOwner) { // nobody else keeps the owner waiting
+	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // nobody else keeps the owner waiting
 		return due, &SoonError{name, wait, "it was asked for already, and is at most once in " + recrawlPause.String()}
 	}
 	h.grantRevisit(now, by)
+	if by == ProvedOwner {
+		h.OwnerProved = now
+	}
 	if wait := h.Due.Sub(now); wait > 0 {
 		why := "its last answer said by Retry-After when to come back"
 		if h.isGone(string(document.AI)) || h.isGone(string(document.AGISSummary)) {
@@ -106,13 +112,13 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 
 // grantRevisit makes a host due because of a request, unless the host itself named a later time.
 func (h *Host) grantRevisit(wished time.Time, by Requester) {
-	h.Wished, h.ByOwner = wished, by == Owner
+	h.Wished, h.ByOwner = wished, by != Anybody
 	held := h.heldUntil()
 	for kind, at := range h.NotBefore {
 		f := h.Fetches[kind]
 		switch {
 		case f.RetryAfter > 0 && classOf(f.Outcome) == classBusy:
-		case by != Owner && h.isGone(kind):
+		case by == Anybody && h.isGone(kind):
 			h.NotBefore[kind] = earlierOf(at, f.At.Add(oneDay))
 		case held.After(wished):
 			h.NotBefore[kind] = earlierOf(at, held)

@@ -27,9 +27,7 @@ func (a *Routes) registryRoutes(h huma.API) {
 		}
 		return &route.RawOutput{ContentType: "application/yaml", CacheControl: "public, max-age=300", Body: body}, nil
 	})
-	badge := route.Op("agent-badge")
-	badge.Responses = map[string]*huma.Response{"200": {Description: "OK; also for an agent that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	route.Handle(a.Mux, h, badge, a.getBadge)
+	route.Handle(a.Mux, h, route.DescribeBadge(route.Op("agent-badge"), "an agent"), a.getBadge)
 	route.Handle(a.Mux, h, route.Op("agent-history"), a.getHistory)
 }
 

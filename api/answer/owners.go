@@ -168,7 +168,13 @@ func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, r
 	if err != nil {
 		return Submission{}, err
 	}
-	by := crawler.Requester(signed || !client.IsValid())
+	by := crawler.Anybody
+	switch {
+	case signed:
+		by = crawler.ProvedOwner
+	case !client.IsValid():
+		by = crawler.Owner
+	}
 	if err := a.OwnerRequests.recrawl(ctx, host, by); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return Submission{}, fmt.Errorf("%w: %s", ErrNoService, host)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"github.com/danielgtaylor/huma/v2"
 	"net/http"
+
+	"gazetteer/api/badge"
 )
 
 type StreamOutput struct {
@@ -54,6 +56,21 @@ type RawOutput struct {
 	SecurityPolicy     string `header:"Content-Security-Policy"`
 	ReprDigest         string `header:"Repr-Digest"`
 	Body               []byte
+}
+
+// Badge returns a badge as an answer. It is an image and nothing else: a browser that opens it alone
+// runs nothing in it. Caches may keep it for five minutes.
+func Badge(b badge.Badge) *RawOutput {
+	return &RawOutput{
+		ContentType: "image/svg+xml; charset=utf-8", CacheControl: "public, max-age=300",
+		SecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox", Body: badge.Draw(b),
+	}
+}
+
+// DescribeBadge describes the answer of an operation that draws a badge, also for what is not known.
+func DescribeBadge(op huma.Operation, unknown string) huma.Operation {
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK; also for " + unknown + " that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	return op
 }
 
 // A pageOutput is an answer that may have one of several forms.

@@ -41,7 +41,7 @@ var rows = [][]string{
 	{"registry/admission", "registry/transfer", "registry/directory"},
 	{"registry/registrar"},
 	{"join", "crawler/owner", "relay/recipients", "census"},
-	{"api/answer", "api/airjson"},
+	{"api/answer", "api/airjson", "api/badge"},
 	{"api/route"},
 	{"api/air"},
 	{"api", "lint/command"},

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/badge"
+	"gazetteer/api/route"
+	"gazetteer/conformance"
+)
+
+type serviceBadgeInput struct {
+	Host  string `path:"host" doc:"the name of a host, such as www.example.com"`
+	Style string `query:"style" enum:"flat,for-the-badge" default:"flat" doc:"the form of the badge"`
+}
+
+// getServiceBadge answers with a picture for any host, because it stands in pages that cannot show an
+// error.
+func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*route.RawOutput, error) {
+	s, err := a.Answers.Seal(ctx, in.Host)
+	if err != nil {
+		return nil, err
+	}
+	b := badge.Badge{Left: "agent service", Style: badge.Style(in.Style)}
+	b.Right, b.Colour = describeSeal(s)
+	if s.Proof != "" {
+		b.Detail = "origin proved by " + s.Proof
+	}
+	return route.Badge(b), nil
+}
+
+// describeSeal returns what a badge says of a host, and its colour.
+func describeSeal(s answer.Seal) (text string, colour badge.Colour) {
+	switch {
+	case !s.Known:
+		return "not found", badge.Grey
+	case s.Withdrawn:
+		return "not shown", badge.Grey
+	case s.Visited.IsZero():
+		return "not visited yet", badge.Grey
+	}
+	var parts []string
+	if s.Proof == "" {
+		parts = append(parts, "unverified")
+	}
+	standing := s.Standing
+	switch standing.Conformant {
+	case conformance.Yes:
+		parts = append(parts, fmt.Sprintf("conformant, level %d", standing.Level))
+	case conformance.No:
+		parts = append(parts, "breaks its draft")
+	}
+	colour = badge.Green
+	if s.Proof == "" {
+		colour = badge.Blue
+	}
+	if standing.Conformant != conformance.Yes {
+		colour = badge.Amber
+	}
+	state := "answers"
+	switch {
+	case standing.Class == conformance.Withheld:
+		state, colour = "withheld by robots.txt", badge.Grey
+	case standing.Reachable == conformance.No:
+		state, colour = "unreachable", badge.Red
+	case standing.Answers == conformance.No:
+		state, colour = "does not answer", badge.Red
+	case standing.WellFormed == conformance.No:
+		state, colour = "unreadable", badge.Red
+	case standing.Consistent == conformance.No:
+		state, colour = "contradicts itself", badge.Amber
+	case standing.Class != conformance.Publishes && standing.Class != conformance.OtherDialect:
+		state, colour = "publishes nothing", badge.Grey
+	}
+	if s.Old {
+		colour = badge.Grey
+	}
+	// The day and not "3 hours ago": the pictures lie in caches.
+	return strings.Join(append(parts, state, "seen "+s.Visited.UTC().Format("2 Jan 2006")), " · "), colour
+}
