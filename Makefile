@@ -85,4 +85,5 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	FLIPS=20000 $(GO) test -count=1 -timeout 180m -run 'TestFlipsInTheWholeDirectory' ./internal/server
 	ENVELOPES=100000 KILLS=20 $(GO) test -count=1 -timeout 60m -run 'KillsLoseNoMail' ./relay/relayhttp
 	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill' ./relay/boltqueue
+	ALTAR_KILL_TIME=60s $(GO) test -count=1 -timeout 60m -run 'RuntimesDieUnderLoad' ./toolhost/hosthttp
 	.ci/fuzz 60s

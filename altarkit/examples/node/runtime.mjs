@@ -1,9 +1,7 @@
-// A runtime in JavaScript that executes two tools: add returns a sum, count streams numbers.
+// A runtime in JavaScript that executes two tools: add returns a sum, count streams numbers. It needs
+// Node 22 or later, whose own WebSocket takes headers, and no packages.
 //
-//   npm install ws
 //   ALTAR_TOKEN=… node runtime.mjs ws://127.0.0.1:8080/altar/v1/runtimes calculator
-import WebSocket from "ws";
-
 const [url, runtimeId] = process.argv.slice(2);
 const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });
 const send = (type, members) => socket.send(JSON.stringify({ type, ...members }));
@@ -34,10 +32,10 @@ function execute({ invocation_id, tool_name, parameters }) {
   }
 }
 
-socket.on("open", () =>
+socket.addEventListener("open", () =>
   send("AnnounceRuntime", { runtime_id: runtimeId, language: "javascript", protocol_version: "1.0.0", capabilities: ["streaming"] }));
-socket.on("message", (text) => {
-  const message = JSON.parse(text);
+socket.addEventListener("message", ({ data }) => {
+  const message = JSON.parse(data);
   switch (message.type) {
     case "RequestFulfillment":
       if (!message.session_id) send("FulfillTools", { tool_names: Object.keys(tools) });
@@ -52,5 +50,5 @@ socket.on("message", (text) => {
       console.error(message.error.code, message.error.message);
   }
 });
-socket.on("close", (code, reason) => process.exit(code === 1000 || code === 1001 ? 0 : (console.error(code, String(reason)), 1)));
-socket.on("error", (error) => console.error(error.message));
+socket.addEventListener("close", ({ code, reason }) => process.exit(code === 1000 || code === 1001 ? 0 : (console.error(code, reason), 1)));
+socket.addEventListener("error", ({ message }) => console.error(message));
