@@ -35,6 +35,8 @@ type Change struct {
 	To   string `json:"to"`
 	// Renamed is the new id of the operation, where it has the same call under another id.
 	Renamed string `json:"renamed,omitempty"`
+	// Digest is that of the document with the change, "" when the document is gone.
+	Digest string `json:"digest,omitempty"`
 
 	next *Contract // the contract with the change
 }
@@ -191,6 +193,7 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	if current.Digest == c.Pin.Digest {
 		return nil, nil
 	}
+	change.Digest = current.Digest
 	operation := findOperation(current, c.Pin)
 	if operation != nil {
 		next, err := h.contractOf(*current, *operation, c.Name, nil)

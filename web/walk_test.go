@@ -275,6 +275,7 @@ func (h *house) places() []place {
 		{"mcp", "/mcp", "main", "MCP"},
 		{"operator", h.operator + "/admin/", "main", "Relay"},
 		{"operator-relay", h.operator + "/admin/relay", "main", "relay"},
+		{"operator-contracts", h.operator + "/admin/contracts", "main", "Contracts"},
 		{"submit", "/submit", "main", "Add a host"},
 		{"rules", "/rules", ".rules", "AGIS302"},
 		{"rules-found", "/rules?family=wk", ".rules", "WK"},

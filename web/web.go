@@ -88,6 +88,8 @@ type Options struct {
 	Standing func() api.ServerStatus
 	// History has the figures of the last hours for the page of the status. Nil draws none.
 	History *history.History
+	// Contracts is the tool host, for the operator's page; nil where there is none.
+	Contracts operatorpages.Contracts
 	// Links are added to the navigation.
 	Links []frame.Link
 	// PublicURL is the address of this server in commands that pages show: [frame.Options].
@@ -116,7 +118,7 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), owner: o.Bot, stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
-	p.operator = operatorpages.New(p.Frame, p.serverStatus)
+	p.operator = operatorpages.New(p.Frame, p.serverStatus, o.Contracts)
 	p.AddTemplates(templateFiles)
 	return p
 }

@@ -21,6 +21,7 @@ import (
 	"gazetteer/web/docpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/history"
+	"gazetteer/web/operatorpages"
 )
 
 // newSubmitter returns what accepts host names from visitors. Where nothing is crawled it accepts
@@ -75,7 +76,11 @@ func (h *Server) openAPI(e Environment) error {
 	if h.history, err = history.Open(filepath.Join(h.Config.DataDir, "history.jsonl")); err != nil {
 		return err
 	}
-	pages := web.New(answers, search, web.Options{Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
+	var contracts operatorpages.Contracts
+	if h.tools != nil {
+		contracts = h.tools
+	}
+	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})

@@ -23,13 +23,15 @@ var templateFiles embed.FS
 // Pages are the operator's pages. Any number of requests may use them at once.
 type Pages struct {
 	*frame.Frame
-	status func() api.ServerStatus
+	status    func() api.ServerStatus
+	contracts Contracts // nil without a tool host
 }
 
-// New prepares the pages in a frame. status returns how the server stands.
-func New(f *frame.Frame, status func() api.ServerStatus) *Pages {
+// New prepares the pages in a frame. status returns how the server stands; contracts is nil where there
+// is no tool host.
+func New(f *frame.Frame, status func() api.ServerStatus, contracts Contracts) *Pages {
 	f.AddTemplates(templateFiles)
-	return &Pages{f, status}
+	return &Pages{f, status, contracts}
 }
 
 // A row describes one page.
@@ -38,26 +40,34 @@ type row struct {
 	title string
 	text  string // what the page shows, for the list on the first page
 	work  func(c *gin.Context) (frame.View, error)
+	form  func(c *gin.Context) (frame.View, error) // takes the page's forms; nil: it has none
 }
 
 // rows returns every page in the order of the navigation.
 func (p *Pages) rows() []row {
 	return []row{
-		{"", "Overview", "", p.overview},
-		{"relay", "Relay", "what came, what was refused and why, and what waits", p.relayPage},
+		{"", "Overview", "", p.overview, nil},
+		{"contracts", "Contracts", "what clients may call through the tool host, and what owners changed", p.contractsPage, p.submitContract},
+		{"relay", "Relay", "what came, what was refused and why, and what waits", p.relayPage, nil},
 	}
 }
 
 // Mount adds the pages to e, which is the API's ([api.API.OperatorEngine]).
 func (p *Pages) Mount(e *gin.Engine) {
 	for _, row := range p.rows() {
-		handler := p.Handle(func(c *gin.Context) (frame.View, error) {
-			view, err := row.work(c)
-			view.Operator = p.listLinks(row.path)
-			return view, err
-		})
+		withLinks := func(work func(*gin.Context) (frame.View, error)) gin.HandlerFunc {
+			return p.Handle(func(c *gin.Context) (frame.View, error) {
+				view, err := work(c)
+				view.Operator = p.listLinks(row.path)
+				return view, err
+			})
+		}
+		handler := withLinks(row.work)
 		e.GET(prefix+row.path, handler)
 		e.HEAD(prefix+row.path, handler)
+		if row.form != nil {
+			e.POST(prefix+row.path, withLinks(row.form))
+		}
 	}
 }
 

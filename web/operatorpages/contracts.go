@@ -1,0 +1,143 @@
+package operatorpages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/toolhost"
+	"gazetteer/web/frame"
+)
+
+// Contracts are what the page of contracts needs of the tool host.
+type Contracts interface {
+	// ContractStatuses returns every contract, in order of name.
+	ContractStatuses(ctx context.Context) ([]toolhost.ContractStatus, error)
+	// Changes returns the changes that wait for approval, in order of name.
+	Changes(ctx context.Context) ([]toolhost.Change, error)
+	// Approve approves a contract, or the change that waits behind it.
+	Approve(ctx context.Context, name string, allow []string) (toolhost.Contract, error)
+	// Revoke ends a contract.
+	Revoke(ctx context.Context, name string) (toolhost.Contract, error)
+}
+
+// maxContractForm is the size of the form of one contract.
+const maxContractForm = 4 << 10
+
+type contractsView struct {
+	Enabled   bool
+	Trouble   string // why the last form was refused
+	Waiting   []waitingChange
+	Contracts []contractRow
+}
+
+// A contractRow is one contract with what the operator can do about it.
+type contractRow struct {
+	Name, State, Reason, Effect, From, Allow, Waiting string
+	CanApprove, CanRevoke                             bool
+}
+
+// A waitingChange is a change behind a contract.
+type waitingChange struct {
+	Contract, Severity, From, To, Renamed, Digest string
+	Gone                                          bool
+	Lines                                         []changeLine
+}
+
+type changeLine struct{ Severity, Kind, Path, From, To string }
+
+// contractsPage shows every contract and the changes that wait behind them.
+func (p *Pages) contractsPage(c *gin.Context) (frame.View, error) {
+	v, err := p.viewContracts(c.Request.Context())
+	return frame.View{Name: "contracts", Title: "Contracts", Body: v}, err
+}
+
+func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
+	v := contractsView{Enabled: p.contracts != nil}
+	if !v.Enabled {
+		return v, nil
+	}
+	list, err := p.contracts.ContractStatuses(ctx)
+	if err != nil {
+		return v, err
+	}
+	for _, c := range list {
+		row := contractRow{
+			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, Allow: "every client",
+			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
+		}
+		if c.Allow != nil && !slices.Contains(c.Allow, "*") {
+			row.Allow = strings.Join(c.Allow, ", ")
+		}
+		if c.Pin != nil {
+			row.From = c.Pin.Host + " " + c.Pin.Operation
+		}
+		v.Contracts = append(v.Contracts, row)
+	}
+	changes, err := p.contracts.Changes(ctx)
+	if err != nil {
+		return v, err
+	}
+	for _, c := range changes {
+		w := waitingChange{Contract: c.Contract, Severity: c.Severity.String(), From: c.From, To: c.To, Renamed: c.Renamed, Digest: c.Digest, Gone: c.To == ""}
+		for _, each := range c.Changes {
+			w.Lines = append(w.Lines, changeLine{each.Severity.String(), string(each.Kind), each.Path, textOrNone(each.From), textOrNone(each.To)})
+		}
+		v.Waiting = append(v.Waiting, w)
+	}
+	return v, nil
+}
+
+func textOrNone(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// submitContract approves or revokes a contract. A change is approved only as it was shown: a document
+// that has changed again since is shown again.
+func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
+	if err := frame.ReadForm(c, maxContractForm); err != nil {
+		return frame.View{}, err
+	}
+	ctx, r := c.Request.Context(), c.Request
+	name, digest := r.PostFormValue("name"), r.PostFormValue("digest")
+	trouble := ""
+	var err error
+	switch {
+	case p.contracts == nil:
+		trouble = "This server has no tool host."
+	case r.PostFormValue("do") == "revoke":
+		_, err = p.contracts.Revoke(ctx, name)
+	case r.PostFormValue("do") == "approve":
+		var changes []toolhost.Change
+		if changes, err = p.contracts.Changes(ctx); err != nil {
+			break
+		}
+		i := slices.IndexFunc(changes, func(each toolhost.Change) bool { return each.Contract == name })
+		if i >= 0 && changes[i].Digest != digest || i < 0 && digest != "" {
+			trouble = "The document has changed since this page was shown. Nothing was approved: look at the change as it is now."
+			break
+		}
+		_, err = p.contracts.Approve(ctx, name, nil)
+	default:
+		trouble = "The form names nothing to do."
+	}
+	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) {
+		trouble, err = frame.AsSentence(err.Error()), nil
+	}
+	if err != nil {
+		return frame.View{}, err
+	}
+	if trouble == "" {
+		return frame.View{Status: http.StatusSeeOther, Location: prefix + "contracts"}, nil
+	}
+	v, err := p.viewContracts(ctx)
+	v.Trouble = trouble
+	return frame.View{Name: "contracts", Title: "Contracts", Status: http.StatusConflict, Body: v}, err
+}
