@@ -1,0 +1,188 @@
+package changefeed
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/document/diff"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+// The buckets of the file:
+//
+//	items   place (8 bytes, big endian) → severities, terms and the item (JSON), see encodeItem
+//	hosts   host, reversed              → hostState (JSON)
+//	state   "cursor"                    → store.Cursor (JSON): up to where the store was followed
+//	        "horizon"                   → place (8 bytes): cursors before it miss dropped items
+var (
+	itemsBucket = []byte("items")
+	hostsBucket = []byte("hosts")
+	stateBucket = []byte("state")
+	cursorKey   = []byte("cursor")
+	horizonKey  = []byte("horizon")
+)
+
+const fileFormat = 1
+
+// openFile opens the file in dir. One that is damaged is made anew: all that it holds comes from the
+// store.
+func openFile(ctx context.Context, dir string, log *slog.Logger, minFree int64) (*boltfile.File, error) {
+	open := func() (*boltfile.File, error) {
+		return boltfile.Open(ctx, dir, boltfile.Schema{
+			Name: "changes.bolt", Noun: "change feed", Format: fileFormat,
+			Buckets:      [][]byte{itemsBucket, hostsBucket, stateBucket},
+			LastSequence: func(*bolt.Tx) (uint64, error) { return 0, nil },
+		}, boltfile.Options{Log: log, MinFree: minFree})
+	}
+	file, err := open()
+	if damaged, ok := errors.AsType[*boltfile.DamagedError](err); ok {
+		log.Warn("the change feed is damaged and is made again from the store", "error", damaged)
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, fmt.Errorf("remove the damaged change feed: %w", err)
+		}
+		file, err = open()
+	}
+	return file, err
+}
+
+func placeKey(place uint64) []byte { return binary.BigEndian.AppendUint64(nil, place) }
+
+// encodeItem returns the stored form of an item: the length of what comes first, as a number of two
+// bytes, the severities of the item and its changes, the terms that it is found by, each ended by a
+// NUL, and the item as JSON. So the terms can be read without the JSON.
+func encodeItem(i *Item) ([]byte, error) {
+	head := []byte{byte(i.Severity), byte(len(i.Changes))}
+	for _, c := range i.Changes {
+		head = append(head, byte(c.Severity))
+	}
+	for _, t := range i.listTerms() {
+		head = append(append(head, t...), 0)
+	}
+	text, err := json.Marshal(i)
+	if err != nil {
+		return nil, fmt.Errorf("write a change: %w", err)
+	}
+	return append(append(binary.BigEndian.AppendUint16(nil, uint16(len(head))), head...), text...), nil
+}
+
+// splitValue returns the parts of a stored item.
+func splitValue(value []byte) (severities []byte, terms string, text []byte, err error) {
+	if len(value) < 4 || len(value) < 2+int(binary.BigEndian.Uint16(value)) || len(value) < 4+int(value[3]) {
+		return nil, "", nil, fmt.Errorf("%w: an item of the change feed is cut short", store.ErrCorrupt)
+	}
+	end, changes := 2+int(binary.BigEndian.Uint16(value)), 4+int(value[3])
+	if changes > end {
+		return nil, "", nil, fmt.Errorf("%w: an item of the change feed contradicts itself", store.ErrCorrupt)
+	}
+	return append([]byte{value[2]}, value[4:changes]...), string(value[changes:end]), value[end:], nil
+}
+
+func splitTerms(terms string) []string {
+	return strings.FieldsFunc(terms, func(r rune) bool { return r == 0 })
+}
+
+func decodeItem(key, value []byte) (Item, error) {
+	severities, _, text, err := splitValue(value)
+	if err != nil {
+		return Item{}, err
+	}
+	i := Item{Place: binary.BigEndian.Uint64(key), Severity: diff.Severity(severities[0])}
+	if err := json.Unmarshal(text, &i); err != nil {
+		return Item{}, fmt.Errorf("%w: read an item of the change feed: %w", store.ErrCorrupt, err)
+	}
+	for n := range min(len(i.Changes), len(severities)-1) {
+		i.Changes[n].Severity = diff.Severity(severities[n+1])
+	}
+	return i, nil
+}
+
+// readFile reads cursor, horizon and the terms of all items.
+func (f *Feed) readFile() error {
+	p := newPostings()
+	err := f.file.View("read the change feed", func(tx *bolt.Tx) error {
+		if text := tx.Bucket(stateBucket).Get(cursorKey); text != nil {
+			if err := json.Unmarshal(text, &f.cursor); err != nil {
+				return fmt.Errorf("%w: read the cursor of the change feed: %w", store.ErrCorrupt, err)
+			}
+		}
+		if h := tx.Bucket(stateBucket).Get(horizonKey); len(h) == 8 {
+			f.horizon = binary.BigEndian.Uint64(h)
+		}
+		return tx.Bucket(itemsBucket).ForEach(func(key, value []byte) error {
+			_, terms, _, err := splitValue(value)
+			if err != nil {
+				return err
+			}
+			p.add(binary.BigEndian.Uint64(key), splitTerms(terms))
+			return nil
+		})
+	})
+	f.postings, f.saved = p, f.cursor
+	return err
+}
+
+// readItems returns the items at these places that are still there, in their order.
+func (f *Feed) readItems(places []uint64) ([]Item, error) {
+	items := make([]Item, 0, len(places))
+	err := f.file.View("read changes", func(tx *bolt.Tx) error {
+		bucket := tx.Bucket(itemsBucket)
+		for _, place := range places {
+			key := placeKey(place)
+			value := bucket.Get(key)
+			if value == nil {
+				continue // removed meanwhile
+			}
+			item, err := decodeItem(key, value)
+			if err != nil {
+				return err
+			}
+			items = append(items, item)
+		}
+		return nil
+	})
+	return items, err
+}
+
+// write runs a change of the file in one transaction. It may run while the disk is full: the store
+// then refuses writes, so that nothing follows but what was there before.
+func (f *Feed) write(ctx context.Context, work func(tx *boltfile.Tx) error) error {
+	_, err := f.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		return nil, boltfile.CatchDamage("write the change feed", func() error { return work(tx) })
+	}})
+	if err != nil {
+		return fmt.Errorf("write the change feed: %w", err)
+	}
+	return nil
+}
+
+// clear empties the file for a rebuild from a store whose deletions are forgotten up to horizon.
+func (f *Feed) clear(ctx context.Context, horizon uint64) error {
+	err := f.write(ctx, func(tx *boltfile.Tx) error {
+		for _, name := range [][]byte{itemsBucket, hostsBucket, stateBucket} {
+			if err := tx.DeleteBucket(name); err != nil {
+				return err
+			}
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(stateBucket).Put(horizonKey, placeKey(horizon))
+	})
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.postings, f.cursor, f.saved, f.horizon = newPostings(), store.Cursor{}, store.Cursor{}, horizon
+	return nil
+}

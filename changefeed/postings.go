@@ -1,0 +1,147 @@
+package changefeed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"gazetteer/document/diff"
+)
+
+// postings says which items have which terms. An item has an ordinal, which grows with its place; the
+// ordinals of one process begin at 0. The feed's lock guards it.
+type postings struct {
+	places []uint64 // ascending; the ordinal of places[i] is base+i
+	base   uint32
+	live   *roaring.Bitmap // ordinals whose item was not removed
+	terms  map[string]*roaring.Bitmap
+}
+
+func newPostings() *postings {
+	return &postings{live: roaring.New(), terms: map[string]*roaring.Bitmap{}}
+}
+
+// ordinal returns the ordinal of the first item at a place or behind it.
+func (p *postings) ordinal(place uint64) uint32 {
+	i, _ := slices.BinarySearch(p.places, place)
+	return p.base + uint32(i)
+}
+
+// placeOf returns the place of an ordinal.
+func (p *postings) placeOf(ordinal uint32) uint64 { return p.places[ordinal-p.base] }
+
+// contains reports whether there is an item at a place.
+func (p *postings) contains(place uint64) bool {
+	_, found := slices.BinarySearch(p.places, place)
+	return found && p.live.Contains(p.ordinal(place))
+}
+
+// add adds the item at a place, which is the last one or one that is there already and has other
+// terms now.
+func (p *postings) add(place uint64, terms []string) {
+	ordinal := p.ordinal(place)
+	switch i := int(ordinal - p.base); {
+	case i == len(p.places):
+		p.places = append(p.places, place)
+	case p.places[i] != place:
+		return // dropped meanwhile
+	}
+	p.live.Add(ordinal)
+	for _, t := range terms {
+		b := p.terms[t]
+		if b == nil {
+			b = roaring.New()
+			p.terms[strings.Clone(t)] = b
+		}
+		b.Add(ordinal)
+	}
+}
+
+// remove removes the item at a place, which has these terms.
+func (p *postings) remove(place uint64, terms []string) {
+	if !p.contains(place) {
+		return
+	}
+	ordinal := p.ordinal(place)
+	p.live.Remove(ordinal)
+	for _, t := range terms {
+		if b := p.terms[t]; b != nil {
+			if b.Remove(ordinal); b.IsEmpty() {
+				delete(p.terms, t)
+			}
+		}
+	}
+}
+
+// trim forgets the places before the first living item.
+func (p *postings) trim() {
+	n := len(p.places)
+	if !p.live.IsEmpty() {
+		n = int(p.live.Minimum() - p.base)
+	}
+	p.places, p.base = p.places[n:], p.base+uint32(n)
+}
+
+// A Filter chooses items. The values of one member are alternatives, the members are conditions that
+// all hold. The zero Filter chooses all items.
+type Filter struct {
+	Kinds      []Kind
+	Hosts      []string // in ASCII lower case
+	Verbs      []string
+	Namespaces []string
+	Rules      []string
+	Agents     []string // AIR IDs
+	// Severity is the least severity.
+	Severity diff.Severity
+}
+
+// match returns the ordinals of the items that a filter chooses. The caller does not change it.
+func (p *postings) match(f Filter) *roaring.Bitmap {
+	found := []*roaring.Bitmap{p.live}
+	alternatives := func(kind byte, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		var any []*roaring.Bitmap
+		for _, v := range values {
+			if b := p.terms[string(kind)+v]; b != nil {
+				any = append(any, b)
+			}
+		}
+		if len(any) == 1 {
+			found = append(found, any[0])
+			return
+		}
+		found = append(found, roaring.FastOr(any...))
+	}
+	kinds := make([]string, len(f.Kinds))
+	for i, k := range f.Kinds {
+		kinds[i] = string(k)
+	}
+	alternatives(kindTerm, kinds)
+	alternatives(hostTerm, f.Hosts)
+	alternatives(verbTerm, mapText(f.Verbs, strings.ToUpper))
+	alternatives(namespaceTerm, mapText(f.Namespaces, strings.ToLower))
+	alternatives(ruleTerm, mapText(f.Rules, strings.ToUpper))
+	alternatives(agentTerm, f.Agents)
+	if f.Severity > diff.None {
+		var severities []string
+		for s := f.Severity; s <= diff.High; s++ {
+			severities = append(severities, s.String())
+		}
+		alternatives(severityTerm, severities)
+	}
+	if len(found) == 1 {
+		return p.live
+	}
+	return roaring.FastAnd(found...)
+}
+
+func mapText(texts []string, change func(string) string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = change(t)
+	}
+	return out
+}

@@ -1,0 +1,477 @@
+package changefeed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/store"
+	"gazetteer/store/boltfile"
+)
+
+// projection makes items of one batch of records. Nothing is visible before it is written.
+type projection struct {
+	feed    *Feed
+	hosts   map[string]*hostState // as this batch leaves them; nil for those that are forgotten
+	items   map[uint64]*Item      // new or replaced, by place
+	removed map[uint64]bool       // places whose items go
+	horizon uint64                // items before it were dropped, 0 when none were
+	// terms are those of the stored items that are replaced or removed, by place: write sets them.
+	terms map[uint64][]string
+}
+
+func (p *projection) changed() bool { return len(p.items)+len(p.hosts)+len(p.removed) > 0 }
+
+// read makes the item of one record, if there is one. A record that cannot be read makes none.
+func (p *projection) read(ctx context.Context, r store.Record) error {
+	parts := store.SplitKey(r.Key)
+	var err error
+	switch {
+	case parts[0] == "ver" && len(parts) == 4 && !r.Deleted:
+		err = p.readVersion(ctx, r, parts[1], parts[2])
+	case parts[0] == "doc" && len(parts) == 3 && r.Deleted:
+		err = p.readRemoval(ctx, r, parts[1], parts[2])
+	case parts[0] == "block" && len(parts) == 2 && !r.Deleted:
+		err = p.readBlock(r, parts[1])
+	case parts[0] == "agent" && len(parts) == 3 && !r.Deleted:
+		err = p.readEntry(r, parts[1])
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		p.feed.log.Error("a record is left out of the change feed", "key", r.Key, "error", err)
+		return nil
+	}
+	return err
+}
+
+// hostState returns what is remembered of a host, nil for a host that is not known.
+func (p *projection) hostState(host string) (*hostState, error) {
+	if h, ok := p.hosts[host]; ok {
+		return h, nil
+	}
+	var h *hostState
+	err := p.feed.file.View("read the change feed", func(tx *bolt.Tx) error {
+		text := tx.Bucket(hostsBucket).Get([]byte(store.ReverseHost(host)))
+		if text == nil {
+			return nil
+		}
+		h = &hostState{}
+		return json.Unmarshal(text, h)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the change feed knows of %s: %w", host, err)
+	}
+	return h, nil
+}
+
+// readVersion makes the item of a version that was seen for the first time.
+func (p *projection) readVersion(ctx context.Context, r store.Record, host, kind string) error {
+	var v crawler.Version
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	}
+	state, err := p.hostState(host)
+	if err != nil {
+		return err
+	}
+	item := &Item{Kind: DocumentChanged, At: v.Seen, Host: host, Documents: []document.Kind{document.Kind(kind)}, To: v.Digest}
+	if state == nil {
+		state = &hostState{Documents: map[string]*documentState{}}
+		item.Kind = ServiceAppeared
+	}
+	published := state.published()
+	d := state.Documents[kind]
+	switch {
+	case d == nil:
+		d = &documentState{}
+		state.Documents[kind] = d
+		if item.Kind != ServiceAppeared {
+			item.Kind = DocumentAdded
+			if published == 0 {
+				item.Kind = ServiceReturned
+			}
+		}
+	case d.Gone && published == 0:
+		item.Kind = ServiceReturned
+	case d.Gone:
+		item.Kind = DocumentReturned
+	}
+	p.hosts[host] = state
+	texts, err := p.describeVersion(ctx, item, v, d)
+	if err != nil {
+		return err
+	}
+	return p.place(r.Seq, item, d, v.Digest, texts)
+}
+
+// readRemoval makes the item of a document that is gone.
+func (p *projection) readRemoval(ctx context.Context, r store.Record, host, kind string) error {
+	state, err := p.hostState(host)
+	if err != nil || state == nil || state.Documents[kind] == nil || state.Documents[kind].Gone {
+		return err // withdrawn with its host, or never told
+	}
+	// The host's record says when; it is gone where the host is withdrawn, which makes an item itself.
+	record, err := p.feed.store.Get(ctx, store.HostKey(host))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the record of %s: %w", host, err)
+	}
+	var h crawler.Host
+	if err := json.Unmarshal(record.Value, &h); err != nil {
+		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, record.Key, err)
+	}
+	d := state.Documents[kind]
+	d.Gone = true
+	p.hosts[host] = state
+	at := h.Fetches[kind].At
+	if at.IsZero() {
+		at = h.Visited
+	}
+	item := &Item{Kind: DocumentRemoved, At: at, Severity: diff.Medium, Host: host, Documents: []document.Kind{document.Kind(kind)}, From: d.Digest}
+	if state.published() == 0 {
+		item.Kind = ServiceGone
+	}
+	return p.place(r.Seq, item, d, "", titleTexts{})
+}
+
+// place adds the item of a change of a document, or counts the change in the item of a document that
+// changes back and forth.
+func (p *projection) place(place uint64, item *Item, d *documentState, digest string, texts titleTexts) error {
+	restless, returns := d.isRestless(digest, item.At)
+	change := recentChange{Digest: digest, At: item.At, Return: returns}
+	switch {
+	case !restless:
+		d.Flap = nil
+	case d.Flap != nil:
+		counted, err := p.countFlap(d.Flap, item)
+		if err != nil {
+			return err
+		}
+		if counted {
+			d.remember(change)
+			return nil
+		}
+	default:
+		// The item that counts takes the place of the returns before it.
+		for i := range d.Recent {
+			if c := &d.Recent[i]; c.Return && c.Place > 0 {
+				p.remove(c.Place)
+				c.Place = 0
+			}
+		}
+		item.Since, item.Count = item.At, 1
+		if len(d.Recent) > 0 {
+			item.Since, item.Count = d.Recent[0].At, len(d.Recent)
+		}
+		item.Kind = DocumentFlapping
+		item.ID = nameItem(string(DocumentFlapping), item.Host, string(item.Documents[0]), item.Since.UTC().Format(time.RFC3339Nano))
+		item.Title = titleOf(item, texts)
+		d.Flap = &flapState{Place: place, Last: item.At}
+		d.remember(change)
+		p.put(place, item)
+		return nil
+	}
+	change.Place = place
+	d.remember(change)
+	if p.mergeVisit(place, item) {
+		return nil
+	}
+	item.ID = nameItem(string(item.Kind), item.Host, string(item.Documents[0]), digest, item.At.UTC().Format(time.RFC3339Nano))
+	item.Title = titleOf(item, texts)
+	p.put(place, item)
+	return nil
+}
+
+// countFlap counts a change in the item that stands for many. It returns false for a change that
+// weighs more than all before, which is told by an item of its own, and where the item was dropped.
+func (p *projection) countFlap(flap *flapState, change *Item) (bool, error) {
+	item, err := p.item(flap.Place)
+	if err != nil || item == nil {
+		return false, err
+	}
+	weighsMore := change.Severity > item.Severity
+	item.Severity = max(item.Severity, change.Severity)
+	item.Count++
+	item.At, flap.Last = change.At, change.At
+	item.From, item.To, item.Changes, item.MoreChanges = change.From, change.To, change.Changes, change.MoreChanges
+	item.Title = titleOf(item, titleTexts{})
+	p.put(item.Place, item)
+	return !weighsMore, nil
+}
+
+// item returns the item at a place as this batch leaves it, nil when there is none.
+func (p *projection) item(place uint64) (*Item, error) {
+	if i := p.items[place]; i != nil {
+		return i, nil
+	}
+	if p.removed[place] {
+		return nil, nil
+	}
+	items, err := p.feed.readItems([]uint64{place})
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	return &items[0], nil
+}
+
+// mergeVisit adds the second document of a visit to the item of the first: one host that appears,
+// goes or returns is one item.
+func (p *projection) mergeVisit(place uint64, item *Item) bool {
+	for at, first := range p.items {
+		if first.Host != item.Host || len(first.Documents) == 0 || item.At.Sub(first.At).Abs() > time.Minute {
+			continue
+		}
+		switch {
+		case (first.Kind == ServiceAppeared || first.Kind == ServiceReturned) && (item.Kind == DocumentAdded || item.Kind == DocumentReturned):
+			if !slices.Contains(first.Documents, item.Documents[0]) {
+				first.Documents = append(first.Documents, item.Documents[0])
+			}
+			first.Verbs = limitTexts(append(first.Verbs, item.Verbs...), maxVerbs)
+			first.RulesBroken = limitTexts(append(first.RulesBroken, item.RulesBroken...), maxRules)
+			if first.Namespace == "" {
+				first.Namespace = item.Namespace
+			}
+			return true
+		case item.Kind == ServiceGone && first.Kind == DocumentRemoved:
+			item.Documents = append(item.Documents, first.Documents...)
+			p.remove(at)
+		}
+	}
+	return false
+}
+
+func (p *projection) put(place uint64, item *Item) {
+	item.Place = place
+	delete(p.removed, place)
+	p.items[place] = item
+}
+
+func (p *projection) remove(place uint64) {
+	delete(p.items, place)
+	p.removed[place] = true
+}
+
+// removeMatching removes all items of a filter.
+func (p *projection) removeMatching(f Filter, matches func(*Item) bool) {
+	for _, place := range p.feed.matching(f) {
+		p.remove(place)
+	}
+	for place, item := range p.items {
+		if matches(item) {
+			p.remove(place)
+		}
+	}
+}
+
+// readBlock removes all items about a host that is withdrawn. Only a host that the feed knew makes an
+// item: a list of an operator names hosts that nobody has heard of here.
+func (p *projection) readBlock(r store.Record, host string) error {
+	var b crawler.Block
+	if err := json.Unmarshal(r.Value, &b); err != nil {
+		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	}
+	known, err := p.knownHosts(host, b.Subdomains)
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	p.removeMatching(Filter{Hosts: known}, func(i *Item) bool { return slices.Contains(known, i.Host) })
+	for _, name := range known {
+		p.hosts[name] = nil
+	}
+	item := &Item{
+		Kind: ServiceWithdrawn, At: b.Since, Severity: diff.Medium, Host: host, By: string(b.By),
+		ID: nameItem(string(ServiceWithdrawn), host, b.Since.UTC().Format(time.RFC3339Nano)),
+	}
+	item.Title = titleOf(item, titleTexts{hosts: len(known)})
+	p.put(r.Seq, item)
+	return nil
+}
+
+// knownHosts returns a host, and with subdomains those below it, of those that the feed knows.
+func (p *projection) knownHosts(host string, subdomains bool) ([]string, error) {
+	var known []string
+	err := p.feed.file.View("read the change feed", func(tx *bolt.Tx) error {
+		c, exact := tx.Bucket(hostsBucket).Cursor(), store.ReverseHost(host)
+		for key, _ := c.Seek([]byte(exact)); key != nil && strings.HasPrefix(string(key), exact); key, _ = c.Next() {
+			if name := string(key); name == exact || subdomains && strings.HasPrefix(name, exact+".") {
+				known = append(known, store.ReverseHost(name))
+			}
+		}
+		return nil
+	})
+	for name, state := range p.hosts {
+		below := name == host || subdomains && strings.HasSuffix(name, "."+host)
+		if i := slices.Index(known, name); state == nil && i >= 0 {
+			known = slices.Delete(known, i, i+1)
+		} else if state != nil && i < 0 && below {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return known, err
+}
+
+// agentKinds are the kinds of items by the event of an agent's history; other events are updates.
+var agentKinds = map[string]Kind{
+	registry.EventRegistered: AgentRegistered, registry.EventApproved: AgentRegistered, registry.EventImported: AgentRegistered,
+	registry.EventRotated: AgentRotated, registry.EventRecovered: AgentRotated,
+	registry.EventDeactivated: AgentEnded, registry.EventSuspended: AgentEnded, registry.EventDeleted: AgentEnded,
+	registry.EventErased: AgentEnded, registry.EventMerged: AgentEnded,
+	registry.EventRestored: AgentRestored,
+}
+
+// agentSeverities say how much an item may matter to those who write to the agent.
+var agentSeverities = map[Kind]diff.Severity{AgentRotated: diff.Medium, AgentEnded: diff.Medium, AgentRestored: diff.Low, AgentRegistered: diff.Low}
+
+// readEntry makes the item of an entry of an agent's history. An agent that was erased has no other
+// items.
+func (p *projection) readEntry(r store.Record, airID string) error {
+	var e registry.Entry
+	if err := json.Unmarshal(r.Value, &e); err != nil {
+		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	}
+	item := &Item{Kind: AgentUpdated, At: e.At, Agent: airID, Event: e.Event, Fields: e.Fields, ID: nameItem("agent", r.Key)}
+	if kind, ok := agentKinds[e.Event]; ok {
+		item.Kind = kind
+	}
+	item.Severity = agentSeverities[item.Kind]
+	var texts titleTexts
+	if e.Agent != nil {
+		texts.name = e.Agent.Name
+	}
+	if e.Event == registry.EventErased {
+		p.removeMatching(Filter{Agents: []string{airID}}, func(i *Item) bool { return i.Agent == airID })
+	}
+	item.Title = titleOf(item, texts)
+	p.put(r.Seq, item)
+	return nil
+}
+
+// trim drops the oldest items beyond the limit.
+func (p *projection) trim() {
+	f := p.feed
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	excess := int(f.postings.live.GetCardinality()) + len(p.items) - len(p.removed) - f.keep
+	if excess <= 0 {
+		return
+	}
+	// Some more, so that not every batch has to.
+	it := f.postings.live.Iterator()
+	for excess += f.keep / 100; excess > 0 && it.HasNext(); excess-- {
+		place := f.postings.placeOf(it.Next())
+		p.remove(place)
+		p.horizon = place
+	}
+}
+
+// write writes the batch and the cursor in one transaction.
+func (p *projection) write(ctx context.Context, upTo store.Cursor) error {
+	values := make(map[uint64][]byte, len(p.items))
+	for place, item := range p.items {
+		value, err := encodeItem(item)
+		if err != nil {
+			return err
+		}
+		values[place] = value
+	}
+	return p.feed.write(ctx, func(tx *boltfile.Tx) error {
+		p.terms = map[uint64][]string{}
+		items, hosts := tx.Bucket(itemsBucket), tx.Bucket(hostsBucket)
+		noteTerms := func(key []byte, place uint64) {
+			if _, terms, _, err := splitValue(items.Get(key)); err == nil {
+				p.terms[place] = splitTerms(terms)
+			}
+		}
+		for place := range p.removed {
+			key := placeKey(place)
+			noteTerms(key, place)
+			if err := items.Delete(key); err != nil {
+				return err
+			}
+		}
+		for place, value := range values {
+			key := placeKey(place)
+			noteTerms(key, place)
+			if err := items.Put(key, value); err != nil {
+				return err
+			}
+		}
+		for host, state := range p.hosts {
+			key := []byte(store.ReverseHost(host))
+			if state == nil {
+				if err := hosts.Delete(key); err != nil {
+					return err
+				}
+				continue
+			}
+			text, err := json.Marshal(state)
+			if err != nil {
+				return err
+			}
+			if err := hosts.Put(key, text); err != nil {
+				return err
+			}
+		}
+		if p.horizon > 0 {
+			if err := tx.Bucket(stateBucket).Put(horizonKey, placeKey(p.horizon)); err != nil {
+				return err
+			}
+		}
+		return putCursor(tx, upTo)
+	})
+}
+
+func putCursor(tx *boltfile.Tx, cursor store.Cursor) error {
+	text, err := json.Marshal(cursor)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(stateBucket).Put(cursorKey, text)
+}
+
+// applyTo brings the postings to what was written.
+func (p *projection) applyTo(all *postings) {
+	for place, terms := range p.terms {
+		all.remove(place, terms)
+	}
+	places := make([]uint64, 0, len(p.items))
+	for place := range p.items {
+		places = append(places, place)
+	}
+	slices.Sort(places)
+	for _, place := range places {
+		all.add(place, p.items[place].listTerms())
+	}
+	all.trim()
+}
+
+// limitTexts sorts texts, and returns each once and at most so many.
+func limitTexts(texts []string, most int) []string {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	return texts[:min(len(texts), most)]
+}
+
+// onlyCodes returns the rules that findings of at least a warning break, each once.
+func onlyCodes(findings []protocol.Finding) []string {
+	var codes []string
+	for _, f := range findings {
+		if f.Severity >= protocol.Warning {
+			codes = append(codes, f.Code)
+		}
+	}
+	return limitTexts(codes, len(codes))
+}
