@@ -89,6 +89,7 @@ type API struct {
 	searchParameters []*huma.Param
 	registry         *air.Routes
 	description      *huma.OpenAPI
+	publicURL        string             // see Options.PublicURL
 	relay            *relayhttp.Handler // nil where there is none
 	tools            *toolhost.Host     // nil where there is none, and then toolsHTTP is, too
 	toolsHTTP        *hosthttp.Handler
@@ -114,7 +115,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

@@ -3,62 +3,256 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
-	"strconv"
-	"strings"
+	"slices"
 
-	"gazetteer/api/answer"
+	"github.com/danielgtaylor/huma/v2"
+
 	"gazetteer/api/route"
+	"gazetteer/changefeed"
+	"gazetteer/document/diff"
+	"gazetteer/fetch"
 	"gazetteer/store"
 )
 
-const changesPath = "/api/v1/changes"
+// changeRoutes declares the feed of changes in its four forms.
+func (a *API) changeRoutes(h huma.API) {
+	list := route.Op("list-changes")
+	list.Description = "Without since, the newest changes, oldest first; next goes on from there. With since, the changes behind that place. With before, older " +
+		"ones, newest first, for reading back. A place does not expire and fits every filter; 410 says that the feed no longer reaches back to it, and where to begin instead. " +
+		"Values of one filter are alternatives, different filters must all hold."
+	route.Handle(a.Mux, h, addChangeFilters(list), a.listChanges)
+	atom := route.Op("changes-atom")
+	atom.Responses = syndicationResponse("The feed as Atom (RFC 4287); older entries follow at the link next.", atomType)
+	route.Handle(a.Mux, h, addChangeFilters(atom), a.sendAtom)
+	feed := route.Op("changes-json-feed")
+	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change as the pages have it in the member _gazetteer.", jsonFeedType)
+	route.Handle(a.Mux, h, addChangeFilters(feed), a.sendJSONFeed)
+	stream := route.Op("stream-changes")
+	stream.Responses = map[string]*huma.Response{"200": {
+		Description: "An event named change for each change; its data is the change as the pages have it, its id a place of the feed. A comment comes every 15 seconds. " +
+			"Ends after half an hour at the latest, and when a client does not read for a minute; it goes on with Last-Event-ID.",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+	route.Handle(a.Mux, h, addChangeFilters(stream), a.followChanges)
+}
+
+func syndicationResponse(description, mediaType string) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+}
+
+// changeFilters are the filters of the feed: parameter, what it is, and the values that it takes, nil
+// for any.
+var changeFilters = []struct {
+	name, doc string
+	values    func() []any
+}{
+	{"kind", "what happened", func() []any {
+		var kinds []any
+		for _, k := range changefeed.Kinds() {
+			kinds = append(kinds, string(k))
+		}
+		return kinds
+	}},
+	{"host", "the host that changed", nil},
+	{"verb", "a verb of the operations concerned, such as BOOK", nil},
+	{"ns", "the namespace of the service", nil},
+	{"rule", "the code of a rule that was broken or kept again, such as AI210", nil},
+	{"agent", "the AIR ID of the agent that changed", nil},
+}
+
+// maxChangeValues is how many values of one filter the feed takes.
+const maxChangeValues = 50
+
+// addChangeFilters describes the filters of the feed as parameters of an operation.
+func addChangeFilters(op huma.Operation) huma.Operation {
+	explode, most := true, maxChangeValues
+	for _, f := range changeFilters {
+		items := &huma.Schema{Type: huma.TypeString}
+		if f.values != nil {
+			items.Enum = f.values()
+		}
+		items.PrecomputeMessages()
+		schema := &huma.Schema{Type: huma.TypeArray, Items: items, MaxItems: &most}
+		schema.PrecomputeMessages()
+		op.Parameters = append(op.Parameters, &huma.Param{Name: f.name, In: "query", Explode: &explode, Description: f.doc + "; any of several", Schema: schema})
+	}
+	severity := &huma.Schema{Type: huma.TypeString, Enum: []any{"none", "low", "medium", "high"}}
+	severity.PrecomputeMessages()
+	op.Parameters = append(op.Parameters, &huma.Param{Name: "severity", In: "query", Description: "the least severity: none, low, medium or high", Schema: severity})
+	return op
+}
+
+// readChangeFilter reads parameters that were judged by their schemas.
+func readChangeFilter(values url.Values) (changefeed.Filter, error) {
+	f := changefeed.Filter{Verbs: values["verb"], Namespaces: values["ns"], Rules: values["rule"], Agents: values["agent"]}
+	for _, k := range values["kind"] {
+		f.Kinds = append(f.Kinds, changefeed.Kind(k))
+	}
+	for _, host := range values["host"] {
+		name, err := fetch.CheckHost(host)
+		if err != nil {
+			return f, err
+		}
+		f.Hosts = append(f.Hosts, name)
+	}
+	f.Severity, _ = diff.ParseSeverity(values.Get("severity"))
+	return f, nil
+}
 
 type changesInput struct {
-	Since string `query:"since" maxLength:"50" doc:"next of the answer before; left out, the list begins a little before the newest change"`
-	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many changes on one page, 1 to 100"`
+	Since  string `query:"since" maxLength:"1200" doc:"next of an earlier answer, or the id of an event: only what came behind it"`
+	Before string `query:"before" maxLength:"1200" doc:"earlier of an earlier answer: only what came before it, newest first"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many changes on one page, 1 to 100"`
+}
+
+// Change is one change as the feed shows it.
+type Change struct {
+	changefeed.Item
+	Page string `json:"page,omitempty" doc:"the page for people"`
+	API  string `json:"api,omitempty" doc:"the resource that changed; for a document that changed, what changed"`
 }
 
 // ChangeList is one page of the feed of changes.
 type ChangeList struct {
-	Changes []answer.Change `json:"changes" doc:"oldest first; a page can be empty although more follow"`
-	More    bool            `json:"more" doc:"there are newer changes now: ask again at once"`
-	Next    string          `json:"next" doc:"since of the next request. It does not expire; a server that was restored from a backup refuses it with cursor-gone"`
+	Changes []Change `json:"changes" doc:"oldest first; with before, newest first"`
+	More    bool     `json:"more" doc:"there are more in this direction: ask again at once"`
+	Next    string   `json:"next,omitempty" doc:"since of the next request; absent with before. It does not expire, and a server that was restored from a backup refuses it with cursor-gone"`
+	Earlier string   `json:"earlier,omitempty" doc:"before of a request for older changes; absent on the oldest page and with since"`
 }
 
 func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[ChangeList], error) {
-	head := a.Answers.Store.Head()
-	after, err := readSince(in.Since, head)
+	filter, err := readChangeFilter(route.Query(ctx))
 	if err != nil {
 		return nil, err
 	}
-	changes, next, more, err := a.Answers.Changes(ctx, after, in.Limit)
-	if errors.Is(err, store.ErrCursorGone) {
-		return nil, route.NewProblem(route.CursorGone, "the feed no longer reaches back to this place", "read the lists anew, then follow the feed without since").
-			WithLocation(route.Location{Parameter: "since"})
+	if in.Since != "" && in.Before != "" {
+		return nil, route.NewProblem(route.BadParameter, "since and before lead in opposite directions", "give one of them").WithLocation(route.Location{Parameter: "before"})
 	}
+	if in.Since != "" {
+		return a.changesSince(ctx, filter, in)
+	}
+	before, err := a.readPlace(in.Before, "before")
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(ChangeList{Changes: answer.OrEmpty(changes), More: more, Next: fmt.Sprintf("%d.%d", next.Incarnation, next.Seq)})
-	if more {
-		out.Link = "<" + changesPath + "?" + url.Values{"since": {out.Body.Next}, "limit": {strconv.Itoa(in.Limit)}}.Encode() + `>; rel="next"`
+	complete := a.feedCursor() // read first: what comes meanwhile is on the next page
+	page, err := a.Answers.LatestChanges(ctx, filter, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := route.JSON(ChangeList{Changes: viewChanges(page.Items)})
+	if page.More {
+		out.Body.Earlier = a.placeText(page.Next)
+	}
+	if in.Before != "" {
+		out.Body.More = page.More
+		out.Link = linkChanges(ctx, route.ChangesPath, "before", out.Body.Earlier)
+		return out, nil
+	}
+	slices.Reverse(out.Body.Changes)
+	next := complete.Seq
+	if len(page.Items) > 0 {
+		next = max(next, page.Items[0].Place)
+	}
+	out.Body.Next = a.placeText(next)
+	return out, nil
+}
+
+// changesSince answers with what came behind a place.
+func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *changesInput) (*route.Output[ChangeList], error) {
+	place, err := a.readPlace(in.Since, "since")
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.Answers.ChangesAfter(ctx, filter, place, in.Limit)
+	if err != nil {
+		return nil, explainGone(err, route.Location{Parameter: "since"})
+	}
+	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), More: page.More, Next: a.placeText(page.Next)})
+	if page.More {
+		out.Link = linkChanges(ctx, route.ChangesPath, "since", out.Body.Next)
 	}
 	return out, nil
 }
 
-// readSince reads a place in the feed: the incarnation of the store and a sequence.
-func readSince(text string, head store.Cursor) (store.Cursor, error) {
-	if text == "" {
-		return store.Cursor{}, nil
+// explainGone turns the end of the feed into its refusal.
+func explainGone(err error, at route.Location) error {
+	if errors.Is(err, changefeed.ErrGone) {
+		return route.ChangesGone("the feed no longer reaches back to this place").WithLocation(at)
 	}
-	incarnation, seq, _ := strings.Cut(text, ".")
-	i, err1 := strconv.ParseUint(incarnation, 10, 64)
-	n, err2 := strconv.ParseUint(seq, 10, 64)
-	if err1 != nil || err2 != nil {
-		return store.Cursor{}, route.NewProblem(route.BadParameter, "since is not a place in the feed", "use next of an earlier answer, or leave it out").
-			WithLocation(route.Location{Parameter: "since"})
-	}
-	return store.Cursor{Store: head.Store, Incarnation: i, Seq: n}, nil
+	return err
 }
+
+// linkChanges is the Link of the next page, which a cursor opens; "" without one.
+func linkChanges(ctx context.Context, path, parameter, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return "<" + changesAddress(ctx, path, parameter, cursor) + `>; rel="next"`
+}
+
+// changesAddress is the address of the request with another cursor.
+func changesAddress(ctx context.Context, path, parameter, cursor string) string {
+	to := url.Values{}
+	for name, values := range route.Query(ctx) {
+		to[name] = values
+	}
+	to.Set(parameter, cursor)
+	return path + "?" + to.Encode()
+}
+
+// feedCursor is up to where the feed is complete.
+func (a *API) feedCursor() store.Cursor {
+	if a.Answers.Feed == nil {
+		return store.Cursor{}
+	}
+	return a.Answers.Feed.Cursor()
+}
+
+// placeText is the cursor of a place.
+func (a *API) placeText(place uint64) string {
+	at := a.Answers.Store.Head()
+	at.Seq = place
+	return a.Cursors.EncodePlace(at)
+}
+
+// readPlace reads a cursor; "" is place 0.
+func (a *API) readPlace(text, parameter string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	place, err := a.Cursors.DecodePlace(text, a.Answers.Store.Head())
+	if e, ok := errors.AsType[*route.Error](err); ok {
+		return 0, e.WithLocation(route.Location{Parameter: parameter})
+	}
+	return place, err
+}
+
+// viewChanges adds the addresses to items.
+func viewChanges(items []changefeed.Item) []Change {
+	changes := make([]Change, len(items))
+	for n, item := range items {
+		changes[n] = viewChange(item)
+	}
+	return changes
+}
+
+func viewChange(i changefeed.Item) Change {
+	c := Change{Item: i}
+	switch {
+	case i.Agent != "":
+		c.Page, c.API = "/agents/"+url.PathEscape(i.Agent), "/api/v1/agents/"+url.PathEscape(i.Agent)
+	case i.Kind == changefeed.ServiceWithdrawn:
+		c.Page = "/services/" + i.Host
+	case i.From != "" && i.To != "" && len(i.Documents) > 0:
+		query := "/documents/" + string(i.Documents[0]) + "/diff?" + url.Values{"from": {i.From}, "to": {i.To}}.Encode()
+		c.Page, c.API = "/services/"+i.Host+query, "/api/v1/services/"+i.Host+query
+	default:
+		c.Page, c.API = "/services/"+i.Host, "/api/v1/services/"+i.Host
+	}
+	return c
+}
+
+// ViewChanges returns changes as the API shows them, for pages.
+func ViewChanges(items []changefeed.Item) []Change { return viewChanges(items) }

@@ -1,51 +1,312 @@
 package api_test
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/api"
-	"gazetteer/api/answer"
+	"gazetteer/changefeed"
+	"gazetteer/crawler"
 	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/store"
 )
 
-// TestChangesFollowTheStore: a follower sees what was published, changed and removed after its place,
-// once and in order, and a registration.
+// waitForChanges waits until the feed tells what is in the store.
+func (h *testServer) waitForChanges() {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.feed.WaitFor(ctx, h.store.Head().Seq); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *testServer) changes(query string) (list api.ChangeList) {
+	h.t.Helper()
+	h.waitForChanges()
+	decodeInto(h.t, h.get("/api/v1/changes?"+query, 200), &list)
+	return list
+}
+
+// TestChangesFollowTheStore: a follower sees what appeared and changed after its place, once and in
+// order, and a registration; the places do not expire and do not depend on filters.
 func TestChangesFollowTheStore(t *testing.T) {
 	h := newTestServer(t, options{})
-	follow := func(since string) (list api.ChangeList) {
-		t.Helper()
-		decodeInto(t, h.get("/api/v1/changes?limit=100&since="+since, 200), &list)
-		return list
-	}
-	first := follow("")
-	if len(first.Changes) != 0 || first.More {
+	first := h.changes("limit=100")
+	if len(first.Changes) != 0 || first.More || first.Next == "" {
 		t.Fatalf("an empty store has the changes %+v", first)
 	}
-	d := h.publish("one.example", document.AI, "application/json", aiText("One"), seen)
+	h.publish("one.example", document.AI, "application/json", aiText("One"), seen)
+	d := h.publish("one.example", document.AI, "application/json", strings.ReplaceAll(aiText("One"), "/api/tables", "https://other.example/tables"), seen.Add(time.Hour))
 	agent := registerAgent(t, h)
-	second := follow(first.Next)
-	if len(second.Changes) != 2 {
+	second := h.changes("limit=100&since=" + first.Next)
+	if len(second.Changes) != 3 {
 		t.Fatalf("changes %+v", second.Changes)
 	}
-	if c := second.Changes[0]; c.Kind != answer.DocumentPublished || c.Host != "one.example" || c.Document != "ai" || c.Digest != d.Digest || c.At.IsZero() {
-		t.Errorf("the document is %+v", c)
+	if c := second.Changes[0]; c.Kind != changefeed.ServiceAppeared || c.Host != "one.example" || c.Page != "/services/one.example" || !c.At.Equal(seen) {
+		t.Errorf("the service is %+v", c)
 	}
-	if c := second.Changes[1]; c.Kind != answer.AgentChanged || c.AirID != agent.AirID || c.Event != "registered" || c.At.IsZero() {
+	c := second.Changes[1]
+	if c.Kind != changefeed.DocumentChanged || c.Severity != diff.High || c.To != d.Digest || len(c.Changes) == 0 {
+		t.Errorf("the change is %+v", c)
+	}
+	var compared api.VersionDiff
+	decodeInto(t, h.get(c.API, 200), &compared)
+	if compared.Severity != "high" || string(compared.Changes[0].Kind) != string(c.Changes[0].Kind) {
+		t.Errorf("%s says %+v", c.API, compared)
+	}
+	if c := second.Changes[2]; c.Kind != changefeed.AgentRegistered || c.Agent != agent.AirID || c.Event != "registered" || c.At.IsZero() {
 		t.Errorf("the agent is %+v", c)
 	}
-	if again := follow(second.Next); len(again.Changes) != 0 || again.Next != second.Next {
+	if again := h.changes("since=" + second.Next); len(again.Changes) != 0 || again.More {
 		t.Errorf("nothing happened, and the feed says %+v", again)
 	}
-	if all := follow(""); len(all.Changes) != 2 {
-		t.Errorf("without a place the feed has %+v", all.Changes)
+	if high := h.changes("severity=high&since=" + first.Next); len(high.Changes) != 1 {
+		t.Errorf("with a filter, and a place of the whole feed: %+v", high)
 	}
-	page := h.get("/api/v1/changes?limit=1", 200)
+	if verbs := h.changes("verb=book&verb=none&host=one.example"); len(verbs.Changes) != 2 {
+		t.Errorf("with a verb and a host: %+v", verbs)
+	}
+	// Page by page, forward and back.
+	var forward, back []string
+	for list := h.changes("limit=1&since=" + first.Next); ; list = h.changes("limit=1&since=" + list.Next) {
+		for _, c := range list.Changes {
+			forward = append(forward, c.ID)
+		}
+		if !list.More {
+			break
+		}
+	}
+	newest := h.changes("limit=1")
+	for list := newest; ; list = h.changes("limit=1&before=" + list.Earlier) {
+		for _, c := range list.Changes {
+			back = append(back, c.ID)
+		}
+		if list.Earlier == "" {
+			break
+		}
+	}
+	if len(forward) != 3 || len(back) != 3 || forward[0] != back[2] || forward[1] != back[1] || forward[2] != back[0] {
+		t.Errorf("forward %v, back %v", forward, back)
+	}
+	if newest.Next != second.Next {
+		t.Error("the newest page leads elsewhere than the page before it")
+	}
+	page := h.get("/api/v1/changes?limit=1&since="+first.Next, 200)
 	if link := page.Header.Get("Link"); !strings.Contains(link, `rel="next"`) {
 		t.Errorf("the first of two pages has the Link %q", link)
 	}
-	h.get("/api/v1/changes?since=7.1", http.StatusGone)
-	h.get("/api/v1/changes?since=x.y", http.StatusBadRequest)
-	h.get("/api/v1/changes?since=1.99999999", http.StatusGone)
+}
+
+// TestPlacesOfOthersAreRefused: with a reason, and where to begin instead.
+func TestPlacesOfOthersAreRefused(t *testing.T) {
+	key := func(o *api.Options) { o.CursorKey = []byte("0123456789abcdef") }
+	h := newTestServer(t, options{api: key})
+	replaced := newTestServer(t, options{api: key}) // the same key, another store
+	other := newTestServer(t, options{})
+	h.publish("one.example", document.AI, "application/json", aiText("One"), seen)
+	place := h.changes("").Next
+	flipped := []byte(place)
+	flipped[7] ^= 1
+	for name, c := range map[string]struct {
+		h            *testServer
+		query        string
+		status       int
+		code, detail string
+	}{
+		"another store":  {replaced, "since=" + place, 410, "cursor-gone", "belongs to another store"},
+		"another server": {other, "since=" + place, 400, "bad-cursor", "another server made it"},
+		"altered":        {h, "since=" + string(flipped), 400, "bad-cursor", "altered"},
+		"a number":       {h, "since=17", 400, "bad-cursor", "altered"},
+		"a list's":       {h, "since=" + url.QueryEscape(readPage(t, h.get("/api/v1/services?limit=1", 200)).Next+"AAAA"), 400, "bad-cursor", ""},
+		"both":           {h, "since=" + place + "&before=" + place, 400, "bad-parameter", "opposite"},
+		"no kind":        {h, "kind=nothing", 400, "bad-parameter", ""},
+		"no severity":    {h, "severity=worst", 400, "bad-parameter", ""},
+		"no host":        {h, "host=..", 400, "bad-host", ""},
+		"unknown":        {h, "hots=x", 400, "unknown-parameter", ""},
+	} {
+		for _, path := range []string{"/api/v1/changes", "/api/v1/changes/stream"} {
+			if strings.Contains(c.query, "before") && strings.HasSuffix(path, "stream") {
+				continue
+			}
+			r := c.h.get(path+"?"+c.query, c.status)
+			p := r.problem(t)
+			if p.Code != c.code || !strings.Contains(p.Detail, c.detail) {
+				t.Errorf("%s of %s: %+v", name, path, p)
+			}
+			if c.status == http.StatusGone && (r.Header.Get("Link") != `</api/v1/services>; rel="current"` || !strings.Contains(p.Help, "/api/v1/services")) {
+				t.Errorf("%s of %s: Link %q, help %q", name, path, r.Header.Get("Link"), p.Help)
+			}
+		}
+	}
+}
+
+// TestWithdrawnHostsLeaveTheFeed: at once, before the feed has followed.
+func TestWithdrawnHostsLeaveTheFeed(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publish("one.example", document.AI, "application/json", aiText("One"), seen)
+	h.publish("two.example", document.AI, "application/json", aiText("Two"), seen)
+	h.waitForChanges()
+	text, err := json.Marshal(crawler.Block{Host: "one.example", By: crawler.ByOwner, Since: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.applyWrites(store.Put(store.BlockKey("one.example"), text))
+	list := h.changes("")
+	if len(list.Changes) != 2 || list.Changes[0].Host != "two.example" || list.Changes[1].Kind != changefeed.ServiceWithdrawn || list.Changes[1].By != "owner" {
+		t.Errorf("%+v", list.Changes)
+	}
+}
+
+// TestFeedsForReaders: Atom and JSON Feed have the same items as the pages, whatever strangers write.
+func TestFeedsForReaders(t *testing.T) {
+	h := newTestServer(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example/" }})
+	h.publish("one.example", document.AI, "application/json", aiText(`<script>alert(1)</script> & "]]>`), seen)
+	h.publish("one.example", document.AI, "application/json", strings.ReplaceAll(aiText("One\u202e"), "/api/tables", "https://other.example/?a=1&b=<2>"), seen.Add(time.Hour))
+	list := h.changes("")
+	r := h.get("/api/v1/changes/atom", 200)
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/atom+xml") {
+		t.Errorf("Atom comes as %q", kind)
+	}
+	var atom struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+		ID      string   `xml:"id"`
+		Updated string   `xml:"updated"`
+		Links   []struct {
+			Rel  string `xml:"rel,attr"`
+			Href string `xml:"href,attr"`
+		} `xml:"link"`
+		Entries []struct {
+			ID      string `xml:"id"`
+			Title   string `xml:"title"`
+			Updated string `xml:"updated"`
+			Content string `xml:"content"`
+			Link    struct {
+				Href string `xml:"href,attr"`
+			} `xml:"link"`
+		} `xml:"entry"`
+	}
+	if err := xml.Unmarshal(r.body, &atom); err != nil {
+		t.Fatalf("%v:\n%s", err, r.body)
+	}
+	var feed struct {
+		Version string `json:"version"`
+		Items   []struct {
+			ID      string     `json:"id"`
+			URL     string     `json:"url"`
+			Title   string     `json:"title"`
+			Content string     `json:"content_text"`
+			Change  api.Change `json:"_gazetteer"`
+		} `json:"items"`
+	}
+	decodeInto(t, h.get("/api/v1/changes/feed.json", 200), &feed)
+	if len(atom.Entries) != 2 || len(feed.Items) != 2 || feed.Version != "https://jsonfeed.org/version/1.1" {
+		t.Fatalf("%d entries, %d items, version %q", len(atom.Entries), len(feed.Items), feed.Version)
+	}
+	for i, entry := range atom.Entries {
+		c, item := list.Changes[1-i], feed.Items[i] // newest first
+		if entry.ID != c.ID || entry.Title != c.Title || item.ID != c.ID || item.Title != c.Title || item.Content != entry.Content || item.Change.ID != c.ID {
+			t.Errorf("entry %+v, item %+v, change %+v", entry, item, c)
+		}
+		if !strings.HasPrefix(entry.Link.Href, "https://registry.example/services/one.example") || item.URL != entry.Link.Href {
+			t.Errorf("it leads to %q, %q", entry.Link.Href, item.URL)
+		}
+		if _, err := time.Parse(time.RFC3339, entry.Updated); err != nil {
+			t.Error(err)
+		}
+	}
+	if atom.Updated != atom.Entries[0].Updated || atom.ID != "https://registry.example/api/v1/changes/atom" || atom.Links[0].Rel != "self" {
+		t.Errorf("the feed is %+v", atom)
+	}
+	if strings.Contains(string(r.body), "<script>") || strings.Contains(string(r.body), "\u202e") {
+		t.Errorf("a stranger's text is not escaped:\n%s", r.body)
+	}
+	page := h.get("/api/v1/changes/atom?limit=1", 200)
+	if err := xml.Unmarshal(page.body, &atom); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range atom.Links {
+		if l.Rel == "next" {
+			older := h.get(strings.TrimPrefix(l.Href, "https://registry.example"), 200)
+			if !strings.Contains(string(older.body), list.Changes[0].ID) {
+				t.Errorf("the next page is\n%s", older.body)
+			}
+			return
+		}
+	}
+	t.Errorf("the first of two pages has the links %+v", atom.Links)
+}
+
+// changeEvents reads events of a stream until there are so many.
+func changeEvents(t *testing.T, h *testServer, query string, header http.Header, many int) (ids []string, changes []api.Change) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, "GET", h.base+"/api/v1/changes/stream?"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = header
+	response, err := plain.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%s %s", response.Status, response.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(response.Body)
+	for len(changes) < many && lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			ids = append(ids, value)
+		case "data":
+			var c api.Change
+			if err := json.Unmarshal([]byte(value), &c); err != nil {
+				t.Fatal(err)
+			}
+			changes = append(changes, c)
+		}
+	}
+	return ids, changes
+}
+
+// TestChangeStream: a stream sends what happens, and goes on behind the last event that was read.
+func TestChangeStream(t *testing.T) {
+	h := newTestServer(t, options{})
+	start := h.changes("").Next
+	got := make(chan []api.Change, 1)
+	go func() {
+		_, changes := changeEvents(t, h, "since="+start+"&kind=service-appeared", http.Header{}, 3)
+		got <- changes
+	}()
+	for i := range 3 {
+		h.publish(fmt.Sprintf("h%d.example", i), document.AI, "application/json", aiText("One"), seen)
+		h.publish(fmt.Sprintf("h%d.example", i), document.AI, "application/json", aiText("Two"), seen.Add(time.Hour))
+	}
+	for i, c := range <-got {
+		if c.Host != fmt.Sprintf("h%d.example", i) || c.Kind != changefeed.ServiceAppeared {
+			t.Errorf("event %d is %+v", i, c)
+		}
+	}
+	h.waitForChanges()
+	ids, changes := changeEvents(t, h, "since="+start, http.Header{}, 4)
+	_, rest := changeEvents(t, h, "since="+start, http.Header{"Last-Event-Id": {ids[3]}}, 2)
+	if changes[3].Host != "h1.example" || len(rest) != 2 || rest[0].Host != "h2.example" || rest[1].Kind != changefeed.DocumentChanged {
+		t.Errorf("behind the fourth event come %+v", rest)
+	}
+	// The id of an event is a place of the pages, too.
+	if list := h.changes("since=" + ids[3]); len(list.Changes) != 2 || list.Changes[0].ID != rest[0].ID {
+		t.Errorf("as a page: %+v", list.Changes)
+	}
 }

@@ -141,7 +141,14 @@ func TestToolsOfMCP(t *testing.T) {
 	if judged["valid"] != false || at(t, judged, "findings", 0, "rule") == "" {
 		t.Errorf("the judgement is %v", judged)
 	}
+	h.waitForChanges()
 	changes := callTool(t, session, "list_changes", nil, false)
+	if at(t, changes, "changes", 0, "untrusted", "title") == "" || at(t, changes, "changes", 0, "kind") != "service-appeared" {
+		t.Errorf("the changes are %v", changes)
+	}
+	if high := callTool(t, session, "list_changes", map[string]any{"severity": "high"}, false); len(high["changes"].([]any)) != 0 {
+		t.Errorf("the grave changes are %v", high)
+	}
 	if len(changes["changes"].([]any)) == 0 || changes["next"] == "" {
 		t.Errorf("the changes are %v", changes)
 	}

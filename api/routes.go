@@ -26,7 +26,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	a.exportRoute(h)
 	a.exploreRoutes(h)
 	route.Handle(a.Mux, h, route.Op("list-services"), a.listServices)
-	route.Handle(a.Mux, h, route.Op("list-changes"), a.listChanges)
+	a.changeRoutes(h)
 	route.Handle(a.Mux, h, route.Op("service"), a.getService)
 	route.Handle(a.Mux, h, route.Op("crawl-log"), a.getCrawlLog)
 	route.Handle(a.Mux, h, route.DescribeBadge(route.Op("service-badge"), "a host"), a.getServiceBadge)

@@ -109,7 +109,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 }
 
 // apart are routes whose answers are streams, which have tests of their own.
-var apart = []string{"/api/v1/status/stream", "/api/v1/agents/{air_id}/export"}
+var apart = []string{"/api/v1/status/stream", "/api/v1/changes/stream", "/api/v1/agents/{air_id}/export"}
 
 // logSize is how many leaves the log of a server has.
 func logSize(h *testServer) string {

@@ -24,6 +24,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -58,6 +59,7 @@ type testServer struct {
 	t       testing.TB
 	store   *boltstore.Store
 	index   *index.Index
+	feed    *changefeed.Feed
 	answers *answer.Answers
 	api     *api.API
 	log     *logRecorder
@@ -114,7 +116,11 @@ func newTestServer(t testing.TB, o options) *testServer {
 	far, _ := o.registry.Resolver.(join.Resolver)
 	joiner, err := join.New(join.Options{Store: h.store, Registry: r, Directory: directory, Resolver: far, Now: o.registry.Now})
 	must(err)
-	h.answers = &answer.Answers{Store: h.store, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge), Standing: states}
+	h.feed, err = changefeed.Open(ctx, changefeed.Options{Dir: t.TempDir() + "/changes", Store: h.store, MinFree: -1, Linger: time.Millisecond})
+	must(err)
+	t.Cleanup(func() { must(h.feed.Close()) })
+	h.runUntilEnd("follow the store into the feed of changes", h.feed.Run)
+	h.answers = &answer.Answers{Store: h.store, Feed: h.feed, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge), Standing: states}
 	if o.log {
 		h.openLog()
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gazetteer/changefeed"
+	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/document/diff"
@@ -297,6 +298,36 @@ func TestOptOutRemovesItems(t *testing.T) {
 	w.block("never.heard.example", false)
 	if got := len(w.kinds()); got != 2 {
 		t.Errorf("a host that nobody knew makes %d items", got-2)
+	}
+}
+
+// TestStatesOfPublishersAreTold: a change of the states of a host that publishes documents is an item,
+// its first sight and those of other hosts are none.
+func TestStatesOfPublishersAreTold(t *testing.T) {
+	w := newWorld(t, 0)
+	good := conformance.Standing{Class: conformance.Publishes, Reachable: conformance.Yes, WellFormed: conformance.Yes, Conformant: conformance.Yes, Consistent: conformance.Unknown, Answers: conformance.Yes, Level: 1}
+	bad := good
+	bad.Conformant, bad.Level = conformance.No, 0
+	nothing := conformance.Standing{Class: conformance.Nothing, Reachable: conformance.Yes}
+	silent := conformance.Standing{Class: conformance.Silent, Reachable: conformance.No}
+	evidence := []conformance.StateEvidence{{State: conformance.Conformant, Evidence: conformance.Evidence{Code: "AI210", Text: "secret"}}}
+	for n, turn := range []conformance.Turn{
+		{Host: "a.example", At: began, Standing: good},
+		{Host: "a.example", At: began.Add(time.Hour), Standing: bad, Before: &good, Evidence: evidence},
+		{Host: "b.example", At: began.Add(time.Hour), Standing: silent, Before: &nothing},
+	} {
+		write, err := turn.Write()
+		if err != nil {
+			t.Fatal(n, err)
+		}
+		w.apply(write)
+	}
+	items := w.items(changefeed.Filter{Rules: []string{"AI210"}})
+	if all := w.kinds(); len(all) != 1 || len(items) != 1 {
+		t.Fatalf("kinds %v, %d with the rule", all, len(items))
+	}
+	if i := items[0]; i.Title != "a.example: conformant is no (was yes)" || i.Severity != diff.Medium || !i.At.Equal(began.Add(time.Hour)) {
+		t.Errorf("the item is %+v", i)
 	}
 }
 

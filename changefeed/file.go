@@ -12,14 +12,13 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"gazetteer/document/diff"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
 // The buckets of the file:
 //
-//	items   place (8 bytes, big endian) → severities, terms and the item (JSON), see encodeItem
+//	items   place (8 bytes, big endian) → terms and the item (JSON), see encodeItem
 //	hosts   host, reversed              → hostState (JSON)
 //	state   "cursor"                    → store.Cursor (JSON): up to where the store was followed
 //	        "horizon"                   → place (8 bytes): cursors before it miss dropped items
@@ -56,34 +55,28 @@ func openFile(ctx context.Context, dir string, log *slog.Logger, minFree int64) 
 
 func placeKey(place uint64) []byte { return binary.BigEndian.AppendUint64(nil, place) }
 
-// encodeItem returns the stored form of an item: the length of what comes first, as a number of two
-// bytes, the severities of the item and its changes, the terms that it is found by, each ended by a
-// NUL, and the item as JSON. So the terms can be read without the JSON.
+// encodeItem returns the stored form of an item: the length of its terms, as a number of two bytes,
+// the terms that it is found by, each ended by a NUL, and the item as JSON. So the terms can be read
+// without the JSON.
 func encodeItem(i *Item) ([]byte, error) {
-	head := []byte{byte(i.Severity), byte(len(i.Changes))}
-	for _, c := range i.Changes {
-		head = append(head, byte(c.Severity))
-	}
+	var terms []byte
 	for _, t := range i.listTerms() {
-		head = append(append(head, t...), 0)
+		terms = append(append(terms, t...), 0)
 	}
 	text, err := json.Marshal(i)
 	if err != nil {
 		return nil, fmt.Errorf("write a change: %w", err)
 	}
-	return append(append(binary.BigEndian.AppendUint16(nil, uint16(len(head))), head...), text...), nil
+	return append(append(binary.BigEndian.AppendUint16(nil, uint16(len(terms))), terms...), text...), nil
 }
 
 // splitValue returns the parts of a stored item.
-func splitValue(value []byte) (severities []byte, terms string, text []byte, err error) {
-	if len(value) < 4 || len(value) < 2+int(binary.BigEndian.Uint16(value)) || len(value) < 4+int(value[3]) {
-		return nil, "", nil, fmt.Errorf("%w: an item of the change feed is cut short", store.ErrCorrupt)
+func splitValue(value []byte) (terms string, text []byte, err error) {
+	if len(value) < 2 || len(value) < 2+int(binary.BigEndian.Uint16(value)) {
+		return "", nil, fmt.Errorf("%w: an item of the change feed is cut short", store.ErrCorrupt)
 	}
-	end, changes := 2+int(binary.BigEndian.Uint16(value)), 4+int(value[3])
-	if changes > end {
-		return nil, "", nil, fmt.Errorf("%w: an item of the change feed contradicts itself", store.ErrCorrupt)
-	}
-	return append([]byte{value[2]}, value[4:changes]...), string(value[changes:end]), value[end:], nil
+	end := 2 + int(binary.BigEndian.Uint16(value))
+	return string(value[2:end]), value[end:], nil
 }
 
 func splitTerms(terms string) []string {
@@ -91,16 +84,13 @@ func splitTerms(terms string) []string {
 }
 
 func decodeItem(key, value []byte) (Item, error) {
-	severities, _, text, err := splitValue(value)
+	_, text, err := splitValue(value)
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{Place: binary.BigEndian.Uint64(key), Severity: diff.Severity(severities[0])}
+	i := Item{Place: binary.BigEndian.Uint64(key)}
 	if err := json.Unmarshal(text, &i); err != nil {
 		return Item{}, fmt.Errorf("%w: read an item of the change feed: %w", store.ErrCorrupt, err)
-	}
-	for n := range min(len(i.Changes), len(severities)-1) {
-		i.Changes[n].Severity = diff.Severity(severities[n+1])
 	}
 	return i, nil
 }
@@ -118,7 +108,7 @@ func (f *Feed) readFile() error {
 			f.horizon = binary.BigEndian.Uint64(h)
 		}
 		return tx.Bucket(itemsBucket).ForEach(func(key, value []byte) error {
-			_, terms, _, err := splitValue(value)
+			terms, _, err := splitValue(value)
 			if err != nil {
 				return err
 			}

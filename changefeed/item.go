@@ -77,7 +77,7 @@ type Item struct {
 	Kind Kind   `json:"kind" doc:"what happened"`
 	// At is when it was seen. An item that counts has the time of its beginning in Since.
 	At       time.Time     `json:"at" doc:"when it was seen"`
-	Severity diff.Severity `json:"-"`
+	Severity diff.Severity `json:"severity" enum:"none,low,medium,high" doc:"how much it may hurt those who call the service or write to the agent"`
 	Title    string        `json:"title" doc:"what happened, in a sentence"`
 
 	Host      string          `json:"host,omitempty" doc:"the host that it is about"`
@@ -101,6 +101,8 @@ type Item struct {
 	Count int       `json:"count,omitempty" doc:"how many times it changed since then"`
 	// States belong to StateChanged.
 	States []StateChange `json:"states,omitempty" doc:"the states of the host that changed"`
+	// Unsettled: the states change so often that single changes are not told for now.
+	Unsettled bool `json:"unsettled,omitempty" doc:"the states change so often that single changes are not listed for now"`
 	// By says who had a host withdrawn: owner or operator.
 	By string `json:"by,omitempty" doc:"who had the host withdrawn: owner or operator"`
 
@@ -114,7 +116,7 @@ type Item struct {
 // A Change is one change between two versions of a document: see [diff.Change].
 type Change struct {
 	Kind      diff.Kind     `json:"kind" doc:"what sort of change it is"`
-	Severity  diff.Severity `json:"-"`
+	Severity  diff.Severity `json:"severity" enum:"none,low,medium,high" doc:"how much it may hurt callers"`
 	Operation string        `json:"operation,omitempty" doc:"the operation; absent for a change of the service"`
 	From      string        `json:"from,omitempty" doc:"the value before, cut at 200 bytes"`
 	To        string        `json:"to,omitempty" doc:"the value after, cut at 200 bytes"`

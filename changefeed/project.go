@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/document/diff"
@@ -44,6 +46,8 @@ func (p *projection) read(ctx context.Context, r store.Record) error {
 		err = p.readRemoval(ctx, r, parts[1], parts[2])
 	case parts[0] == "block" && len(parts) == 2 && !r.Deleted:
 		err = p.readBlock(r, parts[1])
+	case parts[0] == "turn" && len(parts) == 3 && !r.Deleted:
+		err = p.readTurn(r, parts[1])
 	case parts[0] == "agent" && len(parts) == 3 && !r.Deleted:
 		err = p.readEntry(r, parts[1])
 	}
@@ -323,6 +327,44 @@ func (p *projection) knownHosts(host string, subdomains bool) ([]string, error) 
 	return known, err
 }
 
+// readTurn makes the item of a host whose states changed while it published documents. What a host
+// without documents answers concerns nobody, and a host that comes or goes has an item already.
+func (p *projection) readTurn(r store.Record, host string) error {
+	var t conformance.Turn
+	if err := json.Unmarshal(r.Value, &t); err != nil {
+		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
+	}
+	if t.First() || t.Standing.Class != conformance.Publishes || t.Before.Class != conformance.Publishes {
+		return nil
+	}
+	item := &Item{Kind: StateChanged, At: t.Time(), Host: host, Severity: diff.Low, Unsettled: t.Flapping, ID: nameItem("turn", r.Key)}
+	for _, name := range conformance.Names() {
+		from, to := t.Before.Verdict(name), t.Standing.Verdict(name)
+		if from == to {
+			continue
+		}
+		item.States = append(item.States, StateChange{Name: string(name), From: string(from), To: string(to)})
+		if to == conformance.No && name != conformance.Consistent {
+			item.Severity = diff.Medium
+		}
+	}
+	if t.Before.Level > 0 && t.Standing.Level > 0 && t.Before.Level != t.Standing.Level {
+		item.States = append(item.States, StateChange{Name: "level", From: strconv.Itoa(t.Before.Level), To: strconv.Itoa(t.Standing.Level)})
+	}
+	for _, e := range t.Evidence {
+		if e.Code != "" {
+			item.RulesBroken = append(item.RulesBroken, e.Code)
+		}
+	}
+	item.RulesBroken = limitTexts(item.RulesBroken, maxRules)
+	if len(item.States) == 0 && !item.Unsettled {
+		return nil
+	}
+	item.Title = titleOf(item, titleTexts{})
+	p.put(r.Seq, item)
+	return nil
+}
+
 // agentKinds are the kinds of items by the event of an agent's history; other events are updates.
 var agentKinds = map[string]Kind{
 	registry.EventRegistered: AgentRegistered, registry.EventApproved: AgentRegistered, registry.EventImported: AgentRegistered,
@@ -391,7 +433,7 @@ func (p *projection) write(ctx context.Context, upTo store.Cursor) error {
 		p.terms = map[uint64][]string{}
 		items, hosts := tx.Bucket(itemsBucket), tx.Bucket(hostsBucket)
 		noteTerms := func(key []byte, place uint64) {
-			if _, terms, _, err := splitValue(items.Get(key)); err == nil {
+			if terms, _, err := splitValue(items.Get(key)); err == nil {
 				p.terms[place] = splitTerms(terms)
 			}
 		}

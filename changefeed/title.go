@@ -55,6 +55,9 @@ func titleOf(i *Item, t titleTexts) string {
 		}
 		return i.Host + describeChanges(i)
 	case StateChanged:
+		if i.Unsettled {
+			return i.Host + " changes its states all the time; single changes are not listed for now"
+		}
 		return i.Host + describeStates(i.States)
 	}
 	return "Agent " + i.Agent + name + " " + describeEvent(i)

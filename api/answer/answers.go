@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"gazetteer/changefeed"
 	"gazetteer/conformance"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
@@ -38,6 +39,8 @@ type Answers struct {
 	Resolver registry.Resolver
 	// Log is the transparency log; nil: there is none.
 	Log *audit.Log
+	// Feed is the feed of changes; nil: there is none.
+	Feed *changefeed.Feed
 	// Witness cosigns the checkpoints of other logs; nil: none are cosigned.
 	Witness       *audit.Witness
 	Crawler       CrawlStatus    // nil in a process that does not crawl

@@ -2,102 +2,52 @@ package answer
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
+	"errors"
+	"slices"
 
-	"gazetteer/registry"
-	"gazetteer/store"
+	"gazetteer/changefeed"
 )
 
-// The kinds of a [Change].
-const (
-	DocumentPublished = "document-published" // a version of a document was seen for the first time
-	DocumentRemoved   = "document-removed"   // a host no longer publishes a document, or it was withdrawn
-	AgentChanged      = "agent-changed"      // something happened to an agent; Event says what
-)
+// ErrNoFeed: this process keeps no feed of changes. Test with errors.Is.
+var ErrNoFeed = errors.New("there is no feed of changes")
 
-// A Change is one event of the public feed: what became known, changed or disappeared.
-type Change struct {
-	Seq  uint64    `json:"seq" doc:"the sequence of the change; changes are listed in this order"`
-	Kind string    `json:"kind" enum:"document-published,document-removed,agent-changed" doc:"what happened"`
-	At   time.Time `json:"at,omitzero" doc:"when it was seen; absent for removals"`
-	// Host, Document and Digest describe a document.
-	Host     string `json:"host,omitempty" doc:"the host of the document"`
-	Document string `json:"document,omitempty" doc:"the format of the document"`
-	Digest   string `json:"digest,omitempty" doc:"the digest of the new version"`
-	// AirID and Event describe an agent.
-	AirID string `json:"air_id,omitempty" doc:"the agent"`
-	Event string `json:"event,omitempty" doc:"what happened to the agent, as in its history"`
+// ChangesAfter returns a page of the feed of changes behind a place, oldest first; place 0 is the
+// beginning of what is kept. Hosts that are not shown are left out. The error is [ErrNoFeed] or that
+// of [changefeed.Feed.After].
+func (a *Answers) ChangesAfter(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error) {
+	if a.Feed == nil {
+		return changefeed.Page{}, ErrNoFeed
+	}
+	page, err := a.Feed.After(filter, place, limit)
+	return a.onlyShown(ctx, page, err)
 }
 
-// maxChangeRecords bounds the records that one page of changes reads.
-const maxChangeRecords = 5000
-
-// Changes returns up to limit changes after a cursor, oldest first, and the cursor to continue from.
-// A page can be empty although more follows: it reads at most 5,000 records of the store, most of
-// which are no changes; more reports whether the page ended before the newest record. A zero cursor
-// begins 5,000 records before the newest. The error is [store.ErrCursorGone] for a cursor of another
-// store, or one behind the horizon.
-func (a *Answers) Changes(ctx context.Context, after store.Cursor, limit int) (changes []Change, next store.Cursor, more bool, err error) {
-	head := a.Store.Head()
-	if after == (store.Cursor{}) {
-		after = head
-		after.Seq -= min(after.Seq, maxChangeRecords)
-		after.Seq = max(after.Seq, a.Store.Horizon().Seq)
+// LatestChanges returns a page of the feed of changes before a place, newest first; place 0 means the
+// newest of all. Errors and hosts are as in [Answers.ChangesAfter].
+func (a *Answers) LatestChanges(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error) {
+	if a.Feed == nil {
+		return changefeed.Page{}, ErrNoFeed
 	}
-	if after.Store != head.Store || after.Incarnation != head.Incarnation || after.Seq > head.Seq {
-		return nil, after, false, store.ErrCursorGone
-	}
-	next = after
-	if after.Seq == head.Seq {
-		return nil, next, false, nil
-	}
-	read := 0
-	for record, err := range a.Store.Changes(ctx, after) {
-		if err != nil && !store.Damaged(record, err) {
-			return nil, after, false, fmt.Errorf("read the changes: %w", err)
-		}
-		next.Seq = record.Seq
-		if err == nil {
-			change, ok, err := readChange(record)
-			if err != nil {
-				return nil, after, false, err
-			}
-			if ok {
-				changes = append(changes, change)
-			}
-		}
-		if read++; record.Seq >= head.Seq {
-			return changes, next, false, nil
-		}
-		if read == maxChangeRecords || len(changes) == limit {
-			return changes, next, true, nil
-		}
-	}
-	// The sequence waits for new records, so it ends only with the context.
-	return nil, after, false, ctx.Err()
+	page, err := a.Feed.Before(filter, place, limit)
+	return a.onlyShown(ctx, page, err)
 }
 
-// readChange returns the change that a record stands for; false for a record that is none.
-func readChange(record store.Record) (Change, bool, error) {
-	parts := store.SplitKey(record.Key)
-	switch {
-	case parts[0] == "ver" && len(parts) == 4 && !record.Deleted:
-		seen, digest, _ := strings.Cut(parts[3], "-")
-		at, err := time.Parse("20060102T150405.000Z", seen)
-		if err != nil {
-			return Change{}, false, fmt.Errorf("read the time in the key %s: %w", record.Key, err)
-		}
-		return Change{Seq: record.Seq, Kind: DocumentPublished, At: at, Host: parts[1], Document: parts[2], Digest: digest}, true, nil
-	case parts[0] == "doc" && len(parts) == 3 && record.Deleted:
-		return Change{Seq: record.Seq, Kind: DocumentRemoved, Host: parts[1], Document: parts[2]}, true, nil
-	case parts[0] == "agent" && len(parts) == 3 && !record.Deleted:
-		entry, err := decodeRecord[registry.Entry](record)
-		if err != nil {
-			return Change{}, false, err
-		}
-		return Change{Seq: record.Seq, Kind: AgentChanged, At: entry.At, AirID: parts[1], Event: entry.Event}, true, nil
+// onlyShown leaves out hosts that have been withdrawn since the feed followed the store: only the
+// item that says so remains.
+func (a *Answers) onlyShown(ctx context.Context, page changefeed.Page, err error) (changefeed.Page, error) {
+	if err != nil {
+		return page, err
 	}
-	return Change{}, false, nil
+	for n, item := range slices.Backward(page.Items) {
+		if item.Host == "" || item.Kind == changefeed.ServiceWithdrawn {
+			continue
+		}
+		err := a.checkShown(ctx, item.Host)
+		if _, withdrawn := errors.AsType[*WithdrawnError](err); withdrawn {
+			page.Items = slices.Delete(page.Items, n, n+1)
+		} else if err != nil {
+			return page, err
+		}
+	}
+	return page, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -476,18 +477,77 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 
 // changesInput asks for changes.
 type changesInput struct {
-	Since        string `json:"since,omitempty" jsonschema:"next of an earlier result"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	Since        string   `json:"since,omitempty" jsonschema:"next of an earlier result"`
+	Severity     string   `json:"severity,omitempty" jsonschema:"least: low, medium, high"`
+	Host         []string `json:"host,omitempty"`
+	Verb         []string `json:"verb,omitempty"`
+	Agent        []string `json:"agent,omitempty" jsonschema:"AIR IDs"`
+	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+}
+
+// changePage is a page of the feed of changes, oldest first.
+type changePage struct {
+	Changes []change `json:"changes"`
+	More    bool     `json:"more"`
+	Next    string   `json:"next"`
+}
+
+// A change is one change as a model sees it.
+type change struct {
+	Kind     string     `json:"kind"`
+	At       string     `json:"at"`
+	Severity string     `json:"severity"`
+	Host     string     `json:"host,omitempty"`
+	AirID    string     `json:"air_id,omitempty"`
+	Changes  []string   `json:"changes,omitempty"` // their kinds, each once
+	Texts    changeText `json:"untrusted,omitzero"`
+}
+
+// changeText quotes the documents.
+type changeText struct {
+	Title string `json:"title,omitempty"`
 }
 
 func (t tools) listChanges(ctx context.Context, from http.Header, in changesInput) (any, error) {
 	const changeTokens = 75
-	limit := min(max(tokenLimit(in.WithinTokens)/changeTokens, 1), answer.MaxLimit)
-	q := url.Values{"limit": {strconv.Itoa(limit)}}
-	setText(q, "since", in.Since)
-	var v api.ChangeList
-	_, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v)
-	return v, err
+	tokens := tokenLimit(in.WithinTokens)
+	limit := min(max(tokens/changeTokens, 1), answer.MaxLimit)
+	read := func(limit int) (changePage, error) {
+		q := url.Values{"limit": {strconv.Itoa(limit)}, "host": in.Host, "verb": in.Verb, "agent": in.Agent}
+		setText(q, "since", in.Since)
+		setText(q, "severity", in.Severity)
+		var v api.ChangeList
+		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v); err != nil {
+			return changePage{}, err
+		}
+		page := changePage{Changes: []change{}, More: v.More, Next: v.Next}
+		for _, c := range v.Changes {
+			out := change{
+				Kind: string(c.Kind), At: c.At.UTC().Format(time.RFC3339), Severity: c.Severity.String(), Host: c.Host, AirID: c.Agent,
+				Texts: changeText{Title: strangerText(c.Title, maxText)},
+			}
+			for _, one := range c.Changes {
+				if !slices.Contains(out.Changes, string(one.Kind)) {
+					out.Changes = append(out.Changes, string(one.Kind))
+				}
+			}
+			page.Changes = append(page.Changes, out)
+		}
+		return page, nil
+	}
+	page, err := read(limit)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := fitItems(len(page.Changes), tokens, func(n int) any {
+		shown := page
+		shown.Changes = page.Changes[:n]
+		return shown
+	})
+	if err != nil || fit == len(page.Changes) {
+		return page, err
+	}
+	return read(max(fit, 1)) // its next goes on behind the last one that is shown
 }
 
 // setText sets a parameter unless it is empty.

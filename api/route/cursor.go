@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"gazetteer/store"
-) // A cursor is where the next page begins, handed to the client as opaque text:
+)
+
+// A Cursor is where the next page begins, handed to the client as opaque text:
 // base64url of a 16-byte HMAC-SHA256 and what it authenticates. The MAC also
 // covers the route and the parameters of the request, which are not in the
 // text, so a cursor opens only the list it was made for.
@@ -129,3 +131,48 @@ func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next,
 
 // DefaultLimit is how many entries a page has when nobody says.
 const DefaultLimit = 20
+
+// EncodePlace returns the text of a place in the feed of changes: its sequence and its store,
+// authenticated like a [Cursor]. It does not expire and fits every filter and form of the feed.
+func (k cursorCodec) EncodePlace(place store.Cursor) string {
+	payload, err := json.Marshal(place)
+	if err != nil {
+		panic("a place cannot be encoded: " + err.Error()) // it holds only strings and numbers
+	}
+	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, placeRoute, nil), payload...))
+}
+
+// placeRoute stands for all routes of the feed of changes in the MAC of a place.
+const placeRoute = "a place in the feed of changes"
+
+// DecodePlace returns the sequence of a place in the feed of changes. It refuses one that this server
+// did not make (400), and one of another store or of another incarnation of it (410).
+func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC || !hmac.Equal(raw[:cursorMAC], k.signPayload(raw[cursorMAC:], placeRoute, nil)) {
+		return 0, NewProblem(badCursor, "this is not a place in the feed of this server: it was altered, or another server made it",
+			"use next of an earlier answer of this server unchanged, or leave it out")
+	}
+	var place store.Cursor
+	if err := json.Unmarshal(raw[cursorMAC:], &place); err != nil {
+		return 0, NewProblem(badCursor, "this is not a place in the feed of this server", "use next of an earlier answer unchanged, or leave it out")
+	}
+	switch {
+	case place.Store != head.Store:
+		return 0, ChangesGone("the place belongs to another store: this server's data was replaced since")
+	case place.Incarnation != head.Incarnation:
+		return 0, ChangesGone("the data was restored from an older state since this place was handed out")
+	}
+	return place.Seq, nil
+}
+
+// ChangesGone is the refusal for a place that the feed of changes does not reach back to. It leads to
+// the snapshot to begin with instead.
+func ChangesGone(detail string) *Error {
+	e := NewProblem(CursorGone, detail, "get next of "+ChangesPath+" without since, read "+SnapshotPath+" page by page, which is how things stand now, and follow the feed from that next")
+	e.Current = SnapshotPath
+	return e
+}
+
+// SnapshotPath lists everything that the feed of changes tells about as it stands now.
+const SnapshotPath = "/api/v1/services"

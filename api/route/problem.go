@@ -360,6 +360,8 @@ func callerProblem(err error) *Error {
 		return NewProblem(Unavailable, "the states of hosts are not followed here", "leave is out").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoDirectory):
 		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
+	case errors.Is(err, answer.ErrNoFeed):
+		return NewProblem(Unavailable, "no feed of changes is kept here", "ask the operator of this server").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoLog):
 		return NewProblem(Unavailable, "no transparency log is kept here", "ask the operator of this server").WithRetry(time.Hour)
 	case errors.Is(err, store.ErrConflict):

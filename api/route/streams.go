@@ -24,13 +24,18 @@ const (
 const (
 	StatusPath = "/api/v1/status"
 	StreamPath = StatusPath + "/stream"
+	// ChangesPath is the feed of changes.
+	ChangesPath = "/api/v1/changes"
 )
 
-// streams are the clients that follow the status. Each event is made once for all of them.
+// streams are the clients that follow the status or the changes. Each event of the status is made once
+// for all of them.
 type streams struct {
-	slots  *limit.Slots
-	Ending chan struct{} // closed when streams have to end
-	once   sync.Once
+	slots *limit.Slots
+	// changes are the slots of those that follow the changes.
+	changes *limit.Slots
+	Ending  chan struct{} // closed when streams have to end
+	once    sync.Once
 
 	Mu    sync.Mutex // guards what follows
 	Event []byte     // the newest
@@ -39,22 +44,33 @@ type streams struct {
 
 func newStreams(limits *limit.Set) *streams {
 	return &streams{
-		slots:  limits.Slots(limit.SlotRule{Name: "status-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
-		Ending: make(chan struct{}),
+		slots:   limits.Slots(limit.SlotRule{Name: "status-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
+		changes: limits.Slots(limit.SlotRule{Name: "change-stream", All: maxStreams, Each: maxStreamsEach, Retry: time.Minute}),
+		Ending:  make(chan struct{}),
 	}
 }
 
-// Follow takes a slot for a client.
+// Follow takes a slot for a client that follows the status.
 func (s *streams) Follow(ctx context.Context, client netip.Addr) (release func(), err error) {
-	release, err = s.slots.Acquire(ctx, client)
+	return acquireStream(ctx, s.slots, client, "the status", StatusPath)
+}
+
+// FollowChanges takes a slot for a client that follows the changes.
+func (s *streams) FollowChanges(ctx context.Context, client netip.Addr) (release func(), err error) {
+	return acquireStream(ctx, s.changes, client, "the changes", ChangesPath)
+}
+
+// acquireStream takes a slot. A client that gets none can ask for pages at the path instead.
+func acquireStream(ctx context.Context, slots *limit.Slots, client netip.Addr, what, path string) (release func(), err error) {
+	release, err = slots.Acquire(ctx, client)
 	e, exceeded := errors.AsType[*limit.ExceededError](err)
 	switch {
 	case !exceeded:
 		return release, err
 	case e.All:
-		return nil, NewProblem(Unavailable, "too many clients follow the status already", "ask "+StatusPath+" instead").WithRetry(e.Wait)
+		return nil, NewProblem(Unavailable, "too many clients follow "+what+" already", "ask "+path+" instead").WithRetry(e.Wait)
 	default:
-		return nil, NewProblem(rateLimited, fmt.Sprintf("%d clients of your network follow the status already", e.Quota), "ask "+StatusPath+" instead").WithRetry(e.Wait)
+		return nil, NewProblem(rateLimited, fmt.Sprintf("%d clients of your network follow %s already", e.Quota, what), "ask "+path+" instead").WithRetry(e.Wait)
 	}
 }
 

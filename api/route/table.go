@@ -60,7 +60,10 @@ const Streamed = -1
 // own table, are the only routes beside it.
 var Table = []Route{
 	// Search, services, documents and the program itself.
-	{ID: "list-changes", Method: http.MethodGet, Path: "/api/v1/changes", Summary: "What became known, changed or disappeared, oldest first: a feed to follow"},
+	{ID: "list-changes", Method: http.MethodGet, Path: "/api/v1/changes", Summary: "What became known, changed, went or came back: a feed to follow"},
+	{ID: "changes-atom", Method: http.MethodGet, Path: "/api/v1/changes/atom", Summary: "The same feed as Atom, newest first, for feed readers"},
+	{ID: "changes-json-feed", Method: http.MethodGet, Path: "/api/v1/changes/feed.json", Summary: "The same feed as JSON Feed 1.1, newest first, for feed readers"},
+	{ID: "stream-changes", Method: http.MethodGet, Path: "/api/v1/changes/stream", Summary: "The same feed as server-sent events, as changes happen", Stream: "changes"},
 	{ID: "list-data-classes", Method: http.MethodGet, Path: "/api/v1/data-classes", Summary: "The data classes that services hold, in order"},
 	{ID: "data-class", Method: http.MethodGet, Path: "/api/v1/data-classes/{class}", Summary: "A data class: who holds it, and the operations of those services"},
 	{ID: "explore", Method: http.MethodPost, Path: "/api/v1/explore", Summary: "How many operations have which values of a field", Body: MaxAgentBody, NoStore: true},

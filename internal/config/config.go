@@ -31,6 +31,7 @@ type Config struct {
 	MinFreeBytes  int64    `toml:"min_free_bytes"`
 
 	Store    StoreConfig    `toml:"store"`
+	Changes  ChangesConfig  `toml:"changes"`
 	Crawler  CrawlerConfig  `toml:"crawler"`
 	Search   SearchConfig   `toml:"search"`
 	Registry RegistryConfig `toml:"registry"`
@@ -80,6 +81,11 @@ type RelayConfig struct {
 type StoreConfig struct {
 	Horizon     Duration `toml:"horizon"`
 	CompactHour int      `toml:"compact_hour"`
+}
+
+// ChangesConfig is the table [changes].
+type ChangesConfig struct {
+	Keep int `toml:"keep"`
 }
 
 // CrawlerConfig is the table [crawler].
@@ -172,6 +178,7 @@ func Default() Config {
 		LogLevel:      "info",
 		MinFreeBytes:  64 << 20,
 		Store:         StoreConfig{Horizon: Duration(168 * time.Hour), CompactHour: 3},
+		Changes:       ChangesConfig{Keep: 1_000_000},
 		Crawler: CrawlerConfig{
 			Enabled:            true,
 			Seeds:              []string{},
@@ -309,6 +316,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("store.horizon: want a time such as \"168h\", or 0")
 	case c.Store.CompactHour < -1 || c.Store.CompactHour > 23:
 		return exit.Usagef("store.compact_hour %d: want an hour from 0 to 23, or -1 for never", c.Store.CompactHour)
+	case c.Changes.Keep < 100:
+		return exit.Usagef("changes.keep %d: want 100 or more", c.Changes.Keep)
 	case c.Crawler.Workers < 1 || c.Crawler.Workers > 10000:
 		return exit.Usagef("crawler.workers %d: want 1 to 10000", c.Crawler.Workers)
 	case c.Crawler.HostConcurrency < 1 || c.Crawler.DomainConcurrency < 1 || c.Crawler.AddressConcurrency < 1:

@@ -34,7 +34,7 @@ var rows = [][]string{
 	{"crawler/frontier", "crawler/politeness", "index/entry", "conformance"},
 	{"index/view"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
-	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation"},
+	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation", "changefeed"},
 	{"toolhost"},
 	{"toolhost/hosthttp", "toolhost/hostmcp", "toolhost/httpruntime"},
 	{"registry/evidence"},

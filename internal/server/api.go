@@ -52,7 +52,7 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return fmt.Errorf("set up the requests of owners: %w", err)
 	}
-	answers := &answer.Answers{Now: e.Now, Store: h.Store, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
+	answers := &answer.Answers{Now: e.Now, Store: h.Store, Feed: h.changes, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
 	options := api.Options{
 		Now:     e.Now,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,

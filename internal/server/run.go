@@ -111,6 +111,7 @@ func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group) {
 	for what, follow := range map[string]func(context.Context) error{
 		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
 		"the states of hosts": h.standing.Run,
+		"the feed of changes": h.changes.Run,
 	} {
 		group.Go(func() error {
 			if err := h.followThroughShortages(ctx, what, follow); err != nil {
@@ -200,8 +201,8 @@ func (h *Server) awaitFollowers() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.Config.ShutdownGrace)-drainTimeout(h.Config))
 	defer cancel()
 	head := h.Store.Head().Seq
-	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.standing.WaitFor(ctx, head)); err != nil {
-		h.log.Info("the index, the transparency log or the states of hosts did not reach the end of the store before the stop; it will at the next start")
+	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.standing.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
+		h.log.Info("the index, the transparency log, the states of hosts or the feed of changes did not reach the end of the store before the stop; it will at the next start")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"gazetteer/api"
+	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
@@ -50,6 +51,7 @@ type Server struct {
 	directory *directory.Directory
 	standing  *standing.Follower // of the states of hosts
 	joiner    *join.Joiner
+	changes   *changefeed.Feed
 	audit     *audit.Log
 	// checkpointCopy is where the second copy of the last checkpoint of the log is, "" for nowhere.
 	checkpointCopy string
@@ -92,6 +94,9 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	h.standing = standing.Open(standing.Options{Store: h.Store, Path: filepath.Join(c.DataDir, "standing"), Log: l})
 	if h.Index, err = index.Open(ctx, index.Options{Dir: filepath.Join(c.DataDir, "index"), Store: h.Store, Vectors: vectors, States: h.standing, Log: l}); err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
+	}
+	if h.changes, err = changefeed.Open(ctx, changefeed.Options{Dir: filepath.Join(c.DataDir, "changes"), Store: h.Store, Keep: c.Changes.Keep, Log: l}); err != nil {
+		return nil, err
 	}
 	h.recorder = newRecorder(func(ctx context.Context, why string, made ...fetch.Made) error {
 		return h.Crawler.Record(ctx, why, made...)
@@ -147,6 +152,9 @@ func (h *Server) Close() error {
 	}
 	if h.mail != nil {
 		err = errors.Join(err, h.mail.Close())
+	}
+	if h.changes != nil {
+		err = errors.Join(err, h.changes.Close())
 	}
 	if h.Index != nil {
 		err = errors.Join(err, h.Index.Close())

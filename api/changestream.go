@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"gazetteer/api/route"
+	"gazetteer/changefeed"
+)
+
+type changeStreamInput struct {
+	client netip.Addr
+	Since  string `query:"since" maxLength:"1200" doc:"the place to begin behind, from next of a page; left out, with what happens from now on"`
+	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended; it counts before since"`
+}
+
+// Resolve sees who asks (huma.Resolver). Two ids are none of ours.
+func (in *changeStreamInput) Resolve(ctx huma.Context) []error {
+	c := humagin.Unwrap(ctx)
+	in.client, in.Last = route.ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
+	return nil
+}
+
+// followChanges begins a stream of changes. A place that is gone is refused before it begins.
+func (a *API) followChanges(ctx context.Context, in *changeStreamInput) (*route.StreamOutput, error) {
+	filter, err := readChangeFilter(route.Query(ctx))
+	if err != nil {
+		return nil, err
+	}
+	text, at := in.Since, route.Location{Parameter: "since"}
+	if in.Last != "" {
+		text, at = in.Last, route.Location{Header: "Last-Event-ID"}
+	}
+	place := a.feedCursor().Seq
+	if text != "" {
+		if place, err = a.Cursors.DecodePlace(text, a.Answers.Store.Head()); err != nil {
+			return nil, route.ProblemFor(err).WithLocation(at)
+		}
+	}
+	if _, err := a.Answers.ChangesAfter(ctx, filter, place, 1); err != nil {
+		return nil, explainGone(err, at)
+	}
+	release, err := a.Streams.FollowChanges(ctx, in.client)
+	if err != nil {
+		return nil, err
+	}
+	return &route.StreamOutput{Body: func(ctx huma.Context) {
+		defer release()
+		s := &changeStream{api: a, c: humagin.Unwrap(ctx), filter: filter, place: place}
+		s.send()
+	}}, nil
+}
+
+// heartbeat is how often a stream without changes shows that it lives.
+const heartbeat = 15 * time.Second
+
+// changeStream is one client that follows the changes. It holds one page at a time, so a client that
+// does not read costs no more than that, until its connection is closed.
+type changeStream struct {
+	api    *API
+	c      *gin.Context
+	filter changefeed.Filter
+	place  uint64 // behind the last event
+}
+
+// send sends changes until the client leaves or does not read for [route.WriteTime], its time is over
+// or the server ends.
+func (s *changeStream) send() {
+	s.c.Header("Content-Type", "text/event-stream")
+	s.c.Header("Cache-Control", "no-store")
+	s.c.Status(http.StatusOK)
+	end := time.NewTimer(route.StreamTime)
+	defer end.Stop()
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	event := []byte("retry: 3000\n\n")
+	for {
+		moved := s.api.Answers.Feed.Moved()
+		more := true
+		for more {
+			if !s.write(event) {
+				return
+			}
+			var err error
+			if event, more, err = s.nextEvents(); err != nil {
+				return
+			}
+		}
+		if len(event) > 0 && !s.write(event) {
+			return
+		}
+		event = nil
+		select {
+		case <-moved:
+		case <-tick.C:
+			event = []byte(":\n\n")
+		case <-end.C:
+			return
+		case <-s.api.Streams.Ending:
+			return
+		case <-s.c.Request.Context().Done():
+			return
+		}
+	}
+}
+
+// write sends bytes, and reports whether the client took them.
+func (s *changeStream) write(event []byte) bool {
+	if len(event) == 0 {
+		return true
+	}
+	http.NewResponseController(s.c.Writer).SetWriteDeadline(time.Now().Add(route.WriteTime))
+	if _, err := s.c.Writer.Write(event); err != nil {
+		return false
+	}
+	s.c.Writer.Flush()
+	return true
+}
+
+// nextEvents returns the events of the next page, and whether more follow.
+func (s *changeStream) nextEvents() (events []byte, more bool, err error) {
+	page, err := s.api.Answers.ChangesAfter(s.c.Request.Context(), s.filter, s.place, changefeed.MaxPage)
+	if err != nil {
+		return nil, false, err // the client goes on with Last-Event-ID and is told why it cannot
+	}
+	for _, item := range page.Items {
+		data, err := json.Marshal(viewChange(item))
+		if err != nil {
+			return nil, false, fmt.Errorf("write a change: %w", err)
+		}
+		events = fmt.Appendf(events, "event: change\nid: %s\ndata: %s\n\n", s.api.placeText(item.Place), data)
+	}
+	s.place = page.Next
+	return events, page.More, nil
+}
