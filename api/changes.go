@@ -118,6 +118,7 @@ type ChangeList struct {
 	Changes []Change `json:"changes" doc:"oldest first; with before, newest first"`
 	More    bool     `json:"more" doc:"there are more in this direction: ask again at once"`
 	Next    string   `json:"next,omitempty" doc:"since of the next request; absent with before. It does not expire, and a server that was restored from a backup refuses it with cursor-gone"`
+	Behind  uint64   `json:"behind,omitempty" doc:"how many records the feed is behind the store"`
 	Earlier string   `json:"earlier,omitempty" doc:"before of a request for older changes; absent on the oldest page and with since"`
 }
 
@@ -141,7 +142,7 @@ func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(ChangeList{Changes: viewChanges(page.Items)})
+	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
 		out.Body.Earlier = a.placeText(page.Next)
 	}
@@ -165,11 +166,12 @@ func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *ch
 	if err != nil {
 		return nil, err
 	}
+	complete := a.feedCursor()
 	page, err := a.Answers.ChangesAfter(ctx, filter, place, in.Limit)
 	if err != nil {
 		return nil, explainGone(err, route.Location{Parameter: "since"})
 	}
-	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), More: page.More, Next: a.placeText(page.Next)})
+	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), More: page.More, Next: a.placeText(page.Next), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
 		out.Link = linkChanges(ctx, route.ChangesPath, "since", out.Body.Next)
 	}

@@ -14,5 +14,5 @@ type verbs struct{ *cli.App }
 // Commands returns the verbs of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a}
-	return []*cobra.Command{v.searchCommand(), v.findCommand(), v.mcpCommand(), v.resolveCommand(), v.servicesCommand(), v.verbsCommand(), v.agentsCommand(), v.showCommand(), v.explainCommand()}
+	return []*cobra.Command{v.searchCommand(), v.findCommand(), v.mcpCommand(), v.resolveCommand(), v.servicesCommand(), v.verbsCommand(), v.agentsCommand(), v.changesCommand(), v.showCommand(), v.explainCommand()}
 }

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/api"
+	"gazetteer/internal/cli"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/wait"
+	"gazetteer/lint/format"
+)
+
+// changeFlags are those of the verb changes.
+type changeFlags struct {
+	hosts, verbs, agents, kinds []string
+	severity, since             string
+	limit                       int
+	follow                      bool
+}
+
+func (f *changeFlags) query() url.Values {
+	q := url.Values{"host": f.hosts, "verb": f.verbs, "agent": f.agents, "kind": f.kinds}
+	for name, values := range q {
+		if len(values) == 0 {
+			delete(q, name)
+		}
+	}
+	if f.severity != "" {
+		q.Set("severity", f.severity)
+	}
+	if f.since != "" {
+		q.Set("since", f.since)
+	}
+	return q
+}
+
+// changesCommand is the verb changes.
+func (a *verbs) changesCommand() *cobra.Command {
+	var f changeFlags
+	c := &cobra.Command{
+		Use:   "changes",
+		Short: "Show what became known, changed, went or came back",
+		Long: `Changes shows the newest entries of the feed of changes, oldest first: services
+that appear, change, go and come back, and agents. With --follow it goes on as
+things happen, and goes on by itself when the connection breaks.
+
+  gazetteer changes --severity medium
+  gazetteer changes --host shop.example --follow
+  gazetteer changes --json --since PLACE   the entries behind a place, as in next`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.limit < 1 || f.limit > 100 {
+				return exit.Usagef("--limit %d: want 1 to 100", f.limit)
+			}
+			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.showChanges(c.Context(), server, f) })
+		},
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.hosts, "host", nil, "only changes of this host; may be repeated")
+	flags.StringArrayVar(&f.verbs, "verb", nil, "only changes of operations with this verb; may be repeated")
+	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID; may be repeated")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only changes of this kind, such as service-gone; may be repeated")
+	flags.StringVar(&f.severity, "severity", "", "least severity: none, low, medium or high")
+	flags.StringVar(&f.since, "since", "", "only what came behind this place: next of an earlier answer")
+	flags.IntVarP(&f.limit, "limit", "n", 20, "changes to show, 1 to 100")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on as changes happen")
+	return c
+}
+
+func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) error {
+	query := f.query()
+	query.Set("limit", strconv.Itoa(f.limit))
+	var list api.ChangeList
+	raw, err := c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
+	// A server that began a moment ago may not have read all of its store.
+	for tries := 0; err == nil && list.Behind > 0 && tries < 25 && wait.For(ctx, 200*time.Millisecond) == nil; tries++ {
+		list = api.ChangeList{}
+		raw, err = c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
+	}
+	if err != nil {
+		return err
+	}
+	if a.JSON && !f.follow {
+		return a.PrintJSON(raw, nil)
+	}
+	for _, change := range list.Changes {
+		if err := a.printChange(change); err != nil {
+			return err
+		}
+	}
+	if f.follow {
+		return a.followChanges(ctx, c, f, list.Next)
+	}
+	if len(list.Changes) == 0 {
+		fmt.Fprintln(a.Out, "No changes.")
+	}
+	return nil
+}
+
+// printChange writes one change: as a line of JSON, or as time, severity and title, and below it what
+// weighs.
+func (a *verbs) printChange(c api.Change) error {
+	if a.JSON {
+		text, err := json.Marshal(c)
+		if err == nil {
+			fmt.Fprintln(a.Out, string(text))
+		}
+		return err
+	}
+	style := cli.NewStyle(a.Out)
+	severity := fmt.Sprintf("%-6s", c.Severity)
+	if c.Severity.String() == "high" {
+		severity = style.Bold(severity)
+	}
+	fmt.Fprintf(a.Out, "%s  %s  %s\n", style.Dim(c.At.UTC().Format("2006-01-02 15:04")), severity, format.Visible(c.Title))
+	for _, change := range c.Changes[min(1, len(c.Changes)):] {
+		if change.Severity.String() == "high" || change.Severity.String() == "medium" {
+			fmt.Fprintf(a.Out, "%26s%s %s\n", "", strings.ReplaceAll(string(change.Kind), "-", " "), format.Visible(change.Operation))
+		}
+	}
+	return nil
+}
+
+// followPause is the time before a broken stream is opened again.
+const followPause = 3 * time.Second
+
+// followChanges prints changes behind a place until ctx ends.
+func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags, place string) error {
+	for {
+		err := a.readStream(ctx, c, f, &place)
+		if ctx.Err() != nil {
+			return nil // interrupted, as the only end there is
+		}
+		if err != nil {
+			return err
+		}
+		if wait.For(ctx, followPause) != nil {
+			return nil
+		}
+	}
+}
+
+// readStream prints the events of one stream, and notes the place of each. It returns nil when the
+// stream ends, and an error when the server refuses to go on.
+func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, place *string) error {
+	query := f.query()
+	query.Set("since", *place)
+	response, err := c.Send(ctx, http.MethodGet, "/api/v1/changes/stream?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		_, err := c.DecodeAnswer(response, nil)
+		return err
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	id := ""
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			id = value
+		case "data":
+			var change api.Change
+			if err := json.Unmarshal([]byte(value), &change); err != nil {
+				return exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
+			}
+			if err := a.printChange(change); err != nil {
+				return err
+			}
+			*place = id
+		}
+	}
+	return nil
+}
