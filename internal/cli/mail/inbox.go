@@ -48,6 +48,7 @@ counts for nothing.
   gazetteer inbox read 4f0c             one message, by the beginning of its id
   gazetteer inbox search table eight    messages with these words
   gazetteer inbox export mail.jsonl     all of it, for inbox import
+  gazetteer inbox rules                 who may write to it
 
 With --save DIR each new envelope is written to DIR/ID.json, and the relay's receipt to
 DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.`,
@@ -60,7 +61,7 @@ DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the 
 	c.Flags().DurationVar(&f.wait, "wait", 0, "wait so long for mail when there is none, such as 10s")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay, too")
 	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
-	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand())
+	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand(), v.rulesCommand())
 	return c
 }
 

@@ -1,0 +1,95 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gazetteer/internal/cli"
+	"gazetteer/lint/format"
+	"gazetteer/protocol/a2a/a2ahttp"
+)
+
+// rulesFlags are the rules that replace those of the inbox; a flag that is not given keeps its rule.
+type rulesFlags struct {
+	allow, block []string
+	wake         string
+}
+
+func (v *verbs) rulesCommand() *cobra.Command {
+	f := &rulesFlags{}
+	c := &cobra.Command{
+		Use:   "rules",
+		Short: "Show or change who may write to the inbox, and where it sends wake-ups",
+		Long: `Rules shows the rules of the agent's inbox at its relay. With a flag it replaces that rule
+and keeps the others; an empty value removes it. Entries are DIDs, or hosts of DIDs.
+What is blocked counts first; when some are allowed, nobody else may write.
+
+  gazetteer inbox rules
+  gazetteer inbox rules --block spam.example,did:wba:shop.example:agents:AIR-7F3K-M9JQ-X2PW
+  gazetteer inbox rules --allow partner.example --wake https://me.example/wake
+  gazetteer inbox rules --allow ""`,
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
+				return v.showRules(c.Context(), server, f, c.Flags().Changed)
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&f.allow, "allow", nil, "who alone may write, with commas between; \"\" for everybody")
+	c.Flags().StringSliceVar(&f.block, "block", nil, "who may not write, with commas between; \"\" for nobody")
+	c.Flags().StringVar(&f.wake, "wake", "", "https address that is told when mail comes; \"\" for none")
+	return c
+}
+
+// showRules changes the rules for which a flag was given, and prints all.
+func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags, given func(flag string) bool) error {
+	me, err := v.readSelf(ctx)
+	if err != nil {
+		return err
+	}
+	document, err := cli.Directory{Server: server}.Resolve(ctx, me.owner.String())
+	if err != nil {
+		return err
+	}
+	inbox, err := v.openInbox(ctx, server, me, document)
+	if err != nil {
+		return err
+	}
+	rules, err := inbox.Rules(ctx)
+	if err != nil {
+		return explainInbox(err)
+	}
+	if given("allow") || given("block") || given("wake") {
+		if given("allow") {
+			rules.Allow = f.allow
+		}
+		if given("block") {
+			rules.Block = f.block
+		}
+		if given("wake") {
+			rules.WakeURL = f.wake
+		}
+		if err := inbox.SetRules(ctx, rules); err != nil {
+			return explainInbox(err)
+		}
+		rules.Signed = v.Environment.Now()
+	}
+	return v.printRules(rules)
+}
+
+func (v *verbs) printRules(rules a2ahttp.InboxRules) error {
+	if v.JSON {
+		return cli.WriteJSON(v.Out, rules)
+	}
+	v.PrintField("allow", format.Visible(cmp.Or(strings.Join(rules.Allow, ", "), "everybody")))
+	v.PrintField("block", format.Visible(cmp.Or(strings.Join(rules.Block, ", "), "nobody")))
+	v.PrintField("wake", format.Visible(cmp.Or(rules.WakeURL, "no address")))
+	if !rules.Signed.IsZero() {
+		v.PrintField("signed", rules.Signed.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
