@@ -53,7 +53,7 @@ type siegePlan struct {
 }
 
 var shortSiege = siegePlan{networks: 200, owners: 12, kills: 3, idle: 300, deaf: 20, slow: 20, rate: 150,
-	quiet: 3 * time.Second, between: 2 * time.Second, fullDisk: 2 * time.Second, rotate: time.Second, disk: 256 << 20}
+	quiet: 3 * time.Second, between: 2 * time.Second, fullDisk: 2 * time.Second, rotate: 2 * time.Second, disk: 256 << 20}
 
 var longSiege = siegePlan{networks: 2000, owners: 300, kills: 20, idle: 4000, deaf: 200, slow: 200, rate: 300,
 	quiet: 30 * time.Second, between: 10 * time.Second, fullDisk: time.Minute, rotate: 20 * time.Second, disk: 1 << 30, judged: true}
@@ -381,6 +381,9 @@ func (s *siege) rotateOnce(ctx context.Context, o *owner) {
 				s.late.Add(1)
 				s.complain(fmt.Sprintf("late: %s", why))
 			}
+			return
+		case bytes.Contains(answer.body, []byte("key-rotations")):
+			s.pause(s.t.Context(), time.Second) // often enough for a day
 			return
 		case answer.status == http.StatusServiceUnavailable && full:
 			s.atFull.Add(1)
