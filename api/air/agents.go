@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -92,7 +93,10 @@ type UpdateBody struct {
 	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
 }
 
-type registerInput struct{ body route.RequestBody }
+type registerInput struct {
+	Wait int `query:"wait" minimum:"0" maximum:"10" default:"0" doc:"seconds to wait until the transparency log has the registration, at most 10; the answer then has the proof of inclusion"`
+	body route.RequestBody
+}
 
 // Resolve reads the body (huma.Resolver).
 func (in *registerInput) Resolve(ctx huma.Context) []error {
@@ -105,6 +109,7 @@ type RegistrationAnswer struct {
 	airjson.RegistrationView
 	DID         string   `json:"did" doc:"of the agent itself"`
 	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
+	Log         *Logged  `json:"log,omitempty" doc:"what the transparency log says of the registration; absent while it waits for approval, and where no log is kept"`
 	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
 }
 
@@ -134,6 +139,14 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	}
 	if agent.Status == registry.Pending {
 		out.Status, out.Body.Application = http.StatusAccepted, applicationPath(agent.AirID)
+		return out, nil
+	}
+	if out.Body.Log, err = a.logRegistration(ctx, agent.AirID, time.Duration(in.Wait)*time.Second); err != nil {
+		// The agent is registered: that must be told.
+		a.Mux.Log.Error("the transparency log was not asked about a registration", "error", err)
+	}
+	if out.Body.Log == nil && a.Answers.Log != nil {
+		out.Body.Warnings = append(out.Body.Warnings, "The transparency log signs nothing at the moment, so it has not promised to include this registration.")
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/registry/audit"
+	"gazetteer/store"
 )
 
 // logRoutes declares the files of the transparency log (C2SP tlog-tiles), the
@@ -279,4 +280,78 @@ func (a *Routes) resumeSigning(ctx context.Context, _ *struct{}) (*route.Output[
 	}
 	s := log.Status()
 	return route.NoStore(SigningState{Origin: s.Origin, Leaves: s.Leaves, Signs: s.Signs()}), nil
+}
+
+// Logged is what the transparency log says of a change.
+type Logged struct {
+	Promise   string        `json:"promise" doc:"a signed note: the log with this origin will include the leaf with this hash by this time"`
+	Inclusion *LogInclusion `json:"inclusion,omitempty" doc:"the leaf, and the proof that it is in the signed tree; absent when that took longer than ?wait="`
+}
+
+// firstEntry is the number of the registration in the history of an agent.
+const firstEntry = 1
+
+// logRegistration has the log promise to include the registration of an agent, and waits for the proof. It
+// returns nil where there is no log, and while it signs nothing.
+func (a *Routes) logRegistration(ctx context.Context, airID string, wait time.Duration) (*Logged, error) {
+	log := a.Answers.Log
+	if log == nil {
+		return nil, nil
+	}
+	record, err := a.Answers.Store.Get(ctx, store.EntryKey(airID, firstEntry))
+	if err != nil {
+		return nil, err
+	}
+	promise, err := log.Promise(record)
+	if errors.Is(err, audit.ErrHalted) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	logged := &Logged{Promise: string(promise)}
+	if wait == 0 {
+		return logged, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := log.WaitFor(ctx, record.Seq); err != nil {
+		return logged, nil // it is promised
+	}
+	if logged.Inclusion, err = proveNewest(ctx, log, record.Key); err != nil {
+		return logged, err
+	}
+	return logged, nil
+}
+
+// proveNewest returns the newest leaf of a record with the proof that the newest tree has it.
+func proveNewest(ctx context.Context, log *audit.Log, key string) (*LogInclusion, error) {
+	signed, err := log.Checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := audit.NewVerifier(log.Key())
+	if err != nil {
+		return nil, err
+	}
+	head, err := audit.ParseCheckpoint(signed, verifier)
+	if err != nil {
+		return nil, err
+	}
+	e, err := log.Newest(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	p, err := log.Prove(ctx, e.Index, head.N)
+	if err != nil {
+		return nil, err
+	}
+	inclusion := &LogInclusion{
+		Entry: LogEntry{Index: e.Index, Key: e.Key, LeafHash: e.Hash.String(), Erased: e.Erased, Deleted: e.Deleted, Leaf: string(e.Leaf)},
+		Size:  head.N, Hashes: []string{}, Checkpoint: string(signed),
+	}
+	for _, h := range p.Hashes {
+		inclusion.Hashes = append(inclusion.Hashes, h.String())
+	}
+	return inclusion, nil
 }

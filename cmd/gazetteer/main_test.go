@@ -38,6 +38,9 @@ import (
 // TestMain makes this test binary the program itself: the scripts run it as
 // "gazetteer", with the small internet in the place of the real one.
 func TestMain(m *testing.M) {
+	if os.Getenv("XDG_STATE_HOME") == "" {
+		os.Setenv("XDG_STATE_HOME", "/nonexistent/state") // no test writes into the home of its user
+	}
 	testscript.Main(m, map[string]func(){
 		"gazetteer": func() { os.Exit(testProgram()) },
 		"fetch":     func() { os.Exit(get(os.Args[1:])) },

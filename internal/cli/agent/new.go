@@ -153,7 +153,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return err
 	}
 	var made air.RegistrationAnswer
-	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", ""), body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
+	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", "")+"?wait=5", body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
 	if refused, ok := errors.AsType[*cli.RefusedError](err); ok && refused.AirID != "" {
 		return a.adoptAgent(ctx, server, k, refused)
 	}
@@ -162,6 +162,10 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	if made.Status == registry.Pending {
 		return a.printApplication(k, made, raw)
+	}
+	logged, err := a.CheckLogged(ctx, server, made.AirID, made.Log)
+	if err != nil {
+		return fmt.Errorf("%s is registered, but do not rely on this registry: %w", made.AirID, err)
 	}
 	keys, err := fetchKeys(ctx, server, made.AirID)
 	if err != nil {
@@ -178,7 +182,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
 	}
-	a.printNew(k, n, made.RegistrationView, keys)
+	a.printNew(k, n, made.RegistrationView, keys, logged)
 	return nil
 }
 
@@ -278,7 +282,7 @@ func (k *keyring) annotateKeys(id string) error {
 	return nil
 }
 
-func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView, keys airjson.KeysView) {
+func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView, keys airjson.KeysView, logged string) {
 	a.PrintField("agent", made.AirID+"  "+made.Name)
 	a.PrintField("did", keys.DID)
 	a.PrintField("key", keys.Keys[0].PublicKeyMultibase+" in "+k.path+", proved by "+keys.Keys[0].Proof)
@@ -287,6 +291,7 @@ func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView,
 	} else {
 		a.PrintField("recovery", k.recoveryPath()+": keep it elsewhere; it takes over when "+k.path+" is lost or stolen")
 	}
+	a.PrintField("log", logged)
 	a.PrintField("secret", made.AgentSecret)
 	if n.secret && made.AgentSecret == "" {
 		a.PrintField("secret", "was in the answer to the first try, which is not repeated: sign requests with the key")

@@ -33,7 +33,7 @@ func (a *verbs) logCommand() *cobra.Command {
 		Args:  cli.RequireVerb,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.headCommand(), a.verifyCommand())
+	c.AddCommand(a.headCommand(), a.verifyCommand(), a.forgetCommand())
 	return c
 }
 
@@ -135,6 +135,48 @@ func (s *logSource) openLog(a *verbs, args []string) error {
 	}
 	s.files = audit.Remote(&http.Client{Timeout: fetchTimeout}, s.place)
 	return nil
+}
+
+// serverBase returns the address of the registry that has the log; false for a log that is not read from
+// one.
+func (s *logSource) serverBase() (string, bool) {
+	base, found := strings.CutSuffix(s.place, "/log")
+	return base, found && strings.Contains(s.place, "://")
+}
+
+// orEmpty returns the checkpoint of a head that may be nil.
+func orEmpty(head *cli.LogHead) string {
+	if head == nil {
+		return ""
+	}
+	return head.Checkpoint
+}
+
+func (a *verbs) forgetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget URL",
+		Short: "Forget the tree head that was seen of a log",
+		Long: `Forget deletes the newest tree head and the key that were seen of the log at a URL,
+so that the next use begins anew. Do this only if you know why the log shows
+another history than before, for example because its operator has begun another.
+
+  gazetteer log forget https://registry.example/log
+
+Exit code 1 when nothing was stored.`,
+		Args: cli.ExactArgs(1, "the address of a log"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			log := strings.TrimSuffix(args[0], "/")
+			found, err := cli.ForgetLogHead(log)
+			if err == nil && !found {
+				err = exit.NotFoundf("no tree head of %s is stored", log)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "forgotten  %s\n", format.Visible(log))
+			return err
+		},
+	}
 }
 
 // readVerifier returns the log's key: the one that was given, or the one that lies
@@ -241,6 +283,11 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 	if err != nil {
 		return err
 	}
+	if base, remote := s.serverBase(); remote {
+		if _, err := a.CheckLog(ctx, &cli.Client{HTTP: &http.Client{Timeout: fetchTimeout}, Base: base}); err != nil {
+			return err
+		}
+	}
 	return a.printAnswer(answer, "signed; the leaves were not looked at (gazetteer log verify does)")
 }
 
@@ -259,6 +306,16 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 	verifier, err := s.readVerifier(ctx)
 	if err != nil {
 		return err
+	}
+	if _, remote := s.serverBase(); remote {
+		head, err := cli.ReadLogHead(s.place)
+		if err != nil {
+			return err
+		}
+		_, foreign := audit.ParseCheckpoint([]byte(orEmpty(head)), verifier)
+		if head != nil && (foreign == nil || !cli.IsLoopbackURL(s.place)) {
+			checkpoints = append(checkpoints, []byte(head.Checkpoint))
+		}
 	}
 	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
 	if err != nil {

@@ -56,6 +56,9 @@ bears the name. When more than one does, all are shown: none is picked for you.
   gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
   gazetteer resolve acme-reservations.BOOK
 
+The log of a server elsewhere is compared with what it has shown before; a server
+that contradicts itself is not believed.
+
 Exit code 1 when it is not known.`,
 		Args: cli.ExactArgs(1, "one ID"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -69,6 +72,9 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	raw, err := c.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {id}}.Encode(), &r, http.StatusMultipleChoices)
 	if err != nil {
 		return explainUnresolved(ctx, c, a, id, err)
+	}
+	if _, err := a.CheckLog(ctx, c); err != nil {
+		return err
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)

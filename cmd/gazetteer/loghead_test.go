@@ -1,0 +1,126 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gazetteer/internal/exit"
+)
+
+// TestClientsNoticeAFork: a client registers an agent at a server elsewhere, checks the promise and the proof
+// of inclusion, and keeps the tree head that it saw. Behind the same address then stands an older copy of
+// the registry, and one that has written another history with the same key: both are refused by each
+// verb that uses the log, until the operator's own registry is back.
+func TestClientsNoticeAFork(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	var target atomic.Pointer[url.URL]
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target.Load())
+		r.Out.Host = r.In.Host
+	}})
+	defer front.Close()
+	show := func(p *program) {
+		t.Helper()
+		u, err := url.Parse(p.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target.Store(u)
+		http.DefaultClient.CloseIdleConnections()
+	}
+	settings := []string{"crawler.enabled=false", "registry.checkpoint_copy=none", "public_url=" + front.URL}
+
+	p := startProgram(t, settings...)
+	show(p)
+	out, code := p.cli("--server", front.URL, "agent", "new", "First")
+	if code != exit.OK || !strings.Contains(out, "leaf 0 of localhost/log, verified") {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	id := regexp.MustCompile(`AIR(-[0-9A-Z]{4}){3}`).FindString(out)
+	heads, err := filepath.Glob(filepath.Join(state, "gazetteer", "log-heads", "*.json"))
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("the heads are %q, %v", heads, err)
+	}
+	if info, err := os.Stat(heads[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	stopped(t, p)
+	older := t.TempDir()
+	copyData(t, p.data(), older)
+	p = startProgramIn(t, p.dir, settings...)
+	if status := p.register("Second"); status != 201 {
+		t.Fatal(status)
+	}
+	p.awaitLeaves(2)
+	show(p)
+	verbs := [][]string{{"--server", front.URL, "resolve", id}, {"--server", front.URL, "log", "head"}, {"log", "head", front.URL + "/log"}, {"log", "verify", front.URL + "/log"}}
+	all := func(wantCode int, want string) {
+		t.Helper()
+		for _, args := range verbs {
+			if out, code := p.cli(args...); code != wantCode || !strings.Contains(out, want) {
+				t.Errorf("%v: exit code %d, want %d and %q:\n%s", args, code, wantCode, want, out)
+			}
+		}
+	}
+	all(exit.OK, "")
+
+	forked := startProgramIn(t, older, settings...)
+	forked.awaitLeaves(1)
+	show(forked)
+	all(exit.NotFound, "")
+	if out, _ := p.cli(verbs[0]...); !strings.Contains(out, "contradicts itself: it shows a tree of 1 leaves, and has shown one of 2 before") {
+		t.Errorf("an older copy:\n%s", out)
+	}
+	if status := forked.register("Another"); status != 201 {
+		t.Fatal(status)
+	}
+	forked.awaitLeaves(2)
+	all(exit.NotFound, "")
+	if out, _ := p.cli(verbs[0]...); !strings.Contains(out, "contradicts itself: it has shown another tree of 2 leaves before") || !strings.Contains(out, ".fork what is shown now") {
+		t.Errorf("another tree:\n%s", out)
+	}
+	if status := forked.register("And another"); status != 201 {
+		t.Fatal(status)
+	}
+	forked.awaitLeaves(3)
+	all(exit.NotFound, "")
+	if out, _ := p.cli(verbs[0]...); !strings.Contains(out, "its tree of 3 leaves does not contain the tree of 2 that it has shown before") {
+		t.Errorf("a longer tree:\n%s", out)
+	}
+	show(p)
+	all(exit.OK, "")
+	show(forked)
+	if out, code := p.cli("log", "forget", front.URL+"/log"); code != exit.OK {
+		t.Errorf("%d\n%s", code, out)
+	}
+	all(exit.OK, "")
+	stopped(t, forked)
+}
+
+// TestRegistrationIsPromised: the answer of a registration has a signed promise, and with ?wait= the proof
+// of inclusion; a longer wait than allowed is refused.
+func TestRegistrationIsPromised(t *testing.T) {
+	p := startProgram(t, "crawler.enabled=false")
+	body := func() string { return `{"name":"Promised","public_key":"` + newPublicKey(t) + `"}` }
+	if status, text := p.ask(http.MethodPost, "/api/v1/agents/register", body()); status != 201 || !strings.Contains(text, `"promise":"gazetteer inclusion promise v1\nlocalhost/log\nagent/AIR-`) || strings.Contains(text, `"inclusion":`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := p.ask(http.MethodPost, "/api/v1/agents/register?wait=10", body()); status != 201 || !strings.Contains(text, `"inclusion":{"entry":{"index":1,"key":"agent/AIR-`) || !strings.Contains(text, `"checkpoint":"localhost/log\n2\n`) {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, wait := range []string{"11", "-1", "soon"} {
+		if status, text := p.ask(http.MethodPost, "/api/v1/agents/register?wait="+wait, body()); status != 400 || !strings.Contains(text, `"wait"`) {
+			t.Errorf("?wait=%s: %d %s", wait, status, text)
+		}
+	}
+	stopped(t, p)
+}

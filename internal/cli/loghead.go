@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"gazetteer/api/air"
+	"gazetteer/internal/exit"
+	"gazetteer/internal/privatefile"
+	"gazetteer/registry/audit"
+)
+
+// A LogHead is the newest tree of a registry's log that was seen and verified. For a registry elsewhere it
+// is stored in a private file of the user, one for each, and compared on each use: a log that shows two
+// histories is refused.
+type LogHead struct {
+	Log        string `json:"log"`        // its URL
+	Key        string `json:"key"`        // its public key, as it was seen first
+	Checkpoint string `json:"checkpoint"` // signed
+
+	path     string // "" where nothing is stored
+	verifier note.Verifier
+	tree     audit.Checkpoint
+}
+
+// Tree returns the tree.
+func (h *LogHead) Tree() audit.Checkpoint { return h.tree }
+
+// headPath returns the file of the head of a log, "" when the user has no directory for it.
+func headPath(log string) string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		state = filepath.Join(home, ".local", "state")
+		if !FileExists(home) {
+			return ""
+		}
+	} else if !FileExists(state) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(log))
+	return filepath.Join(state, "gazetteer", "log-heads", hex.EncodeToString(sum[:16])+".json")
+}
+
+// ReadLogHead returns the head that was stored for the log at a URL; nil when none was.
+func ReadLogHead(log string) (*LogHead, error) {
+	h := &LogHead{Log: log, path: headPath(log)}
+	if h.path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(h.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, h)
+	}
+	if err == nil {
+		h.verifier, err = audit.NewVerifier(h.Key)
+	}
+	if err == nil {
+		h.tree, err = audit.ParseCheckpoint([]byte(h.Checkpoint), h.verifier)
+	}
+	if err != nil {
+		return nil, exit.Dataf("%s, the last tree head of %s, cannot be used: %v; if you know why, run: gazetteer log forget %s", h.path, log, err, log)
+	}
+	return h, nil
+}
+
+// save stores the head.
+func (h *LogHead) save() error {
+	if h.path == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(h.path), privatefile.DirMode)
+	}
+	if err == nil {
+		err = privatefile.Replace(h.path, append(text, '\n'))
+	}
+	if err != nil {
+		return exit.Dataf("the tree head of %s was not stored: %v", h.Log, err)
+	}
+	return nil
+}
+
+// ForgetLogHead deletes the head of the log at a URL; false when there was none.
+func ForgetLogHead(log string) (bool, error) {
+	path := headPath(log)
+	if path == "" || !FileExists(path) {
+		return false, nil
+	}
+	return true, privatefile.Remove(path)
+}
+
+// CheckLog fetches the newest tree head of the server's log, compares it with the one that was seen last,
+// and stores it. It returns nil for a server without a log. The error has the exit code of a check that
+// failed when the log contradicts what it has shown before.
+func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
+	log := c.Base + "/log"
+	var before *LogHead
+	var err error
+	if !c.Local { // whoever opens the socket can write the files of the log
+		if before, err = ReadLogHead(log); err != nil {
+			return nil, err
+		}
+	}
+	signed, err := c.GetText(ctx, "/log/checkpoint")
+	switch {
+	case err != nil && before != nil && IsRefusedWithStatus(err, http.StatusNotFound):
+		return nil, exit.NotFoundf("%s shows no log any more; the last tree that it has shown has %s", log, Plural(int(before.tree.N), "leaf"))
+	case IsRefusedWithStatus(err, http.StatusNotFound), IsRefusedWithStatus(err, http.StatusServiceUnavailable):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if before != nil {
+		if _, err := audit.ParseCheckpoint(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
+			return before, a.advanceHead(ctx, c, before, signed)
+		}
+		// On this machine a log is begun anew with each trial.
+		fmt.Fprintf(a.Err, "%s is signed with another key than before: another log was begun there.\n", log)
+	}
+	key, err := c.GetText(ctx, "/log/key")
+	if err != nil {
+		return nil, err
+	}
+	h := &LogHead{Log: log, Key: strings.TrimSpace(string(key)), Checkpoint: string(signed)}
+	if !c.Local {
+		h.path = headPath(log)
+	}
+	if h.verifier, err = audit.NewVerifier(h.Key); err == nil {
+		h.tree, err = audit.ParseCheckpoint(signed, h.verifier)
+	}
+	if err != nil {
+		return nil, exit.NotFoundf("%s: %v", log, err)
+	}
+	return h, h.save()
+}
+
+// advanceHead compares a newer checkpoint with a head, and puts it in its place.
+func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []byte) error {
+	next, err := audit.ParseCheckpoint(signed, h.verifier)
+	if err != nil {
+		return exit.NotFoundf("%s: %v. It was signed with %s before; if its operator has published another key, run: gazetteer log forget %s", h.Log, err, h.Key, h.Log)
+	}
+	fork := func(problem string) error {
+		evidence := ""
+		if h.path != "" && privatefile.Replace(h.path+".fork", signed) == nil {
+			evidence = fmt.Sprintf(" Both are signed with its key, which proves it: %s has what was seen before, %s.fork what is shown now.", h.path, h.path)
+		}
+		return exit.NotFoundf("%s contradicts itself: %s. Do not rely on it, and tell others.%s", h.Log, problem, evidence)
+	}
+	switch {
+	case next.N == h.tree.N && next.Hash != h.tree.Hash:
+		return fork(fmt.Sprintf("it has shown another tree of %d leaves before", next.N))
+	case next.N < h.tree.N:
+		return fork(fmt.Sprintf("it shows a tree of %d leaves, and has shown one of %d before", next.N, h.tree.N))
+	case next.N == h.tree.N:
+		return nil
+	}
+	if h.tree.N > 0 {
+		var answer air.LogConsistency
+		if _, err := c.GetJSON(ctx, fmt.Sprintf("/log/consistency?old=%d&new=%d", h.tree.N, next.N), &answer); err != nil {
+			return err
+		}
+		proof, err := parseHashes(answer.Hashes)
+		if err != nil || tlog.CheckTree(proof, next.N, next.Hash, h.tree.N, h.tree.Hash) != nil {
+			return fork(fmt.Sprintf("its tree of %d leaves does not contain the tree of %d that it has shown before", next.N, h.tree.N))
+		}
+	}
+	h.tree, h.Checkpoint = next, string(signed)
+	return h.save()
+}
+
+func parseHashes(texts []string) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(texts))
+	for i, text := range texts {
+		var err error
+		if hashes[i], err = tlog.ParseHash(text); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
+}
+
+// CheckInclusion checks the proof that a leaf of a record is in a tree that the log has signed, compares
+// that tree with the head, and returns the hash of the leaf.
+func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
+	tree, err := audit.ParseCheckpoint([]byte(p.Checkpoint), h.verifier)
+	if err != nil {
+		return tlog.Hash{}, exit.NotFoundf("the proof of inclusion of %s: %v", h.Log, err)
+	}
+	proof, err := parseHashes(p.Hashes)
+	leaf := tlog.RecordHash([]byte(p.Entry.Leaf))
+	if p.Entry.Erased {
+		leaf, err = tlog.ParseHash(p.Entry.LeafHash)
+	}
+	if err != nil || tlog.CheckRecord(proof, tree.N, tree.Hash, p.Entry.Index, leaf) != nil {
+		return leaf, exit.NotFoundf("the proof of inclusion of %s does not lead from leaf %d to the tree that the log has signed", h.Log, p.Entry.Index)
+	}
+	if tree.N < h.tree.N {
+		return leaf, nil // another answer was newer
+	}
+	return leaf, a.advanceHead(ctx, c, h, []byte(p.Checkpoint))
+}
+
+// CheckLogged checks what a registry's log has said of a registration, and describes it: the promise to
+// include it, and, where there is one, the proof that it is included.
+func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *air.Logged) (string, error) {
+	h, err := a.CheckLog(ctx, c)
+	if err != nil || h == nil || logged == nil {
+		return "", err
+	}
+	promise, err := audit.ParsePromise([]byte(logged.Promise), h.verifier)
+	if err != nil {
+		return "", exit.NotFoundf("%s: %v", h.Log, err)
+	}
+	if !strings.HasPrefix(promise.Key, "agent/"+airID+"/") {
+		return "", exit.NotFoundf("%s has promised to include %s, which is another record", h.Log, promise.Key)
+	}
+	if logged.Inclusion == nil {
+		return fmt.Sprintf("%s has promised to include it by %s", promise.Origin, promise.By.Format("2006-01-02 15:04 UTC")), nil
+	}
+	leaf, err := a.CheckInclusion(ctx, c, h, *logged.Inclusion)
+	if err == nil && leaf != promise.Leaf {
+		err = exit.NotFoundf("%s has included another leaf than it has promised", h.Log)
+	}
+	return fmt.Sprintf("leaf %d of %s, verified", logged.Inclusion.Entry.Index, promise.Origin), err
+}
+
+// IsLoopbackURL reports whether a URL leads to this machine.
+func IsLoopbackURL(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	host := u.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
