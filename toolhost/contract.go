@@ -60,6 +60,8 @@ type Pin struct {
 	Namespace string             `json:"namespace,omitempty"` // AGIS vocabulary.namespace, for the HTTP binding
 	// URL is where the document came from.
 	URL string `json:"url"`
+	// RequestsPerMinute is the rate that the document declares (AI Discovery 3.6); 0 when it declares none.
+	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 }
 
 // ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.

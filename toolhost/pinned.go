@@ -12,6 +12,7 @@ import (
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/protocol/aidiscovery"
 	"gazetteer/protocol/altar"
 	"gazetteer/store"
 )
@@ -81,7 +82,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 				skipped[o.ID] = "the contract " + name + " is there already"
 				continue
 			}
-			c, err := h.contractOf(d, o, "", proposed)
+			c, err := h.contractOf(ctx, d, o, "", proposed)
 			if err != nil {
 				skipped[o.ID] = err.Error()
 				continue
@@ -121,7 +122,7 @@ func (h *Host) findPinned(host, operation string) (name string, found bool) {
 }
 
 // contractOf makes the contract of an operation. name "" finds one that is free.
-func (h *Host) contractOf(d document.Document, o document.Operation, name string, taken []Contract) (Contract, error) {
+func (h *Host) contractOf(ctx context.Context, d document.Document, o document.Operation, name string, taken []Contract) (Contract, error) {
 	tool := call.Tools([]call.Offer{{ID: o.ID, Host: d.Host, Service: d.Service, Operation: o}})[0]
 	if name == "" {
 		name = h.freeName(tool.Name, d.Host, taken)
@@ -133,7 +134,23 @@ func (h *Host) contractOf(d document.Document, o document.Operation, name string
 	if o.Effect != document.EffectUnknown {
 		made.Effect = string(o.Effect)
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, Namespace: d.Service.Namespace, URL: d.URL}}, nil
+	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, Namespace: d.Service.Namespace, URL: d.URL, RequestsPerMinute: h.readRate(ctx, d)}}, nil
+}
+
+// readRate returns how many requests per minute a document allows, 0 when it does not say.
+func (h *Host) readRate(ctx context.Context, d document.Document) int {
+	if d.Kind != document.AI {
+		return 0 // AGIS declares none
+	}
+	r, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
+	if err != nil {
+		return 0 // the text has been dropped; the limits of the service itself still hold
+	}
+	parsed, _, err := aidiscovery.Parse(r.Value, aidiscovery.Options{})
+	if err != nil {
+		return 0
+	}
+	return parsed.RateLimits.RequestsPerMinute
 }
 
 // freeName returns a name that no contract has.
@@ -196,7 +213,7 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	change.Digest = current.Digest
 	operation := findOperation(current, c.Pin)
 	if operation != nil {
-		next, err := h.contractOf(*current, *operation, c.Name, nil)
+		next, err := h.contractOf(ctx, *current, *operation, c.Name, nil)
 		if err != nil {
 			return nil, err
 		}

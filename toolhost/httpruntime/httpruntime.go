@@ -90,6 +90,7 @@ type Runtime struct {
 	o      Options
 	client *http.Client
 	frames chan []byte
+	paces  paces
 
 	mu      sync.Mutex // guards the following
 	running map[string]context.CancelFunc
@@ -246,6 +247,9 @@ func (r *Runtime) execute(ctx context.Context, m altar.ToolCall) (payload, meta 
 	}
 	if credential, ok := r.o.Credentials[request.URL.Hostname()]; ok {
 		request.Header.Set(credential.Header, credential.Value)
+	}
+	if refused := r.paces.wait(ctx, request.URL.Host, c.Pin.RequestsPerMinute); refused != nil {
+		return nil, nil, refused
 	}
 	begun := time.Now()
 	response, err := r.client.Do(request)

@@ -126,9 +126,12 @@ func newWorld(t *testing.T) *world {
 }
 
 // publish stores a document of api.example as a crawl would.
-func (w *world) publish(capabilities string) {
+func (w *world) publish(capabilities string) { w.publishWith(capabilities, "") }
+
+// publishWith is publish with more members of the document.
+func (w *world) publishWith(capabilities, members string) {
 	w.t.Helper()
-	text := []byte(`{"aiendpoint": "1.0", "service": {"name": "S", "description": "A service for tests", "category": ["other"], "language": ["en"]}, "capabilities": [` + capabilities + `]}`)
+	text := []byte(`{"aiendpoint": "1.0", "service": {"name": "S", "description": "A service for tests", "category": ["other"], "language": ["en"]}, "capabilities": [` + capabilities + `]` + members + `}`)
 	d, err := document.Read(document.Input{Kind: document.AI, Host: "api.example", URL: "https://api.example/.well-known/ai", Bytes: text, MediaType: "application/json"})
 	if err != nil {
 		w.t.Fatal(err)
@@ -263,6 +266,61 @@ func TestAnswersOfServices(t *testing.T) {
 		}
 		if name == "busy" && r.Error != nil && r.Error.Details["retry_after"] != 7.0 {
 			t.Errorf("%+v", r.Error)
+		}
+	}
+}
+
+// The rate that a document declares holds for all of its operations.
+func TestRateOfTheDocument(t *testing.T) {
+	w := newWorld(t)
+	w.publishWith(find+","+order, `, "rate_limits": {"requests_per_minute": 2}`)
+	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.approve("find_table")
+	w.approve("order")
+	if r := w.call("find_table", `{"city": "Rome"}`); r.Error != nil {
+		t.Fatal(r.Error)
+	}
+	if r := w.call("order", `{"dish": "soup"}`); r.Error != nil {
+		t.Fatal(r.Error)
+	}
+	before := w.service.last()
+	r := w.call("find_table", `{"city": "Milan"}`)
+	if r.Error == nil || r.Error.Code != altar.ExecutionFailed || r.Error.Details["reason"] != "rate_limit" {
+		t.Fatalf("%+v", r)
+	}
+	if seconds, _ := r.Error.Details["retry_after"].(float64); seconds < 1 || seconds > 60 {
+		t.Errorf("%+v", r.Error.Details)
+	}
+	if w.service.last() != before {
+		t.Error("the service was asked beyond its rate")
+	}
+}
+
+// An operation over AGTP is called over the HTTP binding of AGIS.
+func TestCallOverAGTP(t *testing.T) {
+	pin := &toolhost.Pin{Operation: "CANCEL /reservation/{id}", Namespace: "acme", Copy: document.Operation{
+		Verb: "CANCEL", Path: "/reservation/{id}", Call: document.Call{Protocol: "agtp", URL: "agtp://api.example"},
+	}}
+	r, err := httpruntime.NewRequest(context.Background(), pin, json.RawMessage(`{"id": "a/b", "why": "rain"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.Method+" "+r.URL.String()+" "+string(body), `POST https://api.example/reservation/a%2Fb {"why":"rain"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if r.Header.Get("X-AGIS-Method") != "CANCEL" || r.Header.Get("X-AGIS-Grammar") != "AGIS/1.0" || r.Header.Get("X-AGIS-Namespace") != "acme" {
+		t.Errorf("%v", r.Header)
+	}
+	for _, address := range []string{"", "agtp://AIR-1234@api.example", "agtp://api.example:7000", "agtp://api.example/deep", "https://api.example"} {
+		pin.Copy.Call.URL = address
+		if r, err := httpruntime.NewRequest(context.Background(), pin, json.RawMessage(`{"id": "x"}`)); err == nil {
+			t.Errorf("%q is called at %s", address, r.URL)
 		}
 	}
 }
