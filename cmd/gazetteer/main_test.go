@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 func get(args []string) int {
 	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
 	method, body := flags.String("X", http.MethodGet, "method"), flags.String("d", "", "body, in JSON")
+	certificate, roots := flags.String("cert", "", "client certificate, with its key beside it"), flags.String("roots", "", "certificate of the server")
 	headers := http.Header{}
 	flags.Func("H", "header", func(text string) error {
 		name, value, _ := strings.Cut(text, ": ")
@@ -67,7 +68,14 @@ func get(args []string) int {
 	if *body != "" {
 		headers.Set("Content-Type", "application/json")
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := http.DefaultClient
+	if *roots != "" {
+		if client, err = newTLSClient(*roots, *certificate); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -198,6 +206,7 @@ func runScripts(t *testing.T, dir string) {
 			"noescapes":     noEscapes,
 			"flip":          flip,
 			"make-log":      makeLog,
+			"certificate":   makeCertificate,
 		},
 	})
 }
