@@ -550,3 +550,29 @@ func TestSARIFText(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingsOfOneRule: of a rule that a document breaks often, three findings are shown in full and
+// the others by their place; the summary counts the findings of each rule.
+func TestFindingsOfOneRule(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("agis: \"1.0\"\nservice: Acme\nagtp: agtp://acme.test\nendpoints:\n")
+	for _, path := range []string{"a", "b", "c", "d", "e"} {
+		text.WriteString("  - {method: BOOK, path: /" + path + ", intent: Books a table, semantic: {intent: Books a table, actor: agnet, outcome: The table is booked}, input: {type: object}, output: {type: object}, errors: [full]}\n")
+	}
+	text.WriteString("vocabulary: {declared_verbs: [BOOK], domain: hospitality, namespace: acme}\n")
+	input := lint.Input{Name: "acme.agis", Text: []byte(text.String())}
+	r := format.Report{Result: lint.CheckAll([]lint.Input{input}, lint.Options{Today: today})[0], Text: input.Text}
+	var b strings.Builder
+	if err := format.Write(&b, "text", []format.Report{r}, format.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	if n := strings.Count(out, "help: did you mean agent?"); n != 3 {
+		t.Errorf("%d findings of AGIS504 are shown in full, want 3:\n%s", n, out)
+	}
+	for _, want := range []string{"error[AGIS504]: 2 more of this rule\n --> acme.agis:8:", "help: move it under semantic", "By rule: 5 AGIS122 unknown-field, 5 AGIS504"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the text lacks %q:\n%s", want, out)
+		}
+	}
+}

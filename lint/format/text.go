@@ -2,7 +2,10 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -86,9 +89,38 @@ func (t textWriter) writeReport(r Report) {
 		return
 	}
 	src := newSource(r.Text)
+	shown, more := map[string]int{}, map[string][]protocol.Finding{}
 	for _, f := range r.Findings {
-		t.writeFinding(r.Input, src, f)
+		if shown[f.Code]++; shown[f.Code] > maxShownInFull {
+			more[f.Code] = append(more[f.Code], f)
+		}
 	}
+	written := map[string]int{}
+	for _, f := range r.Findings {
+		if written[f.Code]++; written[f.Code] > maxShownInFull {
+			continue
+		}
+		t.writeFinding(r.Input, src, f)
+		if written[f.Code] == maxShownInFull {
+			t.writeMore(r.Input, more[f.Code])
+		}
+	}
+}
+
+// maxShownInFull is how many findings of a rule a document shows with their line and their help. Of
+// the rest a line each names the place.
+const maxShownInFull = 3
+
+// writeMore writes the findings of a rule that are not shown in full.
+func (t textWriter) writeMore(input string, more []protocol.Finding) {
+	if len(more) == 0 {
+		return
+	}
+	fmt.Fprintf(t, "%s\n", t.paintText(colourOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
+	for _, f := range more {
+		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), formatPlace(input, f), protocol.ClipRunes(Visible(f.Message), mostColumns))
+	}
+	t.WriteByte('\n')
 }
 
 func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) {
@@ -271,10 +303,43 @@ func (t textWriter) writeSummary(reports []Report) {
 	if len(reports) > 1 {
 		fmt.Fprintf(t, "%s: %d passed, %d failed\n", plural(len(reports), "document"), len(reports)-failed, failed)
 	}
+	t.writeCounts(reports)
 	t.writeRepairable(reports)
 	if worst != nil && t.Explain != "" {
 		fmt.Fprintf(t, "To read more about a rule: %s %s\n", t.Explain, worst.Code)
 	}
+}
+
+// maxRuleCounts is how many rules the summary counts.
+const maxRuleCounts = 8
+
+// writeCounts writes how many findings each rule has, most first, where some rule has several.
+func (t textWriter) writeCounts(reports []Report) {
+	counts, total := map[string]int{}, 0
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			counts[f.Code]++
+			total++
+		}
+	}
+	if total == len(counts) {
+		return
+	}
+	codes := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	var parts []string
+	for _, code := range codes[:min(len(codes), maxRuleCounts)] {
+		name := code
+		if rule, ok := lint.Rule(code); ok {
+			name += " " + rule.Slug
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", counts[code], name))
+	}
+	if more := len(codes) - maxRuleCounts; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %s more", plural(more, "rule")))
+	}
+	fmt.Fprintf(t, "By rule: %s\n", strings.Join(parts, ", "))
 }
 
 // writeRepairable writes which files can be repaired by the program.

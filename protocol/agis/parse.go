@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 	"gazetteer/protocol/yaml"
 )
 
@@ -172,7 +173,13 @@ func (c *checker) checkFields(n *protocol.Node, names ...string) {
 			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
 			continue
 		}
-		c.AddKey("AGIS122", m, "the draft names no field "+protocol.Quote(m.Key)+" here", "readers pass over it; take it out, or check the spelling")
+		help := "readers pass over it; take it out, or check the spelling"
+		if near := english.NearName(m.Key, names); near != "" {
+			help = "did you mean " + near + "? Readers pass over this one"
+		} else if slices.Contains(names, "semantic") && slices.Contains(semanticFields, m.Key) {
+			help = "move it under semantic: readers look for it there"
+		}
+		c.AddKey("AGIS122", m, "the draft names no field "+protocol.Quote(m.Key)+" here", help)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 var (
@@ -82,7 +83,7 @@ func (c *checker) checkActor(parent *protocol.Node) {
 	case n == nil || n.Kind == protocol.Null:
 		c.Add("AGIS503", placeOfAbsence(n, parent), "actor is missing", "add actor: agent, user or system: the one that initiates the action")
 	case !slices.Contains(actors, n.Str()):
-		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", none of agent, user and system", "say who initiates the action: agent, user or system")
+		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", none of agent, user and system", english.DidYouMean(n.Str(), actors)+"say who initiates the action: agent, user or system")
 	}
 }
 
@@ -163,7 +164,7 @@ func hasSeveralSentences(text string) bool {
 // checkOptionalFields judges the fields of §6.2.
 func (c *checker) checkOptionalFields(n *protocol.Node, e Endpoint, tools map[string]bool) {
 	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
-		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", none of the six classes", "use "+strings.Join(capabilities, ", "))
+		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", none of the six classes", english.DidYouMean(m.Str(), capabilities)+"use "+strings.Join(capabilities, ", "))
 	}
 	if m := n.Member("confidence_guidance"); m != nil {
 		if _, ok := readConfidence(m); !ok {
@@ -196,7 +197,7 @@ func (c *checker) checkImpact(n *protocol.Node, s Semantic) {
 		return
 	}
 	if !slices.Contains(impactTiers, s.ImpactTier) {
-		c.Add("AGIS510", m, "impact_tier is "+quoteNode(m)+", none of informational, reversible and irreversible", "use one of "+strings.Join(impactTiers, ", "))
+		c.Add("AGIS510", m, "impact_tier is "+quoteNode(m)+", none of informational, reversible and irreversible", english.DidYouMean(m.Str(), impactTiers)+"use one of "+strings.Join(impactTiers, ", "))
 		return
 	}
 	if m.Text != s.ImpactTier {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 func (c *checker) readCapabilities(root *protocol.Node) {
@@ -263,7 +264,7 @@ func (c *checker) readParams(n *protocol.Node) []NamedParam {
 		case p.Dialect != Draft:
 			c.Add("AI420", m, "the description of parameter "+protocol.Quote(m.Key)+" does not follow the pattern of the draft", "write <type>, <required or optional>[, <constraints>] [-- <description>]")
 		case !isKnown(paramTypes, base):
-			c.Add("AI421", m, "the type "+protocol.Quote(p.Type)+" of parameter "+protocol.Quote(m.Key)+" is not one of the draft", "use string, integer, number, boolean or array")
+			c.Add("AI421", m, "the type "+protocol.Quote(p.Type)+" of parameter "+protocol.Quote(m.Key)+" is not one of the draft", english.DidYouMean(p.Type, []string{"string", "integer", "number", "boolean", "array"})+"use string, integer, number, boolean or array")
 		}
 		params = append(params, NamedParam{Name: m.Key, Text: m.Text, Param: p})
 	}

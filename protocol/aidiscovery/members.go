@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 func (c *checker) readAuth(root *protocol.Node) {
@@ -51,7 +52,7 @@ func (c *checker) authType(parent *protocol.Node) string {
 	if n.Kind == protocol.String {
 		what = "the auth.type " + protocol.Quote(n.Text) + " is not one of the four of the draft"
 	}
-	c.Add("AI502", n, what, help)
+	c.Add("AI502", n, what, english.DidYouMean(n.Str(), []string{"none", "apikey", "bearer", "oauth2"})+help)
 	return n.Str()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 // Sizes of §4.5, in bytes: 64 and 256 kilobytes.
@@ -237,36 +238,12 @@ func isKnown(names []string, name string) bool {
 	return false
 }
 
-// suggestNearest adds "; did you mean X?" when name is one of names in another
-// spelling of letter case, hyphens and underscores.
+// suggestNearest adds "; did you mean X?" when name is probably one of names.
 func suggestNearest(names []string, name string) string {
-	for _, n := range names {
-		if sameLetters(n, name) {
-			return "; did you mean " + n + "?"
-		}
+	if near := english.NearName(name, names); near != "" {
+		return "; did you mean " + near + "?"
 	}
 	return ""
-}
-
-// sameLetters compares without letter case, hyphens and underscores. a is one of
-// our names, b may be anything.
-func sameLetters(a, b string) bool {
-	i, j := 0, 0
-	for {
-		for i < len(a) && (a[i] == '_' || a[i] == '-') {
-			i++
-		}
-		for j < len(b) && (b[j] == '_' || b[j] == '-') {
-			j++
-		}
-		if i == len(a) || j == len(b) {
-			return i == len(a) && j == len(b)
-		}
-		if a[i] != b[j] && (!isAlpha(a[i]) || a[i]|0x20 != b[j]|0x20) {
-			return false
-		}
-		i, j = i+1, j+1
-	}
 }
 
 // describeKind names a kind as a reader says it: "an array".

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/protocol/english"
 )
 
 // categories are the labels of §3.2. Others are legal and ignored for
@@ -85,7 +86,7 @@ func (c *checker) readCategory(n *protocol.Node) []string {
 		if seen[item.Text] {
 			c.Add("AI310", item, "the category "+protocol.Quote(item.Text)+" is listed twice", "remove one of them")
 		} else if !isKnown(categories, item.Text) {
-			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", "use one of: "+strings.Join(categories, ", "))
+			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", english.DidYouMean(item.Text, categories)+"use one of: "+strings.Join(categories, ", "))
 		}
 		seen[item.Text] = true
 	}

@@ -81,7 +81,7 @@ const longestNear = 24
 
 // editDistance is the number of errors between two words: letters missing, added,
 // changed, or swapped with their neighbour (optimal string alignment).
-func editDistance(a, b string) int {
+func editDistance[T string | []byte](a, b T) int {
 	var rows [3][longestNear + 4]int8
 	before, last, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {
