@@ -126,6 +126,28 @@ func BenchmarkCall(b *testing.B) {
 			}
 			each(b, callers, run)
 		})
+		// What a client over HTTP costs without any host behind it: the least that a call can cost is
+		// this and a bare echo.
+		b.Run(fmt.Sprintf("http-%d", callers), func(b *testing.B) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.Copy(w, r.Body)
+			}))
+			defer server.Close()
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
+			defer client.CloseIdleConnections()
+			each(b, callers, func(next func() bool) {
+				for next() {
+					response, err := client.Post(server.URL, "application/json", strings.NewReader(callBody("0123456789abcdef", "echo", benchParameters)))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+				}
+			})
+		})
 		b.Run(fmt.Sprintf("host-%d", callers), func(b *testing.B) {
 			h := newTestHost(b, nil)
 			h.echoRuntime()
