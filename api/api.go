@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/crawler"
+	"gazetteer/internal/steadyclock"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/relay/relayhttp"
@@ -66,6 +67,8 @@ type Options struct {
 	// Backup writes a backup of the data directory into a new directory; nil where there is none.
 	Backup func(ctx context.Context, dir string) (BackupResult, error)
 	Now    func() time.Time // nil: time.Now
+	// ClockJumps says how often the clock of the machine was set; nil where nobody knows.
+	ClockJumps func() steadyclock.Jumps
 	// Limits lists the limits for the metrics; share one with all that refuses clients.
 	// Nil: the API has one of its own.
 	Limits *limit.Set
@@ -83,6 +86,7 @@ type API struct {
 	crawl     func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
 	logLock   LogLock
 	witnesses func() []audit.WitnessStatus
+	jumps     func() steadyclock.Jumps // nil where nobody knows
 	backup    func(ctx context.Context, dir string) (BackupResult, error)
 	horizon   time.Duration // see Options.Horizon
 	// searchParameters describe GET of a search; a body is judged by them, too.
@@ -115,7 +119,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, jumps: o.ClockJumps, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

@@ -55,6 +55,10 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	}
 	a.writeStoreMetrics(ctx, &b, gauge)
 	writeLimitMetrics(&b, a.Limits)
+	j := a.clockJumps()
+	metrics.WriteCounterUint64(&b, "gazetteer_clock_jumps_total", uint64(j.Count))
+	gauge("clock_last_jump_seconds", j.By.Seconds())
+	gauge("clock_behind_seconds", j.Behind.Seconds())
 	metrics.WriteProcessMetrics(&b)
 	return b.Bytes()
 }

@@ -14,6 +14,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index/query"
+	"gazetteer/internal/steadyclock"
 	"gazetteer/store"
 )
 
@@ -220,11 +221,32 @@ func (a *API) listVersions(ctx context.Context, in *documentInput) (*route.Outpu
 
 // Health says that the process is alive.
 type Health struct {
-	Status string `json:"status" doc:"ok"`
+	Status string      `json:"status" doc:"ok"`
+	Clock  *ClockState `json:"clock,omitempty" doc:"left out unless the clock of the machine was set since the start"`
+}
+
+// ClockState says how the clock of the machine was set since the start.
+type ClockState struct {
+	Jumps  int       `json:"jumps" doc:"how often it jumped by a minute or more"`
+	At     time.Time `json:"at" doc:"the last time, by the clock after the jump"`
+	By     float64   `json:"by_seconds" doc:"how far the last time: ahead, or back if negative"`
+	Behind float64   `json:"behind_seconds" doc:"how far what waits for a date is held behind the clock"`
+}
+
+// clockJumps returns what is known of jumps of the clock.
+func (a *API) clockJumps() steadyclock.Jumps {
+	if a.jumps == nil {
+		return steadyclock.Jumps{}
+	}
+	return a.jumps()
 }
 
 func (a *API) getHealth(context.Context, *struct{}) (*route.Output[Health], error) {
-	out := route.JSON(Health{Status: "ok"})
+	health := Health{Status: "ok"}
+	if j := a.clockJumps(); j.Count > 0 {
+		health.Clock = &ClockState{Jumps: j.Count, At: j.At.UTC(), By: j.By.Seconds(), Behind: j.Behind.Seconds()}
+	}
+	out := route.JSON(health)
 	out.CacheControl = "no-store"
 	return out, nil
 }

@@ -70,6 +70,9 @@ type Agent struct {
 	SecretHash []byte `json:"secret_hash,omitempty"`
 	// Nonces are those of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
+	// NonceFloor is the latest time of a signature whose nonce was dropped, in Unix seconds: none that is
+	// as old or older counts.
+	NonceFloor int64 `json:"nonce_floor,omitempty"`
 	// HandleSince is when Handle was claimed, HandleClaims when handles were claimed that were nobody's
 	// or another agent's, in Unix seconds, within the last 30 days.
 	HandleSince  time.Time `json:"handle_since,omitzero"`
@@ -118,7 +121,7 @@ type AttestationSummary struct {
 
 // PublicCopy returns the agent without its private members.
 func (a Agent) PublicCopy() Agent {
-	a.SecretHash, a.Nonces, a.WriteBudgetUntil = nil, nil, 0
+	a.SecretHash, a.Nonces, a.NonceFloor, a.WriteBudgetUntil = nil, nil, 0, 0
 	a.HandleSince, a.HandleClaims = time.Time{}, nil
 	return a
 }

@@ -57,7 +57,8 @@ func (r *Registry) beginChange(ctx context.Context, airID string) (*Change, erro
 	}
 	c := r.NewChange(old)
 	c.old, c.seq = old, seq
-	if c.Agent.applyDueRecovery(c.Now) {
+	c.Agent.orderKeys(c.Now)
+	if c.Agent.applyDueRecovery(r.DueTime()) {
 		if err := c.AddEntry(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
 			return nil, err
 		}

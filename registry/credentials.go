@@ -71,7 +71,11 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 
 // useNonceOf is useNonce for an agent that may have so many of them.
 func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error {
-	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool { return n.Until < now.Unix() })
+	a.forgetNonces(now)
+	if created.Unix() <= a.NonceFloor {
+		return &Refusal{Kind: ErrUnauthorized, Code: "signature-created", Message: "the registry has forgotten the nonces of that time already", Got: FormatSecond(created),
+			Expected: "a time after " + FormatSecond(time.Unix(a.NonceFloor, 0)), Help: "sign it again now"}
+	}
 	hash := nonceHash(nonce)
 	if slices.ContainsFunc(a.Nonces, func(n usedNonce) bool { return n.Hash == hash }) {
 		return &Refusal{Kind: ErrUnauthorized, Code: "nonce-used", Message: "the nonce was used before",
@@ -83,6 +87,18 @@ func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error
 	}
 	a.Nonces = append(a.Nonces, usedNonce{Hash: hash, Until: created.Add(maxSignatureAge).Unix() + 1})
 	return nil
+}
+
+// forgetNonces drops expired nonces, and remembers up to when: signatures from before are refused from
+// then on, also when the clock was only ahead for a while and they look fresh again.
+func (a *Agent) forgetNonces(now time.Time) {
+	a.Nonces = slices.DeleteFunc(a.Nonces, func(n usedNonce) bool {
+		expired := n.Until < now.Unix()
+		if expired {
+			a.NonceFloor = max(a.NonceFloor, n.Until-1-int64(maxSignatureAge.Seconds()))
+		}
+		return expired
+	})
 }
 
 // authorizeWrite checks that the owner of a sent the request, and stores the nonce of a signed one
@@ -219,6 +235,9 @@ func signatureRefusal(err error) error {
 func (r *Registry) countWrite(a *Agent, now time.Time) error {
 	if r.writesPerHour < 0 {
 		return nil
+	}
+	if a.WriteBudgetUntil > now.Add(time.Hour).UnixMilli() {
+		a.WriteBudgetUntil = 0 // no budget is longer: the clock was ahead
 	}
 	busy := max(a.WriteBudgetUntil, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {

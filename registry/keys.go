@@ -158,10 +158,33 @@ func (a *Agent) checkRotationCount(now time.Time) error {
 	return nil
 }
 
-// replaceKey retires the current key.
+// replaceKey retires the current key. After a clock that was set back the next one follows at once: no
+// key is in use until a time before it came into use.
 func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
+	if since := a.CurrentKeySince(); at.Before(since) {
+		at = since
+	}
 	a.Retired = append(a.Retired, RetiredKey{PublicKey: a.PublicKey, From: a.CurrentKeySince(), Until: at, Proof: a.KeyProof, By: by})
 	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
+}
+
+// orderKeys puts the intervals of the keys in order that a clock which was ahead has left in the future:
+// each key is in use until the next one, and the current one since now at the latest.
+func (a *Agent) orderKeys(now time.Time) {
+	if a.KeySince.After(now) {
+		a.KeySince = now
+	}
+	next := a.CurrentKeySince()
+	for i := len(a.Retired) - 1; i >= 0; i-- {
+		k := &a.Retired[i]
+		if k.Until.After(next) {
+			k.Until = next
+		}
+		if k.From.After(k.Until) {
+			k.From = k.Until
+		}
+		next = k.From
+	}
 }
 
 // checkNoRecovery refuses what a thief of the current key must not do while a recovery is pending.

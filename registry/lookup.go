@@ -20,7 +20,8 @@ const MaxList = 100
 // expired.
 func (r *Registry) Agent(ctx context.Context, airID string) (Agent, uint64, error) {
 	agent, seq, err := r.LoadAgent(ctx, airID)
-	agent.applyDueRecovery(r.Timestamp())
+	agent.applyDueRecovery(r.DueTime())
+	agent.orderKeys(r.Timestamp())
 	return agent, seq, err
 }
 
@@ -131,7 +132,7 @@ func (r *Registry) List(ctx context.Context, f Filter, after string, limit int) 
 		limit = MaxList
 	}
 	scanned := 0
-	now := r.Timestamp()
+	now := r.DueTime()
 	for agent, err := range r.AllAgents(ctx, after) {
 		if err != nil {
 			return nil, "", err

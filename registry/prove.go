@@ -50,6 +50,8 @@ type challenges struct {
 
 	mu   sync.Mutex           // guards following
 	used map[string]time.Time // answered, until they expire
+	// floor is the latest expiry of a challenge that was forgotten: none that expires as early counts.
+	floor time.Time
 }
 
 func newChallenges() *challenges {
@@ -97,7 +99,13 @@ func (c *challenges) useChallenge(text string, expires, now time.Time) error {
 	for old, until := range c.used {
 		if !now.Before(until) {
 			delete(c.used, old)
+			if until.After(c.floor) {
+				c.floor = until
+			}
 		}
+	}
+	if !expires.After(c.floor) {
+		return &Refusal{Kind: ErrUnauthorized, Code: "challenge-expired", Message: "the challenge has expired", Got: FormatSecond(expires), Help: "ask for a new challenge; each can be answered once, within five minutes"}
 	}
 	if _, used := c.used[text]; used {
 		return &Refusal{Kind: ErrUnauthorized, Code: "challenge-used", Message: "the challenge was answered before", Help: "ask for a new challenge; each can be answered once"}

@@ -53,7 +53,10 @@ type Options struct {
 	Guard Guard
 	Log   *slog.Logger     // nil: silent
 	Now   func() time.Time // nil: time.Now
-	Rand  io.Reader        // nil: crypto/rand; several goroutines read it at once
+	// Due tells the time that recoveries come into force by, and that checks are due by: it does not
+	// jump ahead with a clock that is set. Nil: Now.
+	Due  func() time.Time
+	Rand io.Reader // nil: crypto/rand; several goroutines read it at once
 }
 
 // defaultWrites is how many writes an hour one agent may make.
@@ -105,7 +108,7 @@ type Registry struct {
 	relayKey      ed25519.PublicKey
 	guard         Guard
 	log           *slog.Logger
-	now           func() time.Time
+	now, due      func() time.Time
 	rand          io.Reader
 	challenges    *challenges
 }
@@ -126,7 +129,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{store: o.Store, host: host, didPrefix: did.AgentDID(host, "").String(), baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
 		requireProof: o.RequireProof, recoveryDelay: cmp.Or(o.RecoveryDelay, defaultRecoveryDelay), writesPerHour: cmp.Or(o.WritesPerHour, defaultWrites),
-		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, rand: o.Rand, challenges: newChallenges()}
+		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, due: o.Due, rand: o.Rand, challenges: newChallenges()}
 	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
 		if a := httpsig.NormalAuthority(authority, base.Scheme); !slices.Contains(r.authorities, a) {
 			r.authorities = append(r.authorities, a)
@@ -140,6 +143,9 @@ func New(o Options) (*Registry, error) {
 	}
 	if r.now == nil {
 		r.now = time.Now
+	}
+	if r.due == nil {
+		r.due = r.now
 	}
 	if r.rand == nil {
 		r.rand = rand.Reader
@@ -179,3 +185,6 @@ func (r *Registry) IsOwnHost(host string) bool {
 
 // Timestamp returns the present time as records hold it: in UTC and whole milliseconds.
 func (r *Registry) Timestamp() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
+
+// DueTime returns the time by which dates are judged that cannot be taken back: see Options.Due.
+func (r *Registry) DueTime() time.Time { return r.due().UTC().Truncate(time.Millisecond) }

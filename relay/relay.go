@@ -93,6 +93,9 @@ type Options struct {
 	Limits        *limit.Set
 	Log           *slog.Logger
 	Now           func() time.Time
+	// Due tells the time by which mail expires and the replay window is shortened: it does not jump
+	// ahead with a clock that is set. Nil: Now.
+	Due func() time.Time
 }
 
 // A Relay accepts mail and gives it out. Its methods may be called from any goroutine.
@@ -114,6 +117,9 @@ func New(o Options) *Relay {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Due == nil {
+		o.Due = o.Now
 	}
 	return &Relay{
 		Options: o,
@@ -305,7 +311,7 @@ const (
 
 // Pull returns the mail behind a number, at most limit envelopes (1 to MaxPage).
 func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error) {
-	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), MaxPageBytes, b.relay.Now())
+	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), MaxPageBytes, b.relay.Due())
 	if err != nil {
 		return Page{}, b.relay.explainRead(ctx, "pull mail", err)
 	}
@@ -385,7 +391,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		for {
-			n, err := r.Queue.Expire(ctx, r.Now(), expireChunk)
+			n, err := r.Queue.Expire(ctx, r.Due(), expireChunk)
 			if ctx.Err() != nil {
 				return nil
 			}

@@ -16,6 +16,7 @@ const module = "gazetteer"
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
 	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "web/plot"},
+	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
 	{"protocol/aidiscovery", "protocol/agis", "protocol/did", "protocol/httpsig", "protocol/llmstxt"},

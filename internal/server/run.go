@@ -153,6 +153,7 @@ func (h *Server) parts(l serverListeners, crawl bool) []part {
 		{isPublic && h.Config.Crawler.BlockListFile != "", h.reloadBlockListOnHangup},
 		{true, h.keepCheckpoints},
 		{true, h.recorder.Run},
+		{true, h.clock.Run},
 		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx); return nil }},
 		{isPublic && h.relay != nil, h.runRelay},
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {

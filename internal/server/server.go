@@ -24,6 +24,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/privatefile"
+	"gazetteer/internal/steadyclock"
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
@@ -68,6 +69,7 @@ type Server struct {
 	mail           *boltqueue.Queue
 	history        *history.History // of the figures that the page of the status draws
 	recorder       *recorder
+	clock          *steadyclock.Clock
 	NotifyManager  func(state string) // how the server stands, to the service manager
 }
 
@@ -75,7 +77,8 @@ type Server struct {
 // be nil, is told of every visit.
 func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, observe func(crawler.Result)) (_ *Server, err error) {
 	captureStandardLog(l)
-	h := &Server{Config: c, log: l, NotifyManager: func(string) {}}
+	h := &Server{Config: c, log: l, NotifyManager: func(string) {}, clock: steadyclock.New(e.Now, l)}
+	e.Clock = h.clock.Now
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())

@@ -32,6 +32,7 @@ type PolicyOptions struct {
 	LimitSet   *limit.Set       // lists the limits for the metrics; nil: a set of its own
 	Log        *slog.Logger     // nil: silent
 	Now        func() time.Time // nil: time.Now
+	Due        func() time.Time // that of [registry.Options]; nil: Now
 }
 
 // A Policy decides who may register and write: it holds the registration mode, the block lists, the
@@ -41,7 +42,8 @@ type Policy struct {
 	store         store.Store
 	log           *slog.Logger
 	now           func() time.Time
-	defaultMode   string // of the configuration
+	due           func() time.Time // see PolicyOptions.Due
+	defaultMode   string           // of the configuration
 	unattended    time.Duration
 	limits        Limits
 	registrations *limit.Limiter
@@ -67,7 +69,7 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 		o.LimitSet = &limit.Set{Now: o.Now}
 	}
 	limits := o.Limits.orDefaults()
-	p := &Policy{store: o.Store, log: o.Log, now: o.Now, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
+	p := &Policy{store: o.Store, log: o.Log, now: o.Now, due: o.Due, defaultMode: cmp.Or(o.Mode, ModeOpen), unattended: cmp.Or(o.Unattended, defaultUnattended), limits: limits,
 		registrations: o.LimitSet.Limiter(limit.Rule{Name: "registrations", Each: limits.Registrations, Wide: wideNetworkFactor * limits.Registrations,
 			All: limits.AllRegistrations, Fair: fairRegistrations, Kept: max(limits.AllRegistrations, 0) / keptRegistrations}),
 		reports:  newLimiter(o.LimitSet, "reports", limits.Reports, -1, 24*time.Hour),
@@ -80,6 +82,9 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	}
 	if p.now == nil {
 		p.now = time.Now
+	}
+	if p.due == nil {
+		p.due = p.now
 	}
 	return p, nil
 }

@@ -372,7 +372,7 @@ func (ad *Admission) deleteExpiredApplications(ctx context.Context) error {
 	if err := ad.loadApplicationCounts(ctx); err != nil {
 		return err
 	}
-	now := ad.timestamp()
+	now := ad.due()
 	for record, err := range ad.store.List(ctx, store.PendingPrefix, "") {
 		if store.Damaged(record, err) {
 			continue

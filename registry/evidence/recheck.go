@@ -33,7 +33,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	if err != nil || agent.Status != registry.Active {
 		return err
 	}
-	now := e.registry.Timestamp()
+	now := e.registry.DueTime()
 	type look struct {
 		method string
 		looks  []registry.Probe
@@ -122,7 +122,7 @@ func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 	g.SetLimit(maxConcurrentChecks)
 	lately := map[string]time.Time{} // owned by this loop: when agents were attended
 	for ctx.Err() == nil {
-		now := e.registry.Timestamp()
+		now := e.registry.DueTime()
 		airID, untilDue := d.nextDue(now)
 		if airID == "" {
 			wait.ForSignal(ctx, untilDue, d.moved)

@@ -45,6 +45,7 @@ type Options struct {
 	Recheck time.Duration
 	Log     *slog.Logger     // nil: silent
 	Now     func() time.Time // nil: time.Now
+	Due     func() time.Time // that of [registry.Options]
 	Rand    io.Reader        // nil: crypto/rand; several goroutines read it at once
 }
 
@@ -62,13 +63,13 @@ type Registrar struct {
 // New returns a registrar. The error says which option is invalid. New neither reads nor writes the
 // store.
 func New(o Options) (*Registrar, error) {
-	policy, err := admission.NewPolicy(admission.PolicyOptions{Store: o.Store, Mode: o.Mode, Unattended: o.Unattended, Limits: o.Limits, LimitSet: o.LimitSet, Log: o.Log, Now: o.Now})
+	policy, err := admission.NewPolicy(admission.PolicyOptions{Store: o.Store, Mode: o.Mode, Unattended: o.Unattended, Limits: o.Limits, LimitSet: o.LimitSet, Log: o.Log, Now: o.Now, Due: o.Due})
 	if err != nil {
 		return nil, err
 	}
 	agents, err := registry.New(registry.Options{Store: o.Store, DIDHost: o.DIDHost, BaseURL: o.BaseURL, AllowLoopback: o.AllowLoopback,
 		Authorities: o.Authorities, RequireProof: o.RequireProof, RecoveryDelay: o.RecoveryDelay, WritesPerHour: o.Limits.Writes,
-		Resolver: o.Resolver, RelayKey: o.RelayKey, Guard: policy, Log: o.Log, Now: o.Now, Rand: o.Rand})
+		Resolver: o.Resolver, RelayKey: o.RelayKey, Guard: policy, Log: o.Log, Now: o.Now, Due: o.Due, Rand: o.Rand})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,118 @@
+// Package steadyclock notices when the clock of the machine is set, and keeps what waits for a date from
+// happening all at once when it was set ahead. Start with [New].
+//
+// There are two times. [Clock.Now] is that of the machine: signatures and records carry it. [Clock.Due]
+// is for what cannot be undone once its date has come: mail that expires, a recovery that comes into
+// force, a registration that runs out. After a jump ahead Due follows Now at [CatchUp] times the speed of
+// a clock, so a jump that is taken back within minutes ends nothing; a jump back it follows at once.
+package steadyclock
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gazetteer/internal/wait"
+)
+
+const (
+	// LeastJump is by how much the clock must jump to be noticed.
+	LeastJump = time.Minute
+	// CatchUp is how many seconds Due advances in one second while it is behind Now.
+	CatchUp = 60
+	// checkInterval is how often an idle program compares its clocks.
+	checkInterval = 10 * time.Second
+)
+
+// Jumps says how often the clock has jumped since the program began, and what is known of the last jump.
+type Jumps struct {
+	Count int
+	At    time.Time     // by the clock after the jump
+	By    time.Duration // ahead, or back if negative
+	// Behind is how far Due is behind Now.
+	Behind time.Duration
+}
+
+// A Clock tells the time. Its methods may be called from any goroutine.
+type Clock struct {
+	wall      func() time.Time
+	monotonic func() time.Duration
+	log       *slog.Logger
+
+	mu      sync.Mutex // guards following
+	last    time.Time  // the last reading of wall
+	elapsed time.Duration
+	due     time.Time
+	jumps   Jumps
+}
+
+// New returns a clock that reads wall, and compares it with the monotonic clock of the process. The log
+// has a line for each jump.
+func New(wall func() time.Time, log *slog.Logger) *Clock {
+	begun := time.Now()
+	return newClock(wall, func() time.Duration { return time.Since(begun) }, log)
+}
+
+func newClock(wall func() time.Time, monotonic func() time.Duration, log *slog.Logger) *Clock {
+	now := wall().Round(0)
+	return &Clock{wall: wall, monotonic: monotonic, log: log, last: now, elapsed: monotonic(), due: now}
+}
+
+// Now returns the time of the machine.
+func (c *Clock) Now() time.Time {
+	now := c.wall()
+	c.mu.Lock()
+	c.compare(now)
+	c.mu.Unlock()
+	return now
+}
+
+// Due returns the time for what cannot be undone: see the package.
+func (c *Clock) Due() time.Time {
+	now := c.wall()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.compare(now)
+	return c.due
+}
+
+// Jumps returns what is known of jumps.
+func (c *Clock) Jumps() Jumps {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j := c.jumps
+	j.Behind = max(0, now.Sub(c.due).Round(time.Second))
+	return j
+}
+
+// Run compares the clocks of a program that does nothing else, until ctx ends. It returns nil.
+func (c *Clock) Run(ctx context.Context) error {
+	for wait.For(ctx, checkInterval) == nil {
+		c.Now()
+	}
+	return nil
+}
+
+// compare notices a jump, and advances due. The caller holds mu.
+func (c *Clock) compare(now time.Time) {
+	now = now.Round(0) // the monotonic part would hide that the clock was set
+	elapsed := c.monotonic()
+	passed := elapsed - c.elapsed
+	jump := now.Sub(c.last) - passed
+	if passed < 0 || jump.Abs() < LeastJump && now.Before(c.last) {
+		return // another goroutine has read the clock later than this one
+	}
+	c.last, c.elapsed = now, elapsed
+	if jump.Abs() >= LeastJump {
+		c.jumps.Count, c.jumps.At, c.jumps.By = c.jumps.Count+1, now, jump.Round(time.Second)
+		c.log.Warn("the clock of the machine jumped", "by", c.jumps.By.String(), "now", now.UTC().Format(time.RFC3339))
+	}
+	switch behind := now.Sub(c.due); {
+	case behind <= passed+LeastJump:
+		c.due = now // also after a jump back
+	default:
+		c.due = c.due.Add(min(behind, CatchUp*passed))
+	}
+}
