@@ -63,6 +63,11 @@ func (a *API) compactStore(ctx context.Context, in *compactInput) (*route.Output
 	if err != nil {
 		return nil, err
 	}
+	if a.compactMail != nil {
+		if err := a.compactMail(ctx); err != nil {
+			return nil, err
+		}
+	}
 	out := route.JSON(CompactResult{
 		Forgotten: c.Forgotten, Horizon: c.Horizon.Seq, BytesBefore: c.Before, BytesAfter: c.After,
 		TookMS: milliseconds(c.Took), PauseMS: milliseconds(c.Pause),

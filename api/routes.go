@@ -7,6 +7,7 @@ import (
 	"errors"
 	"mime"
 	"strings"
+	"time"
 
 	"gazetteer/api/answer"
 	"gazetteer/api/route"

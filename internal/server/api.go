@@ -54,7 +54,7 @@ func (h *Server) openAPI(e Environment) error {
 	}
 	answers := &answer.Answers{Now: e.Now, Store: h.Store, Feed: h.changes, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
 	options := api.Options{
-		Now: e.Now, ClockJumps: h.clock.Jumps,
+		Now: e.Now, ClockJumps: h.clock.Jumps, CompactMail: h.compactMail,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,
 		TrustedProxies: h.Config.API.TrustedProxies, Add: h.Crawler.Add, Crawl: h.crawlAndIndex,
 		Horizon: time.Duration(h.Config.Store.Horizon), Anchored: h.newestAnchor, Limits: limits, Relay: h.relayHTTP, Tools: h.tools, ToolsHTTP: h.toolsHTTP,

@@ -154,10 +154,11 @@ func (h *Server) parts(l serverListeners, crawl bool) []part {
 		{true, h.keepCheckpoints},
 		{true, h.recorder.Run},
 		{true, h.clock.Run},
+		{isPublic, h.trackErasures},
 		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx); return nil }},
 		{isPublic && h.relay != nil, h.runRelay},
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
-			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour})
+			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactMailQuietly})
 		}},
 		{true, h.watchStore},
 	}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"gazetteer/api"
 	"gazetteer/changefeed"
@@ -70,6 +71,8 @@ type Server struct {
 	history        *history.History // of the figures that the page of the status draws
 	recorder       *recorder
 	clock          *steadyclock.Clock
+	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
+	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
 	NotifyManager  func(state string) // how the server stands, to the service manager
 }
 

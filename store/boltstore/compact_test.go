@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -405,5 +407,47 @@ func TestCompactWithoutRoom(t *testing.T) {
 	}
 	if records, _ := countStored(t, s); records != 1 {
 		t.Errorf("%d records are left, want 1", records)
+	}
+}
+
+// TestMaintainCopiesErasedContentAway: a file of which little is unused is copied once its unused pages
+// hold what was erased, and the erased bytes are in no file of the directory afterwards.
+func TestMaintainCopiesErasedContentAway(t *testing.T) {
+	dir := t.TempDir()
+	const content = "content that has to be erased"
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t, dir)
+		for _, w := range []store.Write{store.Put("k/1", []byte(content)), store.Put("k/2", []byte("kept")), store.Delete("k/1")} {
+			if _, err := s.Apply(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended, after := make(chan error, 1), 0
+		go func() {
+			ended <- s.Maintain(ctx, MaintainOptions{Keep: 48 * time.Hour, Hour: 3, MustCopy: func(context.Context) bool { return true }, After: func(context.Context) { after++ }})
+		}()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if u, err := s.Upkeep(t.Context()); err != nil || u.Compactions != 1 || after != 1 {
+			t.Errorf("%+v, error %v, %d calls afterwards", u, err, after)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil || strings.Contains(string(text), content) {
+			t.Errorf("%s: it holds erased content, or cannot be read: %v", f.Name(), err)
+		}
 	}
 }

@@ -132,6 +132,11 @@ type MaintainOptions struct {
 	KeepLeast uint64
 	// Hour is the hour of the day, in UTC, at the beginning of which the work is done.
 	Hour int
+	// MustCopy, unless nil, is asked whether the file is to be copied although that saves little: unused
+	// pages hold content that was erased.
+	MustCopy func(context.Context) bool
+	// After, unless nil, is called after the work of a day.
+	After func(context.Context)
 }
 
 // Maintain drops the tombstones that are old enough once a day, and copies the file when a quarter
@@ -143,7 +148,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 		if wait.For(ctx, untilHour(time.Now(), o.Hour)) != nil {
 			return nil
 		}
-		c, err := s.compactStore(ctx, o.Keep, cmp.Or(o.KeepLeast, keepLeast), false)
+		c, err := s.compactStore(ctx, o.Keep, cmp.Or(o.KeepLeast, keepLeast), o.MustCopy != nil && o.MustCopy(ctx))
 		switch {
 		case err == nil:
 			s.log.Info("the store was compacted", "forgotten", c.Forgotten, "horizon", c.Horizon.Seq,
@@ -154,6 +159,9 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 			return fmt.Errorf("compact the store: %w", err)
 		default:
 			s.log.Error("the store could not be compacted; it goes on as it was", "error", err)
+		}
+		if o.After != nil {
+			o.After(ctx)
 		}
 	}
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// filesWith returns the files of a directory that hold a text, and how many files there are.
+func filesWith(t *testing.T, dir, text string) (found []string, files int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			found = append(found, strings.TrimPrefix(path, dir+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, files
+}
+
+// TestErasedContentIsNowhere: after the erasure of an agent and the next compaction no file of the data
+// directory has a word of what it registered, changed, claimed or received.
+func TestErasedContentIsNowhere(t *testing.T) {
+	p, proxy := startBehindLosingProxy(t, "registry.allow_loopback=true")
+	proxy.lost.Store(1) // it loses nothing
+	must := func(words ...string) string {
+		t.Helper()
+		out, code := p.cli(words...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d: %s", words, code, out)
+		}
+		return out
+	}
+	must("agent", "new", "Ephemeralname", "--inbox", "here", "--description", "quicksilverdescription", "--capability", "vanishingcapability", "--creator-name", "Transientcreator")
+	must("agent", "update", "--description", "secondfleetingtext", "--repository", "https://code.evanescent.example/x")
+	must("agent", "update", "--description", "thirdfleetingtext", "--endpoint", "AgentCard=https://card.evanescent.example/card.json", "--inbox", "here")
+	must("agent", "update", "--handle", "shortlivedhandle")
+	must("agent", "new", "Remaining", "--key", "sender.key")
+	airID := airIDs.FindString(must("agent", "show"))
+	must("send", airID, "--offer", "mailthatwasdeleted", "--price", "0EUR", "--key", "sender.key")
+	status, body := p.ask("POST", "/api/v1/agents/"+airID+"/reports", `{"reason": "spam", "text": "reporttextaboutit"}`)
+	if status/100 != 2 {
+		t.Fatalf("%d %s", status, body)
+	}
+	markers := []string{"Ephemeralname", "quicksilverdescription", "vanishingcapability", "Transientcreator", "secondfleetingtext", "code.evanescent", "thirdfleetingtext", "card.evanescent", "mailthatwasdeleted"}
+	seen := 0
+	for _, text := range markers {
+		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+			seen++
+		}
+	}
+	if seen < len(markers)-1 { // mail may be sealed
+		t.Fatalf("only %d of %d texts were in the data directory before", seen, len(markers))
+	}
+	must("agent", "deactivate", "--erase", "--yes")
+	must("compact", "--keep", "0s")
+	for _, text := range markers {
+		if found, files := filesWith(t, p.data(), text); len(found) > 0 || files < 5 {
+			t.Errorf("%s is still in %v (%d files)", text, found, files)
+		}
+	}
+	must("agent", "show", "--key", "sender.key")
+	p.end(os.Interrupt)
+	for _, text := range markers {
+		if found, _ := filesWith(t, p.data(), text); len(found) > 0 {
+			t.Errorf("after the stop %s is in %v", text, found)
+		}
+	}
+}
