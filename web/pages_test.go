@@ -62,6 +62,12 @@ var samplePages = []struct {
 	{"/services/ristorante.test/crawl-log?before=2026-03-01T00:00:00Z", 200},
 	{"/services/empty.test/crawl-log", 200},
 	{"/services/unknown.test/crawl-log", 404},
+	{"/changes", 200},
+	{"/changes?host=nobody.test&severity=high&before=7", 200},
+	{"/changes?severity=worst", 400},
+	{"/changes?before=yesterday", 400},
+	{"/services/ristorante.test/documents/ai/diff", 200},
+	{"/services/ristorante.test/documents/ai/diff?from=none", 404},
 	{"/services/ristorante.test/crawl-log?before=yesterday", 400},
 	{"/submit", 200},
 	{"/submit?host=api.example.com", 200},
@@ -159,7 +165,7 @@ func TestHostileTextIsInert(t *testing.T) {
 			}
 			ours := p.path == "/services?q=nothing" ||
 				strings.HasPrefix(p.path, "/rules") || strings.HasPrefix(p.path, "/validate") ||
-				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/bot?host=api.example.com", "/status", "/services/empty.test/crawl-log"}, p.path)
+				strings.HasPrefix(p.path, "/submit") || slices.Contains([]string{"/verbs?page=2", "/namespaces?page=3", "/help/search", "/bot", "/bot?host=api.example.com", "/status", "/services/empty.test/crawl-log", "/changes?host=nobody.test&severity=high&before=7"}, p.path)
 			foreign := p.status == 200 && !ours
 			if foreign && shown == 0 {
 				t.Error("the hostile text is not shown, so the test shows nothing")

@@ -19,10 +19,12 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	calls "gazetteer/call"
+	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/document"
+	"gazetteer/document/diff"
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/query"
@@ -265,6 +267,32 @@ func (s sample) VerbFamily(context.Context, string) ([]index.RelatedVerb, error)
 
 // HostStates: a sample knows none.
 func (s sample) HostStates() *standing.Follower { return nil }
+
+func (s sample) LatestChanges(_ context.Context, f changefeed.Filter, _ uint64, _ int) (changefeed.Page, error) {
+	if len(f.Hosts) > 0 {
+		return changefeed.Page{}, s.err
+	}
+	return changefeed.Page{More: true, Next: 7, Items: []changefeed.Item{
+		{
+			Place: 9, Kind: changefeed.DocumentChanged, At: now, Severity: diff.High, Host: "ristorante.test", Documents: []document.Kind{document.AI},
+			Title: s.word("ristorante.test: book_table moved to another host"), From: "sha256:a", To: "sha256:b",
+			Changes: []changefeed.Change{{Kind: diff.EndpointHostChanged, Severity: diff.High}, {Kind: diff.PriceRaised, Severity: diff.Medium, Operation: s.word("book_table")}},
+		},
+		{Place: 8, Kind: changefeed.AgentRotated, At: now, Severity: diff.Medium, Agent: airID, Title: "Agent " + airID + " has a new key"},
+	}}, s.err
+}
+
+func (s sample) CompareVersions(_ context.Context, host string, kind document.Kind, from, _ string) (*answer.VersionDiff, error) {
+	if host != "ristorante.test" || from == "none" {
+		return nil, answer.ErrNoDocument
+	}
+	operation, before := "book_table", s.word("https://ristorante.test/book")
+	return &answer.VersionDiff{
+		Host: host, Kind: kind, Result: diff.Result{Severity: diff.High, Invalid: []string{"b"}, Changes: []diff.Change{{Kind: diff.EndpointHostChanged, Severity: diff.High, Operation: &operation, Path: "/capabilities/0/endpoint", From: &before, Help: "Ask."}}},
+		From: answer.ComparedVersion{Digest: "sha256:a", Seen: now, Bytes: []byte("{\"name\": \"old " + s.word("text") + " stays\"}")},
+		To:   answer.ComparedVersion{Digest: "sha256:b", Seen: now, Bytes: []byte("{\"name\": \"new " + s.word("text") + " stays\"}")},
+	}, s.err
+}
 
 func (s sample) Figures(context.Context) (answer.Figures, error) {
 	return answer.Figures{Services: 214, Operations: 12345, Verbs: 2, Visited: now.Add(-20 * time.Second)}, s.err

@@ -96,6 +96,7 @@ type versionView struct {
 	Digest string
 	Seen   frame.Moment
 	Size   string
+	Diff   string // address of what changed since the version before, "" for the first
 }
 
 type stateView struct {
@@ -289,8 +290,12 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	findings := groupFindings(d.Findings)
 	v.Findings, v.More = frame.SplitAt(findings, maxFindings)
 	versions, older := frame.SplitAt(d.Versions, maxVersions)
-	for _, o := range versions {
-		v.Versions = append(v.Versions, versionView{Digest: shortDigest(o.Digest), Seen: p.MomentOf(o.Seen), Size: frame.FormatSize(o.Size)})
+	for i, o := range versions {
+		version := versionView{Digest: shortDigest(o.Digest), Seen: p.MomentOf(o.Seen), Size: frame.FormatSize(o.Size)}
+		if i+1 < len(d.Versions) && d.Kind != document.LLMS {
+			version.Diff = frame.ServicePath(d.Host) + "/documents/" + string(d.Kind) + "/diff?" + url.Values{"from": {d.Versions[i+1].Digest}, "to": {o.Digest}}.Encode()
+		}
+		v.Versions = append(v.Versions, version)
 	}
 	v.Older = older
 	return v

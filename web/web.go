@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
@@ -51,6 +52,10 @@ type Answers interface {
 	DataClass(ctx context.Context, name string) (answer.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
+	// LatestChanges returns a page of the feed of changes, newest first.
+	LatestChanges(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error)
+	// CompareVersions says what changed between two versions of a document.
+	CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error)
 	// Figures says how much there is.
 	Figures(ctx context.Context) (answer.Figures, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
@@ -129,25 +134,27 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
-		"/":                               p.Handle(p.searchPage),
-		"/services":                       p.Handle(p.servicesPage),
-		"/services/:host":                 p.Handle(p.servicePage),
-		"/services/:host/crawl-log":       p.Handle(p.crawlLogPage),
-		"/services/:host/documents/:kind": p.Handle(p.sourcePage),
-		"/verbs":                          p.Handle(p.verbsPage),
-		"/verbs/:verb":                    p.Handle(p.verbPage),
-		"/namespaces":                     p.Handle(p.listingPage(namespaceListing)),
-		"/namespaces/:value":              p.Handle(p.valuePage(namespaceListing)),
-		"/data-classes":                   p.Handle(p.listingPage(classListing)),
-		"/data-classes/:value":            p.Handle(p.valuePage(classListing)),
-		"/help/search":                    p.Handle(p.helpPage),
-		"/validate":                       p.Handle(p.validateFormPage),
-		"/submit":                         p.Handle(p.submitFormPage),
-		"/bot":                            p.Handle(p.botInfoPage),
-		"/status":                         p.Handle(p.statusPage),
-		"/rules":                          p.Handle(p.rulesPage),
-		"/rules/:code":                    p.Handle(p.rulePage),
-		"/static/:name":                   p.ServeStatic,
+		"/":                                    p.Handle(p.searchPage),
+		"/services":                            p.Handle(p.servicesPage),
+		"/services/:host":                      p.Handle(p.servicePage),
+		"/services/:host/crawl-log":            p.Handle(p.crawlLogPage),
+		"/services/:host/documents/:kind":      p.Handle(p.sourcePage),
+		"/services/:host/documents/:kind/diff": p.Handle(p.diffPage),
+		"/changes":                             p.Handle(p.changesPage),
+		"/verbs":                               p.Handle(p.verbsPage),
+		"/verbs/:verb":                         p.Handle(p.verbPage),
+		"/namespaces":                          p.Handle(p.listingPage(namespaceListing)),
+		"/namespaces/:value":                   p.Handle(p.valuePage(namespaceListing)),
+		"/data-classes":                        p.Handle(p.listingPage(classListing)),
+		"/data-classes/:value":                 p.Handle(p.valuePage(classListing)),
+		"/help/search":                         p.Handle(p.helpPage),
+		"/validate":                            p.Handle(p.validateFormPage),
+		"/submit":                              p.Handle(p.submitFormPage),
+		"/bot":                                 p.Handle(p.botInfoPage),
+		"/status":                              p.Handle(p.statusPage),
+		"/rules":                               p.Handle(p.rulesPage),
+		"/rules/:code":                         p.Handle(p.rulePage),
+		"/static/:name":                        p.ServeStatic,
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"gazetteer/api"
+	"gazetteer/changefeed"
+	"gazetteer/document/diff"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
+)
+
+// changesPerPage is how many changes a page shows.
+const changesPerPage = 50
+
+// changesView is a page of the feed of changes, newest first.
+type changesView struct {
+	Host       string
+	Severity   string
+	Severities []string
+	Changes    []changeView
+	First      bool   // the list begins here
+	Older      string // address of the next page, "" on the last
+	Feeds      string // query of the feeds with the same filters, "" for none
+}
+
+type changeView struct {
+	At       frame.Moment
+	Title    string
+	Severity string
+	Tone     string // class of the mark
+	Address  string
+	Details  []string // further changes that weigh
+}
+
+// changesPage shows what became known, changed, went or came back.
+func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
+	v := changesView{Host: strings.TrimSpace(c.Query("host")), Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
+	filter := changefeed.Filter{}
+	filters := url.Values{}
+	if v.Host != "" {
+		filter.Hosts = []string{strings.ToLower(v.Host)}
+		filters.Set("host", v.Host)
+	}
+	if v.Severity != "" {
+		severity, ok := diff.ParseSeverity(v.Severity)
+		if !ok {
+			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
+		}
+		filter.Severity = severity
+		filters.Set("severity", v.Severity)
+	}
+	var before uint64
+	if text := c.Query("before"); text != "" {
+		var err error
+		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
+			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a place in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
+		}
+	}
+	page, err := p.answers.LatestChanges(c.Request.Context(), filter, before, changesPerPage)
+	if err != nil {
+		return frame.View{}, err
+	}
+	v.First = before == 0
+	if len(filters) > 0 {
+		v.Feeds = "?" + filters.Encode()
+	}
+	for _, change := range api.ViewChanges(page.Items) {
+		v.Changes = append(v.Changes, p.viewChange(change))
+	}
+	if page.More {
+		filters.Set("before", strconv.FormatUint(page.Next, 10))
+		v.Older = "/changes?" + filters.Encode()
+	}
+	return frame.View{Name: "changes", Title: "Changes", Description: "What became known, changed, went or came back in the agent web.", JSON: "/api/v1/changes", Body: v}, nil
+}
+
+// severityTones are the classes of the marks of severities.
+var severityTones = map[diff.Severity]string{diff.High: "danger", diff.Medium: "care"}
+
+func (p *Pages) viewChange(c api.Change) changeView {
+	v := changeView{At: p.MomentOf(c.At), Title: c.Title, Severity: c.Severity.String(), Tone: severityTones[c.Severity], Address: c.Page}
+	for _, change := range c.Changes[min(1, len(c.Changes)):] {
+		if change.Severity >= diff.Medium {
+			v.Details = append(v.Details, strings.TrimSpace(strings.ReplaceAll(string(change.Kind), "-", " ")+" "+change.Operation))
+		}
+	}
+	return v
+}
