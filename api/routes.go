@@ -31,6 +31,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	a.changeRoutes(h)
 	route.Handle(a.Mux, h, route.Op("service"), a.getService)
 	route.Handle(a.Mux, h, route.Op("crawl-log"), a.getCrawlLog)
+	route.Handle(a.Mux, h, route.Op("explain-service"), a.explainService)
 	route.Handle(a.Mux, h, route.DescribeBadge(route.Op("service-badge"), "a host"), a.getServiceBadge)
 	route.Handle(a.Mux, h, route.RawBytes(route.Op("document")), a.getDocument)
 	route.Handle(a.Mux, h, route.Op("list-versions"), a.listVersions)

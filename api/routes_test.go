@@ -75,6 +75,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/agents/{air_id}/keys":                               "/api/v1/agents/" + agent.AirID + "/keys",
 		"/api/v1/agents/{air_id}/domains":                            "/api/v1/agents/" + agent.AirID + "/domains",
 		"/api/v1/agents/{air_id}/evidence":                           "/api/v1/agents/" + agent.AirID + "/evidence",
+		"/api/v1/services/{host}/explanation":                        "/api/v1/services/ristorante.example/explanation",
 		"/api/v1/services/{host}/badge.svg":                          "/api/v1/services/ristorante.example/badge.svg",
 		"/api/v1/agents/{air_id}/badge.svg":                          "/api/v1/agents/" + agent.AirID + "/badge.svg?format=score",
 		"/api/v1/agents/{air_id}/application":                        "/api/v1/agents/" + agent.AirID + "/application",

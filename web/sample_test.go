@@ -265,6 +265,10 @@ func (s sample) VerbFamily(context.Context, string) ([]index.RelatedVerb, error)
 	return []index.RelatedVerb{verb("BOOK", "exact"), verb(s.word("RESERVE"), "synonym"), verb("CANCEL", "antonym")}, s.err
 }
 
+func (s sample) ExplainService(_ context.Context, v answer.Service) (answer.Explanation, error) {
+	return answer.Explanation{Host: v.Host, Why: "a sample", States: v.Conformance.States}, nil
+}
+
 // HostStates: a sample knows none.
 func (s sample) HostStates() *standing.Follower { return nil }
 

@@ -42,6 +42,7 @@ type serviceView struct {
 	MoreRelated int
 	Similar     []similarView
 	State       stateView
+	Explained   explanationView
 }
 
 // A fact is one line of the head of a service.
@@ -149,6 +150,11 @@ func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
 		return frame.View{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
 	}
 	v := p.serviceHead(s)
+	explained, err := p.answers.ExplainService(c.Request.Context(), s)
+	if err != nil {
+		return frame.View{}, err
+	}
+	v.Explained = p.explanationOf(explained)
 	all := operationsOf(s)
 	if at := placeOf(all, c.Query("op"), c.Query("kind")); at >= 0 {
 		all[at].Wanted = true

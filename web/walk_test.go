@@ -21,6 +21,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/index"
@@ -513,7 +514,8 @@ func openHouse(t *testing.T) *house {
 	s, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s})
+	states := standing.Open(standing.Options{Store: s})
+	x, err := index.Open(ctx, index.Options{Dir: t.TempDir(), Store: s, States: states})
 	must(t, err)
 	t.Cleanup(func() { must(t, x.Close()) })
 	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "gazetteer.test"})
@@ -527,7 +529,7 @@ func openHouse(t *testing.T) *house {
 	running, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	t.Cleanup(func() { stop(); group.Wait() })
-	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run} {
+	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run, states.Run} {
 		group.Go(func() {
 			if err := follow(running); err != nil {
 				t.Errorf("follow the store: %v", err)
@@ -551,12 +553,13 @@ func openHouse(t *testing.T) *house {
 	must(t, x.WaitFor(ctx, s.Head().Seq))
 	must(t, tree.WaitFor(ctx, s.Head().Seq))
 	must(t, directory.WaitFor(ctx, s.Head().Seq))
+	must(t, states.WaitFor(ctx, s.Head().Seq))
 	joiner, err := join.New(join.Options{Store: s, Registry: r, Directory: directory})
 	must(t, err)
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
 	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
-	answers := &answer.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl}
+	answers := &answer.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{

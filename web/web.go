@@ -40,6 +40,8 @@ type Answers interface {
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// Services lists services in order of host key, from behind after.
 	Services(ctx context.Context, after string, limit int) (answer.ServicePage, error)
+	// ExplainService says what was seen at a host and what follows from it.
+	ExplainService(ctx context.Context, s answer.Service) (answer.Explanation, error)
 	// HostStates knows the present states of hosts; nil: they are not known here.
 	HostStates() *standing.Follower
 	// Service returns all that is known of a host.

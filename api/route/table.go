@@ -78,6 +78,7 @@ var Table = []Route{
 	{ID: "search-by-body", Method: http.MethodPost, Path: "/api/v1/search", Summary: "The same search, asked with a JSON object", Body: MaxAgentBody},
 	{ID: "list-services", Method: http.MethodGet, Path: "/api/v1/services", Summary: "List services in order of host"},
 	{ID: "service", Method: http.MethodGet, Path: "/api/v1/services/{host}", Summary: "All that is known of a host"},
+	{ID: "explain-service", Method: http.MethodGet, Path: "/api/v1/services/{host}/explanation", Summary: "What was seen at a host, why it is listed or not, how its states changed, and what a new visit would do"},
 	{ID: "service-badge", Method: http.MethodGet, Path: "/api/v1/services/{host}/badge.svg", Summary: "A badge with the conformance, the state and the last visit of a host"},
 	{ID: "crawl-log", Method: http.MethodGet, Path: "/api/v1/services/{host}/crawl-log", Summary: "Every request made to a host in the last 90 days, and why"},
 	{ID: "document", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}", Summary: "A current document, byte for byte"},

@@ -24,8 +24,9 @@ func (a *verbs) explainCommand() *cobra.Command {
 		Short: "Tell the owner of a host what was seen there, and why it is listed or not",
 		Long: `Explain tells what this crawler saw at a host: whether it is listed and why, the
 five states (reachable, well-formed, conformant, consistent, answers) with the
-rule and the line behind each that fails, the last visit request by request, and
-when the next one is due.
+rule and the line behind each that fails, the last visit request by request, how
+the states changed in the last thirty days, which hosts name it, what a new visit
+would do, and when the next one is due.
 
   gazetteer explain www.example.com
   gazetteer --json explain www.example.com
@@ -38,47 +39,77 @@ Exit code 1 when the host is not known.`,
 	}
 }
 
-// classTexts say in a sentence what a class means for the listing.
-var classTexts = map[conformance.Class]string{
-	conformance.Publishes:   "listed: it publishes documents for agents",
-	conformance.OtherFormat: "not listed: documents of another format stand at the discovery paths",
-	conformance.Withheld:    "not listed: its robots.txt does not let this crawler look",
-	conformance.CatchAll:    "not listed: it answers every path alike, so nothing can be told from its answers",
-	conformance.Unreadable:  "not listed: what it serves at the discovery paths is no document",
-	conformance.Failing:     "not listed: its discovery paths fail to answer with a document",
-	conformance.Nothing:     "not listed: it answers, and publishes no document for agents",
-	conformance.Silent:      "not listed: it did not answer at the last visit",
-	conformance.Unvisited:   "not listed: no visit has come to its end yet",
-}
-
 func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) error {
 	path := "/api/v1/services/" + url.PathEscape(host)
-	var s answer.Service
-	raw, err := c.GetJSON(ctx, path, &s)
+	var e answer.Explanation
+	raw, err := c.GetJSON(ctx, path+"/explanation", &e)
 	if err != nil || a.JSON {
 		return a.PrintJSON(raw, err)
 	}
 	style := cli.NewStyle(a.Out)
-	fmt.Fprintf(a.Out, "%s  %s\n\n", style.Bold(format.Visible(s.Host)), classTexts[s.Conformance.Class])
-	for _, state := range s.Conformance.States {
+	listed := "not listed"
+	if e.Listed {
+		listed = "listed"
+	}
+	fmt.Fprintf(a.Out, "%s  %s: %s\n\n", style.Bold(format.Visible(e.Host)), listed, e.Why)
+	for _, state := range e.States {
 		a.printState(state)
 	}
-	var log struct {
-		Visits []crawler.Entry `json:"visits"`
-	}
-	if _, err := c.GetJSON(ctx, path+"/crawl-log?limit=1", &log); err != nil {
-		return err
-	}
-	for _, visit := range log.Visits {
-		a.printLastVisit(visit)
+	if e.LastVisit != nil {
+		a.printLastVisit(*e.LastVisit)
 	}
 	now := a.Environment.Now()
-	if !s.State.Due.IsZero() {
-		fmt.Fprintf(a.Out, "\nThe next visit is due %s. After a change anyone may ask for one now, once in 10 minutes:\n", cli.FormatWait(now, s.State.Due))
+	a.printHistory(e.History)
+	fmt.Fprintf(a.Out, "\nLinks: %s, %s", cli.Plural(e.Links.TotalIn, "host")+" that name it", cli.Plural(e.Links.TotalOut, "host")+" that it names\n")
+	for _, from := range e.Links.In[:min(len(e.Links.In), 10)] {
+		fmt.Fprintf(a.Out, "  named by %s\n", format.Visible(from))
+	}
+	fmt.Fprintln(a.Out, "\nA visit that anybody asks for would:")
+	a.printPreview(now, e.Recheck)
+	fmt.Fprintln(a.Out, "\nA visit that the owner asks for with a signed request would clear what is remembered, and:")
+	a.printPreview(now, e.OwnerRecheck)
+	if !e.Due.IsZero() {
+		fmt.Fprintf(a.Out, "\nThe next visit is due %s. Ask for one now, at most once in 10 minutes:\n", cli.FormatWait(now, e.Due))
 		fmt.Fprintf(a.Out, "  POST %s/recrawl at the address of the registry\n", path)
 	}
-	a.PrintNextSteps("More:", a.FormatCommand("validate "+s.Host), a.FormatCommand("crawl-log "+s.Host))
+	a.PrintNextSteps("More:", a.FormatCommand("validate "+e.Host), a.FormatCommand("crawl-log "+e.Host))
 	return nil
+}
+
+// printHistory writes the last thirty days as one character each, and the last changes.
+func (a *verbs) printHistory(h answer.HostHistory) {
+	if h.Begins.IsZero() {
+		fmt.Fprintln(a.Out, "\nThe history of its states begins with the next visit.")
+		return
+	}
+	marks := map[string]string{"good": "+", "flawed": "~", "bad": "!", "changing": "?", "empty": ".", "unknown": " "}
+	var strip strings.Builder
+	for _, d := range h.Days {
+		strip.WriteString(marks[d.Mark()])
+	}
+	fmt.Fprintf(a.Out, "\nThe last 30 days (since %s; + good, ~ flawed, ! bad, ? flapping, . nothing published):\n  [%s]\n", h.Begins.UTC().Format(time.DateOnly), strip.String())
+	for _, t := range h.Turns[:min(len(h.Turns), 5)] {
+		s := t.Standing
+		what := fmt.Sprintf("%s; reachable %s, well-formed %s, conformant %s, consistent %s, answers %s", s.Class, s.Reachable, s.WellFormed, s.Conformant, s.Consistent, s.Answers)
+		if t.Flapping {
+			what = "changes all the time; " + what
+		}
+		fmt.Fprintf(a.Out, "  %s  %s\n", t.Time().UTC().Format(time.DateTime), what)
+	}
+}
+
+// printPreview writes what a visit would do.
+func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
+	if !p.NotBefore.IsZero() {
+		fmt.Fprintf(a.Out, "  be taken %s\n", cli.FormatWait(now, p.NotBefore))
+	}
+	for _, s := range p.Steps {
+		verb := "ask for"
+		if !s.Asked {
+			verb = "not ask for"
+		}
+		fmt.Fprintf(a.Out, "  %s %s: %s\n", verb, format.Visible(s.URL), s.Why)
+	}
 }
 
 // printState writes a state, and for one that fails the evidence.

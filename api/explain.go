@@ -11,6 +11,14 @@ import (
 	"gazetteer/conformance"
 )
 
+func (a *API) explainService(ctx context.Context, in *hostInput) (*route.Output[answer.Explanation], error) {
+	e, err := a.Answers.Explain(ctx, in.Host)
+	if err != nil {
+		return nil, err
+	}
+	return route.JSON(e), nil
+}
+
 type serviceBadgeInput struct {
 	Host  string `path:"host" doc:"the name of a host, such as www.example.com"`
 	Style string `query:"style" enum:"flat,for-the-badge" default:"flat" doc:"the form of the badge"`

@@ -1,0 +1,90 @@
+package crawler
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"gazetteer/document"
+	"gazetteer/fetch"
+)
+
+// A Preview says what a new visit to a host would do if somebody asked for it now.
+type Preview struct {
+	// NotBefore is when the request would be taken, zero for at once.
+	NotBefore time.Time `json:"not_before,omitzero" doc:"when a request would be taken; absent: at once"`
+	// Steps lists the requests of the visit, in their order.
+	Steps []PreviewStep `json:"steps"`
+}
+
+// A PreviewStep is one request of a visit that was not made yet.
+type PreviewStep struct {
+	Kind string `json:"kind" doc:"the document, or robots"`
+	URL  string `json:"url,omitempty"`
+	// Asked is set when the request would be made; Why says why, or why not.
+	Asked bool   `json:"asked" doc:"the request would be made"`
+	Why   string `json:"why"`
+	// NotBefore is when it may be made at the earliest, for one that would not be made.
+	NotBefore time.Time `json:"not_before,omitzero"`
+}
+
+// PreviewRecrawl returns what [Crawler.Recrawl] would lead to. It changes nothing.
+func (h *Host) PreviewRecrawl(now time.Time, by Requester) Preview {
+	after := *h
+	after.NotBefore = maps.Clone(h.NotBefore)
+	if after.NotBefore == nil {
+		after.NotBefore = map[string]time.Time{}
+	}
+	var p Preview
+	if wait := h.Wished.Add(recrawlPause); wait.After(now) && (by == Anybody || h.ByOwner) {
+		p.NotBefore = wait
+	}
+	after.grantRevisit(now, by)
+	if after.Due.After(now) && after.Due.After(p.NotBefore) {
+		p.NotBefore = after.Due
+	}
+	p.Steps = append(p.Steps, after.previewRobots(now, by))
+	for _, f := range document.Formats {
+		if step, ok := after.previewDocument(f, now); ok {
+			p.Steps = append(p.Steps, step)
+		}
+	}
+	return p
+}
+
+func (h *Host) previewRobots(now time.Time, by Requester) PreviewStep {
+	s := PreviewStep{Kind: fetch.KindRobots, URL: "https://" + h.Name + "/robots.txt", Asked: true, Why: "it is read before anything else"}
+	at := h.NotBefore[fetch.KindRobots]
+	if h.Robots != nil && by == Anybody && at.After(now) {
+		s.Asked, s.NotBefore, s.Why = false, at, "what it said last still holds"
+	}
+	return s
+}
+
+// previewDocument returns the step for a format; false for one that this host is not asked for.
+func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, bool) {
+	kind := string(f.Kind)
+	last, known := h.Fetches[kind]
+	if f.Request != document.Always && !known {
+		return PreviewStep{}, false
+	}
+	s := PreviewStep{Kind: kind, URL: last.URL, Asked: true}
+	if s.URL == "" && f.WellKnown != "" {
+		s.URL = "https://" + h.Name + f.WellKnown
+	}
+	switch at := h.NotBefore[kind]; {
+	case h.Robots != nil && slices.Contains(h.Robots.Disallowed.Paths(), "*"), last.Outcome == fetch.RefusedByRobots:
+		s.Why = "only if robots.txt allows it by then"
+	case at.After(now) && h.isGone(kind):
+		s.Asked, s.NotBefore, s.Why = false, at, "nothing was found there; it is asked again after 24 hours, or at once if the owner signs the request"
+	case at.After(now):
+		s.Asked, s.NotBefore, s.Why = false, at, "the host said when to come back"
+	case f.Request == document.AfterAbsence:
+		s.Why = "only if the " + f.AliasOf.Describe() + " is absent at its first address"
+	case last.ETag != "" || last.LastModified != "":
+		s.Why = "with a condition: the host need not send it again if it has not changed"
+	default:
+		s.Why = "it is asked for at each visit"
+	}
+	return s, true
+}

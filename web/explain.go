@@ -1,0 +1,151 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"gazetteer/api/answer"
+	"gazetteer/conformance"
+	"gazetteer/crawler"
+	"gazetteer/web/frame"
+)
+
+// explanationView tells the owner of a host what was seen there.
+type explanationView struct {
+	Host, Word, Why string
+	By, Proof       string
+	States          []stateLine
+	Steps           []stepView // of the last visit
+	StepsAt         frame.Moment
+	StepsWhy        string
+	Days            []dayView
+	DaysText        string // what the strip shows, for those who do not see it
+	Begins          frame.Moment
+	Flapping        bool
+	Turns           []turnView
+	In              []string
+	MoreIn          int
+	Anybody, Owner  []previewView
+	Wait            frame.Moment // when a request of anybody is taken
+}
+
+type stateLine struct {
+	Name, Word, Tone string
+	At               frame.Moment
+	Evidence         []conformance.Evidence
+}
+
+type stepView struct{ URL, Status, Why string }
+
+type dayView struct{ X, Class, Text string }
+
+type turnView struct {
+	At   frame.Moment
+	Text string
+}
+
+type previewView struct {
+	URL, Why string
+	Asked    bool
+}
+
+// markWords say what a mark of the strip means.
+var markWords = []struct{ mark, words string }{
+	{"good", "all well"}, {"flawed", "rules broken or documents that disagree"}, {"bad", "no answer, or nothing that can be read"},
+	{"changing", "changing all the time"}, {"empty", "nothing published"}, {"unknown", "not known"},
+}
+
+func (p *Pages) explanationOf(e answer.Explanation) explanationView {
+	v := explanationView{Host: e.Host, Word: "Not listed", Why: e.Why, By: e.MeasuredBy, Proof: e.OriginProof, Flapping: e.History.Flapping, Begins: p.MomentOf(e.History.Begins)}
+	if e.Listed {
+		v.Word = "Listed"
+	}
+	for _, s := range e.States {
+		line := stateLine{Name: facetText("is", string(s.Name)), Word: "Yes", Tone: "info", At: p.MomentOf(s.At), Evidence: s.Evidence[:min(len(s.Evidence), 5)]}
+		switch {
+		case s.Verdict == conformance.No:
+			line.Word, line.Tone = "No", "error"
+		case s.Verdict == conformance.Unknown:
+			line.Word = "Nothing to judge by"
+		case s.Level > 0:
+			line.Word = fmt.Sprintf("Yes, level %d", s.Level)
+		}
+		v.States = append(v.States, line)
+	}
+	if visit := e.LastVisit; visit != nil {
+		v.StepsAt, v.StepsWhy = p.MomentOf(visit.At), visit.Why
+		for _, r := range visit.Requests {
+			status := "no answer"
+			if r.Status > 0 {
+				status = fmt.Sprintf("HTTP %d", r.Status)
+			}
+			v.Steps = append(v.Steps, stepView{r.URL, status, r.Why})
+		}
+	}
+	counts := map[string]int{}
+	for i, d := range e.History.Days {
+		mark := d.Mark()
+		counts[mark]++
+		text := d.Day + ": " + wordsOfMark(mark)
+		if d.Changes > 0 {
+			text += ", " + frame.FormatCount(d.Changes, "change")
+		}
+		v.Days = append(v.Days, dayView{X: fmt.Sprint(10 * i), Class: mark, Text: text})
+	}
+	var parts []string
+	for _, m := range markWords {
+		if n := counts[m.mark]; n > 0 {
+			parts = append(parts, frame.FormatCount(n, "day")+" "+m.words)
+		}
+	}
+	v.DaysText = "The last 30 days: " + strings.Join(parts, "; ")
+	for _, t := range e.History.Turns[:min(len(e.History.Turns), 10)] {
+		v.Turns = append(v.Turns, turnView{p.MomentOf(t.Time()), describeTurn(t)})
+	}
+	v.In, v.MoreIn = e.Links.In, e.Links.TotalIn-len(e.Links.In)
+	v.Anybody, v.Owner, v.Wait = previewOf(e.Recheck), previewOf(e.OwnerRecheck), p.MomentOf(e.Recheck.NotBefore)
+	return v
+}
+
+func wordsOfMark(mark string) string {
+	for _, m := range markWords {
+		if m.mark == mark {
+			return m.words
+		}
+	}
+	return mark
+}
+
+// describeTurn says what changed.
+func describeTurn(t conformance.Turn) string {
+	switch {
+	case t.Flapping:
+		return "the states change all the time; single changes are no longer recorded"
+	case t.First():
+		return "first seen as " + string(t.Standing.Class)
+	}
+	var parts []string
+	for _, name := range conformance.Names() {
+		if from, to := t.Before.Verdict(name), t.Standing.Verdict(name); from != to {
+			parts = append(parts, fmt.Sprintf("%s: %s, was %s", name, to, from))
+		}
+	}
+	if t.Before.Class != t.Standing.Class {
+		parts = append(parts, fmt.Sprintf("%s, was %s", t.Standing.Class, t.Before.Class))
+	}
+	if t.Before.Level != t.Standing.Level && t.Standing.Level > 0 && t.Before.Level > 0 {
+		parts = append(parts, fmt.Sprintf("level %d, was %d", t.Standing.Level, t.Before.Level))
+	}
+	if len(parts) == 0 {
+		return "the states are steady again"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func previewOf(p crawler.Preview) []previewView {
+	var steps []previewView
+	for _, s := range p.Steps {
+		steps = append(steps, previewView{s.URL, s.Why, s.Asked})
+	}
+	return steps
+}
