@@ -60,6 +60,7 @@ func (a *API) collectMetrics(ctx context.Context) []byte {
 	gauge("clock_last_jump_seconds", j.By.Seconds())
 	gauge("clock_behind_seconds", j.Behind.Seconds())
 	metrics.WriteProcessMetrics(&b)
+	metrics.WriteFDMetrics(&b)
 	return b.Bytes()
 }
 
