@@ -55,7 +55,7 @@ const truncationShare = 8
 // the damage, or an error; what lists and search leave out is named by the log of the server or by the
 // check; and a checkpoint that it signs contains the one that it signed before.
 func TestFlipsInTheWholeDirectory(t *testing.T) {
-	flips := 100
+	flips := 40
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
 		flips = n
 	}
