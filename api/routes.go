@@ -38,6 +38,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	route.Handle(a.Mux, h, route.RawBytes(route.Op("version")), a.getVersion)
 	route.Handle(a.Mux, h, route.Op("compare-versions"), a.compareVersions)
 	a.catalogueRoutes(h)
+	a.statsRoutes(h)
 	a.resolveRoute(h)
 	a.orchestrateRoutes(h)
 	a.validateRoute(h)

@@ -319,11 +319,21 @@ func (h *hostRecord) outcomes() []Outcome {
 	return list
 }
 
-// judge judges a host by its last fetches and current documents.
-func (h *hostRecord) judge(docs []Document) conformance.Standing {
-	in := conformance.Input{}
+// parts lists the last fetches, in order of kind.
+func (h *hostRecord) parts() []liveFetch {
+	list := make([]liveFetch, 0, len(h.Fetches))
 	for kind, f := range h.Fetches {
-		in.Fetches = append(in.Fetches, fetch.Fetch{Kind: kind, Outcome: f.Outcome, Status: f.Status})
+		list = append(list, liveFetch{kind, f.Outcome, f.Status})
+	}
+	slices.SortFunc(list, func(a, b liveFetch) int { return strings.Compare(a.Kind, b.Kind) })
+	return list
+}
+
+// judge judges a host by its last fetches and current documents.
+func judge(fetches []liveFetch, docs []Document) conformance.Standing {
+	in := conformance.Input{}
+	for _, f := range fetches {
+		in.Fetches = append(in.Fetches, fetch.Fetch{Kind: f.Kind, Outcome: f.Outcome, Status: f.Status})
 	}
 	for _, d := range docs {
 		in.Documents = append(in.Documents, document.Document{Kind: document.Kind(d.Kind), Level: d.Level, Findings: d.judged})

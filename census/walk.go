@@ -280,7 +280,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 		if record.TLS != nil {
 			h.TLS = record.TLS.Version
 		}
-		h.Standing = record.judge(h.Documents)
+		h.Standing = judge(record.parts(), h.Documents)
 	} else if s, ok := standingAt(h.Turns, w.at); ok {
 		h.Judged, h.Standing = FromHistory, s
 		h.Visited = h.Turns[len(h.Turns)-1].At

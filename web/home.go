@@ -25,6 +25,7 @@ type homeView struct {
 	Changed    []summaryView
 	Agents     []homeAgent
 	AgentTotal int
+	States     []figureView // hosts by state
 	Verbs      []index.VerbCount
 	Programs   []programView // that search
 }
@@ -39,6 +40,10 @@ type homeContents struct {
 	examples []string
 	agents   []homeAgent
 	total    int // agents
+	states   []figureView
+	// categories and recent are those of all services.
+	categories []categoryCount
+	recent     []recentService
 }
 
 const (
@@ -78,11 +83,35 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 	case err != nil:
 		return v, err
 	}
+	if err := p.readHomeLists(ctx, &v); err != nil {
+		return v, err
+	}
 	v.total = total
 	for _, a := range found {
 		v.agents = append(v.agents, homeAgent{a.AirID, a.Name, a.Handle, a.Description})
 	}
 	return v, nil
+}
+
+// readHomeLists reads the categories, the newest services and the last changes.
+func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
+	s, err := p.answers.Stats(ctx)
+	if errors.Is(err, answer.ErrNoCensus) {
+		services, err := p.services.read(ctx, p.Now, p.readSnapshot)
+		v.categories, v.recent = services.categories, services.recent
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if s.Hosts > 0 {
+		v.states = stateFigures(s)
+	}
+	for _, row := range s.Table("category").Rows {
+		v.categories = append(v.categories, categoryCount{row.Feature.Value, s.Features[row.Feature]})
+	}
+	v.recent = p.describeServices(ctx, s)
+	return nil
 }
 
 // findExamples returns the first examples that find something: an example without results teaches
@@ -116,21 +145,19 @@ func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	services, err := p.services.read(ctx, p.Now, p.readSnapshot)
-	if err != nil {
-		return frame.View{}, err
-	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
 		Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
+		States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(frame.BaseAddress(c.Request)),
 	}
-	for _, n := range services.categories {
+	for _, n := range home.categories {
 		if n.Name != testCategory && len(v.Categories) < homeCategories {
 			v.Categories = append(v.Categories, categoryLink{Name: n.Name, Address: categoryPath(n.Name), Services: n.Services})
 		}
 	}
-	for _, s := range services.recent {
+	for _, s := range home.recent {
 		view := p.summaryOf(s.ServiceSummary)
+		view.Severity = s.Severity
 		switch {
 		case s.New && len(v.New) < maxRecent:
 			v.New = append(v.New, view)

@@ -42,6 +42,8 @@ type categoryCount struct {
 type recentService struct {
 	answer.ServiceSummary
 	New bool // it has not changed since it was found
+	// Severity is what the last change means to callers, "" where that is not known.
+	Severity string
 }
 
 // maxRecent is how many services the front page lists as new, and as changed.
@@ -79,7 +81,7 @@ func (p *Pages) readSnapshot(ctx context.Context) (serviceSnapshot, error) {
 			continue // it has gone in the meantime
 		}
 		changed := slices.ContainsFunc(full.Documents, func(d answer.DocumentView) bool { return len(d.Versions) > 1 })
-		v.recent = append(v.recent, recentService{s, !changed})
+		v.recent = append(v.recent, recentService{ServiceSummary: s, New: !changed})
 	}
 	slices.SortStableFunc(v.services, func(a, b answer.ServiceSummary) int {
 		return cmp.Or(compareBools(isTestSet(a), isTestSet(b)), strings.Compare(sortName(a), sortName(b)))
@@ -154,6 +156,7 @@ type summaryView struct {
 	Fetched     frame.Moment
 	Changed     frame.Moment
 	New         bool // has not changed since it was found
+	Severity    string
 	TestSet     bool
 	Invalid     bool // a document has errors
 }

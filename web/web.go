@@ -17,6 +17,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
@@ -60,6 +61,10 @@ type Answers interface {
 	CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error)
 	// Figures says how much there is.
 	Figures(ctx context.Context) (answer.Figures, error)
+	// Stats returns the figures of all hosts.
+	Stats(ctx context.Context) (*census.Stats, error)
+	// CountedHosts lists hosts that a figure counts.
+	CountedHosts(ctx context.Context, figure, after string, limit int) (answer.CountedHosts, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
 	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
 	// Rules lists every rule that documents are judged by, draft by draft.
@@ -112,6 +117,7 @@ type Pages struct {
 	catalogue Catalogue
 	services  cached[serviceSnapshot]
 	home      cached[homeContents]
+	census    censusCache
 	owner     Bot
 	stand     func() api.ServerStatus
 	history   *history.History
@@ -124,6 +130,8 @@ var templateFiles embed.FS
 func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), owner: o.Bot, stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
+	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), census: censusCache{cached: newCached[censusView]()}, owner: o.Bot, stand: o.Standing, history: o.History}
+	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links})
 	p.agents = agentpages.New(p.Frame, a)
 	p.operator = operatorpages.New(p.Frame, p.serverStatus, o.Contracts)
 	p.AddTemplates(templateFiles)
@@ -133,7 +141,7 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
 // /, /services, /verbs, /namespaces, /data-classes, /agents, /rules, /help and /static
-// and what lies below, and /validate, /submit, /bot, /log and /status; they meet no path of the API.
+// and what lies below, and /validate, /submit, /bot, /log, /status and /census; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                                    p.Handle(p.searchPage),
@@ -154,6 +162,8 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/submit":                              p.Handle(p.submitFormPage),
 		"/bot":                                 p.Handle(p.botInfoPage),
 		"/status":                              p.Handle(p.statusPage),
+		"/census":                              p.Handle(p.censusPage),
+		"/census/hosts":                        p.Handle(p.censusHostsPage),
 		"/rules":                               p.Handle(p.rulesPage),
 		"/rules/:code":                         p.Handle(p.rulePage),
 		"/static/:name":                        p.ServeStatic,

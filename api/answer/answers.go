@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance"
 	"gazetteer/conformance/standing"
@@ -51,6 +52,9 @@ type Answers struct {
 	Blocks Blocker
 	// Standing knows the present states of all hosts and their links; nil: nothing is known of them.
 	Standing *standing.Follower
+	// Census has the figures of all hosts; nil: they are counted at each request, and those over time
+	// are not known.
+	Census *census.Live
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
 
@@ -75,6 +79,8 @@ var (
 	ErrNoDirectory = errors.New("there is no directory of agents")
 	// ErrNoStates: this process does not follow the states of hosts.
 	ErrNoStates = errors.New("the states of hosts are not known here")
+	// ErrNoCensus: this process does not follow the figures of all hosts.
+	ErrNoCensus = errors.New("the figures of all hosts are not followed")
 	// ErrNoLog: this process keeps no transparency log.
 	ErrNoLog = errors.New("there is no transparency log")
 	// ErrDamaged: stored bytes do not have the digest they are filed under.

@@ -17,9 +17,13 @@ type Figures struct {
 	Visited    time.Time `json:"visited,omitzero"` // when the last visit to any host ended
 }
 
-// Figures counts services, operations and verbs. It reads the state of every
-// host, so who shows the figures often keeps them for a while.
+// Figures counts services, operations and verbs. They are those of [Answers.Census], some seconds
+// old. A process without one reads the state of every host.
 func (a *Answers) Figures(ctx context.Context) (Figures, error) {
+	if a.Census != nil {
+		s := a.Census.Stats()
+		return Figures{Services: s.Services, Operations: s.Operations, Verbs: s.Verbs, Visited: s.LastVisit}, nil
+	}
 	verbs, err := a.Index.Verbs(ctx)
 	if err != nil {
 		return Figures{}, err

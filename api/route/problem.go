@@ -362,6 +362,10 @@ func callerProblem(err error) *Error {
 		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoFeed):
 		return NewProblem(Unavailable, "no feed of changes is kept here", "ask the operator of this server").WithRetry(time.Hour)
+	case errors.Is(err, answer.ErrNoFigure):
+		return NewProblem(BadParameter, "nothing is counted under this name", "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them")
+	case errors.Is(err, answer.ErrNoCensus):
+		return NewProblem(Unavailable, "the figures of all hosts are not followed here", "ask the server that crawls").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoLog):
 		return NewProblem(Unavailable, "no transparency log is kept here", "ask the operator of this server").WithRetry(time.Hour)
 	case errors.Is(err, store.ErrConflict):

@@ -13,6 +13,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/mcpserver"
 	"gazetteer/api/selfdescription"
+	"gazetteer/census"
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/version"
 	"gazetteer/limit"
@@ -52,7 +53,8 @@ func (h *Server) openAPI(e Environment) error {
 	if err != nil {
 		return fmt.Errorf("set up the requests of owners: %w", err)
 	}
-	answers := &answer.Answers{Now: e.Now, Store: h.Store, Feed: h.changes, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
+	h.census = census.OpenLive(census.LiveOptions{Store: h.Store, Snapshot: filepath.Join(h.Config.DataDir, "census.snapshot"), Log: h.log, Now: e.Now})
+	answers := &answer.Answers{Now: e.Now, Census: h.census, Store: h.Store, Feed: h.changes, Index: search, Registry: h.registry, Directory: h.directory, Joiner: h.joiner, Resolver: h.resolver, Log: h.audit, Witness: h.witness, Crawler: h.Crawler, Validator: validator, Submitter: newSubmitter(h, limits), OwnerRequests: ownerRequests, Blocks: h.Crawler, Standing: h.standing}
 	options := api.Options{
 		Now: e.Now, ClockJumps: h.clock.Jumps, CompactMail: h.compactMail,
 		Answers: answers, Log: h.log, CursorKey: key, Version: version.Read().Version, PublicURL: h.Config.PublicURL,

@@ -112,6 +112,7 @@ func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group) {
 		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
 		"the states of hosts": h.standing.Run,
 		"the feed of changes": h.changes.Run,
+		"the figures":         h.census.Run,
 	} {
 		group.Go(func() error {
 			if err := h.followThroughShortages(ctx, what, follow); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"gazetteer/api"
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
@@ -54,6 +55,7 @@ type Server struct {
 	standing  *standing.Follower // of the states of hosts
 	joiner    *join.Joiner
 	changes   *changefeed.Feed
+	census    *census.Live
 	audit     *audit.Log
 	// checkpointCopy is where the second copy of the last checkpoint of the log is, "" for nowhere.
 	checkpointCopy string

@@ -1,0 +1,54 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"gazetteer/census"
+)
+
+// ErrNoFigure: nothing is counted under this name.
+var ErrNoFigure = errors.New("there is no such figure")
+
+// Stats returns the figures of all hosts, some seconds old. The error is [ErrNoCensus].
+func (a *Answers) Stats(context.Context) (*census.Stats, error) {
+	if a.Census == nil {
+		return nil, ErrNoCensus
+	}
+	return a.Census.Stats(), nil
+}
+
+// CountedHosts is a part of the list behind a figure.
+type CountedHosts struct {
+	Figure census.Feature
+	Hosts  []string
+	Total  int
+	// After is where the next part begins, "" on the last.
+	After string
+}
+
+// CountedHosts lists hosts that a figure counts, in the order in which this server read them first.
+// The error is [ErrNoFigure] for a name that is none, or [ErrNoCensus].
+func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit int) (CountedHosts, error) {
+	if a.Census == nil {
+		return CountedHosts{}, ErrNoCensus
+	}
+	f, ok := census.ParseFeature(figure)
+	if !ok {
+		return CountedHosts{}, ErrNoFigure
+	}
+	from := uint64(0)
+	if after != "" {
+		var err error
+		if from, err = strconv.ParseUint(after, 10, 32); err != nil {
+			return CountedHosts{}, ErrNoFigure
+		}
+	}
+	hosts, last, total := a.Census.Hosts(f, uint32(from), limit)
+	list := CountedHosts{Figure: f, Hosts: hosts, Total: total}
+	if last > 0 {
+		list.After = strconv.FormatUint(uint64(last), 10)
+	}
+	return list, nil
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/route"
+	"gazetteer/census"
+)
+
+// Stats are the figures of all hosts.
+type Stats struct {
+	At          time.Time              `json:"at" doc:"the date that the figures are for: the end of today in UTC"`
+	Seq         uint64                 `json:"seq" doc:"the sequence of the store that they go up to, some seconds old"`
+	HistoryFrom time.Time              `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
+	LastVisit   time.Time              `json:"last_visit,omitzero" doc:"when the last visit to any host ended"`
+	Hosts       int                    `json:"hosts" doc:"that are known"`
+	Visited     int                    `json:"visited" doc:"hosts with a visit that ended"`
+	Services    int                    `json:"services" doc:"hosts with a current document that is no alias"`
+	Documents   int                    `json:"documents"`
+	Operations  int                    `json:"operations"`
+	Versions    int                    `json:"versions" doc:"stored versions of documents"`
+	OptedOut    int                    `json:"opted_out" doc:"hosts whose owners opted out; nothing of them is counted elsewhere"`
+	Agents      int                    `json:"agents" doc:"active agents of the registry"`
+	Signals     []SignalFigure         `json:"signals" doc:"active agents by the evidence that they hold"`
+	Survival    []census.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish so many days after they began"`
+	Changes     []census.ChangeRate    `json:"changes" doc:"documents that changed in the last 30 days"`
+	Families    []FigureFamily         `json:"families" doc:"what hosts have, family by family"`
+}
+
+// SignalFigure says how many agents hold a signal.
+type SignalFigure struct {
+	Signal string `json:"signal"`
+	Agents int    `json:"agents"`
+	List   string `json:"list" doc:"the agents"`
+}
+
+// FigureFamily is a table of figures.
+type FigureFamily struct {
+	Family     string        `json:"family"`
+	Title      string        `json:"title"`
+	Definition string        `json:"definition" doc:"when a host counts"`
+	Total      int           `json:"total" doc:"how many different values there are"`
+	Values     []HostsFigure `json:"values" doc:"the largest figures first, or in the order of the values"`
+}
+
+// HostsFigure says how many hosts have a value.
+type HostsFigure struct {
+	Value string `json:"value" doc:"can be a text of a stranger"`
+	Hosts int    `json:"hosts"`
+	List  string `json:"list" doc:"the hosts that it counts"`
+}
+
+type statsInput struct {
+	Family string `query:"family" maxLength:"40" doc:"one family alone, such as verb"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many values of each family, 1 to 100"`
+}
+
+type seriesInput struct {
+	Family string `query:"family" enum:"hosts,format,state,class,changes" doc:"one family alone"`
+}
+
+// SeriesList has figures over time.
+type SeriesList struct {
+	HistoryFrom time.Time       `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
+	Series      []census.Series `json:"series" doc:"one point for each week, the newest last"`
+}
+
+type countedInput struct {
+	Figure string `query:"figure" required:"true" maxLength:"600" doc:"a family and a value of it, such as state:conformant=yes, format:agis or verb:BOOK"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many hosts on one page, 1 to 100"`
+	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
+}
+
+// CountedHosts is one page of the hosts that a figure counts.
+type CountedHosts struct {
+	Figure string   `json:"figure"`
+	Total  int      `json:"total"`
+	Hosts  []string `json:"hosts" doc:"in the order in which this server read them first"`
+	Next   string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+}
+
+func (a *API) statsRoutes(h huma.API) {
+	route.Handle(a.Mux, h, route.Op("stats"), a.getStats)
+	route.Handle(a.Mux, h, route.Op("stats-series"), a.getSeries)
+	route.Handle(a.Mux, h, route.Op("stats-hosts"), a.listCountedHosts)
+}
+
+func (a *API) getStats(ctx context.Context, in *statsInput) (*route.Output[Stats], error) {
+	s, err := a.Answers.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	families := census.Families()
+	if in.Family != "" {
+		f, ok := census.FamilyOf(in.Family)
+		if !ok {
+			return nil, answer.ErrNoFigure
+		}
+		families = []census.Family{f}
+	}
+	v := Stats{
+		At: s.At, Seq: s.Cursor.Seq, HistoryFrom: s.HistoryFrom, LastVisit: s.LastVisit, Hosts: s.Hosts, Visited: s.Visited, Services: s.Services, Documents: s.Documents,
+		Operations: s.Operations, Versions: s.Versions, OptedOut: s.OptedOut, Agents: s.Agents.Active, Signals: []SignalFigure{},
+		Survival: answer.OrEmpty(s.Survival), Changes: answer.OrEmpty(s.Changes), Families: []FigureFamily{},
+	}
+	for _, row := range s.Table("agents").Rows {
+		n := s.Agents.Signals[row.Cells[0]]
+		v.Signals = append(v.Signals, SignalFigure{row.Cells[0], n, "/api/v1/agents?" + url.Values{"require": {row.Cells[0]}}.Encode()})
+	}
+	for _, f := range families {
+		t := s.Table(f.Name)
+		list := FigureFamily{Family: f.Name, Title: f.Title, Definition: f.Definition, Total: s.Totals[f.Name], Values: []HostsFigure{}}
+		for _, row := range t.Rows[:min(len(t.Rows), in.Limit)] {
+			list.Values = append(list.Values, HostsFigure{row.Feature.Value, s.Features[row.Feature], countedPath + "?" + url.Values{"figure": {row.Feature.String()}}.Encode()})
+		}
+		v.Families = append(v.Families, list)
+	}
+	return route.JSON(v), nil
+}
+
+func (a *API) getSeries(ctx context.Context, in *seriesInput) (*route.Output[SeriesList], error) {
+	s, err := a.Answers.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := SeriesList{HistoryFrom: s.HistoryFrom, Series: []census.Series{}}
+	for _, series := range s.Series {
+		if in.Family == "" || series.Family == in.Family {
+			v.Series = append(v.Series, series)
+		}
+	}
+	return route.JSON(v), nil
+}
+
+// countedPath is the address of the hosts behind a figure.
+const countedPath = "/api/v1/stats/hosts"
+
+func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Output[CountedHosts], error) {
+	list := "counted " + in.Figure
+	c, err := a.ReadCursor(ctx, in.Cursor, list)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.Answers.CountedHosts(ctx, in.Figure, c.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := route.JSON(CountedHosts{Figure: in.Figure, Total: found.Total, Hosts: answer.OrEmpty(found.Hosts)})
+	if found.After != "" {
+		out.Body.Next, out.Link = a.NextPage(ctx, countedPath, list, route.Cursor{After: found.After})
+	}
+	return out, nil
+}

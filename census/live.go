@@ -1,0 +1,722 @@
+package census
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
+
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// A Live follows the log and knows the figures of the present: how many hosts have which feature,
+// which hosts those are, and the same over time. Open it with [OpenLive]; [Live.Run] fills it and
+// keeps it up to date, [Live.Stats] and [Live.Hosts] read it.
+//
+// For each host it holds some hundred bytes, and for each feature a compressed set of hosts, so that
+// no figure and no list walks the store.
+type Live struct {
+	store store.Store
+	path  string // of the snapshot, "" for none
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu        sync.RWMutex // guards following
+	ids       map[string]uint32
+	rows      []*liveHost
+	features  map[Feature]uint32
+	names     []Feature // by number
+	hosts     []*roaring.Bitmap
+	standings map[conformance.Standing]uint16
+	turnsOf   []conformance.Standing // by number
+	agents    map[string]registry.Agent
+	blocks    map[string]blockRecord
+	cursor    store.Cursor
+	changed   bool // since the last refresh
+	moved     chan struct{}
+
+	refreshes sync.Mutex // held by refresh
+	snapshots sync.Mutex // held while a snapshot is written
+	stats     atomic.Pointer[Stats]
+}
+
+// Stats are the figures at a time, made once and read by any number of requests. Nothing of it may be
+// changed.
+type Stats struct {
+	*Figures
+	// Cursor is the place in the log up to which the figures go.
+	Cursor store.Cursor
+	// LastVisit is when the last visit to any host ended.
+	LastVisit time.Time
+	// Verbs counts different verbs.
+	Verbs int
+	// New are the services that came last, Changed those of which a document changed last, both
+	// without services that exist to test readers.
+	New, Changed []Recent
+	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows those
+	// of a family have in all.
+	Tables []Table
+	Totals map[string]int
+}
+
+// Table returns the table of a name, an empty one if there is none.
+func (s *Stats) Table(name string) Table {
+	for _, t := range s.Tables {
+		if t.Name == name {
+			return t
+		}
+	}
+	return Table{}
+}
+
+// Recent is a service that came or changed lately.
+type Recent struct {
+	Host string
+	At   time.Time
+	Kind string // the format of the document that changed
+}
+
+const (
+	maxLiveRows = 100
+	maxRecents  = 30
+	// testCategory is that of services that exist to test readers.
+	testCategory = "test"
+	// refreshPause is the shortest time between two refreshes, and refreshShare how many times longer
+	// than a refresh it is at least, so that refreshes take at most a fiftieth of the time.
+	refreshPause = 2 * time.Second
+	refreshShare = 50
+	// snapshotPause is the time between two snapshots.
+	snapshotPause = 10 * time.Minute
+)
+
+// liveHost is a host as Live holds it. Its members are exported for the snapshot.
+type liveHost struct {
+	Host      string
+	Known     bool // there is a record of the host
+	Added     time.Time
+	Visited   time.Time
+	Fetches   []liveFetch
+	Visit     []uint32 // features of the last visit
+	Documents []liveDocument
+	Versions  []liveVersion // in order of format and time
+	Turns     []liveTurn
+	all       []uint32 // features that the sets have, in order
+}
+
+type liveFetch struct {
+	Kind    string
+	Outcome fetch.Outcome
+	Status  int
+}
+
+type liveDocument struct {
+	Kind       string
+	Digest     string
+	Level      int
+	Operations int
+	Judged     []protocol.Finding
+	Features   []uint32
+	Fetched    time.Time
+}
+
+type liveVersion struct {
+	Kind string
+	Seen time.Time
+}
+
+type liveTurn struct {
+	Key      string // its time as the key has it
+	At       time.Time
+	Standing uint16
+}
+
+// LiveOptions say what a Live follows.
+type LiveOptions struct {
+	Store store.Store
+	// Snapshot is the file in which it is kept across restarts, "" for none. It can be deleted at any
+	// time.
+	Snapshot string
+	Log      *slog.Logger     // nil: nothing is logged
+	Now      func() time.Time // nil: time.Now
+}
+
+// OpenLive reads the snapshot, if there is one of this store.
+func OpenLive(o LiveOptions) *Live {
+	l := &Live{store: o.Store, path: o.Snapshot, log: o.Log, now: o.Now, moved: make(chan struct{})}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	l.clear()
+	if err := l.readSnapshot(); err != nil {
+		l.log.Info("the snapshot of the figures is of no use; they are counted anew", "error", err)
+		l.clear()
+	}
+	l.stats.Store(&Stats{Figures: newFigureBuilder(EndOfDay(l.now())).figures()})
+	return l
+}
+
+func (l *Live) clear() {
+	l.ids, l.rows = map[string]uint32{}, nil
+	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
+	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
+	l.agents, l.blocks = map[string]registry.Agent{}, map[string]blockRecord{}
+	l.cursor = store.Cursor{}
+}
+
+// Stats returns the figures as they were at the last refresh, some seconds ago.
+func (l *Live) Stats() *Stats { return l.stats.Load() }
+
+// Run follows the store until ctx ends, and then returns nil. Only one runs at a time.
+func (l *Live) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.follow(ctx) })
+	group.Go(func() error { l.refreshRegularly(ctx); return nil })
+	return group.Wait()
+}
+
+func (l *Live) follow(ctx context.Context) error {
+	for {
+		if l.cursor == (store.Cursor{}) {
+			if err := l.readAll(ctx); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+		}
+		l.refresh()
+		err := store.Follow(ctx, l.store, l.cursor, store.FollowOptions{Damaged: l.logDamage}, func(records []store.Record, upTo store.Cursor) error {
+			return l.apply(ctx, records, upTo)
+		})
+		if !errors.Is(err, store.ErrCursorGone) {
+			if ctx.Err() != nil {
+				err = nil
+			}
+			l.keepSnapshot()
+			return err
+		}
+		l.log.Info("the figures are counted anew", "reason", err)
+		l.mu.Lock()
+		l.clear()
+		l.mu.Unlock()
+	}
+}
+
+// logDamage tells that a record is not counted.
+func (l *Live) logDamage(r store.Record, err error) {
+	l.log.Error("a damaged record is not counted", "key", r.Key, "error", err)
+}
+
+// followed are the prefixes of the records that are read.
+var followed = []string{store.BlockPrefix, store.HostPrefix, store.DocumentPrefix, store.VersionPrefix, store.TurnPrefix, store.AgentPrefix}
+
+// readAll reads what is in the store now. That is faster than to follow the log from its beginning,
+// which has the bytes of all documents.
+func (l *Live) readAll(ctx context.Context) error {
+	head := l.store.Head()
+	var batch []store.Record
+	for _, prefix := range followed {
+		for r, err := range l.store.List(ctx, prefix, "") {
+			if store.Damaged(r, err) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("read the records of %s: %w", prefix, err)
+			}
+			if batch = append(batch, r); len(batch) == 1000 {
+				if err := l.apply(ctx, batch, store.Cursor{}); err != nil {
+					return err
+				}
+				batch = batch[:0]
+			}
+		}
+	}
+	return l.apply(ctx, batch, head)
+}
+
+// WaitFor waits until the store was followed up to a sequence, and brings the figures up to date.
+func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
+	for {
+		l.mu.RLock()
+		at, moved := l.cursor.Seq, l.moved
+		l.mu.RUnlock()
+		if at >= seq {
+			l.refresh()
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// decoded is a record that was read before the lock is taken.
+type decoded struct {
+	key      string
+	parts    []string
+	deleted  bool
+	host     *hostRecord
+	document *documentRecord
+	tokens   int
+	turn     *turnRecord
+	agent    *registry.Agent
+	block    *blockRecord
+}
+
+// apply takes records in.
+func (l *Live) apply(ctx context.Context, records []store.Record, upTo store.Cursor) error {
+	var list []decoded
+	for _, r := range records {
+		d, ok, err := l.decode(ctx, r)
+		if err != nil {
+			return err
+		}
+		if ok {
+			list = append(list, d)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	touched := map[uint32]bool{}
+	for i := range list {
+		l.take(&list[i], touched)
+	}
+	for id := range touched {
+		l.updateFeatures(id)
+	}
+	l.changed = l.changed || len(list) > 0
+	if upTo.Seq > 0 {
+		l.cursor = upTo
+		close(l.moved)
+		l.moved = make(chan struct{})
+	}
+	return nil
+}
+
+// decode reads a record; false for one that does not count. One that cannot be read counts as gone.
+func (l *Live) decode(ctx context.Context, r store.Record) (d decoded, ok bool, err error) {
+	if !slices.ContainsFunc(followed, func(p string) bool { return strings.HasPrefix(r.Key, p) }) {
+		return d, false, nil
+	}
+	d = decoded{key: r.Key, parts: store.SplitKey(r.Key), deleted: r.Deleted || r.Value == nil}
+	if d.deleted {
+		return d, len(d.parts) > 1, nil
+	}
+	switch d.parts[0] + "/" {
+	case store.HostPrefix:
+		d.host = new(hostRecord)
+		d.deleted = decode(r.Value, d.host) != nil
+	case store.DocumentPrefix:
+		d.document = new(documentRecord)
+		if d.deleted = decode(r.Value, d.document) != nil; !d.deleted {
+			w := walker{store: l.store}
+			body, err := w.readBlob(ctx, d.document.Digest)
+			if err != nil {
+				return d, false, err
+			}
+			d.tokens = protocol.Tokens(string(body))
+		}
+	case store.TurnPrefix:
+		d.turn = new(turnRecord)
+		d.deleted = decode(r.Value, d.turn) != nil
+	case store.AgentPrefix:
+		if len(d.parts) != 2 {
+			return d, false, nil
+		}
+		d.agent = new(registry.Agent)
+		d.deleted = decodeStandard(r.Value, d.agent) != nil
+	case store.BlockPrefix:
+		d.block = new(blockRecord)
+		_ = decode(r.Value, d.block) // a damaged reason does not lift the block
+	}
+	return d, len(d.parts) > 1, nil
+}
+
+// take changes what is known of a host or agent. l.mu is held.
+func (l *Live) take(d *decoded, touched map[uint32]bool) {
+	switch d.parts[0] + "/" {
+	case store.AgentPrefix:
+		delete(l.agents, d.parts[1])
+		if !d.deleted && d.agent.Status == registry.Active {
+			l.agents[d.parts[1]] = slimAgent(d.agent)
+		}
+		return
+	case store.BlockPrefix:
+		delete(l.blocks, d.parts[1])
+		if !d.deleted {
+			l.blocks[d.parts[1]] = *d.block
+		}
+		return
+	}
+	id := l.idOf(d.parts[1])
+	h := l.rows[id]
+	touched[id] = true
+	switch d.parts[0] + "/" {
+	case store.HostPrefix:
+		h.Known, h.Fetches, h.Visit = !d.deleted, nil, nil
+		if !d.deleted {
+			h.Added, h.Visited = d.host.Added, d.host.Visited
+			h.Fetches = d.host.parts()
+			tls := ""
+			if d.host.TLS != nil {
+				tls = d.host.TLS.Version
+			}
+			h.Visit = l.numbers(visitFeatures(d.host.robots(), tls, d.host.outcomes()))
+		}
+	case store.DocumentPrefix:
+		if len(d.parts) != 3 {
+			return
+		}
+		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool { return old.Kind == d.parts[2] })
+		if !d.deleted {
+			doc := newDocument(d.document, d.tokens)
+			h.Documents = append(h.Documents, liveDocument{
+				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.numbers(documentFeatures(&doc)), Fetched: doc.Fetched,
+			})
+			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
+		}
+	case store.VersionPrefix:
+		l.takeVersion(h, d)
+	case store.TurnPrefix:
+		if len(d.parts) != 3 {
+			return
+		}
+		h.Turns = slices.DeleteFunc(h.Turns, func(t liveTurn) bool { return t.Key == d.parts[2] })
+		if !d.deleted {
+			at := d.turn.At
+			if !d.turn.Measured.IsZero() {
+				at = d.turn.Measured
+			}
+			h.Turns = append(h.Turns, liveTurn{strings.Clone(d.parts[2]), at, l.standingNumber(d.turn.Standing)})
+			slices.SortFunc(h.Turns, func(a, b liveTurn) int { return strings.Compare(a.Key, b.Key) })
+		}
+	}
+}
+
+func (l *Live) takeVersion(h *liveHost, d *decoded) {
+	if len(d.parts) != 4 {
+		return
+	}
+	seen, _, _ := strings.Cut(d.parts[3], "-")
+	at, err := time.Parse(keyTime, seen)
+	if err != nil {
+		return
+	}
+	v := liveVersion{d.parts[2], at}
+	compare := func(a, b liveVersion) int {
+		if a.Kind != b.Kind {
+			return strings.Compare(a.Kind, b.Kind)
+		}
+		return a.Seen.Compare(b.Seen)
+	}
+	i, found := slices.BinarySearchFunc(h.Versions, v, compare)
+	switch {
+	case found && d.deleted:
+		h.Versions = slices.Delete(h.Versions, i, i+1)
+	case !found && !d.deleted:
+		v.Kind = strings.Clone(v.Kind)
+		h.Versions = slices.Insert(h.Versions, i, v)
+	}
+}
+
+// slimAgent keeps what evidence is counted by.
+func slimAgent(a *registry.Agent) registry.Agent {
+	slim := registry.Agent{AirID: a.AirID, PublicKey: a.PublicKey, KeySince: a.KeySince, KeyProof: a.KeyProof, Created: a.Created, Status: a.Status, Standing: a.Standing}
+	for _, d := range a.Domains {
+		d.Probes = nil
+		slim.Domains = append(slim.Domains, d)
+	}
+	if len(a.Observed) > 0 {
+		slim.Observed = map[string]registry.Observation{}
+		for signal, o := range a.Observed {
+			slim.Observed[signal] = registry.Observation{Holds: o.Holds, At: o.At}
+		}
+	}
+	return slim
+}
+
+// idOf returns the number of a host, a new one if it has none. l.mu is held.
+func (l *Live) idOf(host string) uint32 {
+	id, known := l.ids[host]
+	if !known {
+		host = strings.Clone(host)
+		id = uint32(len(l.rows))
+		l.ids[host] = id
+		l.rows = append(l.rows, &liveHost{Host: host})
+	}
+	return id
+}
+
+// numbers returns the numbers of features. l.mu is held.
+func (l *Live) numbers(list []Feature) []uint32 {
+	numbers := make([]uint32, 0, len(list))
+	for _, f := range list {
+		n, known := l.features[f]
+		if !known {
+			f = Feature{strings.Clone(f.Family), strings.Clone(f.Value)}
+			n = uint32(len(l.names))
+			l.features[f] = n
+			l.names = append(l.names, f)
+			l.hosts = append(l.hosts, roaring.New())
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+func (l *Live) standingNumber(s conformance.Standing) uint16 {
+	n, known := l.standings[s]
+	if !known {
+		n = uint16(len(l.turnsOf))
+		l.standings[s] = n
+		l.turnsOf = append(l.turnsOf, s)
+	}
+	return n
+}
+
+// updateFeatures brings the sets up to date with what is known of a host. l.mu is held.
+func (l *Live) updateFeatures(id uint32) {
+	h := l.rows[id]
+	var all []uint32
+	if h.Known {
+		all = append(all, h.Visit...)
+		docs := make([]Document, len(h.Documents))
+		published := map[string]bool{}
+		for i, d := range h.Documents {
+			all = append(all, d.Features...)
+			docs[i] = Document{Kind: d.Kind, Level: d.Level, judged: d.Judged}
+			published[d.Kind] = true
+		}
+		all = append(all, l.numbers(standingFeatures(judge(h.Fetches, docs)))...)
+		all = append(all, l.numbers(kindsFeatures(published))...)
+		all = append(all, l.numbers(versionFeatures(h.versions()))...)
+		slices.Sort(all)
+		all = slices.Clip(slices.Compact(all))
+	}
+	for _, n := range h.all {
+		if _, stays := slices.BinarySearch(all, n); !stays {
+			l.hosts[n].Remove(id)
+		}
+	}
+	for _, n := range all {
+		l.hosts[n].Add(id)
+	}
+	h.all = all
+}
+
+// versions returns the stored versions as the figures want them.
+func (h *liveHost) versions() []Version {
+	list := make([]Version, len(h.Versions))
+	for i, v := range h.Versions {
+		list[i] = Version{Kind: v.Kind, Seen: v.Seen, First: i == 0 || h.Versions[i-1].Kind != v.Kind}
+	}
+	return list
+}
+
+// Hosts returns hosts that have a feature, in the order in which this server read them first, from
+// the one behind a place on; the place of the last of them, and how many there are in all.
+func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	n, known := l.features[f]
+	if !known {
+		return nil, after, 0
+	}
+	set := l.hosts[n]
+	i := set.Iterator()
+	i.AdvanceIfNeeded(after)
+	for i.HasNext() && len(hosts) < limit {
+		id := i.Next()
+		hosts, last = append(hosts, l.rows[id].Host), id+1
+	}
+	if !i.HasNext() {
+		last = 0
+	}
+	return hosts, last, int(set.GetCardinality())
+}
+
+// refreshRegularly refreshes the figures when they have changed, and writes snapshots, until ctx ends.
+func (l *Live) refreshRegularly(ctx context.Context) {
+	tick := time.NewTicker(refreshPause / 2)
+	defer tick.Stop()
+	next, nextSnapshot := l.now(), time.Now().Add(snapshotPause)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l.mu.RLock()
+		due := l.changed || l.stats.Load().At != EndOfDay(l.now())
+		l.mu.RUnlock()
+		if due && !time.Now().Before(next) {
+			begun := time.Now()
+			l.refresh()
+			next = time.Now().Add(max(refreshPause, refreshShare*time.Since(begun)))
+		}
+		if time.Now().After(nextSnapshot) {
+			l.keepSnapshot()
+			nextSnapshot = time.Now().Add(snapshotPause)
+		}
+	}
+}
+
+// refresh makes the figures anew.
+func (l *Live) refresh() {
+	l.refreshes.Lock()
+	defer l.refreshes.Unlock()
+	l.mu.Lock()
+	l.changed = false
+	l.updateDuplicates()
+	l.mu.Unlock()
+	l.mu.RLock()
+	s := l.compute(EndOfDay(l.now()))
+	l.mu.RUnlock()
+	s.Tables, s.Totals = s.Figures.Tables(), map[string]int{}
+	for i := range s.Tables {
+		if t := &s.Tables[i]; t.Columns[0] != "date" {
+			s.Totals[t.Name] = len(t.Rows)
+			t.Rows = slices.Clone(t.Rows[:min(len(t.Rows), maxLiveRows)])
+		}
+	}
+	l.stats.Store(s)
+}
+
+// updateDuplicates finds the hosts whose documents others have too. l.mu is held.
+func (l *Live) updateDuplicates() {
+	first := make(map[string]uint32, len(l.rows))
+	numbers := l.numbers([]Feature{{"duplicate", "yes"}, {"duplicate", "no"}})
+	yes, no := roaring.New(), roaring.New()
+	for id, h := range l.rows {
+		if !h.Known {
+			continue
+		}
+		for _, d := range h.Documents {
+			no.Add(uint32(id))
+			if other, seen := first[d.Digest]; seen {
+				yes.Add(uint32(id))
+				yes.Add(other)
+			} else {
+				first[d.Digest] = uint32(id)
+			}
+		}
+	}
+	no.AndNot(yes)
+	l.hosts[numbers[0]], l.hosts[numbers[1]] = yes, no
+}
+
+// compute makes the figures of all that is known. l.mu is held for reading.
+func (l *Live) compute(at time.Time) *Stats {
+	b := newFigureBuilder(at)
+	s := &Stats{Cursor: l.cursor}
+	test := roaring.New()
+	if n, known := l.features[Feature{"category", testCategory}]; known {
+		test = l.hosts[n]
+	}
+	for id, h := range l.rows {
+		if !h.Known {
+			continue
+		}
+		b.f.Hosts++
+		if !h.Visited.IsZero() {
+			b.f.Visited++
+		}
+		if h.Visited.After(s.LastVisit) {
+			s.LastVisit = h.Visited
+		}
+		service := false
+		current := make([]string, len(h.Documents))
+		for i, d := range h.Documents {
+			b.f.Documents++
+			b.f.Operations += d.Operations
+			service = service || !document.Kind(d.Kind).IsAlias()
+			current[i] = d.Kind
+		}
+		if service {
+			b.f.Services++
+		}
+		versions := h.versions()
+		turns := make([]Turn, len(h.Turns))
+		for i, t := range h.Turns {
+			turns[i] = Turn{t.At, l.turnsOf[t.Standing]}
+			if i > 0 && turns[i].At.Before(turns[i-1].At) {
+				turns[i].At = turns[i-1].At
+			}
+		}
+		b.addHistory(h.Added, spansOf(versions, current, turns), versions, turns)
+		if service && !test.Contains(uint32(id)) {
+			s.addRecent(h, versions, at)
+		}
+	}
+	for _, a := range l.agents {
+		b.addAgent(&a)
+	}
+	for _, block := range l.blocks {
+		if block.By == "owner" {
+			b.f.OptedOut++
+		}
+	}
+	for n, f := range l.names {
+		if hosts := l.hosts[n].GetCardinality(); hosts > 0 {
+			b.f.Features[f] = int(hosts)
+			if f.Family == "verb" {
+				s.Verbs++
+			}
+		}
+	}
+	f := b.f
+	f.complete(b.series, &b.lives, b.changes)
+	s.Figures = &f
+	return s
+}
+
+// addRecent notes a service if it came or changed lately.
+func (s *Stats) addRecent(h *liveHost, versions []Version, at time.Time) {
+	var first, last Recent
+	for _, v := range versions {
+		if v.Seen.After(at) {
+			continue
+		}
+		if v.First && (first.At.IsZero() || v.Seen.Before(first.At)) {
+			first = Recent{h.Host, v.Seen, v.Kind}
+		}
+		if !v.First && v.Seen.After(last.At) {
+			last = Recent{h.Host, v.Seen, v.Kind}
+		}
+	}
+	s.New = insertRecent(s.New, first)
+	s.Changed = insertRecent(s.Changed, last)
+}
+
+// insertRecent keeps the latest, the newest first.
+func insertRecent(list []Recent, r Recent) []Recent {
+	if r.At.IsZero() || len(list) == maxRecents && !r.At.After(list[len(list)-1].At) {
+		return list
+	}
+	i, _ := slices.BinarySearchFunc(list, r, func(a, b Recent) int {
+		if c := b.At.Compare(a.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Host, b.Host)
+	})
+	list = slices.Insert(list, i, r)
+	return list[:min(len(list), maxRecents)]
+}

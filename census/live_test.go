@@ -1,0 +1,208 @@
+package census_test
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gazetteer/census"
+	"gazetteer/internal/fakestore"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+)
+
+// follow opens a follower and has it read everything.
+func follow(t testing.TB, s *boltstore.Store, snapshot string) (*census.Live, func()) {
+	t.Helper()
+	l := census.OpenLive(census.LiveOptions{Store: s, Snapshot: snapshot, Now: func() time.Time { return day.Add(-time.Hour) }})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := l.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop := sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(stop)
+	if err := l.WaitFor(t.Context(), s.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	return l, stop
+}
+
+// checkAgainstCensus holds the figures of a follower against the files of a census of the store.
+func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
+	t.Helper()
+	dir := write(t, s, day)
+	stats := l.Stats()
+	for _, table := range stats.Figures.Tables() {
+		if table.Name == "verb" || table.Name == "summary" || table.Name == "severities" { // these say more in the folder
+			continue
+		}
+		lines, err := csv.NewReader(strings.NewReader(read(t, dir, "data/"+table.Name+".csv"))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows [][]string
+		for _, r := range table.Rows {
+			rows = append(rows, r.Cells)
+		}
+		if fmt.Sprint(rows) != fmt.Sprint(lines[1:]) && len(rows)+len(lines) > 1 {
+			t.Errorf("%s: the follower has %v, the census %v", table.Name, rows, lines[1:])
+		}
+	}
+	summary := table(t, dir, "summary")
+	for name, n := range map[string]int{"hosts": stats.Hosts, "services": stats.Services, "documents": stats.Documents, "operations": stats.Operations, "versions": stats.Versions, "opted out": stats.OptedOut, "visited hosts": stats.Visited} {
+		if summary[name] != fmt.Sprint(n) {
+			t.Errorf("%s: the follower has %d, the census %s", name, n, summary[name])
+		}
+	}
+	for _, f := range census.Families() {
+		for _, v := range stats.Values(f) {
+			hosts, _, total := l.Hosts(v.Feature, 0, 1_000_000)
+			if total != v.Hosts || len(hosts) != total {
+				t.Errorf("%s: %d hosts, the list has %d of %d", v.Feature, v.Hosts, len(hosts), total)
+			}
+		}
+	}
+}
+
+// TestLiveFiguresAreThoseOfTheCensus follows a store through changes and restarts.
+func TestLiveFiguresAreThoseOfTheCensus(t *testing.T) {
+	s := fill(t, 300, false)
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	l, stop := follow(t, s, snapshot)
+	checkAgainstCensus(t, s, l)
+	before := l.Stats().Services
+	// A host opts out, as the crawler writes it.
+	writes := []store.Write{store.Delete(store.HostKey("s000001.bank.test")), store.Put(store.BlockKey("s000001.bank.test"), []byte(`{"host":"s000001.bank.test","by":"owner","since":"2026-11-01T00:00:00Z"}`))}
+	for _, prefix := range []string{store.DocumentsOf("s000001.bank.test"), store.VersionsOfAll("s000001.bank.test"), store.TurnsOf("s000001.bank.test")} {
+		for r, err := range s.List(t.Context(), prefix, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes = append(writes, store.Delete(r.Key))
+		}
+	}
+	if _, err := s.Apply(t.Context(), writes...); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.WaitFor(t.Context(), s.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Stats(); got.Services != before-1 || got.OptedOut != 1 {
+		t.Errorf("%d services and %d that opted out, %d before", got.Services, got.OptedOut, before)
+	}
+	checkAgainstCensus(t, s, l)
+	want := maps.Clone(l.Stats().Features)
+	stop()
+	if _, err := os.Stat(snapshot); err != nil {
+		t.Fatal("no snapshot was written", err)
+	}
+	// From the snapshot, without it, and from one that is damaged.
+	for name, prepare := range map[string]func(){
+		"from the snapshot":      func() {},
+		"without the snapshot":   func() { os.Remove(snapshot) },
+		"from a broken snapshot": func() { os.WriteFile(snapshot, []byte("broken"), 0o600) },
+	} {
+		prepare()
+		again, stop := follow(t, s, snapshot)
+		if got := again.Stats().Features; !maps.Equal(got, want) {
+			t.Errorf("%s the figures differ: %d and %d", name, len(got), len(want))
+		}
+		checkAgainstCensus(t, s, again)
+		stop()
+	}
+}
+
+// TestSnapshotOfAnotherStoreIsNoUse opens one store with the snapshot of another.
+func TestSnapshotOfAnotherStoreIsNoUse(t *testing.T) {
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	_, stop := follow(t, fill(t, 30, false), snapshot)
+	stop()
+	other := fill(t, 3, false)
+	l, _ := follow(t, other, snapshot)
+	if got := l.Stats().Services; got != 3 {
+		t.Errorf("%d services", got)
+	}
+}
+
+// TestListsHavePages walks the list behind a figure.
+func TestListsHavePages(t *testing.T) {
+	l, _ := follow(t, fill(t, 130, false), "")
+	var all []string
+	for after := uint32(0); ; {
+		hosts, next, total := l.Hosts(census.Feature{Family: "class", Value: "publishes"}, after, 50)
+		if total != 130 {
+			t.Fatalf("%d hosts", total)
+		}
+		if all = append(all, hosts...); next == 0 {
+			break
+		}
+		after = next
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(all)); n != 130 {
+		t.Errorf("%d hosts on the pages", n)
+	}
+	if hosts, _, total := l.Hosts(census.Feature{Family: "verb", Value: "NOSUCHVERB"}, 0, 10); len(hosts) != 0 || total != 0 {
+		t.Errorf("a verb of nobody: %v, %d", hosts, total)
+	}
+	s := l.Stats()
+	if len(s.New) == 0 || len(s.Changed) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.Changed[0].At.After(day) {
+		t.Errorf("new %v, changed %v", s.New, s.Changed)
+	}
+}
+
+func TestParseFeature(t *testing.T) {
+	for text, ok := range map[string]bool{"verb:BOOK": true, "state:conformant=yes": true, "category:a:b": true, "verb:": false, "verb": false, "nosuch:x": false, "": false, ":x": false} {
+		f, got := census.ParseFeature(text)
+		if got != ok || ok && f.String() != text {
+			t.Errorf("%q: %v, %v", text, f, got)
+		}
+	}
+}
+
+// BenchmarkLive reads SERVICES services of STORE (see BenchmarkWrite), from the store and from the
+// snapshot, and refreshes the figures.
+func BenchmarkLive(b *testing.B) {
+	dir := os.Getenv("STORE")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	s := openStore(b, dir)
+	if os.Getenv("STORE") == "" {
+		if err := fakestore.Fill(b.Context(), s, fakestore.Options{Root: "..", Services: 2000, At: day.Add(-time.Hour)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	snapshot := filepath.Join(b.TempDir(), "snapshot")
+	for name, path := range map[string]string{"store": "", "snapshot": snapshot} {
+		if path != "" {
+			_, stop := follow(b, s, path)
+			stop()
+		}
+		b.Run("open from the "+name, func(b *testing.B) {
+			for b.Loop() {
+				_, stop := follow(b, s, path)
+				stop()
+			}
+		})
+	}
+	l, _ := follow(b, s, "")
+	b.Run("refresh", func(b *testing.B) {
+		for b.Loop() {
+			if err := l.WaitFor(b.Context(), 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

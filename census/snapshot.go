@@ -1,0 +1,186 @@
+package census
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/conformance"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+// snapshotFormat is the number of the layout of a snapshot. Another number is no use.
+const snapshotFormat = 1
+
+// snapshotHead begins a snapshot; the hosts follow.
+type snapshotHead struct {
+	Format    int
+	Cursor    store.Cursor
+	Features  []Feature
+	Standings []conformance.Standing
+	Agents    map[string]registry.Agent
+	Blocks    map[string]blockSnapshot
+	Hosts     int
+}
+
+type blockSnapshot struct{ By string }
+
+// errNoUse says that a snapshot belongs to another store or program.
+var errNoUse = errors.New("it belongs to another store or version")
+
+// readSnapshot reads the file of an earlier process. That there is none is no error.
+func (l *Live) readSnapshot() error {
+	if l.path == "" {
+		return nil
+	}
+	file, err := os.Open(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() // only read
+	unpacked, err := zstd.NewReader(bufio.NewReader(file))
+	if err != nil {
+		return err
+	}
+	defer unpacked.Close()
+	decoder := gob.NewDecoder(unpacked)
+	var head snapshotHead
+	if err := decoder.Decode(&head); err != nil {
+		return err
+	}
+	now := l.store.Head()
+	if head.Format != snapshotFormat || head.Cursor.Store != now.Store || head.Cursor.Incarnation != now.Incarnation || head.Cursor.Seq > now.Seq {
+		return errNoUse
+	}
+	l.numbers(head.Features)
+	if len(l.names) != len(head.Features) {
+		return fmt.Errorf("%w: a feature is there twice", errNoUse)
+	}
+	for _, s := range head.Standings {
+		l.standingNumber(s)
+	}
+	if head.Agents != nil {
+		l.agents = head.Agents
+	}
+	for host, b := range head.Blocks {
+		l.blocks[host] = blockRecord{By: b.By}
+	}
+	for range head.Hosts {
+		h := new(liveHost)
+		if err := decoder.Decode(h); err != nil {
+			return err
+		}
+		if err := l.checkNumbers(h); err != nil {
+			return err
+		}
+		id := l.idOf(h.Host)
+		l.rows[id] = h
+		l.updateFeatures(id)
+	}
+	l.cursor = head.Cursor
+	return nil
+}
+
+// checkNumbers holds a host of a snapshot against the lists of the snapshot.
+func (l *Live) checkNumbers(h *liveHost) error {
+	lists := [][]uint32{h.Visit}
+	for _, d := range h.Documents {
+		lists = append(lists, d.Features)
+	}
+	for _, list := range lists {
+		for _, n := range list {
+			if int(n) >= len(l.names) {
+				return errNoUse
+			}
+		}
+	}
+	for _, t := range h.Turns {
+		if int(t.Standing) >= len(l.turnsOf) {
+			return errNoUse
+		}
+	}
+	return nil
+}
+
+// keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the next
+// start, and nothing else.
+func (l *Live) keepSnapshot() {
+	if err := l.writeSnapshot(); err != nil && !errors.Is(err, errNotRead) {
+		l.log.Warn("the figures are not kept", "error", err)
+	}
+}
+
+// writeSnapshot replaces the file.
+func (l *Live) writeSnapshot() error {
+	if l.path == "" {
+		return nil
+	}
+	l.snapshots.Lock()
+	defer l.snapshots.Unlock()
+	temporary := l.path + ".new"
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the snapshot of the figures: %w", err)
+	}
+	err = l.encode(file)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temporary, l.path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the snapshot of the figures: %w", err), os.Remove(temporary))
+	}
+	return nil
+}
+
+// encode writes a snapshot while others read.
+func (l *Live) encode(file *os.File) error {
+	packed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.cursor == (store.Cursor{}) {
+		return errors.Join(packed.Close(), errNotRead)
+	}
+	encoder := gob.NewEncoder(packed)
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.cursor, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	for host, b := range l.blocks {
+		head.Blocks[host] = blockSnapshot{b.By}
+	}
+	for _, h := range l.rows {
+		if h.isEmpty() {
+			continue
+		}
+		head.Hosts++
+	}
+	if err := encoder.Encode(head); err != nil {
+		return errors.Join(err, packed.Close())
+	}
+	for _, h := range l.rows {
+		if h.isEmpty() {
+			continue
+		}
+		if err := encoder.Encode(h); err != nil {
+			return errors.Join(err, packed.Close())
+		}
+	}
+	return packed.Close()
+}
+
+// errNotRead says that the store was not read to its end yet.
+var errNotRead = errors.New("the store has not been read yet")
+
+// isEmpty reports whether nothing is known of a host any more.
+func (h *liveHost) isEmpty() bool {
+	return !h.Known && len(h.Documents) == 0 && len(h.Versions) == 0 && len(h.Turns) == 0
+}

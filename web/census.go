@@ -1,0 +1,231 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gazetteer/api/answer"
+	"gazetteer/census"
+	"gazetteer/conformance"
+	"gazetteer/document"
+	"gazetteer/document/diff"
+	"gazetteer/web/frame"
+
+	"github.com/gin-gonic/gin"
+)
+
+// censusView is the page of the figures of all hosts.
+type censusView struct {
+	History  frame.Moment
+	HasTurns bool
+	Glance   []figureView
+	Tables   []tableView
+}
+
+// figureView is a figure with the list behind it.
+type figureView struct {
+	Name, Address string
+	Value         int
+}
+
+// tableView is a table of figures with its drawing.
+type tableView struct {
+	Name, Title, Definition string
+	SVG                     template.HTML
+	Columns                 []string
+	Rows                    []tableRow
+	More                    int
+}
+
+type tableRow struct {
+	Label, Address string
+	Cells          []cellView
+}
+
+// cellView is a figure of a table. Address leads to the hosts that it counts.
+type cellView struct{ Text, Address string }
+
+// shownRows is how many rows of a table the page shows at first.
+const shownRows = 12
+
+// censusPage shows the figures of all hosts.
+func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
+	s, err := p.answers.Stats(c.Request.Context())
+	if err != nil {
+		return frame.View{}, err
+	}
+	return frame.View{Name: "census", Title: "Census", Body: p.census.view(s, p.newCensusView), JSON: "/api/v1/stats",
+		Description: "How many hosts publish which format, in which state they are, what they offer, how long they last and how often they change."}, nil
+}
+
+// newCensusView turns the figures into what the page shows.
+func (p *Pages) newCensusView(s *census.Stats) censusView {
+	v := censusView{History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
+	for _, f := range []figureView{
+		{"Hosts", "#class", s.Hosts}, {"Services", "/services", s.Services}, {"Documents", "#format", s.Documents},
+		{"Operations", "/verbs", s.Operations}, {"Versions", "#version-count", s.Versions}, {"Agents", "/agents", s.Agents.Active},
+	} {
+		v.Glance = append(v.Glance, f)
+	}
+	for _, t := range s.Tables {
+		if t.Name == "summary" {
+			continue
+		}
+		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns}
+		if t.Chart != nil {
+			view.SVG = t.Chart.SVG()
+		}
+		rows := t.Rows
+		if t.Columns[0] == "date" { // the newest weeks
+			rows = slices.Clone(rows)
+			slices.Reverse(rows)
+		}
+		for _, row := range rows[:min(len(rows), shownRows)] {
+			view.Rows = append(view.Rows, rowView(t, row))
+		}
+		view.More = len(rows) - len(view.Rows)
+		v.Tables = append(v.Tables, view)
+	}
+	return v
+}
+
+// rowView is a row with links to what it counts.
+func rowView(t census.Table, row census.Row) tableRow {
+	v := tableRow{Label: row.Cells[0]}
+	list := ""
+	switch {
+	case row.Feature != census.Feature{}:
+		list = census.ListPath(row.Feature)
+		if page := census.PageOf(row.Feature); page != list {
+			v.Address = page
+		}
+	case t.Name == "agents":
+		list = "/agents?" + url.Values{"require": {row.Cells[0]}}.Encode()
+	}
+	for i, cell := range row.Cells[1:] {
+		c := cellView{Text: cell}
+		if i == 0 {
+			c.Address = list
+		}
+		if t.Columns[0] == "date" {
+			c.Address = listOfColumn(t, t.Columns[i+1])
+		}
+		v.Cells = append(v.Cells, c)
+	}
+	return v
+}
+
+// listOfColumn leads from a figure over time to the hosts that it counts now.
+func listOfColumn(t census.Table, column string) string {
+	family := map[string]string{"adoption": "format", "changes-by-week": "format", "states": "state", "classes": "class"}[t.Name]
+	if family == "" {
+		return ""
+	}
+	return census.ListPath(census.Feature{Family: family, Value: column})
+}
+
+// censusHostsView is the list behind a figure.
+type censusHostsView struct {
+	Family, Value string
+	Definition    string
+	Total         int
+	Hosts         []string
+	Next          string
+}
+
+// countedPerPage is how many hosts a page of the list behind a figure has.
+const countedPerPage = 50
+
+// censusHostsPage lists the hosts that a figure counts.
+func (p *Pages) censusHostsPage(c *gin.Context) (frame.View, error) {
+	figure := c.Query("figure")
+	list, err := p.answers.CountedHosts(c.Request.Context(), figure, c.Query("from"), countedPerPage)
+	if errors.Is(err, answer.ErrNoFigure) {
+		return frame.View{}, &noFigure{figure}
+	}
+	if err != nil {
+		return frame.View{}, err
+	}
+	family, _ := census.FamilyOf(list.Figure.Family)
+	v := censusHostsView{Family: family.Title, Value: list.Figure.Value, Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
+	if list.After != "" {
+		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
+	}
+	return frame.View{Name: "censushosts", Title: "Hosts: " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+}
+
+// noFigure is a name under which nothing is counted.
+type noFigure struct{ figure string }
+
+func (e *noFigure) Error() string { return "no figure " + e.figure }
+
+// Problem returns the page for a figure that is none.
+func (e *noFigure) Problem() frame.Problem {
+	return frame.Problem{
+		Status: http.StatusNotFound, Title: "No such figure", What: "Nothing is counted under the name " + frame.ClipPlain(60, e.figure) + ".",
+		Help: "A figure has a family and a value, such as state:conformant=yes.", Links: []frame.Link{{Text: "All figures", Address: "/census"}},
+	}
+}
+
+// censusCache keeps the view of the figures until there are newer ones.
+type censusCache struct {
+	cached cached[censusView]
+	of     *census.Stats // guarded by the turn of cached
+}
+
+// view returns what the page shows.
+func (c *censusCache) view(s *census.Stats, make func(*census.Stats) censusView) censusView {
+	c.cached.turn <- struct{}{}
+	defer func() { <-c.cached.turn }()
+	if c.of != s {
+		c.cached.value, c.of = make(s), s
+	}
+	return c.cached.value
+}
+
+// stateFigures returns the hosts by state for the front page.
+func stateFigures(s *census.Stats) []figureView {
+	var list []figureView
+	for _, name := range conformance.Names() {
+		f := census.Feature{Family: "state", Value: string(name) + "=" + string(conformance.Yes)}
+		list = append(list, figureView{Name: string(name), Address: census.ListPath(f), Value: s.Features[f]})
+	}
+	return list
+}
+
+// describeServices returns the lists of the front page: the newest services, and those whose
+// documents changed in a way that matters to callers.
+func (p *Pages) describeServices(ctx context.Context, s *census.Stats) (recent []recentService) {
+	added := 0
+	for _, r := range s.New {
+		if added == maxRecent {
+			break
+		}
+		if service, err := p.answers.Service(ctx, r.Host); err == nil { // else it has gone in the meantime
+			service.ChangedAt = r.At
+			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, New: true})
+			added++
+		}
+	}
+	changed := 0
+	for _, r := range s.Changed {
+		if changed == maxRecent {
+			break
+		}
+		d, err := p.answers.CompareVersions(ctx, r.Host, document.Kind(r.Kind), "", "")
+		if err != nil || d.Severity == diff.None {
+			continue // without a meaning for callers, or not to be compared
+		}
+		if service, err := p.answers.Service(ctx, r.Host); err == nil {
+			service.ChangedAt = r.At
+			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, Severity: d.Severity.String()})
+			changed++
+		}
+	}
+	return recent
+}
