@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,7 +38,7 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		h.awaitCosignature()
 	}
 	// Answers carry the place in the log that they are based on: let it stand still.
-	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+	if err := errors.Join(h.index.WaitFor(t.Context(), h.store.Head().Seq), h.answers.Census.WaitFor(t.Context(), h.store.Head().Seq)); err != nil {
 		t.Fatal(err)
 	}
 	version := document.Digest([]byte(aiText("Ristorante")))
@@ -102,6 +103,9 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/agents/{air_id}/did-document":                       "/api/v1/agents/" + agent.AirID + "/did-document",
 		"/api/v1/agents/{air_id}/trust-score":                        "/api/v1/agents/" + agent.AirID + "/trust-score",
 		"/api/v1/services/{host}/crawl-log":                          "/api/v1/services/ristorante.example/crawl-log",
+		"/api/v1/stats":                                              "/api/v1/stats?limit=3",
+		"/api/v1/stats/hosts":                                        "/api/v1/stats/hosts?figure=class:publishes",
+		"/api/v1/stats/series":                                       "/api/v1/stats/series?family=state",
 		"/api/v1/status":                                             "/api/v1/status",
 		"/healthz":                                                   "/healthz",
 		"/readyz":                                                    "/readyz",

@@ -24,6 +24,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
@@ -120,7 +121,9 @@ func newTestServer(t testing.TB, o options) *testServer {
 	must(err)
 	t.Cleanup(func() { must(h.feed.Close()) })
 	h.runUntilEnd("follow the store into the feed of changes", h.feed.Run)
-	h.answers = &answer.Answers{Store: h.store, Feed: h.feed, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge), Standing: states}
+	figures := census.OpenLive(census.LiveOptions{Store: h.store})
+	h.runUntilEnd("follow the store into the figures", figures.Run)
+	h.answers = &answer.Answers{Census: figures, Store: h.store, Feed: h.feed, Index: h.index, Registry: r, Directory: directory, Joiner: joiner, Resolver: o.registry.Resolver, Validator: answer.NewValidator(o.judge), Standing: states}
 	if o.log {
 		h.openLog()
 	}

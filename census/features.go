@@ -7,6 +7,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/lint/format"
 )
 
 // A Feature is something that a host has, in a family of like things. A figure counts the hosts that
@@ -151,22 +152,34 @@ func visitFeatures(robots, tls string, outcomes []Outcome) []Feature {
 // give the same one.
 func documentFeatures(d *Document) []Feature {
 	list := []Feature{
-		{"format", d.Kind}, {"size", powerOfTwo(d.Bytes)}, {"operations", powerOfTwo(len(d.Verbs))}, {"media-type", d.Kind + " " + d.MediaType},
+		{"format", d.Kind}, {"size", powerOfTwo(d.Bytes)}, {"operations", powerOfTwo(len(d.Verbs))}, {"media-type", d.Kind + " " + valueOf(d.MediaType)},
 	}
 	if d.Tokens > 0 {
 		list = append(list, Feature{"tokens", powerOfTwo(d.Tokens)})
 	}
 	for family, values := range map[string][]string{"rule": d.Rules, "namespace": d.Namespaces, "data-class": d.Classes, "category": d.Categories, "language": d.Languages} {
 		for _, v := range values {
-			list = append(list, Feature{family, v})
+			list = append(list, Feature{family, valueOf(v)})
 		}
 	}
 	for i, verb := range d.Verbs {
 		if verb != "" && (i == 0 || verb != d.Verbs[i-1]) {
-			list = append(list, Feature{"verb", verb})
+			list = append(list, Feature{"verb", valueOf(verb)})
 		}
 	}
 	return list
+}
+
+// maxValue is how many characters of a stranger's text count.
+const maxValue = 120
+
+// valueOf is a stranger's text as a value: without what cannot stand in an address or hides text.
+func valueOf(text string) string {
+	text = format.Visible(text)
+	if r := []rune(text); len(r) > maxValue {
+		text = string(r[:maxValue-1]) + "…"
+	}
+	return text
 }
 
 // kindsFeatures are the features that the formats of a host give together.

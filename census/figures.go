@@ -192,7 +192,7 @@ func (b *figureBuilder) addHost(h *Facts) {
 		service = service || !document.Kind(d.Kind).IsAlias()
 		for _, verb := range d.Verbs {
 			if verb != "" {
-				b.f.VerbOperations[verb]++
+				b.f.VerbOperations[valueOf(verb)]++
 			}
 		}
 		b.duplicates[index] = max(b.duplicates[index], noDuplicate)

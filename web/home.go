@@ -147,8 +147,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
-		Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
-		States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(frame.BaseAddress(c.Request)),
+		States: home.states, Agents: home.agents, AgentTotal: home.total, Programs: searchPrograms(p.BaseAddress),
 	}
 	for _, n := range home.categories {
 		if n.Name != testCategory && len(v.Categories) < homeCategories {

@@ -19,9 +19,9 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	calls "gazetteer/call"
+	"gazetteer/census"
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
-	"gazetteer/census"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -271,15 +271,11 @@ func (s sample) ExplainService(_ context.Context, v answer.Service) (answer.Expl
 }
 
 // HostStates: a sample knows none.
-func (s sample) HostStates() *standing.Follower { return nil }
+func (s sample) HostStates() *standing.Follower               { return nil }
 func (s sample) Stats(context.Context) (*census.Stats, error) { return nil, answer.ErrNoCensus }
 
 func (s sample) CountedHosts(context.Context, string, string, int) (answer.CountedHosts, error) {
 	return answer.CountedHosts{}, answer.ErrNoCensus
-}
-
-func (s sample) CompareVersions(context.Context, string, document.Kind, string, string) (*answer.VersionDiff, error) {
-	return nil, answer.ErrOneVersion
 }
 
 func (s sample) LatestChanges(_ context.Context, f changefeed.Filter, _ uint64, _ int) (changefeed.Page, error) {

@@ -21,6 +21,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
@@ -288,6 +289,8 @@ func (h *house) places() []place {
 		{"log-page", "/log", "main", "gazetteer log verify"},
 		{"bot", "/bot", "main", "User-agent: Gazetteer"},
 		{"status", "/status", "main", "Hosts known"},
+		{"census", "/census", ".chart", "AI"},
+		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
 		{"home", "/", "main", "Find"},
 	}
 }
@@ -529,7 +532,8 @@ func openHouse(t *testing.T) *house {
 	running, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	t.Cleanup(func() { stop(); group.Wait() })
-	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run, states.Run} {
+	figures := census.OpenLive(census.LiveOptions{Store: s})
+	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run, states.Run, figures.Run} {
 		group.Go(func() {
 			if err := follow(running); err != nil {
 				t.Errorf("follow the store: %v", err)
@@ -559,7 +563,8 @@ func openHouse(t *testing.T) *house {
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
 	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
-	answers := &answer.Answers{Store: s, Index: x, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
+	must(t, figures.WaitFor(ctx, s.Head().Seq))
+	answers := &answer.Answers{Store: s, Index: x, Census: figures, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{

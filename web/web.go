@@ -128,10 +128,8 @@ var templateFiles embed.FS
 
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), owner: o.Bot, stand: o.Standing, history: o.History}
-	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), census: censusCache{cached: newCached[censusView]()}, owner: o.Bot, stand: o.Standing, history: o.History}
-	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links})
+	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
 	p.operator = operatorpages.New(p.Frame, p.serverStatus, o.Contracts)
 	p.AddTemplates(templateFiles)

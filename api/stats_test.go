@@ -1,0 +1,86 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gazetteer/api"
+	"gazetteer/internal/fakestore"
+)
+
+// TestStats reads the figures of a store with a year of history, and the hosts behind each of them.
+func TestStats(t *testing.T) {
+	h := newTestServer(t, options{})
+	if err := fakestore.Fill(t.Context(), h.store, fakestore.Options{Root: "..", Services: 120, At: time.Now().Add(-time.Hour), Hostile: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.answers.Census.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	var stats api.Stats
+	decodeInto(t, h.get("/api/v1/stats?limit=5", 200), &stats)
+	if stats.Services != 120 || stats.Hosts != 132 || stats.Seq != h.store.Head().Seq || len(stats.Families) < 15 {
+		t.Errorf("%+v", stats)
+	}
+	lists := 0
+	for _, f := range stats.Families {
+		for _, v := range f.Values {
+			var page api.CountedHosts
+			decodeInto(t, h.get(v.List, 200), &page)
+			if lists++; page.Total != v.Hosts || v.Hosts > 0 && len(page.Hosts) == 0 {
+				t.Errorf("%s %q: %d hosts, its list has %d", f.Family, v.Value, v.Hosts, page.Total)
+			}
+		}
+	}
+	if lists < 30 {
+		t.Errorf("%d lists", lists)
+	}
+	hosts := map[string]bool{}
+	for address := "/api/v1/stats/hosts?limit=50&figure=" + url.QueryEscape("format:ai"); address != ""; {
+		var page api.CountedHosts
+		decodeInto(t, h.get(address, 200), &page)
+		for _, name := range page.Hosts {
+			hosts[name] = true
+		}
+		address = ""
+		if page.Next != "" {
+			address = "/api/v1/stats/hosts?limit=50&figure=" + url.QueryEscape("format:ai") + "&cursor=" + page.Next
+		}
+	}
+	if len(hosts) != 120 {
+		t.Errorf("the pages list %d hosts", len(hosts))
+	}
+	var series api.SeriesList
+	decodeInto(t, h.get("/api/v1/stats/series?family=state", 200), &series)
+	if len(series.Series) != 15 || len(series.Series[0].Points) < 40 || series.HistoryFrom.IsZero() {
+		t.Errorf("%d series since %s", len(series.Series), series.HistoryFrom)
+	}
+	h.get("/api/v1/stats?family=nosuch", 400)
+	h.get("/api/v1/stats/hosts?figure=nosuch", 400)
+	h.get("/api/v1/stats/hosts?figure=format:ai&cursor=forged", 400)
+}
+
+// TestCensusOverTheSocket has a census written beside the server.
+func TestCensusOverTheSocket(t *testing.T) {
+	h := newTestServer(t, options{})
+	dir := filepath.Join(t.TempDir(), "census")
+	r := h.requestAt(h.admin, "POST", "/admin/census?at=2026-01-02&dir="+url.QueryEscape(dir), strings.NewReader(""))
+	lines := strings.Split(strings.TrimSpace(string(r.body)), "\n")
+	var last api.CensusLine
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Result == nil || last.Result.Dir != dir {
+		t.Errorf("%s: %v", r.body, err)
+	}
+	again := h.requestAt(h.admin, "POST", "/admin/census?dir="+url.QueryEscape(dir), strings.NewReader(""))
+	if !strings.Contains(string(again.body), "exists already") {
+		t.Errorf("into a folder that exists: %s", again.body)
+	}
+	for _, bad := range []string{"dir=relative", "dir=/x&at=yesterday", "dir=/x&at=9999-01-01", ""} {
+		if r := h.requestAt(h.admin, "POST", "/admin/census?"+bad, strings.NewReader("")); r.StatusCode != 400 && r.StatusCode != 422 {
+			t.Errorf("%s: %s %s", bad, r.Status, r.body)
+		}
+	}
+}
