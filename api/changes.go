@@ -23,10 +23,10 @@ func (a *API) changeRoutes(h huma.API) {
 		"Values of one filter are alternatives, different filters must all hold."
 	route.Handle(a.Mux, h, addChangeFilters(list), a.listChanges)
 	atom := route.Op("changes-atom")
-	atom.Responses = syndicationResponse("The feed as Atom (RFC 4287); older entries follow at the link next.", atomType)
+	atom.Responses = syndicationResponse("The feed as Atom (RFC 4287); older entries follow at the link next.", atomType, &huma.Schema{Type: huma.TypeString})
 	route.Handle(a.Mux, h, addChangeFilters(atom), a.sendAtom)
 	feed := route.Op("changes-json-feed")
-	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change as the pages have it in the member _gazetteer.", jsonFeedType)
+	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change as the pages have it in the member _gazetteer.", jsonFeedType, route.SchemaOf[jsonFeed](h))
 	route.Handle(a.Mux, h, addChangeFilters(feed), a.sendJSONFeed)
 	stream := route.Op("stream-changes")
 	stream.Responses = map[string]*huma.Response{"200": {
@@ -37,8 +37,8 @@ func (a *API) changeRoutes(h huma.API) {
 	route.Handle(a.Mux, h, addChangeFilters(stream), a.followChanges)
 }
 
-func syndicationResponse(description, mediaType string) map[string]*huma.Response {
-	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+func syndicationResponse(description, mediaType string, schema *huma.Schema) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: schema}}}}
 }
 
 // changeFilters are the filters of the feed: parameter, what it is, and the values that it takes, nil

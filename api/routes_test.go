@@ -47,6 +47,8 @@ func goodPaths(t testing.TB, h *testServer) map[string]string {
 		"/api/v1/orchestrate":                                        "/api/v1/orchestrate?q=book+a+table&require=&join=claimed",
 		"/api/v1/services":                                           "/api/v1/services?limit=3",
 		"/api/v1/changes":                                            "/api/v1/changes?limit=3",
+		"/api/v1/changes/atom":                                       "/api/v1/changes/atom?limit=3",
+		"/api/v1/changes/feed.json":                                  "/api/v1/changes/feed.json?limit=3",
 		"/api/v1/services/{host}":                                    "/api/v1/services/ristorante.example",
 		"/api/v1/services/{host}/documents/{kind}":                   "/api/v1/services/ristorante.example/documents/ai",
 		"/api/v1/services/{host}/documents/{kind}/versions":          "/api/v1/services/ristorante.example/documents/ai/versions",

@@ -70,7 +70,7 @@ func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, si
 		if size > head.N {
 			return nil, size, nil
 		}
-		lines, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
+		lines, _, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
 	}
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		return nil, 0, &ForkError{cause: CauseLock, Problem: "the lock " + name + ": " + fork.Problem + ", or another copy of this directory is in use", Remedy: "stop the other copy for good, or " + remedyRestore}

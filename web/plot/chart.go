@@ -92,10 +92,7 @@ func NewLines(title, unit string, lines []Line) *Chart {
 	x := func(t time.Time) float64 {
 		return chartLeft + (chartWidth-chartLeft-chartRight)*float64(t.Sub(from))/float64(to.Sub(from))
 	}
-	var ticks []Tick
-	for _, t := range timeTicks(from, to, x) {
-		ticks = append(ticks, t)
-	}
+	ticks := timeTicks(from, to, x)
 	c := &Chart{Title: title, Columns: []string{"Date"}}
 	series := make([][]xy, len(lines))
 	for i, l := range lines {
