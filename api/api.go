@@ -67,8 +67,9 @@ type Options struct {
 	// Backup writes a backup of the data directory into a new directory; nil where there is none.
 	Backup func(ctx context.Context, dir string) (BackupResult, error)
 	Now    func() time.Time // nil: time.Now
-	// CompactMail removes deleted mail from the file of the queue; nil where there is none.
-	CompactMail func(ctx context.Context) error
+	// CompactViews removes what was deleted from the files of the mail and of the feed of changes; nil where
+	// there are none.
+	CompactViews func(ctx context.Context) error
 	// ClockJumps says how often the clock of the machine was set; nil where nobody knows.
 	ClockJumps func() steadyclock.Jumps
 	// Limits lists the limits for the metrics; share one with all that refuses clients.
@@ -84,14 +85,14 @@ type Options struct {
 // API is the HTTP side of Gazetteer. Make one with [New].
 type API struct {
 	*route.Mux
-	add         func(ctx context.Context, hosts ...string) error
-	crawl       func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	logLock     LogLock
-	witnesses   func() []audit.WitnessStatus
-	compactMail func(ctx context.Context) error // nil where there is no mail
-	jumps       func() steadyclock.Jumps        // nil where nobody knows
-	backup      func(ctx context.Context, dir string) (BackupResult, error)
-	horizon     time.Duration // see Options.Horizon
+	add          func(ctx context.Context, hosts ...string) error
+	crawl        func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
+	logLock      LogLock
+	witnesses    func() []audit.WitnessStatus
+	compactViews func(ctx context.Context) error // nil where there are none
+	jumps        func() steadyclock.Jumps        // nil where nobody knows
+	backup       func(ctx context.Context, dir string) (BackupResult, error)
+	horizon      time.Duration // see Options.Horizon
 	// searchParameters describe GET of a search; a body is judged by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
@@ -122,7 +123,7 @@ func New(o Options) (*API, error) {
 	if o.Horizon == 0 {
 		o.Horizon = 168 * time.Hour
 	}
-	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, jumps: o.ClockJumps, compactMail: o.CompactMail, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, jumps: o.ClockJumps, compactViews: o.CompactViews, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {

@@ -63,8 +63,8 @@ func (a *API) compactStore(ctx context.Context, in *compactInput) (*route.Output
 	if err != nil {
 		return nil, err
 	}
-	if a.compactMail != nil {
-		if err := a.compactMail(ctx); err != nil {
+	if a.compactViews != nil {
+		if err := a.compactViews(ctx); err != nil {
 			return nil, err
 		}
 	}

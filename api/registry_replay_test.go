@@ -75,7 +75,7 @@ var departures = map[string]departure{
 var added = []string{
 	// of every problem document
 	"type", "title", "status", "detail", "code", "rule", "section", "where", "help", "hint", "errorCode", "message", "air_id", "expected", "got", "username",
-	"draft", "authority", "note", "did",
+	"draft", "authority", "note", "did", "log",
 }
 
 // TestDeparturesAreWrittenDown holds the page for readers against the list.

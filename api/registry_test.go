@@ -320,7 +320,7 @@ func TestDomains(t *testing.T) {
 		{Query: "TXT example.com", Problem: "no value names the agent", Values: []string{"v=spf1 -all"}},
 	} {
 		l := d.Domain.Probes[i]
-		if l.Query != want.Query || l.Problem != want.Problem || strings.Join(l.Values, "|") != strings.Join(want.Values, "|") || l.Server == "" || l.Expected != d.Publish.Value {
+		if l.Query != want.Query || l.Problem != want.Problem || strings.Join(l.Values, "|") != strings.Join(want.Values, "|") || l.Server != "" || l.Expected != d.Publish.Value {
 			t.Errorf("look %d is %+v", i, l)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"gazetteer/conformance"
 	"gazetteer/crawler"
 	"gazetteer/internal/fakestore"
+	"gazetteer/internal/need"
 	"gazetteer/lint/format"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -166,7 +167,7 @@ func TestSameStoreSameBytes(t *testing.T) {
 func TestAnAuthorRecomputesFigures(t *testing.T) {
 	for _, tool := range []string{"sh", "awk", "sort"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not here", tool)
+			need.Missing(t, "%s is not here", tool)
 		}
 	}
 	dir := write(t, fill(t, 400, true), day)

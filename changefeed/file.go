@@ -53,6 +53,12 @@ func openFile(ctx context.Context, dir string, log *slog.Logger, minFree int64) 
 	return file, err
 }
 
+// Compact replaces the file by a copy that holds nothing of the items which were removed: see
+// [boltfile.File.CopyWhole].
+func (f *Feed) Compact(ctx context.Context) error {
+	return f.file.CopyWhole(ctx, "change feed", itemsBucket, hostsBucket, stateBucket)
+}
+
 func placeKey(place uint64) []byte { return binary.BigEndian.AppendUint64(nil, place) }
 
 // encodeItem returns the stored form of an item: the length of its terms, as a number of two bytes,

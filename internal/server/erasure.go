@@ -31,12 +31,16 @@ func (h *Server) holdsErased(ctx context.Context) bool {
 	return err == nil && erased > 0 && (upkeep.Last.IsZero() || erased >= upkeep.Last.UnixMilli())
 }
 
-// compactMail waits until the index and the log have followed what was erased, deletes the mail of agents
-// that were erased since the last time, and removes deleted mail from the file of the queue.
-func (h *Server) compactMail(ctx context.Context) error {
+// compactViews waits until the index, the log and the feed of changes have followed what was erased,
+// deletes the mail of agents that were erased since the last time, and removes what was deleted from the
+// files of the feed and of the queue.
+func (h *Server) compactViews(ctx context.Context) error {
 	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
-	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head)); err != nil {
+	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
 		return fmt.Errorf("wait for what follows the store: %w", err)
+	}
+	if err := h.changes.Compact(ctx); err != nil {
+		return err
 	}
 	if h.mail == nil {
 		return nil
@@ -50,15 +54,15 @@ func (h *Server) compactMail(ctx context.Context) error {
 		}
 	}
 	if err := h.mail.Compact(ctx); err != nil {
-		return fmt.Errorf("compact the mail: %w", err)
+		return err
 	}
 	h.mailCompacted.Store(begun)
 	return nil
 }
 
-// compactMailQuietly is compactMail in the quiet hour: a failure has a line in the log.
-func (h *Server) compactMailQuietly(ctx context.Context) {
-	if err := h.compactMail(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("deleted mail stays in the file until new mail takes its place", "error", err)
+// compactViewsQuietly is compactViews in the quiet hour: a failure has a line in the log.
+func (h *Server) compactViewsQuietly(ctx context.Context) {
+	if err := h.compactViews(ctx); err != nil && ctx.Err() == nil {
+		h.log.Warn("what was deleted stays in the files of the feed and of the mail until new values take its place", "error", err)
 	}
 }

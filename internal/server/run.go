@@ -159,7 +159,7 @@ func (h *Server) parts(l serverListeners, crawl bool) []part {
 		{isPublic, func(ctx context.Context) error { h.recordHistory(ctx); return nil }},
 		{isPublic && h.relay != nil, h.runRelay},
 		{isPublic && h.Config.Store.CompactHour >= 0, func(ctx context.Context) error {
-			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactMailQuietly})
+			return h.Store.Maintain(ctx, boltstore.MaintainOptions{Keep: time.Duration(h.Config.Store.Horizon), Hour: h.Config.Store.CompactHour, MustCopy: h.holdsErased, After: h.compactViewsQuietly})
 		}},
 		{true, h.watchStore},
 	}
