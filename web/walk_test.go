@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -22,9 +23,11 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/answer"
 	"gazetteer/census"
+	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/crawler/owner"
+	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/internal/fakenet"
 	"gazetteer/internal/need"
@@ -34,6 +37,7 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/registrar"
+	"gazetteer/store"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
 	"gazetteer/web/docpages"
@@ -289,6 +293,9 @@ func (h *house) places() []place {
 		{"log-page", "/log", "main", "gazetteer log verify"},
 		{"bot", "/bot", "main", "User-agent: Gazetteer"},
 		{"status", "/status", "main", "Hosts known"},
+		{"changes", "/changes", "main", "locanda.test"},
+		{"changes-none", "/changes?host=nobody.test", "main", "nobody.test"},
+		{"diff", h.diff, "main ins, main del", ""},
 		{"census", "/census", ".chart", "AI"},
 		{"census-hosts", "/census/hosts?figure=format%3Aai", ".hostlist", ".test"},
 		{"home", "/", "main", "Find"},
@@ -508,6 +515,7 @@ type house struct {
 	agent    registry.Agent
 
 	registry *registrar.Registrar
+	diff     string // path of the page with what changed between two versions of a document
 }
 
 func openHouse(t *testing.T) *house {
@@ -528,12 +536,15 @@ func openHouse(t *testing.T) *house {
 	tree, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(t.TempDir(), "log"), Store: s, Key: key})
 	must(t, err)
 	t.Cleanup(func() { must(t, tree.Close()) })
+	feed, err := changefeed.Open(ctx, changefeed.Options{Dir: filepath.Join(t.TempDir(), "changes"), Store: s})
+	must(t, err)
+	t.Cleanup(func() { must(t, feed.Close()) })
 	directory := r.NewDirectory()
 	running, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	t.Cleanup(func() { stop(); group.Wait() })
 	figures := census.OpenLive(census.LiveOptions{Store: s})
-	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run, states.Run, figures.Run} {
+	for _, follow := range []func(context.Context) error{x.Run, tree.Run, directory.Run, states.Run, figures.Run, feed.Run} {
 		group.Go(func() {
 			if err := follow(running); err != nil {
 				t.Errorf("follow the store: %v", err)
@@ -543,6 +554,7 @@ func openHouse(t *testing.T) *house {
 	crawlSome(t, s)
 
 	h := &house{}
+	h.storeEarlierVersion(t, s)
 	old, next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 	h.registry = r
 	made, _, err := r.Register(ctx, registry.Registration{
@@ -563,8 +575,8 @@ func openHouse(t *testing.T) *house {
 	crawl, err := crawler.New(crawler.Options{Store: s}) // runs nothing
 	must(t, err)
 	requests := answer.NewOwnerRequests(answer.OwnerRequestOptions{Owners: owner.New(owner.Options{Crawler: crawl}), Recrawl: crawl.Recrawl})
-	must(t, figures.WaitFor(ctx, s.Head().Seq))
-	answers := &answer.Answers{Store: s, Index: x, Census: figures, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
+	must(t, errors.Join(figures.WaitFor(ctx, s.Head().Seq), feed.WaitFor(ctx, s.Head().Seq)))
+	answers := &answer.Answers{Store: s, Index: x, Census: figures, Feed: feed, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
 	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
@@ -620,6 +632,21 @@ func crawlSome(t *testing.T, s *boltstore.Store) {
 		}
 	}
 	must(t, c.Crawl(ctx, hosts, func(crawler.Result) error { return nil }))
+}
+
+// storeEarlierVersion stores a version of the document of locanda.test as if it had been found a week before.
+func (h *house) storeEarlierVersion(t *testing.T, s *boltstore.Store) {
+	t.Helper()
+	earlier := strings.Replace(languagesDocument, `"description": "`, `"description": "As it was a week ago: `, 3)
+	if earlier == languagesDocument {
+		t.Fatal("the documents are the same")
+	}
+	from, at := document.Digest([]byte(earlier)), time.Now().Add(-7*24*time.Hour)
+	version, err := json.Marshal(map[string]any{"digest": from, "seen": at, "size": len(earlier), "url": "https://locanda.test/.well-known/ai", "kind": document.AI})
+	must(t, err)
+	_, err = s.Apply(t.Context(), store.Put(store.VersionKey("locanda.test", string(document.AI), at, from), version), store.Put(store.BlobKey(from), []byte(earlier)))
+	must(t, err)
+	h.diff = "/services/locanda.test/documents/ai/diff?" + url.Values{"from": {from}, "to": {document.Digest([]byte(languagesDocument))}}.Encode()
 }
 
 func publish(document string) http.Handler {
