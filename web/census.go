@@ -66,11 +66,9 @@ func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
 // newCensusView turns the figures into what the page shows.
 func (p *Pages) newCensusView(s *census.Stats) censusView {
 	v := censusView{History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
-	for _, f := range []figureView{
+	v.Glance = []figureView{
 		{"Hosts", "#class", s.Hosts}, {"Services", "/services", s.Services}, {"Documents", "#format", s.Documents},
 		{"Operations", "/verbs", s.Operations}, {"Versions", "#version-count", s.Versions}, {"Agents", "/agents", s.Agents.Active},
-	} {
-		v.Glance = append(v.Glance, f)
 	}
 	for _, t := range s.Tables {
 		if t.Name == "summary" {
