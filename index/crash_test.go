@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/query"
+	"gazetteer/internal/need"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -82,9 +83,7 @@ func crashChild(dir string) error {
 // Whenever the program is killed, the index goes on from what it has on disk
 // and is soon again what the store says, without a rebuild.
 func TestKilledFollower(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts and kills ten processes")
-	}
+	need.Time(t, "starts and kills ten processes")
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(8, 9))
 	kills := 10

@@ -96,9 +96,7 @@ func TestActionIsWhole(t *testing.T) {
 
 // The steps run as GitHub would run them, with this checkout as the action.
 func TestActionRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program")
-	}
+	need.Time(t, "it builds the program")
 	bash := need.Program(t, "bash")
 	var a action
 	load(t, "action.yml", &a)

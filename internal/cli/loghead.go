@@ -118,7 +118,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	log := c.Base + "/log"
 	var before *LogHead
 	var err error
-	if !c.Local { // whoever opens the socket can write the files of the log
+	if !c.Local { // anyone who can open the socket can write the files of the log
 		if before, err = ReadLogHead(log); err != nil {
 			return nil, err
 		}

@@ -41,6 +41,15 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Fatalf("NOT TESTED, and %s=1 says it must be: %s (.ci/install installs what tests need)", All, what)
 }
 
+// Time skips the test under -short, because of what takes its time there; where REQUIRE_ALL=1, -short
+// is a failure.
+func Time(t testing.TB, what string) {
+	t.Helper()
+	if testing.Short() {
+		Missing(t, "%s, and -short was given", what)
+	}
+}
+
 // Node returns the path of Node 22 and the directory of the npm packages beside it, which .ci/install
 // brings into .ci/npm, or ends the test with Missing.
 func Node(t testing.TB) (node, modules string) {

@@ -11,11 +11,7 @@ import (
 // maySkip are the files that skip a test for another reason than something
 // missing, with that reason.
 var maySkip = map[string]string{
-	"cmd/gazlint/action_test.go":        "-short",
-	"index/crash_test.go":               "-short",
-	"internal/need/need.go":             "the one place",
-	"protocol/effect/corpus_test.go":    "-short",
-	"toolhost/hosthttp/hostile_test.go": "-short",
+	"internal/need/need.go": "the one place",
 }
 
 // TestNothingElseSkips keeps the gate honest: a test that lacks something says

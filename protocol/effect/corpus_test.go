@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"gazetteer/internal/need"
 	"gazetteer/protocol/effect"
 )
 
@@ -28,9 +29,7 @@ var witnesses = map[string][]string{
 // verb that the HTTP method bears out. Nearly all that do are right to: a POST
 // that "Deregisters an account" was given the verb CREATE by the machine.
 func TestPublicDescriptions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 35 MB")
-	}
+	need.Time(t, "reads 35 MB")
 	file, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")
 	if err != nil {
 		t.Fatal(err)

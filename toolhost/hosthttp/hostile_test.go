@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gazetteer/altarkit"
+	"gazetteer/internal/need"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -151,9 +152,7 @@ func TestHostileFrames(t *testing.T) {
 
 // Empty continuation frames hold no byte that a limit would count; time ends them.
 func TestEndlessEmptyContinuationFrames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 15 seconds")
-	}
+	need.Time(t, "takes 15 seconds")
 	h := newTestHost(t, nil)
 	conn, reader := h.raw()
 	conn.SetDeadline(time.Now().Add(2 * testTime))
