@@ -20,8 +20,8 @@ import (
 	"gazetteer/toolhost/hosthttp"
 )
 
-// Handler answers the public. The tool host's addresses do not pass the log of requests and the cache:
-// the audit trail is their log, and a call is to be fast.
+// Handler answers the public. The tool host's addresses do not pass the log of requests and the
+// cache: the audit trail is their log, and a call is to be fast.
 func (a *API) Handler() http.Handler { return a.withTools(a.Mux.Handler(), false) }
 
 // AdminHandler is that of [route.Mux] with the tool host, whose client the operator is.
@@ -134,11 +134,11 @@ func (a *API) listContracts(ctx context.Context, _ *struct{}) (*route.Output[Con
 	if err != nil {
 		return nil, err
 	}
-	return unstored(ContractList{list}), nil
+	return uncachedAnswer(ContractList{list}), nil
 }
 
-// unstored returns an answer that no cache may keep.
-func unstored[T any](v T) *route.Output[T] {
+// uncachedAnswer returns an answer that no cache may keep.
+func uncachedAnswer[T any](v T) *route.Output[T] {
 	out := route.JSON(v)
 	out.CacheControl = "no-store"
 	return out
@@ -173,7 +173,7 @@ func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[Co
 			added = append(added, toolhost.ContractStatus{Contract: c})
 		}
 	}
-	return unstored(ContractList{added}), nil
+	return uncachedAnswer(ContractList{added}), nil
 }
 
 // contractProblem answers for contracts that cannot be used.
@@ -191,7 +191,7 @@ func (a *API) listIdentities(context.Context, *struct{}) (*route.Output[Identity
 	if list == nil {
 		list = []toolhost.Identity{}
 	}
-	return unstored(IdentityList{list}), nil
+	return uncachedAnswer(IdentityList{list}), nil
 }
 
 // IdentityBody describes an identity that is added.
@@ -219,7 +219,7 @@ func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[too
 	if err := a.tools.AddIdentity(ctx, identity); err != nil {
 		return nil, identityProblem(err)
 	}
-	return unstored(identity), nil
+	return uncachedAnswer(identity), nil
 }
 
 // identityProblem answers for an identity that cannot be added or removed.
@@ -261,7 +261,7 @@ type RuntimeList struct {
 }
 
 func (a *API) listRuntimes(context.Context, *struct{}) (*route.Output[RuntimeList], error) {
-	return unstored(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
+	return uncachedAnswer(RuntimeList{a.tools.Runtimes(), a.tools.Figures()}), nil
 }
 
 // ProposalBody says which operations are to become contracts.
@@ -295,7 +295,7 @@ func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Outpu
 	if proposed == nil {
 		proposed = []toolhost.Contract{}
 	}
-	return unstored(Proposals{proposed, skipped}), nil
+	return uncachedAnswer(Proposals{proposed, skipped}), nil
 }
 
 // readStrictly decodes a body without members that it does not know.
@@ -344,7 +344,7 @@ func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Ou
 	if err != nil {
 		return nil, toolProblem(err)
 	}
-	return unstored(c), nil
+	return uncachedAnswer(c), nil
 }
 
 type contractInput struct {
@@ -366,7 +366,7 @@ func (a *API) revokeContract(ctx context.Context, in *contractInput) (*route.Out
 	if err != nil {
 		return nil, toolProblem(err)
 	}
-	return unstored(c), nil
+	return uncachedAnswer(c), nil
 }
 
 // ContractChanges are what owners changed behind contracts.
@@ -379,5 +379,5 @@ func (a *API) listContractChanges(ctx context.Context, _ *struct{}) (*route.Outp
 	if err != nil {
 		return nil, err
 	}
-	return unstored(ContractChanges{list}), nil
+	return uncachedAnswer(ContractChanges{list}), nil
 }

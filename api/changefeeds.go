@@ -80,16 +80,16 @@ func (a *API) readSyndication(ctx context.Context, in *syndicationInput, path st
 	return s, nil
 }
 
-// absolute turns the path of a page into an address.
-func (s *syndication) absolute(path string) string {
+// absoluteURL turns the path of a page into an address.
+func (s *syndication) absoluteURL(path string) string {
 	if path == "" {
 		return s.base + "/changes"
 	}
 	return s.base + path
 }
 
-// content tells a change in plain text, one line a change of the document.
-func content(c Change) string {
+// changeText tells a change in plain text, one line a change of the document.
+func changeText(c Change) string {
 	lines := []string{c.Title + "."}
 	for _, change := range c.Changes {
 		line := strings.ToUpper(change.Severity.String()[:1]) + change.Severity.String()[1:] + ": " + strings.ReplaceAll(string(change.Kind), "-", " ")
@@ -120,8 +120,8 @@ func quoteOrNothing(text string) string {
 	return "“" + text + "”"
 }
 
-// tags are the words that readers filter by.
-func tags(c Change) []string {
+// changeTags returns the words that readers filter by.
+func changeTags(c Change) []string {
 	list := []string{string(c.Kind)}
 	if c.Severity > diff.None {
 		list = append(list, "severity-"+c.Severity.String())
@@ -179,9 +179,9 @@ func (a *API) sendAtom(ctx context.Context, in *syndicationInput) (*route.PageOu
 	for _, c := range s.changes {
 		e := atomEntry{
 			ID: c.ID, Title: c.Title, Published: publishedTime(c.Item).Format(time.RFC3339), Updated: c.At.UTC().Format(time.RFC3339),
-			Links: []atomLink{{"alternate", "text/html", s.absolute(c.Page)}}, Content: content(c),
+			Links: []atomLink{{"alternate", "text/html", s.absoluteURL(c.Page)}}, Content: changeText(c),
 		}
-		for _, t := range tags(c) {
+		for _, t := range changeTags(c) {
 			e.Categories = append(e.Categories, atomCategory{t})
 		}
 		feed.Entries = append(feed.Entries, e)
@@ -242,7 +242,7 @@ func (a *API) sendJSONFeed(ctx context.Context, in *syndicationInput) (*route.Pa
 	}
 	for _, c := range s.changes {
 		feed.Items = append(feed.Items, jsonFeedItem{
-			ID: c.ID, URL: s.absolute(c.Page), Title: c.Title, Content: content(c), Tags: tags(c), Change: c,
+			ID: c.ID, URL: s.absoluteURL(c.Page), Title: c.Title, Content: changeText(c), Tags: changeTags(c), Change: c,
 			Published: publishedTime(c.Item).Format(time.RFC3339), Modified: c.At.UTC().Format(time.RFC3339),
 		})
 	}

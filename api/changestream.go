@@ -56,15 +56,15 @@ func (a *API) followChanges(ctx context.Context, in *changeStreamInput) (*route.
 	return &route.StreamOutput{Body: func(ctx huma.Context) {
 		defer release()
 		s := &changeStream{api: a, c: humagin.Unwrap(ctx), filter: filter, place: place}
-		s.send()
+		s.sendChanges()
 	}}, nil
 }
 
 // heartbeat is how often a stream without changes shows that it lives.
 const heartbeat = 15 * time.Second
 
-// changeStream is one client that follows the changes. It holds one page at a time, so a client that
-// does not read costs no more than that, until its connection is closed.
+// changeStream is one client that follows the changes. It holds one page at a time, so a client
+// that does not read costs no more than that, until its connection is closed.
 type changeStream struct {
 	api    *API
 	c      *gin.Context
@@ -72,9 +72,9 @@ type changeStream struct {
 	place  uint64 // behind the last event
 }
 
-// send sends changes until the client leaves or does not read for [route.WriteTime], its time is over
-// or the server ends.
-func (s *changeStream) send() {
+// sendChanges sends changes until the client leaves or does not read for [route.WriteTime], its
+// time is over or the server ends.
+func (s *changeStream) sendChanges() {
 	s.c.Header("Content-Type", "text/event-stream")
 	s.c.Header("Cache-Control", "no-store")
 	s.c.Status(http.StatusOK)
@@ -87,7 +87,7 @@ func (s *changeStream) send() {
 		moved := s.api.Answers.Feed.Moved()
 		more := true
 		for more {
-			if !s.write(event) {
+			if !s.writeEvent(event) {
 				return
 			}
 			var err error
@@ -95,7 +95,7 @@ func (s *changeStream) send() {
 				return
 			}
 		}
-		if len(event) > 0 && !s.write(event) {
+		if len(event) > 0 && !s.writeEvent(event) {
 			return
 		}
 		event = nil
@@ -113,8 +113,8 @@ func (s *changeStream) send() {
 	}
 }
 
-// write sends bytes, and reports whether the client took them.
-func (s *changeStream) write(event []byte) bool {
+// writeEvent sends bytes, and reports whether the client took them.
+func (s *changeStream) writeEvent(event []byte) bool {
 	if len(event) == 0 {
 		return true
 	}

@@ -32,13 +32,13 @@ func addFilterParameters(op huma.Operation, filters []query.Filter, most int) hu
 		items.PrecomputeMessages()
 		schema := &huma.Schema{Type: huma.TypeArray, Items: items, MaxItems: &limit}
 		schema.PrecomputeMessages()
-		op.Parameters = append(op.Parameters, &huma.Param{Name: f.Key, In: "query", Explode: &explode, Description: f.Doc + several(f), Schema: schema})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: f.Key, In: "query", Explode: &explode, Description: f.Doc + describeCombination(f), Schema: schema})
 	}
 	return op
 }
 
-// several says what several values of a filter mean.
-func several(f query.Filter) string {
+// describeCombination says what several values of a filter mean.
+func describeCombination(f query.Filter) string {
 	if f.All {
 		return ""
 	}
@@ -77,8 +77,8 @@ func (FilterBody) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema 
 	return s
 }
 
-// QueryView is a query as it was understood. In JSON the values of each filter are a member with the
-// plural of its key, such as "verbs".
+// QueryView is a query as it was understood. In JSON the values of each filter are a member with
+// the plural of its key, such as "verbs".
 type QueryView struct {
 	Words   string              `json:"words,omitempty"`
 	Phrases []string            `json:"phrases,omitempty"`

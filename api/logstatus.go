@@ -100,8 +100,8 @@ type writeChecker interface {
 	CheckWrites() error
 }
 
-// work returns which kinds of work are possible.
-func (a *API) work(ready bool, log *LogStatus) route.Work {
+// possibleWork returns which kinds of work are possible.
+func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	w := route.Work{Read: ready, Write: true}
 	if !ready {
 		w.Problems = append(w.Problems, "read: the index is behind the store, so answers are not complete yet")
@@ -130,7 +130,7 @@ type readinessInput struct {
 
 func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output[route.Readiness], error) {
 	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
-	w := a.work(a.Ready.ObserveCursors(index, head), a.logStatus())
+	w := a.possibleWork(a.Ready.ObserveCursors(index, head), a.logStatus())
 	if !w.Read {
 		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
 			"ask again in a moment").WithRetry(time.Second)

@@ -40,7 +40,7 @@ func (a *API) ServerStatus() ServerStatus {
 		Ready: a.Ready.ObserveCursors(index, store), Store: store.Seq, Index: index.Seq,
 	}
 	s.Log = a.logStatus()
-	s.Work = a.work(s.Ready, s.Log)
+	s.Work = a.possibleWork(s.Ready, s.Log)
 	if a.Answers.Crawler != nil {
 		status := a.Answers.Crawler.Status()
 		s.Crawler = &status

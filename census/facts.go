@@ -76,8 +76,8 @@ type Version struct {
 	Digest string
 	Bytes  int
 	Level  int
-	// First is set for the first version of its format; Severity is what the change from the version
-	// before means to callers, "" where that was not compared.
+	// First is set for the first version of its format; Severity is what the change from the
+	// version before means to callers, "" where that was not compared.
 	First    bool
 	Severity string
 
@@ -180,8 +180,8 @@ type turnRecord struct {
 	Standing conformance.Standing `json:"standing"`
 }
 
-// appendTurn adds a turn to those before it. Where the clock was wrong, Measured has the time that it
-// showed later; no turn comes before the one that was recorded before it.
+// appendTurn adds a turn to those before it. Where the clock was wrong, Measured has the time that
+// it showed later; no turn comes before the one that was recorded before it.
 func appendTurn(turns []Turn, r turnRecord) []Turn {
 	t := Turn{r.At, r.Standing}
 	if !r.Measured.IsZero() {
@@ -193,13 +193,13 @@ func appendTurn(turns []Turn, r turnRecord) []Turn {
 	return append(turns, t)
 }
 
-// decode reads a stored record. Records are our own, so a text that is no record is damage.
-func decode(text []byte, into any) error {
+// decodeRecord reads a stored record. Records are our own, so a text that is no record is damage.
+func decodeRecord(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// decodeStandard is decode for records with texts in base64 and other forms of encoding/json.
-func decodeStandard(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
+// decodeStandardRecord is decode for records with texts in base64 and other forms of encoding/json.
+func decodeStandardRecord(text []byte, into any) error { return jsonv1.Unmarshal(text, into) }
 
 // blockRecord is the part of a crawler.Block that the census reads.
 type blockRecord struct {
@@ -285,8 +285,8 @@ func uniqueWords(texts []string) []string {
 	return slices.Compact(words)
 }
 
-// robots says what the robots.txt of a host allows.
-func (h *hostRecord) robots() string {
+// robotsState says what the robots.txt of a host allows.
+func (h *hostRecord) robotsState() string {
 	f, asked := h.Fetches[fetch.KindRobots]
 	switch {
 	case h.Robots == nil && !asked:
@@ -307,8 +307,8 @@ func (h *hostRecord) robots() string {
 	return RobotsPartly
 }
 
-// outcomes lists the outcomes of the documents' fetches, in order of kind.
-func (h *hostRecord) outcomes() []Outcome {
+// listOutcomes lists the outcomes of the documents' fetches, in order of kind.
+func (h *hostRecord) listOutcomes() []Outcome {
 	var list []Outcome
 	for kind, f := range h.Fetches {
 		if kind != fetch.KindRobots {
@@ -319,8 +319,8 @@ func (h *hostRecord) outcomes() []Outcome {
 	return list
 }
 
-// parts lists the last fetches, in order of kind.
-func (h *hostRecord) parts() []liveFetch {
+// listFetches lists the last fetches, in order of kind.
+func (h *hostRecord) listFetches() []liveFetch {
 	list := make([]liveFetch, 0, len(h.Fetches))
 	for kind, f := range h.Fetches {
 		list = append(list, liveFetch{kind, f.Outcome, f.Status})
@@ -329,8 +329,8 @@ func (h *hostRecord) parts() []liveFetch {
 	return list
 }
 
-// judge judges a host by its last fetches and current documents.
-func judge(fetches []liveFetch, docs []Document) conformance.Standing {
+// judgeHost judges a host by its last fetches and current documents.
+func judgeHost(fetches []liveFetch, docs []Document) conformance.Standing {
 	in := conformance.Input{}
 	for _, f := range fetches {
 		in.Fetches = append(in.Fetches, fetch.Fetch{Kind: f.Kind, Outcome: f.Outcome, Status: f.Status})

@@ -10,8 +10,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// A Feature is something that a host has, in a family of like things. A figure counts the hosts that
-// have a feature. Value can be a stranger's text.
+// A Feature is something that a host has, in a family of like things. A figure counts the hosts
+// that have a feature. Value can be a stranger's text.
 type Feature struct{ Family, Value string }
 
 // String returns the feature as addresses write it: "verb:BOOK".
@@ -42,8 +42,8 @@ type Family struct {
 	Link func(value string) string
 }
 
-// page returns a Link to a page of values.
-func page(path string) func(string) string {
+// pageLink returns a Link to a page of values.
+func pageLink(path string) func(string) string {
 	return func(value string) string { return path + url.PathEscape(value) }
 }
 
@@ -61,13 +61,13 @@ var families = []Family{
 		Definition: "All formats of a host, in the order of the formats and joined by +. Only hosts with a document are counted."},
 	{Name: "alias-only", Title: "Alias-only hosts", Column: "alias only", Fixed: true,
 		Definition: "`yes`: the host publishes an AI Discovery document at /ai and none at /.well-known/ai, which alone is authoritative (AI Discovery §4.1). `no`: it publishes one at /.well-known/ai."},
-	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: page("/rules/"),
+	{Name: "rule", Title: "Rules broken most", Column: "rule", Link: pageLink("/rules/"),
 		Definition: "A host breaks a rule if a current document of it has a finding of that rule with severity error or warning."},
-	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true, Link: page("/verbs/"),
+	{Name: "verb", Title: "Verbs", Column: "verb", Strangers: true, Link: pageLink("/verbs/"),
 		Definition: "A host has a verb if an operation of a current document has it. The verb of an AI Discovery capability is derived from its id or description."},
-	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true, Link: page("/namespaces/"),
+	{Name: "namespace", Title: "Namespaces", Column: "namespace", Strangers: true, Link: pageLink("/namespaces/"),
 		Definition: "The namespace that an AGIS document declares (vocabulary.namespace)."},
-	{Name: "data-class", Title: "Data classes", Column: "data class", Strangers: true, Link: page("/data-classes/"),
+	{Name: "data-class", Title: "Data classes", Column: "data class", Strangers: true, Link: pageLink("/data-classes/"),
 		Definition: "The classes of data that a current document declares (AGIS §8.3), in lower case."},
 	{Name: "category", Title: "Categories", Column: "category", Strangers: true, Link: func(v string) string { return "/services?" + url.Values{"category": {v}}.Encode() },
 		Definition: "The categories that a current document declares, in lower case."},
@@ -111,7 +111,8 @@ func ListPath(f Feature) string {
 	return "/census/hosts?" + url.Values{"figure": {f.String()}}.Encode()
 }
 
-// PageOf is the address of the list behind a figure: the page of the value or the list of its hosts.
+// PageOf is the address of the list behind a figure: the page of the value or the list of its
+// hosts.
 func PageOf(f Feature) string {
 	if family, ok := FamilyOf(f.Family); ok && family.Link != nil {
 		return family.Link(f.Value)
@@ -148,8 +149,8 @@ func visitFeatures(robots, tls string, outcomes []Outcome) []Feature {
 	return list
 }
 
-// documentFeatures are the features that one current document gives. Several documents of a host may
-// give the same one.
+// documentFeatures are the features that one current document gives. Several documents of a host
+// may give the same one.
 func documentFeatures(d *Document) []Feature {
 	list := []Feature{
 		{"format", d.Kind}, {"size", powerOfTwo(d.Bytes)}, {"operations", powerOfTwo(len(d.Verbs))}, {"media-type", d.Kind + " " + valueOf(d.MediaType)},
@@ -224,9 +225,9 @@ func rangeStart(text string) (n int) {
 	return n
 }
 
-// features returns all features of the facts, each once. Whether a document is a duplicate is known
-// only when all hosts are.
-func (h *Facts) features() map[Feature]bool {
+// collectFeatures returns all features of the facts, each once. Whether a document is a duplicate
+// is known only when all hosts are.
+func (h *Facts) collectFeatures() map[Feature]bool {
 	all := map[Feature]bool{}
 	add := func(list []Feature) {
 		for _, f := range list {

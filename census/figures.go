@@ -34,8 +34,8 @@ type Figures struct {
 	Changes        []ChangeRate
 	Severities     []SeverityCount
 	Agents         AgentFigures
-	// Later counts hosts that were first recorded after the date, Damaged the records that cannot be
-	// read, Left the features that are not counted because there are too many of their family.
+	// Later counts hosts that were first recorded after the date, Damaged the records that cannot
+	// be read, Left the features that are not counted because there are too many of their family.
 	Later, Damaged, Left int
 }
 
@@ -50,8 +50,8 @@ type SurvivalPoint struct {
 // ChangeRate says how many documents of a format changed in the last 30 days.
 type ChangeRate struct {
 	Kind string `json:"format"`
-	// Documents counts those that the host published 30 days before the date and still does, Changed
-	// those with a new version since.
+	// Documents counts those that the host published 30 days before the date and still does,
+	// Changed those with a new version since.
 	Documents int `json:"documents"`
 	Changed   int `json:"changed"`
 }
@@ -84,8 +84,8 @@ type lives struct {
 	ended, going []int // by day
 }
 
-func (l *lives) add(spans []Span, at time.Time) {
-	from, until, alive := life(spans)
+func (l *lives) addSpans(spans []Span, at time.Time) {
+	from, until, alive := hostLifetime(spans)
 	if from.IsZero() || from.After(at) {
 		return
 	}
@@ -100,8 +100,8 @@ func (l *lives) add(spans []Span, at time.Time) {
 	(*list)[days]++
 }
 
-// life returns when a host began to publish, and when it ended or that it still does.
-func life(spans []Span) (from, until time.Time, alive bool) {
+// hostLifetime returns when a host began to publish, and when it ended or that it still does.
+func hostLifetime(spans []Span) (from, until time.Time, alive bool) {
 	for _, s := range spans {
 		if from.IsZero() || s.From.Before(from) {
 			from = s.From
@@ -115,9 +115,9 @@ func life(spans []Span) (from, until time.Time, alive bool) {
 	return from, until, alive
 }
 
-// estimate is that of Kaplan and Meier: hosts that still publish count for as long as they have been
-// observed.
-func (l *lives) estimate() []SurvivalPoint {
+// estimateSurvival returns the estimate of Kaplan and Meier: hosts that still publish count for as
+// long as they have been observed.
+func (l *lives) estimateSurvival() []SurvivalPoint {
 	atRisk := 0
 	for _, n := range l.ended {
 		atRisk += n
@@ -223,7 +223,7 @@ func (b *figureBuilder) addFeature(f Feature) {
 func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Version, turns []Turn) {
 	b.f.Versions += len(versions)
 	b.series.addHost(added, spans, versions, turns)
-	b.lives.add(spans, b.f.At)
+	b.lives.addSpans(spans, b.f.At)
 	since := b.f.At.Add(-changeWindow)
 	for _, v := range versions {
 		if v.Severity != "" {
@@ -272,8 +272,8 @@ func (b *figureBuilder) addAgent(a *registry.Agent) {
 // severityOrder is the order of a table of severities.
 var severityOrder = []string{"high", "medium", "low", "none", "not compared"}
 
-// figures returns the figures of all that was counted.
-func (b *figureBuilder) figures() *Figures {
+// buildFigures returns the figures of all that was counted.
+func (b *figureBuilder) buildFigures() *Figures {
 	f := b.f
 	for _, d := range b.duplicates {
 		switch d {
@@ -283,7 +283,7 @@ func (b *figureBuilder) figures() *Figures {
 			f.Features[Feature{"duplicate", "no"}]++
 		}
 	}
-	f.complete(b.series, &b.lives, b.changes)
+	f.addTimeSeries(b.series, &b.lives, b.changes)
 	for _, s := range severityOrder {
 		if n := b.severities[s]; n > 0 {
 			f.Severities = append(f.Severities, SeverityCount{s, n})
@@ -292,9 +292,9 @@ func (b *figureBuilder) figures() *Figures {
 	return &f
 }
 
-// complete adds what is counted over time.
-func (f *Figures) complete(series *seriesBuilder, l *lives, changes map[string]*ChangeRate) {
-	f.HistoryFrom, f.Series, f.Survival = series.turns, series.list(), l.estimate()
+// addTimeSeries adds what is counted over time.
+func (f *Figures) addTimeSeries(series *seriesBuilder, l *lives, changes map[string]*ChangeRate) {
+	f.HistoryFrom, f.Series, f.Survival = series.turns, series.listSeries(), l.estimateSurvival()
 	for _, kind := range slices.Sorted(maps.Keys(changes)) {
 		f.Changes = append(f.Changes, *changes[kind])
 	}

@@ -79,9 +79,9 @@ func EndOfDay(now time.Time) time.Time {
 	return now.UTC().Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
 }
 
-// Write makes the folder of a census from what the store holds. It reads while others write; what is
-// recorded after the date does not count. The same store and date give the same bytes. An error means
-// that there is nothing under the name of the folder.
+// Write makes the folder of a census from what the store holds. It reads while others write; what
+// is recorded after the date does not count. The same store and date give the same bytes. An error
+// means that there is nothing under the name of the folder.
 func Write(ctx context.Context, o Options) (r Result, err error) {
 	begun := time.Now()
 	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ type sumFile struct {
 	n    int64
 }
 
-func (w *folderWriter) create(name string) (*sumFile, error) {
+func (w *folderWriter) createFile(name string) (*sumFile, error) {
 	file, err := os.OpenFile(filepath.Join(w.dir, filepath.FromSlash(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
@@ -161,8 +161,8 @@ func (f *sumFile) writeThrough(p []byte) (int, error) {
 	return n, err
 }
 
-// finish writes what is buffered, syncs the file and notes its checksum.
-func (f *sumFile) finish() error {
+// closeSynced writes what is buffered, syncs the file and notes its checksum.
+func (f *sumFile) closeSynced() error {
 	err := errors.Join(f.Flush(), f.file.Sync(), f.file.Close())
 	f.w.sums[f.name] = f.sum()
 	f.w.bytes += f.n
@@ -171,12 +171,12 @@ func (f *sumFile) finish() error {
 
 // writeFile writes a whole file.
 func (w *folderWriter) writeFile(name, text string) error {
-	f, err := w.create(name)
+	f, err := w.createFile(name)
 	if err != nil {
 		return err
 	}
 	f.WriteString(text) // finish has the error
-	return f.finish()
+	return f.closeSynced()
 }
 
 // progressHosts is after how many hosts progress is told.
@@ -193,12 +193,12 @@ func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures
 		}
 	}()
 	for i, f := range factFiles {
-		if files[i], err = w.create("data/" + f.name + ".csv"); err != nil {
+		if files[i], err = w.createFile("data/" + f.name + ".csv"); err != nil {
 			return nil, err
 		}
 		fmt.Fprintln(files[i], strings.Join(f.columns, ","))
 	}
-	objects, err := w.create("data/hosts.ndjson.zst")
+	objects, err := w.createFile("data/hosts.ndjson.zst")
 	if err != nil {
 		return nil, err
 	}
@@ -236,11 +236,11 @@ func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures
 		return nil, err
 	}
 	for _, f := range files {
-		if err := f.finish(); err != nil {
+		if err := f.closeSynced(); err != nil {
 			return nil, err
 		}
 	}
-	if err := errors.Join(packed.Close(), objects.finish()); err != nil {
+	if err := errors.Join(packed.Close(), objects.closeSynced()); err != nil {
 		return nil, err
 	}
 	w.progress(Progress{"agents", b.f.Hosts})
@@ -249,7 +249,7 @@ func (w *folderWriter) writeData(ctx context.Context, s store.Store) (_ *Figures
 		return nil, err
 	}
 	b.f.Damaged, b.f.Later = damaged+bad, int(walk.later.Load())
-	return b.figures(), nil
+	return b.buildFigures(), nil
 }
 
 // writeReport writes tables, plots, pages, definitions and checksums.
@@ -304,7 +304,7 @@ func (w *folderWriter) writeReport(f *Figures) error {
 
 // writeTable writes the rows of a table.
 func (w *folderWriter) writeTable(t Table) error {
-	f, err := w.create("data/" + t.Name + ".csv")
+	f, err := w.createFile("data/" + t.Name + ".csv")
 	if err != nil {
 		return err
 	}
@@ -313,17 +313,17 @@ func (w *folderWriter) writeTable(t Table) error {
 	for _, row := range t.Rows {
 		safe := slices.Clone(row.Cells)
 		for i := range safe {
-			safe[i] = cell(safe[i])
+			safe[i] = sanitizeCell(safe[i])
 		}
 		lines.Write(safe)
 	}
 	lines.Flush()
-	return errors.Join(lines.Error(), f.finish())
+	return errors.Join(lines.Error(), f.closeSynced())
 }
 
 // writeSeries writes all series as one compressed file of JSON lines.
 func (w *folderWriter) writeSeries(f *Figures) error {
-	file, err := w.create("data/series.ndjson.zst")
+	file, err := w.createFile("data/series.ndjson.zst")
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (w *folderWriter) writeSeries(f *Figures) error {
 			return errors.Join(err, packed.Close())
 		}
 	}
-	return errors.Join(packed.Close(), file.finish())
+	return errors.Join(packed.Close(), file.closeSynced())
 }
 
 // syncDir makes the names in a folder durable.

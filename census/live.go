@@ -26,8 +26,8 @@ import (
 // which hosts those are, and the same over time. Open it with [OpenLive]; [Live.Run] fills it and
 // keeps it up to date, [Live.Stats] and [Live.Hosts] read it.
 //
-// For each host it holds some hundred bytes, and for each feature a compressed set of hosts, so that
-// no figure and no list walks the store.
+// For each host it holds some hundred bytes, and for each feature a compressed set of hosts, so
+// that no figure and no list walks the store.
 type Live struct {
 	store store.Store
 	path  string // of the snapshot, "" for none
@@ -53,8 +53,8 @@ type Live struct {
 	stats     atomic.Pointer[Stats]
 }
 
-// Stats are the figures at a time, made once and read by any number of requests. Nothing of it may be
-// changed.
+// Stats are the figures at a time, made once and read by any number of requests. Nothing of it may
+// be changed.
 type Stats struct {
 	*Figures
 	// Cursor is the place in the log up to which the figures go.
@@ -66,8 +66,8 @@ type Stats struct {
 	// New are the services that came last, Changed those of which a document changed last, both
 	// without services that exist to test readers.
 	New, Changed []Recent
-	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows those
-	// of a family have in all.
+	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows
+	// those of a family have in all.
 	Tables []Table
 	Totals map[string]int
 }
@@ -94,8 +94,8 @@ const (
 	maxRecents  = 30
 	// testCategory is that of services that exist to test readers.
 	testCategory = "test"
-	// refreshPause is the shortest time between two refreshes, and refreshShare how many times longer
-	// than a refresh it is at least, so that refreshes take at most a fiftieth of the time.
+	// refreshPause is the shortest time between two refreshes, and refreshShare how many times
+	// longer than a refresh it is at least, so that refreshes take at most a fiftieth of the time.
 	refreshPause = 2 * time.Second
 	refreshShare = 50
 	// snapshotPause is the time between two snapshots.
@@ -146,8 +146,8 @@ type liveTurn struct {
 // LiveOptions say what a Live follows.
 type LiveOptions struct {
 	Store store.Store
-	// Snapshot is the file in which it is kept across restarts, "" for none. It can be deleted at any
-	// time.
+	// Snapshot is the file in which it is kept across restarts, "" for none. It can be deleted at
+	// any time.
 	Snapshot string
 	Log      *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
@@ -162,16 +162,16 @@ func OpenLive(o LiveOptions) *Live {
 	if l.now == nil {
 		l.now = time.Now
 	}
-	l.clear()
+	l.clearState()
 	if err := l.readSnapshot(); err != nil {
 		l.log.Info("the snapshot of the figures is of no use; they are counted anew", "error", err)
-		l.clear()
+		l.clearState()
 	}
-	l.stats.Store(&Stats{Figures: newFigureBuilder(EndOfDay(l.now())).figures()})
+	l.stats.Store(&Stats{Figures: newFigureBuilder(EndOfDay(l.now())).buildFigures()})
 	return l
 }
 
-func (l *Live) clear() {
+func (l *Live) clearState() {
 	l.ids, l.rows = map[string]uint32{}, nil
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
@@ -185,12 +185,12 @@ func (l *Live) Stats() *Stats { return l.stats.Load() }
 // Run follows the store until ctx ends, and then returns nil. Only one runs at a time.
 func (l *Live) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return l.follow(ctx) })
+	group.Go(func() error { return l.followStore(ctx) })
 	group.Go(func() error { l.refreshRegularly(ctx); return nil })
 	return group.Wait()
 }
 
-func (l *Live) follow(ctx context.Context) error {
+func (l *Live) followStore(ctx context.Context) error {
 	for {
 		if l.cursor == (store.Cursor{}) {
 			if err := l.readAll(ctx); err != nil {
@@ -200,9 +200,9 @@ func (l *Live) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		l.refresh()
+		l.refreshFigures()
 		err := store.Follow(ctx, l.store, l.cursor, store.FollowOptions{Damaged: l.logDamage}, func(records []store.Record, upTo store.Cursor) error {
-			return l.apply(ctx, records, upTo)
+			return l.applyBatch(ctx, records, upTo)
 		})
 		if !errors.Is(err, store.ErrCursorGone) {
 			if ctx.Err() != nil {
@@ -213,7 +213,7 @@ func (l *Live) follow(ctx context.Context) error {
 		}
 		l.log.Info("the figures are counted anew", "reason", err)
 		l.mu.Lock()
-		l.clear()
+		l.clearState()
 		l.mu.Unlock()
 	}
 }
@@ -240,14 +240,14 @@ func (l *Live) readAll(ctx context.Context) error {
 				return fmt.Errorf("read the records of %s: %w", prefix, err)
 			}
 			if batch = append(batch, r); len(batch) == 1000 {
-				if err := l.apply(ctx, batch, store.Cursor{}); err != nil {
+				if err := l.applyBatch(ctx, batch, store.Cursor{}); err != nil {
 					return err
 				}
 				batch = batch[:0]
 			}
 		}
 	}
-	return l.apply(ctx, batch, head)
+	return l.applyBatch(ctx, batch, head)
 }
 
 // WaitFor waits until the store was followed up to a sequence, and brings the figures up to date.
@@ -257,7 +257,7 @@ func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
 		at, moved := l.cursor.Seq, l.moved
 		l.mu.RUnlock()
 		if at >= seq {
-			l.refresh()
+			l.refreshFigures()
 			return nil
 		}
 		select {
@@ -281,11 +281,11 @@ type decoded struct {
 	block    *blockRecord
 }
 
-// apply takes records in.
-func (l *Live) apply(ctx context.Context, records []store.Record, upTo store.Cursor) error {
+// applyBatch takes records in.
+func (l *Live) applyBatch(ctx context.Context, records []store.Record, upTo store.Cursor) error {
 	var list []decoded
 	for _, r := range records {
-		d, ok, err := l.decode(ctx, r)
+		d, ok, err := l.decodeChange(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -297,7 +297,7 @@ func (l *Live) apply(ctx context.Context, records []store.Record, upTo store.Cur
 	defer l.mu.Unlock()
 	touched := map[uint32]bool{}
 	for i := range list {
-		l.take(&list[i], touched)
+		l.applyChange(&list[i], touched)
 	}
 	for id := range touched {
 		l.updateFeatures(id)
@@ -311,8 +311,9 @@ func (l *Live) apply(ctx context.Context, records []store.Record, upTo store.Cur
 	return nil
 }
 
-// decode reads a record; false for one that does not count. One that cannot be read counts as gone.
-func (l *Live) decode(ctx context.Context, r store.Record) (d decoded, ok bool, err error) {
+// decodeChange reads a record; false for one that does not count. One that cannot be read counts as
+// gone.
+func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok bool, err error) {
 	if !slices.ContainsFunc(followed, func(p string) bool { return strings.HasPrefix(r.Key, p) }) {
 		return d, false, nil
 	}
@@ -323,10 +324,10 @@ func (l *Live) decode(ctx context.Context, r store.Record) (d decoded, ok bool, 
 	switch d.parts[0] + "/" {
 	case store.HostPrefix:
 		d.host = new(hostRecord)
-		d.deleted = decode(r.Value, d.host) != nil
+		d.deleted = decodeRecord(r.Value, d.host) != nil
 	case store.DocumentPrefix:
 		d.document = new(documentRecord)
-		if d.deleted = decode(r.Value, d.document) != nil; !d.deleted {
+		if d.deleted = decodeRecord(r.Value, d.document) != nil; !d.deleted {
 			w := walker{store: l.store}
 			body, err := w.readBlob(ctx, d.document.Digest)
 			if err != nil {
@@ -336,22 +337,22 @@ func (l *Live) decode(ctx context.Context, r store.Record) (d decoded, ok bool, 
 		}
 	case store.TurnPrefix:
 		d.turn = new(turnRecord)
-		d.deleted = decode(r.Value, d.turn) != nil
+		d.deleted = decodeRecord(r.Value, d.turn) != nil
 	case store.AgentPrefix:
 		if len(d.parts) != 2 {
 			return d, false, nil
 		}
 		d.agent = new(registry.Agent)
-		d.deleted = decodeStandard(r.Value, d.agent) != nil
+		d.deleted = decodeStandardRecord(r.Value, d.agent) != nil
 	case store.BlockPrefix:
 		d.block = new(blockRecord)
-		_ = decode(r.Value, d.block) // a damaged reason does not lift the block
+		_ = decodeRecord(r.Value, d.block) // a damaged reason does not lift the block
 	}
 	return d, len(d.parts) > 1, nil
 }
 
-// take changes what is known of a host or agent. l.mu is held.
-func (l *Live) take(d *decoded, touched map[uint32]bool) {
+// applyChange changes what is known of a host or agent. l.mu is held.
+func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 	switch d.parts[0] + "/" {
 	case store.AgentPrefix:
 		delete(l.agents, d.parts[1])
@@ -374,12 +375,12 @@ func (l *Live) take(d *decoded, touched map[uint32]bool) {
 		h.Known, h.Fetches, h.Visit = !d.deleted, nil, nil
 		if !d.deleted {
 			h.Added, h.Visited = d.host.Added, d.host.Visited
-			h.Fetches = d.host.parts()
+			h.Fetches = d.host.listFetches()
 			tls := ""
 			if d.host.TLS != nil {
 				tls = d.host.TLS.Version
 			}
-			h.Visit = l.numbers(visitFeatures(d.host.robots(), tls, d.host.outcomes()))
+			h.Visit = l.featureNumbers(visitFeatures(d.host.robotsState(), tls, d.host.listOutcomes()))
 		}
 	case store.DocumentPrefix:
 		if len(d.parts) != 3 {
@@ -389,7 +390,7 @@ func (l *Live) take(d *decoded, touched map[uint32]bool) {
 		if !d.deleted {
 			doc := newDocument(d.document, d.tokens)
 			h.Documents = append(h.Documents, liveDocument{
-				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.numbers(documentFeatures(&doc)), Fetched: doc.Fetched,
+				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(&doc)), Fetched: doc.Fetched,
 			})
 			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
 		}
@@ -465,8 +466,8 @@ func (l *Live) idOf(host string) uint32 {
 	return id
 }
 
-// numbers returns the numbers of features. l.mu is held.
-func (l *Live) numbers(list []Feature) []uint32 {
+// featureNumbers returns the numbers of features. l.mu is held.
+func (l *Live) featureNumbers(list []Feature) []uint32 {
 	numbers := make([]uint32, 0, len(list))
 	for _, f := range list {
 		n, known := l.features[f]
@@ -505,9 +506,9 @@ func (l *Live) updateFeatures(id uint32) {
 			docs[i] = Document{Kind: d.Kind, Level: d.Level, judged: d.Judged}
 			published[d.Kind] = true
 		}
-		all = append(all, l.numbers(standingFeatures(judge(h.Fetches, docs)))...)
-		all = append(all, l.numbers(kindsFeatures(published))...)
-		all = append(all, l.numbers(versionFeatures(h.versions()))...)
+		all = append(all, l.featureNumbers(standingFeatures(judgeHost(h.Fetches, docs)))...)
+		all = append(all, l.featureNumbers(kindsFeatures(published))...)
+		all = append(all, l.featureNumbers(versionFeatures(h.storedVersions()))...)
 		slices.Sort(all)
 		all = slices.Clip(slices.Compact(all))
 	}
@@ -522,8 +523,8 @@ func (l *Live) updateFeatures(id uint32) {
 	h.all = all
 }
 
-// versions returns the stored versions as the figures want them.
-func (h *liveHost) versions() []Version {
+// storedVersions returns the stored versions as the figures want them.
+func (h *liveHost) storedVersions() []Version {
 	list := make([]Version, len(h.Versions))
 	for i, v := range h.Versions {
 		list[i] = Version{Kind: v.Kind, Seen: v.Seen, First: i == 0 || h.Versions[i-1].Kind != v.Kind}
@@ -553,7 +554,8 @@ func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last u
 	return hosts, last, int(set.GetCardinality())
 }
 
-// refreshRegularly refreshes the figures when they have changed, and writes snapshots, until ctx ends.
+// refreshRegularly refreshes the figures when they have changed, and writes snapshots, until ctx
+// ends.
 func (l *Live) refreshRegularly(ctx context.Context) {
 	tick := time.NewTicker(refreshPause / 2)
 	defer tick.Stop()
@@ -569,7 +571,7 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 		l.mu.RUnlock()
 		if due && !time.Now().Before(next) {
 			begun := time.Now()
-			l.refresh()
+			l.refreshFigures()
 			next = time.Now().Add(max(refreshPause, refreshShare*time.Since(begun)))
 		}
 		if time.Now().After(nextSnapshot) {
@@ -579,8 +581,8 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 	}
 }
 
-// refresh makes the figures anew.
-func (l *Live) refresh() {
+// refreshFigures makes the figures anew.
+func (l *Live) refreshFigures() {
 	l.refreshes.Lock()
 	defer l.refreshes.Unlock()
 	l.mu.Lock()
@@ -588,7 +590,7 @@ func (l *Live) refresh() {
 	l.updateDuplicates()
 	l.mu.Unlock()
 	l.mu.RLock()
-	s := l.compute(EndOfDay(l.now()))
+	s := l.computeStats(EndOfDay(l.now()))
 	l.mu.RUnlock()
 	s.Tables, s.Totals = s.Figures.Tables(), map[string]int{}
 	for i := range s.Tables {
@@ -603,7 +605,7 @@ func (l *Live) refresh() {
 // updateDuplicates finds the hosts whose documents others have too. l.mu is held.
 func (l *Live) updateDuplicates() {
 	first := make(map[string]uint32, len(l.rows))
-	numbers := l.numbers([]Feature{{"duplicate", "yes"}, {"duplicate", "no"}})
+	numbers := l.featureNumbers([]Feature{{"duplicate", "yes"}, {"duplicate", "no"}})
 	yes, no := roaring.New(), roaring.New()
 	for id, h := range l.rows {
 		if !h.Known {
@@ -623,8 +625,8 @@ func (l *Live) updateDuplicates() {
 	l.hosts[numbers[0]], l.hosts[numbers[1]] = yes, no
 }
 
-// compute makes the figures of all that is known. l.mu is held for reading.
-func (l *Live) compute(at time.Time) *Stats {
+// computeStats makes the figures of all that is known. l.mu is held for reading.
+func (l *Live) computeStats(at time.Time) *Stats {
 	b := newFigureBuilder(at)
 	s := &Stats{Cursor: l.cursor}
 	test := roaring.New()
@@ -653,7 +655,7 @@ func (l *Live) compute(at time.Time) *Stats {
 		if service {
 			b.f.Services++
 		}
-		versions := h.versions()
+		versions := h.storedVersions()
 		turns := make([]Turn, len(h.Turns))
 		for i, t := range h.Turns {
 			turns[i] = Turn{t.At, l.turnsOf[t.Standing]}
@@ -683,7 +685,7 @@ func (l *Live) compute(at time.Time) *Stats {
 		}
 	}
 	f := b.f
-	f.complete(b.series, &b.lives, b.changes)
+	f.addTimeSeries(b.series, &b.lives, b.changes)
 	s.Figures = &f
 	return s
 }

@@ -23,15 +23,16 @@ var factFiles = []struct {
 	{"turns", "one line for each recorded change of a host's class or states, and for its first sight", []string{"host", "at", "class", "reachable", "well_formed", "conformant", "consistent", "answers", "level"}},
 }
 
-// factLines are the lines of one host in the files of facts, and its object in hosts.ndjson.zst. They
-// are made by the goroutine that reads the facts.
+// factLines are the lines of one host in the files of facts, and its object in hosts.ndjson.zst.
+// They are made by the goroutine that reads the facts.
 type factLines struct {
 	csv  [5][]byte
 	json []byte
 }
 
-// cell makes a stranger's text safe for programs that take cells for formulas, and for terminals.
-func cell(text string) string {
+// sanitizeCell makes a stranger's text safe for programs that take cells for formulas, and for
+// terminals.
+func sanitizeCell(text string) string {
 	text = format.Visible(text)
 	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
 		return "'" + text
@@ -39,12 +40,12 @@ func cell(text string) string {
 	return text
 }
 
-func cells(texts []string) string {
+func sanitizeCells(texts []string) string {
 	safe := make([]string, len(texts))
 	for i, t := range texts {
 		safe[i] = format.Visible(t)
 	}
-	return cell(strings.Join(safe, "; "))
+	return sanitizeCell(strings.Join(safe, "; "))
 }
 
 func formatTime(t time.Time) string {
@@ -103,10 +104,10 @@ func renderLines(h *Facts) (*factLines, error) {
 	number := func(n int) string { return fmt.Sprint(n) }
 	write := func(i int, cells ...string) { writers[i].Write(cells) } // into memory, which does not fail
 	write(0, h.Host, formatTime(h.Added), formatTime(h.Visited), string(h.Judged), string(s.Class), verdictCell(s.Reachable), verdictCell(s.WellFormed), verdictCell(s.Conformant), verdictCell(s.Consistent), verdictCell(s.Answers),
-		number(s.Level), h.Robots, cell(h.TLS), strings.Join(kinds, "+"), number(len(h.Documents)), number(operations), number(len(h.Versions)))
+		number(s.Level), h.Robots, sanitizeCell(h.TLS), strings.Join(kinds, "+"), number(len(h.Documents)), number(operations), number(len(h.Versions)))
 	for _, d := range h.Documents {
 		write(1, h.Host, d.Kind, d.Digest, number(d.Bytes), number(d.Tokens), number(len(d.Verbs)), number(d.Level), number(d.Errors), number(d.Warnings), formatTime(d.Fetched),
-			strings.Join(d.Rules, " "), cell(d.MediaType), cells(d.Namespaces), cells(d.Languages), cells(d.Categories), cells(d.Classes))
+			strings.Join(d.Rules, " "), sanitizeCell(d.MediaType), sanitizeCells(d.Namespaces), sanitizeCells(d.Languages), sanitizeCells(d.Categories), sanitizeCells(d.Classes))
 	}
 	for _, v := range h.Versions {
 		first := "no"

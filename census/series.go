@@ -121,8 +121,9 @@ func (b *seriesBuilder) addHost(added time.Time, spans []Span, versions []Versio
 	}
 }
 
-// list returns the series in a fixed order: every format and state, also those without a host.
-func (b *seriesBuilder) list() []Series {
+// listSeries returns the series in a fixed order: every format and state, also those without a
+// host.
+func (b *seriesBuilder) listSeries() []Series {
 	var all []Series
 	add := func(family, name string) {
 		v := b.values[seriesKey{family, name}]

@@ -61,7 +61,7 @@ func (l *Live) readSnapshot() error {
 	if head.Format != snapshotFormat || head.Cursor.Store != now.Store || head.Cursor.Incarnation != now.Incarnation || head.Cursor.Seq > now.Seq {
 		return errNoUse
 	}
-	l.numbers(head.Features)
+	l.featureNumbers(head.Features)
 	if len(l.names) != len(head.Features) {
 		return fmt.Errorf("%w: a feature is there twice", errNoUse)
 	}
@@ -111,8 +111,8 @@ func (l *Live) checkNumbers(h *liveHost) error {
 	return nil
 }
 
-// keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the next
-// start, and nothing else.
+// keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the
+// next start, and nothing else.
 func (l *Live) keepSnapshot() {
 	if err := l.writeSnapshot(); err != nil && !errors.Is(err, errNotRead) {
 		l.log.Warn("the figures are not kept", "error", err)
@@ -131,7 +131,7 @@ func (l *Live) writeSnapshot() error {
 	if err != nil {
 		return fmt.Errorf("write the snapshot of the figures: %w", err)
 	}
-	err = l.encode(file)
+	err = l.encodeSnapshot(file)
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(temporary, l.path)
 	}
@@ -141,8 +141,8 @@ func (l *Live) writeSnapshot() error {
 	return nil
 }
 
-// encode writes a snapshot while others read.
-func (l *Live) encode(file *os.File) error {
+// encodeSnapshot writes a snapshot while others read.
+func (l *Live) encodeSnapshot(file *os.File) error {
 	packed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err

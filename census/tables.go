@@ -35,8 +35,8 @@ type Row struct {
 // maxBars is how many bars a drawing has.
 const maxBars = 20
 
-// label is a stranger's text as drawings and pages show it.
-func label(text string) string { return format.Visible(text) }
+// sanitizeLabel returns a stranger's text as drawings and pages show it.
+func sanitizeLabel(text string) string { return format.Visible(text) }
 
 // Tables returns all tables in the order of the census.
 func (f *Figures) Tables() []Table {
@@ -161,7 +161,7 @@ func (f *Figures) familyTable(family Family) Table {
 		}
 		t.Rows = append(t.Rows, row)
 		if len(bars) < maxBars {
-			bars = append(bars, plot.Bar{Label: label(v.Feature.Value), Value: float64(v.Hosts)})
+			bars = append(bars, plot.Bar{Label: sanitizeLabel(v.Feature.Value), Value: float64(v.Hosts)})
 		}
 	}
 	t.Chart = plot.NewBars(family.Title, family.Column, "hosts", bars)

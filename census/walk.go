@@ -39,8 +39,8 @@ const batchHosts = 64
 // maxHostRecords bounds the versions and turns of one host that are read: the newest count.
 const maxHostRecords = 20_000
 
-// A hostBatch goes through the walk: its records are turned into facts by one of several workers, and
-// the batches are consumed in the order in which they were read.
+// A hostBatch goes through the walk: its records are turned into facts by one of several workers,
+// and the batches are consumed in the order in which they were read.
 type hostBatch struct {
 	records []hostRecords
 	facts   []*Facts
@@ -67,8 +67,8 @@ func newWalker(ctx context.Context, s store.Store, at time.Time) (*walker, error
 }
 
 // walkHosts calls each with the facts of every host that was known at the date, in order of their
-// keys, and returns how many records are damaged. Records are read in this goroutine's group, decoded
-// by several, and counted by one, so memory does not grow with the store.
+// keys, and returns how many records are damaged. Records are read in this goroutine's group,
+// decoded by several, and counted by one, so memory does not grow with the store.
 func (w *walker) walkHosts(ctx context.Context, each func(*Facts) error) (damaged int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	workers := max(2, runtime.GOMAXPROCS(0))
@@ -129,7 +129,7 @@ type recordList struct {
 	more    bool
 }
 
-func (w *walker) list(ctx context.Context, prefix string) *recordList {
+func (w *walker) openList(ctx context.Context, prefix string) *recordList {
 	l := &recordList{prefix: prefix}
 	l.next, l.stop = iter.Pull2(w.store.List(ctx, prefix, ""))
 	return l
@@ -148,16 +148,16 @@ func (l *recordList) advance() error {
 	return nil
 }
 
-// reversed is the reversed host in the key of the current record.
-func (l *recordList) reversed() string {
+// reversedHost returns the reversed host in the key of the current record.
+func (l *recordList) reversedHost() string {
 	name, _, _ := strings.Cut(l.current.Key[len(l.prefix):], "/")
 	return name
 }
 
-// collect appends the records of a host, of which the list has none that lie before it.
-func (l *recordList) collect(reversed string, into *[]store.Record, damaged *int) error {
+// collectHost appends the records of a host, of which the list has none that lie before it.
+func (l *recordList) collectHost(reversed string, into *[]store.Record, damaged *int) error {
 	for l.more {
-		name := l.reversed()
+		name := l.reversedHost()
 		if name > reversed {
 			return nil
 		}
@@ -178,11 +178,12 @@ func (l *recordList) collect(reversed string, into *[]store.Record, damaged *int
 	return nil
 }
 
-// readBatches merges the lists of hosts, documents, versions and turns, which are in the same order.
+// readBatches merges the lists of hosts, documents, versions and turns, which are in the same
+// order.
 func (w *walker) readBatches(ctx context.Context, send func(*hostBatch) error) error {
 	var lists [4]*recordList
 	for i, prefix := range []string{store.HostPrefix, store.DocumentPrefix, store.VersionPrefix, store.TurnPrefix} {
-		lists[i] = w.list(ctx, prefix)
+		lists[i] = w.openList(ctx, prefix)
 		defer lists[i].stop()
 		if err := lists[i].advance(); err != nil {
 			return err
@@ -195,9 +196,9 @@ func (w *walker) readBatches(ctx context.Context, send func(*hostBatch) error) e
 			b.damaged++
 		} else {
 			r := hostRecords{host: hosts.current}
-			reversed := hosts.reversed()
+			reversed := hosts.reversedHost()
 			for i, into := range []*[]store.Record{&r.documents, &r.versions, &r.turns} {
-				if err := lists[i+1].collect(reversed, into, &r.damaged); err != nil {
+				if err := lists[i+1].collectHost(reversed, into, &r.damaged); err != nil {
 					return err
 				}
 			}
@@ -232,11 +233,11 @@ func (w *walker) decodeBatch(ctx context.Context, b *hostBatch) {
 	b.records = nil
 }
 
-// readFacts turns the records of a host into what is known of it at the date; nil for a host that was
-// not known then.
+// readFacts turns the records of a host into what is known of it at the date; nil for a host that
+// was not known then.
 func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, damaged int, err error) {
 	var record hostRecord
-	if decode(r.host.Value, &record) != nil || record.Name == "" {
+	if decodeRecord(r.host.Value, &record) != nil || record.Name == "" {
 		return nil, 1, nil
 	}
 	if w.isBlocked(record.Name) {
@@ -245,7 +246,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 	h := &Facts{Host: record.Name, Added: record.Added, Judged: FromVisit}
 	for _, t := range r.turns {
 		var turn turnRecord
-		if decode(t.Value, &turn) != nil {
+		if decodeRecord(t.Value, &turn) != nil {
 			damaged++
 			continue
 		}
@@ -276,11 +277,11 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 	damaged += bad
 	if !record.Visited.After(w.at) {
 		h.Visited = record.Visited
-		h.Robots, h.Outcomes = record.robots(), record.outcomes()
+		h.Robots, h.Outcomes = record.robotsState(), record.listOutcomes()
 		if record.TLS != nil {
 			h.TLS = record.TLS.Version
 		}
-		h.Standing = judge(record.parts(), h.Documents)
+		h.Standing = judgeHost(record.listFetches(), h.Documents)
 	} else if s, ok := standingAt(h.Turns, w.at); ok {
 		h.Judged, h.Standing = FromHistory, s
 		h.Visited = h.Turns[len(h.Turns)-1].At
@@ -294,7 +295,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 			return nil, 0, err
 		}
 	}
-	h.all = h.features()
+	h.all = h.collectFeatures()
 	return h, damaged, nil
 }
 
@@ -310,7 +311,7 @@ func (w *walker) readVersions(r *hostRecords, h *Facts) (damaged int, err error)
 		seen, digest, _ := strings.Cut(parts[3], "-")
 		at, parseErr := time.Parse(keyTime, seen)
 		var record versionRecord
-		if parseErr != nil || decode(v.Value, &record) != nil {
+		if parseErr != nil || decodeRecord(v.Value, &record) != nil {
 			damaged++
 			continue
 		}
@@ -328,7 +329,7 @@ func (w *walker) readVersions(r *hostRecords, h *Facts) (damaged int, err error)
 func (w *walker) readDocuments(ctx context.Context, r *hostRecords, h *Facts) (damaged int, err error) {
 	for _, current := range r.documents {
 		var record documentRecord
-		if decode(current.Value, &record) != nil {
+		if decodeRecord(current.Value, &record) != nil {
 			damaged++
 			continue
 		}
@@ -450,7 +451,7 @@ func (w *walker) walkAgents(ctx context.Context, each func(*registry.Agent)) (da
 			continue // an entry of a history
 		}
 		var a registry.Agent
-		if err != nil || decodeStandard(r.Value, &a) != nil {
+		if err != nil || decodeStandardRecord(r.Value, &a) != nil {
 			damaged++
 			continue
 		}
@@ -469,7 +470,7 @@ func (w *walker) readBlocks(ctx context.Context) error {
 		}
 		var block blockRecord
 		// A damaged reason does not lift the block.
-		if err == nil && decode(r.Value, &block) == nil && block.By == "owner" && !block.Since.After(w.at) {
+		if err == nil && decodeRecord(r.Value, &block) == nil && block.By == "owner" && !block.Since.After(w.at) {
 			w.optedOut++
 		}
 		w.blocks[store.SplitKey(r.Key)[1]] = block.Subdomains

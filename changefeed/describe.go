@@ -15,8 +15,8 @@ import (
 	"gazetteer/store"
 )
 
-// contents is what an item needs of a document: the members of the stored form of [document.Document]
-// by the same names.
+// contents is what an item needs of a document: the members of the stored form of
+// [document.Document] by the same names.
 type contents struct {
 	Digest  string `json:"digest"`
 	Service struct {
@@ -44,11 +44,11 @@ func (p *projection) describeVersion(ctx context.Context, item *Item, v crawler.
 	d.Digest, d.Gone, d.Rules = v.Digest, false, broken
 	if before == "" || before == v.Digest {
 		item.RulesBroken = broken[:min(len(broken), maxRules)]
-		item.Verbs = now.verbs(nil)
+		item.Verbs = now.verbsOf(nil)
 		return texts, nil
 	}
 	item.From = before
-	if err := p.compare(ctx, item, v, before, now); err != nil {
+	if err := p.compareVersions(ctx, item, v, before, now); err != nil {
 		return texts, err
 	}
 	item.RulesBroken = exceptTexts(broken, old, maxRules)
@@ -61,24 +61,24 @@ var newSeverities = map[Kind]diff.Severity{
 	ServiceAppeared: diff.Low, ServiceReturned: diff.Low, DocumentAdded: diff.Low, DocumentReturned: diff.Low, DocumentChanged: diff.Low,
 }
 
-// compare adds what changed since the version before. A version that cannot be compared leaves the
-// item without changes.
-func (p *projection) compare(ctx context.Context, item *Item, v crawler.Version, before string, now contents) error {
-	a, err := p.blob(ctx, before)
+// compareVersions adds what changed since the version before. A version that cannot be compared
+// leaves the item without changes.
+func (p *projection) compareVersions(ctx context.Context, item *Item, v crawler.Version, before string, now contents) error {
+	a, err := p.readBlob(ctx, before)
 	if err != nil {
 		return err
 	}
-	b, err := p.blob(ctx, v.Digest)
+	b, err := p.readBlob(ctx, v.Digest)
 	if err != nil {
 		return err
 	}
 	if a == nil || b == nil {
-		item.Verbs = now.verbs(nil)
+		item.Verbs = now.verbsOf(nil)
 		return nil
 	}
 	result, err := diff.Compare(diff.Input{Kind: v.Kind, URL: v.URL, Bytes: a}, diff.Input{Kind: v.Kind, URL: v.URL, Bytes: b})
 	if err != nil {
-		item.Verbs = now.verbs(nil)
+		item.Verbs = now.verbsOf(nil)
 		return nil
 	}
 	item.Severity = result.Severity
@@ -103,13 +103,13 @@ func (p *projection) compare(ctx context.Context, item *Item, v crawler.Version,
 	if whole {
 		operations = nil
 	}
-	item.Verbs = now.verbs(operations)
+	item.Verbs = now.verbsOf(operations)
 	return nil
 }
 
-// verbs returns the verbs of the operations with these ids, nil for all operations. An id that the
-// document does not have, because its operation was removed, may begin with its verb (AGIS).
-func (c contents) verbs(ids map[string]bool) []string {
+// verbsOf returns the verbs of the operations with these ids, nil for all operations. An id that
+// the document does not have, because its operation was removed, may begin with its verb (AGIS).
+func (c contents) verbsOf(ids map[string]bool) []string {
 	var verbs []string
 	known := map[string]bool{}
 	for _, o := range c.Operations {
@@ -136,8 +136,8 @@ func cleanPointer(text *string) string {
 	return cleanText(*text, maxText)
 }
 
-// readContents returns what a version says: from the current document if it is the version, else from
-// its bytes. It is empty for bytes that cannot be read.
+// readContents returns what a version says: from the current document if it is the version, else
+// from its bytes. It is empty for bytes that cannot be read.
 func (p *projection) readContents(ctx context.Context, host string, v crawler.Version) (contents, error) {
 	var c contents
 	record, err := p.feed.store.Get(ctx, store.DocumentKey(host, string(v.Kind)))
@@ -148,7 +148,7 @@ func (p *projection) readContents(ctx context.Context, host string, v crawler.Ve
 		return c, fmt.Errorf("read the document %s of %s: %w", v.Kind, host, err)
 	}
 	c = contents{}
-	bytes, err := p.blob(ctx, v.Digest)
+	bytes, err := p.readBlob(ctx, v.Digest)
 	if err != nil || bytes == nil {
 		return c, err
 	}
@@ -166,8 +166,8 @@ func (p *projection) readContents(ctx context.Context, host string, v crawler.Ve
 	return c, nil
 }
 
-// blob returns the bytes of a version, nil when they are gone or damaged.
-func (p *projection) blob(ctx context.Context, digest string) ([]byte, error) {
+// readBlob returns the bytes of a version, nil when they are gone or damaged.
+func (p *projection) readBlob(ctx context.Context, digest string) ([]byte, error) {
 	record, err := p.feed.store.Get(ctx, store.BlobKey(digest))
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		return nil, nil
@@ -189,8 +189,8 @@ func exceptTexts(texts, others []string, most int) []string {
 	return rest[:min(len(rest), most)]
 }
 
-// cleanText returns a text of a stranger on one line, without control characters and characters that
-// hide or reorder text, at most so many bytes.
+// cleanText returns a text of a stranger on one line, without control characters and characters
+// that hide or reorder text, at most so many bytes.
 func cleanText(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var b strings.Builder

@@ -87,7 +87,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	for {
 		head := f.store.Head()
 		if after := f.Cursor(); after.Store != head.Store || after.Incarnation != head.Incarnation || after.Seq > head.Seq {
-			if err := f.clear(ctx, f.store.Horizon().Seq); err != nil {
+			if err := f.clearFile(ctx, f.store.Horizon().Seq); err != nil {
 				return endOf(ctx, err)
 			}
 		}
@@ -95,7 +95,7 @@ func (f *Feed) Run(ctx context.Context) error {
 			f.log.Error("a damaged record is left out of the change feed", "key", r.Key, "error", err)
 		}
 		err := store.Follow(ctx, f.store, f.Cursor(), store.FollowOptions{Linger: f.linger, Damaged: damaged}, func(batch []store.Record, upTo store.Cursor) error {
-			return f.apply(ctx, batch, upTo)
+			return f.applyBatch(ctx, batch, upTo)
 		})
 		if !errors.Is(err, store.ErrCursorGone) {
 			return errors.Join(endOf(ctx, err), f.saveCursor(context.WithoutCancel(ctx)))
@@ -129,8 +129,8 @@ func (f *Feed) Len() int {
 	return int(f.postings.live.GetCardinality())
 }
 
-// Moved returns a channel that is closed when items come or go. Ask for it before reading a page, so
-// that nothing is missed between the two.
+// Moved returns a channel that is closed when items come or go. Ask for it before reading a page,
+// so that nothing is missed between the two.
 func (f *Feed) Moved() <-chan struct{} {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -157,22 +157,22 @@ func (f *Feed) WaitFor(ctx context.Context, seq uint64) error {
 // A Page is a part of the feed.
 type Page struct {
 	Items []Item
-	// Next is the place to go on from: behind the last item of the page, or where the feed is complete
-	// up to when there is none left.
+	// Next is the place to go on from: behind the last item of the page, or where the feed is
+	// complete up to when there is none left.
 	Next uint64
 	// More reports whether there are items beyond the page now.
 	More bool
 }
 
-// After returns at most limit items behind a place, the oldest first; [MaxPage] at most. The error is
-// [ErrGone] for a place whose followers were dropped; place 0 is never gone.
+// After returns at most limit items behind a place, the oldest first; [MaxPage] at most. The error
+// is [ErrGone] for a place whose followers were dropped; place 0 is never gone.
 func (f *Feed) After(filter Filter, place uint64, limit int) (Page, error) {
 	f.mu.RLock()
 	if place > 0 && place < f.horizon {
 		f.mu.RUnlock()
 		return Page{}, ErrGone
 	}
-	places, more := f.choose(filter, place, limit)
+	places, more := f.selectPlaces(filter, place, limit)
 	next := max(place, f.cursor.Seq)
 	f.mu.RUnlock()
 	if more {
@@ -182,8 +182,8 @@ func (f *Feed) After(filter Filter, place uint64, limit int) (Page, error) {
 	return Page{Items: items, Next: next, More: more}, err
 }
 
-// choose returns the places of the first items behind a place that a filter chooses.
-func (f *Feed) choose(filter Filter, place uint64, limit int) (places []uint64, more bool) {
+// selectPlaces returns the places of the first items behind a place that a filter chooses.
+func (f *Feed) selectPlaces(filter Filter, place uint64, limit int) (places []uint64, more bool) {
 	limit = min(max(limit, 1), MaxPage)
 	found := f.postings.match(filter).Iterator()
 	found.AdvanceIfNeeded(f.postings.ordinal(place + 1))
@@ -229,36 +229,36 @@ func (f *Feed) Before(filter Filter, place uint64, limit int) (Page, error) {
 	return page, err
 }
 
-// saveInterval is how many records the cursor in the file may be behind: so many are read again after
-// a crash, all of which made no item.
+// saveInterval is how many records the cursor in the file may be behind: so many are read again
+// after a crash, all of which made no item.
 const saveInterval = 20_000
 
-// apply makes items of a batch of records and writes them together with the cursor.
-func (f *Feed) apply(ctx context.Context, batch []store.Record, upTo store.Cursor) error {
+// applyBatch makes items of a batch of records and writes them together with the cursor.
+func (f *Feed) applyBatch(ctx context.Context, batch []store.Record, upTo store.Cursor) error {
 	p := &projection{feed: f, hosts: map[string]*hostState{}, items: map[uint64]*Item{}, removed: map[uint64]bool{}}
 	for _, r := range batch {
-		if err := p.read(ctx, r); err != nil {
+		if err := p.readRecord(ctx, r); err != nil {
 			return err
 		}
 	}
-	if !p.changed() {
-		f.advance(upTo, nil)
+	if !p.hasChanges() {
+		f.advanceTo(upTo, nil)
 		if upTo.Seq-f.saved.Seq < saveInterval {
 			return nil
 		}
 		return f.saveCursor(ctx)
 	}
-	p.trim()
-	if err := p.write(ctx, upTo); err != nil {
+	p.dropOldest()
+	if err := p.writeBatch(ctx, upTo); err != nil {
 		return err
 	}
 	f.saved = upTo
-	f.advance(upTo, p)
+	f.advanceTo(upTo, p)
 	return nil
 }
 
-// advance moves the feed to a place in the store, with what a batch changed, nil for nothing.
-func (f *Feed) advance(upTo store.Cursor, p *projection) {
+// advanceTo moves the feed to a place in the store, with what a batch changed, nil for nothing.
+func (f *Feed) advanceTo(upTo store.Cursor, p *projection) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p != nil {
@@ -278,15 +278,15 @@ func (f *Feed) saveCursor(ctx context.Context) error {
 	if cursor == f.saved || cursor == (store.Cursor{}) {
 		return nil
 	}
-	if err := f.write(ctx, func(tx *boltfile.Tx) error { return putCursor(tx, cursor) }); err != nil {
+	if err := f.writeFile(ctx, func(tx *boltfile.Tx) error { return putCursor(tx, cursor) }); err != nil {
 		return err
 	}
 	f.saved = cursor
 	return nil
 }
 
-// matching returns the places of all items of a filter.
-func (f *Feed) matching(filter Filter) []uint64 {
+// matchingPlaces returns the places of all items of a filter.
+func (f *Feed) matchingPlaces(filter Filter) []uint64 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	var places []uint64

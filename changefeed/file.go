@@ -32,8 +32,8 @@ var (
 
 const fileFormat = 1
 
-// openFile opens the file in dir. One that is damaged is made anew: all that it holds comes from the
-// store.
+// openFile opens the file in dir. One that is damaged is made anew: all that it holds comes from
+// the store.
 func openFile(ctx context.Context, dir string, log *slog.Logger, minFree int64) (*boltfile.File, error) {
 	open := func() (*boltfile.File, error) {
 		return boltfile.Open(ctx, dir, boltfile.Schema{
@@ -62,8 +62,8 @@ func (f *Feed) Compact(ctx context.Context) error {
 func placeKey(place uint64) []byte { return binary.BigEndian.AppendUint64(nil, place) }
 
 // encodeItem returns the stored form of an item: the length of its terms, as a number of two bytes,
-// the terms that it is found by, each ended by a NUL, and the item as JSON. So the terms can be read
-// without the JSON.
+// the terms that it is found by, each ended by a NUL, and the item as JSON. So the terms can be
+// read without the JSON.
 func encodeItem(i *Item) ([]byte, error) {
 	var terms []byte
 	for _, t := range i.listTerms() {
@@ -148,9 +148,9 @@ func (f *Feed) readItems(places []uint64) ([]Item, error) {
 	return items, err
 }
 
-// write runs a change of the file in one transaction. It may run while the disk is full: the store
-// then refuses writes, so that nothing follows but what was there before.
-func (f *Feed) write(ctx context.Context, work func(tx *boltfile.Tx) error) error {
+// writeFile runs a change of the file in one transaction. It may run while the disk is full: the
+// store then refuses writes, so that nothing follows but what was there before.
+func (f *Feed) writeFile(ctx context.Context, work func(tx *boltfile.Tx) error) error {
 	_, err := f.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		tx.MarkChanged()
 		return nil, boltfile.CatchDamage("write the change feed", func() error { return work(tx) })
@@ -161,9 +161,10 @@ func (f *Feed) write(ctx context.Context, work func(tx *boltfile.Tx) error) erro
 	return nil
 }
 
-// clear empties the file for a rebuild from a store whose deletions are forgotten up to horizon.
-func (f *Feed) clear(ctx context.Context, horizon uint64) error {
-	err := f.write(ctx, func(tx *boltfile.Tx) error {
+// clearFile empties the file for a rebuild from a store whose deletions are forgotten up to
+// horizon.
+func (f *Feed) clearFile(ctx context.Context, horizon uint64) error {
+	err := f.writeFile(ctx, func(tx *boltfile.Tx) error {
 		for _, name := range [][]byte{itemsBucket, hostsBucket, stateBucket} {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err

@@ -21,8 +21,8 @@ type hostState struct {
 	Documents map[string]*documentState `json:"documents"` // by kind
 }
 
-// published counts the documents that are there.
-func (h *hostState) published() int {
+// countPublished counts the documents that are there.
+func (h *hostState) countPublished() int {
 	n := 0
 	for _, d := range h.Documents {
 		if !d.Gone {
@@ -77,8 +77,8 @@ func (d *documentState) isRestless(digest string, at time.Time) (restless, retur
 	return returns && (alternations > 0 || d.Flap != nil) || lately >= restlessChanges, returns
 }
 
-// remember adds a change.
-func (d *documentState) remember(c recentChange) {
+// addRecentChange adds a change.
+func (d *documentState) addRecentChange(c recentChange) {
 	d.Recent = append(d.Recent, c)
 	d.Recent = slices.Delete(d.Recent, 0, max(0, len(d.Recent)-maxRecent))
 }

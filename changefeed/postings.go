@@ -9,8 +9,8 @@ import (
 	"gazetteer/document/diff"
 )
 
-// postings says which items have which terms. An item has an ordinal, which grows with its place; the
-// ordinals of one process begin at 0. The feed's lock guards it.
+// postings says which items have which terms. An item has an ordinal, which grows with its place;
+// the ordinals of one process begin at 0. The feed's lock guards it.
 type postings struct {
 	places []uint64 // ascending; the ordinal of places[i] is base+i
 	base   uint32
@@ -74,8 +74,8 @@ func (p *postings) remove(place uint64, terms []string) {
 	}
 }
 
-// trim forgets the places before the first living item.
-func (p *postings) trim() {
+// dropDeadPlaces forgets the places before the first living item.
+func (p *postings) dropDeadPlaces() {
 	n := len(p.places)
 	if !p.live.IsEmpty() {
 		n = int(p.live.Minimum() - p.base)
@@ -83,8 +83,8 @@ func (p *postings) trim() {
 	p.places, p.base = p.places[n:], p.base+uint32(n)
 }
 
-// A Filter chooses items. The values of one member are alternatives, the members are conditions that
-// all hold. The zero Filter chooses all items.
+// A Filter chooses items. The values of one member are alternatives, the members are conditions
+// that all hold. The zero Filter chooses all items.
 type Filter struct {
 	Kinds      []Kind
 	Hosts      []string // in ASCII lower case

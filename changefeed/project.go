@@ -33,10 +33,11 @@ type projection struct {
 	terms map[uint64][]string
 }
 
-func (p *projection) changed() bool { return len(p.items)+len(p.hosts)+len(p.removed) > 0 }
+func (p *projection) hasChanges() bool { return len(p.items)+len(p.hosts)+len(p.removed) > 0 }
 
-// read makes the item of one record, if there is one. A record that cannot be read makes none.
-func (p *projection) read(ctx context.Context, r store.Record) error {
+// readRecord makes the item of one record, if there is one. A record that cannot be read makes
+// none.
+func (p *projection) readRecord(ctx context.Context, r store.Record) error {
 	parts := store.SplitKey(r.Key)
 	var err error
 	switch {
@@ -93,7 +94,7 @@ func (p *projection) readVersion(ctx context.Context, r store.Record, host, kind
 		state = &hostState{Documents: map[string]*documentState{}}
 		item.Kind = ServiceAppeared
 	}
-	published := state.published()
+	published := state.countPublished()
 	d := state.Documents[kind]
 	switch {
 	case d == nil:
@@ -115,7 +116,7 @@ func (p *projection) readVersion(ctx context.Context, r store.Record, host, kind
 	if err != nil {
 		return err
 	}
-	return p.place(r.Seq, item, d, v.Digest, texts)
+	return p.placeChange(r.Seq, item, d, v.Digest, texts)
 }
 
 // readRemoval makes the item of a document that is gone.
@@ -124,7 +125,8 @@ func (p *projection) readRemoval(ctx context.Context, r store.Record, host, kind
 	if err != nil || state == nil || state.Documents[kind] == nil || state.Documents[kind].Gone {
 		return err // withdrawn with its host, or never told
 	}
-	// The host's record says when; it is gone where the host is withdrawn, which makes an item itself.
+	// The host's record says when; it is gone where the host is withdrawn, which makes an item
+	// itself.
 	record, err := p.feed.store.Get(ctx, store.HostKey(host))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -144,15 +146,15 @@ func (p *projection) readRemoval(ctx context.Context, r store.Record, host, kind
 		at = h.Visited
 	}
 	item := &Item{Kind: DocumentRemoved, At: at, Severity: diff.Medium, Host: host, Documents: []document.Kind{document.Kind(kind)}, From: d.Digest}
-	if state.published() == 0 {
+	if state.countPublished() == 0 {
 		item.Kind = ServiceGone
 	}
-	return p.place(r.Seq, item, d, "", titleTexts{})
+	return p.placeChange(r.Seq, item, d, "", titleTexts{})
 }
 
-// place adds the item of a change of a document, or counts the change in the item of a document that
-// changes back and forth.
-func (p *projection) place(place uint64, item *Item, d *documentState, digest string, texts titleTexts) error {
+// placeChange adds the item of a change of a document, or counts the change in the item of a
+// document that changes back and forth.
+func (p *projection) placeChange(place uint64, item *Item, d *documentState, digest string, texts titleTexts) error {
 	restless, returns := d.isRestless(digest, item.At)
 	change := recentChange{Digest: digest, At: item.At, Return: returns}
 	switch {
@@ -164,14 +166,14 @@ func (p *projection) place(place uint64, item *Item, d *documentState, digest st
 			return err
 		}
 		if counted {
-			d.remember(change)
+			d.addRecentChange(change)
 			return nil
 		}
 	default:
 		// The item that counts takes the place of the returns before it.
 		for i := range d.Recent {
 			if c := &d.Recent[i]; c.Return && c.Place > 0 {
-				p.remove(c.Place)
+				p.removeItem(c.Place)
 				c.Place = 0
 			}
 		}
@@ -183,25 +185,25 @@ func (p *projection) place(place uint64, item *Item, d *documentState, digest st
 		item.ID = nameItem(string(DocumentFlapping), item.Host, string(item.Documents[0]), item.Since.UTC().Format(time.RFC3339Nano))
 		item.Title = titleOf(item, texts)
 		d.Flap = &flapState{Place: place, Last: item.At}
-		d.remember(change)
-		p.put(place, item)
+		d.addRecentChange(change)
+		p.putItem(place, item)
 		return nil
 	}
 	change.Place = place
-	d.remember(change)
+	d.addRecentChange(change)
 	if p.mergeVisit(place, item) {
 		return nil
 	}
 	item.ID = nameItem(string(item.Kind), item.Host, string(item.Documents[0]), digest, item.At.UTC().Format(time.RFC3339Nano))
 	item.Title = titleOf(item, texts)
-	p.put(place, item)
+	p.putItem(place, item)
 	return nil
 }
 
 // countFlap counts a change in the item that stands for many. It returns false for a change that
 // weighs more than all before, which is told by an item of its own, and where the item was dropped.
 func (p *projection) countFlap(flap *flapState, change *Item) (bool, error) {
-	item, err := p.item(flap.Place)
+	item, err := p.itemAt(flap.Place)
 	if err != nil || item == nil {
 		return false, err
 	}
@@ -211,12 +213,12 @@ func (p *projection) countFlap(flap *flapState, change *Item) (bool, error) {
 	item.At, flap.Last = change.At, change.At
 	item.From, item.To, item.Changes, item.MoreChanges = change.From, change.To, change.Changes, change.MoreChanges
 	item.Title = titleOf(item, titleTexts{})
-	p.put(item.Place, item)
+	p.putItem(item.Place, item)
 	return !weighsMore, nil
 }
 
-// item returns the item at a place as this batch leaves it, nil when there is none.
-func (p *projection) item(place uint64) (*Item, error) {
+// itemAt returns the item at a place as this batch leaves it, nil when there is none.
+func (p *projection) itemAt(place uint64) (*Item, error) {
 	if i := p.items[place]; i != nil {
 		return i, nil
 	}
@@ -250,37 +252,37 @@ func (p *projection) mergeVisit(place uint64, item *Item) bool {
 			return true
 		case item.Kind == ServiceGone && first.Kind == DocumentRemoved:
 			item.Documents = append(item.Documents, first.Documents...)
-			p.remove(at)
+			p.removeItem(at)
 		}
 	}
 	return false
 }
 
-func (p *projection) put(place uint64, item *Item) {
+func (p *projection) putItem(place uint64, item *Item) {
 	item.Place = place
 	delete(p.removed, place)
 	p.items[place] = item
 }
 
-func (p *projection) remove(place uint64) {
+func (p *projection) removeItem(place uint64) {
 	delete(p.items, place)
 	p.removed[place] = true
 }
 
 // removeMatching removes all items of a filter.
 func (p *projection) removeMatching(f Filter, matches func(*Item) bool) {
-	for _, place := range p.feed.matching(f) {
-		p.remove(place)
+	for _, place := range p.feed.matchingPlaces(f) {
+		p.removeItem(place)
 	}
 	for place, item := range p.items {
 		if matches(item) {
-			p.remove(place)
+			p.removeItem(place)
 		}
 	}
 }
 
-// readBlock removes all items about a host that is withdrawn. Only a host that the feed knew makes an
-// item: a list of an operator names hosts that nobody has heard of here.
+// readBlock removes all items about a host that is withdrawn. Only a host that the feed knew makes
+// an item: a list of an operator names hosts that nobody has heard of here.
 func (p *projection) readBlock(r store.Record, host string) error {
 	var b crawler.Block
 	if err := json.Unmarshal(r.Value, &b); err != nil {
@@ -299,7 +301,7 @@ func (p *projection) readBlock(r store.Record, host string) error {
 		ID: nameItem(string(ServiceWithdrawn), host, b.Since.UTC().Format(time.RFC3339Nano)),
 	}
 	item.Title = titleOf(item, titleTexts{hosts: len(known)})
-	p.put(r.Seq, item)
+	p.putItem(r.Seq, item)
 	return nil
 }
 
@@ -361,7 +363,7 @@ func (p *projection) readTurn(r store.Record, host string) error {
 		return nil
 	}
 	item.Title = titleOf(item, titleTexts{})
-	p.put(r.Seq, item)
+	p.putItem(r.Seq, item)
 	return nil
 }
 
@@ -397,12 +399,12 @@ func (p *projection) readEntry(r store.Record, airID string) error {
 		p.removeMatching(Filter{Agents: []string{airID}}, func(i *Item) bool { return i.Agent == airID })
 	}
 	item.Title = titleOf(item, texts)
-	p.put(r.Seq, item)
+	p.putItem(r.Seq, item)
 	return nil
 }
 
-// trim drops the oldest items beyond the limit.
-func (p *projection) trim() {
+// dropOldest drops the oldest items beyond the limit.
+func (p *projection) dropOldest() {
 	f := p.feed
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -414,13 +416,13 @@ func (p *projection) trim() {
 	it := f.postings.live.Iterator()
 	for excess += f.keep / 100; excess > 0 && it.HasNext(); excess-- {
 		place := f.postings.placeOf(it.Next())
-		p.remove(place)
+		p.removeItem(place)
 		p.horizon = place
 	}
 }
 
-// write writes the batch and the cursor in one transaction.
-func (p *projection) write(ctx context.Context, upTo store.Cursor) error {
+// writeBatch writes the batch and the cursor in one transaction.
+func (p *projection) writeBatch(ctx context.Context, upTo store.Cursor) error {
 	values := make(map[uint64][]byte, len(p.items))
 	for place, item := range p.items {
 		value, err := encodeItem(item)
@@ -429,7 +431,7 @@ func (p *projection) write(ctx context.Context, upTo store.Cursor) error {
 		}
 		values[place] = value
 	}
-	return p.feed.write(ctx, func(tx *boltfile.Tx) error {
+	return p.feed.writeFile(ctx, func(tx *boltfile.Tx) error {
 		p.terms = map[uint64][]string{}
 		items, hosts := tx.Bucket(itemsBucket), tx.Bucket(hostsBucket)
 		noteTerms := func(key []byte, place uint64) {
@@ -497,7 +499,7 @@ func (p *projection) applyTo(all *postings) {
 	for _, place := range places {
 		all.add(place, p.items[place].listTerms())
 	}
-	all.trim()
+	all.dropDeadPlaces()
 }
 
 // limitTexts sorts texts, and returns each once and at most so many.

@@ -135,7 +135,7 @@ func Judge(in Input) Judgement {
 	for i := range states {
 		states[i].Evidence = states[i].Evidence[:min(len(states[i].Evidence), mostEvidence)]
 	}
-	return Judgement{Class: in.classify(states[0].Verdict), States: states}
+	return Judgement{Class: in.classifyHost(states[0].Verdict), States: states}
 }
 
 // State returns the state of that name.
@@ -148,7 +148,7 @@ func (j Judgement) State(name Name) State {
 	return State{Name: name, Verdict: Unknown}
 }
 
-func (in Input) classify(reachable Verdict) Class {
+func (in Input) classifyHost(reachable Verdict) Class {
 	has := func(o fetch.Outcome) bool {
 		return slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return f.Kind != fetch.KindRobots && f.Outcome == o })
 	}
@@ -169,14 +169,15 @@ func (in Input) classify(reachable Verdict) Class {
 		return Silent
 	case slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return slices.Contains(unreadable, f.Outcome) }):
 		return Unreadable
-	case slices.ContainsFunc(in.Fetches, fails):
+	case slices.ContainsFunc(in.Fetches, failsDiscovery):
 		return Failing
 	}
 	return Nothing
 }
 
-// fails reports whether a discovery path answered neither with a document nor with its absence.
-func fails(f fetch.Fetch) bool {
+// failsDiscovery reports whether a discovery path answered neither with a document nor with its
+// absence.
+func failsDiscovery(f fetch.Fetch) bool {
 	switch f.Outcome {
 	case fetch.OK, fetch.Unchanged, fetch.Absent, fetch.RefusedByRobots:
 		return false
@@ -188,7 +189,7 @@ func fails(f fetch.Fetch) bool {
 func (in Input) judgeReachable() State {
 	s := State{Name: Reachable, Verdict: Unknown}
 	for _, f := range in.Fetches {
-		s.At = later(s.At, f.At)
+		s.At = laterTime(s.At, f.At)
 		if f.Status > 0 || f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged {
 			s.Verdict = Yes
 		}
@@ -221,20 +222,20 @@ func (in Input) judgeForm() State {
 		case (f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged) && s.Verdict == Unknown:
 			s.Verdict = Yes
 		}
-		s.At = later(s.At, f.At)
+		s.At = laterTime(s.At, f.At)
 	}
 	return s
 }
 
-// judgeConformance takes the errors of the current documents. The level is that of the AGIS document,
-// and 1 without one: the other formats have one level.
+// judgeConformance takes the errors of the current documents. The level is that of the AGIS
+// document, and 1 without one: the other formats have one level.
 func (in Input) judgeConformance() State {
 	s := State{Name: Conformant, Verdict: Unknown}
 	for _, d := range in.Documents {
 		if d.Kind.IsAlias() {
 			continue
 		}
-		s.At = later(s.At, d.FetchedAt)
+		s.At = laterTime(s.At, d.FetchedAt)
 		if d.Valid() {
 			if s.Verdict == Unknown {
 				s.Verdict = Yes
@@ -268,7 +269,7 @@ func (in Input) judgeConsistency() State {
 		s.Verdict = Yes
 	}
 	for _, d := range in.Documents {
-		s.At = later(s.At, d.FetchedAt)
+		s.At = laterTime(s.At, d.FetchedAt)
 		differ := slices.DeleteFunc(slices.Clone(d.Findings), func(f protocol.Finding) bool { return !slices.Contains(contradictions, f.Code) })
 		if len(differ) > 0 {
 			s.Verdict = No
@@ -284,8 +285,8 @@ func (in Input) judgeAnswers() State {
 	s := State{Name: Answers, Verdict: Unknown}
 	if len(in.Documents) == 0 {
 		for _, f := range in.Fetches {
-			if fails(f) {
-				s.Verdict, s.At = No, later(s.At, f.At)
+			if failsDiscovery(f) {
+				s.Verdict, s.At = No, laterTime(s.At, f.At)
 				s.addFetch(f)
 			}
 		}
@@ -297,7 +298,7 @@ func (in Input) judgeAnswers() State {
 			continue
 		}
 		f := in.Fetches[i]
-		s.At = later(s.At, f.At)
+		s.At = laterTime(s.At, f.At)
 		if f.Outcome == fetch.OK || f.Outcome == fetch.Unchanged {
 			if s.Verdict == Unknown {
 				s.Verdict = Yes
@@ -310,7 +311,7 @@ func (in Input) judgeAnswers() State {
 	return s
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -29,20 +29,20 @@ type Standing struct {
 func (j Judgement) Standing() Standing {
 	s := Standing{Class: j.Class, Level: j.State(Conformant).Level}
 	for _, name := range Names() {
-		*s.verdict(name) = j.State(name).Verdict
+		*s.verdictOf(name) = j.State(name).Verdict
 	}
 	return s
 }
 
 // Verdict returns the verdict on one state, [Unknown] for a name that is none.
 func (s Standing) Verdict(name Name) Verdict {
-	if v := s.verdict(name); v != nil && *v != "" {
+	if v := s.verdictOf(name); v != nil && *v != "" {
 		return *v
 	}
 	return Unknown
 }
 
-func (s *Standing) verdict(name Name) *Verdict {
+func (s *Standing) verdictOf(name Name) *Verdict {
 	switch name {
 	case Reachable:
 		return &s.Reachable
@@ -124,8 +124,8 @@ const (
 
 // A Track is what the record of a host keeps of its history, so that a visit without change needs
 // neither a read nor a write more. A host whose last six standings each lasted less than 48 hours
-// is flapping: one turn says so, and no further ones are written until a visit finds that a standing
-// has lasted 48 hours.
+// is flapping: one turn says so, and no further ones are written until a visit finds that a
+// standing has lasted 48 hours.
 type Track struct {
 	Standing Standing `json:"standing"`
 	// Since is when the present standing began, Turned the time of the last turn.
@@ -231,8 +231,8 @@ func (t *Turn) Write() (store.Write, error) {
 }
 
 // Turns returns the history of a host, oldest first. now is the reader's time: see [Turn.Time].
-// Damaged records are left out. The error is a *[fetch.HostError] for a bad host name, or one of the
-// store.
+// Damaged records are left out. The error is a *[fetch.HostError] for a bad host name, or one of
+// the store.
 func Turns(ctx context.Context, s store.Store, host string, now time.Time) ([]Turn, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
@@ -251,10 +251,11 @@ func Turns(ctx context.Context, s store.Store, host string, now time.Time) ([]Tu
 	return turns, nil
 }
 
-// AllTurns yields the history of all hosts, one host after the other in the order of their keys, each
-// oldest first. It holds the turns of one host in memory. now is the reader's time: see [Turn.Time].
-// A damaged record is yielded as a turn that has only a Host and an At, with an error that is
-// [store.ErrCorrupt], and the sequence goes on; any other error comes once, last, with an empty Host.
+// AllTurns yields the history of all hosts, one host after the other in the order of their keys,
+// each oldest first. It holds the turns of one host in memory. now is the reader's time: see
+// [Turn.Time]. A damaged record is yielded as a turn that has only a Host and an At, with an error
+// that is [store.ErrCorrupt], and the sequence goes on; any other error comes once, last, with an
+// empty Host.
 func AllTurns(ctx context.Context, s store.Store, now time.Time) iter.Seq2[Turn, error] {
 	return func(yield func(Turn, error) bool) {
 		var host []Turn // of one host

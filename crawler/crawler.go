@@ -375,7 +375,7 @@ func (o *frontierLoop) addPending() {
 			continue
 		}
 		if r.again {
-			o.reschedule(r, now)
+			o.rescheduleHost(r, now)
 			continue
 		}
 		o.frontier.AddHost(r.host, now, r.due)
@@ -389,9 +389,9 @@ func (o *frontierLoop) addPending() {
 	}
 }
 
-// reschedule gives a host a new due time. A host that is being visited gets it when the visit is
-// done.
-func (o *frontierLoop) reschedule(r request, now time.Time) {
+// rescheduleHost gives a host a new due time. A host that is being visited gets it when the visit
+// is done.
+func (o *frontierLoop) rescheduleHost(r request, now time.Time) {
 	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
 		r.due = held
 	}

@@ -22,8 +22,8 @@ const (
 	pauseLeast = 4 * time.Second
 )
 
-// begin starts watching for one session; end, which must follow, stops it.
-func (w *pauseWatch) begin() {
+// beginSession starts watching for one session; endSession, which must follow, stops it.
+func (w *pauseWatch) beginSession() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.sessions++; w.sessions > 1 {
@@ -33,7 +33,7 @@ func (w *pauseWatch) begin() {
 	w.timer = time.AfterFunc(pauseTick, w.tick)
 }
 
-func (w *pauseWatch) end() {
+func (w *pauseWatch) endSession() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.sessions--; w.sessions == 0 {
@@ -44,15 +44,15 @@ func (w *pauseWatch) end() {
 func (w *pauseWatch) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.look()
+	w.checkPause()
 	if w.sessions > 0 {
 		w.timer.Reset(pauseTick)
 	}
 }
 
-// look notes the time since the latest tick as a pause if it was too long. The wall clock tells of
-// a sleeping machine, whose monotonic clock stands still. w.mu is held.
-func (w *pauseWatch) look() {
+// checkPause notes the time since the latest tick as a pause if it was too long. The wall clock
+// tells of a sleeping machine, whose monotonic clock stands still. w.mu is held.
+func (w *pauseWatch) checkPause() {
 	now := time.Now()
 	if max(now.Sub(w.last), now.Round(0).Sub(w.last.Round(0))) > pauseTick+pauseLeast {
 		w.ended = now
@@ -64,6 +64,6 @@ func (w *pauseWatch) look() {
 func (w *pauseWatch) pausedSince(t time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.look()
+	w.checkPause()
 	return w.ended.After(t)
 }

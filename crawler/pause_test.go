@@ -17,8 +17,8 @@ func silentNet(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, nil
 }
 
-// TestPausesCountForNobody: a host that did not answer while this process was stopped is asked again,
-// and nothing is recorded against it. Without a pause, its silence is.
+// TestPausesCountForNobody: a host that did not answer while this process was stopped is asked
+// again, and nothing is recorded against it. Without a pause, its silence is.
 func TestPausesCountForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
@@ -64,15 +64,15 @@ func TestPauseWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w pauseWatch
 		begun := time.Now()
-		w.begin()
+		w.beginSession()
 		time.Sleep(time.Hour)
 		if w.pausedSince(begun) {
 			t.Error("an hour of ticks is taken for a pause")
 		}
-		w.end()
+		w.endSession()
 		time.Sleep(time.Hour) // nothing runs, nothing is watched
 		begun = time.Now()
-		w.begin()
+		w.beginSession()
 		if w.pausedSince(begun.Add(-time.Minute)) {
 			t.Error("an hour without sessions is taken for a pause")
 		}
@@ -86,6 +86,6 @@ func TestPauseWatch(t *testing.T) {
 		if w.pausedSince(time.Now()) {
 			t.Error("a pause that is over counts for a later session")
 		}
-		w.end()
+		w.endSession()
 	})
 }

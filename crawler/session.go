@@ -72,8 +72,8 @@ type session struct {
 	canaryAsked bool // the canary was asked for
 	// later is set when the address of the host has no free turn yet.
 	later time.Time
-	// starting ends when no host may be contacted any more; stopped is set when that kept the session
-	// from going on.
+	// starting ends when no host may be contacted any more; stopped is set when that kept the
+	// session from going on.
 	starting context.Context
 	stopped  bool
 	deferred bool // something needs another host whose turn did not come
@@ -83,8 +83,8 @@ type session struct {
 }
 
 // runSession visits the host of an entry. It returns nil without an error when ctx ended in the
-// meantime, or when starting ended before the host was asked anything: the host then stays due. Once
-// starting has ended, the session contacts no further host. Errors are those of the store.
+// meantime, or when starting ended before the host was asked anything: the host then stays due.
+// Once starting has ended, the session contacts no further host. Errors are those of the store.
 func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.Entry) (*visit, error) {
 	s := &session{
 		c: c, begun: c.now(), starting: starting,
@@ -96,8 +96,8 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.Entry) (
 		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
 	began := time.Now()
-	c.pauses.begin()
-	defer c.pauses.end()
+	c.pauses.beginSession()
+	defer c.pauses.endSession()
 	err := s.loadHost(ctx, e.Name)
 	if err == nil {
 		err = s.runAsks(ctx)
@@ -123,8 +123,8 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.Entry) (
 }
 
 const (
-	// waitAfterPause is after which time a host is visited again whose visit a pause of this process
-	// interrupted.
+	// waitAfterPause is after which time a host is visited again whose visit a pause of this
+	// process interrupted.
 	waitAfterPause = 5 * time.Second
 	// waitForTurn is after which time a host is asked again for what needs another host whose turn
 	// did not come.
@@ -358,9 +358,9 @@ func (s *session) recallVerdict(host string) bool {
 	return true
 }
 
-// enterHost moves the session to a host: it waits for its turn and connects, and reports whether the
-// host can be asked. If it cannot, the result says why; it is empty when the host is not to blame:
-// then the session is over for now, or what needed the host is deferred.
+// enterHost moves the session to a host: it waits for its turn and connects, and reports whether
+// the host can be asked. If it cannot, the result says why; it is empty when the host is not to
+// blame: then the session is over for now, or what needed the host is deferred.
 func (s *session) enterHost(ctx context.Context, host string) (end fetch.AskResult, entered bool) {
 	late := fetch.AskResult{Outcome: fetch.Timeout, Detail: "the visit took longer than " + s.c.sessionTime.String()}
 	if ctx.Err() != nil {

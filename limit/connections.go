@@ -22,11 +22,11 @@ type ConnectionRule struct {
 	// Idle is how many of them may wait for another request after an answer. Those take some 20 kB
 	// each, because net/http keeps their buffers.
 	Idle int
-	// FirstByte is how long a new connection may stay silent; 5 seconds when 0. Until its first byte
-	// it takes some 4 kB.
+	// FirstByte is how long a new connection may stay silent; 5 seconds when 0. Until its first
+	// byte it takes some 4 kB.
 	FirstByte time.Duration
-	// Proxies are peers that connect for many clients. Their connections count against All alone, as
-	// do those of loopback addresses.
+	// Proxies are peers that connect for many clients. Their connections count against All alone,
+	// as do those of loopback addresses.
 	Proxies []netip.Prefix
 }
 
@@ -48,9 +48,9 @@ type ConnectionStats struct {
 //	(silent)                                  (active)    (idle)
 //
 // A connection that is silent or idle is closed as soon as a new one needs its room, the oldest one
-// of the wider network that holds most of them first. Where none is silent or idle, the network that
-// holds most gives up its longest active connection, unless the network of the new one holds as
-// many: then the new one is closed.
+// of the wider network that holds most of them first. Where none is silent or idle, the network
+// that holds most gives up its longest active connection, unless the network of the new one holds
+// as many: then the new one is closed.
 type ConnectionListener struct {
 	net.Listener
 	rule  ConnectionRule
@@ -106,8 +106,9 @@ type limitedConn struct {
 
 const defaultFirstByte = 5 * time.Second
 
-// Connections bounds the connections of a listener, which the set lists. It starts to accept at once;
-// Close ends that, closes the connections that net/http has not got yet, and waits for its goroutines.
+// Connections bounds the connections of a listener, which the set lists. It starts to accept at
+// once; Close ends that, closes the connections that net/http has not got yet, and waits for its
+// goroutines.
 func (s *Set) Connections(l net.Listener, rule ConnectionRule) *ConnectionListener {
 	if rule.FirstByte == 0 {
 		rule.FirstByte = defaultFirstByte
@@ -179,7 +180,7 @@ func (l *ConnectionListener) acceptAll() {
 		conn, err := l.Listener.Accept()
 		if err == nil {
 			pause = firstPause
-			l.admit(conn)
+			l.admitConnection(conn)
 			continue
 		}
 		if !IsShortage(err) {
@@ -211,35 +212,36 @@ func (l *ConnectionListener) dropForShortage() {
 	l.mu.Lock()
 	l.stats.Paused++
 	victim := l.findVictim(nil) // the silent and idle ones first
-	l.detach(victim)
+	l.evictConnection(victim)
 	l.mu.Unlock()
-	victim.reset()
+	victim.resetConnection()
 }
 
-// admit counts a new connection and waits for its first byte in a goroutine, or closes it.
-func (l *ConnectionListener) admit(conn net.Conn) {
+// admitConnection counts a new connection and waits for its first byte in a goroutine, or closes
+// it.
+func (l *ConnectionListener) admitConnection(conn net.Conn) {
 	c := &limitedConn{Conn: conn, listener: l}
-	wide := l.identify(c)
+	wide := l.identifyClient(c)
 	l.mu.Lock()
 	victim, ok := l.makeRoom(c, wide)
-	l.detach(victim)
+	l.evictConnection(victim)
 	if ok {
-		l.attach(c, wide)
+		l.countConnection(c, wide)
 	} else {
 		l.stats.Refused++
 	}
 	l.mu.Unlock()
-	victim.reset()
+	victim.resetConnection()
 	if !ok {
 		c.phase = phaseClosed
-		c.reset()
+		c.resetConnection()
 		return
 	}
 	l.work.Go(c.awaitFirstByte)
 }
 
-// identify sets the network of a connection and returns the one of its group.
-func (l *ConnectionListener) identify(c *limitedConn) (wide netip.Prefix) {
+// identifyClient sets the network of a connection and returns the one of its group.
+func (l *ConnectionListener) identifyClient(c *limitedConn) (wide netip.Prefix) {
 	address, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
 		return netip.Prefix{} // not of a network
@@ -329,8 +331,8 @@ func (g *connGroup) findWaiting(fits func(*limitedConn) bool) *limitedConn {
 	return nil
 }
 
-// attach counts a connection; l.mu is held.
-func (l *ConnectionListener) attach(c *limitedConn, wide netip.Prefix) {
+// countConnection counts a connection; l.mu is held.
+func (l *ConnectionListener) countConnection(c *limitedConn, wide netip.Prefix) {
 	g := l.groups[wide]
 	if g == nil {
 		g = &connGroup{network: wide, proxy: !c.network.IsValid()}
@@ -370,16 +372,17 @@ func (l *ConnectionListener) setGroupCount(g *connGroup, count int) {
 	}
 }
 
-// detach takes a connection out of the counts; l.mu is held. It counts one that was open as dropped.
-func (l *ConnectionListener) detach(victim *limitedConn) {
+// evictConnection takes a connection out of the counts; l.mu is held. It counts one that was open
+// as dropped.
+func (l *ConnectionListener) evictConnection(victim *limitedConn) {
 	if victim != nil {
 		l.stats.Dropped++
-		l.forget(victim)
+		l.uncountConnection(victim)
 	}
 }
 
-// forget takes a connection out of the counts once; l.mu is held.
-func (l *ConnectionListener) forget(c *limitedConn) {
+// uncountConnection takes a connection out of the counts once; l.mu is held.
+func (l *ConnectionListener) uncountConnection(c *limitedConn) {
 	if c.phase == phaseClosed {
 		return
 	}
@@ -426,7 +429,7 @@ func (l *ConnectionListener) enterPhase(c *limitedConn, phase int) *limitedConn 
 		return nil
 	}
 	oldest := l.idle.Front().Value.(*limitedConn)
-	l.detach(oldest)
+	l.evictConnection(oldest)
 	return oldest
 }
 
@@ -440,7 +443,7 @@ func (l *ConnectionListener) ConnState(conn net.Conn, state http.ConnState) {
 	case http.StateNew, http.StateActive, http.StateHijacked:
 		l.enterPhase(c, phaseActive)
 	case http.StateIdle:
-		l.enterPhase(c, phaseIdle).reset()
+		l.enterPhase(c, phaseIdle).resetConnection()
 	}
 }
 
@@ -497,15 +500,15 @@ func (c *limitedConn) CloseWrite() error {
 func (c *limitedConn) Close() error {
 	c.listener.mu.Lock()
 	if c.group != nil {
-		c.listener.forget(c)
+		c.listener.uncountConnection(c)
 	}
 	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// reset closes a connection that was counted out already, at once and without waiting for the
-// client. It does nothing to nil.
-func (c *limitedConn) reset() {
+// resetConnection closes a connection that was counted out already, at once and without waiting for
+// the client. It does nothing to nil.
+func (c *limitedConn) resetConnection() {
 	if c == nil {
 		return
 	}

@@ -22,14 +22,15 @@ type Rule struct {
 	All  int           // of all together
 	Span time.Duration // an hour when 0
 	// MaxKeys bounds how many networks or keys are counted at a time, 20,000 when 0. Those beyond
-	// share quotas of four times Each, one for each five of MaxKeys, by wider network, so that a client with very many
-	// addresses neither pushes another one's count out of memory nor spends everybody's quota.
+	// share quotas of four times Each, one for each five of MaxKeys, by wider network, so that a
+	// client with very many addresses neither pushes another one's count out of memory nor spends
+	// everybody's quota.
 	MaxKeys int
-	// Fair, if not 0, keeps a crowd from spending All. While everything is left, a network or a key may
-	// hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32 around
-	// that four; the part shrinks with the square of what is left. So each further network of a crowd
-	// gets less, and something is left for the next one. The first event of each is admitted as long
-	// as anything is left for it.
+	// Fair, if not 0, keeps a crowd from spending All. While everything is left, a network or a key
+	// may hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32
+	// around that four; the part shrinks with the square of what is left. So each further network
+	// of a crowd gets less, and something is left for the next one. The first event of each is
+	// admitted as long as anything is left for it.
 	Fair int
 	// Kept is how much of All is kept for [Limiter.ReserveKnown].
 	Kept int
@@ -126,12 +127,12 @@ func (l *Limiter) Reserve(ctx context.Context, client netip.Addr) (*Reservation,
 	if !client.IsValid() {
 		return nil, nil
 	}
-	return l.reserve(ctx, l.clientShares(client), countEvent)
+	return l.reserveShares(ctx, l.clientShares(client), countEvent)
 }
 
 // TakeKey counts one event of a key, such as a host or a registrable domain.
 func (l *Limiter) TakeKey(ctx context.Context, name string) error {
-	_, err := l.reserve(ctx, l.keyShares(key{name: name}), countEvent)
+	_, err := l.reserveShares(ctx, l.keyShares(key{name: name}), countEvent)
 	return err
 }
 
@@ -141,7 +142,7 @@ func (l *Limiter) ReserveKnown(ctx context.Context, client netip.Addr) (*Reserva
 	if !client.IsValid() {
 		return nil, nil
 	}
-	return l.reserve(ctx, l.clientShares(client), countEvent|useKept)
+	return l.reserveShares(ctx, l.clientShares(client), countEvent|useKept)
 }
 
 // CheckKnown returns what [Limiter.ReserveKnown] would return, and counts nothing.
@@ -149,7 +150,7 @@ func (l *Limiter) CheckKnown(ctx context.Context, client netip.Addr) error {
 	if !client.IsValid() {
 		return nil
 	}
-	_, err := l.reserve(ctx, l.clientShares(client), useKept)
+	_, err := l.reserveShares(ctx, l.clientShares(client), useKept)
 	return err
 }
 
@@ -162,7 +163,7 @@ func (l *Limiter) Remaining() int {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, all := l.find(share{of: key{}, quota: l.rule.All}, now)
+	_, all := l.limiterOf(share{of: key{}, quota: l.rule.All}, now)
 	return int(all.TokensAt(now))
 }
 
@@ -171,7 +172,7 @@ func (l *Limiter) Check(ctx context.Context, client netip.Addr) error {
 	if !client.IsValid() {
 		return nil
 	}
-	_, err := l.reserve(ctx, l.clientShares(client), 0)
+	_, err := l.reserveShares(ctx, l.clientShares(client), 0)
 	return err
 }
 
@@ -203,8 +204,8 @@ const (
 	useKept
 )
 
-// reserve counts one event against all shares, or against none of them.
-func (l *Limiter) reserve(ctx context.Context, shares []share, how int) (*Reservation, error) {
+// reserveShares counts one event against all shares, or against none of them.
+func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*Reservation, error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +214,7 @@ func (l *Limiter) reserve(ctx context.Context, shares []share, how int) (*Reserv
 	limiters := make([]*rate.Limiter, len(shares))
 	left := math.Inf(1) // of all together
 	for i, s := range shares {
-		s, limiters[i] = l.find(s, now)
+		s, limiters[i] = l.limiterOf(s, now)
 		tokens := limiters[i].TokensAt(now)
 		fair := 0.0 // what has to return beside one event
 		switch {
@@ -242,7 +243,7 @@ func (l *Limiter) reserve(ctx context.Context, shares []share, how int) (*Reserv
 			}
 		}
 		state.Remaining, state.Quota, state.Reset = 0, exceeded.Quota, exceeded.Wait
-		record(ctx, state)
+		recordState(ctx, state)
 		return nil, exceeded
 	}
 	if how&countEvent == 0 {
@@ -256,18 +257,19 @@ func (l *Limiter) reserve(ctx context.Context, shares []share, how int) (*Reserv
 	if len(shares) > 0 {
 		state.Remaining = max(state.Remaining-1, 0)
 		state.Reset = l.rule.Span / time.Duration(max(state.Quota, 1)) * time.Duration(state.Quota-state.Remaining)
-		record(ctx, state)
+		recordState(ctx, state)
 	}
 	return r, nil
 }
 
-// find returns the limiter of a share, or that of its bucket when there is no room; l.mu is held.
-func (l *Limiter) find(s share, now time.Time) (share, *rate.Limiter) {
+// limiterOf returns the limiter of a share, or that of its bucket when there is no room; l.mu is
+// held.
+func (l *Limiter) limiterOf(s share, now time.Time) (share, *rate.Limiter) {
 	if limiter, ok := l.byKey[s.of]; ok {
 		return s, limiter
 	}
 	if len(l.byKey) >= l.rule.MaxKeys && now.Sub(l.swept) >= sweepInterval {
-		l.sweep(now)
+		l.dropIdleKeys(now)
 	}
 	if len(l.byKey) >= l.rule.MaxKeys && s.of != (key{}) {
 		s = share{l.bucketOf(s), overflowShare * s.quota, 0}
@@ -291,8 +293,8 @@ func (l *Limiter) bucketOf(s share) key {
 	return key{name: fmt.Sprintf("\x00%d of %d", bucket, s.quota)}
 }
 
-// sweep forgets the keys whose whole quota has returned; l.mu is held.
-func (l *Limiter) sweep(now time.Time) {
+// dropIdleKeys forgets the keys whose whole quota has returned; l.mu is held.
+func (l *Limiter) dropIdleKeys(now time.Time) {
 	l.swept = now
 	for k, limiter := range l.byKey {
 		if limiter.TokensAt(now) >= float64(limiter.Burst()) {

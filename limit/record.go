@@ -33,7 +33,7 @@ func WithRecord(ctx context.Context) (context.Context, *Record) {
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
-func record(ctx context.Context, s State) {
+func recordState(ctx context.Context, s State) {
 	r, ok := ctx.Value(recordKey{}).(*Record)
 	if !ok {
 		return

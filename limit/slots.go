@@ -97,27 +97,27 @@ func (s *Slots) leaveNetwork(network netip.Prefix) {
 func (s *Slots) acquireAny(ctx context.Context) bool {
 	select {
 	case s.free <- struct{}{}:
-		s.note(true)
+		s.countResult(true)
 		return true
 	default:
 	}
-	if !s.queue() {
-		s.note(false)
+	if !s.joinQueue() {
+		s.countResult(false)
 		return false
 	}
-	defer s.dequeue()
+	defer s.leaveQueue()
 	select {
 	case s.free <- struct{}{}:
-		s.note(true)
+		s.countResult(true)
 		return true
 	case <-ctx.Done():
-		s.note(false)
+		s.countResult(false)
 		return false
 	}
 }
 
-// queue lets a caller wait, if there is room.
-func (s *Slots) queue() bool {
+// joinQueue lets a caller wait, if there is room.
+func (s *Slots) joinQueue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting >= s.rule.Waiting {
@@ -127,13 +127,13 @@ func (s *Slots) queue() bool {
 	return true
 }
 
-func (s *Slots) dequeue() {
+func (s *Slots) leaveQueue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
 }
 
-func (s *Slots) note(taken bool) {
+func (s *Slots) countResult(taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if taken {

@@ -17,9 +17,9 @@ func newCached[T any]() cached[T] { return cached[T]{turn: make(chan struct{}, 1
 // minAge is how old a cached value may be at least.
 const minAge = 5 * time.Second
 
-// read returns the value, read anew when it is too old. A value that takes long to read is kept for
-// longer, so that at most a twentieth of the time is spent reading it.
-func (c *cached[T]) read(ctx context.Context, now func() time.Time, read func(context.Context) (T, error)) (T, error) {
+// readCached returns the value, read anew when it is too old. A value that takes long to read is
+// kept for longer, so that at most a twentieth of the time is spent reading it.
+func (c *cached[T]) readCached(ctx context.Context, now func() time.Time, read func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
 	case c.turn <- struct{}{}:

@@ -59,7 +59,7 @@ func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	return frame.View{Name: "census", Title: "Census", Body: p.census.view(s, p.newCensusView), JSON: "/api/v1/stats",
+	return frame.View{Name: "census", Title: "Census", Body: p.census.censusView(s, p.newCensusView), JSON: "/api/v1/stats",
 		Description: "How many hosts publish which format, in which state they are, what they offer, how long they last and how often they change."}, nil
 }
 
@@ -176,8 +176,8 @@ type censusCache struct {
 	of     *census.Stats // guarded by the turn of cached
 }
 
-// view returns what the page shows.
-func (c *censusCache) view(s *census.Stats, make func(*census.Stats) censusView) censusView {
+// censusView returns what the page shows.
+func (c *censusCache) censusView(s *census.Stats, make func(*census.Stats) censusView) censusView {
 	c.cached.turn <- struct{}{}
 	defer func() { <-c.cached.turn }()
 	if c.of != s {

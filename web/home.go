@@ -97,7 +97,7 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 	s, err := p.answers.Stats(ctx)
 	if errors.Is(err, answer.ErrNoCensus) {
-		services, err := p.services.read(ctx, p.Now, p.readSnapshot)
+		services, err := p.services.readCached(ctx, p.Now, p.readSnapshot)
 		v.categories, v.recent = services.categories, services.recent
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *Pages) findExamples(ctx context.Context) ([]string, error) {
 // homePage shows what there is to search and to browse.
 func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 	ctx := c.Request.Context()
-	home, err := p.home.read(ctx, p.Now, p.readHome)
+	home, err := p.home.readCached(ctx, p.Now, p.readHome)
 	if err != nil {
 		return frame.View{}, err
 	}

@@ -122,8 +122,8 @@ func readReading(c *gin.Context) (reading, error) {
 	return r, nil
 }
 
-// values are the parameters of the page with a query and this reading.
-func (r reading) values(text string) url.Values {
+// queryValues returns the parameters of the page with a query and this reading.
+func (r reading) queryValues(text string) url.Values {
 	v := url.Values{"q": {text}}
 	if r.exact {
 		v.Set("exact", "true")
@@ -137,19 +137,19 @@ func (r reading) values(text string) url.Values {
 	return v
 }
 
-// links are links to the same query, read in another way.
-func (r reading) links(text string, found index.Result) []readingLink {
+// readingLinks returns links to the same query, read in another way.
+func (r reading) readingLinks(text string, found index.Result) []readingLink {
 	var links []readingLink
 	add := func(text string, to url.Values) { links = append(links, readingLink{text, "/?" + to.Encode()}) }
 	if found.Correction != nil {
 		exact := r
 		exact.exact = true
-		add("Search instead for “"+text+"”", exact.values(text))
+		add("Search instead for “"+text+"”", exact.queryValues(text))
 	}
 	if r.exact {
 		loose := r
 		loose.exact = false
-		add("Correct misspelt words again", loose.values(text))
+		add("Correct misspelt words again", loose.queryValues(text))
 	}
 	ends, far := false, false
 	for _, h := range found.Hits {
@@ -159,19 +159,19 @@ func (r reading) links(text string, found index.Result) []readingLink {
 		other := r
 		other.safe = !r.safe
 		if r.safe {
-			add("Show what ends or removes something, too", other.values(text))
+			add("Show what ends or removes something, too", other.queryValues(text))
 		} else {
-			add("Leave out what ends or removes something", other.values(text))
+			add("Leave out what ends or removes something", other.queryValues(text))
 		}
 	}
 	if far || r.minFit > 0 {
 		other := r
 		if r.minFit > 0 {
 			other.minFit = 0
-			add("Show what hardly fits, too", other.values(text))
+			add("Show what hardly fits, too", other.queryValues(text))
 		} else {
 			other.minFit = index.FarFit
-			add("Leave out what hardly fits", other.values(text))
+			add("Leave out what hardly fits", other.queryValues(text))
 		}
 	}
 	return links
@@ -201,13 +201,13 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	v := resultsView{
 		Search: searchbox{Query: text, Told: resultSentence(r), Suggestions: suggested},
 		Total:  r.Total, Note: noteOf(r), Near: r.Near, First: q.Offset + 1, Last: q.Offset + len(r.Hits),
-		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r), Readings: as.links(text, r),
+		Grouped: q.Words != "" && len(q.Hosts) == 0, Facets: facetsOf(asked, r), Readings: as.readingLinks(text, r),
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
 	v.Services, v.Classes = sideViews(r)
-	v.Pages = frame.LinkPages("/", as.values(text), number, r.Total, frame.PerPage)
+	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// How many pages there are is not known before the last one is made.
 		v.Pages.Count = 0

@@ -180,7 +180,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	all, err := p.services.read(c.Request.Context(), p.Now, p.readSnapshot)
+	all, err := p.services.readCached(c.Request.Context(), p.Now, p.readSnapshot)
 	if err != nil {
 		return frame.View{}, err
 	}
@@ -216,7 +216,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 		if !link.On {
 			q.Set("category", n.Name)
 		}
-		link.Address = v.address(q)
+		link.Address = v.listAddress(q)
 		v.Categories = append(v.Categories, link)
 	}
 	first := min((number-1)*frame.PerPage, len(found))
@@ -247,8 +247,8 @@ func (v servicesView) setFilters(q url.Values) {
 	}
 }
 
-// address is that of the list with the words and the order asked for, and q.
-func (v servicesView) address(q url.Values) string {
+// listAddress returns the address of the list with the words and the order asked for, and q.
+func (v servicesView) listAddress(q url.Values) string {
 	v.setFilters(q)
 	if len(q) == 0 {
 		return "/services"
@@ -273,8 +273,8 @@ func filterServices(all []answer.ServiceSummary, words, category string) []answe
 	return found
 }
 
-// stateValues returns what the list can be narrowed by, with a minus sign before what must not hold;
-// nil where the states of hosts are not known.
+// stateValues returns what the list can be narrowed by, with a minus sign before what must not
+// hold; nil where the states of hosts are not known.
 func (p *Pages) stateValues() []string {
 	if p.answers.HostStates() == nil {
 		return nil

@@ -27,8 +27,8 @@ type Explanation struct {
 	LastVisit *crawler.Entry `json:"last_visit,omitempty"`
 	Visited   time.Time      `json:"visited,omitzero"`
 	Due       time.Time      `json:"due,omitzero"`
-	// Recheck says what a visit would do that anybody asks for, OwnerRecheck one that the owner asks
-	// for with a signed request, which clears what is remembered.
+	// Recheck says what a visit would do that anybody asks for, OwnerRecheck one that the owner
+	// asks for with a signed request, which clears what is remembered.
 	Recheck      crawler.Preview `json:"recheck"`
 	OwnerRecheck crawler.Preview `json:"owner_recheck"`
 	// OriginProof says what proves that the owner speaks for the host, "" for nothing.
@@ -142,7 +142,7 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	if err != nil {
 		return Explanation{}, err
 	}
-	e.History.fill(turns, now)
+	e.History.setTurns(turns, now)
 	e.Links = ServicesLinks{In: []string{}, Out: OrEmpty(s.Related[:min(len(s.Related), maxLinks)]), TotalOut: len(s.Related)}
 	if a.Standing != nil {
 		in, _, total, _ := a.Standing.Links(s.Host, maxLinks)
@@ -156,8 +156,8 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	return e, nil
 }
 
-// fill sets what follows from the turns of a host, oldest first.
-func (h *HostHistory) fill(turns []conformance.Turn, now time.Time) {
+// setTurns sets what follows from the turns of a host, oldest first.
+func (h *HostHistory) setTurns(turns []conformance.Turn, now time.Time) {
 	h.Days, h.Turns = []HistoryDay{}, []conformance.Turn{}
 	if len(turns) > 0 {
 		h.Begins = turns[0].Time()
@@ -183,10 +183,10 @@ func (h *HostHistory) fill(turns []conformance.Turn, now time.Time) {
 	}
 }
 
-// Mark returns how a day stands in one word: "good" when no state fails, "flawed" when the documents
-// break rules or disagree, "bad" when the host or its documents do not answer or cannot be read,
-// "changing" while the host is flapping, "empty" for a host without documents, and "unknown" before
-// the history begins.
+// Mark returns how a day stands in one word: "good" when no state fails, "flawed" when the
+// documents break rules or disagree, "bad" when the host or its documents do not answer or cannot
+// be read, "changing" while the host is flapping, "empty" for a host without documents, and
+// "unknown" before the history begins.
 func (d HistoryDay) Mark() string {
 	s := d.Standing
 	switch {

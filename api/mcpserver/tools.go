@@ -82,7 +82,7 @@ type filters struct {
 	Protocol []string `json:"protocol,omitempty" jsonschema:"http, agtp, request, negotiate"`
 }
 
-func (f filters) query() url.Values {
+func (f filters) queryValues() url.Values {
 	q := url.Values{}
 	for name, values := range map[string][]string{"verb": f.Verb, "host": f.Host, "ns": f.NS, "class": f.Class, "protocol": f.Protocol} {
 		if len(values) > 0 {
@@ -111,7 +111,7 @@ type operationPage struct {
 }
 
 func (t tools) searchOperations(ctx context.Context, from http.Header, in searchInput) (any, error) {
-	q := in.filters.query()
+	q := in.filters.queryValues()
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
 	if len(in.Effect) > 0 {
@@ -121,7 +121,7 @@ func (t tools) searchOperations(ctx context.Context, from http.Header, in search
 	return t.fitPage(ctx, tokens, func(limit int) (operationPage, error) {
 		q.Set("limit", strconv.Itoa(limit))
 		var page api.SearchPage
-		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from}, &page); err != nil {
+		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from}, &page); err != nil {
 			return operationPage{}, err
 		}
 		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
@@ -132,8 +132,8 @@ func (t tools) searchOperations(ctx context.Context, from http.Header, in search
 	})
 }
 
-// fitPage reads as many operations as about fit the tokens. When they do not fit, it reads fewer, so
-// that the cursor of the answer continues behind the last one that is shown.
+// fitPage reads as many operations as about fit the tokens. When they do not fit, it reads fewer,
+// so that the cursor of the answer continues behind the last one that is shown.
 func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (operationPage, error)) (any, error) {
 	limit := min(max(tokens/operationTokens, 1), answer.MaxLimit)
 	page, err := read(limit)
@@ -166,7 +166,7 @@ type findInput struct {
 }
 
 func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (any, error) {
-	q := in.filters.query()
+	q := in.filters.queryValues()
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
 	setText(q, "join", in.Join)
@@ -177,7 +177,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (
 	return t.fitPage(ctx, tokenLimit(in.WithinTokens), func(limit int) (operationPage, error) {
 		q.Set("limit", strconv.Itoa(limit))
 		var page api.OrchestratePage
-		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/orchestrate?" + q.Encode(), From: from}, &page); err != nil {
+		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/orchestrate?" + q.Encode(), From: from}, &page); err != nil {
 			return operationPage{}, err
 		}
 		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
@@ -235,7 +235,7 @@ type serviceText struct {
 
 func (t tools) showService(ctx context.Context, from http.Header, in showInput) (any, error) {
 	var v answer.Service
-	if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
+	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
 		return nil, err
 	}
 	out := service{Host: v.Host, Documents: []serviceDocument{}, Operations: []operation{}, Texts: serviceText{
@@ -303,7 +303,7 @@ type resolution struct {
 
 func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInput) (any, error) {
 	var v answer.Resolution
-	if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {in.Name}}.Encode(), From: from}, &v); err != nil {
+	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/resolve?" + url.Values{"name": {in.Name}}.Encode(), From: from}, &v); err != nil {
 		return nil, err
 	}
 	out := resolution{Kind: v.Kind, AirID: v.AirID, DID: cleanText(v.DID, 500), Inbox: cleanText(v.Inbox, 2048), Ambiguous: v.Ambiguous, Total: v.Total}
@@ -385,7 +385,7 @@ func (t tools) validateDocument(ctx context.Context, from http.Header, in valida
 	q := url.Values{}
 	setText(q, "as", in.Kind)
 	var v api.Validation
-	if _, err := t.ask(ctx, Request{Method: http.MethodPost, Path: "/api/v1/validate?" + q.Encode(), Body: body, MediaType: mediaType, From: from}, &v); err != nil {
+	if _, err := t.sendRequest(ctx, Request{Method: http.MethodPost, Path: "/api/v1/validate?" + q.Encode(), Body: body, MediaType: mediaType, From: from}, &v); err != nil {
 		return nil, err
 	}
 	out := verdict{Valid: v.Valid, Documents: []verdictDocument{}, Findings: []finding{}}
@@ -445,7 +445,7 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
-	response, err := t.ask(ctx, Request{Method: http.MethodPost, Path: "/api/v1/export", Body: body, MediaType: "application/json", From: from}, nil)
+	response, err := t.sendRequest(ctx, Request{Method: http.MethodPost, Path: "/api/v1/export", Body: body, MediaType: "application/json", From: from}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -517,7 +517,7 @@ func (t tools) listChanges(ctx context.Context, from http.Header, in changesInpu
 		setText(q, "since", in.Since)
 		setText(q, "severity", in.Severity)
 		var v api.ChangeList
-		if _, err := t.ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v); err != nil {
+		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v); err != nil {
 			return changePage{}, err
 		}
 		page := changePage{Changes: []change{}, More: v.More, Next: v.Next}

@@ -41,7 +41,7 @@ func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{Title: title, Version: "1", Description: description,
 				Contact: &huma.Contact{Name: "The operator of this server", URL: cmp.Or(publicURL, "http://127.0.0.1:8080") + "/bot"}},
-			Tags:       tags(),
+			Tags:       describeTags(),
 			Components: &huma.Components{Schemas: schemas, SecuritySchemes: securitySchemes()},
 			Extensions: map[string]any{"x-problems": problemKinds()},
 		},

@@ -22,8 +22,8 @@ const (
 	tagOperator  = "operator"
 )
 
-// tags describes the tags, in the order in which a reader meets them.
-func tags() []*huma.Tag {
+// describeTags describes the tags, in the order in which a reader meets them.
+func describeTags() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: tagSearch, Description: "Find operations by intent, the agents that serve them, and where to write to."},
 		{Name: tagServices, Description: "What hosts publish: services, documents with their versions, verbs, namespaces and data classes; and how hosts are submitted and withdrawn."},
@@ -86,8 +86,8 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 // signedOnly are the operations that take a signature and no secret.
 var signedOnly = []string{"rotate-key", "merge-agent", "recover-agent", "export-agent", "acknowledge", "pull", "stream-mail", "pull-deployed", "acknowledge-deployed"}
 
-// completeDescription adds to every operation what tools expect: a description that is a sentence, and
-// the security schemes of writes.
+// completeDescription adds to every operation what tools expect: a description that is a sentence,
+// and the security schemes of writes.
 func completeDescription(d *huma.OpenAPI) error {
 	examples, err := Examples()
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package selfdescription publishes what this server looks for at others: the documents by which
-// agents, crawlers and browsers find out what it can do. Start with [New]; documents/ has the texts.
+// agents, crawlers and browsers find out what it can do. Start with [New]; documents/ has the
+// texts.
 //
 //	/.well-known/ai              AI Discovery document
 //	/.well-known/agis.json       AGIS summary, which leads to
@@ -38,8 +39,8 @@ import (
 type Options struct {
 	// PublicURL is the address of this server, for links.
 	PublicURL string
-	// Contact is an address for reports of security problems, a URL or mailto:. Empty: the page about
-	// the crawler, which names a contact.
+	// Contact is an address for reports of security problems, a URL or mailto:. Empty: the page
+	// about the crawler, which names a contact.
 	Contact string
 	// Services lists services for the sitemap; nil: pages only.
 	Services func(ctx context.Context, after string, limit int) (answer.ServicePage, error)
@@ -87,7 +88,7 @@ func New(o Options) (*Documents, error) {
 	}
 	d.contact = cmp.Or(securityContact(o.Contact), d.base+"/bot")
 	for _, p := range paths {
-		text, err := d.fill(p.file, map[string]string{"Base": d.base, "Host": u.Host})
+		text, err := d.fillTemplate(p.file, map[string]string{"Base": d.base, "Host": u.Host})
 		if err != nil {
 			return nil, err
 		}
@@ -118,8 +119,8 @@ func securityContact(contact string) string {
 	}
 }
 
-// fill reads a document with its values filled in.
-func (d *Documents) fill(file string, values map[string]string) ([]byte, error) {
+// fillTemplate reads a document with its values filled in.
+func (d *Documents) fillTemplate(file string, values map[string]string) ([]byte, error) {
 	t, err := template.ParseFS(files, "documents/"+file)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
@@ -135,13 +136,13 @@ func (d *Documents) fill(file string, values map[string]string) ([]byte, error) 
 // of any origin may read them.
 func (d *Documents) Mount(e *gin.Engine) {
 	for at, document := range d.fixed {
-		d.handle(e, at, func(context.Context) (fixedDocument, error) { return document, nil })
+		d.handleDocument(e, at, func(context.Context) (fixedDocument, error) { return document, nil })
 	}
-	d.handle(e, "/.well-known/security.txt", d.securityText)
-	d.handle(e, "/sitemap.xml", d.sitemap)
+	d.handleDocument(e, "/.well-known/security.txt", d.securityText)
+	d.handleDocument(e, "/sitemap.xml", d.buildSitemap)
 }
 
-func (d *Documents) handle(e *gin.Engine, at string, read func(context.Context) (fixedDocument, error)) {
+func (d *Documents) handleDocument(e *gin.Engine, at string, read func(context.Context) (fixedDocument, error)) {
 	handler := func(c *gin.Context) {
 		document, err := read(c.Request.Context())
 		if err != nil {
@@ -159,13 +160,14 @@ func (d *Documents) handle(e *gin.Engine, at string, read func(context.Context) 
 	e.HEAD(at, handler)
 }
 
-// securityLife is how long security.txt is valid at least. RFC 9116 §2.5.5 recommends less than a year.
+// securityLife is how long security.txt is valid at least. RFC 9116 §2.5.5 recommends less than a
+// year.
 const securityLife = 180 * 24 * time.Hour
 
 // securityText returns security.txt. Its end moves once a day.
 func (d *Documents) securityText(context.Context) (fixedDocument, error) {
 	expires := d.now().UTC().Truncate(24 * time.Hour).Add(securityLife + 24*time.Hour)
-	text, err := d.fill("security.txt", map[string]string{"Base": d.base, "Contact": d.contact, "Expires": expires.Format(time.RFC3339)})
+	text, err := d.fillTemplate("security.txt", map[string]string{"Base": d.base, "Contact": d.contact, "Expires": expires.Format(time.RFC3339)})
 	return fixedDocument{"text/plain; charset=utf-8", text}, err
 }
 
@@ -186,8 +188,8 @@ type urlEntry struct {
 	Modified string `xml:"lastmod,omitempty"`
 }
 
-// sitemap returns the sitemap: the pages, and up to 1,000 services.
-func (d *Documents) sitemap(ctx context.Context) (fixedDocument, error) {
+// buildSitemap returns the sitemap: the pages, and up to 1,000 services.
+func (d *Documents) buildSitemap(ctx context.Context) (fixedDocument, error) {
 	var set urlSet
 	for _, page := range sitePages {
 		set.URLs = append(set.URLs, urlEntry{Location: d.base + page})

@@ -36,9 +36,9 @@ func newFigures() Figures {
 	return f
 }
 
-// count adds a host to the figures, or takes it out (by -1).
-func (f *Figures) count(h *host, by int) {
-	class := h.class()
+// countHost adds a host to the figures, or takes it out (by -1).
+func (f *Figures) countHost(h *host, by int) {
+	class := h.hostClass()
 	if class == "" {
 		return
 	}
@@ -106,7 +106,7 @@ func (f *Follower) Host(name string) (Host, bool) {
 		return Host{}, false
 	}
 	h := &f.hosts[n]
-	out := Host{Name: name, Class: h.class(), HistoryBegins: h.firstTurn}
+	out := Host{Name: name, Class: h.hostClass(), HistoryBegins: h.firstTurn}
 	if h.blocked == "" {
 		out.Track = h.track
 	}
@@ -139,10 +139,10 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 			continue
 		}
 		h := &f.hosts[n]
-		if class := h.class(); class == "" || s.Class != "" && class != s.Class {
+		if class := h.hostClass(); class == "" || s.Class != "" && class != s.Class {
 			continue
 		}
-		if s.Publishing && !publishes(h.class()) {
+		if s.Publishing && !publishesDocument(h.hostClass()) {
 			continue
 		}
 		if len(names) == limit {
@@ -153,8 +153,8 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 	return names, ""
 }
 
-// publishes reports whether hosts of a class have a current document.
-func publishes(c conformance.Class) bool {
+// publishesDocument reports whether hosts of a class have a current document.
+func publishesDocument(c conformance.Class) bool {
 	return c == conformance.Publishes || c == conformance.OtherDialect
 }
 
@@ -169,8 +169,8 @@ func labelOf(names []conformance.Name) uint8 {
 	return bits
 }
 
-// Links returns the hosts that name a host as a related service (in), and those that it names (out),
-// sorted, at most limit of each, and how many there are.
+// Links returns the hosts that name a host as a related service (in), and those that it names
+// (out), sorted, at most limit of each, and how many there are.
 func (f *Follower) Links(name string, limit int) (in, out []string, numIn, numOut int) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -178,7 +178,7 @@ func (f *Follower) Links(name string, limit int) (in, out []string, numIn, numOu
 	if !ok {
 		return nil, nil, 0, 0
 	}
-	targets := f.hosts[n].targets()
+	targets := f.hosts[n].linkTargets()
 	return f.firstNames(f.hosts[n].from, limit), f.firstNames(targets, limit), len(f.hosts[n].from), len(targets)
 }
 

@@ -22,8 +22,8 @@ import (
 // read.
 const snapshotMagic = "gazetteer standing 1\n"
 
-// snapshotPause is the least time between two snapshots; it is at least snapshotShare times what the
-// last one took.
+// snapshotPause is the least time between two snapshots; it is at least snapshotShare times what
+// the last one took.
 const (
 	snapshotPause = time.Minute
 	snapshotShare = 50
@@ -125,11 +125,11 @@ func (f *Follower) readSnapshot() error {
 			}
 			h.links = append(h.links, links{l.Kind, l.Digest, l.To})
 		}
-		f.labels[i] = h.label()
-		f.figures.count(h, +1)
+		f.labels[i] = h.packStates()
+		f.figures.countHost(h, +1)
 	}
 	for n := range f.hosts {
-		for _, to := range f.hosts[n].targets() {
+		for _, to := range f.hosts[n].linkTargets() {
 			f.hosts[to].from = append(f.hosts[to].from, uint32(n))
 		}
 	}

@@ -102,7 +102,8 @@ func (f *Follower) forgetAll() {
 	f.figures = newFigures()
 }
 
-// Run follows the store until ctx ends, and then writes the snapshot. The error is that of the store.
+// Run follows the store until ctx ends, and then writes the snapshot. The error is that of the
+// store.
 func (f *Follower) Run(ctx context.Context) error {
 	next := time.Now().Add(snapshotPause)
 	apply := func(batch []store.Record, upTo store.Cursor) error {
@@ -200,8 +201,8 @@ func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, upTo st
 	return nil
 }
 
-// readRecord reads what the follower needs of a record; false for a record that it does not need. The
-// error is one of the store. A record that cannot be read counts as deleted.
+// readRecord reads what the follower needs of a record; false for a record that it does not need.
+// The error is one of the store. A record that cannot be read counts as deleted.
 func (f *Follower) readRecord(ctx context.Context, r store.Record) (change, bool, error) {
 	prefix, _, _ := strings.Cut(r.Key, "/")
 	switch prefix + "/" {
@@ -278,8 +279,8 @@ func (f *Follower) readHost(ctx context.Context, c *change, text []byte) error {
 	return f.judgeOldHost(ctx, c, text)
 }
 
-// judgeOldHost judges a host whose record has no track: it was visited before there was a history, or
-// never.
+// judgeOldHost judges a host whose record has no track: it was visited before there was a history,
+// or never.
 func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) error {
 	var h struct {
 		Visited time.Time              `json:"visited"`
@@ -405,7 +406,7 @@ func (f *Follower) applyChange(c change) {
 	}
 	n := f.numberOf(c.name)
 	h := &f.hosts[n]
-	f.figures.count(h, -1)
+	f.figures.countHost(h, -1)
 	switch c.kind {
 	case store.HostPrefix:
 		h.known, h.visited, h.track = !c.deleted, c.visited && !c.deleted, c.track
@@ -427,8 +428,8 @@ func (f *Follower) applyChange(c change) {
 			h.firstTurn = c.turned
 		}
 	}
-	f.figures.count(h, +1)
-	if label := h.label(); label != f.labels[n] {
+	f.figures.countHost(h, +1)
+	if label := h.packStates(); label != f.labels[n] {
 		f.unshareLabels()
 		f.labels[n] = label
 	}
@@ -444,13 +445,13 @@ func (f *Follower) setLinks(n uint32, c change) {
 		to = append(to, f.numberOf(name))
 	}
 	h := &f.hosts[n]
-	before := h.targets()
+	before := h.linkTargets()
 	h.links = slices.DeleteFunc(h.links, func(l links) bool { return l.kind == c.document.kind })
 	if !c.deleted {
 		c.document.to = to
 		h.links = append(h.links, c.document)
 	}
-	after := h.targets()
+	after := h.linkTargets()
 	for _, t := range before {
 		if !slices.Contains(after, t) {
 			f.hosts[t].from = slices.DeleteFunc(f.hosts[t].from, func(from uint32) bool { return from == n })
@@ -463,8 +464,8 @@ func (f *Follower) setLinks(n uint32, c change) {
 	}
 }
 
-// targets returns the hosts that a host names, each once.
-func (h *host) targets() []uint32 {
+// linkTargets returns the hosts that a host names, each once.
+func (h *host) linkTargets() []uint32 {
 	var to []uint32
 	for _, l := range h.links {
 		to = append(to, l.to...)
@@ -523,8 +524,8 @@ func compareReversed(a, b string) int {
 	}
 }
 
-// label returns the states of a host as bits, in the order of [conformance.Names].
-func (h *host) label() uint8 {
+// packStates returns the states of a host as bits, in the order of [conformance.Names].
+func (h *host) packStates() uint8 {
 	var bits uint8
 	if h.visited && h.blocked == "" {
 		for i, name := range conformance.Names() {
@@ -536,8 +537,8 @@ func (h *host) label() uint8 {
 	return bits
 }
 
-// class returns the class of a host, "" for one that is only named.
-func (h *host) class() conformance.Class {
+// hostClass returns the class of a host, "" for one that is only named.
+func (h *host) hostClass() conformance.Class {
 	switch {
 	case h.blocked != "":
 		return h.blocked

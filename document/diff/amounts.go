@@ -30,28 +30,28 @@ type price struct {
 func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
 	a, b := newPriceList(na), newPriceList(nb)
 	for _, x := range a.prices {
-		y, ok := b.find(x.key)
+		y, ok := b.findPrice(x.key)
 		if !ok {
-			c.add(PriceLowered, operation, valueOf(x.node), value{})
+			c.addChange(PriceLowered, operation, valueOf(x.node), value{})
 			continue
 		}
 		// Amounts of two currencies, or for two things, cannot be compared: callers have to look.
 		unlike := x.currency != y.currency || x.unit != y.unit && (x.amount.Sign() != 0 || y.amount.Sign() != 0)
 		switch order := x.amount.Cmp(y.amount); {
 		case unlike || order < 0:
-			c.add(PriceRaised, operation, x.value(), y.value())
+			c.addChange(PriceRaised, operation, x.value(), y.value())
 		case order > 0:
-			c.add(PriceLowered, operation, x.value(), y.value())
+			c.addChange(PriceLowered, operation, x.value(), y.value())
 		}
 	}
 	for _, y := range b.prices {
-		if _, ok := a.find(y.key); ok {
+		if _, ok := a.findPrice(y.key); ok {
 			continue
 		}
 		if y.amount.Sign() > 0 {
-			c.add(PriceRaised, operation, value{}, y.value())
+			c.addChange(PriceRaised, operation, value{}, y.value())
 		} else {
-			c.add(TextChanged, operation, value{}, y.value())
+			c.addChange(TextChanged, operation, value{}, y.value())
 		}
 	}
 	c.comparePriceTexts(operation, a, b)
@@ -70,14 +70,14 @@ func (c *comparison) comparePriceTexts(operation string, a, b priceList) {
 func (c *comparison) compareAllowance(operation, key string, a, b *protocol.Node) {
 	x, y := numberOf(a), numberOf(b)
 	if !containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance") || x == nil && y == nil {
-		c.add(kindOfMember(key, a, b), operation, valueOf(a), valueOf(b))
+		c.addChange(kindOfMember(key, a, b), operation, valueOf(a), valueOf(b))
 		return
 	}
 	kind := LimitRaised
 	if x != nil && (y == nil || y.Cmp(x) < 0) {
 		kind = LimitLowered
 	}
-	c.add(kind, operation, valueOf(a), valueOf(b))
+	c.addChange(kind, operation, valueOf(a), valueOf(b))
 }
 
 func numberOf(n *protocol.Node) *big.Rat {
@@ -88,7 +88,7 @@ func numberOf(n *protocol.Node) *big.Rat {
 }
 
 func (p price) value() value {
-	text := p.amount.FloatString(decimals(p.amount))
+	text := p.amount.FloatString(exactDecimals(p.amount))
 	if p.currency != "" {
 		text += " " + p.currency
 	}
@@ -98,8 +98,8 @@ func (p price) value() value {
 	return textValue(p.node, text)
 }
 
-// decimals is how many decimals show an amount without loss, at most twelve.
-func decimals(r *big.Rat) int {
+// exactDecimals returns how many decimals show an amount without loss, at most twelve.
+func exactDecimals(r *big.Rat) int {
 	for n := range 12 {
 		scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)))
 		if scaled.IsInt() {
@@ -115,7 +115,7 @@ type priceList struct {
 	others namedNodes
 }
 
-func (l priceList) find(key string) (price, bool) {
+func (l priceList) findPrice(key string) (price, bool) {
 	for _, p := range l.prices {
 		if p.key == key {
 			return p, true
@@ -126,11 +126,11 @@ func (l priceList) find(key string) (price, bool) {
 
 func newPriceList(n *protocol.Node) priceList {
 	var l priceList
-	l.read(n, "", "", "")
+	l.readPrice(n, "", "", "")
 	return l
 }
 
-func (l *priceList) read(n *protocol.Node, key, currency, unit string) {
+func (l *priceList) readPrice(n *protocol.Node, key, currency, unit string) {
 	if n = absentIfNull(n); n == nil {
 		return
 	}
@@ -148,14 +148,14 @@ func (l *priceList) read(n *protocol.Node, key, currency, unit string) {
 			switch strings.ToLower(m.Key) {
 			case "currency", "currency_code", "per", "unit", "model", "interval", "period", "billing":
 			case "amount", "value", "price":
-				l.read(m, key, currency, unit)
+				l.readPrice(m, key, currency, unit)
 			default:
-				l.read(m, key+"/"+m.Key, currency, unit)
+				l.readPrice(m, key+"/"+m.Key, currency, unit)
 			}
 		}
 	case protocol.Array:
 		for _, item := range n.Items {
-			l.read(item, key+"/"+item.Member("name").Str()+item.Member("operation").Str()+item.Member("id").Str(), currency, unit)
+			l.readPrice(item, key+"/"+item.Member("name").Str()+item.Member("operation").Str()+item.Member("id").Str(), currency, unit)
 		}
 	default:
 		l.readAmount(n, key, currency, unit)
@@ -166,7 +166,7 @@ func (l *priceList) readAmount(n *protocol.Node, key, currency, unit string) {
 	p, ok := parsePrice(n.Text)
 	isText := n.Kind == protocol.String
 	if n.Kind != protocol.Number && !isText || !ok || containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance", "trial") {
-		l.others.put(key, n)
+		l.others.addNode(key, n)
 		return
 	}
 	p.node, p.key = n, key

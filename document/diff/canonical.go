@@ -153,8 +153,8 @@ func isScalar(n *protocol.Node) bool {
 // shownLength is how many characters of a value a change shows.
 const shownLength = 300
 
-// clip cuts a text that is too long to be shown.
-func clip(s string) string {
+// clipValue cuts a text that is too long to be shown.
+func clipValue(s string) string {
 	runes := 0
 	for i := range s {
 		if runes == shownLength {
@@ -174,10 +174,10 @@ func showNode(n *protocol.Node) string {
 }
 
 // isSameText reports whether two texts differ in letter case and punctuation at most.
-func isSameText(a, b string) bool { return letters(a) == letters(b) }
+func isSameText(a, b string) bool { return lowerLetters(a) == lowerLetters(b) }
 
-// letters returns the letters and digits of a text in lower case.
-func letters(s string) string {
+// lowerLetters returns the letters and digits of a text in lower case.
+func lowerLetters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
 			return unicode.ToLower(r)

@@ -1,5 +1,6 @@
 // Package diff compares two versions of a document by what the change means to those who call the
-// service: which operation moved to another host, which asks for a parameter more, which got dearer.
+// service: which operation moved to another host, which asks for a parameter more, which got
+// dearer.
 //
 // Begin with Compare. It reads both versions, pairs their operations and returns one [Change] for
 // each thing that changed, the gravest first. What only looks different (the order of members, YAML
@@ -75,7 +76,7 @@ func Compare(a, b Input) (*Result, error) {
 	}
 	c := &comparison{a: before, b: after, moves: map[string]origins{}}
 	c.compareVersions()
-	result := &Result{Changes: c.finish()}
+	result := &Result{Changes: c.mergeChanges()}
 	for _, change := range result.Changes {
 		result.Severity = max(result.Severity, change.Severity)
 	}
@@ -125,9 +126,9 @@ func valueOf(n *protocol.Node) value {
 // textValue is a value that is only a part of its node.
 func textValue(n *protocol.Node, text string) value { return value{n, text} }
 
-// add records a change of an operation, or of the service if the name is empty. Its place is that of
-// from, or of to for what was added.
-func (c *comparison) add(kind Kind, operation string, from, to value) {
+// addChange records a change of an operation, or of the service if the name is empty. Its place is
+// that of from, or of to for what was added.
+func (c *comparison) addChange(kind Kind, operation string, from, to value) {
 	place := from.node
 	if place == nil {
 		place = to.node
@@ -137,7 +138,7 @@ func (c *comparison) add(kind Kind, operation string, from, to value) {
 
 // addAt records a change at a place of its own.
 func (c *comparison) addAt(kind Kind, operation string, place *protocol.Node, from, to value) {
-	change := placed{Change: Change{Kind: kind, Severity: kind.Severity(), From: show(from), To: show(to), Help: kind.Help()}}
+	change := placed{Change: Change{Kind: kind, Severity: kind.Severity(), From: valueText(from), To: valueText(to), Help: kind.Help()}}
 	if operation != "" {
 		change.Operation = &operation
 	}
@@ -147,17 +148,17 @@ func (c *comparison) addAt(kind Kind, operation string, place *protocol.Node, fr
 	c.changes = append(c.changes, change)
 }
 
-// show returns the text of a value as a member of [Change].
-func show(v value) *string {
+// valueText returns the text of a value as a member of [Change].
+func valueText(v value) *string {
 	if v.node == nil {
 		return nil
 	}
-	text := clip(v.text)
+	text := clipValue(v.text)
 	return &text
 }
 
-// finish merges what has one cause and orders the changes.
-func (c *comparison) finish() []Change {
+// mergeChanges merges what has one cause and orders the changes.
+func (c *comparison) mergeChanges() []Change {
 	c.mergeSharedPlaces()
 	c.mergeMovedEverywhere()
 	slices.SortStableFunc(c.changes, func(x, y placed) int {

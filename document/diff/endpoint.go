@@ -17,8 +17,9 @@ type address struct {
 	rest string
 }
 
-// resolve reads an endpoint as written. An endpoint that is no address has nothing but its text.
-func (v *version) resolve(written string) address {
+// resolveEndpoint reads an endpoint as written. An endpoint that is no address has nothing but its
+// text.
+func (v *version) resolveEndpoint(written string) address {
 	written = strings.TrimSpace(written)
 	u, err := url.Parse(written)
 	if err != nil || u.Host == "" && !strings.HasPrefix(written, "/") {
@@ -31,7 +32,7 @@ func (v *version) resolve(written string) address {
 	if a.port == defaultPorts[a.scheme] {
 		a.port = ""
 	}
-	a.rest = placeholders(u.Path)
+	a.rest = stripParameterNames(u.Path)
 	if a.rest == "" {
 		a.rest = "/"
 	}
@@ -57,7 +58,7 @@ var inPlainText = map[string]bool{"http": true, "ws": true, "ftp": true}
 
 // callOf returns what a capability is called by: method and address.
 func (v *version) callOf(o *operation) string {
-	a := v.resolve(o.node.Member("endpoint").Str())
+	a := v.resolveEndpoint(o.node.Member("endpoint").Str())
 	return strings.ToUpper(o.node.Member("method").Str()) + " " + a.scheme + "://" + a.host + ":" + a.port + a.rest
 }
 
@@ -80,11 +81,11 @@ func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
 	na, nb = absentIfNull(na), absentIfNull(nb)
 	if na == nil || nb == nil {
 		if na != nb {
-			c.add(EndpointChanged, operation, valueOf(na), valueOf(nb))
+			c.addChange(EndpointChanged, operation, valueOf(na), valueOf(nb))
 		}
 		return
 	}
-	a, b := c.a.resolve(na.Str()), c.b.resolve(nb.Str())
+	a, b := c.a.resolveEndpoint(na.Str()), c.b.resolveEndpoint(nb.Str())
 	if a == b {
 		return
 	}
@@ -93,15 +94,15 @@ func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
 	}
 	told := false
 	if a.host != b.host {
-		c.add(EndpointHostChanged, operation, valueOf(na), valueOf(nb))
+		c.addChange(EndpointHostChanged, operation, valueOf(na), valueOf(nb))
 		told = true
 	}
 	if inPlainText[b.scheme] && !inPlainText[a.scheme] && a.scheme != "" {
-		c.add(TransportWeakened, operation, valueOf(na), valueOf(nb))
+		c.addChange(TransportWeakened, operation, valueOf(na), valueOf(nb))
 		told = told || a.rest == b.rest && a.port == b.port
 	}
 	if !told {
-		c.add(EndpointChanged, operation, valueOf(na), valueOf(nb))
+		c.addChange(EndpointChanged, operation, valueOf(na), valueOf(nb))
 	}
 }
 
@@ -125,5 +126,5 @@ func (c *comparison) compareCalls(p pair) {
 			return
 		}
 	}
-	c.add(EndpointChanged, p.a.name, valueOf(ma), valueOf(mb))
+	c.addChange(EndpointChanged, p.a.name, valueOf(ma), valueOf(mb))
 }

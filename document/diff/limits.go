@@ -54,14 +54,14 @@ func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 	for _, x := range gone {
 		i := indexRate(left, func(y rate) bool { return x.noun() == y.noun() && x.window != 0 && y.window != 0 })
 		if i < 0 {
-			c.add(LimitRaised, operation, valueOf(x.node), value{})
+			c.addChange(LimitRaised, operation, valueOf(x.node), value{})
 			continue
 		}
 		c.compareRates(operation, x, left[i])
 		left = append(left[:i:i], left[i+1:]...)
 	}
 	for _, y := range left {
-		c.add(LimitLowered, operation, value{}, valueOf(y.node))
+		c.addChange(LimitLowered, operation, value{}, valueOf(y.node))
 	}
 	c.compareLimitTexts(operation, a, b)
 }
@@ -78,9 +78,9 @@ func indexRate(rates []rate, match func(rate) bool) int {
 func (c *comparison) compareRates(operation string, x, y rate) {
 	switch x.perSecond().Cmp(y.perSecond()) {
 	case 1:
-		c.add(LimitLowered, operation, valueOf(x.node), valueOf(y.node))
+		c.addChange(LimitLowered, operation, valueOf(x.node), valueOf(y.node))
 	case -1:
-		c.add(LimitRaised, operation, valueOf(x.node), valueOf(y.node))
+		c.addChange(LimitRaised, operation, valueOf(x.node), valueOf(y.node))
 	}
 }
 
@@ -102,7 +102,7 @@ func (c *comparison) compareLimitText(operation, key string, x, y *protocol.Node
 			kind = LimitRaised
 		}
 	}
-	c.add(kind, operation, valueOf(x), valueOf(y))
+	c.addChange(kind, operation, valueOf(x), valueOf(y))
 }
 
 // limitList is the limits in one place of a document, and what stands beside them.
@@ -113,11 +113,11 @@ type limitList struct {
 
 func newLimitList(n *protocol.Node) limitList {
 	var l limitList
-	l.read(n, "")
+	l.readLimit(n, "")
 	return l
 }
 
-func (l *limitList) read(n *protocol.Node, key string) {
+func (l *limitList) readLimit(n *protocol.Node, key string) {
 	if n = absentIfNull(n); n == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (l *limitList) read(n *protocol.Node, key string) {
 			return
 		}
 		for _, m := range n.Items {
-			l.read(m, key+"/"+m.Key)
+			l.readLimit(m, key+"/"+m.Key)
 		}
 		return
 	case protocol.Number:
@@ -147,7 +147,7 @@ func (l *limitList) read(n *protocol.Node, key string) {
 			return
 		}
 	}
-	l.others.put(key, n)
+	l.others.addNode(key, n)
 }
 
 // readWindow reads a limit of two members: {"requests": 60, "per": "minute"}.

@@ -14,9 +14,9 @@ type pair struct {
 	renamed bool
 }
 
-// match pairs the operations of both versions: those of one name, and then those that only their
-// name tells apart. What is left was removed or added.
-func (c *comparison) match() (pairs []pair, removed, added []*operation) {
+// matchOperations pairs the operations of both versions: those of one name, and then those that
+// only their name tells apart. What is left was removed or added.
+func (c *comparison) matchOperations() (pairs []pair, removed, added []*operation) {
 	byKey := make(map[string]*operation, len(c.b.operations))
 	for _, o := range c.b.operations {
 		byKey[o.key] = o
@@ -65,7 +65,7 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 	contentOf := func(o *operation) string {
 		text, known := contents[o]
 		if !known {
-			text = o.content()
+			text = o.canonicalContent()
 			contents[o] = text
 		}
 		return text
@@ -77,23 +77,27 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 			func(a, b *operation) bool {
 				return c.a.callOf(a) == c.b.callOf(b) && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
 			},
-			func(a, b *operation) bool { return a.content("endpoint", "method") == b.content("endpoint", "method") },
+			func(a, b *operation) bool {
+				return a.canonicalContent("endpoint", "method") == b.canonicalContent("endpoint", "method")
+			},
 		}
 	}
 	return []func(a, b *operation) bool{
 		func(a, b *operation) bool { return a.path == b.path && sameContent(a, b) },
 		func(a, b *operation) bool { return a.verb == b.verb && sameContent(a, b) },
 		sameContent,
-		func(a, b *operation) bool { return a.verb == b.verb && placeholders(a.path) == placeholders(b.path) },
+		func(a, b *operation) bool {
+			return a.verb == b.verb && stripParameterNames(a.path) == stripParameterNames(b.path)
+		},
 		func(a, b *operation) bool {
 			return a.path == b.path && english.SameSense(strings.ToLower(a.verb), strings.ToLower(b.verb)) &&
-				a.content("semantic") == b.content("semantic") && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
+				a.canonicalContent("semantic") == b.canonicalContent("semantic") && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
 		},
 	}
 }
 
-// placeholders returns a path with the names of its parameters left out.
-func placeholders(path string) string {
+// stripParameterNames returns a path with the names of its parameters left out.
+func stripParameterNames(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") || len(s) > 1 && strings.HasPrefix(s, ":") {
@@ -103,9 +107,9 @@ func placeholders(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// exchanged returns the names of the operations that took over the meaning or the call of another
-// one that had it before.
-func (c *comparison) exchanged(pairs []pair) map[*operation]bool {
+// exchangedOperations returns the names of the operations that took over the meaning or the call of
+// another one that had it before.
+func (c *comparison) exchangedOperations(pairs []pair) map[*operation]bool {
 	out := map[*operation]bool{}
 	c.findExchanges(pairs, out, func(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) })
 	if c.a.kind == document.AI {

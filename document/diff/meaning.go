@@ -48,7 +48,7 @@ func judgeMeaning(a, b string) meaning {
 		return replaced
 	}
 	if !x.sharesObject(y) {
-		if near, known := cosine(x.things, y.things); known && near < farObjects {
+		if near, known := textSimilarity(x.things, y.things); known && near < farObjects {
 			return replaced
 		}
 	}
@@ -74,7 +74,7 @@ func readDescription(text string) description {
 	d := description{text: text, verb: effect.Compare(anyMethod, text).Verb}
 	if effect.Of(d.verb) == 0 {
 		if language := translate.Detect(text); language != "" {
-			d.text = gloss(language, text)
+			d.text = translateText(language, text)
 			d.verb = effect.Compare(anyMethod, d.text).Verb
 		}
 	}
@@ -126,8 +126,8 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// gloss returns the likeliest English words of a text in another language.
-func gloss(language, text string) string {
+// translateText returns the likeliest English words of a text in another language.
+func translateText(language, text string) string {
 	var out []string
 	for _, field := range strings.Fields(text) {
 		for _, w := range translate.Translate(language, field) {
@@ -206,12 +206,12 @@ func (d description) endsAlone(o description) bool {
 	if y&effect.End != 0 || x&effect.Read != 0 || y&effect.Read != 0 {
 		return false
 	}
-	near, known := cosine(d.words, o.words)
+	near, known := textSimilarity(d.words, o.words)
 	return known && near < farTexts
 }
 
-// cosine returns how near two texts are, and whether words of both are known.
-func cosine(a, b []string) (float32, bool) {
+// textSimilarity returns how near two texts are, and whether words of both are known.
+func textSimilarity(a, b []string) (float32, bool) {
 	table := wordvec.Embedded()
 	x, y := make([]float32, table.Dim()), make([]float32, table.Dim())
 	if table.Sum(x, a, nil) == 0 || table.Sum(y, b, nil) == 0 {

@@ -61,14 +61,14 @@ func (c *comparison) compareMember(operation, name string, a, b *protocol.Node) 
 		c.compareAuthentication(operation, a, b)
 	case a != nil && b != nil && a.Kind == protocol.Object && b.Kind == protocol.Object:
 		if kind := kindOfMember(name, nil, nil); kind != TextChanged {
-			c.add(kind, operation, valueOf(a), valueOf(b))
+			c.addChange(kind, operation, valueOf(a), valueOf(b))
 			return
 		}
 		c.compareMembers(operation, a, b, nil)
 	case a != nil && b != nil && a.Kind == protocol.Array && b.Kind == protocol.Array:
 		c.compareLists(kindOfMember(name, a, b), operation, a, b)
 	default:
-		c.add(kindOfMember(name, a, b), operation, valueOf(a), valueOf(b))
+		c.addChange(kindOfMember(name, a, b), operation, valueOf(a), valueOf(b))
 	}
 }
 
@@ -160,11 +160,12 @@ func (c *comparison) compareLists(kind Kind, operation string, a, b *protocol.No
 		if i < len(come) {
 			to = come[i]
 		}
-		c.add(kind, operation, valueOf(from), valueOf(to))
+		c.addChange(kind, operation, valueOf(from), valueOf(to))
 	}
 }
 
-// elementKey is what an element of a list is told apart by. Letter case does not count in an address.
+// elementKey is what an element of a list is told apart by. Letter case does not count in an
+// address.
 func elementKey(n *protocol.Node) string {
 	text := canonicalText(n)
 	if n.Kind == protocol.String && strings.Contains(n.Text, "://") {
@@ -178,7 +179,7 @@ func elementKey(n *protocol.Node) string {
 // compareText records a change of a text, but for its white space.
 func (c *comparison) compareText(kind Kind, operation string, a, b *protocol.Node) {
 	if a, b = absentIfNull(a), absentIfNull(b); !equalValues(a, b) {
-		c.add(kind, operation, valueOf(a), valueOf(b))
+		c.addChange(kind, operation, valueOf(a), valueOf(b))
 	}
 }
 
@@ -188,7 +189,7 @@ type namedNodes struct {
 	nodes map[string]*protocol.Node
 }
 
-func (l *namedNodes) put(name string, n *protocol.Node) {
+func (l *namedNodes) addNode(name string, n *protocol.Node) {
 	if l.nodes == nil {
 		l.nodes = map[string]*protocol.Node{}
 	}

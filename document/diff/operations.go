@@ -9,44 +9,44 @@ import (
 
 // compareOperations compares the operations of both versions.
 func (c *comparison) compareOperations() {
-	pairs, removed, added := c.match()
-	exchanged := c.exchanged(pairs)
+	pairs, removed, added := c.matchOperations()
+	exchanged := c.exchangedOperations(pairs)
 	for _, o := range removed {
-		c.add(OperationRemoved, o.name, textValue(o.node, o.name), value{})
+		c.addChange(OperationRemoved, o.name, textValue(o.node, o.name), value{})
 	}
 	for _, o := range added {
-		c.add(OperationAdded, o.name, value{}, textValue(o.node, o.name))
+		c.addChange(OperationAdded, o.name, value{}, textValue(o.node, o.name))
 	}
 	for _, p := range pairs {
 		if exchanged[p.a] {
-			c.add(OperationReplaced, p.a.name, c.describe(p.a), c.describe(p.b))
+			c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 			continue
 		}
 		c.compareOperation(p)
 	}
 }
 
-// describe returns what an operation does, as its document says.
-func (c *comparison) describe(o *operation) value {
+// describeOperation returns what an operation does, as its document says.
+func (c *comparison) describeOperation(o *operation) value {
 	if o.intent == nil {
 		return textValue(o.node, o.name)
 	}
 	return valueOf(o.intent)
 }
 
-// compareOperation compares one operation. Nothing more is said of one that was replaced by another:
-// whatever else differs has the same cause.
+// compareOperation compares one operation. Nothing more is said of one that was replaced by
+// another: whatever else differs has the same cause.
 func (c *comparison) compareOperation(p pair) {
 	if p.renamed {
 		c.compareNames(p)
 	}
 	verdict := judgeMeaning(p.a.intent.Str(), p.b.intent.Str())
 	if verdict == replaced || c.methodContradicts(p) {
-		c.add(OperationReplaced, p.a.name, c.describe(p.a), c.describe(p.b))
+		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 		return
 	}
 	if verdict == rewritten {
-		c.add(IntentRewritten, p.a.name, valueOf(p.a.intent), valueOf(p.b.intent))
+		c.addChange(IntentRewritten, p.a.name, valueOf(p.a.intent), valueOf(p.b.intent))
 	}
 	switch c.a.kind {
 	case document.AI:
@@ -143,11 +143,11 @@ func (c *comparison) compareEffects(operation string, a, b *protocol.Node) {
 	switch {
 	case x == y:
 	case dangers[y] < dangers[x]:
-		c.add(EffectLowered, operation, valueOf(a), valueOf(b))
+		c.addChange(EffectLowered, operation, valueOf(a), valueOf(b))
 	case dangers[y] > dangers[x]:
-		c.add(EffectRaised, operation, valueOf(a), valueOf(b))
+		c.addChange(EffectRaised, operation, valueOf(a), valueOf(b))
 	default:
-		c.add(TextChanged, operation, valueOf(a), valueOf(b))
+		c.addChange(TextChanged, operation, valueOf(a), valueOf(b))
 	}
 }
 
@@ -156,8 +156,8 @@ func (c *comparison) compareEffects(operation string, a, b *protocol.Node) {
 func (c *comparison) compareIdempotence(operation string, a, b *protocol.Node) {
 	switch {
 	case b.True() && !a.True():
-		c.add(EffectLowered, operation, valueOf(a), valueOf(b))
+		c.addChange(EffectLowered, operation, valueOf(a), valueOf(b))
 	case a.True() && !b.True():
-		c.add(EffectRaised, operation, valueOf(a), valueOf(b))
+		c.addChange(EffectRaised, operation, valueOf(a), valueOf(b))
 	}
 }

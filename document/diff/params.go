@@ -25,12 +25,12 @@ func (c *comparison) compareParams(p pair) {
 	declaredA, declaredB := indexMembers(p.a.node.Member("params")), indexMembers(p.b.node.Member("params"))
 	for _, name := range slices.Sorted(keys(inPathA)) {
 		if !inPathB[name] && declaredA[name] == nil && declaredB[name] == nil {
-			c.add(ParameterRemoved, p.a.name, textValue(p.a.node.Member("endpoint"), name), value{})
+			c.addChange(ParameterRemoved, p.a.name, textValue(p.a.node.Member("endpoint"), name), value{})
 		}
 	}
 	for _, name := range slices.Sorted(keys(inPathB)) {
 		if !inPathA[name] && declaredA[name] == nil && declaredB[name] == nil {
-			c.add(ParameterRequiredAdded, p.a.name, value{}, textValue(p.b.node.Member("endpoint"), name))
+			c.addChange(ParameterRequiredAdded, p.a.name, value{}, textValue(p.b.node.Member("endpoint"), name))
 		}
 	}
 }
@@ -56,14 +56,14 @@ func pathParameters(o *operation) map[string]bool {
 func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPathA, inPathB bool) {
 	switch {
 	case nb == nil:
-		c.add(ParameterRemoved, operation, valueOf(na), value{})
+		c.addChange(ParameterRemoved, operation, valueOf(na), value{})
 		return
 	case na == nil:
 		kind := ParameterOptionalAdded
 		if paramOf(nb).Required || inPathB {
 			kind = ParameterRequiredAdded
 		}
-		c.add(kind, operation, value{}, valueOf(nb))
+		c.addChange(kind, operation, value{}, valueOf(nb))
 		return
 	case equalValues(na, nb):
 		return
@@ -74,23 +74,23 @@ func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPat
 	a, b := paramOf(na), paramOf(nb)
 	before := len(c.changes)
 	c.compareRequired(operation, na, nb, a.Required || inPathA, b.Required || inPathB)
-	if typeChanged(a.Type, b.Type) || narrower(a.Meaning(), b.Meaning()) {
-		c.add(ParameterTypeChanged, operation, valueOf(na), valueOf(nb))
+	if typeChanged(a.Type, b.Type) || narrowsMeaning(a.Meaning(), b.Meaning()) {
+		c.addChange(ParameterTypeChanged, operation, valueOf(na), valueOf(nb))
 	}
 	textA, textB := a, b
 	textA.Required, textA.Stated, textA.Type, textA.Dialect = false, false, "", 0
 	textB.Required, textB.Stated, textB.Type, textB.Dialect = false, false, "", 0
 	if len(c.changes) == before && normalizeSpace(describeParam(textA)) != normalizeSpace(describeParam(textB)) {
-		c.add(TextChanged, operation, valueOf(na), valueOf(nb))
+		c.addChange(TextChanged, operation, valueOf(na), valueOf(nb))
 	}
 }
 
 func (c *comparison) compareRequired(operation string, na, nb *protocol.Node, a, b bool) {
 	switch {
 	case b && !a:
-		c.add(ParameterRequiredAdded, operation, valueOf(na), valueOf(nb))
+		c.addChange(ParameterRequiredAdded, operation, valueOf(na), valueOf(nb))
 	case a && !b:
-		c.add(ParameterOptionalAdded, operation, valueOf(na), valueOf(nb))
+		c.addChange(ParameterOptionalAdded, operation, valueOf(na), valueOf(nb))
 	}
 }
 
@@ -132,9 +132,9 @@ func typeName(s string) string {
 
 func typeChanged(a, b string) bool { return typeName(a) != typeName(b) }
 
-// narrower reports whether a parameter accepts less than before.
-func narrower(a, b aidiscovery.Meaning) bool {
-	if raised(a.Min, b.Min) || lowered(a.Max, b.Max) {
+// narrowsMeaning reports whether a parameter accepts less than before.
+func narrowsMeaning(a, b aidiscovery.Meaning) bool {
+	if boundRaised(a.Min, b.Min) || boundLowered(a.Max, b.Max) {
 		return true
 	}
 	if len(b.Enum) == 0 {
@@ -146,14 +146,14 @@ func narrower(a, b aidiscovery.Meaning) bool {
 	return slices.ContainsFunc(a.Enum, func(v string) bool { return !slices.Contains(b.Enum, v) })
 }
 
-// raised reports whether a lower bound went up, lowered whether an upper bound went down. An empty
-// text is no bound.
-func raised(a, b string) bool {
+// boundRaised reports whether a lower bound went up, boundLowered whether an upper bound went down.
+// An empty text is no bound.
+func boundRaised(a, b string) bool {
 	x, y := parseNumber(a), parseNumber(b)
 	return y != nil && (x == nil || y.Cmp(x) > 0)
 }
 
-func lowered(a, b string) bool {
+func boundLowered(a, b string) bool {
 	x, y := parseNumber(a), parseNumber(b)
 	return y != nil && (x == nil || y.Cmp(x) < 0)
 }

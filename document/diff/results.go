@@ -16,16 +16,16 @@ func (c *comparison) compareReturns(p pair) {
 	case equalValues(a, b):
 		return
 	case b == nil:
-		c.add(ResultRemoved, p.a.name, valueOf(a), value{})
+		c.addChange(ResultRemoved, p.a.name, valueOf(a), value{})
 		return
 	case a == nil:
-		c.add(ResultAdded, p.a.name, value{}, valueOf(b))
+		c.addChange(ResultAdded, p.a.name, value{}, valueOf(b))
 		return
 	}
 	namesA, structuralA := returnedNames(a.Str())
 	namesB, structuralB := returnedNames(b.Str())
 	if !structuralA || !structuralB {
-		c.add(TextChanged, p.a.name, valueOf(a), valueOf(b))
+		c.addChange(TextChanged, p.a.name, valueOf(a), valueOf(b))
 		return
 	}
 	before := len(c.changes)
@@ -33,7 +33,7 @@ func (c *comparison) compareReturns(p pair) {
 		if !slices.Contains(namesB, name) && !slices.ContainsFunc(namesA, func(outer string) bool {
 			return strings.HasPrefix(name, outer+".") && !slices.Contains(namesB, outer)
 		}) {
-			c.add(ResultRemoved, p.a.name, textValue(a, name), value{})
+			c.addChange(ResultRemoved, p.a.name, textValue(a, name), value{})
 		}
 	}
 	for _, name := range namesB {
@@ -43,12 +43,12 @@ func (c *comparison) compareReturns(p pair) {
 			c.addAt(ResultAdded, p.a.name, a, value{}, textValue(b, name))
 		}
 	}
-	if len(c.changes) == before && !slices.Equal(sorted(namesA), sorted(namesB)) {
-		c.add(TextChanged, p.a.name, valueOf(a), valueOf(b))
+	if len(c.changes) == before && !slices.Equal(sortedNames(namesA), sortedNames(namesB)) {
+		c.addChange(TextChanged, p.a.name, valueOf(a), valueOf(b))
 	}
 }
 
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+func sortedNames(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 var (
 	returnsToken = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$-]*(?:\[\])?\??|[{}(),:|]|[^\s]`)
@@ -102,12 +102,12 @@ func (c *comparison) compareErrors(p pair) {
 		other := after[errorName(n)]
 		delete(after, errorName(n))
 		if describeError(n) != describeError(other) || other == nil {
-			c.add(TextChanged, p.a.name, valueOf(n), valueOf(other))
+			c.addChange(TextChanged, p.a.name, valueOf(n), valueOf(other))
 		}
 	}
 	for _, n := range p.b.node.Member("errors").Elements() {
 		if after[errorName(n)] == n {
-			c.add(TextChanged, p.a.name, value{}, valueOf(n))
+			c.addChange(TextChanged, p.a.name, value{}, valueOf(n))
 		}
 	}
 }

@@ -37,12 +37,12 @@ func (c *comparison) compareSchemas(at schemaPlace, a, b *protocol.Node) {
 		at.blockA, at.blockB = a, b
 	}
 	a, b = c.a.resolveSchema(a, at.blockA), c.b.resolveSchema(b, at.blockB)
-	if a == nil || b == nil || at.depth > maxSchemaDepth || equalTrees(a, b) && !refers(a) && !refers(b) || !c.spendNode() {
+	if a == nil || b == nil || at.depth > maxSchemaDepth || equalTrees(a, b) && !hasReference(a) && !hasReference(b) || !c.spendNode() {
 		return
 	}
 	at.depth++
 	if c.valueNarrowed(a, b) {
-		c.add(at.changedType(), at.operation, valueOf(a), valueOf(b))
+		c.addChange(at.changedType(), at.operation, valueOf(a), valueOf(b))
 	} else {
 		c.compareSchemaTexts(at, a, b)
 	}
@@ -68,13 +68,13 @@ func (v *version) resolveSchema(n, block *protocol.Node) *protocol.Node {
 	return v.agis.Resolve(n, block)
 }
 
-// refers reports whether a schema has a reference somewhere: equal texts may then mean different
-// schemas.
-func refers(n *protocol.Node) bool {
+// hasReference reports whether a schema has a reference somewhere: equal texts may then mean
+// different schemas.
+func hasReference(n *protocol.Node) bool {
 	if n.Key == "$ref" {
 		return true
 	}
-	return slices.ContainsFunc(n.Items, refers)
+	return slices.ContainsFunc(n.Items, hasReference)
 }
 
 // mostNodes bounds how many pairs of schemas one comparison looks at, as references can make small
@@ -93,12 +93,12 @@ func (c *comparison) valueNarrowed(a, b *protocol.Node) bool {
 		return true
 	}
 	for _, keyword := range lowerBounds {
-		if raised(boundOf(a, keyword), boundOf(b, keyword)) {
+		if boundRaised(boundOf(a, keyword), boundOf(b, keyword)) {
 			return true
 		}
 	}
 	for _, keyword := range upperBounds {
-		if lowered(boundOf(a, keyword), boundOf(b, keyword)) {
+		if boundLowered(boundOf(a, keyword), boundOf(b, keyword)) {
 			return true
 		}
 	}
@@ -107,11 +107,11 @@ func (c *comparison) valueNarrowed(a, b *protocol.Node) bool {
 			return true
 		}
 	}
-	return b.Member("uniqueItems").True() && !a.Member("uniqueItems").True() || closes(a, b)
+	return b.Member("uniqueItems").True() && !a.Member("uniqueItems").True() || closesProperties(a, b)
 }
 
-// closes reports whether additional properties were allowed and are not now.
-func closes(a, b *protocol.Node) bool {
+// closesProperties reports whether additional properties were allowed and are not now.
+func closesProperties(a, b *protocol.Node) bool {
 	x, y := a.Member("additionalProperties"), b.Member("additionalProperties")
 	open := x == nil || x.Kind == protocol.Bool && x.Text == "true"
 	return y != nil && !(y.Kind == protocol.Bool && y.Text == "true") && (open || !equalValues(x, y))
@@ -182,7 +182,7 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 		}
 	})
 	if changed {
-		c.add(TextChanged, at.operation, valueOf(a), valueOf(b))
+		c.addChange(TextChanged, at.operation, valueOf(a), valueOf(b))
 	}
 }
 
@@ -203,24 +203,24 @@ func sameElements(a, b *protocol.Node) bool {
 func (c *comparison) compareProperties(at schemaPlace, a, b *protocol.Node) {
 	requiredA, requiredB := a.Member("required"), b.Member("required")
 	c.eachMember(a.Member("properties"), b.Member("properties"), func(name string, ma, mb *protocol.Node) {
-		wasRequired, isRequired := lists(requiredA, name), lists(requiredB, name)
+		wasRequired, isRequired := listsName(requiredA, name), listsName(requiredB, name)
 		switch {
 		case ma == nil && mb == nil:
 		case mb == nil && at.input:
-			c.add(ParameterRemoved, at.operation, valueOf(ma), value{})
+			c.addChange(ParameterRemoved, at.operation, valueOf(ma), value{})
 		case mb == nil:
-			c.add(ResultRemoved, at.operation, valueOf(ma), value{})
+			c.addChange(ResultRemoved, at.operation, valueOf(ma), value{})
 		case ma == nil && at.input && isRequired:
-			c.add(ParameterRequiredAdded, at.operation, value{}, valueOf(mb))
+			c.addChange(ParameterRequiredAdded, at.operation, value{}, valueOf(mb))
 		case ma == nil && at.input:
-			c.add(ParameterOptionalAdded, at.operation, value{}, valueOf(mb))
+			c.addChange(ParameterOptionalAdded, at.operation, value{}, valueOf(mb))
 		case ma == nil:
-			c.add(ResultAdded, at.operation, value{}, valueOf(mb))
+			c.addChange(ResultAdded, at.operation, value{}, valueOf(mb))
 		default:
 			if at.input {
 				c.compareRequired(at.operation, ma, mb, wasRequired, isRequired)
 			} else if wasRequired != isRequired {
-				c.add(TextChanged, at.operation, textValue(ma, describeRequired(wasRequired)), textValue(mb, describeRequired(isRequired)))
+				c.addChange(TextChanged, at.operation, textValue(ma, describeRequired(wasRequired)), textValue(mb, describeRequired(isRequired)))
 			}
 			c.compareSchemas(at, ma, mb)
 		}
@@ -234,4 +234,4 @@ func describeRequired(required bool) string {
 	return "optional"
 }
 
-func lists(list *protocol.Node, name string) bool { return slices.Contains(list.Strs(), name) }
+func listsName(list *protocol.Node, name string) bool { return slices.Contains(list.Strs(), name) }

@@ -22,13 +22,13 @@ func (c *comparison) compareVersions() {
 
 // compareAIServices compares everything of two AI Discovery documents but the capabilities.
 func (c *comparison) compareAIServices() {
-	c.compareText(VersionChanged, "", c.a.member("aiendpoint"), c.b.member("aiendpoint"))
-	c.eachMember(c.a.member("service"), c.b.member("service"), func(name string, a, b *protocol.Node) {
+	c.compareText(VersionChanged, "", c.a.memberAt("aiendpoint"), c.b.memberAt("aiendpoint"))
+	c.eachMember(c.a.memberAt("service"), c.b.memberAt("service"), func(name string, a, b *protocol.Node) {
 		switch name {
 		case "name", "namespace", "domain":
 			c.compareIdentity(a, b)
 		case "language":
-			if !equalValues(languages(a), languages(b)) {
+			if !equalValues(serviceLanguages(a), serviceLanguages(b)) {
 				c.compareMember("", name, a, b)
 			}
 		default:
@@ -38,9 +38,9 @@ func (c *comparison) compareAIServices() {
 	c.compareMembers("", c.a.root, c.b.root, setOf("aiendpoint service capabilities"))
 }
 
-// languages returns the languages of a service, the default of AI Discovery §3.2 where there are
-// none.
-func languages(n *protocol.Node) *protocol.Node {
+// serviceLanguages returns the languages of a service, the default of AI Discovery §3.2 where there
+// are none.
+func serviceLanguages(n *protocol.Node) *protocol.Node {
 	if n != nil && len(n.Items) > 0 {
 		return n
 	}
@@ -49,11 +49,11 @@ func languages(n *protocol.Node) *protocol.Node {
 
 // compareAGISServices compares everything of two AGIS documents but the endpoints.
 func (c *comparison) compareAGISServices() {
-	c.compareText(VersionChanged, "", c.a.member("agis"), c.b.member("agis"))
-	c.compareIdentity(c.a.member("service"), c.b.member("service"))
-	c.compareAddresses("", c.a.member("agtp"), c.b.member("agtp"))
+	c.compareText(VersionChanged, "", c.a.memberAt("agis"), c.b.memberAt("agis"))
+	c.compareIdentity(c.a.memberAt("service"), c.b.memberAt("service"))
+	c.compareAddresses("", c.a.memberAt("agtp"), c.b.memberAt("agtp"))
 	c.compareServiceVersion()
-	c.eachMember(c.a.member("vocabulary"), c.b.member("vocabulary"), func(name string, a, b *protocol.Node) {
+	c.eachMember(c.a.memberAt("vocabulary"), c.b.memberAt("vocabulary"), func(name string, a, b *protocol.Node) {
 		switch name {
 		case "domain", "namespace":
 			c.compareIdentity(a, b)
@@ -62,22 +62,22 @@ func (c *comparison) compareAGISServices() {
 			c.compareMember("", name, a, b)
 		}
 	})
-	c.compareDataManifest(c.a.member("data_manifest"), c.b.member("data_manifest"))
+	c.compareDataManifest(c.a.memberAt("data_manifest"), c.b.memberAt("data_manifest"))
 	c.compareMembers("", c.a.root, c.b.root, setOf("agis service agtp version endpoints vocabulary data_manifest schemas"))
 }
 
 // compareServiceVersion records the version of a service once: it may stand in two places.
 func (c *comparison) compareServiceVersion() {
 	before := len(c.changes)
-	c.compareText(VersionChanged, "", c.a.member("version"), c.b.member("version"))
+	c.compareText(VersionChanged, "", c.a.memberAt("version"), c.b.memberAt("version"))
 	if len(c.changes) == before {
-		c.compareText(VersionChanged, "", c.a.member("vocabulary", "version"), c.b.member("vocabulary", "version"))
+		c.compareText(VersionChanged, "", c.a.memberAt("vocabulary", "version"), c.b.memberAt("vocabulary", "version"))
 	}
 }
 
 // compareSummaries compares everything of two summaries but the verbs.
 func (c *comparison) compareSummaries() {
-	c.compareText(VersionChanged, "", c.a.member("agis"), c.b.member("agis"))
+	c.compareText(VersionChanged, "", c.a.memberAt("agis"), c.b.memberAt("agis"))
 	c.eachMember(c.a.root, c.b.root, func(name string, a, b *protocol.Node) {
 		switch name {
 		case "service", "domain", "namespace":
@@ -93,7 +93,8 @@ func (c *comparison) compareSummaries() {
 	})
 }
 
-// compareIdentity compares a name, a namespace or a domain. Another letter case is a change of text.
+// compareIdentity compares a name, a namespace or a domain. Another letter case is a change of
+// text.
 func (c *comparison) compareIdentity(a, b *protocol.Node) {
 	if equalValues(a, b) {
 		return
@@ -102,7 +103,7 @@ func (c *comparison) compareIdentity(a, b *protocol.Node) {
 	if a != nil && b != nil && isSameText(a.Text, b.Text) {
 		kind = TextChanged
 	}
-	c.add(kind, "", valueOf(a), valueOf(b))
+	c.addChange(kind, "", valueOf(a), valueOf(b))
 }
 
 // isAuthenticationName reports whether a member says what callers have to prove.
@@ -117,15 +118,15 @@ func isAuthenticationName(name string) bool {
 // strengths orders the ways of authentication from the weakest to the strongest.
 var strengths = map[string]int{"none": 1, "apikey": 2, "bearer": 3, "oauth2": 4}
 
-// compareAuthentication compares two statements of how callers authenticate (AI Discovery §3.4). One
-// that is left out is unknown.
+// compareAuthentication compares two statements of how callers authenticate (AI Discovery §3.4).
+// One that is left out is unknown.
 func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node) {
 	typeA, typeB := authenticationType(a), authenticationType(b)
 	open := a != nil && a.Key == "pre_auth_discovery" || b != nil && b.Key == "pre_auth_discovery" // true asks for less
 	switch {
 	case a == nil || b == nil || typeA == nil || typeB == nil:
 		if typeA != nil || typeB != nil {
-			c.add(AuthenticationChanged, operation, valueOf(typeA), valueOf(typeB))
+			c.addChange(AuthenticationChanged, operation, valueOf(typeA), valueOf(typeB))
 			return
 		}
 	case !strings.EqualFold(typeA.Text, typeB.Text):
@@ -134,13 +135,13 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 		if x > y && y > 0 || typeA.Kind == protocol.Bool && typeA.True() && !open {
 			kind = AuthenticationWeakened
 		}
-		c.add(kind, operation, valueOf(typeA), valueOf(typeB))
+		c.addChange(kind, operation, valueOf(typeA), valueOf(typeB))
 		c.compareAuthenticationDocs(operation, a, b)
 		return
 	}
 	if isScalar(a) || isScalar(b) || a == nil || b == nil || a.Kind != b.Kind {
 		if typeA == nil && typeB == nil {
-			c.add(AuthenticationChanged, operation, valueOf(a), valueOf(b))
+			c.addChange(AuthenticationChanged, operation, valueOf(a), valueOf(b))
 		}
 		return
 	}
@@ -156,14 +157,14 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 		if other := kindOfMember(name, ma, mb); other == LinkChanged || other == ContactChanged || name == "description" {
 			kind = other
 		}
-		c.add(kind, operation, valueOf(ma), valueOf(mb))
+		c.addChange(kind, operation, valueOf(ma), valueOf(mb))
 	})
 }
 
 // compareAuthenticationDocs compares where the documentation of another way of authentication is.
 func (c *comparison) compareAuthenticationDocs(operation string, a, b *protocol.Node) {
 	if docsA, docsB := memberAt(a, "docs"), memberAt(b, "docs"); !equalValues(docsA, docsB) {
-		c.add(LinkChanged, operation, valueOf(docsA), valueOf(docsB))
+		c.addChange(LinkChanged, operation, valueOf(docsA), valueOf(docsB))
 	}
 }
 
@@ -204,7 +205,7 @@ func (c *comparison) compareDataClasses(a, b *protocol.Node) {
 		seen[name] = true
 		other := after[name]
 		if other == nil {
-			c.add(DataClassRemoved, "", textValue(n, name), value{})
+			c.addChange(DataClassRemoved, "", textValue(n, name), value{})
 			continue
 		}
 		c.compareDataClass(n, other)
@@ -212,7 +213,7 @@ func (c *comparison) compareDataClasses(a, b *protocol.Node) {
 	for _, n := range b.Elements() {
 		if name := dataClassName(n); !seen[name] {
 			seen[name] = true
-			c.add(DataClassAdded, "", value{}, textValue(n, name))
+			c.addChange(DataClassAdded, "", value{}, textValue(n, name))
 		}
 	}
 }
@@ -243,9 +244,9 @@ func (c *comparison) compareDataClass(a, b *protocol.Node) {
 			switch {
 			case x == y:
 			case sensitivities[y] > sensitivities[x]:
-				c.add(SensitivityRaised, "", valueOf(ma), valueOf(mb))
+				c.addChange(SensitivityRaised, "", valueOf(ma), valueOf(mb))
 			default:
-				c.add(TextChanged, "", valueOf(ma), valueOf(mb))
+				c.addChange(TextChanged, "", valueOf(ma), valueOf(mb))
 			}
 		default:
 			c.compareMember("", name, ma, mb)

@@ -114,8 +114,8 @@ func (v *version) readTree(text []byte) error {
 	return nil
 }
 
-// member returns the value at a path of member names below the root, nil if there is none.
-func (v *version) member(names ...string) *protocol.Node { return memberAt(v.root, names...) }
+// memberAt returns the value at a path of member names below the root, nil if there is none.
+func (v *version) memberAt(names ...string) *protocol.Node { return memberAt(v.root, names...) }
 
 func memberAt(n *protocol.Node, names ...string) *protocol.Node {
 	for _, name := range names {
@@ -135,7 +135,7 @@ func absentIfNull(n *protocol.Node) *protocol.Node {
 // counter makes names unique: the second operation of one name is another one.
 type counter map[string]int
 
-func (c counter) next(name string) string {
+func (c counter) nextName(name string) string {
 	c[name]++
 	if c[name] == 1 {
 		return name
@@ -157,9 +157,9 @@ type operation struct {
 	unnamed []string
 }
 
-// content returns everything of the operation but its name, and the members named without, in
-// canonical form.
-func (o *operation) content(without ...string) string {
+// canonicalContent returns everything of the operation but its name, and the members named without,
+// in canonical form.
+func (o *operation) canonicalContent(without ...string) string {
 	return canonicalText(o.node, append(without, o.unnamed...)...)
 }
 
@@ -169,7 +169,7 @@ func newCapability(n *protocol.Node, i int, names counter) *operation {
 		id = fmt.Sprintf("capability-%d", i+1)
 	}
 	return &operation{
-		name: id, key: names.next(id), node: n,
+		name: id, key: names.nextName(id), node: n,
 		nameNodes: []*protocol.Node{n.Member("id")},
 		intent:    absentIfNull(n.Member("description")),
 		unnamed:   []string{"id"},
@@ -188,7 +188,7 @@ func newEndpoint(n *protocol.Node, names counter) *operation {
 	if o.name == "" {
 		o.name = "endpoint"
 	}
-	o.key = names.next(o.name)
+	o.key = names.nextName(o.name)
 	return o
 }
 
@@ -203,5 +203,5 @@ func newSummaryMethod(n *protocol.Node, names counter) *operation {
 		}
 	}
 	verb := strings.ToUpper(strings.TrimSpace(word.Str()))
-	return &operation{name: verb, key: names.next(verb), node: n, verb: verb, nameNodes: []*protocol.Node{word}, unnamed: []string{"name", "method"}}
+	return &operation{name: verb, key: names.nextName(verb), node: n, verb: verb, nameNodes: []*protocol.Node{word}, unnamed: []string{"name", "method"}}
 }

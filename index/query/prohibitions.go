@@ -57,8 +57,8 @@ func endOfPhrase(words []string, start int) int {
 	return len(words)
 }
 
-// findProhibition looks for a prohibition in one phrase. After another phrase, "only the price" says
-// that nothing more is to be done.
+// findProhibition looks for a prohibition in one phrase. After another phrase, "only the price"
+// says that nothing more is to be done.
 func findProhibition(words []string, start, end int, follows bool) (prohibitionSpan, bool) {
 	lower := make([]string, end-start)
 	for i := range lower {
@@ -129,8 +129,8 @@ func forbiddenVerbs(words []string) []string {
 	return verbs
 }
 
-// says reports whether a word is one of those that forbid, and not of what it is about.
-func (s prohibitionSpan) says(word string) bool {
+// forbidsWord reports whether a word is one of those that forbid, and not of what it is about.
+func (s prohibitionSpan) forbidsWord(word string) bool {
 	return slices.Contains(negations, word) || slices.Contains(beforeNegation, word) || slices.Contains(everything, word) ||
 		slices.Contains(readOnlyWords, word) || word == "only" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
 }

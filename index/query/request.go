@@ -20,7 +20,8 @@ type Request struct {
 	Act      Act    // what the client wants done
 	// Acts are those of the clauses, by their number; a request for one thing has one.
 	Acts []Act
-	// refersBack tells of each clause, by its number, whether it speaks of what an earlier one names.
+	// refersBack tells of each clause, by its number, whether it speaks of what an earlier one
+	// names.
 	refersBack []bool
 	// Prohibitions are what must not be done. Their words are not looked for.
 	Prohibitions []Prohibition
@@ -88,7 +89,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		r.Prohibitions = append(r.Prohibitions, p)
 		for i := s.start; i < s.end && !s.keep; i++ {
 			weights[from+i] *= contextWeight // it is about the same things
-			if s.says(normalizeWord(fields[from+i])) {
+			if s.forbidsWord(normalizeWord(fields[from+i])) {
 				weights[from+i] = 0
 			}
 		}
@@ -148,8 +149,8 @@ func (r Request) Clauses() []Request {
 	return clauses
 }
 
-// earlierNouns returns the words before the n-th clause that may be nouns, with the weight of what a
-// clause is about.
+// earlierNouns returns the words before the n-th clause that may be nouns, with the weight of what
+// a clause is about.
 func (r Request) earlierNouns(n int) []Word {
 	var nouns []Word
 	for _, w := range r.Words {
@@ -220,7 +221,7 @@ func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request 
 	}
 	words := strings.Fields(strings.ToLower(tokens.PrepareName(strings.Join(fields[:name], " "))))
 	if len(words) > 0 {
-		r.Act.Verb, r.Act.Wanted = imperative(words)
+		r.Act.Verb, r.Act.Wanted = parseImperative(words)
 		r.Act.Ends = endsSomething(words[:1], 0)
 	}
 	r.Acts = []Act{r.Act}
@@ -303,7 +304,7 @@ func actOf(polite, words []string, weights []float32) Act {
 		slices.ContainsFunc(polite, asksToBeTold):
 		act.Wanted = Reading
 	default:
-		act.Verb, act.Wanted = imperative(lower)
+		act.Verb, act.Wanted = parseImperative(lower)
 	}
 	if act.Ends {
 		act.Object = tokens.StemOf(objectOf(lower[1:]))
@@ -346,8 +347,8 @@ func objectOf(words []string) string {
 	return object
 }
 
-// imperative reads a verb at the beginning of a clause that tells somebody what to do.
-func imperative(words []string) (verb string, wanted effect.Class) {
+// parseImperative reads a verb at the beginning of a clause that tells somebody what to do.
+func parseImperative(words []string) (verb string, wanted effect.Class) {
 	first, next := words[0], ""
 	if len(words) > 1 {
 		next = words[1]

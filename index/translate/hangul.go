@@ -12,8 +12,8 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A Korean word is misspelt in one letter of one of its syllables more often than in a whole syllable,
-// so words are compared by their letters (jamo).
+// A Korean word is misspelt in one letter of one of its syllables more often than in a whole
+// syllable, so words are compared by their letters (jamo).
 
 const (
 	// minHangul and maxHangul are how many syllables a word has that may be corrected.
@@ -46,14 +46,14 @@ func isHangul(word string) bool {
 	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Hangul, r) })
 }
 
-// CorrectHangul returns a Korean word with the letter corrected that keeps the table from knowing how
-// it begins, "" when the table knows it or nothing is near. Particles stay as they are.
+// CorrectHangul returns a Korean word with the letter corrected that keeps the table from knowing
+// how it begins, "" when the table knows it or nothing is near. Particles stay as they are.
 func CorrectHangul(field string) string {
 	field = strings.TrimFunc(field, unicode.IsPunct)
 	if !isHangul(field) {
 		return ""
 	}
-	for _, w := range segment(Korean, field) {
+	for _, w := range segmentText(Korean, field) {
 		if w.Meanings != nil && utf8.RuneCountInString(w.Text) >= minHangul {
 			return ""
 		}
@@ -67,8 +67,8 @@ func CorrectHangul(field string) string {
 	return ""
 }
 
-// nearestHangul returns the word of n syllables that differs in one letter, "" when there is none. Of
-// several the one with the most common English meaning is taken.
+// nearestHangul returns the word of n syllables that differs in one letter, "" when there is none.
+// Of several the one with the most common English meaning is taken.
 func nearestHangul(letters []rune, n int) string {
 	best, most := "", -1
 	for _, w := range hangulBySyllables()[n] {
@@ -83,8 +83,8 @@ func nearestHangul(letters []rune, n int) string {
 	return best
 }
 
-// differInOneLetter reports whether two words differ in one letter that is another one, missing, or too
-// many, or in two that are swapped.
+// differInOneLetter reports whether two words differ in one letter that is another one, missing, or
+// too many, or in two that are swapped.
 func differInOneLetter(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a

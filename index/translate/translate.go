@@ -1,8 +1,8 @@
 // Package translate says what words of other languages mean in English, so that a request in one of
 // them finds operations that are described in English. Begin with [Detect] and [Translate].
 //
-// The table holds some 70,000 words of German, Spanish, French, Japanese, Korean and Chinese. README.md
-// says where they come from and under which licences.
+// The table holds some 70,000 words of German, Spanish, French, Japanese, Korean and Chinese.
+// README.md says where they come from and under which licences.
 package translate
 
 import (
@@ -89,8 +89,8 @@ func (t tables) addLines(text string, parse func(line string) (words, meanings [
 	}
 }
 
-// Phrase returns a single word that means the same as an English noun of two words, "" when there is
-// none: "cash machine" is an atm.
+// Phrase returns a single word that means the same as an English noun of two words, "" when there
+// is none: "cash machine" is an atm.
 func Phrase(first, second string) string {
 	if m := unpacked()["en"][first+" "+second]; len(m) > 0 {
 		return m[0]
@@ -144,7 +144,7 @@ func detectLatin(text string) string {
 		switch {
 		case englishFunctionWords()[w]:
 			ofEnglish += functionEvidence
-		case known(w):
+		case isEnglish(w):
 			ofEnglish += wordEvidence
 		}
 	}
@@ -152,12 +152,12 @@ func detectLatin(text string) string {
 	for _, l := range []string{German, Spanish, French} {
 		score := 0.0
 		for _, w := range words {
-			meanings := lookup(l, w)
+			meanings := lookupWord(l, w)
 			switch {
 			case len(meanings) == 0:
 			case len(meanings[0]) == 1 && len(w) > 0 && !unicode.IsLetter(rune(meanings[0][0])):
 				score += functionEvidence
-			case known(w):
+			case isEnglish(w):
 				score += wordEvidence
 			default:
 				score += foreignEvidence
@@ -170,8 +170,8 @@ func detectLatin(text string) string {
 	return language
 }
 
-// known reports whether a word is English.
-func known(w string) bool { return english.Lookup(w).Known() || len(english.Base(w)) > 0 }
+// isEnglish reports whether a word is English.
+func isEnglish(w string) bool { return english.Lookup(w).Known() || len(english.Base(w)) > 0 }
 
 var englishFunctionWords = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
@@ -181,8 +181,8 @@ var englishFunctionWords = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// lookup returns what a word means in its written form or one of its base forms.
-func lookup(language, word string) []string {
+// lookupWord returns what a word means in its written form or one of its base forms.
+func lookupWord(language, word string) []string {
 	table := unpacked()[language]
 	if m := table[word]; m != nil {
 		return m
@@ -200,7 +200,7 @@ func Translate(language, field string) []Word {
 	field = strings.ToLower(strings.TrimFunc(field, unicode.IsPunct))
 	switch language {
 	case Japanese, Chinese, Korean:
-		return segment(language, field)
+		return segmentText(language, field)
 	}
 	var words []Word
 	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return r == '\'' || r == '’' }) {
@@ -211,7 +211,7 @@ func Translate(language, field string) []Word {
 
 // translateWord translates a word, or the two parts of a German compound.
 func translateWord(language, word string) []Word {
-	if m := lookup(language, word); m != nil || language != German {
+	if m := lookupWord(language, word); m != nil || language != German {
 		return []Word{{word, m}}
 	}
 	// The last part of a compound says what it is, the first what of.
@@ -219,7 +219,7 @@ func translateWord(language, word string) []Word {
 		if !utf8.RuneStart(word[at]) {
 			continue
 		}
-		first, last := word[:at], lookup(language, word[at:])
+		first, last := word[:at], lookupWord(language, word[at:])
 		if last == nil || len(last[0]) == 1 {
 			continue
 		}
@@ -228,10 +228,10 @@ func translateWord(language, word string) []Word {
 			if !ok {
 				continue
 			}
-			if m := lookup(language, stem); m != nil && len(m[0]) > 1 {
+			if m := lookupWord(language, stem); m != nil && len(m[0]) > 1 {
 				return []Word{{stem, m}, {word[at:], last}}
 			}
-			if m := lookup(language, stem+"e"); m != nil && len(m[0]) > 1 {
+			if m := lookupWord(language, stem+"e"); m != nil && len(m[0]) > 1 {
 				return []Word{{stem, m}, {word[at:], last}}
 			}
 		}
@@ -245,9 +245,9 @@ const minPart = 4
 // maxWord is how many characters the longest word has that is looked for in a text without spaces.
 const maxWord = 8
 
-// segment cuts a text at the longest words that the table knows, from left to right. What it does not
-// know stands between them.
-func segment(language, text string) []Word {
+// segmentText cuts a text at the longest words that the table knows, from left to right. What it
+// does not know stands between them.
+func segmentText(language, text string) []Word {
 	runes := []rune(text)
 	table := unpacked()[language]
 	var words []Word
@@ -265,7 +265,7 @@ func segment(language, text string) []Word {
 				words = append(words, Word{string(runes[at : at+n]), m})
 				break
 			}
-			if m := inflected(language, table, runes[at:at+n], runes[at+n:]); m != nil {
+			if m := translateInflected(language, table, runes[at:at+n], runes[at+n:]); m != nil {
 				flush(at)
 				words = append(words, Word{string(runes[at : at+n]), m})
 				break
@@ -279,9 +279,9 @@ func segment(language, text string) []Word {
 	return words
 }
 
-// inflected returns what a Japanese verb or adjective means of which the text has the stem: the part
-// in Han characters without its ending.
-func inflected(language string, table map[string][]string, stem, rest []rune) []string {
+// translateInflected returns what a Japanese verb or adjective means of which the text has the
+// stem: the part in Han characters without its ending.
+func translateInflected(language string, table map[string][]string, stem, rest []rune) []string {
 	if language != Japanese || len(rest) == 0 || !unicode.Is(unicode.Hiragana, rest[0]) || !unicode.Is(unicode.Han, stem[0]) {
 		return nil
 	}

@@ -27,9 +27,9 @@ type hostNumbers struct {
 
 const unknownHost = math.MaxUint32
 
-// lookup returns the number of the host of each run. labels are those of all hosts: those that were
-// not known are looked up again when there are more.
-func (h *hostNumbers) lookup(runs []DocumentRun, states HostStates, known int) []uint32 {
+// numbersOfRuns returns the number of the host of each run. labels are those of all hosts: those
+// that were not known are looked up again when there are more.
+func (h *hostNumbers) numbersOfRuns(runs []DocumentRun, states HostStates, known int) []uint32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.numbers != nil && (h.missing == 0 || h.known == known) {
@@ -71,7 +71,7 @@ func (l *labels) ofRuns(s *SegmentData, visit func(run int, label uint8)) {
 		}
 		return
 	}
-	for r, n := range s.hosts.lookup(s.Runs, l.states, len(l.bits)) {
+	for r, n := range s.hosts.numbersOfRuns(s.Runs, l.states, len(l.bits)) {
 		label := uint8(0)
 		if int(n) < len(l.bits) {
 			label = l.bits[n]
@@ -80,8 +80,8 @@ func (l *labels) ofRuns(s *SegmentData, visit func(run int, label uint8)) {
 	}
 }
 
-// withStates returns the operations of hosts in all of these states; a minus sign before a state asks
-// for hosts without it.
+// withStates returns the operations of hosts in all of these states; a minus sign before a state
+// asks for hosts without it.
 func (s *Segment) withStates(states []string, l *labels) Bitset {
 	var is, not uint8
 	for _, state := range states {

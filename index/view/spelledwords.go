@@ -83,8 +83,8 @@ func (d *SegmentData) spelledWords(s *scorch.SegmentSnapshot) ([]spelledWord, er
 	return d.spelling.words, nil
 }
 
-// NearestSpelling returns the word that a misspelt one most likely stands for, "" when none is near.
-// A view remembers its answers.
+// NearestSpelling returns the word that a misspelt one most likely stands for, "" when none is
+// near. A view remembers its answers.
 func (v *View) NearestSpelling(word string) (string, error) {
 	v.mu.Lock()
 	used, ok := v.corrections[word]
@@ -105,7 +105,7 @@ func (v *View) NearestSpelling(word string) (string, error) {
 				}
 				frequency = v.DocumentFrequency(stem, found)
 			}
-			common := usage(c.text)
+			common := wordFrequency(c.text)
 			if common < minUsage && frequency < minFrequency || c.cost > 1.5 && frequency == 0 {
 				continue // a rarer word than what was written
 			}
@@ -151,8 +151,8 @@ const (
 // modernUses stands for the uses of a word that is younger than the counts.
 const modernUses = 15
 
-// usage returns how common a word is in English, as a power of two.
-func usage(word string) float64 {
+// wordFrequency returns how common a word is in English, as a power of two.
+func wordFrequency(word string) float64 {
 	count := 0
 	for _, w := range append(english.Base(word), word) {
 		u := english.Lookup(w)
@@ -217,8 +217,8 @@ func nearSpellings(words []spelledWord, word string) []spellingChoice {
 // maxNearSpellings bounds the words of which the frequency is looked up.
 const maxNearSpellings = 32
 
-// EditDistance counts the letters to insert, remove, replace or swap with their neighbour to make b of
-// a, and returns more than limit when there are more than that.
+// EditDistance counts the letters to insert, remove, replace or swap with their neighbour to make b
+// of a, and returns more than limit when there are more than that.
 func EditDistance(a, b string, limit int) int {
 	var rows [3][maxSpelled + 2]int
 	before, last, row := rows[0][:], rows[1][:], rows[2][:]

@@ -20,9 +20,9 @@ import (
 
 var errShort = errors.New("it ends too early")
 
-// unpack reads the embedded table. It trusts the sizes written there, because
+// unpackTable reads the embedded table. It trusts the sizes written there, because
 // the table was built into the program.
-func unpack(packed []byte) (*Table, error) {
+func unpackTable(packed []byte) (*Table, error) {
 	z, err := zlib.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err

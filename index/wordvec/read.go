@@ -99,7 +99,7 @@ func (t *Table) readLine(line string, number int) error {
 	if err != nil {
 		return err
 	}
-	return t.append(strings.ToLower(fields[0]), q, scale)
+	return t.addWord(strings.ToLower(fields[0]), q, scale)
 }
 
 func isNumber(s string) bool {
@@ -109,7 +109,7 @@ func isNumber(s string) bool {
 
 // packedRow reads a scale and the base64 of int8 numbers.
 func packedRow(scale, numbers string) ([]int8, float32, error) {
-	s, err := number(scale)
+	s, err := parseNumber(scale)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +127,7 @@ func packedRow(scale, numbers string) ([]int8, float32, error) {
 func plainRow(fields []string) ([]int8, float32, error) {
 	v := make([]float32, len(fields))
 	for i, f := range fields {
-		x, err := number(f)
+		x, err := parseNumber(f)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -137,9 +137,9 @@ func plainRow(fields []string) ([]int8, float32, error) {
 	return q, scale, nil
 }
 
-// number reads a number that can be calculated with: sums of such never
+// parseNumber reads a number that can be calculated with: sums of such never
 // overflow.
-func number(s string) (float32, error) {
+func parseNumber(s string) (float32, error) {
 	x, err := strconv.ParseFloat(s, 32)
 	if err != nil {
 		return 0, fmt.Errorf("%.40q is no number", s)
@@ -150,8 +150,8 @@ func number(s string) (float32, error) {
 	return float32(x), nil
 }
 
-// append adds a word, unless it is there already.
-func (t *Table) append(word string, q []int8, scale float32) error {
+// addWord adds a word, unless it is there already.
+func (t *Table) addWord(word string, q []int8, scale float32) error {
 	if t.dim == 0 {
 		if len(q) > maxDim {
 			return fmt.Errorf("%d numbers: at most %d are read", len(q), maxDim)

@@ -10,9 +10,9 @@ import (
 // words, and every pair of neighbouring syllables of the longer ones: an unknown
 // word counts as its pairs that are known. 여행일정을 has 여행 and 일정 in it.
 
-// pairs appends the rows of the pairs of Hangul syllables in word. It looks at
+// syllablePairs appends the rows of the pairs of Hangul syllables in word. It looks at
 // no more than maxWord bytes: text comes from strangers.
-func (t *Table) pairs(rows []uint32, word string) []uint32 {
+func (t *Table) syllablePairs(rows []uint32, word string) []uint32 {
 	word = word[:min(len(word), maxWord)]
 	from, before := 0, false // the character before, and whether it is Hangul
 	for i, r := range word {

@@ -22,7 +22,7 @@ var packed []byte
 func Embedded() *Table { return embedded() }
 
 var embedded = sync.OnceValue(func() *Table {
-	t, err := unpack(packed)
+	t, err := unpackTable(packed)
 	if err != nil {
 		panic("wordvec: the embedded table: " + err.Error())
 	}
@@ -59,7 +59,7 @@ func (t *Table) Sum(dst []float32, words []string, weights []float32) int {
 		rows := few[:0]
 		if at, ok := t.words[w]; ok {
 			rows = append(rows, at)
-		} else if rows = t.pairs(rows, w); len(rows) == 0 {
+		} else if rows = t.syllablePairs(rows, w); len(rows) == 0 {
 			continue
 		}
 		known++

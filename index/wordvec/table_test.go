@@ -82,7 +82,7 @@ func BenchmarkSum(b *testing.B) {
 
 func BenchmarkUnpack(b *testing.B) {
 	for b.Loop() {
-		if _, err := unpack(packed); err != nil {
+		if _, err := unpackTable(packed); err != nil {
 			b.Fatal(err)
 		}
 	}

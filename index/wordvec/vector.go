@@ -26,11 +26,11 @@ func Dot(a, b []float32) float32 {
 	if n > 0 {
 		dotBlocks(&a[0], &b[0], n/block, &s)
 	}
-	return dot(a[n:], b[n:], s)
+	return dotProduct(a[n:], b[n:], s)
 }
 
-// dot goes on with four sums, which do not wait for each other.
-func dot(a, b []float32, s [4]float32) float32 {
+// dotProduct goes on with four sums, which do not wait for each other.
+func dotProduct(a, b []float32, s [4]float32) float32 {
 	for len(a) >= 8 && len(b) >= 8 {
 		s[0] += float32(a[0]*b[0]) + float32(a[4]*b[4]) // conversions forbid fusing, which rounds otherwise
 		s[1] += float32(a[1]*b[1]) + float32(a[5]*b[5])

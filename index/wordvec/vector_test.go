@@ -53,7 +53,7 @@ func TestBlocksAreThePlainFunctions(t *testing.T) {
 	for n := range 300 {
 		from := r.IntN(8) // a vector may begin anywhere
 		a, b := random(r, n+from)[from:], random(r, n+from)[from:]
-		if got, want := Dot(a, b), dot(a, b, [4]float32{}); math.Float32bits(got) != math.Float32bits(want) {
+		if got, want := Dot(a, b), dotProduct(a, b, [4]float32{}); math.Float32bits(got) != math.Float32bits(want) {
 			t.Errorf("Dot of %d numbers: %v, want %v", n, got, want)
 		}
 		qa, qb := make([]int8, n), make([]int8, n)

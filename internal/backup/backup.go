@@ -1,10 +1,10 @@
-// Package backup writes a data directory into a backup while it is in use, puts one back, and checks a
-// directory that nobody uses.
+// Package backup writes a data directory into a backup while it is in use, puts one back, and
+// checks a directory that nobody uses.
 //
-// A backup is a directory of its own: the files of the data directory that cannot be made again, and a
-// manifest with the length and the SHA-256 of each. The log is copied before the store, so that the store
-// has everything that the log has; a log that is older than its store grows again by itself. Begin with
-// [Write], [Restore] and [Check].
+// A backup is a directory of its own: the files of the data directory that cannot be made again,
+// and a manifest with the length and the SHA-256 of each. The log is copied before the store, so
+// that the store has everything that the log has; a log that is older than its store grows again by
+// itself. Begin with [Write], [Restore] and [Check].
 package backup
 
 import (
@@ -71,8 +71,8 @@ type Sources struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// keyFiles are the single files that a backup takes along. The key and the memory of the witness are
-// none of them: an older copy of those must never be used again.
+// keyFiles are the single files that a backup takes along. The key and the memory of the witness
+// are none of them: an older copy of those must never be used again.
 var keyFiles = []string{"log.key", "relay.key", "cursor.key"}
 
 // Write writes a backup into a directory that does not exist yet, while the sources are in use, and
@@ -93,7 +93,7 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	if m, err = fill(ctx, s, partial, progress); err != nil {
+	if m, err = writeParts(ctx, s, partial, progress); err != nil {
 		return m, err
 	}
 	if err := os.Rename(partial, dir); err != nil {
@@ -102,7 +102,7 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 	return m, privatefile.SyncDir(filepath.Dir(dir))
 }
 
-func fill(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {
+func writeParts(ctx context.Context, s Sources, dir string, progress func(part string)) (m Manifest, err error) {
 	if s.Now == nil {
 		s.Now = time.Now
 	}

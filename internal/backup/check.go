@@ -59,15 +59,16 @@ type Report struct {
 	Mail     int                   `json:"mail"` // envelopes, each with its checksum
 }
 
-// Progress is called with the part that is read now, and how far it is; total is 0 when that is not known.
+// Progress is called with the part that is read now, and how far it is; total is 0 when that is not
+// known.
 type Progress func(part string, done, total int64)
 
 // Check reads everything in a data directory that no process uses, and compares the parts with each
-// other: every record of the store with its checksum, every raw document with its digest and with the
-// versions that name it, the history of every agent, every leaf and hash of the transparency log and the
-// records that they stand for, every document with its entries in the index, and every envelope of the
-// mail. The error is a [*DamageError] that names what is wrong. A damaged part does not stop the check of
-// the others.
+// other: every record of the store with its checksum, every raw document with its digest and with
+// the versions that name it, the history of every agent, every leaf and hash of the transparency
+// log and the records that they stand for, every document with its entries in the index, and every
+// envelope of the mail. The error is a [*DamageError] that names what is wrong. A damaged part does
+// not stop the check of the others.
 func Check(ctx context.Context, dir string, progress Progress) (r Report, err error) {
 	return checkDirectory(ctx, dir, false, progress)
 }
@@ -93,8 +94,8 @@ type checker struct {
 	damage   DamageError
 }
 
-// note adds a problem. Behind maxProblems they are only counted.
-func (c *checker) note(remedy, format string, args ...any) {
+// addProblem adds a problem. Behind maxProblems they are only counted.
+func (c *checker) addProblem(remedy, format string, args ...any) {
 	if len(c.damage.Problems) >= maxProblems {
 		c.damage.Unnamed++
 		return
@@ -111,13 +112,13 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	var damaged *boltstore.DamagedError
 	switch {
 	case errors.As(err, &damaged):
-		c.note(remedyBackup, "the store does not open: %v", err)
+		c.addProblem(remedyBackup, "the store does not open: %v", err)
 	case err != nil:
 		return err
 	default:
 		defer func() { err = errors.Join(err, s.Close()) }()
 		if now := s.Head().Incarnation; !c.restored && before != 0 && now != before {
-			c.note(remedyBackup+"; or go on with what is there: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
+			c.addProblem(remedyBackup+"; or go on with what is there: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
 		}
 		if err := c.checkRecords(ctx, s); err != nil {
 			return err
@@ -161,26 +162,27 @@ func (c *checker) checkKeys() {
 			key, err = audit.ParseKey(strings.TrimSpace(string(text)))
 		}
 		if err != nil {
-			c.note(remedy, "%s cannot be read: %v", name, err)
+			c.addProblem(remedy, "%s cannot be read: %v", name, err)
 			continue
 		}
 		public, err := os.ReadFile(filepath.Join(c.dir, "log", "key"))
 		if name == "log.key" && err == nil && strings.TrimSpace(string(public)) != key.Public() {
-			c.note("put the two files back that belong together; or, if log.key was replaced on purpose, start the server, which writes log/key again", "log.key is not the key that log/key names")
+			c.addProblem("put the two files back that belong together; or, if log.key was replaced on purpose, start the server, which writes log/key again", "log.key is not the key that log/key names")
 		}
 	}
 	if _, err := keyfile.Read(filepath.Join(c.dir, "relay.key"), nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.note(remedy, "relay.key cannot be read: %v", err)
+		c.addProblem(remedy, "relay.key cannot be read: %v", err)
 	}
 }
 
-// checkLog verifies every leaf and hash against the checkpoint, and compares the leaves with the store.
+// checkLog verifies every leaf and hash against the checkpoint, and compares the leaves with the
+// store.
 func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	dir := filepath.Join(c.dir, "log")
 	files := audit.FilesIn(dir)
 	key, err := files(ctx, "key")
 	if errors.Is(err, audit.ErrNoFile) || errors.Is(err, fs.ErrNotExist) {
-		c.note(remedyLog, "the transparency log is missing: %s has no key", dir)
+		c.addProblem(remedyLog, "the transparency log is missing: %s has no key", dir)
 		return nil
 	}
 	if err != nil {
@@ -188,7 +190,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	}
 	verifier, err := audit.NewVerifier(strings.TrimSpace(string(key)))
 	if err != nil {
-		c.note("start the server, which writes the file again from log.key", "log/key, the public key of the transparency log, cannot be read: %v", err)
+		c.addProblem("start the server, which writes the file again from log.key", "log/key, the public key of the transparency log, cannot be read: %v", err)
 		return nil
 	}
 	var bundles int64
@@ -204,7 +206,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		c.note(remedyLog, "the transparency log: %v", err)
+		c.addProblem(remedyLog, "the transparency log: %v", err)
 		return nil
 	}
 	c.report.Leaves = report.N
@@ -220,9 +222,9 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	}
 	c.report.Logged, err = audit.CompareStore(ctx, dir, s, verifier, known,
 		func(done, total int64) { c.progress("the records of the leaves", done, total) },
-		func(problem string) { c.note(remedyLog, "the transparency log: %s", problem) })
+		func(problem string) { c.addProblem(remedyLog, "the transparency log: %s", problem) })
 	if errors.Is(err, audit.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
-		c.note(remedyLog, "the transparency log: %v", err)
+		c.addProblem(remedyLog, "the transparency log: %v", err)
 		return nil
 	}
 	return err
@@ -238,7 +240,7 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 		return nil // it is made at the next start
 	}
 	if damage, ok := errors.AsType[*view.DamageError](err); ok {
-		c.note(remedyIndex, "%v", damage)
+		c.addProblem(remedyIndex, "%v", damage)
 		return nil
 	}
 	c.report.HasIndex = err == nil
@@ -254,13 +256,13 @@ func (c *checker) checkMail(ctx context.Context) error {
 	c.progress("the mail", 0, 0)
 	q, err := boltqueue.Open(ctx, dir, boltqueue.Options{})
 	if err != nil {
-		c.note(remedyMail, "the mail cannot be opened: %v", err)
+		c.addProblem(remedyMail, "the mail cannot be opened: %v", err)
 		return ctx.Err()
 	}
 	c.report.HasMail = true
-	c.report.Mail, err = q.Check(ctx, func(problem string) { c.note(remedyMail, "the mail: %s", problem) })
+	c.report.Mail, err = q.Check(ctx, func(problem string) { c.addProblem(remedyMail, "the mail: %s", problem) })
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnknown) {
-		c.note(remedyMail, "the mail cannot be read: %v", err)
+		c.addProblem(remedyMail, "the mail cannot be read: %v", err)
 		err = nil
 	}
 	return errors.Join(err, q.Close())

@@ -16,8 +16,8 @@ import (
 // progressStep is the number of records between two calls of progress.
 const progressStep = 2000
 
-// records compares the records of the store with each other. They come in the order of their keys: an
-// agent before its entries, raw documents before the versions that name them.
+// records compares the records of the store with each other. They come in the order of their keys:
+// an agent before its entries, raw documents before the versions that name them.
 type records struct {
 	*checker
 	agents map[string]bool // by AIR ID
@@ -34,7 +34,7 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 	total := int64(s.Head().Seq) // there are no more records than writes
 	for record, err := range s.List(ctx, "", "") {
 		if store.Damaged(record, err) {
-			c.note(remedyOf(record.Key), "the record %s is damaged: %v", record.Key, err)
+			c.addProblem(remedyOf(record.Key), "the record %s is damaged: %v", record.Key, err)
 			r.skipDamaged(record.Key)
 			continue
 		}
@@ -42,7 +42,7 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			c.note(remedyBackup, "the store cannot be read to its end: %v", err)
+			c.addProblem(remedyBackup, "the store cannot be read to its end: %v", err)
 			return nil
 		}
 		if c.report.Records%progressStep == 0 {
@@ -53,7 +53,7 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 	}
 	r.endAgent()
 	for id, key := range r.claims {
-		c.note(remedyBackup, "%s belongs to %q, and there is no such agent", key, id)
+		c.addProblem(remedyBackup, "%s belongs to %q, and there is no such agent", key, id)
 	}
 	for _, named := range r.blobs {
 		if !named {
@@ -99,23 +99,23 @@ func (r *records) checkRecord(record store.Record) {
 		r.report.Blobs++
 		r.blobs[rest] = false
 		if document.Digest(record.Value) != rest {
-			r.note(remedyHost, "the bytes under %s have another digest", record.Key)
+			r.addProblem(remedyHost, "the bytes under %s have another digest", record.Key)
 		}
 	case store.DocumentPrefix:
 		var d document.Document
 		if err := json.Unmarshal(record.Value, &d); err != nil {
-			r.note(remedyHost, "the document %s cannot be read: %v", record.Key, err)
+			r.addProblem(remedyHost, "the document %s cannot be read: %v", record.Key, err)
 			return
 		}
 		r.nameBlob(record.Key, d.Digest)
 	case store.VersionPrefix:
 		var v crawler.Version
 		if err := json.Unmarshal(record.Value, &v); err != nil {
-			r.note(remedyBackup, "the version %s cannot be read: %v", record.Key, err)
+			r.addProblem(remedyBackup, "the version %s cannot be read: %v", record.Key, err)
 			return
 		}
 		if !strings.HasSuffix(record.Key, "-"+v.Digest) {
-			r.note(remedyBackup, "the version %s says that its digest is %s", record.Key, v.Digest)
+			r.addProblem(remedyBackup, "the version %s says that its digest is %s", record.Key, v.Digest)
 		}
 		r.nameBlob(record.Key, v.Digest)
 	case store.HandlePrefix, store.KeyPrefix:
@@ -131,7 +131,7 @@ func (r *records) checkRecord(record store.Record) {
 func (r *records) nameBlob(key, digest string) {
 	r.report.Versions++
 	if _, ok := r.blobs[digest]; !ok {
-		r.note(remedyHost, "%s names the bytes %s, and the store does not have them", key, digest)
+		r.addProblem(remedyHost, "%s names the bytes %s, and the store does not have them", key, digest)
 		return
 	}
 	r.blobs[digest] = true
@@ -142,7 +142,7 @@ func (r *records) beginAgent(record store.Record, id string) {
 	r.agents[id] = true
 	var a registry.Agent
 	if err := json.Unmarshal(record.Value, &a); err != nil || a.AirID != id {
-		r.note(remedyBackup, "the agent %s cannot be read: %v", record.Key, err)
+		r.addProblem(remedyBackup, "the agent %s cannot be read: %v", record.Key, err)
 		return
 	}
 	r.report.Agents++
@@ -153,27 +153,27 @@ func (r *records) beginAgent(record store.Record, id string) {
 func (r *records) checkEntry(record store.Record, id, number string) {
 	if r.agent == nil || r.agent.AirID != id {
 		if !r.agents[id] {
-			r.note(remedyBackup, "%s is an entry of an agent that is not there", record.Key)
+			r.addProblem(remedyBackup, "%s is an entry of an agent that is not there", record.Key)
 		}
 		return
 	}
 	var e registry.Entry
 	if err := json.Unmarshal(record.Value, &e); err != nil {
-		r.note(remedyBackup, "the entry %s cannot be read: %v", record.Key, err)
+		r.addProblem(remedyBackup, "the entry %s cannot be read: %v", record.Key, err)
 		r.agent = nil
 		return
 	}
 	n, err := strconv.Atoi(number)
 	switch {
 	case err != nil || e.N != n || e.AirID != id:
-		r.note(remedyBackup, "the entry %s says that it is entry %d of %s", record.Key, e.N, e.AirID)
+		r.addProblem(remedyBackup, "the entry %s says that it is entry %d of %s", record.Key, e.N, e.AirID)
 	case e.Hash != e.ComputeHash():
-		r.note(remedyBackup, "the entry %s does not have the hash of its content", record.Key)
+		r.addProblem(remedyBackup, "the entry %s does not have the hash of its content", record.Key)
 	case r.agent.Status == registry.Erased: // the entries before the last are gone
 	case e.N != r.last.N+1:
-		r.note(remedyBackup, "the history of %s lacks entry %d", id, r.last.N+1)
+		r.addProblem(remedyBackup, "the history of %s lacks entry %d", id, r.last.N+1)
 	case r.last.N > 0 && e.PrevHash != r.last.Hash:
-		r.note(remedyBackup, "the entry %s does not follow from the one before it", record.Key)
+		r.addProblem(remedyBackup, "the entry %s does not follow from the one before it", record.Key)
 	}
 	r.last = e
 }
@@ -181,7 +181,7 @@ func (r *records) checkEntry(record store.Record, id, number string) {
 // endAgent compares the agent with its last entry.
 func (r *records) endAgent() {
 	if a := r.agent; a != nil && (a.Entries != r.last.N || a.LastHash != r.last.Hash) {
-		r.note(remedyBackup, "the agent %s counts %d entries, and its history ends with entry %d", a.AirID, a.Entries, r.last.N)
+		r.addProblem(remedyBackup, "the agent %s counts %d entries, and its history ends with entry %d", a.AirID, a.Entries, r.last.N)
 	}
 	r.agent = nil
 }

@@ -24,9 +24,9 @@ import (
 	"gazetteer/registry/audit"
 )
 
-// A LogHead is the newest tree of a registry's log that was seen and verified. For a registry elsewhere it
-// is stored in a private file of the user, one for each, and compared on each use: a log that shows two
-// histories is refused.
+// A LogHead is the newest tree of a registry's log that was seen and verified. For a registry
+// elsewhere it is stored in a private file of the user, one for each, and compared on each use: a
+// log that shows two histories is refused.
 type LogHead struct {
 	Log        string `json:"log"`        // its URL
 	Key        string `json:"key"`        // its public key, as it was seen first
@@ -84,8 +84,8 @@ func ReadLogHead(log string) (*LogHead, error) {
 	return h, nil
 }
 
-// save stores the head.
-func (h *LogHead) save() error {
+// saveFile stores the head.
+func (h *LogHead) saveFile() error {
 	if h.path == "" {
 		return nil
 	}
@@ -111,9 +111,9 @@ func ForgetLogHead(log string) (bool, error) {
 	return true, privatefile.Remove(path)
 }
 
-// CheckLog fetches the newest tree head of the server's log, compares it with the one that was seen last,
-// and stores it. It returns nil for a server without a log. The error has the exit code of a check that
-// failed when the log contradicts what it has shown before.
+// CheckLog fetches the newest tree head of the server's log, compares it with the one that was seen
+// last, and stores it. It returns nil for a server without a log. The error has the exit code of a
+// check that failed when the log contradicts what it has shown before.
 func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	log := c.Base + "/log"
 	var before *LogHead
@@ -153,7 +153,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %v", log, err)
 	}
-	return h, h.save()
+	return h, h.saveFile()
 }
 
 // advanceHead compares a newer checkpoint with a head, and puts it in its place.
@@ -188,7 +188,7 @@ func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []b
 		}
 	}
 	h.tree, h.Checkpoint = next, string(signed)
-	return h.save()
+	return h.saveFile()
 }
 
 func parseHashes(texts []string) ([]tlog.Hash, error) {
@@ -202,8 +202,8 @@ func parseHashes(texts []string) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// CheckInclusion checks the proof that a leaf of a record is in a tree that the log has signed, compares
-// that tree with the head, and returns the hash of the leaf.
+// CheckInclusion checks the proof that a leaf of a record is in a tree that the log has signed,
+// compares that tree with the head, and returns the hash of the leaf.
 func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
 	tree, err := audit.ParseCheckpoint([]byte(p.Checkpoint), h.verifier)
 	if err != nil {
@@ -223,8 +223,8 @@ func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.L
 	return leaf, a.advanceHead(ctx, c, h, []byte(p.Checkpoint))
 }
 
-// CheckLogged checks what a registry's log has said of a registration, and describes it: the promise to
-// include it, and, where there is one, the proof that it is included.
+// CheckLogged checks what a registry's log has said of a registration, and describes it: the
+// promise to include it, and, where there is one, the proof that it is included.
 func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *air.Logged) (string, error) {
 	h, err := a.CheckLog(ctx, c)
 	if err != nil || h == nil || logged == nil {

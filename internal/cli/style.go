@@ -17,18 +17,18 @@ func NewStyle(w io.Writer) Style {
 }
 
 // Bold returns text in bold.
-func (s Style) Bold(text string) string { return s.wrap("1", text) }
+func (s Style) Bold(text string) string { return s.wrapCode("1", text) }
 
 // Dim returns text in a colour that steps back.
-func (s Style) Dim(text string) string { return s.wrap("2", text) }
+func (s Style) Dim(text string) string { return s.wrapCode("2", text) }
 
 // Accent returns text in the colour of names that can be used as they are.
-func (s Style) Accent(text string) string { return s.wrap("36", text) }
+func (s Style) Accent(text string) string { return s.wrapCode("36", text) }
 
 // Warning returns text in the colour of warnings.
-func (s Style) Warning(text string) string { return s.wrap("33", text) }
+func (s Style) Warning(text string) string { return s.wrapCode("33", text) }
 
-func (s Style) wrap(code, text string) string {
+func (s Style) wrapCode(code, text string) string {
 	text = format.Visible(text)
 	if !s.color || text == "" {
 		return text

@@ -35,7 +35,7 @@ func (s *restaurant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, isReservation := strings.CutPrefix(r.URL.Path, "/reservation/")
 	switch {
 	case method == "BOOK" && r.URL.Path == "/reservation":
-		s.book(w, input)
+		s.bookTable(w, input)
 	case method == "FIND" && r.URL.Path == "/restaurants":
 		writeObject(w, http.StatusOK, map[string]any{"restaurants": []map[string]any{
 			{"restaurant_id": 1, "name": "Trattoria Bella", "location": input["location"]},
@@ -48,8 +48,8 @@ func (s *restaurant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// book answers BOOK /reservation.
-func (s *restaurant) book(w http.ResponseWriter, input map[string]any) {
+// bookTable answers BOOK /reservation.
+func (s *restaurant) bookTable(w http.ResponseWriter, input map[string]any) {
 	size, ok := input["party_size"].(float64)
 	if !ok || size < 1 || size > 20 {
 		writeObject(w, http.StatusConflict, map[string]any{"error": "party_size_exceeds_capacity"})

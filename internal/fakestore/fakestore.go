@@ -1,5 +1,6 @@
-// Package fakestore fills a store with the records of services that never existed, and with a year of
-// their history, for tests and benchmarks at sizes that no crawl reaches in time. Begin with [Fill].
+// Package fakestore fills a store with the records of services that never existed, and with a year
+// of their history, for tests and benchmarks at sizes that no crawl reaches in time. Begin with
+// [Fill].
 //
 // The documents are those of the real services that package fakenet has, under other names; what
 // changed and when is drawn from a generator with a fixed seed, so the same options give the same
@@ -60,7 +61,7 @@ func Fill(ctx context.Context, s store.Store, o Options) error {
 	f := &filler{Options: o, templates: templates, random: rand.New(rand.NewPCG(1, 2)), written: map[string]bool{}}
 	var writes []store.Write
 	for n := range o.Services + o.Services/10 {
-		more, err := f.host(n)
+		more, err := f.hostWrites(n)
 		if err != nil {
 			return err
 		}
@@ -129,8 +130,8 @@ type filler struct {
 // hostileNames are texts that break what takes them for harmless.
 var hostileNames = []string{`=HYPERLINK("http://x.test","y")`, "+1", "@SUM(A1)", "a,b\"c\r\nd", "<script>alert(1)</script>", "a|b`c`", "\u202egnp.exe", "\x1b[31mred"}
 
-// host returns the writes for one host.
-func (f *filler) host(n int) ([]store.Write, error) {
+// hostWrites returns the writes for one host.
+func (f *filler) hostWrites(n int) ([]store.Write, error) {
 	name := fmt.Sprintf("s%06d.%s", n, []string{"shop", "bank", "travel", "health", "tools"}[n%5]+".test")
 	start := f.At.Add(-time.Duration(f.random.Int64N(int64(history))))
 	visited := f.At.Add(-time.Duration(f.random.Int64N(int64(24 * time.Hour))))
@@ -153,14 +154,14 @@ func (f *filler) host(n int) ([]store.Write, error) {
 			list = list[:1]
 		}
 		for _, t := range list {
-			more, d, err := f.documents(&h, t, start, visited)
+			more, d, err := f.documentWrites(&h, t, start, visited)
 			if err != nil {
 				return nil, err
 			}
 			writes, docs = append(writes, more...), append(docs, d)
 		}
 	}
-	turns, err := f.turns(&h, docs, start)
+	turns, err := f.turnWrites(&h, docs, start)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +185,8 @@ func (f *filler) withoutDocument(h *crawler.Host, n int) {
 	}
 }
 
-// documents returns the writes for a document and its versions.
-func (f *filler) documents(h *crawler.Host, t template, start, visited time.Time) (writes []store.Write, d document.Document, err error) {
+// documentWrites returns the writes for a document and its versions.
+func (f *filler) documentWrites(h *crawler.Host, t template, start, visited time.Time) (writes []store.Write, d document.Document, err error) {
 	versions := []int{1, 1, 1, 1, 1, 1, 2, 2, 3, 6}[f.random.IntN(10)]
 	name, kind := []byte(h.Name), string(t.kind)
 	seen := start
@@ -216,7 +217,7 @@ func (f *filler) documents(h *crawler.Host, t template, start, visited time.Time
 		}
 		stored := bytes.ReplaceAll(bytes.ReplaceAll(t.record, []byte(placeholder), name), []byte(t.digest), []byte(digest))
 		if f.Hostile {
-			if stored, err = f.spoil(stored); err != nil {
+			if stored, err = f.spoilRecord(stored); err != nil {
 				return nil, d, err
 			}
 		}
@@ -229,8 +230,8 @@ func (f *filler) documents(h *crawler.Host, t template, start, visited time.Time
 	return writes, d, nil
 }
 
-// spoil puts a hostile text into each member that a stranger chooses.
-func (f *filler) spoil(record []byte) ([]byte, error) {
+// spoilRecord puts a hostile text into each member that a stranger chooses.
+func (f *filler) spoilRecord(record []byte) ([]byte, error) {
 	var d document.Document
 	if err := json.Unmarshal(record, &d); err != nil {
 		return nil, err
@@ -244,9 +245,9 @@ func (f *filler) spoil(record []byte) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// turns returns the writes for the history of a host's states: its first sight, for some a time of
-// silence, and the standing of today.
-func (f *filler) turns(h *crawler.Host, docs []document.Document, start time.Time) ([]store.Write, error) {
+// turnWrites returns the writes for the history of a host's states: its first sight, for some a
+// time of silence, and the standing of today.
+func (f *filler) turnWrites(h *crawler.Host, docs []document.Document, start time.Time) ([]store.Write, error) {
 	now := h.Judge(docs).Standing()
 	list := []conformance.Turn{{Host: h.Name, At: start, Standing: now, Known: h.Added}}
 	if age := h.Visited.Sub(start); f.random.IntN(5) == 0 && age > 48*time.Hour {

@@ -29,7 +29,7 @@ type Server struct {
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{zone: map[string][]string{}}
-	server, err := fakenet.OpenNameServer("127.0.0.1:0", s.say)
+	server, err := fakenet.OpenNameServer("127.0.0.1:0", s.answerQuestion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (s *Server) Fail(broken bool) {
 	s.broken = broken
 }
 
-func (s *Server) say(q dnsmessage.Question, m *dnsmessage.Message) bool {
+func (s *Server) answerQuestion(q dnsmessage.Question, m *dnsmessage.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -71,13 +71,13 @@ func (s *Server) say(q dnsmessage.Question, m *dnsmessage.Message) bool {
 		m.RCode = dnsmessage.RCodeNameError
 	}
 	for _, v := range values {
-		m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: chunks(v)}})
+		m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: splitText(v)}})
 	}
 	return true
 }
 
-// chunks cuts a text into the strings of 255 bytes that a TXT record is made of.
-func chunks(text string) []string {
+// splitText cuts a text into the strings of 255 bytes that a TXT record is made of.
+func splitText(text string) []string {
 	var out []string
 	for c := range slices.Chunk([]byte(text), 255) {
 		out = append(out, string(c))

@@ -24,14 +24,14 @@ import (
 
 // Run serves until ctx ends. It then stops in an order that loses nothing: first it accepts no new
 // work (HTTP, frontier), then it finishes what runs within the grace, then the index and the
-// transparency log follow the store to its end. public may be nil, crawl false. ready, if not nil, is
-// called when everything answers.
+// transparency log follow the store to its end. public may be nil, crawl false. ready, if not nil,
+// is called when everything answers.
 func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
 	listeners, err := h.openListeners(public)
 	if err != nil {
 		return err
 	}
-	defer listeners.close()
+	defer listeners.closeListeners()
 	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
 	// The followers outlive everything that writes.
 	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
@@ -51,7 +51,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	if public != nil {
 		h.warnOfLogLock()
 	}
-	for _, p := range h.parts(listeners, crawl) {
+	for _, p := range h.listParts(listeners, crawl) {
 		if p.enabled {
 			group.Go(func() error { return p.run(ctx) })
 		}
@@ -86,19 +86,20 @@ func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
 		}
 		var err error
 		if *row.to, err = ListenTCP(row.address, key+" in the configuration"); err != nil {
-			l.close()
+			l.closeListeners()
 			return l, err
 		}
 	}
 	var err error
 	if l.socket, err = listenSocket(h.Config.DataDir); err != nil {
-		l.close()
+		l.closeListeners()
 	}
 	return l, err
 }
 
-// close closes the listeners that were opened here; those that have served are closed already.
-func (l serverListeners) close() {
+// closeListeners closes the listeners that were opened here; those that have served are closed
+// already.
+func (l serverListeners) closeListeners() {
 	for _, opened := range []net.Listener{l.metrics, l.admin, l.tools} {
 		if opened != nil {
 			opened.Close()
@@ -129,8 +130,8 @@ type part struct {
 	run     func(context.Context) error
 }
 
-// parts returns everything that a server runs beside its followers.
-func (h *Server) parts(l serverListeners, crawl bool) []part {
+// listParts returns everything that a server runs beside its followers.
+func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	isPublic := l.public != nil
 	return []part{
 		{true, func(ctx context.Context) error {
@@ -168,8 +169,9 @@ func (h *Server) parts(l serverListeners, crawl bool) []part {
 // shortagePause is the time before a follower goes on that found no descriptor left.
 const shortagePause = time.Second
 
-// followThroughShortages runs a follower, and runs it again when it ended because the process or the
-// system had run out of descriptors or memory for them: that passes, and must not end the process.
+// followThroughShortages runs a follower, and runs it again when it ended because the process or
+// the system had run out of descriptors or memory for them: that passes, and must not end the
+// process.
 func (h *Server) followThroughShortages(ctx context.Context, what string, follow func(context.Context) error) error {
 	for {
 		err := follow(ctx)

@@ -69,8 +69,8 @@ type agentView struct {
 // summaryBadge is one thing that is known of an agent, in a few words.
 type summaryBadge struct{ Text, Tone, Link string }
 
-// summarize says in a few badges what is proved or observed, before the evidence itself.
-func (p *Pages) summarize(d answer.AgentDetails) []summaryBadge {
+// summarizeEvidence says in a few badges what is proved or observed, before the evidence itself.
+func (p *Pages) summarizeEvidence(d answer.AgentDetails) []summaryBadge {
 	var badges []summaryBadge
 	add := func(tone, link, format string, args ...any) {
 		badges = append(badges, summaryBadge{fmt.Sprintf(format, args...), tone, link})
@@ -206,7 +206,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
 		Gone: a.Resolvable() != nil, DID: d.DID.ID, Inbox: d.DID.Inbox(), Capabilities: a.Capabilities,
 		Created: p.MomentOf(a.Created), Updated: p.MomentOf(a.Updated),
-		Summary: p.summarize(d), Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
+		Summary: p.summarizeEvidence(d), Evidence: p.groupEvidence(d), Keys: p.keyViews(d), Recovery: p.recoveryOf(a), Domains: p.domainViews(a), Publish: d.Record,
 		Graph: graphOf(d), Checks: p.didChecks(d), Document: string(text), Trust: trustOf(a),
 		Entries: d.Entries, Logged: d.Logged, MergedInto: a.MergedInto, Origin: a.Origin, Sources: headSources(d),
 	}

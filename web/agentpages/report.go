@@ -56,8 +56,8 @@ var settledWords = map[string]string{
 // maxReportForm is the size of the form.
 const maxReportForm = 32 << 10
 
-// reported begins the page about reports of an agent.
-func (p *Pages) reported(c *gin.Context) (reportView, error) {
+// newReportView begins the page about reports of an agent.
+func (p *Pages) newReportView(c *gin.Context) (reportView, error) {
 	id := c.Param("id")
 	found, err := p.answers.Agent(c.Request.Context(), id)
 	if err != nil {
@@ -75,7 +75,7 @@ func reportPage(status int, v reportView) frame.View {
 }
 
 func (p *Pages) reportForm(c *gin.Context) (frame.View, error) {
-	v, err := p.reported(c)
+	v, err := p.newReportView(c)
 	v.Reasons = reasonWords
 	return reportPage(http.StatusOK, v), err
 }
@@ -87,7 +87,7 @@ func (p *Pages) submitReport(c *gin.Context) (frame.View, error) {
 	if err := frame.ReadForm(c, maxReportForm); err != nil {
 		return frame.View{}, err
 	}
-	v, err := p.reported(c)
+	v, err := p.newReportView(c)
 	if err != nil {
 		return frame.View{}, err
 	}
@@ -131,7 +131,7 @@ func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.
 
 // reportPage is the page of one report: what is public of it.
 func (p *Pages) reportPage(c *gin.Context) (frame.View, error) {
-	v, err := p.reported(c)
+	v, err := p.newReportView(c)
 	if err != nil {
 		return frame.View{}, err
 	}

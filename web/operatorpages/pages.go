@@ -1,6 +1,6 @@
 // Package operatorpages has the pages for the operator of the server. They answer on the operator's
-// listeners only (the socket of the data directory and admin_listen), no cache keeps them, and their
-// navigation lists each other. To add a page, add its row to [Pages.rows] and its template.
+// listeners only (the socket of the data directory and admin_listen), no cache keeps them, and
+// their navigation lists each other. To add a page, add its row to [Pages.rows] and its template.
 package operatorpages
 
 import (
@@ -27,8 +27,8 @@ type Pages struct {
 	contracts Contracts // nil without a tool host
 }
 
-// New prepares the pages in a frame. status returns how the server stands; contracts is nil where there
-// is no tool host.
+// New prepares the pages in a frame. status returns how the server stands; contracts is nil where
+// there is no tool host.
 func New(f *frame.Frame, status func() api.ServerStatus, contracts Contracts) *Pages {
 	f.AddTemplates(templateFiles)
 	return &Pages{f, status, contracts}
@@ -43,10 +43,10 @@ type row struct {
 	form  func(c *gin.Context) (frame.View, error) // takes the page's forms; nil: it has none
 }
 
-// rows returns every page in the order of the navigation.
-func (p *Pages) rows() []row {
+// listPages returns every page in the order of the navigation.
+func (p *Pages) listPages() []row {
 	return []row{
-		{"", "Overview", "", p.overview, nil},
+		{"", "Overview", "", p.showOverview, nil},
 		{"contracts", "Contracts", "what clients may call through the tool host, and what owners changed", p.contractsPage, p.submitContract},
 		{"relay", "Relay", "what came, what was refused and why, and what waits", p.relayPage, nil},
 	}
@@ -54,7 +54,7 @@ func (p *Pages) rows() []row {
 
 // Mount adds the pages to e, which is the API's ([api.API.OperatorEngine]).
 func (p *Pages) Mount(e *gin.Engine) {
-	for _, row := range p.rows() {
+	for _, row := range p.listPages() {
 		withLinks := func(work func(*gin.Context) (frame.View, error)) gin.HandlerFunc {
 			return p.Handle(func(c *gin.Context) (frame.View, error) {
 				view, err := work(c)
@@ -74,7 +74,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 // listLinks returns the navigation of the page with this path.
 func (p *Pages) listLinks(current string) []frame.PageLink {
 	var links []frame.PageLink
-	for _, row := range p.rows() {
+	for _, row := range p.listPages() {
 		links = append(links, frame.PageLink{Path: prefix + row.path, Title: row.title, Text: row.text, Current: row.path == current})
 	}
 	return links
@@ -88,8 +88,8 @@ type overviewView struct {
 	Pages   []frame.PageLink
 }
 
-// overview shows how the server stands and what other pages there are.
-func (p *Pages) overview(*gin.Context) (frame.View, error) {
+// showOverview shows how the server stands and what other pages there are.
+func (p *Pages) showOverview(*gin.Context) (frame.View, error) {
 	s := p.status()
 	v := overviewView{Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Pages: p.listLinks("")[1:]}
 	if s.Index < s.Store {

@@ -69,8 +69,8 @@ const (
 	legendWidth, legendLine = 200, 20
 )
 
-// NewLines draws lines over time, above an axis that begins at 0. It is nil if no line has two points
-// of different times. Only the first six lines are drawn; the table has those.
+// NewLines draws lines over time, above an axis that begins at 0. It is nil if no line has two
+// points of different times. Only the first six lines are drawn; the table has those.
 func NewLines(title, unit string, lines []Line) *Chart {
 	lines = lines[:min(len(lines), maxLines)]
 	var from, to time.Time
@@ -138,7 +138,7 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 	var b strings.Builder
 	for n := 0.0; n <= roof+step/2; n += step {
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"></line><text x="%d" y="%s" dy="4" text-anchor="end">%s</text>`,
-			chartLeft, chartWidth-chartRight, format(y(n)), format(y(n)), chartLeft-8, format(y(n)), formatValue(n)+unit)
+			chartLeft, chartWidth-chartRight, formatNumber(y(n)), formatNumber(y(n)), chartLeft-8, formatNumber(y(n)), formatValue(n)+unit)
 	}
 	for _, t := range ticks {
 		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
@@ -151,12 +151,12 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 			if n > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(format(p.x) + "," + format(y(p.value)))
+			b.WriteString(formatNumber(p.x) + "," + formatNumber(y(p.value)))
 		}
 		b.WriteString(`"></polyline>`)
 		lx, ly := chartLeft+(i%perRow)*legendWidth, linesHeight+14+(i/perRow)*legendLine
 		fmt.Fprintf(&b, `<line class="key s%d d%d" x1="%d" x2="%d" y1="%d" y2="%d"></line><text x="%d" y="%d" dy="4">%s</text>`,
-			i+1, i+1, lx, lx+28, ly, ly, lx+36, ly, html.EscapeString(clip(l.Name, 24)))
+			i+1, i+1, lx, lx+28, ly, ly, lx+36, ly, html.EscapeString(clipText(l.Name, 24)))
 		if n := len(series[i]); n > 0 {
 			c.Says += fmt.Sprintf("%s %s; ", l.Name, formatValue(series[i][n-1].value)+unit)
 		}
@@ -184,7 +184,7 @@ func NewSteps(title, name string, days []int, shares []float64) *Chart {
 	var ticks []Tick
 	step := niceStep(last)
 	for d := 0.0; d <= last; d += step {
-		ticks = append(ticks, Tick{format(x(d)), formatValue(d) + " d"})
+		ticks = append(ticks, Tick{formatNumber(x(d)), formatValue(d) + " d"})
 	}
 	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %")
 	return c
@@ -221,14 +221,14 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	var b strings.Builder
 	for n := 0.0; n <= roof+step/2; n += step {
 		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="2" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
-			format(x(n)), format(x(n)), bottom, format(x(n)), bottom+18, formatValue(n))
+			formatNumber(x(n)), formatNumber(x(n)), bottom, formatNumber(x(n)), bottom+18, formatValue(n))
 	}
 	c.Says = title + ": "
 	for i, bar := range bars {
 		top := i*barLine + 5
 		fmt.Fprintf(&b, `<text x="%d" y="%d" dy="5" text-anchor="end">%s</text><rect class="s1" x="%d" y="%d" width="%s" height="%d"></rect><text x="%s" y="%d" dy="5">%s</text>`,
-			barLeft-8, top+barLine/2-3, html.EscapeString(clip(bar.Label, 28)), barLeft, top, format(max(x(bar.Value)-barLeft, 0)), barLine-7,
-			format(x(bar.Value)+6), top+barLine/2-3, formatValue(bar.Value))
+			barLeft-8, top+barLine/2-3, html.EscapeString(clipText(bar.Label, 28)), barLeft, top, formatNumber(max(x(bar.Value)-barLeft, 0)), barLine-7,
+			formatNumber(x(bar.Value)+6), top+barLine/2-3, formatValue(bar.Value))
 		c.Rows = append(c.Rows, []string{bar.Label, formatValue(bar.Value)})
 		if i < maxLines {
 			c.Says += fmt.Sprintf("%s %s; ", bar.Label, formatValue(bar.Value))
@@ -238,8 +238,8 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	return c
 }
 
-// clip shortens a text to so many characters.
-func clip(s string, n int) string {
+// clipText shortens a text to so many characters.
+func clipText(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

@@ -45,8 +45,8 @@ type Row struct{ When, Value string }
 // maxRows bounds the table.
 const maxRows = 24
 
-// New draws points, which are in order of time; nil for fewer than two, or if all are of one moment.
-// The unit stands behind each figure, "" for none.
+// New draws points, which are in order of time; nil for fewer than two, or if all are of one
+// moment. The unit stands behind each figure, "" for none.
 func New(title, unit string, points []Point) *Plot {
 	if len(points) < 2 {
 		return nil
@@ -69,12 +69,12 @@ func New(title, unit string, points []Point) *Plot {
 	v := &Plot{Title: title}
 	var line []string
 	for _, p := range points {
-		line = append(line, format(x(p.At))+","+format(y(p.Value)))
+		line = append(line, formatNumber(x(p.At))+","+formatNumber(y(p.Value)))
 	}
 	v.Line = strings.Join(line, " ")
-	v.Area = fmt.Sprintf("%s,%s %s %s,%s", format(x(first.At)), format(y(0)), v.Line, format(x(last.At)), format(y(0)))
+	v.Area = fmt.Sprintf("%s,%s %s %s,%s", formatNumber(x(first.At)), formatNumber(y(0)), v.Line, formatNumber(x(last.At)), formatNumber(y(0)))
 	for n := 0.0; n <= roof+step/2; n += step {
-		v.Y = append(v.Y, Tick{format(y(n)), formatValue(n)})
+		v.Y = append(v.Y, Tick{formatNumber(y(n)), formatValue(n)})
 	}
 	v.X = timeTicks(first.At, last.At, x)
 	v.Says = fmt.Sprintf("%s: from %s to %s between %s and %s, highest %s", title, formatUnit(first.Value, unit), formatUnit(last.Value, unit),
@@ -86,8 +86,8 @@ func New(title, unit string, points []Point) *Plot {
 	return v
 }
 
-// niceStep returns the distance of the marks on an axis that reaches up to a figure: 1, 2 or 5 times
-// a power of ten, for about four marks.
+// niceStep returns the distance of the marks on an axis that reaches up to a figure: 1, 2 or 5
+// times a power of ten, for about four marks.
 func niceStep(highest float64) float64 {
 	if highest <= 0 {
 		return 1
@@ -133,13 +133,13 @@ func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 	var ticks []Tick
 	for t := from.UTC().Truncate(step); !t.After(to); t = t.Add(step) {
 		if at := x(t); at >= left && at <= Width-right-10 {
-			ticks = append(ticks, Tick{format(at), t.Format(layout)})
+			ticks = append(ticks, Tick{formatNumber(at), t.Format(layout)})
 		}
 	}
 	return ticks
 }
 
-func format(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 func formatUnit(v float64, unit string) string {
 	return strings.TrimSpace(formatValue(v) + " " + unit)

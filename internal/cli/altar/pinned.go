@@ -31,12 +31,12 @@ finds. Nothing can be called before you approve it.
   gazetteer contracts propose book a table`,
 		Args: cli.MinArgs(1, "a host, or words"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.runWithServer(c.Context(), func(server *cli.Client) error { return v.propose(c.Context(), server, args) })
+			return v.runWithServer(c.Context(), func(server *cli.Client) error { return v.proposeCall(c.Context(), server, args) })
 		},
 	}
 }
 
-func (v *verbs) propose(ctx context.Context, server *cli.Client, args []string) error {
+func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []string) error {
 	wanted := []api.ProposalBody{{Host: args[0]}}
 	if len(args) > 1 || !strings.Contains(args[0], ".") {
 		var err error

@@ -50,8 +50,8 @@ type callFlags struct {
 	yes, print                    bool
 }
 
-// add declares the flags of every verb that opens a session.
-func (f *callFlags) add(c *cobra.Command) {
+// addFlags declares the flags of every verb that opens a session.
+func (f *callFlags) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of your bearer token, for a server elsewhere")
 	c.Flags().StringVar(&f.tenant, "tenant", "", "tenant_id of the session")
 }
@@ -70,7 +70,7 @@ the session. TOOL is the name of a contract, or RUNTIME/NAME for one runtime.
 		Args: cli.ExactArgs(1, "the name of a tool"),
 		RunE: func(c *cobra.Command, args []string) error { return v.callTool(c.Context(), args[0], f) },
 	}
-	f.add(c)
+	f.addFlags(c)
 	c.Flags().StringArrayVar(&f.arguments, "arg", nil, "a parameter, NAME=VALUE; @FILE as the value reads a file")
 	c.Flags().StringVar(&f.parameters, "parameters", "", "all parameters, as a JSON object")
 	c.Flags().BoolVar(&f.yes, "yes", false, "confirm a call that cannot be undone")
@@ -85,7 +85,7 @@ func (v *verbs) listToolsCommand() *cobra.Command {
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return v.withSession(c.Context(), f, func(s *session) error {
-				tools, raw, err := s.tools(c.Context())
+				tools, raw, err := s.listTools(c.Context())
 				if err != nil || v.JSON {
 					return v.PrintJSON(raw, err)
 				}
@@ -99,7 +99,7 @@ func (v *verbs) listToolsCommand() *cobra.Command {
 			})
 		},
 	}
-	f.add(c)
+	f.addFlags(c)
 	return c
 }
 
@@ -171,12 +171,12 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 			body.SecurityContext = &altar.SecurityContext{TenantID: f.tenant}
 		}
 		var created altar.SessionCreated
-		if _, err := s.ask(ctx, http.MethodPost, "/altar/v1/sessions", body, &created); err != nil {
+		if _, err := s.requestJSON(ctx, http.MethodPost, "/altar/v1/sessions", body, &created); err != nil {
 			return err
 		}
 		s.id = created.SessionID
 		err := use(s)
-		_, endErr := s.ask(context.WithoutCancel(ctx), http.MethodDelete, "/altar/v1/sessions/"+s.id, nil, new(json.RawMessage))
+		_, endErr := s.requestJSON(context.WithoutCancel(ctx), http.MethodDelete, "/altar/v1/sessions/"+s.id, nil, new(json.RawMessage))
 		return errors.Join(err, endErr)
 	})
 	if failed, ok := errors.AsType[*callError](err); ok {
@@ -185,8 +185,8 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 	return err
 }
 
-// send sends a request with the token.
-func (s *session) send(ctx context.Context, method, path, accept string, body any) (*http.Response, error) {
+// sendRequest sends a request with the token.
+func (s *session) sendRequest(ctx context.Context, method, path, accept string, body any) (*http.Response, error) {
 	var text []byte
 	if body != nil {
 		var err error
@@ -206,9 +206,9 @@ func (s *session) send(ctx context.Context, method, path, accept string, body an
 	return s.server.Do(request)
 }
 
-// ask sends a request and decodes the answer.
-func (s *session) ask(ctx context.Context, method, path string, body, v any) ([]byte, error) {
-	response, err := s.send(ctx, method, path, "application/json", body)
+// requestJSON sends a request and decodes the answer.
+func (s *session) requestJSON(ctx context.Context, method, path string, body, v any) ([]byte, error) {
+	response, err := s.sendRequest(ctx, method, path, "application/json", body)
 	if err != nil {
 		return nil, err
 	}
@@ -261,15 +261,15 @@ func (e *callError) exitError() error {
 	return exit.Networkf("%v", e.err)
 }
 
-func (s *session) tools(ctx context.Context) ([]toolhost.Tool, []byte, error) {
+func (s *session) listTools(ctx context.Context) ([]toolhost.Tool, []byte, error) {
 	var list struct{ Tools []toolhost.Tool }
-	raw, err := s.ask(ctx, http.MethodGet, "/altar/v1/sessions/"+s.id+"/tools", nil, &list)
+	raw, err := s.requestJSON(ctx, http.MethodGet, "/altar/v1/sessions/"+s.id+"/tools", nil, &list)
 	return list.Tools, raw, err
 }
 
 func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 	return v.withSession(ctx, f, func(s *session) error {
-		parameters, err := s.parameters(ctx, name, f)
+		parameters, err := s.buildParameters(ctx, name, f)
 		if err != nil {
 			return err
 		}
@@ -326,7 +326,7 @@ func (v *verbs) printCall(ctx context.Context, s *session, name string, paramete
 
 // sendCall sends a call and prints its chunks as they come.
 func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) error {
-	response, err := s.send(ctx, http.MethodPost, "/altar/v1/sessions/"+s.id+"/calls", "text/event-stream", call)
+	response, err := s.sendRequest(ctx, http.MethodPost, "/altar/v1/sessions/"+s.id+"/calls", "text/event-stream", call)
 	if err != nil {
 		return err
 	}
@@ -374,8 +374,8 @@ func (v *verbs) printPayload(payload json.RawMessage) error {
 	return cli.WriteJSONText(v.Out, payload)
 }
 
-// parameters makes the parameters of a call from the flags, by the types of the contract.
-func (s *session) parameters(ctx context.Context, name string, f *callFlags) (json.RawMessage, error) {
+// buildParameters makes the parameters of a call from the flags, by the types of the contract.
+func (s *session) buildParameters(ctx context.Context, name string, f *callFlags) (json.RawMessage, error) {
 	if f.parameters != "" {
 		if len(f.arguments) > 0 {
 			return nil, exit.Usagef("give --parameters or --arg, not both")
@@ -388,7 +388,7 @@ func (s *session) parameters(ctx context.Context, name string, f *callFlags) (js
 	if len(f.arguments) == 0 {
 		return json.RawMessage("{}"), nil
 	}
-	tools, _, err := s.tools(ctx)
+	tools, _, err := s.listTools(ctx)
 	if err != nil {
 		return nil, err
 	}

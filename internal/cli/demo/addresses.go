@@ -20,10 +20,11 @@ import (
 // linkPattern finds the links of a page to the same site.
 var linkPattern = regexp.MustCompile(`(?:href|src)="(/[^"#]*)`)
 
-// checkAddresses goes through the addresses that the demo gives out: the pages and all that they link
-// to, the endpoints in every DID document, the inbox of every agent, and the documents of every
-// service of the small internet, at their source and as they are stored. None may lead nowhere. The
-// services themselves are described by their owners, whose real addresses are not visited.
+// checkAddresses goes through the addresses that the demo gives out: the pages and all that they
+// link to, the endpoints in every DID document, the inbox of every agent, and the documents of
+// every service of the small internet, at their source and as they are stored. None may lead
+// nowhere. The services themselves are described by their owners, whose real addresses are not
+// visited.
 func (d *demo) checkAddresses(ctx context.Context) (string, error) {
 	w := &addressWalk{demo: d, seen: map[string]bool{}, internet: &http.Client{Transport: &http.Transport{
 		DialContext: d.net.Dial(nil), TLSClientConfig: &tls.Config{RootCAs: d.net.Roots()},
@@ -42,7 +43,7 @@ func (d *demo) checkAddresses(ctx context.Context) (string, error) {
 		pages = append(pages, "/agents/"+d.concierge.airID)
 	}
 	for _, path := range []string{"/openapi.json", "/healthz", "/readyz"} {
-		if err := w.visit(ctx, http.DefaultClient, d.base+path); err != nil {
+		if err := w.visitAddress(ctx, http.DefaultClient, d.base+path); err != nil {
 			return "", err
 		}
 	}
@@ -87,13 +88,13 @@ func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 				if s.Type == "AIRRegistry" {
 					address += "/health" // the endpoint itself is the beginning of all addresses of the API
 				}
-				if err := w.visit(ctx, http.DefaultClient, address); err != nil {
+				if err := w.visitAddress(ctx, http.DefaultClient, address); err != nil {
 					return inboxes, fmt.Errorf("%s of %s: %w", s.Type, document.ID, err)
 				}
 				continue
 			}
 			inboxes++
-			if err := w.knock(ctx, s.ServiceEndpoint); err != nil {
+			if err := w.postToInbox(ctx, s.ServiceEndpoint); err != nil {
 				return inboxes, fmt.Errorf("the inbox of %s: %w", document.ID, err)
 			}
 		}
@@ -101,9 +102,9 @@ func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 	return inboxes, nil
 }
 
-// knock posts an empty body to an inbox. An inbox that is there refuses the body; all else means that
-// nobody would read the mail.
-func (w *addressWalk) knock(ctx context.Context, address string) error {
+// postToInbox posts an empty body to an inbox. An inbox that is there refuses the body; all else
+// means that nobody would read the mail.
+func (w *addressWalk) postToInbox(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(""))
 	if err != nil {
 		return err
@@ -162,11 +163,11 @@ func (w *addressWalk) walkService(ctx context.Context, host string) (documents i
 	}
 	for _, document := range service.Documents {
 		documents++
-		if err := w.visit(ctx, w.internet, document.URL); err != nil {
+		if err := w.visitAddress(ctx, w.internet, document.URL); err != nil {
 			return documents, fmt.Errorf("a document of %s: %w", host, err)
 		}
 		stored := w.base + path + "/documents/" + document.Kind + "/versions/" + url.PathEscape(document.Digest)
-		if err := w.visit(ctx, http.DefaultClient, stored); err != nil {
+		if err := w.visitAddress(ctx, http.DefaultClient, stored); err != nil {
 			return documents, fmt.Errorf("a stored document of %s: %w", host, err)
 		}
 	}
@@ -190,15 +191,15 @@ func (w *addressWalk) walkPage(ctx context.Context, path string) error {
 	}
 	slices.Sort(links)
 	for _, link := range slices.Compact(links) {
-		if err := w.visit(ctx, http.DefaultClient, w.base+link); err != nil {
+		if err := w.visitAddress(ctx, http.DefaultClient, w.base+link); err != nil {
 			return fmt.Errorf("a link of %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// visit asks for an address once. What is not there, or fails, is an error.
-func (w *addressWalk) visit(ctx context.Context, client *http.Client, address string) error {
+// visitAddress asks for an address once. What is not there, or fails, is an error.
+func (w *addressWalk) visitAddress(ctx context.Context, client *http.Client, address string) error {
 	if w.seen[address] {
 		return nil
 	}

@@ -32,8 +32,8 @@ const (
 // bookingWords are what an offer to book a table holds one of.
 var bookingWords = [...]string{"table", "book", "reserv", "seat", "dinner", "lunch", "예약", "자리"}
 
-// negotiate returns the concierge's answer to a message; nil for one that needs none.
-func negotiate(body a2a.Body, now time.Time) a2a.Body {
+// composeReply returns the concierge's answer to a message; nil for one that needs none.
+func composeReply(body a2a.Body, now time.Time) a2a.Body {
 	switch b := body.(type) {
 	case a2a.Offer:
 		if !slices.ContainsFunc(bookingWords[:], func(word string) bool { return strings.Contains(strings.ToLower(b.Description), word) }) {
@@ -81,9 +81,9 @@ func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
 	}
 }
 
-// answerMail answers the messages that were not read yet, each once: a guest whose inbox takes no answer
-// holds up nobody else. An answer that was sent before the program ended breaks a rule of its thread
-// the second time, which is no error.
+// answerMail answers the messages that were not read yet, each once: a guest whose inbox takes no
+// answer holds up nobody else. An answer that was sent before the program ended breaks a rule of
+// its thread the second time, which is no error.
 func (p *participant) answerMail(ctx context.Context) error {
 	unread, err := p.box.Messages(ctx, mailbox.Selection{Unread: true})
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *participant) answerMail(ctx context.Context) error {
 	}
 	var problems error
 	for _, m := range slices.Backward(unread) {
-		if body := negotiate(m.Body(), time.Now()); body != nil && m.Refused == nil {
-			err := p.answer(ctx, m, body)
+		if body := composeReply(m.Body(), time.Now()); body != nil && m.Refused == nil {
+			err := p.sendAnswer(ctx, m, body)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -110,8 +110,8 @@ func (p *participant) answerMail(ctx context.Context) error {
 // answerTime is how long the demo waits for an answer of its own concierge.
 const answerTime = 30 * time.Second
 
-// checkNegotiation books a table with the concierge: a sealed offer, its counter, a lower counter, its
-// acceptance. Both mailboxes must agree on the result.
+// checkNegotiation books a table with the concierge: a sealed offer, its counter, a lower counter,
+// its acceptance. Both mailboxes must agree on the result.
 func (d *demo) checkNegotiation(ctx context.Context) (string, error) {
 	if d.concierge == nil {
 		return "", errors.New("the concierge was not registered")
@@ -128,17 +128,17 @@ func (d *demo) checkNegotiation(ctx context.Context) (string, error) {
 		return "", err
 	}
 	thread := sent.Envelope.ThreadID
-	first, err := guest.receive(ctx, thread, answerTime)
+	first, err := guest.waitForAnswer(ctx, thread, answerTime)
 	if err != nil {
 		return "", err
 	}
 	if counter, ok := first.Body().(a2a.Counter); !ok || counter.Price != price(fullDeposit) || !first.Sealed {
 		return "", fmt.Errorf("the concierge answers the offer with %T %s", first.Body(), first.Content)
 	}
-	if err := guest.answer(ctx, first, a2a.Counter{Description: "half of it?", Price: price(400), ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+	if err := guest.sendAnswer(ctx, first, a2a.Counter{Description: "half of it?", Price: price(400), ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
 		return "", err
 	}
-	second, err := guest.receive(ctx, thread, answerTime)
+	second, err := guest.waitForAnswer(ctx, thread, answerTime)
 	if err != nil {
 		return "", err
 	}

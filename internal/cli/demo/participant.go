@@ -27,8 +27,8 @@ type profile struct {
 	capabilities              []string
 }
 
-// A participant is an agent that the demo runs: its key and its mailbox lie in the data directory, so
-// that a kept directory goes on with the same agent, and its inbox is at the demo's own relay.
+// A participant is an agent that the demo runs: its key and its mailbox lie in the data directory,
+// so that a kept directory goes on with the same agent, and its inbox is at the demo's own relay.
 type participant struct {
 	profile
 	key       ed25519.PrivateKey
@@ -53,7 +53,7 @@ func (d *demo) openParticipant(ctx context.Context, p profile) (*participant, er
 		return nil, err
 	}
 	if out.owner.Host == "" {
-		if err := d.register(ctx, server, path, out); err != nil {
+		if err := d.registerParticipant(ctx, server, path, out); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +102,9 @@ func (d *demo) readKey(ctx context.Context, path string, p *participant) (err er
 	return err
 }
 
-// register registers a participant, which signs with its own key, and notes whose key it is.
-func (d *demo) register(ctx context.Context, server *cli.Client, path string, p *participant) error {
+// registerParticipant registers a participant, which signs with its own key, and notes whose key it
+// is.
+func (d *demo) registerParticipant(ctx context.Context, server *cli.Client, path string, p *participant) error {
 	public := p.key.Public().(ed25519.PublicKey)
 	var registered airjson.RegistrationView
 	if _, err := server.SendJSON(ctx, http.MethodPost, "/api/v1/agents/register", map[string]any{
@@ -132,8 +133,8 @@ func (d *demo) openMail(ctx context.Context, server *cli.Client, path string, p 
 	return err
 }
 
-// receive waits for the answer to a message of a thread.
-func (p *participant) receive(ctx context.Context, threadID string, wait time.Duration) (mailbox.Message, error) {
+// waitForAnswer waits for the answer to a message of a thread.
+func (p *participant) waitForAnswer(ctx context.Context, threadID string, wait time.Duration) (mailbox.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for cursor := ""; ; {
@@ -154,8 +155,8 @@ func (p *participant) receive(ctx context.Context, threadID string, wait time.Du
 	}
 }
 
-// answer answers a message, sealed when the message was.
-func (p *participant) answer(ctx context.Context, m mailbox.Message, body a2a.Body) error {
+// sendAnswer answers a message, sealed when the message was.
+func (p *participant) sendAnswer(ctx context.Context, m mailbox.Message, body a2a.Body) error {
 	_, err := p.box.Send(ctx, p.client, a2a.Message{To: m.From, InReplyTo: m.ID, ThreadID: m.ThreadID, Body: body}, a2ahttp.Options{Seal: m.Sealed})
 	return err
 }

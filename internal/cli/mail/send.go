@@ -50,7 +50,7 @@ message that was not delivered once more, under its old id, so that it arrives o
 				if len(args) == 1 {
 					to = args[0]
 				}
-				return v.send(c, server, to, f)
+				return v.sendMessage(c, server, to, f)
 			})
 		},
 	}
@@ -74,7 +74,7 @@ type answered struct {
 	body                   a2a.Body // opened
 }
 
-func (v *verbs) send(c *cobra.Command, server *cli.Client, to string, f *sendFlags) error {
+func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *sendFlags) error {
 	ctx := c.Context()
 	me, err := v.readSelf(ctx)
 	if err != nil {
@@ -203,7 +203,8 @@ func proposedPrice(body a2a.Body) (a2a.Money, error) {
 	return a2a.Money{}, exit.Usagef("the message that is answered proposes nothing that can be accepted")
 }
 
-// findAnswered returns the message that --reply-to names: one of the mailbox, or an envelope in a file.
+// findAnswered returns the message that --reply-to names: one of the mailbox, or an envelope in a
+// file.
 func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	if cli.FileExists(name) {
 		return v.readEnvelope(ctx, server, me, name)
@@ -243,8 +244,8 @@ func findLast(ctx context.Context, me self) (*answered, error) {
 // maxEnvelopeFile is the largest file that is read for --reply-to.
 const maxEnvelopeFile = a2a.MaxEnvelope
 
-// readEnvelope reads the envelope that is answered and verifies its signature: nobody should accept a
-// price that somebody else wrote.
+// readEnvelope reads the envelope that is answered and verifies its signature: nobody should accept
+// a price that somebody else wrote.
 func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

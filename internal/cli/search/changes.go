@@ -28,7 +28,7 @@ type changeFlags struct {
 	follow                      bool
 }
 
-func (f *changeFlags) query() url.Values {
+func (f *changeFlags) queryValues() url.Values {
 	q := url.Values{"host": f.hosts, "verb": f.verbs, "agent": f.agents, "kind": f.kinds}
 	for name, values := range q {
 		if len(values) == 0 {
@@ -78,7 +78,7 @@ things happen, and goes on by itself when the connection breaks.
 }
 
 func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) error {
-	query := f.query()
+	query := f.queryValues()
 	query.Set("limit", strconv.Itoa(f.limit))
 	var list api.ChangeList
 	raw, err := c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
@@ -107,8 +107,8 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 	return nil
 }
 
-// printChange writes one change: as a line of JSON, or as time, severity and title, and below it what
-// weighs.
+// printChange writes one change: as a line of JSON, or as time, severity and title, and below it
+// what weighs.
 func (a *verbs) printChange(c api.Change) error {
 	if a.JSON {
 		text, err := json.Marshal(c)
@@ -153,7 +153,7 @@ func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags,
 // readStream prints the events of one stream, and notes the place of each. It returns nil when the
 // stream ends, and an error when the server refuses to go on.
 func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, place *string) error {
-	query := f.query()
+	query := f.queryValues()
 	query.Set("since", *place)
 	response, err := c.Send(ctx, http.MethodGet, "/api/v1/changes/stream?"+query.Encode(), nil)
 	if err != nil {

@@ -47,7 +47,7 @@ age, domain, did, inbox, agis, repository, attestations.
 
 Exit code 1 when nothing is found.`,
 		RunE: func(c *cobra.Command, words []string) error {
-			if err := cmp.Or(f.viewFlags.check(), f.readingFlags.check()); err != nil {
+			if err := cmp.Or(f.viewFlags.checkValues(), f.readingFlags.checkFit()); err != nil {
 				return err
 			}
 			asked := f.buildQuery(strings.Join(words, " "))

@@ -19,8 +19,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// fetchPage asks for a page of a list, following the cursors from the first one, and decodes it into
-// v; raw is the answer as sent. The error says when there are fewer pages.
+// fetchPage asks for a page of a list, following the cursors from the first one, and decodes it
+// into v; raw is the answer as sent. The error says when there are fewer pages.
 func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values, page int, v any) (raw []byte, err error) {
 	for n := 1; ; n++ {
 		var next struct {
@@ -49,7 +49,7 @@ func (a *verbs) listCommand(use, short, what string, list func(ctx context.Conte
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := view.check(); err != nil {
+			if err := view.checkValues(); err != nil {
 				return err
 			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return list(c.Context(), server, view) })

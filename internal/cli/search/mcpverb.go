@@ -35,7 +35,7 @@ of the server with /mcp behind it.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
-				tools := mcpserver.New(mcpserver.Options{Request: requester(server), Version: version.Read().Version})
+				tools := mcpserver.New(mcpserver.Options{Request: newRequester(server), Version: version.Read().Version})
 				err := mcpserver.RunStdio(c.Context(), tools, io.NopCloser(a.In), writeNopCloser{a.Out})
 				if errors.Is(err, io.EOF) {
 					return nil // the client has closed its side
@@ -46,8 +46,8 @@ of the server with /mcp behind it.`,
 	}
 }
 
-// requester sends the requests of the tools to a server.
-func requester(server *cli.Client) mcpserver.Requester {
+// newRequester sends the requests of the tools to a server.
+func newRequester(server *cli.Client) mcpserver.Requester {
 	return func(ctx context.Context, r mcpserver.Request) (mcpserver.Response, error) {
 		request, err := http.NewRequestWithContext(ctx, r.Method, server.Base+r.Path, bytes.NewReader(r.Body))
 		if err != nil {

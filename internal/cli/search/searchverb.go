@@ -40,8 +40,8 @@ func (f *readingFlags) addTo(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out what fits the request less, 0 to 1")
 }
 
-// check refuses a fit that no operation has.
-func (f *readingFlags) check() error {
+// checkFit refuses a fit that no operation has.
+func (f *readingFlags) checkFit() error {
 	if !(f.minFit >= 0 && f.minFit <= 1) {
 		return exit.Usagef("--min-fit %g: want 0 to 1", f.minFit)
 	}
@@ -113,7 +113,7 @@ tokens, as JSON in a short form.
 Exit code 1 when nothing is found.`,
 		Args: cli.MinArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
-			if err := cmp.Or(flags.viewFlags.check(), flags.readingFlags.check()); err != nil {
+			if err := cmp.Or(flags.viewFlags.checkValues(), flags.readingFlags.checkFit()); err != nil {
 				return err
 			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {

@@ -31,8 +31,8 @@ func (v *viewFlags) addTo(flags *pflag.FlagSet, what string) {
 	flags.BoolVarP(&v.long, "long", "l", false, "show every detail")
 }
 
-// check refuses values that no list has.
-func (v *viewFlags) check() error {
+// checkValues refuses values that no list has.
+func (v *viewFlags) checkValues() error {
 	if v.limit < 1 || v.limit > 100 {
 		return exit.Usagef("--limit %d: want 1 to 100", v.limit)
 	}
