@@ -65,15 +65,15 @@ func (c *Call) Decode(v any) error { return json.Unmarshal(c.Parameters, v) }
 // Handle adds a tool that answers once. An *altar.Error keeps its code; every other error is
 // EXECUTION_FAILED. ctx ends at the deadline of the call and when nobody waits for it any more.
 func (r *Runtime) Handle(name string, answer func(ctx context.Context, c *Call) (any, error)) {
-	r.add(name, tool{answer: answer})
+	r.addTool(name, tool{answer: answer})
 }
 
 // HandleStream adds a tool that answers in chunks, each handed to send. The contract must be streaming.
 func (r *Runtime) HandleStream(name string, stream func(ctx context.Context, c *Call, send func(payload any) error) error) {
-	r.add(name, tool{stream: stream})
+	r.addTool(name, tool{stream: stream})
 }
 
-func (r *Runtime) add(name string, t tool) {
+func (r *Runtime) addTool(name string, t tool) {
 	if r.tools == nil {
 		r.tools = map[string]tool{}
 	}
@@ -99,7 +99,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 	delay := minDelay
 	for {
 		begun := time.Now()
-		err := r.serve(ctx)
+		err := r.serveConnection(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -141,7 +141,7 @@ type connection struct {
 	running map[string]context.CancelFunc
 }
 
-func (r *Runtime) serve(ctx context.Context) error {
+func (r *Runtime) serveConnection(ctx context.Context) error {
 	header := http.Header{}
 	if r.Token != "" {
 		header.Set("Authorization", "Bearer "+r.Token)
@@ -159,7 +159,7 @@ func (r *Runtime) serve(ctx context.Context) error {
 	c := &connection{r: r, ws: ws, running: map[string]context.CancelFunc{}}
 	defer c.calls.Wait()
 	defer cancel()
-	if err := c.send(ctx, r.announcement()); err != nil {
+	if err := c.sendMessage(ctx, r.newAnnouncement()); err != nil {
 		return err
 	}
 	for {
@@ -175,13 +175,13 @@ func (r *Runtime) serve(ctx context.Context) error {
 			r.logger().Warn("the Host sent a frame that cannot be read", "error", err)
 			continue
 		}
-		if err := c.receive(ctx, m); err != nil {
+		if err := c.receiveMessage(ctx, m); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Runtime) announcement() altar.AnnounceRuntime {
+func (r *Runtime) newAnnouncement() altar.AnnounceRuntime {
 	m := altar.AnnounceRuntime{RuntimeID: r.ID, Language: "go", ProtocolVersion: altar.Current}
 	for _, t := range r.tools {
 		if t.stream != nil {
@@ -191,12 +191,12 @@ func (r *Runtime) announcement() altar.AnnounceRuntime {
 	return m
 }
 
-func (c *connection) send(ctx context.Context, m altar.Message) error {
+func (c *connection) sendMessage(ctx context.Context, m altar.Message) error {
 	return c.ws.Write(ctx, websocket.MessageText, altar.Encode(m))
 }
 
-// receive handles one message of the Host.
-func (c *connection) receive(ctx context.Context, m altar.Message) error {
+// receiveMessage handles one message of the Host.
+func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error {
 	switch m := m.(type) {
 	case altar.RequestFulfillment:
 		if m.SessionID != "" {
@@ -206,9 +206,9 @@ func (c *connection) receive(ctx context.Context, m altar.Message) error {
 		for name := range c.r.tools {
 			names = append(names, name)
 		}
-		return c.send(ctx, altar.FulfillTools{ToolNames: names})
+		return c.sendMessage(ctx, altar.FulfillTools{ToolNames: names})
 	case altar.ToolCall:
-		c.begin(ctx, m)
+		c.startCall(ctx, m)
 	case altar.CancelCall:
 		c.mu.Lock()
 		cancel := c.running[m.InvocationID]
@@ -225,8 +225,8 @@ func (c *connection) receive(ctx context.Context, m altar.Message) error {
 	return nil
 }
 
-// begin executes a call in a goroutine of its own.
-func (c *connection) begin(ctx context.Context, m altar.ToolCall) {
+// startCall executes a call in a goroutine of its own.
+func (c *connection) startCall(ctx context.Context, m altar.ToolCall) {
 	var cancel context.CancelFunc
 	if m.TimeoutMS > 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.TimeoutMS)*time.Millisecond)
@@ -243,18 +243,18 @@ func (c *connection) begin(ctx context.Context, m altar.ToolCall) {
 			delete(c.running, m.InvocationID)
 			c.mu.Unlock()
 		}()
-		last := c.execute(ctx, &Call{m.InvocationID, m.SessionID, m.ToolName, m.Parameters})
+		last := c.runTool(ctx, &Call{m.InvocationID, m.SessionID, m.ToolName, m.Parameters})
 		// The answer has a time of its own: ctx may have ended by the deadline of the call.
 		answering, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer done()
-		if err := c.send(answering, last); err != nil {
+		if err := c.sendMessage(answering, last); err != nil {
 			c.r.logger().Debug("an answer was not sent", "error", err)
 		}
 	})
 }
 
-// execute runs a tool and returns the last message of its answer.
-func (c *connection) execute(ctx context.Context, call *Call) (last altar.Message) {
+// runTool runs a tool and returns the last message of its answer.
+func (c *connection) runTool(ctx context.Context, call *Call) (last altar.Message) {
 	next := int64(0)
 	t := c.r.tools[call.ToolName]
 	fail := func(err error) altar.Message {
@@ -284,7 +284,7 @@ func (c *connection) execute(ctx context.Context, call *Call) (last altar.Messag
 			}
 			chunk := altar.StreamChunk{InvocationID: call.InvocationID, ChunkID: next, Payload: text}
 			next++
-			return c.send(context.WithoutCancel(ctx), chunk)
+			return c.sendMessage(context.WithoutCancel(ctx), chunk)
 		})
 		if err != nil {
 			return fail(err)

@@ -100,8 +100,8 @@ func (t *auditTrail) openFile() error {
 	return nil
 }
 
-// add takes an entry and returns its number.
-func (t *auditTrail) add(e AuditEntry) uint64 {
+// addEntry takes an entry and returns its number.
+func (t *auditTrail) addEntry(e AuditEntry) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.added++
@@ -117,8 +117,8 @@ func (t *auditTrail) add(e AuditEntry) uint64 {
 	return t.added
 }
 
-// sync waits until an entry is on the disk. An error means that it may not be.
-func (t *auditTrail) sync(ctx context.Context, entry uint64) error {
+// waitSynced waits until an entry is on the disk. An error means that it may not be.
+func (t *auditTrail) waitSynced(ctx context.Context, entry uint64) error {
 	for {
 		t.mu.Lock()
 		done, err, stopped, grown := t.synced >= entry, t.err, t.stopped, t.grown
@@ -143,14 +143,14 @@ func (t *auditTrail) sync(ctx context.Context, entry uint64) error {
 	}
 }
 
-// run writes entries until ctx ends, and then what is left.
-func (t *auditTrail) run(ctx context.Context) error {
+// writeEntries writes entries until ctx ends, and then what is left.
+func (t *auditTrail) writeEntries(ctx context.Context) error {
 	ticker := time.NewTicker(auditDelay)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			t.write(true)
+			t.writePending(true)
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.stopped = true
@@ -158,21 +158,21 @@ func (t *auditTrail) run(ctx context.Context) error {
 			t.grown = make(chan struct{})
 			return t.err
 		case <-t.wake:
-			t.write(true)
+			t.writePending(true)
 		case <-ticker.C:
-			t.write(false)
+			t.writePending(false)
 		}
 	}
 }
 
-// write writes what waits; with sync it is on the disk afterwards. A write that fails is tried again
+// writePending writes what waits; with sync it is on the disk afterwards. A write that fails is tried again
 // with the next entries.
-func (t *auditTrail) write(sync bool) {
+func (t *auditTrail) writePending(sync bool) {
 	t.mu.Lock()
 	t.buffer = append(t.buffer[:0], t.pending.Bytes()...)
 	taken, number := t.pending.Len(), t.added
 	t.mu.Unlock()
-	err := t.rotate(int64(taken))
+	err := t.rotateFiles(int64(taken))
 	if err == nil && taken > 0 {
 		var n int
 		n, err = t.file.Write(t.buffer)
@@ -200,8 +200,8 @@ func (t *auditTrail) write(sync bool) {
 	}
 }
 
-// rotate begins another file when the current one is full. The oldest is removed.
-func (t *auditTrail) rotate(more int64) error {
+// rotateFiles begins another file when the current one is full. The oldest is removed.
+func (t *auditTrail) rotateFiles(more int64) error {
 	if t.size == 0 || t.size+more <= t.max {
 		return nil
 	}
@@ -220,4 +220,4 @@ func (t *auditTrail) rotate(more int64) error {
 	return t.openFile()
 }
 
-func (t *auditTrail) close() error { return t.file.Close() }
+func (t *auditTrail) closeFile() error { return t.file.Close() }

@@ -108,8 +108,8 @@ type contract struct {
 	irreversible bool
 }
 
-// compile prepares a contract for calls.
-func compile(c Contract) (*contract, error) {
+// compileContract prepares a contract for calls.
+func compileContract(c Contract) (*contract, error) {
 	out := &contract{Contract: c, irreversible: IsIrreversible(&c.Contract)}
 	if c.InputSchema == nil {
 		return out, nil
@@ -154,8 +154,8 @@ func IsIrreversible(c *altar.Contract) bool {
 	return effect.Of(strings.ToUpper(words[0])) == effect.End
 }
 
-// allows reports whether a client may call the contract in a session.
-func (c *contract) allows(client string, s *session) bool {
+// allowsClient reports whether a client may call the contract in a session.
+func (c *contract) allowsClient(client string, s *session) bool {
 	if c.Allow != nil && !slices.Contains(c.Allow, client) && !slices.Contains(c.Allow, "*") {
 		return false
 	}
@@ -248,7 +248,7 @@ func (h *Host) loadContracts(ctx context.Context) error {
 
 // setContract takes note of a contract. One that cannot be compiled cannot be called.
 func (h *Host) setContract(c Contract) {
-	compiled, err := compile(c)
+	compiled, err := compileContract(c)
 	if err != nil {
 		h.o.Log.Error("a contract cannot be called", "contract", c.Name, "error", err)
 	}
@@ -275,7 +275,7 @@ func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
 		if err := list[i].Check(); err != nil {
 			return err
 		}
-		if _, err := compile(list[i]); err != nil {
+		if _, err := compileContract(list[i]); err != nil {
 			return err
 		}
 		text, err := json.Marshal(list[i])

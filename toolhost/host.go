@@ -134,7 +134,7 @@ func randomHex(n int) string {
 func (h *Host) ID() string { return h.id }
 
 // Close releases the files. Run must have ended.
-func (h *Host) Close() error { return h.audit.close() }
+func (h *Host) Close() error { return h.audit.closeFile() }
 
 // sweepInterval is how often results that need not be replayed any more are forgotten.
 const sweepInterval = 10 * time.Second
@@ -145,7 +145,7 @@ func (h *Host) Run(ctx context.Context, grace time.Duration) error {
 	writing, stopWriting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWriting()
 	written := make(chan error, 1)
-	go func() { written <- h.audit.run(writing) }()
+	go func() { written <- h.audit.writeEntries(writing) }()
 	sweep := time.NewTicker(sweepInterval)
 	defer sweep.Stop()
 	var err error
@@ -154,18 +154,18 @@ func (h *Host) Run(ctx context.Context, grace time.Duration) error {
 		case <-ctx.Done():
 			waiting = false
 		case err = <-written:
-			return errors.Join(err, h.drain(0))
+			return errors.Join(err, h.drainCalls(0))
 		case <-sweep.C:
 			h.forgetResults(time.Now())
 		}
 	}
-	err = h.drain(grace)
+	err = h.drainCalls(grace)
 	stopWriting()
 	return errors.Join(err, <-written)
 }
 
-// drain ends everything: no call begins, those that run have the time of grace.
-func (h *Host) drain(grace time.Duration) error {
+// drainCalls ends everything: no call begins, those that run have the time of grace.
+func (h *Host) drainCalls(grace time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
 	idle := make(chan struct{})

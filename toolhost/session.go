@@ -3,6 +3,7 @@ package toolhost
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,7 @@ func (h *Host) endSession(s *session, reason string) bool {
 	s.calls, s.offers = nil, nil
 	h.mu.Unlock()
 	for _, inv := range running {
-		h.finish(inv, outcome{err: altar.Errorf(altar.SessionInvalid, "%s", reason), cancel: reason})
+		h.finishCall(inv, outcome{err: altar.Errorf(altar.SessionInvalid, "%s", reason), cancel: reason})
 	}
 	return true
 }
@@ -173,7 +174,7 @@ func (h *Host) Tools(client, sessionID string) ([]Tool, *altar.Error) {
 	}
 	tools := []Tool{}
 	for name, c := range h.contracts {
-		if !c.allows(client, s) {
+		if !c.allowsClient(client, s) {
 			continue
 		}
 		if runtime, _ := h.chooseRuntime(s, name, "", nil); runtime != nil {
@@ -207,4 +208,8 @@ func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
 	}
 	h.mcpSessions[client] = created.SessionID
 	return created.SessionID, nil
+}
+
+func sortTools(tools []Tool) {
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -107,7 +107,7 @@ func (c *Contract) allowsExtra() func(name string) bool {
 	if err != nil {
 		return nil
 	}
-	return schema.allows
+	return schema.allowsMember
 }
 
 var errNoObject = errors.New("the schema of a tool's input is an object schema")

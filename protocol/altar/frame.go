@@ -111,7 +111,7 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, known := readers(name)
+	read, known := readerOf(name)
 	if !known {
 		reason := fmt.Sprintf("the type %.60q is unknown", name)
 		if name == "" {
@@ -126,7 +126,7 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	return m, nil
 }
 
-func readers(name string) (func([]byte, bool) (Message, error), bool) {
+func readerOf(name string) (func([]byte, bool) (Message, error), bool) {
 	switch name {
 	case "ToolResult":
 		return readAs[ToolResult], true

@@ -141,7 +141,7 @@ func (c *checker) checkTyped(path string, v any, t Type, properties []ParameterS
 			return v
 		}
 		for i := range array {
-			array[i] = c.checkTyped(path+"/"+strconv.Itoa(i), array[i], t.element(), properties)
+			array[i] = c.checkTyped(path+"/"+strconv.Itoa(i), array[i], t.elementType(), properties)
 		}
 		return v
 	}

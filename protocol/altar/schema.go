@@ -30,7 +30,7 @@ func parseInputSchema(text json.RawMessage) (*inputSchema, error) {
 	return &s, nil
 }
 
-func (s *inputSchema) allows(name string) bool {
+func (s *inputSchema) allowsMember(name string) bool {
 	if _, named := s.Properties[name]; named {
 		return true
 	}
@@ -224,7 +224,7 @@ func objectSchema(parameters []ParameterSchema) *schemaNode {
 
 func typeSchema(t Type, properties []ParameterSchema) *schemaNode {
 	if t.Arrays > 0 {
-		return &schemaNode{Type: "array", Items: typeSchema(t.element(), properties)}
+		return &schemaNode{Type: "array", Items: typeSchema(t.elementType(), properties)}
 	}
 	switch t.Base {
 	case Float:

@@ -55,5 +55,5 @@ func (t Type) String() string {
 	return strings.Repeat("array[", t.Arrays) + t.Base + strings.Repeat("]", t.Arrays)
 }
 
-// element returns the type of the elements of an array.
-func (t Type) element() Type { return Type{Base: t.Base, Arrays: t.Arrays - 1} }
+// elementType returns the type of the elements of an array.
+func (t Type) elementType() Type { return Type{Base: t.Base, Arrays: t.Arrays - 1} }

@@ -21,8 +21,8 @@ const (
 	heartbeat = 15 * time.Second
 )
 
-// call is POST /altar/v1/sessions/{id}/calls.
-func (h *Handler) call(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+// callTool is POST /altar/v1/sessions/{id}/calls.
+func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
 	text, status, refused := readBody(w, r, maxCallBody)
 	if refused != nil {
 		writeError(w, r, status, refused)
@@ -114,15 +114,15 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 	s := eventStream{w: w, control: http.NewResponseController(w)}
 	var buffer []altar.StreamChunk
 	for {
-		chunks, ended, err := s.next(r.Context(), caller, buffer)
+		chunks, ended, err := s.nextChunks(r.Context(), caller, buffer)
 		if err != nil {
 			return // the client has left
 		}
 		for i := range chunks {
-			s.add(&chunks[i])
+			s.writeChunk(&chunks[i])
 		}
 		if !ended {
-			if !s.flush() {
+			if !s.flushEvents() {
 				return
 			}
 			buffer = chunks
@@ -139,9 +139,9 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 				writeResult(w, statusOf(result.Error), &result)
 				return
 			}
-			s.add(&altar.StreamChunk{InvocationID: result.InvocationID, Payload: result.Payload, IsFinal: true})
+			s.writeChunk(&altar.StreamChunk{InvocationID: result.InvocationID, Payload: result.Payload, IsFinal: true})
 		}
-		s.flush()
+		s.flushEvents()
 		return
 	}
 }
@@ -154,8 +154,8 @@ type eventStream struct {
 	text    []byte
 }
 
-// next waits for chunks, and sends a line for proxies while none come.
-func (s *eventStream) next(ctx context.Context, caller *toolhost.Caller, buffer []altar.StreamChunk) ([]altar.StreamChunk, bool, error) {
+// nextChunks waits for chunks, and sends a line for proxies while none come.
+func (s *eventStream) nextChunks(ctx context.Context, caller *toolhost.Caller, buffer []altar.StreamChunk) ([]altar.StreamChunk, bool, error) {
 	for {
 		if !s.begun {
 			return caller.Next(ctx, buffer)
@@ -167,14 +167,14 @@ func (s *eventStream) next(ctx context.Context, caller *toolhost.Caller, buffer 
 			return chunks, ended, err
 		}
 		s.text = append(s.text, ": waiting\n\n"...)
-		if !s.flush() {
+		if !s.flushEvents() {
 			return nil, false, context.Canceled
 		}
 	}
 }
 
-// add writes a chunk into the buffer.
-func (s *eventStream) add(c *altar.StreamChunk) {
+// writeChunk writes a chunk into the buffer.
+func (s *eventStream) writeChunk(c *altar.StreamChunk) {
 	if !s.begun {
 		s.begun = true
 		header := s.w.Header()
@@ -203,8 +203,8 @@ func singleLine(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// flush sends what is in the buffer. It returns false when the client does not take it.
-func (s *eventStream) flush() bool {
+// flushEvents sends what is in the buffer. It returns false when the client does not take it.
+func (s *eventStream) flushEvents() bool {
 	if len(s.text) == 0 {
 		return true
 	}

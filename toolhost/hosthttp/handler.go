@@ -48,14 +48,14 @@ func New(o Options) *Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
-	h.route(Prefix+"runtimes", map[string]roleHandler{"GET": {toolhost.RuntimeIdentity, h.connectRuntime}})
-	h.route(Prefix+"sessions", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.createSession}})
-	h.route(Prefix+"sessions/{id}", map[string]roleHandler{"DELETE": {toolhost.ClientIdentity, h.destroySession}})
-	h.route(Prefix+"sessions/{id}/tools", map[string]roleHandler{"GET": {toolhost.ClientIdentity, h.listTools}})
-	h.route(Prefix+"sessions/{id}/calls", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.call}})
+	h.routePath(Prefix+"runtimes", map[string]roleHandler{"GET": {toolhost.RuntimeIdentity, h.connectRuntime}})
+	h.routePath(Prefix+"sessions", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.createSession}})
+	h.routePath(Prefix+"sessions/{id}", map[string]roleHandler{"DELETE": {toolhost.ClientIdentity, h.destroySession}})
+	h.routePath(Prefix+"sessions/{id}/tools", map[string]roleHandler{"GET": {toolhost.ClientIdentity, h.listTools}})
+	h.routePath(Prefix+"sessions/{id}/calls", map[string]roleHandler{"POST": {toolhost.ClientIdentity, h.callTool}})
 	if o.MCP != nil {
 		mcp := roleHandler{toolhost.ClientIdentity, h.serveMCP}
-		h.route(Prefix+"mcp", map[string]roleHandler{"POST": mcp})
+		h.routePath(Prefix+"mcp", map[string]roleHandler{"POST": mcp})
 	}
 	h.mux.HandleFunc(Prefix, func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, http.StatusNotFound, altar.Errorf(altar.InvalidParameters, "nothing is served at this address"))
@@ -69,8 +69,8 @@ type roleHandler struct {
 	handle func(w http.ResponseWriter, r *http.Request, who toolhost.Identity)
 }
 
-// route serves a path with the handlers of its methods.
-func (h *Handler) route(path string, methods map[string]roleHandler) {
+// routePath serves a path with the handlers of its methods.
+func (h *Handler) routePath(path string, methods map[string]roleHandler) {
 	var allowed []string
 	for _, name := range []string{"DELETE", "GET", "POST"} {
 		if _, ok := methods[name]; ok {
@@ -93,7 +93,7 @@ func (h *Handler) route(path string, methods map[string]roleHandler) {
 			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "a page of another origin may not ask"))
 			return
 		}
-		who, ok := h.identify(r)
+		who, ok := h.identifyRequest(r)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="altar"`)
 			writeError(w, r, http.StatusUnauthorized, altar.Errorf(altar.AuthorizationFailed, "the request needs a known bearer token or client certificate"))
@@ -134,8 +134,8 @@ func AsOperator(handler http.Handler) http.Handler {
 	})
 }
 
-// identify returns whose request it is.
-func (h *Handler) identify(r *http.Request) (toolhost.Identity, bool) {
+// identifyRequest returns whose request it is.
+func (h *Handler) identifyRequest(r *http.Request) (toolhost.Identity, bool) {
 	if r.Context().Value(operatorKey{}) != nil && r.Header.Get("Authorization") == "" {
 		return toolhost.Identity{ID: Operator, Kind: toolhost.ClientIdentity}, true
 	}
@@ -239,8 +239,8 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err *altar.E
 	writeJSON(w, status, err)
 }
 
-// refuse answers with an error and the status of its code.
-func refuse(w http.ResponseWriter, r *http.Request, err *altar.Error) {
+// writeRefusal answers with an error and the status of its code.
+func writeRefusal(w http.ResponseWriter, r *http.Request, err *altar.Error) {
 	setRetry(w, err)
 	writeError(w, r, statusOf(err), err)
 }
@@ -295,7 +295,7 @@ func (h *Handler) createSession(w http.ResponseWriter, r *http.Request, who tool
 	}
 	created, refused := h.Host.CreateSession(who.ID, in)
 	if refused != nil {
-		refuse(w, r, refused)
+		writeRefusal(w, r, refused)
 		return
 	}
 	w.Header().Set("Location", Prefix+"sessions/"+created.SessionID)
@@ -318,12 +318,12 @@ func (h *Handler) destroySession(w http.ResponseWriter, r *http.Request, who too
 			return
 		}
 		if in.SessionID != "" && in.SessionID != id {
-			refuse(w, r, otherSession())
+			writeRefusal(w, r, otherSession())
 			return
 		}
 	}
 	if err := h.Host.DestroySession(who.ID, id); err != nil {
-		refuse(w, r, err)
+		writeRefusal(w, r, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, altar.SessionDestroyed{SessionID: id})
@@ -337,7 +337,7 @@ func otherSession() *altar.Error {
 func (h *Handler) listTools(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
 	tools, err := h.Host.Tools(who.ID, r.PathValue("id"))
 	if err != nil {
-		refuse(w, r, err)
+		writeRefusal(w, r, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, struct {

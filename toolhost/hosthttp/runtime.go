@@ -54,7 +54,7 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 	ws.SetReadLimit(maxFrame)
 	c.ws, c.runtime = ws, h.Host.Attach(who, c)
 	// The connection outlives the request's context, which has nothing to say after the upgrade.
-	c.serve(context.WithoutCancel(r.Context()))
+	c.serveFrames(context.WithoutCancel(r.Context()))
 }
 
 // runtimeConn is the WebSocket of one runtime. Three goroutines serve it: serve reads, write sends what
@@ -98,10 +98,10 @@ func (c *runtimeConn) Send(frame []byte) bool {
 }
 
 // Close implements [toolhost.Conn].
-func (c *runtimeConn) Close(reason string) { c.end(websocket.StatusPolicyViolation, reason) }
+func (c *runtimeConn) Close(reason string) { c.closeWith(websocket.StatusPolicyViolation, reason) }
 
-// end closes the connection after what is queued; the first reason counts.
-func (c *runtimeConn) end(code websocket.StatusCode, reason string) {
+// closeWith closes the connection after what is queued; the first reason counts.
+func (c *runtimeConn) closeWith(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		if len(reason) > maxReason {
 			reason = reason[:maxReason]
@@ -115,20 +115,20 @@ func (c *runtimeConn) end(code websocket.StatusCode, reason string) {
 	})
 }
 
-// serve handles the frames of the runtime until the connection ends.
-func (c *runtimeConn) serve(ctx context.Context) {
+// serveFrames handles the frames of the runtime until the connection ends.
+func (c *runtimeConn) serveFrames(ctx context.Context) {
 	var work sync.WaitGroup
-	work.Go(func() { c.write(ctx) })
-	work.Go(func() { c.watch(ctx) })
-	c.read(ctx)
+	work.Go(func() { c.writeFrames(ctx) })
+	work.Go(func() { c.watchLiveness(ctx) })
+	c.readFrames(ctx)
 	c.runtime.Detach()
-	c.end(websocket.StatusProtocolError, "") // does nothing where a close frame has come or was sent
+	c.closeWith(websocket.StatusProtocolError, "") // does nothing where a close frame has come or was sent
 	work.Wait()
 	c.cut.Stop()
 	c.ws.CloseNow()
 }
 
-func (c *runtimeConn) read(ctx context.Context) {
+func (c *runtimeConn) readFrames(ctx context.Context) {
 	var buffer bytes.Buffer
 	for {
 		kind, reader, err := c.ws.Reader(ctx)
@@ -136,7 +136,7 @@ func (c *runtimeConn) read(ctx context.Context) {
 			return
 		}
 		if kind != websocket.MessageText {
-			c.refuse(websocket.StatusUnsupportedData, "frames are JSON in text, not binary")
+			c.refuseFrame(websocket.StatusUnsupportedData, "frames are JSON in text, not binary")
 			return
 		}
 		c.reading.Store(time.Now().UnixNano())
@@ -147,7 +147,7 @@ func (c *runtimeConn) read(ctx context.Context) {
 			return // also when it is too large: then the library closes with 1009
 		}
 		if !utf8.Valid(buffer.Bytes()) {
-			c.refuse(websocket.StatusInvalidFramePayloadData, "the text is not UTF-8")
+			c.refuseFrame(websocket.StatusInvalidFramePayloadData, "the text is not UTF-8")
 			return
 		}
 		c.runtime.Receive(buffer.Bytes())
@@ -160,14 +160,14 @@ func (c *runtimeConn) read(ctx context.Context) {
 	}
 }
 
-// refuse answers with an error and closes the connection.
-func (c *runtimeConn) refuse(code websocket.StatusCode, reason string) {
+// refuseFrame answers with an error and closes the connection.
+func (c *runtimeConn) refuseFrame(code websocket.StatusCode, reason string) {
 	c.Send(altar.Encode(altar.ProtocolError{Error: altar.Errorf(altar.InvalidParameters, "%s", reason)}))
-	c.end(code, reason)
+	c.closeWith(code, reason)
 }
 
-// write sends what is queued, and the close frame behind it.
-func (c *runtimeConn) write(ctx context.Context) {
+// writeFrames sends what is queued, and the close frame behind it.
+func (c *runtimeConn) writeFrames(ctx context.Context) {
 	send := func(frame []byte) bool {
 		c.queued.Add(-int64(len(frame)))
 		return c.ws.Write(ctx, websocket.MessageText, frame) == nil
@@ -176,7 +176,7 @@ func (c *runtimeConn) write(ctx context.Context) {
 		select {
 		case frame := <-c.queue:
 			if !send(frame) {
-				c.end(websocket.StatusNormalClosure, "")
+				c.closeWith(websocket.StatusNormalClosure, "")
 				c.ws.CloseNow()
 				return
 			}
@@ -186,7 +186,7 @@ func (c *runtimeConn) write(ctx context.Context) {
 		select {
 		case frame := <-c.queue:
 			if !send(frame) {
-				c.end(websocket.StatusNormalClosure, "")
+				c.closeWith(websocket.StatusNormalClosure, "")
 				c.ws.CloseNow()
 				return
 			}
@@ -214,9 +214,9 @@ func (c *runtimeConn) writeRest(send func([]byte) bool) {
 	c.ws.Close(c.code, c.reason)
 }
 
-// watch ends a connection whose runtime does not announce itself, does not answer pings, sends a frame
+// watchLiveness ends a connection whose runtime does not announce itself, does not answer pings, sends a frame
 // too slowly or pings without end.
-func (c *runtimeConn) watch(ctx context.Context) {
+func (c *runtimeConn) watchLiveness(ctx context.Context) {
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	begun, pinged := time.Now(), time.Now()
@@ -228,11 +228,11 @@ func (c *runtimeConn) watch(ctx context.Context) {
 		}
 		now := time.Now()
 		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > frameTime {
-			c.end(websocket.StatusPolicyViolation, "a frame takes too long")
+			c.closeWith(websocket.StatusPolicyViolation, "a frame takes too long")
 			return
 		}
 		if !c.announced.Load() && now.Sub(begun) >= handshakeTime {
-			c.end(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
+			c.closeWith(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
 			return
 		}
 		if now.Sub(pinged) < pingInterval {
@@ -240,16 +240,16 @@ func (c *runtimeConn) watch(ctx context.Context) {
 		}
 		pinged = now
 		c.pings.Store(0)
-		if !c.ping(ctx) {
-			c.end(websocket.StatusPolicyViolation, "no answer to a ping")
+		if !c.pingRuntime(ctx) {
+			c.closeWith(websocket.StatusPolicyViolation, "no answer to a ping")
 			c.ws.CloseNow()
 			return
 		}
 	}
 }
 
-// ping reports whether the runtime answers a ping in time.
-func (c *runtimeConn) ping(ctx context.Context) bool {
+// pingRuntime reports whether the runtime answers a ping in time.
+func (c *runtimeConn) pingRuntime(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := c.ws.Ping(ctx)
@@ -261,7 +261,7 @@ func (c *runtimeConn) countPing(context.Context, []byte) bool {
 	if c.pings.Add(1) <= maxPings {
 		return true
 	}
-	c.end(websocket.StatusPolicyViolation, "too many pings")
+	c.closeWith(websocket.StatusPolicyViolation, "too many pings")
 	return false
 }
 

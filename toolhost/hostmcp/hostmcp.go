@@ -106,14 +106,14 @@ func (o Options) newServer(client string) *mcp.Server {
 			tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnly != nil && *a.ReadOnly, DestructiveHint: a.Destructive}
 		}
 		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return o.call(ctx, client, session, r)
+			return o.callTool(ctx, client, session, r)
 		})
 	}
 	return s
 }
 
-// call calls a tool. What the host refuses is a result with isError, so that a model can read it.
-func (o Options) call(ctx context.Context, client, session string, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// callTool calls a tool. What the host refuses is a result with isError, so that a model can read it.
+func (o Options) callTool(ctx context.Context, client, session string, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := altar.ToolCall{ToolName: r.Params.Name, Parameters: r.Params.Arguments}
 	if string(call.Parameters) == "null" {
 		call.Parameters = nil
@@ -125,7 +125,7 @@ func (o Options) call(ctx context.Context, client, session string, r *mcp.CallTo
 	}
 	caller, refused := o.Host.Call(ctx, client, session, call, false)
 	if refused != nil {
-		return failure(call.InvocationID, refused), nil
+		return errorResult(call.InvocationID, refused), nil
 	}
 	defer caller.Leave()
 	result, err := caller.Wait(ctx)
@@ -133,9 +133,9 @@ func (o Options) call(ctx context.Context, client, session string, r *mcp.CallTo
 		return nil, err
 	}
 	if result.Error != nil {
-		return failure(call.InvocationID, result.Error), nil
+		return errorResult(call.InvocationID, result.Error), nil
 	}
-	return success(result.Payload), nil
+	return successResult(result.Payload), nil
 }
 
 func newInvocationID() string {
@@ -144,8 +144,8 @@ func newInvocationID() string {
 	return "mcp-" + hex.EncodeToString(b)
 }
 
-// success returns a payload as text, and an object as structured content beside.
-func success(payload json.RawMessage) *mcp.CallToolResult {
+// successResult returns a payload as text, and an object as structured content beside.
+func successResult(payload json.RawMessage) *mcp.CallToolResult {
 	text := string(payload)
 	var plain string
 	if json.Unmarshal(payload, &plain) == nil {
@@ -158,8 +158,8 @@ func success(payload json.RawMessage) *mcp.CallToolResult {
 	return result
 }
 
-// failure returns an error with what a client needs to call again.
-func failure(invocation string, err *altar.Error) *mcp.CallToolResult {
+// errorResult returns an error with what a client needs to call again.
+func errorResult(invocation string, err *altar.Error) *mcp.CallToolResult {
 	text := err.Error()
 	if err.Details["confirmation"] != nil {
 		text += fmt.Sprintf("\nTo confirm, call again with _meta {%q: %q, %q: %q}.", InvocationMember, invocation, ConfirmationMember, err.Details["confirmation"])

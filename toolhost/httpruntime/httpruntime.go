@@ -7,7 +7,6 @@
 package httpruntime
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,17 +16,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
-	"gazetteer/call"
-	"gazetteer/protocol/agis/agishttp"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -40,40 +34,6 @@ const (
 	maxDetail  = 2 << 10 // bytes of a refusal that go into the error
 	maxRunning = 256
 )
-
-// A Credential is what is sent to one host.
-type Credential struct {
-	Header string `json:"header"` // for example "Authorization"
-	Value  string `json:"value"`  // for example "Bearer …"
-}
-
-// ReadCredentials reads the operator's file: a JSON object of a credential for each host. The file must
-// be readable by nobody else.
-func ReadCredentials(file string) (map[string]Credential, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s may be read by others; want the mode 0600", file)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	var list map[string]Credential
-	if err := decoder.Decode(&list); err != nil {
-		return nil, fmt.Errorf(`%s is not {"HOST": {"header": "Authorization", "value": "Bearer …"}}`, file)
-	}
-	for host, c := range list {
-		if c.Header == "" || c.Value == "" {
-			return nil, fmt.Errorf("%s: %s needs header and value", file, host)
-		}
-	}
-	return list, nil
-}
 
 // Options are what [New] needs. Host and Transport are required.
 type Options struct {
@@ -90,7 +50,7 @@ type Runtime struct {
 	o      Options
 	client *http.Client
 	frames chan []byte
-	paces  paces
+	rates  rateLimiter
 
 	mu      sync.Mutex // guards the following
 	running map[string]context.CancelFunc
@@ -163,10 +123,10 @@ func (r *Runtime) Run(ctx context.Context) error {
 		switch m := m.(type) {
 		case altar.RequestFulfillment:
 			if m.SessionID == "" {
-				receive(altar.FulfillTools{ToolNames: r.tools()})
+				receive(altar.FulfillTools{ToolNames: r.callableContracts()})
 			}
 		case altar.ToolCall:
-			r.begin(ctx, &calls, m, receive)
+			r.startCall(ctx, &calls, m, receive)
 		case altar.CancelCall:
 			r.mu.Lock()
 			stop := r.running[m.InvocationID]
@@ -179,8 +139,8 @@ func (r *Runtime) Run(ctx context.Context) error {
 	return nil
 }
 
-// tools returns the names of the contracts that this runtime can execute.
-func (r *Runtime) tools() []string {
+// callableContracts returns the names of the contracts that this runtime can execute.
+func (r *Runtime) callableContracts() []string {
 	names := []string{}
 	for _, c := range r.o.Host.Contracts() {
 		if c.State == toolhost.Approved && c.Pin != nil && !c.Streaming && canCall(c.Pin) {
@@ -190,22 +150,7 @@ func (r *Runtime) tools() []string {
 	return names
 }
 
-// canCall reports whether the operation of a pin can be called over HTTPS.
-func canCall(pin *toolhost.Pin) bool {
-	address, err := addressOf(pin)
-	return err == nil && strings.HasPrefix(address, "https://")
-}
-
-// addressOf returns the address of the operation of a pin, with {name} in place of each parameter of
-// its path: over AGTP that of the HTTP binding.
-func addressOf(pin *toolhost.Pin) (string, error) {
-	if pin.Copy.Call.Protocol == "agtp" {
-		return call.HTTPBinding(pin.Copy)
-	}
-	return pin.Copy.Call.URL, nil
-}
-
-func (r *Runtime) begin(ctx context.Context, calls *sync.WaitGroup, m altar.ToolCall, receive func(altar.Message)) {
+func (r *Runtime) startCall(ctx context.Context, calls *sync.WaitGroup, m altar.ToolCall, receive func(altar.Message)) {
 	ctx, stop := context.WithTimeout(ctx, time.Duration(max(m.TimeoutMS, 1))*time.Millisecond)
 	r.mu.Lock()
 	full := len(r.running) >= maxRunning
@@ -221,7 +166,7 @@ func (r *Runtime) begin(ctx context.Context, calls *sync.WaitGroup, m altar.Tool
 	calls.Go(func() {
 		result := altar.ToolResult{InvocationID: m.InvocationID, Status: altar.Success}
 		var refused *altar.Error
-		if result.Payload, result.RuntimeMetadata, refused = r.execute(ctx, m); refused != nil {
+		if result.Payload, result.RuntimeMetadata, refused = r.callService(ctx, m); refused != nil {
 			result = altar.ToolResult{InvocationID: m.InvocationID, Status: altar.Failure, Error: refused}
 		}
 		stop()
@@ -232,8 +177,8 @@ func (r *Runtime) begin(ctx context.Context, calls *sync.WaitGroup, m altar.Tool
 	})
 }
 
-// execute calls the service and maps its answer.
-func (r *Runtime) execute(ctx context.Context, m altar.ToolCall) (payload, meta json.RawMessage, refused *altar.Error) {
+// callService calls the service and maps its answer.
+func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, meta json.RawMessage, refused *altar.Error) {
 	c, ok := r.o.Host.Contract(m.ToolName)
 	if !ok || c.Pin == nil || c.State != toolhost.Approved {
 		return nil, nil, altar.Errorf(altar.ToolNotFound, "the contract %s is not approved any more", m.ToolName)
@@ -248,7 +193,7 @@ func (r *Runtime) execute(ctx context.Context, m altar.ToolCall) (payload, meta 
 	if credential, ok := r.o.Credentials[request.URL.Hostname()]; ok {
 		request.Header.Set(credential.Header, credential.Value)
 	}
-	if refused := r.paces.wait(ctx, request.URL.Host, c.Pin.RequestsPerMinute); refused != nil {
+	if refused := r.rates.awaitTurn(ctx, request.URL.Host, c.Pin.RequestsPerMinute); refused != nil {
 		return nil, nil, refused
 	}
 	begun := time.Now()
@@ -324,125 +269,4 @@ func mapAnswer(response *http.Response, text []byte) (json.RawMessage, *altar.Er
 		return out, nil
 	}
 	return fail("%s answered with %.60q, which is no data", host, kind)
-}
-
-// placeholder is a parameter in the path of an operation: {name}, or :name behind a slash.
-var placeholder = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}|/:([A-Za-z_][A-Za-z0-9_-]*)`)
-
-// NewRequest makes the request of a call. Parameters go into the path by name; of the others those of
-// GET, HEAD and DELETE into the query and the rest into a JSON body, unless the document says where. An
-// operation over AGTP is called over the HTTP binding of AGIS (section 10.1).
-func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessage) (*http.Request, error) {
-	v, err := altar.ReadValue(parameters)
-	if err != nil {
-		return nil, err
-	}
-	members, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("the parameters are no object")
-	}
-	address, err := addressOf(pin)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be called: %w", pin.Operation, err)
-	}
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found || scheme != "https" {
-		return nil, fmt.Errorf("%s is not called over HTTPS", pin.Operation)
-	}
-	authority, path := rest, ""
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority, path = rest[:i], rest[i:]
-	}
-	used := map[string]bool{}
-	var missing []string
-	path = placeholder.ReplaceAllStringFunc(path, func(part string) string {
-		prefix, name := "", strings.Trim(part, "{}")
-		if strings.HasPrefix(part, "/:") {
-			prefix, name = "/", part[2:]
-		}
-		value, there := members[name]
-		text, plain := plainText(value)
-		if !there || !plain || text == "" || text == "." || text == ".." {
-			missing = append(missing, name)
-			return part
-		}
-		used[name] = true
-		return prefix + url.PathEscape(text)
-	})
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("the address needs %s", strings.Join(missing, ", "))
-	}
-	target, err := url.Parse("https://" + authority + path)
-	if err != nil || target.User != nil {
-		return nil, fmt.Errorf("%s is no address that can be called", address)
-	}
-	method, overAGTP := strings.ToUpper(pin.Copy.Call.Method), pin.Copy.Call.Protocol == "agtp"
-	if overAGTP {
-		method = http.MethodPost // AGIS 10.1: it governs the transport alone
-	}
-	inQuery := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, method)
-	query, body := target.Query(), map[string]any{}
-	for name, value := range members {
-		if used[name] {
-			continue
-		}
-		in := "body"
-		if inQuery {
-			in = "query"
-		}
-		for _, p := range pin.Copy.Parameters {
-			if p.Name == name && p.In != "" {
-				in = p.In
-			}
-		}
-		if in == "body" {
-			body[name] = value
-			continue
-		}
-		list, many := value.([]any)
-		if !many {
-			list = []any{value}
-		}
-		for _, each := range list {
-			text, plain := plainText(each)
-			if !plain {
-				text = string(altar.AppendValue(nil, each))
-			}
-			query.Add(name, text)
-		}
-	}
-	target.RawQuery = query.Encode()
-	var content io.Reader
-	if len(body) > 0 || method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch {
-		content = bytes.NewReader(altar.AppendValue(nil, body))
-	}
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), content)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Accept", "application/json")
-	if content != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if overAGTP {
-		request.Header.Set(agishttp.MethodHeader, pin.Copy.Verb)
-		request.Header.Set(agishttp.GrammarHeader, agishttp.Grammar)
-		if pin.Namespace != "" {
-			request.Header.Set(agishttp.NamespaceHeader, pin.Namespace)
-		}
-	}
-	return request, nil
-}
-
-// plainText writes a value for an address; false for what has no plain form.
-func plainText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case altar.Number:
-		return string(v), true
-	case bool:
-		return strconv.FormatBool(v), true
-	}
-	return "", false
 }

@@ -13,21 +13,21 @@ import (
 // this one, so that the memory of a host is bounded.
 const maxPerMinute = 10_000
 
-// paces keeps the requests to each host within the rate that its document declares (AI Discovery 3.6).
-type paces struct {
+// rateLimiter keeps the requests to each host within the rate that its document declares (AI Discovery 3.6).
+type rateLimiter struct {
 	mu   sync.Mutex
 	sent map[string][]time.Time // by host: the requests of the last minute, oldest first
 }
 
-// wait waits until a request may be sent to a host that takes so many per minute; 0 is no limit. It
+// awaitTurn waits until a request may be sent to a host that takes so many per minute; 0 is no limit. It
 // returns an error at once when the deadline of ctx comes first.
-func (p *paces) wait(ctx context.Context, host string, perMinute int) *altar.Error {
+func (p *rateLimiter) awaitTurn(ctx context.Context, host string, perMinute int) *altar.Error {
 	if perMinute <= 0 {
 		return nil
 	}
 	perMinute = min(perMinute, maxPerMinute)
 	for {
-		pause := p.reserve(host, perMinute, time.Now())
+		pause := p.countRequest(host, perMinute, time.Now())
 		if pause == 0 {
 			return nil
 		}
@@ -45,8 +45,8 @@ func (p *paces) wait(ctx context.Context, host string, perMinute int) *altar.Err
 	}
 }
 
-// reserve counts a request, or returns how long to wait before it may be sent.
-func (p *paces) reserve(host string, perMinute int, now time.Time) time.Duration {
+// countRequest counts a request, or returns how long to wait before it may be sent.
+func (p *rateLimiter) countRequest(host string, perMinute int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sent := p.sent[host]

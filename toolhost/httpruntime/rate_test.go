@@ -11,15 +11,15 @@ import (
 
 // Requests beyond the rate of a host wait for their turn, and are refused at once when their time would
 // be over before.
-func TestPaces(t *testing.T) {
+func TestRateLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p paces
+		var p rateLimiter
 		begun := time.Now()
 		send := func(host string, timeout time.Duration, code altar.Code, at time.Duration) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(context.Background(), timeout)
 			defer cancel()
-			err := p.wait(ctx, host, 2)
+			err := p.awaitTurn(ctx, host, 2)
 			if code == "" && err != nil || code != "" && (err == nil || err.Code != code) {
 				t.Errorf("%v, want %q", err, code)
 			}
@@ -35,7 +35,7 @@ func TestPaces(t *testing.T) {
 		send("a.example", 2*time.Minute, "", time.Minute)
 		send("a.example", 2*time.Minute, "", time.Minute+10*time.Second)
 		for range 3 { // without a declared rate nothing waits
-			if err := p.wait(context.Background(), "a.example", 0); err != nil {
+			if err := p.awaitTurn(context.Background(), "a.example", 0); err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,0 +1,161 @@
+package toolhost
+
+import (
+	"context"
+	"time"
+
+	"gazetteer/protocol/altar"
+)
+
+// A Caller waits for one invocation. Several may wait for the same one.
+type Caller struct {
+	h       *Host
+	inv     *invocation
+	streams bool
+	wake    chan struct{}
+
+	// inv.mu guards the following.
+	next int // the number of the chunk that it takes next
+	cut  *altar.Error
+	left bool
+}
+
+// wakeUp wakes a caller.
+func (c *Caller) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Deadline returns when the call ends at the latest.
+func (c *Caller) Deadline() time.Time { return c.inv.deadline }
+
+// Irreversible reports whether the call had to be confirmed.
+func (c *Caller) Irreversible() bool { return c.inv.contract.irreversible }
+
+// Leave ends the caller's wait. The call ends when nobody waits for it any more.
+func (c *Caller) Leave() {
+	inv := c.inv
+	inv.mu.Lock()
+	if c.left {
+		inv.mu.Unlock()
+		return
+	}
+	c.left = true
+	delete(inv.callers, c)
+	abandoned := len(inv.callers) == 0 && !inv.done
+	inv.mu.Unlock()
+	if abandoned {
+		c.h.finishCall(inv, outcome{err: altar.Errorf(altar.ExecutionFailed, "the caller has left"), cancel: "cancelled", again: true})
+	}
+}
+
+// Wait returns the result of the call. A stream is returned as the array of its payloads. It ends early
+// with the error of ctx.
+func (c *Caller) Wait(ctx context.Context) (altar.ToolResult, error) {
+	for {
+		c.inv.mu.Lock()
+		done, cut := c.inv.done, c.cut
+		c.inv.mu.Unlock()
+		if done || cut != nil {
+			break
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			return altar.ToolResult{}, ctx.Err()
+		}
+	}
+	if err := c.awaitAudit(ctx); err != nil {
+		return altar.ToolResult{}, err
+	}
+	return c.makeResult(), nil
+}
+
+// awaitAudit waits until the outcome of an irreversible call is in the audit trail. A trail that cannot
+// be written does not take the result back: it is logged.
+func (c *Caller) awaitAudit(ctx context.Context) error {
+	if !c.inv.contract.irreversible {
+		return nil
+	}
+	c.inv.mu.Lock()
+	entry := c.inv.audited
+	c.inv.mu.Unlock()
+	if err := c.h.audit.waitSynced(ctx, entry); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.h.o.Log.Error("the outcome of an irreversible call is not in the audit trail", "error", err)
+	}
+	return nil
+}
+
+// makeResult returns the outcome of an invocation that is done.
+func (c *Caller) makeResult() altar.ToolResult {
+	inv := c.inv
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	r := altar.ToolResult{InvocationID: inv.id, Status: altar.Success, Payload: inv.payload, RuntimeMetadata: inv.meta}
+	err := inv.err
+	if c.cut != nil {
+		err = c.cut
+	}
+	if err == nil && inv.total > maxAggregate {
+		err = altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: take them as a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
+	}
+	if err != nil {
+		r.Status, r.Error, r.Payload = altar.Failure, err, nil
+		return r
+	}
+	if len(inv.chunks) > 0 {
+		list := append(make([]byte, 0, inv.total+len(inv.chunks)+2), '[')
+		for _, m := range inv.chunks {
+			if len(m.Payload) == 0 {
+				continue // the last one is often empty
+			}
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			list = append(list, m.Payload...)
+		}
+		r.Payload = append(list, ']')
+	}
+	return r
+}
+
+// Next returns the chunks that have come since the last Next, waiting for at least one. The last has
+// is_final. ended is true when nothing follows: then the outcome is that of [Caller.Wait], which has no
+// chunks if the call was refused, failed before the first one, or does not stream.
+func (c *Caller) Next(ctx context.Context, buffer []altar.StreamChunk) (chunks []altar.StreamChunk, ended bool, err error) {
+	inv := c.inv
+	for {
+		inv.mu.Lock()
+		chunks = append(buffer[:0], inv.chunks[max(c.next-inv.base, 0):]...)
+		c.next = inv.base + len(inv.chunks)
+		done := inv.done
+		if c.cut != nil {
+			next := c.next
+			inv.mu.Unlock()
+			return append(buffer[:0], altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(next), Error: c.cut, IsFinal: true}), true, nil
+		}
+		inv.mu.Unlock()
+		if len(chunks) > 0 && inv.space != nil {
+			select {
+			case inv.space <- struct{}{}:
+			default:
+			}
+		}
+		if done {
+			return chunks, true, c.awaitAudit(ctx)
+		}
+		if len(chunks) > 0 {
+			return chunks, false, nil
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package toolhost
+
+import (
+	"time"
+
+	"gazetteer/protocol/altar"
+)
+
+// An offer is what a runtime said that it executes.
+type offer struct {
+	runtime *Runtime
+	tools   map[string]bool
+	lost    time.Time // when the runtime went away
+}
+
+const (
+	// maxAsked is how many sessions a runtime is asked about before it has answered.
+	maxAsked = 64
+	// maxWaiting bounds the sessions that a runtime is still to be asked about.
+	maxWaiting = 100_000
+	// maxRefusals is how many names of one FulfillTools are refused one by one.
+	maxRefusals = 100
+	// maxLostOffers bounds how many runtimes that are gone are remembered, lostTime how long.
+	maxLostOffers = 10_000
+	lostTime      = time.Hour
+)
+
+// forgetLostOffers drops what runtimes offered that are gone for long. h.mu is held.
+func (h *Host) forgetLostOffers() {
+	if len(h.offers) <= maxLostOffers {
+		return
+	}
+	for id, o := range h.offers {
+		if !o.lost.IsZero() && (time.Since(o.lost) > lostTime || len(h.offers) > 2*maxLostOffers) {
+			delete(h.offers, id)
+		}
+	}
+}
+
+// receiveFulfillment takes note of what a runtime executes (flow 6.1). Names that are refused are answered one by
+// one.
+func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
+	h := r.h
+	inReplyTo := m.MessageType()
+	if m.SessionID != "" {
+		inReplyTo = m.SessionID
+	}
+	tools := map[string]bool{}
+	var refused []*altar.Error
+	count := 0
+	refuse := func(err *altar.Error, name string) {
+		if count++; count <= maxRefusals {
+			refused = append(refused, err.With("tool_name", name[:min(len(name), 140)]))
+		}
+	}
+	h.mu.Lock()
+	session := h.sessions[m.SessionID]
+	if m.SessionID != "" && session == nil {
+		h.mu.Unlock()
+		r.sendError(inReplyTo, altar.Errorf(altar.SessionInvalid, "there is no session %.140q", m.SessionID))
+		return
+	}
+	for _, name := range m.ToolNames {
+		c := h.contracts[name]
+		switch {
+		case c == nil:
+			refuse(altar.Errorf(altar.ToolNotFound, "the Host has no contract of the name %.140q", name), name)
+		case c.Streaming && !r.streaming:
+			refuse(altar.Errorf(altar.InvalidParameters, "the contract %s is streaming, and the runtime has not announced that capability", name), name)
+		default:
+			tools[name] = true
+		}
+	}
+	if r.detached {
+		h.mu.Unlock()
+		return
+	}
+	if session != nil {
+		if session.offers == nil {
+			session.offers = map[string]*offer{}
+		}
+		session.offers[r.id] = &offer{runtime: r, tools: tools}
+	} else {
+		h.setGeneralOffer(r, tools)
+	}
+	delete(r.asked, m.SessionID)
+	frames := r.nextRequests()
+	h.mu.Unlock()
+	for _, err := range refused {
+		r.sendError(inReplyTo, err)
+	}
+	if count > maxRefusals {
+		r.sendError(inReplyTo, altar.Errorf(altar.ToolNotFound, "%d more names were refused", count-maxRefusals).With("refused", count-maxRefusals))
+	}
+	r.sendAll(frames)
+}
+
+// setGeneralOffer replaces what a runtime executes in all sessions. h.mu is held.
+func (h *Host) setGeneralOffer(r *Runtime, tools map[string]bool) {
+	if old := h.offers[r.id]; old != nil {
+		for name := range old.tools {
+			h.removeFulfiller(name, r.id)
+		}
+	}
+	h.offers[r.id] = &offer{runtime: r, tools: tools}
+	for name := range tools {
+		if h.fulfillers[name] == nil {
+			h.fulfillers[name] = map[string]*Runtime{}
+		}
+		h.fulfillers[name][r.id] = r
+	}
+	r.general, r.waiting = true, nil
+}
+
+func (h *Host) removeFulfiller(name, id string) {
+	delete(h.fulfillers[name], id)
+	if len(h.fulfillers[name]) == 0 {
+		delete(h.fulfillers, name)
+	}
+}
+
+// nextRequests returns requests for the sessions that the runtime is to be asked about next: a few at a
+// time, and none once it has said what it executes everywhere. h.mu is held; the caller sends them after
+// releasing it.
+func (r *Runtime) nextRequests() [][]byte {
+	var frames [][]byte
+	for !r.general && len(r.waiting) > 0 && len(r.asked) < maxAsked {
+		id := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		if r.h.sessions[id] == nil {
+			continue
+		}
+		r.asked[id] = true
+		frames = append(frames, altar.Encode(altar.RequestFulfillment{SessionID: id}))
+	}
+	return frames
+}
+
+func (r *Runtime) sendAll(frames [][]byte) {
+	for _, frame := range frames {
+		r.conn.Send(frame)
+	}
+}
+
+// requestForSession asks runtimes about a new session that have not said what they execute everywhere.
+func (h *Host) requestForSession(s *session) {
+	type request struct {
+		r      *Runtime
+		frames [][]byte
+	}
+	var requests []request
+	h.mu.Lock()
+	for _, r := range h.runtimes {
+		if r.general || len(r.waiting) >= maxWaiting {
+			continue
+		}
+		r.waiting = append(r.waiting, s.id)
+		if frames := r.nextRequests(); frames != nil {
+			requests = append(requests, request{r, frames})
+		}
+	}
+	h.mu.Unlock()
+	for _, each := range requests {
+		each.r.sendAll(each.frames)
+	}
+}
+
+// requestFulfillment asks every runtime again, because the contracts have changed.
+func (h *Host) requestFulfillment() {
+	h.mu.Lock()
+	runtimes := make([]*Runtime, 0, len(h.runtimes))
+	for _, r := range h.runtimes {
+		runtimes = append(runtimes, r)
+	}
+	h.mu.Unlock()
+	for _, r := range runtimes {
+		r.sendMessage(altar.RequestFulfillment{})
+	}
+}
+
+// chooseRuntime returns the runtime of a tool in a session that runs the fewest calls, leaving out those
+// tried. Without one, lost reports whether one was there before. pinned, when set, is the only one that
+// may be chosen. h.mu is held.
+func (h *Host) chooseRuntime(s *session, tool, pinned string, tried map[*Runtime]bool) (best *Runtime, lost bool) {
+	load := 0
+	looks := 0
+	consider := func(r *Runtime) {
+		if r.detached || h.runtimes[r.id] != r || tried[r] {
+			lost = true
+			return
+		}
+		n := r.countCalls()
+		if best == nil || n < load {
+			best, load = r, n
+		}
+		looks++
+	}
+	if pinned != "" {
+		o := s.offers[pinned]
+		if o == nil {
+			o = h.offers[pinned]
+		}
+		if o != nil && o.tools[tool] {
+			consider(o.runtime)
+		}
+		return best, lost
+	}
+	for id, r := range h.fulfillers[tool] {
+		if s.offers[id] != nil {
+			continue // what it said for this session counts
+		}
+		if consider(r); looks >= 8 { // the order is random: eight are enough for an even load
+			break
+		}
+	}
+	for _, o := range s.offers {
+		if o.tools[tool] {
+			consider(o.runtime)
+		}
+	}
+	if best != nil || lost {
+		return best, lost
+	}
+	for id, o := range h.offers {
+		if !o.lost.IsZero() && o.tools[tool] && s.offers[id] == nil {
+			return nil, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,164 @@
+package toolhost
+
+import (
+	"encoding/json"
+	"time"
+
+	"gazetteer/protocol/altar"
+)
+
+// Limits of the results that are kept to answer a repeated call.
+const (
+	replayTime     = 5 * time.Minute
+	maxReplays     = 262_144
+	maxReplayBytes = 256 << 20
+)
+
+// An outcome ends an invocation.
+type outcome struct {
+	payload json.RawMessage
+	meta    json.RawMessage
+	err     *altar.Error
+	cancel  string // why the runtime is told to stop; "" when it need not be
+	last    *altar.StreamChunk
+	again   bool // nothing is replayed: the next call of the same id begins anew
+}
+
+// knownError returns the error of a runtime with a code of appendix A.
+func knownError(e *altar.Error) *altar.Error {
+	if e.Code.Known() {
+		return e
+	}
+	return &altar.Error{Code: altar.ExecutionFailed, Message: e.Message, Details: map[string]any{"code": string(e.Code), "details": e.Details}}
+}
+
+// payloadOf returns a payload; null is none.
+func payloadOf(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// receiveResult ends a call with the result of its runtime. A result for a call that does not run there
+// is counted and dropped.
+func (r *Runtime) receiveResult(m altar.ToolResult) {
+	inv := r.findCall(m.InvocationID)
+	if inv == nil {
+		r.h.dropped.Add(1)
+		return
+	}
+	o := outcome{payload: payloadOf(m.Payload), meta: payloadOf(m.RuntimeMetadata)}
+	switch {
+	case m.Status == altar.Failure && m.Error != nil:
+		o.err = knownError(m.Error)
+		o.payload = nil
+	case m.Status == altar.Failure:
+		o.err = altar.Errorf(altar.ExecutionFailed, "the runtime gives no reason")
+		o.payload = nil
+	case m.Status != altar.Success:
+		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime sent a result with the status %.40q", m.Status)}
+		r.sendError(m.InvocationID, altar.Errorf(altar.InvalidParameters, "status is %.40q, want success or error", m.Status))
+	}
+	if o.err == nil && inv.hasChunks() {
+		o = outcome{err: altar.Errorf(altar.InternalError, "the runtime ended a stream without a final chunk")}
+	}
+	if o.err != nil && (o.err.Code == altar.RuntimeUnavailable || o.err.Code == altar.ExecutionTimeout) {
+		o.again = true
+	}
+	r.h.finishCall(inv, o)
+}
+
+// finishCall ends an invocation; only the first outcome counts.
+func (h *Host) finishCall(inv *invocation, o outcome) {
+	inv.mu.Lock()
+	if inv.done {
+		inv.mu.Unlock()
+		return
+	}
+	inv.done, inv.payload, inv.meta, inv.err = true, o.payload, o.meta, o.err
+	inv.cancelled = o.cancel != ""
+	inv.replay, inv.expires = !o.again, time.Now().Add(replayTime)
+	switch {
+	case o.last != nil:
+		inv.chunks = append(inv.chunks, *o.last)
+		inv.total += len(o.last.Payload)
+	case o.err != nil && inv.base+len(inv.chunks) > 0:
+		inv.chunks = append(inv.chunks, altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(inv.base + len(inv.chunks)), Error: o.err, IsFinal: true})
+	}
+	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err))
+	for c := range inv.callers {
+		c.wakeUp()
+	}
+	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept
+	if inv.base > 0 {
+		size = 0
+	}
+	inv.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+	if runtime != nil {
+		runtime.removeCall(inv)
+		if o.cancel != "" {
+			runtime.sendMessage(altar.CancelCall{InvocationID: inv.hostID, Reason: o.cancel})
+		}
+	}
+	h.releaseCall(inv, o.again, size)
+}
+
+// releaseCall takes a finished call out of the counts, and keeps it for replays unless it may be tried anew.
+func (h *Host) releaseCall(inv *invocation, again bool, size int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running--
+	if h.running == 0 && h.idle != nil {
+		close(h.idle)
+		h.idle = nil
+	}
+	s := inv.session
+	h.stateOf(s.client).calls--
+	h.releaseState(s.client)
+	if again || s.ended {
+		if s.calls[inv.id] == inv {
+			delete(s.calls, inv.id)
+		}
+		return
+	}
+	h.replays = append(h.replays, inv)
+	h.replayBytes += size
+	for len(h.replays) > maxReplays || h.replayBytes > maxReplayBytes && len(h.replays) > 1 {
+		h.forgetOldest()
+	}
+}
+
+// forgetOldest forgets the result that was kept the longest. h.mu is held.
+func (h *Host) forgetOldest() {
+	inv := h.replays[0]
+	h.replays[0] = nil
+	h.replays = h.replays[1:]
+	inv.mu.Lock()
+	if inv.base == 0 {
+		h.replayBytes -= len(inv.payload) + inv.kept
+	}
+	inv.mu.Unlock()
+	if inv.session.calls[inv.id] == inv {
+		delete(inv.session.calls, inv.id)
+	}
+}
+
+// forgetResults forgets results whose time is over.
+func (h *Host) forgetResults(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.replays) > 0 {
+		inv := h.replays[0]
+		inv.mu.Lock()
+		expired := now.After(inv.expires) || inv.session.ended
+		inv.mu.Unlock()
+		if !expired {
+			return
+		}
+		h.forgetOldest()
+	}
+}

@@ -1,0 +1,174 @@
+package toolhost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gazetteer/call"
+	"gazetteer/document"
+	"gazetteer/protocol/aidiscovery"
+	"gazetteer/protocol/altar"
+	"gazetteer/store"
+)
+
+// ErrNoContract says that there is no contract of a name.
+var ErrNoContract = errors.New("there is no such contract")
+
+// ErrNoProposal says that nothing can be proposed.
+var ErrNoProposal = errors.New("nothing to propose")
+
+// documentsOf returns the current documents of a host.
+func (h *Host) documentsOf(ctx context.Context, host string) ([]document.Document, error) {
+	var list []document.Document
+	for r, err := range h.o.Store.List(ctx, store.DocumentsOf(host), "") {
+		if err != nil {
+			return nil, fmt.Errorf("read the documents of %s: %w", host, err)
+		}
+		var d document.Document
+		if err := json.Unmarshal(r.Value, &d); err != nil {
+			return nil, fmt.Errorf("read %s: %w", r.Key, err)
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Propose makes contracts of the operations that a host publishes, or of one of them, and stores those
+// that are new as proposals. Operations that cannot be called over HTTPS are skipped, with the reason.
+func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []Contract, skipped map[string]string, err error) {
+	if err := h.checkOwner(ctx, host); err != nil {
+		return nil, nil, err
+	}
+	documents, err := h.documentsOf(ctx, host)
+	if err != nil {
+		return nil, nil, err
+	}
+	skipped = map[string]string{}
+	for _, d := range documents {
+		for _, o := range d.Operations {
+			if operation != "" && o.ID != operation {
+				continue
+			}
+			if reason := reasonAgainst(o, d.Service); reason != "" {
+				skipped[o.ID] = reason
+				continue
+			}
+			if name, known := h.findPinned(d.Host, o.ID); known {
+				skipped[o.ID] = "the contract " + name + " is there already"
+				continue
+			}
+			c, err := h.contractOf(ctx, d, o, "", proposed)
+			if err != nil {
+				skipped[o.ID] = err.Error()
+				continue
+			}
+			c.State = Proposed
+			proposed = append(proposed, c)
+		}
+	}
+	if len(proposed) == 0 && len(skipped) == 0 {
+		return nil, nil, fmt.Errorf("%w: %s publishes no such operation that was crawled", ErrNoProposal, host)
+	}
+	return proposed, skipped, h.PutContracts(ctx, proposed)
+}
+
+// reasonAgainst says why an operation cannot be a contract, "" when it can.
+func reasonAgainst(o document.Operation, s document.Service) string {
+	how := call.Of(o, s)
+	switch {
+	case how.OnlyAGTP != "":
+		return "it is called over AGTP, and not over HTTP: " + how.OnlyAGTP
+	case len(how.Missing) > 0:
+		return "its document does not tell " + strings.Join(how.Missing, " and ")
+	case how.HTTPBinding == "" && !strings.HasPrefix(how.URL, "https://"):
+		return "it is not called over HTTPS"
+	}
+	return ""
+}
+
+// findPinned returns the contract of an operation.
+func (h *Host) findPinned(host, operation string) (name string, found bool) {
+	for _, c := range h.Contracts() {
+		if c.Pin != nil && c.Pin.Host == host && c.Pin.Operation == operation {
+			return c.Name, true
+		}
+	}
+	return "", false
+}
+
+// contractOf makes the contract of an operation. name "" finds one that is free.
+func (h *Host) contractOf(ctx context.Context, d document.Document, o document.Operation, name string, taken []Contract) (Contract, error) {
+	tool := call.Tools([]call.Offer{{ID: o.ID, Host: d.Host, Service: d.Service, Operation: o}})[0]
+	if name == "" {
+		name = h.freeName(tool.Name, d.Host, taken)
+	}
+	made, err := altar.ContractOf(altar.MCPTool{Name: name, Description: tool.Description, InputSchema: tool.Input})
+	if err != nil {
+		return Contract{}, err
+	}
+	if o.Effect != document.EffectUnknown {
+		made.Effect = string(o.Effect)
+	}
+	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, Namespace: d.Service.Namespace, URL: d.URL, RequestsPerMinute: h.readRate(ctx, d)}}, nil
+}
+
+// readRate returns how many requests per minute a document allows, 0 when it does not say.
+func (h *Host) readRate(ctx context.Context, d document.Document) int {
+	if d.Kind != document.AI {
+		return 0 // AGIS declares none
+	}
+	r, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
+	if err != nil {
+		return 0 // the text has been dropped; the limits of the service itself still hold
+	}
+	parsed, _, err := aidiscovery.Parse(r.Value, aidiscovery.Options{})
+	if err != nil {
+		return 0
+	}
+	return parsed.RateLimits.RequestsPerMinute
+}
+
+// freeName returns a name that no contract has.
+func (h *Host) freeName(name, host string, taken []Contract) string {
+	used := func(name string) bool {
+		_, known := h.Contract(name)
+		for _, c := range taken {
+			known = known || c.Name == name
+		}
+		return known
+	}
+	if !used(name) {
+		return name
+	}
+	suffix := "_" + strings.NewReplacer(".", "_", ":", "_").Replace(host)
+	name = name[:min(len(name), max(64-len(suffix), 8))] + suffix
+	name = name[:min(len(name), 60)]
+	for i, base := 2, name; used(name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	return name
+}
+
+// checkOwner refuses a host whose owner has opted out.
+func (h *Host) checkOwner(ctx context.Context, host string) error {
+	if h.o.Blocked == nil {
+		return nil
+	}
+	blocked, err := h.o.Blocked(ctx, host)
+	if err != nil {
+		return err
+	}
+	if blocked {
+		return fmt.Errorf("%w: %s", ErrNoProposal, suspendedReason(host))
+	}
+	return nil
+}
+
+// suspendedReason says why a contract of a host is suspended.
+func suspendedReason(host string) string {
+	return host + " is not visited any more: its owner or the operator has asked for that"
+}
