@@ -226,7 +226,7 @@ func storeAgents(b *testing.B, h *testServer, shown int, suffix string) []string
 			writes = nil
 		}
 	}
-	// What follows the store shall not be measured, nor what was left behind.
+	// The followers of the store are not part of the measurement, nor is what was left behind.
 	head := h.store.Head().Seq
 	if err := errors.Join(h.index.WaitFor(b.Context(), head), h.answers.Directory.WaitFor(b.Context(), head)); err != nil {
 		b.Fatal(err)

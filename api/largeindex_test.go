@@ -25,9 +25,9 @@ var slowWays = []struct {
 	{"slow readers", "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 60 * time.Second, false},
 }
 
-// TestTenThousandSlowConnections: however many hold their connections, whoever
-// comes is answered at once, and each of them is cut at its own limit. The race
-// detector has room for fewer goroutines: fewer come then.
+// TestTenThousandSlowConnections: a new client is answered at once however many
+// connections are held open, and each held connection is closed at its own limit. Under the race
+// detector the test uses fewer connections, because it has room for fewer goroutines.
 func TestTenThousandSlowConnections(t *testing.T) {
 	many := 10_000
 	if raceDetector {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeptAnswersAreNeverOld: whoever was told that a write is done reads it,
-// while others ask for the same answer in all its forms.
+// TestKeptAnswersAreNeverOld: a client whose write was confirmed reads that write,
+// while others request the same answer in all its forms.
 func TestKeptAnswersAreNeverOld(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
@@ -63,8 +63,8 @@ func TestKeptAnswersAreNeverOld(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatIsGoneIsNotKept: what is done to an agent is seen by whoever asks
-// next, in every form, and what was erased is not in memory any more.
+// TestAnAgentThatIsGoneIsNotKept: the next request sees a change of an agent, in every form of
+// the answer, and what was erased is no longer in memory.
 func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		end      func(h *testServer, a owner)

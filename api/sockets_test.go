@@ -18,8 +18,8 @@ import (
 )
 
 // TestSlowConnectionsOverSockets holds 2,000 connections over loopback, as many as
-// SOCKETS says, or as many as this process may open: while they are held, whoever
-// comes is answered, and those that never end their headers are cut. The limits to
+// SOCKETS says, or as many as this process may open: while they are held, a new client
+// is answered, and connections that never end their headers are closed. The limits to
 // the second, and 10,000 at once, are those of TestTenThousandSlowConnections,
 // whose connections are in memory.
 func TestSlowConnectionsOverSockets(t *testing.T) {

@@ -181,7 +181,7 @@ func hostileAnswers() []hostileAnswer {
 		// slow
 		{"no answer", http.HandlerFunc(silent), fetch.Timeout, 11 * time.Second},
 		{"a byte a second", until(func() string { return " " }, time.Second), fetch.Timeout, 11 * time.Second},
-		{"a kilobyte a second for ever", until(func() string { return strings.Repeat(" ", 1<<10) }, time.Second), fetch.Timeout, 11 * time.Second},
+		{"a kilobyte a second without end", until(func() string { return strings.Repeat(" ", 1<<10) }, time.Second), fetch.Timeout, 11 * time.Second},
 		{"a header a second", slow("HTTP/1.1 200 OK\r\n", "X-More: x\r\n", time.Second), fetch.Timeout, 11 * time.Second},
 		{"early hints, one a second", slow("", "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n", time.Second), fetch.Unreachable, 11 * time.Second},
 		{"a megabyte's length and a byte a second", slow(head+"Content-Length: 200000\r\n\r\n", " ", time.Second), fetch.Timeout, 11 * time.Second},

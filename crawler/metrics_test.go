@@ -14,8 +14,7 @@ import (
 	"gazetteer/fetch"
 )
 
-// Every visit is a line of the log that says what came of it, and, for whoever
-// looks closer, every fetch of it.
+// Every visit is a line of the log with its result; at the level debug, every fetch is one too.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

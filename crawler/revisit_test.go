@@ -73,7 +73,7 @@ func TestRevisitTimes(t *testing.T) {
 		{"500 is tried three times, then daily", page{status: 500}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},
 		{"429 names its time", limited("120"), []time.Duration{2 * time.Minute, 2 * time.Minute, oneDay, oneDay}},
 		{"429 for a second is a second, for three tries", limited("1"), []time.Duration{time.Second, time.Second, oneDay}},
-		{"429 for ever is a day", limited("99999999999999999999"), []time.Duration{oneDay, oneDay}},
+		{"429 with a huge Retry-After is a day", limited("99999999999999999999"), []time.Duration{oneDay, oneDay}},
 		{"429 below zero is a minute", limited("-5"), []time.Duration{time.Minute}},
 		{"429 in words is a minute", limited("soon"), []time.Duration{time.Minute}},
 		{"429 without a word is a minute", page{status: 429}, []time.Duration{time.Minute, 5 * time.Minute, oneDay, oneDay}},

@@ -268,8 +268,8 @@ func (c *Crawler) ask(ctx context.Context, host string) error {
 // time of the client, per fetch, the middle one of the rounds. Against colly at
 // most 0.18 is wanted, and of the throughput of raw at least 0.75. A whole
 // session, with robots.txt judged and both documents read and checked, is
-// measured beside them. The garbage of ours and of raw is collected as seldom as
-// in a program that is made for crawling (GOGC=400), colly's as it comes.
+// measured beside them. Garbage collection of ours and of raw runs as
+// rarely as in a program that is made for crawling (GOGC=400), that of colly with the default.
 func BenchmarkFetch(b *testing.B) {
 	n := openSpeed(b)
 	names := make([]string, speedHosts)

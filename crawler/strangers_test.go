@@ -116,7 +116,7 @@ func TestDocumentThatShrinks(t *testing.T) {
 	})
 }
 
-// A 500 for ever costs the host three requests in growing gaps, then one a day.
+// A permanent 500 costs the host three requests in growing gaps, then one a day.
 func TestErrorsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

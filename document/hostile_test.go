@@ -95,7 +95,7 @@ func TestHostileDocuments(t *testing.T) {
 		{"a NUL, in YAML", yaml(in(plainYAML, "Acme", "Ac\x00me")), "AGIS101", false, "control"},
 		{"a byte order mark", ai("\ufeff" + plainAI), "AI202", true, "byte order mark"},
 
-		{"a pattern that takes for ever elsewhere", full(in(plainAGIS, `{"type":"integer"}`, `{"type":"string","pattern":"^(a+)+$","examples":["`+strings.Repeat("a", 5000)+`!"]}`)), "", true, ""},
+		{"a pattern that never ends elsewhere", full(in(plainAGIS, `{"type":"integer"}`, `{"type":"string","pattern":"^(a+)+$","examples":["`+strings.Repeat("a", 5000)+`!"]}`)), "", true, ""},
 		{"a reference to the network", full(in(plainAGIS, `{"type":"integer"}`, `{"$ref":"https://evil.example/x.json"}`)), "AGIS805", true, "never fetched"},
 		{"a reference to itself", full(in(plainAGIS, `{"type":"integer"}`, `{"$ref":"#/endpoints/0/input/properties/n"}`)), "", true, ""},
 

@@ -41,7 +41,7 @@ func (e *writeError) Unwrap() error { return e.err }
 // another one than before, or the index turns out to be damaged, it rebuilds
 // the index from the beginning of the log; when a batch cannot be written, it
 // goes on from what is on disk, after a pause. It returns the first error that
-// following again would not mend: one of the store.
+// following again would not fix: one of the store.
 func (x *Index) Run(ctx context.Context) error {
 	x.prepareFirstView()
 	pause := x.firstRetry
@@ -85,7 +85,7 @@ func (x *Index) Run(ctx context.Context) error {
 func (x *Index) prepareFirstView() {
 	err := x.withSnapshot(func(*view.View, uint64) error { return nil })
 	if err != nil {
-		x.log.Warn("the index could not be made ready for searching", "error", err) // damage is mended by Run
+		x.log.Warn("the index could not be made ready for searching", "error", err) // Run repairs damage
 	}
 }
 

@@ -25,8 +25,7 @@ const (
 	rootFile = "root.bolt"
 )
 
-// lockTimeout is how long a lock on the index is waited for. Without one, bleve
-// waits for ever.
+// lockTimeout is how long to wait for a lock on the index. Without it, bleve waits without end.
 const lockTimeout = 300 * time.Millisecond
 
 var errHeld = errors.New("another process holds the index")

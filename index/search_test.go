@@ -396,7 +396,7 @@ func TestFiltersOfTheService(t *testing.T) {
 	put(t, s, a)
 	catchUp(t, x, s)
 	if r := search(t, x, query.Query{States: []string{"valid"}}); r.Total != 1 {
-		t.Errorf("mended: %d are valid", r.Total)
+		t.Errorf("repaired: %d are valid", r.Total)
 	}
 	facets, err := x.Explore(context.Background(), query.Query{}, []string{"protocol", "lang", "category", "capability", "state", "verb"}, 0)
 	if err != nil {

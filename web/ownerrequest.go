@@ -53,7 +53,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 		v.Done = s.Host + " is visited again as soon as its turn comes."
 		return p.botPage(http.StatusOK, v), nil
 	case v.Wish != string(owner.OptOut) && v.Wish != string(owner.OptIn):
-		v.Wish, v.Trouble, v.Help = "opt-out", "It is not said what shall be done.", "Choose one of the three."
+		v.Wish, v.Trouble, v.Help = "opt-out", "The request does not say what to do.", "Choose one of the three."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
 	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, frame.ClientOf(c), nil)
@@ -110,7 +110,7 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (f
 	case errors.Is(err, owner.ErrNotOut):
 		v.Trouble, v.Help = "The owner of this host has not opted out, so there is nothing to withdraw.", "To have it visited, name it under Submit."
 	case errors.Is(err, owner.ErrOperator), errors.Is(err, crawler.ErrBlocked):
-		status, v.Trouble, v.Help = http.StatusForbidden, "It is the operator of this server who does not visit this host.", "Write to whoever runs it; see above."
+		status, v.Trouble, v.Help = http.StatusForbidden, "The operator of this server has excluded this host.", "Write to the operator; the address is above."
 	case errors.Is(err, answer.ErrNoService):
 		status, v.Trouble, v.Help = http.StatusNotFound, "Nothing is known of this host.", "To have it visited, name it under Submit."
 	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):

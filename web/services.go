@@ -341,8 +341,8 @@ var severityWords = map[protocol.Severity]string{
 	protocol.Info:    "Note",
 }
 
-// groupFindings puts what is said several times into one entry with its places,
-// heaviest first: a document that breaks one rule fifty times is mended once.
+// groupFindings merges equal findings into one entry with all places, the most severe first: a
+// document that breaks one rule fifty times needs one fix.
 func groupFindings(findings []protocol.Finding) []findingView {
 	type said struct {
 		code, message, help string

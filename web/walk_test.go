@@ -558,7 +558,7 @@ func openHouse(t *testing.T) *house {
 	old, next := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 	h.registry = r
 	made, _, err := r.Register(ctx, registry.Registration{
-		Name: "Concierge", Description: "Books tables for whoever asks.", Capabilities: []string{"BOOK", "CANCEL"},
+		Name: "Concierge", Description: "Books tables for everyone who asks.", Capabilities: []string{"BOOK", "CANCEL"},
 		PublicKey: did.FormatPublicKey(old.Public().(ed25519.PublicKey)), Commitment: registry.RecoveryCommitment(ed25519.PublicKey(bytes.Repeat([]byte{3}, ed25519.PublicKeySize))),
 		ServiceEndpoints: []registry.ServiceEndpoint{{Type: did.TypeInbox, ServiceEndpoint: "https://relay.example.com/inbox/concierge"},
 			{Type: "AgentCard", ServiceEndpoint: "https://locanda.test/card.json"}},

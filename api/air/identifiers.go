@@ -76,7 +76,7 @@ func (a *Routes) logKey() ed25519.PublicKey {
 
 type identifierInput struct {
 	DID    string `path:"did" doc:"a did:wba or did:web; a percent sign in it is best written %25"`
-	Accept string `header:"Accept" doc:"what the answer shall be: a resolution, or the document alone"`
+	Accept string `header:"Accept" doc:"what to answer: a resolution, or the document alone"`
 	client netip.Addr
 }
 

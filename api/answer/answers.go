@@ -31,8 +31,8 @@ type Answers struct {
 	Store    store.Store
 	Index    Searcher
 	Registry *registrar.Registrar
-	// Directory finds agents; whoever makes it also runs it. Nil: agents are
-	// neither listed nor searched.
+	// Directory finds agents; the caller that makes it also runs it. Nil: agents are neither listed
+	// nor searched.
 	Directory *directory.Directory
 	// Joiner joins services with agents; nil: nobody is joined.
 	Joiner *join.Joiner

@@ -12,7 +12,7 @@ var ErrNoRule = errors.New("no rule has this code")
 
 // RuleView is one rule that documents are judged by.
 type RuleView struct {
-	Code     string            `json:"code" doc:"names the rule for ever"`
+	Code     string            `json:"code" doc:"names the rule; a code never changes"`
 	Name     string            `json:"name" doc:"what the rule is about, in a few words joined by hyphens"`
 	Severity protocol.Severity `json:"severity" enum:"error,warning,info" doc:"how much breaking it weighs; only an error makes a document invalid"`
 	Section  string            `json:"section" doc:"the place in the draft"`
@@ -20,7 +20,7 @@ type RuleView struct {
 	Pass     int               `json:"pass,omitempty" doc:"the validation pass of AGIS 9.1, 1 to 8"`
 	Text     string            `json:"text" doc:"what the rule asks for"`
 	Bad      string            `json:"bad" doc:"an excerpt that breaks it"`
-	Good     string            `json:"good" doc:"the same excerpt mended"`
+	Good     string            `json:"good" doc:"the same excerpt, fixed"`
 }
 
 // Rules lists every rule that documents are judged by, draft by draft.

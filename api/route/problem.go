@@ -26,7 +26,7 @@ import (
 
 // A Problem is the body of every refusal and failure: an RFC 9457 problem
 // document that also carries the members which other conventions read. It says
-// what is wrong, by which rule, where, and how to mend it; it never holds a
+// what is wrong, by which rule, where, and how to fix it; it never holds a
 // path, a package, a stack or a text of the store.
 type Problem struct {
 	// Type is where the problem is described: /openapi.json#/x-problems/{code}.
@@ -42,7 +42,7 @@ type Problem struct {
 	Rule    string    `json:"rule,omitempty" doc:"the rule that was broken"`
 	Section string    `json:"section,omitempty" doc:"the place in the draft or RFC"`
 	Where   *Location `json:"where,omitempty" doc:"where in the request"`
-	Help    string    `json:"help,omitempty" doc:"how to mend it"`
+	Help    string    `json:"help,omitempty" doc:"how to fix it"`
 	// AirID, Username and Hint stand where the AIR reference has them.
 	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
 	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
@@ -169,8 +169,7 @@ type Error struct {
 	Nth     int           // which value of a parameter it is about, from 1; 0 when it is not about one
 }
 
-// NewProblem returns a refusal of that sort, saying what is wrong this time and how
-// to mend it.
+// NewProblem returns a refusal of a kind, with what is wrong this time and how to fix it.
 func NewProblem(s problemKind, detail, help string) *Error {
 	return &Error{Problem: Problem{
 		Type: ProblemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
@@ -179,13 +178,13 @@ func NewProblem(s problemKind, detail, help string) *Error {
 	}}
 }
 
-// ProblemType is the address of the row of a sort in the table of problems.
+// ProblemType returns the address of a kind's row in the table of problems.
 func ProblemType(s problemKind) string { return "/openapi.json#/x-problems/" + s.Code }
 
 func (r *Error) Error() string { return r.Problem.Code + ": " + r.Problem.Detail }
 
-// GetStatus, GetHeaders, ContentType and MarshalJSON are what huma asks of an
-// error that it shall send as it is.
+// GetStatus, GetHeaders, ContentType and MarshalJSON are the methods that huma requires of an error
+// that it sends as it is.
 func (r *Error) GetStatus() int { return r.Problem.Status }
 
 // GetHeaders returns what belongs to the refusal beside its body.

@@ -86,8 +86,8 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 	}
 	record, err := k.store.Get(r.Context(), known.key)
 	if err != nil || record.Seq != known.seq {
-		// What was erased must not stay in memory either. What is wrong is said by
-		// whoever computes the answer.
+		// What was erased must not stay in memory either. The handler that computes the
+		// answer reports what is wrong.
 		for _, zip := range []bool{false, true} {
 			k.answers.Invalidate(representation{r.URL.Path, zip})
 		}

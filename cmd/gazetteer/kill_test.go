@@ -188,7 +188,7 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	return &child{command: command, base: "http://" + address, serving: make(chan struct{}), ended: make(chan struct{}), told: make(chan struct{}, 1)}, stderr
 }
 
-// remind leaves a token for whoever looks at what it tells of.
+// remind leaves a token for the goroutine that waits for one.
 func remind(token chan struct{}) {
 	select {
 	case token <- struct{}{}:

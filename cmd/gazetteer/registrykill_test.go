@@ -337,7 +337,7 @@ type attester struct {
 	made  int // attestations, of which a week allows ten
 }
 
-// attest has attesters attest whoever was registered last.
+// attest has attesters attest the agent that was registered last.
 func (c caller) attest(ctx context.Context, attesters []*attester) {
 	select {
 	case <-c.book.first:

@@ -9,15 +9,13 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// Meanings are kept in cells, around centres that are the same for every index
-// with one table of words, so that a query looks at the cells near it and not at
-// every entry. What lies in which cell depends on an entry's own meaning alone:
-// the candidates of a query do not depend on how entries lie in segments, nor on
-// the order in which they came.
+// Embeddings are stored by cluster. The centroids are the same for every index with one table of
+// words, so that a query compares the clusters near it and not every entry. The cluster of an entry
+// depends on its own embedding alone: the candidates of a query depend neither on the segments of
+// the index nor on the order in which entries were written.
 
-// A clusterIndex has a segment's operations by cell, their codes beside each other:
-// to gather them from all over the memory would take ten times as long as to
-// compare them.
+// A clusterIndex holds the operations of a segment by cluster, with their codes side by side:
+// gathering codes from all over the memory would take ten times as long as comparing them.
 type clusterIndex struct {
 	from    []uint32 // where each cell begins in the following, and where the last ends
 	numbers []uint32
@@ -155,7 +153,7 @@ func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
 		}
 		return nil
 	})
-	return func() { _ = s.awaitNear() } // whoever needs the answer has waited for it
+	return func() { _ = s.awaitNear() } // the caller that needs the answer has waited for it
 }
 
 // notAllowed stands for a distance where a query's filters do not let an operation

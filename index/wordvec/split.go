@@ -6,7 +6,7 @@ import (
 )
 
 // A Korean word carries particles and endings and is joined to others without a
-// space, so it is seldom in the table as it is written. What is in the table are
+// space, so it is rarely in the table as it is written. The table holds
 // words, and every pair of neighbouring syllables of the longer ones: an unknown
 // word counts as its pairs that are known. 여행일정을 has 여행 and 일정 in it.
 

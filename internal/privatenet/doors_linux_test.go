@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Hosts are at these addresses alone; whoever connects to another was led there.
+// Hosts are at these addresses alone; a client that connects to another one was misled.
 var (
 	hosts4 = netip.MustParsePrefix("11.0.0.0/8")
 	hosts6 = netip.MustParsePrefix("2a00:11::/32")
@@ -23,9 +23,8 @@ var nobody4 = netip.MustParsePrefix("11.255.0.0/16")
 // isHosts reports whether hosts may be at an address.
 func isHosts(a netip.Addr) bool { return hosts4.Contains(a) || hosts6.Contains(a) }
 
-// doors accepts connections to port 443 of every address and hands them to whoever
-// is there: the hosts of a fakenet.Net, which take them from it as from a
-// listener, or an odd one.
+// doors accepts connections to port 443 of every address and hands them to the host at that address:
+// one of a fakenet.Net, which accepts them from it as from a listener, or an odd one.
 type doors struct {
 	listeners []net.Listener
 	inside    chan net.Conn

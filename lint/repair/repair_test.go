@@ -185,8 +185,8 @@ func findingsOf(kind document.Kind, text []byte) (findings []protocol.Finding, e
 func check(t *testing.T, name string, kind document.Kind, text []byte) {
 	t.Helper()
 	fixed, repaired, err := repair.Fix(kind, text)
-	again, mendedAgain, errAgain := repair.Fix(kind, text)
-	if !bytes.Equal(fixed, again) || !reflect.DeepEqual(repaired, mendedAgain) || (err == nil) != (errAgain == nil) {
+	again, fixedAgain, errAgain := repair.Fix(kind, text)
+	if !bytes.Equal(fixed, again) || !reflect.DeepEqual(repaired, fixedAgain) || (err == nil) != (errAgain == nil) {
 		t.Errorf("%s: a second run gives another result", name)
 	}
 	twice, more, _ := repair.Fix(kind, fixed)

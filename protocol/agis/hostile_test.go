@@ -184,7 +184,7 @@ func TestStrangeButLegal(t *testing.T) {
 	}
 }
 
-// Mistakes in YAML are told as a person would, with a way to mend them.
+// Mistakes in YAML are reported in a person's words, with a way to fix them.
 func TestMistakesInYAML(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"a: [1":                     {"a list in brackets is not closed", "]"},

@@ -27,8 +27,8 @@ func compiles(schema []byte) error {
 	if err != nil {
 		return err
 	}
-	// It cannot be interrupted and does not get done with some references; whoever
-	// runs into one more shall learn which.
+	// The compiler cannot be interrupted and does not finish with some references. This names the
+	// next such reference.
 	watch := time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("the compiler does not get done with %s", schema)) })
 	defer watch.Stop()
 	c := jsonschema.NewCompiler()

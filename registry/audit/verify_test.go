@@ -191,8 +191,7 @@ func TestVerifyTampered(t *testing.T) {
 		}
 	}
 
-	// The operator himself rewrites history and signs it: whoever kept an older
-	// checkpoint sees it.
+	// The operator rewrites history and signs it: everyone who kept an older checkpoint sees it.
 	rewritten := newStranger(t, origin)
 	rewritten.key = openKey(t, h.dir)
 	if _, err := Verify(t.Context(), rewritten.files(700), v); err != nil {

@@ -97,7 +97,7 @@ func TestARingMeetsNoRequirement(t *testing.T) {
 	if _, _, err := r.RevokeAttestation(t.Context(), agents[1].AirID, made[0].N, registry.Credentials{Secret: secrets[0]}); err != nil {
 		t.Fatal(err)
 	}
-	listed(2, 3, 4, n) // what closed a ring counts as nothing for ever: nobody attests 0 or 1 otherwise
+	listed(2, 3, 4, n) // what closed a ring never counts: nobody else attests 0 or 1
 }
 
 // The directory, which keeps all attestations in memory, and the evidence, which

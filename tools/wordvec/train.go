@@ -98,7 +98,7 @@ func (m *model) train(examples []example, r *rand.Rand, log io.Writer) {
 	}
 }
 
-// step learns from one batch: the two texts of an example shall be nearer to
+// step learns from one batch: the two texts of an example must be nearer to
 // each other than to the texts of the other examples (InfoNCE, both ways).
 func (m *model) step(examples []example, chosen []int, rate float32, r *rand.Rand) float32 {
 	var left, right side
