@@ -93,7 +93,7 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "closed", "note": "come back in May"}`, 200)
 	r := h.request("POST", "/api/v1/agents/register", `{"name": "Third", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
 	if p := r.problem(t); r.StatusCode != 403 || p.Rule != "registration-closed" || !strings.Contains(p.Help, "come back in May") {
-		t.Errorf("a closed door answers %s %s", r.Status, r.body)
+		t.Errorf("closed registration answers %s %s", r.Status, r.body)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // A filter means the same in the query language, as a parameter and in a body, in
 // any letter case.
-func TestFiltersMeanTheSameAtEachDoor(t *testing.T) {
+func TestFiltersMeanTheSameEverywhere(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, c := range []struct{ key, value string }{

@@ -442,7 +442,7 @@ func (l *Live) takeVersion(h *liveHost, d *decoded) {
 func slimAgent(a *registry.Agent) registry.Agent {
 	slim := registry.Agent{AirID: a.AirID, PublicKey: a.PublicKey, KeySince: a.KeySince, KeyProof: a.KeyProof, Created: a.Created, Status: a.Status, Standing: a.Standing}
 	for _, d := range a.Domains {
-		d.Probes = nil
+		d.Probes, d.EarlierProbes = nil, nil
 		slim.Domains = append(slim.Domains, d)
 	}
 	if len(a.Observed) > 0 {

@@ -49,6 +49,11 @@ func decodeAgent(record store.Record) (Agent, error) {
 	if err := json.Unmarshal(record.Value, &a); err != nil {
 		return Agent{}, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 	}
+	for i := range a.Domains {
+		if d := &a.Domains[i]; d.EarlierProbes != nil {
+			d.Probes, d.EarlierProbes = d.EarlierProbes, nil
+		}
+	}
 	return a, nil
 }
 

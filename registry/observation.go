@@ -26,7 +26,11 @@ type Domain struct {
 	Failures  int       `json:"failures,omitempty"`
 	Withdrawn time.Time `json:"withdrawn,omitzero"`
 	// Probes are the questions and answers of the last check.
-	Probes []Probe `json:"looks,omitempty"`
+	Probes []Probe `json:"probes,omitempty"`
+	// EarlierProbes are Probes in the spelling of entries that were written before December 2026. They
+	// keep it when they are written again, because an entry is a leaf of the transparency log. Only an
+	// [Entry] has them: reading an agent moves them to Probes.
+	EarlierProbes []Probe `json:"looks,omitempty" hidden:"true"`
 }
 
 // Proved reports whether the domain was proved and the proof not withdrawn.

@@ -35,20 +35,22 @@ func TestStoredBytesAreStable(t *testing.T) {
 // TestEntriesOfEarlierVersionsKeepTheirBytes reads entries that earlier versions wrote with every member
 // they knew, and writes them again: a member that was added since must not show.
 func TestEntriesOfEarlierVersionsKeepTheirBytes(t *testing.T) {
-	want, err := os.ReadFile("testdata/entry-1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var e Entry
-	if err := json.Unmarshal(want, &e); err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got)+"\n" != string(want) {
-		t.Errorf("an entry is written as\n%s\nwant\n%s", got, want)
+	for _, name := range []string{"entry-1.json", "entry-2.json"} {
+		want, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Entry
+		if err := json.Unmarshal(want, &e); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got)+"\n" != string(want) {
+			t.Errorf("%s is written as\n%s\nwant\n%s", name, got, want)
+		}
 	}
 }
 

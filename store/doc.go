@@ -25,7 +25,7 @@
 //	handle/{handle}                  AIR ID that holds the handle, or held it until a time (text)
 //	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
-//	door                             admission.StoredPolicy: how new agents are taken, when the operator last looked (JSON)
+//	admission                        admission.StoredPolicy: how new agents are taken, when the operator was last active (JSON)
 //	checkpoint                       the newest signed checkpoint of the transparency log (C2SP tlog-checkpoint), within a minute
 //	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
 //	ban/{kind}/{value}               admission.Ban: an entry of the registry's block lists (JSON)

@@ -216,7 +216,7 @@ func TestKeys(t *testing.T) {
 		{store.EntryKey("AIR-1", 12), "agent/AIR-1/00000012", []string{"agent", "AIR-1", "00000012"}},
 		{store.KeyKey("z6Mk"), "key/z6Mk", []string{"key", "z6Mk"}},
 		{store.AttestationKey(7), "attestation/0000000007", []string{"attestation", "0000000007"}},
-		{store.AdmissionPolicyKey, "door", []string{"door"}},
+		{store.AdmissionPolicyKey, "admission", []string{"admission"}},
 		{store.PendingKey("AIR-1"), "pending/AIR-1", []string{"pending", "AIR-1"}},
 		{store.BanKey("handle", "a.b"), "ban/handle/a.b", []string{"ban", "handle", "a.b"}},
 		{store.ReportKey("x"), "report/x", []string{"report", "x"}},

@@ -29,8 +29,13 @@ const (
 	ContractPrefix    = "contract/"
 )
 
-// AdmissionPolicyKey is the key of the registry's admission policy.
-const AdmissionPolicyKey = "door"
+// Keys of the registry's admission policy.
+const (
+	AdmissionPolicyKey = "admission"
+	// EarlierAdmissionPolicyKey is where data directories from before December 2026 have it. It is
+	// read while there is no record under AdmissionPolicyKey, and never written.
+	EarlierAdmissionPolicyKey = "door"
+)
 
 // CheckpointKey holds the newest checkpoint of the transparency log that follows the store.
 const CheckpointKey = "checkpoint"

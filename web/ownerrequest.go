@@ -24,11 +24,11 @@ type ownerRequestView struct {
 	Subdomains    bool
 	Trouble, Help string
 	Done          string // what has been done
-	// Value is to be published, and Looks what is there: only for a request that is
+	// Value is to be published, and Probes show what is there: only for a request that is
 	// not proved.
-	Value string
-	Looks []registry.Probe
-	More  bool // a look has more values than it shows
+	Value  string
+	Probes []registry.Probe
+	More   bool // a look has more values than it shows
 }
 
 // maxOwnerForm is the size of the form.
@@ -73,7 +73,7 @@ func (v *ownerRequestView) showAnswer(a owner.Answer) {
 	}
 	switch {
 	case !a.Done:
-		v.Value, v.Looks = a.Publish.Value, a.Probes
+		v.Value, v.Probes = a.Publish.Value, a.Probes
 		for _, l := range a.Probes {
 			v.More = v.More || l.OmittedValues > 0
 		}

@@ -11,7 +11,7 @@ import (
 	"gazetteer/fetch"
 )
 
-func TestWishPage(t *testing.T) {
+func TestOwnerRequestPage(t *testing.T) {
 	_, notAHost := fetch.CheckHost("10.0.0.1")
 	for _, c := range []struct {
 		name, host, wish string
@@ -30,7 +30,7 @@ func TestWishPage(t *testing.T) {
 		{"too often", "api.example.com", "opt-out", &answer.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
 		{"not out", "api.example.com", "opt-in", owner.ErrNotOut, 409, []string{"nothing to withdraw"}},
 		{"not out alone", "a.example.com", "opt-in", &owner.CoveredError{Host: "a.example.com", By: "example.com"}, 409, []string{"opt-out of example.com"}},
-		{"the operator", "api.example.com", "opt-in", owner.ErrOperator, 403, []string{"the operator of this server"}},
+		{"the operator", "api.example.com", "opt-in", owner.ErrOperator, 403, []string{"The operator of this server has excluded this host"}},
 		{"gone", "api.example.com", "recrawl", &answer.WithdrawnError{Host: "api.example.com", Block: crawler.Block{Host: "api.example.com", By: crawler.ByOwner, Since: now}}, 409, []string{"does not want to be visited"}},
 		{"not known", "api.example.com", "recrawl", answer.ErrNoService, 404, []string{"Nothing is known"}},
 		{"no crawler", "api.example.com", "recrawl", answer.ErrNoCrawl, 503, []string{"does not crawl"}},

@@ -66,7 +66,7 @@ type Net struct {
 	closed   bool
 }
 
-// A door is one port: its listener, its server and the way in.
+// A port is a listener with its server, and how to dial it.
 type port struct {
 	server   *http.Server
 	listener net.Listener

@@ -97,6 +97,10 @@ func (w *policyCache) loadPolicy(ctx context.Context, s store.Store) error {
 	}
 	w.policy, w.seq = StoredPolicy{}, 0
 	record, err := s.Get(ctx, store.AdmissionPolicyKey)
+	if errors.Is(err, store.ErrNotFound) {
+		record, err = s.Get(ctx, store.EarlierAdmissionPolicyKey)
+		record.Seq = 0 // the next write makes a record under the key of today
+	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:

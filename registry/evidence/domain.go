@@ -84,11 +84,11 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
 	}
-	looks, method := e.probeDomain(ctx, agent, name)
+	probes, method := e.probeDomain(ctx, agent, name)
 	if ctx.Err() != nil {
 		return registry.Domain{}, registry.Agent{}, ctx.Err()
 	}
-	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error { return recordProbes(c, name, agent.Multikey(), method, looks) })
+	agent, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error { return recordProbes(c, name, agent.Multikey(), method, probes) })
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
 	}
@@ -118,13 +118,13 @@ func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who 
 
 // recordProbes stores the result of a check that began when the agent had that key. It adds an
 // entry when the check proves or withdraws the domain.
-func recordProbes(c *registry.Change, name, multikey, method string, looks []registry.Probe) error {
+func recordProbes(c *registry.Change, name, multikey, method string, probes []registry.Probe) error {
 	i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 	if i < 0 || c.Agent.Status != registry.Active || !c.Agent.Domains[i].Withdrawn.IsZero() {
 		return nil
 	}
 	d := &c.Agent.Domains[i]
-	d.Checked, d.Probes = c.Now, looks
+	d.Checked, d.Probes = c.Now, probes
 	if method == "" {
 		if d.Failures++; d.Failures < maxFailures {
 			return nil
@@ -145,26 +145,26 @@ func recordProbes(c *registry.Change, name, multikey, method string, looks []reg
 
 // probeDomain checks whether the owner of a domain names the agent: by TXT records at both names,
 // then by the file. Method is "" if none of them does.
-func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) (looks []registry.Probe, method string) {
+func (e *Collector) probeDomain(ctx context.Context, a registry.Agent, name string) (probes []registry.Probe, method string) {
 	want := e.registry.DomainRecord(a)
 	if e.dns != nil {
 		for _, at := range []string{DomainLabel + "." + name, name} {
 			l := ProbeTXT(ctx, e.dns, at, want, evaluateValues)
-			if looks = append(looks, l); l.Found {
-				return looks, "dns"
+			if probes = append(probes, l); l.Found {
+				return probes, "dns"
 			}
 		}
 	}
 	if e.web != nil {
 		l := ProbeFile(ctx, e.web, "https://"+name+DomainFile, maxDomainFile, want, evaluateValues)
-		if looks = append(looks, l); l.Found {
-			return looks, "https"
+		if probes = append(probes, l); l.Found {
+			return probes, "https"
 		}
 	}
-	if len(looks) == 0 {
-		looks = []registry.Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
+	if len(probes) == 0 {
+		probes = []registry.Probe{{Query: "nothing", Expected: want, Problem: "this registry asks no other hosts"}}
 	}
-	return looks, ""
+	return probes, ""
 }
 
 // evaluateValues compares the published values with the expected one.

@@ -34,15 +34,15 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 		return err
 	}
 	now := e.registry.DueTime()
-	type look struct {
+	type domainResult struct {
 		method string
-		looks  []registry.Probe
+		probes []registry.Probe
 	}
-	domains, observed := map[string]look{}, map[string]registry.Observation{}
+	domains, observed := map[string]domainResult{}, map[string]registry.Observation{}
 	for _, d := range agent.Domains {
 		if d.Withdrawn.IsZero() && !nextProbe(d, e.recheck).After(now) && e.cooldown.tryStart(psl.Domain(d.Name), now) {
-			looks, method := e.probeDomain(ctx, agent, d.Name)
-			domains[d.Name] = look{method, looks}
+			probes, method := e.probeDomain(ctx, agent, d.Name)
+			domains[d.Name] = domainResult{method, probes}
 		}
 	}
 	for _, signal := range e.observableSignals(agent) {
@@ -62,7 +62,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	}
 	_, err = e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
 		for name, l := range domains {
-			if err := recordProbes(c, name, agent.Multikey(), l.method, l.looks); err != nil {
+			if err := recordProbes(c, name, agent.Multikey(), l.method, l.probes); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (e *Collector) Recheck(ctx context.Context, airID string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("look at agent %s: %w", airID, err)
+		return fmt.Errorf("recheck agent %s: %w", airID, err)
 	}
 	return nil
 }

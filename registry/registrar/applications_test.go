@@ -21,7 +21,7 @@ const hostile = "<script>alert(1)</script> ${x} ' OR 1=1 --"
 func TestARegistrationWaitsForApproval(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
-	setDoor(t, r, admission.ModeApproval, "we look every Monday")
+	setPolicy(t, r, admission.ModeApproval, "we look every Monday")
 	body := answered(t, registration(t, hostile, 1, map[string]any{"description": hostile}), challengeOf(t, r), 1)
 	reg, err := airjson.ReadRegistration(body)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken(t *testing.T) {
 	if leaves := log.Head().N; leaves != int64(fromAll) {
 		t.Errorf("%d leaves, %d were taken", leaves, fromAll)
 	}
-	// Of each its record, its entry and its key; and the door, once.
+	// Of each its record, its entry and its key; and the admission policy, once.
 	if grown := recordsOf(t, s) - grown; grown != 3*fromAll+1 || head.Seq != uint64(3*fromAll+1) {
 		t.Errorf("%d records after %d writes, want %d", grown, head.Seq, 3*fromAll+1)
 	}

@@ -16,6 +16,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
+	"gazetteer/store"
 )
 
 const week = 7 * 24 * time.Hour
@@ -32,14 +33,14 @@ func mode(t testing.TB, r *registrar.Registrar) admission.PolicyState {
 	return s
 }
 
-func setDoor(t testing.TB, r *registrar.Registrar, mode, note string) {
+func setPolicy(t testing.TB, r *registrar.Registrar, mode, note string) {
 	t.Helper()
 	if _, err := r.SetRegistrationPolicy(t.Context(), mode, note); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestAnOpenDoorThatNobodyLooksAfterClosesItself(t *testing.T) {
+func TestOpenRegistrationClosesWhenUnattended(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
 	register(t, r, someone(1))
@@ -60,21 +61,21 @@ func TestAnOpenDoorThatNobodyLooksAfterClosesItself(t *testing.T) {
 	if a, _ := register(t, r, someone(3)); a.Status != registry.Pending {
 		t.Errorf("registered as %s", a.Status)
 	}
-	// A look does not open it again, nor does a restart, nor another week.
+	// Attention does not open it again, nor does a restart, nor another week.
 	c.move(time.Hour)
 	if err := r.RecordAttention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r = open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
 	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) || !d.Attended.Equal(c.now()) {
-		t.Errorf("after a look %+v", d)
+		t.Errorf("after attention %+v", d)
 	}
-	setDoor(t, r, admission.ModeOpen, "")
+	setPolicy(t, r, admission.ModeOpen, "")
 	if a, _ := register(t, r, someone(4)); a.Status != registry.Active || !mode(t, r).Closes.Equal(c.now().Add(week)) {
 		t.Errorf("opened: %s, %+v", a.Status, mode(t, r))
 	}
-	// A closed door does not open itself to approval.
-	setDoor(t, r, admission.ModeClosed, "")
+	// Closed registration does not turn into approval by itself.
+	setPolicy(t, r, admission.ModeClosed, "")
 	c.move(10 * week)
 	if d := mode(t, r); d.Mode != admission.ModeClosed || !d.SelfClosed.IsZero() || !d.Closes.IsZero() {
 		t.Errorf("closed: %+v", d)
@@ -97,7 +98,7 @@ func TestLooksAreWrittenOnceAnHour(t *testing.T) {
 	}
 }
 
-func TestTheDoor(t *testing.T) {
+func TestRegistrationPolicy(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeClosed})
 	_, _, err := r.Register(t.Context(), someone(1))
@@ -109,16 +110,16 @@ func TestTheDoor(t *testing.T) {
 	if a, _ := register(t, r, mine); a.Status != registry.Active {
 		t.Errorf("the operator's own agent is %s", a.Status)
 	}
-	setDoor(t, r, admission.ModeClosed, "write to door@registry.test <script>")
+	setPolicy(t, r, admission.ModeClosed, "write to door@registry.test <script>")
 	_, _, err = r.Register(t.Context(), someone(2))
 	if e := refusal(t, err, "registration-closed"); !strings.Contains(e.Help, "door@registry.test") {
 		t.Error(e)
 	}
-	setDoor(t, r, admission.ModeOpen, "")
+	setPolicy(t, r, admission.ModeOpen, "")
 	if a, _ := register(t, r, someone(2)); a.Status != registry.Active {
 		t.Error(a.Status)
 	}
-	setDoor(t, r, "", "")
+	setPolicy(t, r, "", "")
 	_, _, err = r.Register(t.Context(), someone(3))
 	refusal(t, err, "registration-closed")
 	for _, bad := range [][2]string{{"ajar", ""}, {"OPEN", ""}, {strings.Repeat("x", 10000), ""}, {"open", strings.Repeat("x", 10000)}, {"open", "a\u202eb"}, {"open", "\xff"}} {
@@ -128,11 +129,11 @@ func TestTheDoor(t *testing.T) {
 		}
 	}
 	if _, err := registrar.New(registrar.Options{DIDHost: "a.test", Mode: "ajar"}); err == nil {
-		t.Error("a door that is ajar")
+		t.Error("an unknown mode is taken")
 	}
 }
 
-func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
+func TestNobodyRegistersOnceClosed(t *testing.T) {
 	r := open(t, registrar.Options{})
 	var closed atomic.Bool
 	var all sync.WaitGroup
@@ -141,7 +142,7 @@ func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
 			before := closed.Load()
 			_, _, err := r.Register(t.Context(), someone(i+1))
 			if err == nil && before {
-				t.Error("registered after the door was closed")
+				t.Error("registered after registration was closed")
 			}
 			if err != nil {
 				refusal(t, err, "registration-closed")
@@ -149,7 +150,7 @@ func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
 		})
 		if i == 20 {
 			all.Go(func() {
-				setDoor(t, r, admission.ModeClosed, "")
+				setPolicy(t, r, admission.ModeClosed, "")
 				closed.Store(true)
 				// What is there now is all that there will be.
 				before, _, err := r.List(t.Context(), registry.Filter{}, "", 100)
@@ -159,7 +160,7 @@ func TestNobodySlipsThroughADoorThatWasClosed(t *testing.T) {
 				defer func() {
 					after, _, err := r.List(context.Background(), registry.Filter{}, "", 100)
 					if err != nil || len(after) != len(before) {
-						t.Errorf("%d agents when the door was closed, then %d, %v", len(before), len(after), err)
+						t.Errorf("%d agents when registration was closed, then %d, %v", len(before), len(after), err)
 					}
 				}()
 				for j := range byte(20) {
@@ -346,5 +347,37 @@ func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
 	history, _, err := r.History(t.Context(), a.AirID, 100, 0)
 	if err != nil || history[20].Agent.WriteBudgetUntil != 0 {
 		t.Errorf("the count is in the history: %v", err)
+	}
+}
+
+// TestEarlierRecords opens records in the spelling of data directories from before December 2026: the
+// admission policy has another key, and the probes of a domain have another member.
+func TestEarlierRecords(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	if _, err := s.Apply(t.Context(), store.Put(store.EarlierAdmissionPolicyKey, []byte(`{"mode":"closed","note":"see you in spring"}`))); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, registrar.Options{Store: s, Now: c.now})
+	if d := mode(t, r); d.Mode != admission.ModeClosed || d.Note != "see you in spring" {
+		t.Errorf("the policy is %+v", d)
+	}
+	setPolicy(t, r, admission.ModeOpen, "")
+	r = open(t, registrar.Options{Store: s, Now: c.now})
+	if d := mode(t, r); d.Mode != admission.ModeOpen {
+		t.Errorf("after a change the policy is %+v", d)
+	}
+
+	a, _ := register(t, r, someone(1))
+	record, err := s.Get(t.Context(), store.AgentKey(a.AirID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(record.Value), "{", `{"domains":[{"name":"hotel.test","asked":"2026-11-01T00:00:00Z","looks":[{"asked":"TXT hotel.test","expected":"x","found":false}]}],`, 1)
+	if _, err := s.Apply(t.Context(), store.Put(record.Key, []byte(text))); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := r.Agent(t.Context(), a.AirID)
+	if err != nil || len(got.Domains) != 1 || len(got.Domains[0].Probes) != 1 || got.Domains[0].Probes[0].Query != "TXT hotel.test" || got.Domains[0].EarlierProbes != nil {
+		t.Errorf("the agent is %+v, %v", got, err)
 	}
 }

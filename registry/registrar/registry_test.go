@@ -40,7 +40,7 @@ func openStore(t testing.TB) store.Store {
 }
 
 // open returns a registry on a fresh store, for registry.test when no host is
-// named, whose door does not close itself when nothing is said about that.
+// named, whose registration does not close itself unless an option says so.
 func open(t testing.TB, o registrar.Options) *registrar.Registrar {
 	t.Helper()
 	if o.Store == nil {

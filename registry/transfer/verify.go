@@ -194,7 +194,7 @@ func sameRecord(a, b registry.Agent) bool {
 		x.Domains = slices.Clone(x.Domains)
 		for i := range x.Domains {
 			d := &x.Domains[i]
-			d.Checked, d.Failures, d.Probes = time.Time{}, 0, nil
+			d.Checked, d.Failures, d.Probes, d.EarlierProbes = time.Time{}, 0, nil, nil
 		}
 		if len(x.Domains) == 0 {
 			x.Domains = nil

@@ -151,7 +151,7 @@ type domainView struct {
 	Good    bool
 	Since   frame.Moment
 	Checked frame.Moment
-	Looks   []registry.Probe
+	Probes  []registry.Probe
 }
 
 type attestationView struct {
@@ -392,7 +392,7 @@ func domainID(name string) string { return "domain-" + name }
 func (p *Pages) domainViews(a registry.Agent) []domainView {
 	var domains []domainView
 	for _, d := range a.Domains {
-		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.MomentOf(d.Since), Checked: p.MomentOf(d.Checked), Looks: d.Probes}
+		v := domainView{ID: domainID(d.Name), Name: d.Name, Since: p.MomentOf(d.Since), Checked: p.MomentOf(d.Checked), Probes: d.Probes}
 		switch {
 		case !d.Withdrawn.IsZero():
 			v.State = "withdrawn after three failures"
