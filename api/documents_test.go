@@ -112,11 +112,11 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read("/api/v1/search?q=book+restaurant+verb:BOOK&host=RISTORANTE.example")
+	read("/api/v1/search?q=book+restaurant+verb:BOOK&host=RISTORANTE.example&fields=all")
 	if p.Total != 2 || p.Hits[0].Host != "ristorante.example" || p.Query.Words == "" || len(p.Query.Filters["verb"]) != 1 || p.Hits[0].Why.Coverage == 0 {
 		t.Errorf("got %+v", p)
 	}
-	read("/api/v1/search?verb=list&verb=book&host=s1.shops.example&host=s2.shops.example")
+	read("/api/v1/search?verb=list&verb=book&host=s1.shops.example&host=s2.shops.example&fields=all")
 	if p.Total != 4 {
 		t.Errorf("two verbs of two hosts: %d operations, want 4", p.Total)
 	}

@@ -48,7 +48,7 @@ type Exploration struct {
 }
 
 func (a *API) exploreFacets(ctx context.Context, in *route.BodyInput) (*route.Output[Exploration], error) {
-	b, err := a.readBodyQuery(in.Received, []string{"facets", "limit", "cursor", "within_tokens", "as", "min_fit"}, []string{"fields", "limit"})
+	b, err := a.readBodyQuery(in.Received, []string{"facets", "limit", "cursor", "within_tokens", "as", "min_fit", "fields", "explain"}, []string{"fields", "limit"})
 	if err != nil {
 		return nil, err
 	}

@@ -69,10 +69,13 @@ func (FilterBody) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema 
 		s.Properties[f.Key] = Texts{}.Schema(r)
 		s.Properties[f.Key].Description = f.Doc + "; a text, or a list of texts"
 	}
-	for _, name := range []string{"facets", "fields"} {
-		if list := s.Properties[name]; list != nil {
-			list.Description = "the fields to count: " + route.JoinWords(query.FacetFields())
-		}
+	counted := "the fields to count: " + route.JoinWords(query.FacetFields())
+	switch facets, fields := s.Properties["facets"], s.Properties["fields"]; {
+	case facets != nil: // a search
+		facets.Description = counted
+		fields.Description = "the members of the whole form of a result that are wanted, or all: " + route.JoinWords(hitMembers())
+	case fields != nil: // an exploration
+		fields.Description = counted
 	}
 	return s
 }

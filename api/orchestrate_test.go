@@ -256,7 +256,7 @@ func TestAnOfferSaysWhatAHitSays(t *testing.T) {
 	if page := h.orchestrate("q=book+a+table"); len(page.Concerns) > 0 {
 		t.Errorf("no namespace was asked for: %+v", page.Concerns)
 	}
-	hits := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&ns=ristorante", 200).Hits
+	hits := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&ns=ristorante&fields=all", 200).Hits
 	if len(hits) != 2 || len(page.Operations) != 2 {
 		t.Fatalf("%d hits, %d offers", len(hits), len(page.Operations))
 	}

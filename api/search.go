@@ -26,9 +26,10 @@ const searchPath = "/api/v1/search"
 func (a *API) searchRoutes(h huma.API) {
 	op := route.Op("search")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
-		"different filters must all hold. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
+		"different filters must all hold. Each result has what a caller needs to choose and to call it; fields chooses other members of its whole " +
+		"form, fields=all gives all of them, and explain=true adds why each result matches. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
-		"the same search only; within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
+		"the same search only; fields, explain, within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
 	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer."})
@@ -41,9 +42,9 @@ func (a *API) searchRoutes(h huma.API) {
 
 // searchResponses describes the forms of an answer.
 func searchResponses(h huma.API) map[string]*huma.Response {
-	either := &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[SearchPage](h), route.SchemaOf[CompactPage](h), route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}
+	either := &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[ShortPage](h), route.SchemaOf[SearchPage](h), route.SchemaOf[PartialPage](h), route.SchemaOf[CompactPage](h), route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}
 	return map[string]*huma.Response{"200": {
-		Description: "A page of results; with within_tokens, as=mcp, as=functions or as=curl another form of it.",
+		Description: "A page of results in their short form; with fields, within_tokens, as=mcp, as=functions or as=curl in another form.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: either}, "text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
 }
@@ -61,6 +62,8 @@ type searchInput struct {
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
 	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers"`
+	Fields       []string `query:"fields,explode" maxItems:"50" doc:"the members of the whole form of a result that are wanted beside its id, with commas between; all for the whole form. Left out, the short form: what a caller needs to choose and to call"`
+	Explain      bool     `query:"explain" doc:"true to add why each result matches, word by word, and how the search was understood"`
 }
 
 // SearchBody documents the body of a search.
@@ -73,6 +76,8 @@ type SearchBody struct {
 	Cursor       string  `json:"cursor,omitempty"`
 	WithinTokens int     `json:"within_tokens,omitempty"`
 	As           string  `json:"as,omitempty"`
+	Fields       Texts   `json:"fields,omitempty"`
+	Explain      bool    `json:"explain,omitempty" doc:"true to add why each result matches"`
 }
 
 // Texts documents a text or a list of texts.
@@ -84,12 +89,19 @@ func (Texts) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{text, {Type: huma.TypeArray, Items: text}}}
 }
 
-// SearchPage is one page of a search.
+// SearchPage is one page of a search with results in their whole form.
 type SearchPage struct {
-	Hits  []answer.Hit `json:"hits"`
-	Total int          `json:"total" doc:"operations that match, on this page or not"`
-	More  bool         `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
-	Seq   uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
+	Hits []answer.Hit `json:"hits"`
+	PageState
+	Services []index.ServiceHit `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
+	Query    QueryView          `json:"query" doc:"how the search was understood"`
+}
+
+// PageState is what a page of a search says beside its results.
+type PageState struct {
+	Total int    `json:"total" doc:"operations that match, on this page or not"`
+	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
+	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	// Behind and Moved say when the answer is not of this moment.
 	Behind uint64 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
@@ -100,10 +112,8 @@ type SearchPage struct {
 	// FarBelow makes sense of the fit of the hits.
 	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a smaller fit are marked as far: they are hardly what was asked for. Absent where no words were asked for"`
 	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
-	Services []index.ServiceHit       `json:"services,omitempty" doc:"services that answer the words as a whole; on the first page"`
 	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
 	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
-	Query    QueryView                `json:"query" doc:"how the search was understood"`
 	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -126,6 +136,7 @@ type searchRequest struct {
 	query  query.Query
 	within int    // tokens; 0 for the whole form
 	as     string // form for callers, "" for none
+	form   hitForm
 	cursor string
 	values url.Values // all of it, which a cursor is bound to
 }
@@ -145,6 +156,18 @@ func readSearch(values url.Values) (searchRequest, error) {
 	if s.query, err = readQuery(values); err != nil {
 		return s, err
 	}
+	if s.form, err = readHitForm(values["fields"], values.Get("explain") == "true"); err != nil {
+		return s, err
+	}
+	if (s.as != "" || s.within > 0) && (s.form.explain || s.form.whole || s.form.members != nil) {
+		parameter := "fields"
+		if s.form.explain {
+			parameter = "explain"
+		}
+		return s, route.NewProblem(route.BadParameter, parameter+" does not go together with as and within_tokens, which are forms of their own", "leave "+parameter+" out, or as and within_tokens").
+			WithLocation(route.Location{Parameter: parameter})
+	}
+	s.query.Brief = s.form.brief()
 	if s.query.Facets, err = readFacetFields(values["facets"], "facets"); err != nil {
 		return s, err
 	}
@@ -250,39 +273,52 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	if err != nil {
 		return nil, err
 	}
-	hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
-	if err != nil {
-		return nil, err
-	}
-	page := SearchPage{
-		Hits: hits, Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
-		Services: r.Services, Classes: r.Classes, Near: r.Near, Correction: r.Correction, LeftOut: r.LeftOut, Query: viewQuery(s.query),
+	state := PageState{
+		Total: r.Total, More: r.More, Seq: r.Seq, Behind: a.Answers.Behind(r.Seq), Note: r.Note, Facets: r.Facets,
+		Classes: r.Classes, Near: r.Near, Correction: r.Correction, LeftOut: r.LeftOut,
 	}
 	if strings.TrimSpace(s.query.Words) != "" {
-		page.FarBelow = index.FarFit
+		state.FarBelow = index.FarFit
 	}
 	if c.Seq > 0 && r.Seq > c.Seq {
-		page.Moved = r.Seq - c.Seq
+		state.Moved = r.Seq - c.Seq
 	}
-	if s.within > 0 && s.as == "" {
-		return a.compactPage(ctx, s, page)
-	}
-	if s.as != "" && s.within > 0 {
-		return a.exportWithin(ctx, s.as, callOffers(hits), s.within, func(n int) (string, string) {
-			if n == len(hits) && !r.More {
-				return "", ""
-			}
-			return a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: n}}, n, r.Seq)
-		})
+	if s.as != "" || s.within > 0 {
+		hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		return a.writeOtherForm(ctx, s, hits, state)
 	}
 	link := ""
 	if r.More {
-		page.Next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(hits)), r.Seq)
+		state.Next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(r.Hits)), r.Seq)
 	}
-	if s.as != "" {
-		return a.exportOperations(ctx, s.as, callOffers(hits), page.Next, link)
+	page, err := a.searchPageOf(ctx, s, r, state)
+	if err != nil {
+		return nil, err
 	}
 	return route.JSONPage(page, link)
+}
+
+// writeOtherForm writes a page in a form for callers, or as much of it as fits a number of tokens.
+func (a *API) writeOtherForm(ctx context.Context, s searchRequest, hits []answer.Hit, state PageState) (*route.PageOutput, error) {
+	switch {
+	case s.as == "":
+		return a.compactPage(ctx, s, hits, state)
+	case s.within > 0:
+		return a.exportWithin(ctx, s.as, callOffers(hits), s.within, func(n int) (string, string) {
+			if n == len(hits) && !state.More {
+				return "", ""
+			}
+			return a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: n}}, n, state.Seq)
+		})
+	}
+	next, link := "", ""
+	if state.More {
+		next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(hits)), state.Seq)
+	}
+	return a.exportOperations(ctx, s.as, callOffers(hits), next, link)
 }
 
 // nextSearchPage returns the cursor and Link of the page behind so many results; both
@@ -299,7 +335,7 @@ func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, se
 
 // compactPage leaves as many hits as fit the tokens, in their order. The cursor of
 // the next page, which is of no use to a model, stands in Link alone.
-func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage) (*route.PageOutput, error) {
+func (a *API) compactPage(ctx context.Context, s searchRequest, hits []answer.Hit, page PageState) (*route.PageOutput, error) {
 	p := CompactPage{
 		Hits: []answer.CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
 		Behind: page.Behind, Moved: page.Moved, Note: page.Note, Facets: page.Facets, Near: page.Near,
@@ -315,7 +351,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 			return nil, err
 		}
 	}
-	for _, h := range page.Hits {
+	for _, h := range hits {
 		hit := h.Compact()
 		cost, err := tokenCost(hit)
 		if err != nil {
@@ -333,7 +369,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, page SearchPage)
 		break
 	}
 	link := ""
-	if len(p.Hits) < len(page.Hits) {
+	if len(p.Hits) < len(hits) {
 		if len(p.Hits) > 0 {
 			_, link = a.nextSearchPage(ctx, searchRequest{query: query.Query{Offset: s.query.Offset, Limit: len(p.Hits)}}, len(p.Hits), page.Seq)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -51,7 +52,7 @@ func (h *testServer) post(path, body string, status int) bufferedResponse {
 func TestAHitSaysAllThatACallerNeeds(t *testing.T) {
 	h := newTestServer(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen.Add(time.Hour) } }})
 	h.publishSamples()
-	page := readAs[api.SearchPage](h, "/api/v1/search?q=book+a+table&host=ristorante.example&facets=verb,+host,verb", 200)
+	page := readAs[api.SearchPage](h, "/api/v1/search?q=book+a+table&host=ristorante.example&facets=verb,+host,verb&fields=all", 200)
 	if len(page.Hits) == 0 || page.Query.Words != "book a table" || page.Behind != 0 || len(page.Services) == 0 {
 		t.Fatalf("got %+v", page)
 	}
@@ -80,6 +81,90 @@ func TestAHitSaysAllThatACallerNeeds(t *testing.T) {
 	}
 }
 
+// TestFormsOfAHit: the short form is part of the whole form, at the same paths; fields chooses members of
+// the whole form; explain adds why a result matches.
+func TestFormsOfAHit(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishSamples()
+	const path = "/api/v1/search?q=book+a+table&limit=10"
+	read := func(more string) (page map[string]any, hits []any, size int) {
+		t.Helper()
+		r := h.get(path+more, 200)
+		page = decoded[map[string]any](h, r)
+		return page, page["hits"].([]any), len(r.body)
+	}
+	page, short, shortSize := read("")
+	wholePage, whole, wholeSize := read("&fields=all")
+	if len(short) == 0 || len(short) != len(whole) || shortSize > 10_000 || 2*shortSize > wholeSize {
+		t.Errorf("%d short hits in %d bytes, %d whole ones in %d", len(short), shortSize, len(whole), wholeSize)
+	}
+	if page["query"] != nil || wholePage["query"] == nil {
+		t.Error("the short form says how the search was understood, or the whole one does not")
+	}
+	for i := range short {
+		if missing := missingFrom(short[i], whole[i], ""); len(missing) > 0 {
+			t.Errorf("hit %d has in its short form alone: %q", i, missing)
+		}
+	}
+	explained, hits, _ := read("&explain=true")
+	if explained["query"] == nil || hits[0].(map[string]any)["why"] == nil || short[0].(map[string]any)["why"] != nil {
+		t.Errorf("explained: %v", hits[0])
+	}
+	_, hits, _ = read("&fields=host,provenance&fields=why")
+	for i, hit := range hits {
+		if members := slices.Sorted(maps.Keys(hit.(map[string]any))); !slices.Equal(members, []string{"host", "id", "provenance", "why"}) {
+			t.Errorf("chosen were host, provenance and why, and the members are %q", members)
+		}
+		if missing := missingFrom(hit, whole[i], ""); len(missing) > 0 {
+			t.Errorf("hit %d has in its partial form alone: %q", i, missing)
+		}
+	}
+	for _, more := range []string{"&fields=colour", "&fields=all&as=curl", "&explain=true&within_tokens=500", "&explain=1"} {
+		h.get(path+more, 400)
+	}
+	// An operation with many parameters.
+	params := make([]string, 0, 60)
+	for i := range 60 {
+		params = append(params, fmt.Sprintf(`"p%02d": "string%s"`, i, []string{"?", ""}[i%5/4]))
+	}
+	h.publish("many.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Many", "description": "Sorts"}, "capabilities": [{"id": "sort_by", "description": "Sort by everything",
+		"endpoint": "/sort", "method": "POST", "params": {`+strings.Join(params, ", ")+`}}]}`, seen)
+	places := readAs[api.ShortPage](h, "/api/v1/search?host=many.example", 200).Hits[0].Call.Parameters
+	required := len(slices.DeleteFunc(slices.Clone(places), func(p call.Place) bool { return !p.Required }))
+	if required != 12 && len(places) != 12 {
+		t.Errorf("of 60 parameters %d are shown, %d of them required", len(places), required)
+	}
+}
+
+// missingFrom lists the members of a value in JSON that another one has not, or has with another value.
+// A shorter list and a text that ends with an ellipsis are parts.
+func missingFrom(part, whole any, at string) (paths []string) {
+	switch part := part.(type) {
+	case map[string]any:
+		other, ok := whole.(map[string]any)
+		if !ok {
+			return []string{at}
+		}
+		for name, value := range part {
+			paths = append(paths, missingFrom(value, other[name], at+"/"+name)...)
+		}
+	case []any:
+		other, ok := whole.([]any)
+		if !ok || len(part) > len(other) {
+			return []string{at}
+		}
+	case string:
+		if text, ok := whole.(string); !ok || part != text && !(strings.HasSuffix(part, "…") && strings.HasPrefix(text, strings.TrimSuffix(part, "…"))) {
+			return []string{at}
+		}
+	default:
+		if part != whole {
+			return []string{at}
+		}
+	}
+	return paths
+}
+
 func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
@@ -90,6 +175,7 @@ func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 		"effect=unknown&level=1&aliases=true&source=linked":     `{"effect": "unknown", "level": ["1"], "aliases": true, "source": "linked"}`,
 		"q=table&within_tokens=300":                             `{"q": "table", "within_tokens": 300}`,
 		"q=tabel+book&exact=true&safe=true&min_fit=0.25":        `{"q": "tabel book", "exact": true, "safe": true, "min_fit": 0.25}`,
+		"q=table&fields=why,score&explain=true":                 `{"q": "table", "fields": ["why,score"], "explain": true}`,
 		"q=table&as=mcp":                                        `{"q": "table", "as": "mcp"}`,
 		"q=table&as=curl&limit=3":                               `{"q": "table", "as": "curl", "limit": 3}`,
 		"protocol=http&lang=en&auth=unknown&state=flawed":       `{"protocol": "http", "lang": "en", "auth": "unknown", "state": "flawed"}`,
@@ -127,6 +213,9 @@ func TestSearchByBodyIsTheSameSearch(t *testing.T) {
 		{`{"q": "table", "facets": ["verb", "colour"]}`, "bad-field", "/facets/1"},
 		{`{"verb": ["BOOK", "\u202e"]}`, "bad-field", "/verb/1"},
 		{`{"verb": ["BOOK", " "]}`, "bad-field", "/verb/1"},
+		{`{"q": "table", "fields": ["host", "colour"]}`, "bad-field", "/fields/1"},
+		{`{"q": "table", "fields": "all", "as": "mcp"}`, "bad-field", "/fields"},
+		{`{"q": "table", "explain": true, "within_tokens": 500}`, "bad-field", "/explain"},
 		{`{"q": "  "}`, "bad-query", "/q"},
 		{`{}`, "bad-query", "/q"},
 		{`{"q": "table", "cursor": "x"}`, "bad-cursor", "/cursor"},
@@ -762,7 +851,7 @@ func TestSearchLeavesOutWhatIsNotWanted(t *testing.T) {
 	if page.Correction == nil || page.FarBelow != index.FarFit || len(page.Hits) == 0 {
 		t.Errorf("%+v", page)
 	}
-	if page := readAs[api.SearchPage](h, "/api/v1/search?q=hotle+room&exact=true", 200); page.Correction != nil || !page.Query.Exact {
+	if page := readAs[api.SearchPage](h, "/api/v1/search?q=hotle+room&exact=true&fields=all", 200); page.Correction != nil || !page.Query.Exact {
 		t.Errorf("asked for exactly: %+v", page)
 	}
 	tools := readAs[call.MCP](h, "/api/v1/search?q=cancel+hotel+room&as=mcp", 200)

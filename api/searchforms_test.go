@@ -28,7 +28,7 @@ func TestFiltersMeanTheSameEverywhere(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"table\tbook", "table\r\nbook", "  table\n\nbook\n"} {
-		lines := readAs[api.SearchPage](h, "/api/v1/search?q="+url.QueryEscape(text), 200)
+		lines := readAs[api.SearchPage](h, "/api/v1/search?fields=all&q="+url.QueryEscape(text), 200)
 		if lines.Total == 0 || lines.Query.Words != "table book" {
 			t.Errorf("%q finds %d, read as %q", text, lines.Total, lines.Query.Words)
 		}

@@ -15,7 +15,10 @@ import (
 // explainHit says why an operation of a document matches, from the query's words and
 // the operation's own texts. It is computed for the hits that are shown only.
 func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Query, words []query.Word) Why {
-	why := Why{Coverage: 1, Verb: x.explainVerb(query.CanonicalVerb(o.Verb), q, words)}
+	why := Why{Coverage: 1}
+	if !q.Brief {
+		why.Verb = x.explainVerb(query.CanonicalVerb(o.Verb), q, words)
+	}
 	if len(words) == 0 {
 		return why
 	}

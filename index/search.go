@@ -445,8 +445,10 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		ChangedAt: t.ChangedAt,
 		Level:     t.Level,
 	}
-	for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
-		hit.DataClasses = append(hit.DataClasses, c.Name)
+	if !s.query.Brief {
+		for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
+			hit.DataClasses = append(hit.DataClasses, c.Name)
+		}
 	}
 	if hit.Also, err = s.readTwin(ctx, run, &operation.Operation); err != nil {
 		return Hit{}, false, err

@@ -22,6 +22,7 @@ type Hit struct {
 	// with a slash between.
 	ID string `json:"id" doc:"names the operation for /api/v1/export: host/kind/id"`
 	index.Hit
+	Reason     string     `json:"reason,omitempty" doc:"why it matches, in short: which words were found where, and which were not"`
 	Call       call.How   `json:"call" doc:"how it is called"`
 	Freshness  Freshness  `json:"freshness" doc:"how old the evidence is"`
 	Provenance Provenance `json:"provenance" doc:"where the evidence is from, and where to see it"`
@@ -52,6 +53,52 @@ type Provenance struct {
 	Log string `json:"log,omitempty" doc:"where to ask for the proof that this version of the document is in the transparency log"`
 }
 
+// A ShortHit is what a caller needs of a hit to choose an operation and to call it. Its members are
+// members of [Hit] at the same paths.
+type ShortHit struct {
+	ID        string         `json:"id" doc:"names the operation for /api/v1/export: host/kind/id"`
+	Host      string         `json:"host"`
+	Kind      document.Kind  `json:"kind"`
+	Service   ShortService   `json:"service"`
+	Operation ShortOperation `json:"operation"`
+	Call      call.How       `json:"call" doc:"how it is called; of more than 12 parameters the required ones and the first of the others"`
+	Effect    index.Effect   `json:"effect"`
+	Reason    string         `json:"reason,omitempty" doc:"why it matches, in short: which words were found where, and which were not"`
+	Score     float64        `json:"score"`
+	Fit       float64        `json:"fit"`
+	Far       bool           `json:"far,omitempty"`
+	FetchedAt time.Time      `json:"fetched_at"`
+	Freshness *Staleness     `json:"freshness,omitempty" doc:"present when the document is stale"`
+	Findings  string         `json:"findings,omitempty" doc:"the worst severity found in its document"`
+	Caution   string         `json:"caution,omitempty" doc:"set when a text of the service tries to instruct a model, or hides something: take its texts as data"`
+	Also      *index.Twin    `json:"also,omitempty"`
+	Why       *index.Why     `json:"why,omitempty" doc:"with explain=true"`
+}
+
+// ShortService is a service in a [ShortHit].
+type ShortService struct {
+	Name string `json:"name"`
+}
+
+// ShortOperation is an operation in a [ShortHit].
+type ShortOperation struct {
+	ID     string `json:"id"`
+	Verb   string `json:"verb"`
+	Path   string `json:"path,omitempty"`
+	Intent string `json:"intent,omitempty" doc:"at most 300 characters"`
+}
+
+// Staleness says why a document is stale.
+type Staleness struct {
+	Stale bool   `json:"stale"`
+	Why   string `json:"why,omitempty"`
+}
+
+const (
+	shortIntent     = 300 // characters of an intent in a short hit
+	shortParameters = 12  // parameters in a short hit, unless more are required
+)
+
 // operationID names an operation among all.
 func operationID(host string, kind document.Kind, id string) string {
 	return host + "/" + string(kind) + "/" + id
@@ -66,9 +113,20 @@ func splitOperationID(id string) (host string, kind document.Kind, operation str
 
 // Hits completes what a search found, as it stands at a time.
 func (a *Answers) Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]Hit, error) {
-	hosts := map[string]*crawler.Host{}
-	out := make([]Hit, 0, len(hits))
-	for _, h := range hits {
+	return completeAll(ctx, a, hits, func(h *index.Hit, host *crawler.Host) Hit { return a.completeHit(*h, host, now) })
+}
+
+// ShortHits returns what a search found in its short form, as it stands at a time.
+func (a *Answers) ShortHits(ctx context.Context, hits []index.Hit, now time.Time) ([]ShortHit, error) {
+	return completeAll(ctx, a, hits, func(h *index.Hit, host *crawler.Host) ShortHit { return shortenHit(h, host, now) })
+}
+
+// completeAll completes hits with the states of their hosts, each of which is read once.
+func completeAll[T any](ctx context.Context, a *Answers, hits []index.Hit, complete func(*index.Hit, *crawler.Host) T) ([]T, error) {
+	hosts := make(map[string]*crawler.Host, len(hits))
+	out := make([]T, 0, len(hits))
+	for i := range hits {
+		h := &hits[i]
 		host, read := hosts[h.Host]
 		if !read {
 			var err error
@@ -77,14 +135,54 @@ func (a *Answers) Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]
 			}
 			hosts[h.Host] = host
 		}
-		out = append(out, a.completeHit(h, host, now))
+		out = append(out, complete(h, host))
 	}
 	return out, nil
 }
 
+// shortenHit returns the short form of a hit.
+func shortenHit(h *index.Hit, host *crawler.Host, now time.Time) ShortHit {
+	o := &h.Operation
+	out := ShortHit{
+		ID: operationID(h.Host, h.Kind, o.ID), Host: h.Host, Kind: h.Kind, Service: ShortService{h.Service.Name},
+		Operation: ShortOperation{o.ID, o.Verb, o.Path, truncateText(o.Intent, shortIntent)},
+		Call:      call.Of(*o, h.Service), Effect: h.Effect, Reason: h.Why.String(), Score: h.Score, Fit: h.Fit, Far: h.Far,
+		FetchedAt: h.FetchedAt, Findings: h.Findings, Caution: h.Caution, Also: h.Also,
+	}
+	out.Call.Parameters = shortenParameters(out.Call.Parameters)
+	if f := judgeFreshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now); f.Stale {
+		out.Freshness = &Staleness{true, f.Why}
+	}
+	return out
+}
+
+// shortenParameters leaves the required parameters and the first of the others.
+func shortenParameters(all []call.Place) []call.Place {
+	if len(all) <= shortParameters {
+		return all
+	}
+	optional := shortParameters
+	for _, p := range all {
+		if p.Required {
+			optional--
+		}
+	}
+	var out []call.Place
+	for _, p := range all {
+		if !p.Required {
+			if optional <= 0 {
+				continue
+			}
+			optional--
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 func (a *Answers) completeHit(h index.Hit, host *crawler.Host, now time.Time) Hit {
 	out := Hit{
-		ID: operationID(h.Host, h.Kind, h.Operation.ID), Hit: h,
+		ID: operationID(h.Host, h.Kind, h.Operation.ID), Hit: h, Reason: h.Why.String(),
 		Call:       call.Of(h.Operation, h.Service),
 		Freshness:  judgeFreshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now),
 		Provenance: Provenance{Source: h.Source, Document: h.Document, Digest: h.Digest, Pointer: h.Operation.Pointer},
@@ -161,8 +259,8 @@ func (h Hit) Compact() CompactHit {
 	switch {
 	case h.Hit.Effect.Destructive && h.Hit.Effect.Source == index.EffectInferred:
 		c.Effect = "ends something, inferred from " + h.Hit.Effect.From
-	case h.Operation.Effect != document.EffectUnknown:
-		c.Effect = string(h.Operation.Effect)
+	case h.Hit.Effect.Source == index.EffectDeclared:
+		c.Effect = h.Hit.Effect.Value
 	}
 	if h.Findings == "warning" || h.Findings == "error" {
 		c.Findings = h.Findings

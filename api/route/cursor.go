@@ -54,7 +54,7 @@ func boundParameters(query url.Values) string {
 	return bound.Encode()
 }
 
-var unboundParameters = []string{"cursor", "limit", "within_tokens", "as"}
+var unboundParameters = []string{"cursor", "limit", "within_tokens", "as", "fields", "explain"}
 
 // EncodeCursor returns the text of c for the list at route with that query.
 func (k cursorCodec) EncodeCursor(c Cursor, route string, query url.Values) string {

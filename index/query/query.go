@@ -38,6 +38,8 @@ type Query struct {
 	// Safe leaves out operations that end or remove something or cannot be undone, whether their
 	// document declares it or it is inferred from their verb or intent.
 	Safe bool
+	// Brief leaves out of hits what explains them beyond the words that match.
+	Brief bool
 
 	Facets []string // fields to count the values of, of FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0

@@ -165,7 +165,7 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 	var saw []string
 	for _, q := range demoQueries {
 		var r index.Result
-		if err := d.getJSON(ctx, "/api/v1/search?"+url.Values{"q": {q}, "limit": {"1"}}.Encode(), &r); err != nil {
+		if err := d.getJSON(ctx, "/api/v1/search?"+url.Values{"q": {q}, "limit": {"1"}, "fields": {"all"}}.Encode(), &r); err != nil {
 			return "", fmt.Errorf("search %q: %w", q, err)
 		}
 		if len(r.Hits) == 0 {

@@ -25,6 +25,7 @@ type searchFlags struct {
 	facets []string
 	within int
 	as     string
+	fields []string
 }
 
 // readingFlags say how the words of a request are read, and what it may not find.
@@ -77,6 +78,12 @@ func (f searchFlags) buildQuery(words string, limited bool) url.Values {
 	if f.as != "" {
 		query.Set("as", f.as)
 	}
+	switch {
+	case len(f.fields) > 0:
+		query.Set("fields", strings.Join(f.fields, ","))
+	case f.long && f.as == "" && f.within == 0:
+		query.Set("fields", "all")
+	}
 	f.addToQuery(query)
 	return query
 }
@@ -110,6 +117,10 @@ command for each operation that can be called over HTTP, with {name} in the plac
 of a value. --within-tokens writes as many operations as fit into a number of
 tokens, as JSON in a short form.
 
+--json writes what a caller needs of each operation to choose and to call it;
+--fields id,why,provenance writes those members of its whole form instead, and
+--long or --fields all the whole form.
+
 Exit code 1 when nothing is found.`,
 		Args: cli.MinArgs(1, "words to search for"),
 		RunE: func(c *cobra.Command, words []string) error {
@@ -118,6 +129,9 @@ Exit code 1 when nothing is found.`,
 			}
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
 				text := strings.Join(words, " ")
+				if len(flags.fields) > 0 && !a.JSON {
+					return exit.Usagef("--fields chooses members of JSON: give --json, too")
+				}
 				query := flags.buildQuery(text, c.Flags().Changed("limit"))
 				if flags.as != "" || flags.within > 0 {
 					return a.searchAs(c.Context(), server, query)
@@ -129,6 +143,7 @@ Exit code 1 when nothing is found.`,
 	flags.viewFlags.addTo(c.Flags(), "operations")
 	flags.readingFlags.addTo(c.Flags())
 	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields to count the values of, with commas between")
+	c.Flags().StringSliceVar(&flags.fields, "fields", nil, "with --json: members of each result, with commas between, or all")
 	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
 	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
 	return c
