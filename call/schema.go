@@ -2,10 +2,126 @@ package call
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"regexp"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"gazetteer/protocol"
 )
+
+// propertyName is the form of names that callers of models take for parameters.
+var propertyName = regexp.MustCompile(`^[A-Za-z0-9_.$@\[\]-]{1,64}$`)
+
+// isPropertyName reports whether a parameter's name is of the safe alphabet, and is no sentence to a model.
+func isPropertyName(name string) bool {
+	return propertyName.MatchString(name) && DropInstruction(name) != ""
+}
+
+// Keywords of JSON Schema by what they hold. All others are dropped, such as title, examples and $comment.
+var (
+	schemaKeywords    = []string{"items", "additionalItems", "additionalProperties", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
+	schemaLists       = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
+	schemaMaps        = []string{"properties", "$defs", "definitions", "dependentSchemas"}
+	namesKeywords     = []string{"required", "dependentRequired"}
+	constantKeywords  = []string{"enum", "const", "default"}
+	constraintStrings = []string{"type", "format", "pattern", "$ref", "$schema", "contentEncoding", "contentMediaType"}
+	constraintOthers  = []string{"type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
+		"minProperties", "maxProperties", "minContains", "maxContains", "nullable", "deprecated", "readOnly", "writeOnly"}
+)
+
+const (
+	// maxConstant is the longest text that a schema may allow as a value, in characters.
+	maxConstant = 100
+	// maxConstraint is the longest text of a constraint, such as a pattern.
+	maxConstraint = 200
+)
+
+// fenceSchema returns the schema of a document in a form for models: structure, names of a safe alphabet,
+// short values, and descriptions that are cut and quoted. It reports false for a text that is no schema
+// of an object or too long, and for one that has other names or values.
+func fenceSchema(text []byte) (json.RawMessage, bool) {
+	if len(text) == 0 || len(text) > maxInput {
+		return nil, false
+	}
+	root, err := protocol.ReadJSON(text, protocol.Limits{})
+	if err != nil || root.Kind != protocol.Object || !fenceNode(root) {
+		return nil, false
+	}
+	out := protocol.WriteJSON(root, "")
+	return out, isSchema(out)
+}
+
+// fenceNode fences one schema in place. It reports false where the schema cannot be handed on.
+func fenceNode(n *protocol.Node) bool {
+	if n.Kind == protocol.Bool {
+		return true
+	}
+	if n.Kind != protocol.Object {
+		return false
+	}
+	ok := true
+	n.Items = slices.DeleteFunc(n.Items, func(m *protocol.Node) bool {
+		switch {
+		case m.Key == "description":
+			if m.Kind == protocol.String {
+				m.Text = quoteText(m.Text, maxParameterText)
+			}
+			return m.Kind != protocol.String || m.Text == ""
+		case m.Kind == protocol.Array && slices.Contains(schemaLists, m.Key):
+			for _, item := range m.Items {
+				ok = ok && fenceNode(item)
+			}
+		case slices.Contains(schemaKeywords, m.Key):
+			ok = ok && fenceNode(m)
+		case slices.Contains(schemaMaps, m.Key):
+			ok = ok && m.Kind == protocol.Object
+			for _, item := range m.Items {
+				ok = ok && isPropertyName(item.Key) && fenceNode(item)
+			}
+		case slices.Contains(namesKeywords, m.Key):
+			ok = ok && areNames(m)
+		case slices.Contains(constantKeywords, m.Key):
+			ok = ok && isConstant(m)
+		case m.Kind == protocol.String && slices.Contains(constraintStrings, m.Key):
+			ok = ok && isShort(m.Text, maxConstraint)
+		case m.Kind == protocol.String || m.Kind == protocol.Object || !slices.Contains(constraintOthers, m.Key):
+			return true
+		default:
+			ok = ok && isConstant(m)
+		}
+		return false
+	})
+	return ok
+}
+
+// areNames reports whether all texts of a node, and the keys in it, are names of properties.
+func areNames(n *protocol.Node) bool {
+	if n.Kind == protocol.String && !isPropertyName(n.Text) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool {
+		return n.Kind == protocol.Object && !isPropertyName(m.Key) || !areNames(m)
+	})
+}
+
+// isConstant reports whether all texts of a value are short.
+func isConstant(n *protocol.Node) bool {
+	if n.Kind == protocol.String && !isShort(n.Text, maxConstant) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool {
+		return n.Kind == protocol.Object && !isPropertyName(m.Key) || !isConstant(m)
+	})
+}
+
+// isShort reports whether a text is one line of at most so many characters that does not speak to a model.
+func isShort(text string, most int) bool {
+	return utf8.RuneCountInString(text) <= most && singleLine(text) == text && DropInstruction(text) == text
+}
 
 // isSchema reports whether a JSON text is a JSON Schema that stands for itself:
 // callers refuse a whole list of tools for one schema that is none, and would have

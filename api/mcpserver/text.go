@@ -48,6 +48,27 @@ func strangerText(text string, most int) string {
 	return cleanText(call.DropInstruction(text), most)
 }
 
+// safeWord returns a word that a service chose, such as a verb, or "" for one that is not of A-Z, a-z, 0-9,
+// "_", "." and "-": results show it outside of the texts that are marked as a service's.
+func safeWord(word string) string {
+	if len(word) > 60 || strings.ContainsFunc(word, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
+	}) {
+		return ""
+	}
+	return word
+}
+
+// safeWords returns the safe words among some.
+func safeWords(words []string) (out []string) {
+	for _, word := range words {
+		if word = safeWord(word); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
 // encodeID writes an operation id so that it is one word: a service chooses a part of it.
 func encodeID(id string) string {
 	var b strings.Builder

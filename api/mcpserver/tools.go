@@ -64,7 +64,7 @@ type agentText struct {
 func newOperation(h answer.Hit) operation {
 	c := h.Compact()
 	return operation{
-		ID: encodeID(h.ID), Host: h.Host, Verb: cleanText(c.Verb, 60), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
+		ID: encodeID(h.ID), Host: h.Host, Verb: safeWord(c.Verb), Effect: c.Effect, Fetched: c.Fetched, Stale: c.Stale, Findings: c.Findings,
 		Caution: h.Caution != "",
 		Texts: operationText{
 			Service: strangerText(c.Service, maxText), Does: strangerText(h.Operation.Intent, maxText),
@@ -124,7 +124,7 @@ func (t tools) searchOperations(ctx context.Context, from http.Header, in search
 		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/search?" + q.Encode(), From: from}, &page); err != nil {
 			return operationPage{}, err
 		}
-		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
+		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: safeWords(page.Near)}
 		for _, h := range page.Hits {
 			out.Operations = append(out.Operations, newOperation(h))
 		}
@@ -180,7 +180,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (
 		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/orchestrate?" + q.Encode(), From: from}, &page); err != nil {
 			return operationPage{}, err
 		}
-		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: page.Near}
+		out := operationPage{Operations: []operation{}, Total: page.Total, Next: page.Next, Note: page.Note, Try: safeWords(page.Near)}
 		for _, served := range page.Operations {
 			o := newOperation(served.Hit)
 			o.More = served.More
@@ -272,7 +272,7 @@ func (t tools) showService(ctx context.Context, from http.Header, in showInput) 
 func describeOperation(host string, d document.Document, o document.Operation) operation {
 	how := call.Of(o, d.Service)
 	v := operation{
-		ID: encodeID(host + "/" + string(d.Kind) + "/" + o.ID), Verb: cleanText(o.Verb, 60), Caution: call.Caution(o, d.Service) != "",
+		ID: encodeID(host + "/" + string(d.Kind) + "/" + o.ID), Verb: safeWord(o.Verb), Caution: call.Caution(o, d.Service) != "",
 		Texts: operationText{Does: strangerText(o.Intent, maxText), Call: strangerText(how.String(), maxText)},
 	}
 	if o.Effect != document.EffectUnknown {
