@@ -31,6 +31,8 @@ type LogHead struct {
 	Log        string `json:"log"`        // its URL
 	Key        string `json:"key"`        // its public key, as it was seen first
 	Checkpoint string `json:"checkpoint"` // signed
+	// Promises are the signed promises of inclusion that were not seen kept yet.
+	Promises []string `json:"promises,omitempty"`
 
 	path     string // "" where nothing is stored
 	verifier note.Verifier
@@ -134,7 +136,10 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	}
 	if before != nil {
 		if _, err := audit.ParseCheckpoint(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
-			return before, a.advanceHead(ctx, c, before, signed)
+			if err := a.advanceHead(ctx, c, before, signed); err != nil {
+				return before, err
+			}
+			return before, a.followPromises(ctx, c, before)
 		}
 		// On this machine a log is begun anew with each trial.
 		fmt.Fprintf(a.Err, "%s is signed with another key than before: another log was begun there.\n", log)
@@ -238,6 +243,12 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 		return "", exit.NotFoundf("%s has promised to include %s, which is another record", h.Log, promise.Key)
 	}
 	if logged.Inclusion == nil {
+		if h.path != "" && len(h.Promises) < maxPromises {
+			h.Promises = append(h.Promises, logged.Promise)
+			if err := h.save(); err != nil {
+				return "", err
+			}
+		}
 		return fmt.Sprintf("%s has promised to include it by %s", promise.Origin, promise.By.Format("2006-01-02 15:04 UTC")), nil
 	}
 	leaf, err := a.CheckInclusion(ctx, c, h, *logged.Inclusion)
@@ -245,6 +256,79 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 		err = exit.NotFoundf("%s has included another leaf than it has promised", h.Log)
 	}
 	return fmt.Sprintf("leaf %d of %s, verified", logged.Inclusion.Entry.Index, promise.Origin), err
+}
+
+// maxPromises is how many promises of one log are followed up.
+const maxPromises = 100
+
+// followPromises looks for what the log has promised to include. A promise that was kept is dropped. One
+// whose time is over is evidence against the log.
+func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
+	var open []string
+	var broken error
+	for _, signed := range h.Promises {
+		promise, err := audit.ParsePromise([]byte(signed), h.verifier)
+		if err != nil {
+			return exit.Dataf("%s holds a promise that cannot be used: %v", h.path, err)
+		}
+		kept, err := a.isKept(ctx, c, h, promise)
+		if err != nil {
+			return err
+		}
+		if kept {
+			continue
+		}
+		open = append(open, signed)
+		if a.Environment.Now().After(promise.By) {
+			broken = exit.NotFoundf("%s has broken its promise: it has signed that it includes %s by %s, and does not show it. Do not rely on it, and tell others: the promise in %s proves it.",
+				h.Log, promise.Key, promise.By.Format("2006-01-02 15:04 UTC"), h.path)
+		}
+	}
+	if len(open) < len(h.Promises) {
+		h.Promises = open
+		if err := h.save(); err != nil {
+			return err
+		}
+	}
+	return broken
+}
+
+// isKept reports whether the log proves that it has the leaf of a promise.
+func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise audit.Promise) (bool, error) {
+	entries, err := FetchLogEntries(ctx, c, promise.Key)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if e.LeafHash != promise.Leaf.String() {
+			continue
+		}
+		_, leaf, err := a.ProveEntry(ctx, c, h, e.Index)
+		return err == nil && leaf == promise.Leaf, err
+	}
+	return false, nil
+}
+
+// FetchLogEntries returns the leaves of a record and of those below it, newest first; none when the log
+// does not show any.
+func FetchLogEntries(ctx context.Context, c *Client, key string) ([]air.LogEntry, error) {
+	var entries air.LogEntries
+	_, err := c.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {key}}.Encode(), nil, nil, &entries)
+	if IsRefusedWithStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return entries.Entries, err
+}
+
+// ProveEntry fetches a leaf, checks that it is in the tree that the log has signed, and returns it with its
+// hash.
+func (a *App) ProveEntry(ctx context.Context, c *Client, h *LogHead, index int64) (air.LogEntry, tlog.Hash, error) {
+	var inclusion air.LogInclusion
+	if _, err := c.SendJSON(ctx, http.MethodGet, fmt.Sprintf("/log/inclusion?index=%d", index), nil, nil, &inclusion); err != nil {
+		return air.LogEntry{}, tlog.Hash{}, err
+	}
+	leaf, err := a.CheckInclusion(ctx, c, h, inclusion)
+	return inclusion.Entry, leaf, err
 }
 
 // IsLoopbackURL reports whether a URL leads to this machine.

@@ -52,15 +52,15 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	if err != nil {
 		return err
 	}
-	var entries air.LogEntries // newest first
-	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {store.AgentKey(airID)}}.Encode(), nil, nil, &entries); err != nil {
+	entries, err := cli.FetchLogEntries(ctx, server, store.AgentKey(airID))
+	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(entries.Entries, func(e air.LogEntry) bool { return !e.Erased && !e.Deleted })
+	i := slices.IndexFunc(entries, func(e air.LogEntry) bool { return !e.Erased && !e.Deleted })
 	if i < 0 {
 		return exit.NotFoundf("the transparency log has nothing of %s", airID)
 	}
-	entry := entries.Entries[i]
+	entry := entries[i]
 	query := "?" + url.Values{"index": {strconv.FormatInt(entry.Index, 10)}}.Encode()
 	var inclusion air.LogInclusion
 	if _, err := server.SendJSON(ctx, http.MethodGet, "/log/inclusion"+query, nil, nil, &inclusion); err != nil {

@@ -16,6 +16,9 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/join"
 	"gazetteer/lint/format"
+	"gazetteer/protocol/did"
+	"gazetteer/registry"
+	"gazetteer/store"
 )
 
 // Resolution is the answer of /api/v1/resolve, with the DID document as sent.
@@ -56,8 +59,9 @@ bears the name. When more than one does, all are shown: none is picked for you.
   gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
   gazetteer resolve acme-reservations.BOOK
 
-The log of a server elsewhere is compared with what it has shown before; a server
-that contradicts itself is not believed.
+The log of a server elsewhere is compared with what it has shown before, and has to
+prove that it includes the agent's newest change, with the same key. A server that
+contradicts itself, or breaks a promise of inclusion, is not believed.
 
 Exit code 1 when it is not known.`,
 		Args: cli.ExactArgs(1, "one ID"),
@@ -73,14 +77,21 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	if err != nil {
 		return explainUnresolved(ctx, c, a, id, err)
 	}
-	if _, err := a.CheckLog(ctx, c); err != nil {
+	head, err := a.CheckLog(ctx, c)
+	if err != nil {
 		return err
+	}
+	logged := ""
+	if head != nil && r.Kind == "agent" && r.AirID != "" && !c.Local {
+		if logged, err = a.proveAgent(ctx, c, head, r); err != nil {
+			return err
+		}
 	}
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, raw)
 	}
 	if r.Kind == "agent" {
-		return a.printAgent(r)
+		return a.printAgent(r, logged)
 	}
 	now := a.Environment.Now()
 	for _, c := range r.Candidates {
@@ -95,7 +106,34 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	return nil
 }
 
-func (a *verbs) printAgent(r Resolution) error {
+// proveAgent checks that the log has the newest entry of an agent's history, and that this has the key that
+// the registry shows. It returns what to print.
+func (a *verbs) proveAgent(ctx context.Context, c *cli.Client, head *cli.LogHead, r Resolution) (string, error) {
+	entries, err := cli.FetchLogEntries(ctx, c, store.AgentKey(r.AirID))
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if e.Erased || e.Deleted {
+			continue
+		}
+		proved, _, err := a.ProveEntry(ctx, c, head, e.Index)
+		if err != nil {
+			return "", err
+		}
+		var leaf struct{ Record registry.Entry }
+		if json.Unmarshal([]byte(proved.Leaf), &leaf) != nil || leaf.Record.Agent == nil {
+			continue
+		}
+		if agent := leaf.Record.Agent; leaf.Record.AirID != r.AirID || r.Key != nil && did.FormatMultikey(agent.PublicKey) != r.Key.PublicKeyMultibase {
+			return "", exit.NotFoundf("%s shows another key of %s than leaf %d of its log has. Do not rely on it, and tell others", c.Base, r.AirID, e.Index)
+		}
+		return fmt.Sprintf("leaf %d of %s, verified", e.Index, head.Tree().Origin), nil
+	}
+	return "does not have it yet", nil
+}
+
+func (a *verbs) printAgent(r Resolution, logged string) error {
 	inbox := r.Inbox
 	if inbox == "" {
 		inbox = "none: this agent has not published an A2AInbox"
@@ -103,6 +141,9 @@ func (a *verbs) printAgent(r Resolution) error {
 	fmt.Fprintf(a.Out, "agent  %s\ninbox  %s\n", format.Visible(cmp.Or(r.AirID, r.DID)), format.Visible(inbox))
 	if r.Key != nil {
 		fmt.Fprintf(a.Out, "key    %s, %s\n", format.Visible(r.Key.PublicKeyMultibase), format.Visible(r.Key.ID))
+	}
+	if logged != "" {
+		fmt.Fprintf(a.Out, "log    %s\n", format.Visible(logged))
 	}
 	var text bytes.Buffer
 	if err := json.Indent(&text, r.Document, "", "  "); err != nil {
