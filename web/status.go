@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"gazetteer/api"
@@ -18,9 +19,12 @@ type statusView struct {
 	Ready   bool
 	Stored  string
 	Behind  string // how far the index is behind
-	Crawl   *crawlView
-	Plots   []*plot.Plot
-	Span    string // that the plots cover
+	Leaves  string // of the transparency log, "" without one
+	// Problems say what is not possible at the moment, such as signing.
+	Problems []string
+	Crawl    *crawlView
+	Plots    []*plot.Plot
+	Span     string // that the plots cover
 }
 
 type crawlView struct {
@@ -35,6 +39,14 @@ func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 	v := statusView{
 		Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Stored: frame.FormatNumber(int(s.Store)),
 		Behind: frame.FormatCount(int(s.Store-min(s.Index, s.Store)), "change"),
+	}
+	for _, problem := range s.Work.Problems {
+		if s.Log != nil || !strings.HasPrefix(problem, "sign:") {
+			v.Problems = append(v.Problems, problem)
+		}
+	}
+	if s.Log != nil {
+		v.Leaves = frame.FormatNumber(int(s.Log.Leaves))
 	}
 	if s.Crawler != nil {
 		c := s.Crawler

@@ -96,6 +96,9 @@ func (p *program) signing(metrics string) (signs bool, cause string) {
 	if code, text := p.ask(http.MethodGet, "/readyz?work=sign", ""); (code == 200) != status.Work.Sign || !status.Work.Sign && cause != "" && !strings.Contains(text, "gazetteer registry resume-signing") {
 		p.t.Errorf("/readyz?work=sign: %d %s", code, text)
 	}
+	if code, page := p.ask(http.MethodGet, "/status", "", "Accept", "text/html"); code != 200 || strings.Contains(page, "signs nothing more since") != (cause != "") {
+		p.t.Errorf("/status does not say how the log stands: %d, the cause is %q", code, cause)
+	}
 	text := metricsOf(p.t, metrics)
 	for _, line := range []string{fmt.Sprintf(`gazetteer_work_possible{work="sign"} %d`, map[bool]int{true: 1}[status.Work.Sign]), fmt.Sprintf(`gazetteer_log_halted{cause="damage"} %d`, map[bool]int{true: 1}[cause == "damage"])} {
 		if !strings.Contains(text, line+"\n") {
