@@ -26,6 +26,8 @@ import (
 const (
 	roleEnv = "FILETEST_ROLE"
 	dirEnv  = "FILETEST_DIR"
+	// writesEnv sets how many writes write-one-thread makes.
+	writesEnv = "FILETEST_WRITES"
 )
 
 // Main runs the tests, or what a second process does for them.
@@ -157,14 +159,19 @@ func writeWithoutEnd(h Handle) {
 	writers.Wait()
 }
 
-// writeOnOneThread writes until a write fails, a thousand times at most, and says how each went.
+// writeOnOneThread writes until a write fails, a thousand times at most or as
+// often as the environment says, and says how each went.
 // Commits stay on one thread, so that the n-th sync of it is the n-th of all.
 func writeOnOneThread(s Subject) {
 	h := childHandle(s, func(tx *bolt.Tx, _ *os.File) error {
 		runtime.LockOSThread()
 		return tx.Commit()
 	})
-	for n := 1; n <= 1_000; n++ {
+	writes := 1_000
+	if n, err := strconv.Atoi(os.Getenv(writesEnv)); err == nil {
+		writes = n
+	}
+	for n := 1; n <= writes; n++ {
 		err := h.Write(context.Background(), Change{Key: entryKey(0, n), Value: []byte(entryValue(0, n))})
 		if err == nil {
 			fmt.Println("acknowledged")

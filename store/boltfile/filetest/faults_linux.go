@@ -2,12 +2,16 @@ package filetest
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,6 +52,7 @@ func runLinux(t *testing.T, s Subject) {
 		{"unwritable directory", testUnwritableDirectory},
 		{"failing sync", testFailingSync},
 		{"failing write", testFailingWrite},
+		{"power loss", testPowerLoss},
 		{"kill while beginning", testKillWhileBeginning},
 		{"kill while rebuilding", testKillWhileRebuilding},
 		{"failing calls while rebuilding", testFailingCallsWhileRebuilding},
@@ -269,6 +274,130 @@ func testFailingWrite(t *testing.T, subject Subject) {
 		}
 	}
 	verifyHandle(t, subject, s)
+}
+
+// Lines of strace: what changes the file, what syncs it, and what acknowledges a write.
+var (
+	tracedWrite    = regexp.MustCompile(`pwrite64\(\d+<([^>]*)>, "((?:\\x[0-9a-f]{2})*)", \d+, (\d+)`)
+	tracedTruncate = regexp.MustCompile(`ftruncate\(\d+<([^>]*)>, (\d+)`)
+	tracedSync     = regexp.MustCompile(`(?:fdatasync|fsync)(?:\(\d+<[^>]*>| resumed>)\)\s+= 0`)
+	tracedAnswer   = regexp.MustCompile(`write\(1<[^>]*>, "\\x61\\x63\\x6b`) // "ack…"
+)
+
+// testPowerLoss records every write, truncation and sync of a process that writes, and replays them up to each
+// sync: what was written behind it is lost, or was written in part and out of order. Every such file opens,
+// and has all that was acknowledged by then.
+func testPowerLoss(t *testing.T, subject Subject) {
+	dir := subject.closedDir(t, 0)
+	image := mustRead(t, filepath.Join(dir, subject.Name))
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "trace")
+	strace := straceArgs(t, "none")[0]
+	cmd := startChild(t, "write-one-thread", dir, strace, "-f", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=pwrite64,ftruncate,fdatasync,fsync,write")
+	writes := 5
+	if os.Getenv(killsEnv) != "" { // the long form
+		writes = 100
+	}
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", writesEnv, writes))
+	if out, err := cmd.Output(); err != nil || strings.Count(string(out), "acknowledged\n") != writes {
+		t.Fatalf("the writer: %v\n%s", err, out)
+	}
+	var unsynced []func()
+	acknowledged, losses := 0, 0
+	for line := range strings.Lines(string(mustRead(t, trace))) {
+		switch {
+		case tracedAnswer.MatchString(line):
+			acknowledged++
+		case tracedSync.MatchString(line):
+			for range 2 { // all of it is lost, then some of it
+				lost := slices.Clone(image)
+				if checkAfterPowerLoss(t, subject, before, lost, acknowledged); t.Failed() {
+					return
+				}
+				losses++
+				for _, write := range unsynced {
+					if rand.IntN(2) == 0 {
+						write()
+					}
+				}
+			}
+			for _, write := range unsynced {
+				write()
+			}
+			unsynced = nil
+		}
+		if m := tracedWrite.FindStringSubmatch(line); m != nil && filepath.Base(string(unescape(t, m[1]))) == subject.Name {
+			unsynced = append(unsynced, func() { image = writeAt(t, image, m[2], m[3]) })
+		}
+		if m := tracedTruncate.FindStringSubmatch(line); m != nil && filepath.Base(string(unescape(t, m[1]))) == subject.Name {
+			unsynced = append(unsynced, func() { image = truncateTo(t, image, m[2]) })
+		}
+	}
+	if acknowledged != writes || losses < 2*writes {
+		t.Errorf("the trace has %d acknowledgements, and the power was lost %d times", acknowledged, losses)
+	}
+}
+
+// checkAfterPowerLoss opens a file as a loss of power leaves it.
+func checkAfterPowerLoss(t *testing.T, subject Subject, before string, image []byte, acknowledged int) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(before)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, subject.Name), image, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := subject.openHandle(t, dir)
+	defer s.Close()
+	for n := 1; n <= acknowledged; n++ {
+		if value, err := s.Get(t.Context(), entryKey(0, n)); err != nil || string(value) != entryValue(0, n) {
+			t.Errorf("of %d acknowledged writes, %d is lost: %v", acknowledged, n, err)
+		}
+	}
+	wantIncarnation(t, s, 1)
+	verifyHandle(t, subject, s)
+}
+
+// writeAt writes what strace shows of a write into an image of a file.
+func writeAt(t *testing.T, image []byte, escaped, offset string) []byte {
+	t.Helper()
+	data := unescape(t, escaped)
+	at, err := strconv.Atoi(offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := at + len(data); end > len(image) {
+		image = append(image, make([]byte, end-len(image))...)
+	}
+	copy(image[at:], data)
+	return image
+}
+
+// unescape reads a text of strace, which writes every byte as \x and two digits.
+func unescape(t *testing.T, escaped string) []byte {
+	t.Helper()
+	data, err := hex.DecodeString(strings.ReplaceAll(escaped, `\x`, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// truncateTo sets the size of an image of a file.
+func truncateTo(t *testing.T, image []byte, size string) []byte {
+	t.Helper()
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n > len(image) {
+		return append(image, make([]byte, n-len(image))...)
+	}
+	return image[:n]
 }
 
 // testKillWhileBeginning kills the process at each system call with which it begins a store.
