@@ -111,6 +111,7 @@ type Registry struct {
 	now, due      func() time.Time
 	rand          io.Reader
 	challenges    *challenges
+	work          *challenges // see [Registry.NewWork]
 }
 
 // New returns a registry. The error says which option is invalid. New neither reads nor writes the
@@ -129,7 +130,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r := &Registry{store: o.Store, host: host, didPrefix: did.AgentDID(host, "").String(), baseURL: strings.TrimRight(o.BaseURL, "/"), allowLoopback: o.AllowLoopback,
 		requireProof: o.RequireProof, recoveryDelay: cmp.Or(o.RecoveryDelay, defaultRecoveryDelay), writesPerHour: cmp.Or(o.WritesPerHour, defaultWrites),
-		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, due: o.Due, rand: o.Rand, challenges: newChallenges()}
+		resolver: o.Resolver, relayKey: o.RelayKey, guard: o.Guard, log: o.Log, now: o.Now, due: o.Due, rand: o.Rand, challenges: newChallenges(), work: newChallenges()}
 	for _, authority := range append([]string{host.Authority(), base.Host}, o.Authorities...) {
 		if a := httpsig.NormalAuthority(authority, base.Scheme); !slices.Contains(r.authorities, a) {
 			r.authorities = append(r.authorities, a)

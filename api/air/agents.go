@@ -94,7 +94,8 @@ type UpdateBody struct {
 }
 
 type registerInput struct {
-	Wait int `query:"wait" minimum:"0" maximum:"10" default:"0" doc:"seconds to wait until the transparency log has the registration, at most 10; the answer then has the proof of inclusion"`
+	Work string `header:"Registration-Work" maxLength:"100" doc:"CHALLENGE.NUMBER: the solution of the work that a refusal has asked for while very many agents are registered"`
+	Wait int    `query:"wait" minimum:"0" maximum:"10" default:"0" doc:"seconds to wait until the transparency log has the registration, at most 10; the answer then has the proof of inclusion"`
 	body route.RequestBody
 }
 
@@ -122,7 +123,7 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 		return nil, err
 	}
 	warnings := append(a.warnOfSameName(registration.Name), warnOfIgnoredMembers(registration.Ignored)...)
-	registration.Request, registration.Client = a.SignedRequest(&in.body), in.body.Client
+	registration.Request, registration.Client, registration.Work = a.SignedRequest(&in.body), in.body.Client, in.Work
 	agent, again, err := a.Answers.Registry.EarlierRegistration(ctx, registration)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 		p.Hint, p.Help = view.Hint, view.Hint
 	}
 	if e, ok := errors.AsType[*registry.Refusal](err); ok {
-		p.Rule, p.Expected, p.Got, p.SignatureBase = e.Code, e.Expected, e.Got, e.Base
+		p.Rule, p.Expected, p.Got, p.SignatureBase, p.Work = e.Code, e.Expected, e.Got, e.Base, e.Work
 		if e.Wait > 0 {
 			r.WithRetry(e.Wait)
 		}

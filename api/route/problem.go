@@ -21,6 +21,7 @@ import (
 	"gazetteer/limit"
 	"gazetteer/protocol"
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 	"gazetteer/store"
 )
 
@@ -60,6 +61,8 @@ type Problem struct {
 	Expected      string `json:"expected,omitempty" doc:"what was wanted"`
 	Got           string `json:"got,omitempty" doc:"what came"`
 	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
+	// Work is the proof of work that a registration needs.
+	Work *registry.Work `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the signals of evidence that were required and do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the required evidence that does not hold"`
 	// Retry is after how many seconds it may be tried again.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"crypto/ed25519"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"gazetteer/protocol/did"
+	"gazetteer/registry"
 )
 
 // address returns the host and port of the server.
@@ -367,4 +369,69 @@ func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
 	must(0, "", "agent", "update", "--description", "harmless", "--key", "thief.key")
 	must(0, "", "agent", "recover", "--withdraw")
 	must(0, "", "inbox", "--key", "thief.key")
+}
+
+// TestWorkDuringAFlood: once a quarter of the hour's registrations is used, registrations from unknown networks
+// need a proof of work, which the command does by itself; a solution counts once, and for its key alone.
+func TestWorkDuringAFlood(t *testing.T) {
+	p, front := startBehindLosingProxy(t, "api.registrations_global_per_hour=100", "api.registration_work=8", "api.trusted_proxies=127.0.0.1")
+	network := 0
+	register := func(public, work string) (int, registrationRefusal) {
+		network++
+		status, text := p.ask(http.MethodPost, "/api/v1/agents/register", `{"name":"crowd","public_key":"`+public+`"}`, "X-Forwarded-For", fmt.Sprintf("44.%d.0.1", network), "Registration-Work", work)
+		var refusal registrationRefusal
+		if err := json.Unmarshal([]byte(text), &refusal); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return status, refusal
+	}
+	for i := 0; ; i++ {
+		status, refusal := register(newPublicKey(t), "")
+		if status == 429 && refusal.Rule == "work-required" && refusal.Work.Bits == 8 {
+			break
+		}
+		if status != 201 || i > 30 {
+			t.Fatalf("registration %d: %d %+v", i, status, refusal)
+		}
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := private.Public().(ed25519.PublicKey)[1:]
+	other = append(ed25519.PublicKey{public[0] ^ 1}, other...)
+	_, refusal := register(did.FormatPublicKey(public), "")
+	solution, err := registry.SolveWork(t.Context(), refusal.Work, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := registry.SolveWork(t.Context(), refusal.Work, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, work, rule string
+		status           int
+	}{
+		{"of another challenge", "AAAA.1", "challenge-unknown", 401},
+		{"no number", refusal.Work.Challenge + ".x", "work-wrong", 401},
+		{"of another key", foreign, "work-wrong", 401},
+		{"right", solution, "", 201},
+		{"again", solution, "challenge-used", 401},
+	} {
+		if status, got := register(did.FormatPublicKey(public), c.work); status != c.status || got.Rule != c.rule {
+			t.Errorf("a solution %s: %d %q, want %d %q", c.name, status, got.Rule, c.status, c.rule)
+		}
+	}
+	p.cli("--server", front.URL, "agent", "new", "Honest") // its answer is lost
+	if out, code := p.cli("--server", front.URL, "agent", "new", "Honest"); code != 0 || !strings.Contains(out, "8 bits of work") || !strings.Contains(out, "AIR-") {
+		t.Errorf("agent new: %d\n%s", code, out)
+	}
+	stopped(t, p)
+}
+
+// registrationRefusal is what the refusal of a registration says.
+type registrationRefusal struct {
+	Rule string        `json:"rule"`
+	Work registry.Work `json:"work"`
 }

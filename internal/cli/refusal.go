@@ -6,23 +6,26 @@ import (
 
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
+	"gazetteer/registry"
 )
 
 // refusal is what the registry says beside the words that every problem has.
 type refusal struct {
-	Code     string `json:"code"`
-	Rule     string `json:"rule"`
-	Expected string `json:"expected"`
-	Got      string `json:"got"`
-	Base     string `json:"signature_base"`
-	AirID    string `json:"air_id"`
+	Code     string         `json:"code"`
+	Rule     string         `json:"rule"`
+	Expected string         `json:"expected"`
+	Got      string         `json:"got"`
+	Base     string         `json:"signature_base"`
+	AirID    string         `json:"air_id"`
+	Work     *registry.Work `json:"work"`
 }
 
 // A refusedError is an answer that says no, with the rule behind it.
 type RefusedError struct {
 	Status int
-	Code   string // the kind of problem
-	AirID  string // the agent that it is about, "" for none
+	Code   string         // the kind of problem
+	AirID  string         // the agent that it is about, "" for none
+	Work   *registry.Work // the proof of work that is asked for; nil for none
 	rule   string
 	err    error
 }
@@ -47,7 +50,7 @@ func refusalError(status int, body []byte) error {
 	if r.Got != "" {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
-	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, rule: r.Rule, err: errors.New(text)}}
+	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, rule: r.Rule, err: errors.New(text)}}
 }
 
 // IsRefusedByRule reports whether an error is an answer that names a rule.

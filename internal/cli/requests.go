@@ -27,6 +27,8 @@ type Signer struct {
 	// host is what the registry calls itself. Over the socket, where no name of a
 	// host leads to it, a request is signed for this one.
 	Host string
+	// Work is the solution of the proof of work of a registration, "" for none.
+	Work string
 }
 
 // NewSigner signs as an agent with the key that is in use.
@@ -66,6 +68,9 @@ func (c *Client) newRequest(ctx context.Context, method, path string, body []byt
 	request.Header.Set("Accept", "application/json")
 	if by == nil {
 		return request, nil
+	}
+	if by.Work != "" {
+		request.Header.Set("Registration-Work", by.Work)
 	}
 	if c.Local {
 		request.Host = by.Host

@@ -135,6 +135,9 @@ type RegistryConfig struct {
 	AcceptLogLoss    bool     `toml:"accept_log_loss"`
 }
 
+// maxRegistrationWork is that of package registry, in bits.
+const maxRegistrationWork = 28
+
 // APIConfig is the table [api].
 type APIConfig struct {
 	TrustedProxies              []string `toml:"trusted_proxies"`
@@ -142,6 +145,7 @@ type APIConfig struct {
 	ConnectionsPerClient        int      `toml:"connections_per_client"`
 	RegistrationsPerHour        int      `toml:"registrations_per_hour"`
 	RegistrationsGlobalPerHour  int      `toml:"registrations_global_per_hour"`
+	RegistrationWork            int      `toml:"registration_work"`
 	ChangesPerHour              int      `toml:"changes_per_hour"`
 	ChangesGlobalPerHour        int      `toml:"changes_global_per_hour"`
 	ChangesPerAgentPerHour      int      `toml:"changes_per_agent_per_hour"`
@@ -346,6 +350,8 @@ func (c *Config) validate() error {
 		return exit.Usagef("api.connections_per_client: want 1 or more, or -1 for no limit")
 	case c.API.RegistrationsPerHour == 0 || c.API.RegistrationsGlobalPerHour == 0:
 		return exit.Usagef("api.registrations_per_hour and api.registrations_global_per_hour: want 1 or more, or -1 for no limit")
+	case c.API.RegistrationWork < 0 || c.API.RegistrationWork > maxRegistrationWork:
+		return exit.Usagef("api.registration_work %d: want 0 for none, or at most %d bits", c.API.RegistrationWork, maxRegistrationWork)
 	case c.API.ChangesPerHour == 0 || c.API.ChangesGlobalPerHour == 0 || c.API.ChangesPerAgentPerHour == 0 || c.API.ReportsPerDay == 0:
 		return exit.Usagef("api.changes_per_hour, api.changes_global_per_hour, api.changes_per_agent_per_hour and api.reports_per_day: want 1 or more, or -1 for no limit")
 	case c.API.FetchesPerHour == 0 || c.API.FetchesPerHostPerHour == 0 || c.API.FetchesGlobalPerHour == 0:

@@ -48,7 +48,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 		Store: h.Store, Log: h.log, DIDHost: c.DIDHost, BaseURL: h.Config.PublicURL, AllowLoopback: c.AllowLoopback,
 		RequireProof: c.RequireProof, Mode: c.Admission,
 		Limits: admission.Limits{
-			Registrations: h.Config.API.RegistrationsPerHour, AllRegistrations: h.Config.API.RegistrationsGlobalPerHour,
+			Registrations: h.Config.API.RegistrationsPerHour, AllRegistrations: h.Config.API.RegistrationsGlobalPerHour, Work: h.Config.API.RegistrationWork,
 			Changes: h.Config.API.ChangesPerHour, AllChanges: h.Config.API.ChangesGlobalPerHour, Writes: h.Config.API.ChangesPerAgentPerHour,
 			Reports: h.Config.API.ReportsPerDay,
 		},

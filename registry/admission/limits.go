@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -27,6 +28,10 @@ type Limits struct {
 	// secret; 60.
 	Failures int
 	Writes   int // of one agent in an hour; 300
+	// Work is the proof of work, in bits, that registrations from unknown networks need once a quarter of
+	// AllRegistrations is used; 0: none. It grows by one bit with each halving of what is left, from half
+	// of it on, by at most four.
+	Work int
 }
 
 // orDefaults returns the limits with their defaults filled in.
@@ -35,7 +40,7 @@ func (l Limits) orDefaults() Limits {
 		Registrations: cmp.Or(l.Registrations, 20), AllRegistrations: cmp.Or(l.AllRegistrations, 1000),
 		Reports: cmp.Or(l.Reports, 10),
 		Changes: cmp.Or(l.Changes, 1200), AllChanges: cmp.Or(l.AllChanges, 60000),
-		Failures: cmp.Or(l.Failures, 60), Writes: cmp.Or(l.Writes, 300),
+		Failures: cmp.Or(l.Failures, 60), Writes: cmp.Or(l.Writes, 300), Work: l.Work,
 	}
 }
 
@@ -61,6 +66,44 @@ func wideNetwork(client netip.Addr) string {
 		return ""
 	}
 	return limit.WideNetwork(client).String()
+}
+
+// maxMoreWork is how many bits the work grows at most.
+const maxMoreWork = 4
+
+// workFor returns how many bits of work a registration needs now, 0 for none, and when that ends if nobody
+// else registers.
+func (p *Policy) workFor() (zeros int, ends time.Duration) {
+	all := p.limits.AllRegistrations
+	left := p.registrations.Remaining()
+	if p.limits.Work <= 0 || all <= 0 || left*4 >= all*3 {
+		return 0, 0
+	}
+	zeros = p.limits.Work
+	for part := all / 2; zeros < p.limits.Work+maxMoreWork && left <= part; part /= 2 {
+		zeros++
+	}
+	return min(zeros, registry.MaxWork), time.Hour * time.Duration(all*3/4+1-left) / time.Duration(all)
+}
+
+// checkWork checks the proof of work of a registration, if it needs one. It returns a function to call when
+// the registration fails.
+func (ad *Admission) checkWork(reg registry.Registration, key ed25519.PublicKey) (release func(), err error) {
+	zeros, ends := ad.workFor()
+	if zeros == 0 || !reg.Client.IsValid() || ad.known.has(reg.Client, ad.now()) {
+		return func() {}, nil
+	}
+	if reg.Work != "" {
+		return ad.registry.UseWork(reg.Work, key)
+	}
+	work, err := ad.registry.NewWork(zeros)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "work-required", Wait: ends,
+		Message: fmt.Sprintf("very many agents are being registered: a registration needs %d bits of work at the moment", zeros),
+		Help:    "solve work and send the registration again with the header Registration-Work, as gazetteer agent new does; or wait as long as Retry-After says",
+		Details: registry.Details{Work: &work}}
 }
 
 // registrationRefusal turns an exceeded limit into the refusal of a registration; nil stays nil.

@@ -51,6 +51,15 @@ func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_
 	if err != nil {
 		return none, "", err
 	}
+	releaseWork, err := ad.checkWork(reg, agent.PublicKey)
+	if err != nil {
+		return none, "", err
+	}
+	defer func() {
+		if err != nil {
+			releaseWork()
+		}
+	}()
 	var pending bool
 	err = ad.HoldPolicy(ctx, func() (err error) { pending, err = ad.checkPolicy(ctx, reg, agent); return err })
 	if err != nil {

@@ -153,7 +153,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 		return err
 	}
 	var made air.RegistrationAnswer
-	raw, err := server.SendJSON(ctx, http.MethodPost, cli.AgentPath("register", "")+"?wait=5", body, &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}, &made)
+	signer := &cli.Signer{Key: key, KeyID: did.FormatMultikey(public), Host: host}
+	raw, err := a.sendRegistration(ctx, server, body, signer, &made)
 	if refused, ok := errors.AsType[*cli.RefusedError](err); ok && refused.AirID != "" {
 		return a.adoptAgent(ctx, server, k, refused)
 	}
@@ -184,6 +185,21 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	a.printNew(k, n, made.RegistrationView, keys, logged)
 	return nil
+}
+
+// sendRegistration sends a registration, and does the work that a flooded registry asks for.
+func (a *verbs) sendRegistration(ctx context.Context, server *cli.Client, body map[string]any, signer *cli.Signer, made *air.RegistrationAnswer) ([]byte, error) {
+	path := cli.AgentPath("register", "") + "?wait=5"
+	raw, err := server.SendJSON(ctx, http.MethodPost, path, body, signer, made)
+	refused, ok := errors.AsType[*cli.RefusedError](err)
+	if !ok || refused.Work == nil || refused.Work.Bits > registry.MaxWork {
+		return raw, err
+	}
+	fmt.Fprintf(a.Err, "Very many agents are being registered, so the registry asks for %d bits of work. This takes a while.\n", refused.Work.Bits)
+	if signer.Work, err = registry.SolveWork(ctx, *refused.Work, signer.Key.Public().(ed25519.PublicKey)); err != nil {
+		return nil, err
+	}
+	return server.SendJSON(ctx, http.MethodPost, path, body, signer, made)
 }
 
 // adoptAgent marks the key files as those of the agent that an earlier try registered with other
