@@ -245,7 +245,7 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 	if logged.Inclusion == nil {
 		if h.path != "" && len(h.Promises) < maxPromises {
 			h.Promises = append(h.Promises, logged.Promise)
-			if err := h.save(); err != nil {
+			if err := h.saveFile(); err != nil {
 				return "", err
 			}
 		}
@@ -286,7 +286,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 	}
 	if len(open) < len(h.Promises) {
 		h.Promises = open
-		if err := h.save(); err != nil {
+		if err := h.saveFile(); err != nil {
 			return err
 		}
 	}
