@@ -316,9 +316,10 @@ func toolProblem(err error) error {
 	return err
 }
 
-// ApprovalBody says who may call a contract that is approved.
+// ApprovalBody says who may use a contract that is approved.
 type ApprovalBody struct {
-	Allow []string `json:"allow,omitempty" doc:"ids of clients; who may call it stays as it is when this is missing"`
+	Allow    []string `json:"allow,omitempty" doc:"ids of the clients that may call it; they stay as they are when this is missing"`
+	Runtimes []string `json:"runtimes,omitempty" doc:"ids of the runtimes that may execute it; they stay as they are when this is missing"`
 }
 
 type approvalInput struct {
@@ -340,7 +341,7 @@ func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Ou
 	if err := readStrictly(in.body.Text, &body); err != nil {
 		return nil, contractProblem(err)
 	}
-	c, err := a.tools.Approve(ctx, in.Name, body.Allow)
+	c, err := a.tools.Approve(ctx, in.Name, toolhost.Approval(body))
 	if err != nil {
 		return nil, toolProblem(err)
 	}

@@ -10,7 +10,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"gazetteer/document"
 	"gazetteer/protocol"
+	"gazetteer/protocol/agis"
+	"gazetteer/protocol/conversion"
+	"gazetteer/protocol/mcp"
 )
 
 // propertyName is the form of names that callers of models take for parameters.
@@ -145,3 +149,71 @@ func isSchema(text []byte) bool {
 type unloaded struct{}
 
 func (unloaded) Load(string) (any, error) { return nil, errors.New("schemas are not fetched") }
+
+// InputSchemas returns the JSON Schemas of the inputs of an AGIS document, by the pointers of its
+// endpoints. Each stands alone: what it refers to is in its $defs. It is nil for a document that cannot
+// be read.
+func InputSchemas(text []byte) map[string]json.RawMessage {
+	converted, err := mcp.FromAGIS(text, conversion.Options{})
+	if err != nil {
+		return nil // the parameters have to do
+	}
+	var list struct {
+		Tools []struct {
+			Input json.RawMessage `json:"inputSchema"`
+		} `json:"tools"`
+	}
+	d, _, parseErr := agis.Parse(text, agis.Options{})
+	if json.Unmarshal(converted.Text, &list) != nil || parseErr != nil || len(d.Endpoints) != len(list.Tools) {
+		return nil
+	}
+	schemas := map[string]json.RawMessage{}
+	for i, e := range d.Endpoints {
+		var b bytes.Buffer
+		if json.Compact(&b, list.Tools[i].Input) == nil {
+			schemas[e.Pointer] = b.Bytes()
+		}
+	}
+	return schemas
+}
+
+// withPathParameters adds the parameters to a schema that only the path of an operation names. A schema
+// that has them all is returned as it is.
+func withPathParameters(schema json.RawMessage, o document.Operation) json.RawMessage {
+	var members, properties map[string]json.RawMessage
+	var required []string
+	if json.Unmarshal(schema, &members) != nil {
+		return schema
+	}
+	if text := members["properties"]; text != nil && json.Unmarshal(text, &properties) != nil || members["required"] != nil && json.Unmarshal(members["required"], &required) != nil {
+		return schema // isSchema has refused it
+	}
+	changed := false
+	for _, p := range o.Parameters {
+		if _, there := properties[p.Name]; p.In != "path" || there || !isPropertyName(p.Name) {
+			continue
+		}
+		if properties == nil {
+			properties = map[string]json.RawMessage{}
+		}
+		properties[p.Name] = json.RawMessage("{}")
+		if !slices.Contains(required, p.Name) {
+			required = append(required, p.Name)
+		}
+		changed = true
+	}
+	if !changed {
+		return schema
+	}
+	var err error
+	for name, value := range map[string]any{"properties": properties, "required": required} {
+		if members[name], err = json.Marshal(value); err != nil {
+			return schema
+		}
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return schema
+	}
+	return text
+}

@@ -210,7 +210,7 @@ func singleLine(s string) string {
 // made from the parameters.
 func inputOf(o Offer) json.RawMessage {
 	if schema, ok := fenceSchema(o.Input); ok {
-		return schema
+		return withPathParameters(schema, o.Operation)
 	}
 	properties := map[string]any{}
 	required := []string{}

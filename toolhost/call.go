@@ -87,14 +87,19 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 		return nil, altar.ParametersError([]altar.Problem{{Path: "", Message: err.Error()}})
 	}
 	inv := &invocation{id: call.InvocationID, session: s, contract: c, begun: time.Now(), digest: digestCall(call.ToolName, parameters)}
-	if caller, err := h.joinCall(inv, streams); caller != nil || err != nil {
-		return caller, err
+	h.mu.Lock()
+	caller, refused := h.joinCall(inv, streams)
+	if caller != nil || refused != nil {
+		h.mu.Unlock()
+		return caller, refused
 	}
-	if err := h.checkCall(ctx, inv, pinned, tool, parameters, call.Confirmation); err != nil {
+	runtime, lost := h.chooseRuntime(s, tool, pinned, nil)
+	h.mu.Unlock()
+	if err := h.checkCall(ctx, inv, joinName(pinned, tool), runtime != nil || lost, parameters, call.Confirmation); err != nil {
 		return nil, err
 	}
 	call.Parameters = altar.AppendValue(make([]byte, 0, len(call.Parameters)), parameters)
-	return h.startCall(ctx, inv, pinned, call, streams)
+	return h.startCall(ctx, inv, pinned, runtime, call, streams)
 }
 
 // digestCall makes a digest that is the same for equal values.
@@ -105,14 +110,8 @@ func digestCall(tool string, parameters any) [sha256.Size]byte {
 }
 
 // joinCall returns a caller of the invocation that has the id of inv already, nil when there is none.
+// h.mu is held.
 func (h *Host) joinCall(inv *invocation, streams bool) (*Caller, *altar.Error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.joinCallLocked(inv, streams)
-}
-
-// joinCallLocked is join with h.mu held.
-func (h *Host) joinCallLocked(inv *invocation, streams bool) (*Caller, *altar.Error) {
 	old := inv.session.calls[inv.id]
 	if old == nil {
 		return nil, nil
@@ -144,21 +143,20 @@ func (inv *invocation) addCaller(h *Host, streams bool) *Caller {
 	return c
 }
 
-// checkCall checks all that can refuse a call before it begins.
-func (h *Host) checkCall(ctx context.Context, inv *invocation, pinned, tool string, parameters any, confirmation string) *altar.Error {
+// checkCall checks all that can refuse a call before it begins. fulfilled says that a runtime executes
+// the tool, or did until it was lost.
+func (h *Host) checkCall(ctx context.Context, inv *invocation, name string, fulfilled bool, parameters any, confirmation string) *altar.Error {
 	if inv.contract == nil {
-		return altar.Errorf(altar.ToolNotFound, "there is no tool %.140q", tool)
+		return altar.Errorf(altar.ToolNotFound, "there is no tool %.280q", name)
 	}
-	h.mu.Lock()
-	runtime, lost := h.chooseRuntime(inv.session, tool, pinned, nil)
-	h.mu.Unlock()
+	tool := inv.contract.Name
 	if pin := inv.contract.Pin; pin != nil && h.o.Blocked != nil {
 		if blocked, err := h.o.Blocked(ctx, pin.Host); err != nil || blocked {
 			return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s", suspendedReason(pin.Host)).With("reason", Suspended)
 		}
 	}
-	if runtime == nil && !lost {
-		return altar.Errorf(altar.ToolNotFound, "no runtime fulfils %.280q in this session", joinName(pinned, tool))
+	if !fulfilled {
+		return altar.Errorf(altar.ToolNotFound, "no runtime fulfils %.280q in this session", name)
 	}
 	if err := inv.contract.checkParameters(parameters); err != nil {
 		return err
@@ -186,8 +184,8 @@ func joinName(pinned, tool string) string {
 	return pinned + "/" + tool
 }
 
-// startCall registers a call and sends it to a runtime.
-func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, call altar.ToolCall, streams bool) (*Caller, *altar.Error) {
+// startCall registers a call and sends it to a runtime: to that one if it is not nil and takes it.
+func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, runtime *Runtime, call altar.ToolCall, streams bool) (*Caller, *altar.Error) {
 	timeout := h.o.CallTimeout
 	if ms := inv.contract.TimeoutMS; ms > 0 {
 		timeout = h.o.MaxTimeout
@@ -223,7 +221,7 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ca
 		timer.Stop()
 	}
 	inv.mu.Unlock()
-	h.dispatchCall(inv, pinned, call)
+	h.dispatchCall(inv, pinned, runtime, call)
 	return caller, nil
 }
 
@@ -238,7 +236,7 @@ func (h *Host) registerCall(inv *invocation, streams bool) (caller *Caller, join
 	if h.draining {
 		return nil, false, errDraining
 	}
-	if caller, err := h.joinCallLocked(inv, streams); caller != nil || err != nil {
+	if caller, err := h.joinCall(inv, streams); caller != nil || err != nil {
 		return caller, true, err
 	}
 	state := h.stateOf(s.client)
@@ -255,12 +253,14 @@ func (h *Host) registerCall(inv *invocation, streams bool) (caller *Caller, join
 }
 
 // dispatchCall sends a call to a runtime, and to another when it cannot be sent.
-func (h *Host) dispatchCall(inv *invocation, pinned string, call altar.ToolCall) {
+func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, call altar.ToolCall) {
 	var tried map[*Runtime]bool
 	for {
-		h.mu.Lock()
-		runtime, _ := h.chooseRuntime(inv.session, inv.contract.Name, pinned, tried)
-		h.mu.Unlock()
+		if runtime == nil {
+			h.mu.Lock()
+			runtime, _ = h.chooseRuntime(inv.session, inv.contract.Name, pinned, tried)
+			h.mu.Unlock()
+		}
 		left := time.Until(inv.deadline)
 		if runtime == nil || left <= 0 {
 			h.finishCall(inv, outcome{err: altar.Errorf(altar.RuntimeUnavailable, "no runtime that executes %.280q is connected", joinName(pinned, inv.contract.Name)), again: true})
@@ -288,6 +288,6 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, call altar.ToolCall)
 		if tried == nil {
 			tried = map[*Runtime]bool{}
 		}
-		tried[runtime] = true
+		tried[runtime], runtime = true, nil
 	}
 }

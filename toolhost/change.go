@@ -56,11 +56,11 @@ func (h *Host) Change(ctx context.Context, name string) (*Change, error) {
 	change.Digest = current.Digest
 	operation := findOperation(current, c.Pin)
 	if operation != nil {
-		next, err := h.contractOf(ctx, *current, *operation, c.Name, nil)
+		next, err := h.contractOf(h.readSource(ctx, *current), *operation, c.Name, nil)
 		if err != nil {
 			return nil, err
 		}
-		next.Allow, next.When, next.State, next.Streaming, next.TimeoutMS = c.Allow, c.When, c.State, c.Streaming, c.TimeoutMS
+		next.Allow, next.Runtimes, next.When, next.State, next.Streaming, next.TimeoutMS = c.Allow, c.Runtimes, c.When, c.State, c.Streaming, c.TimeoutMS
 		change.next, change.To = &next, callOf(*operation)
 		if operation.ID != c.Pin.Operation {
 			change.Renamed = operation.ID
@@ -185,9 +185,16 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 	return list, nil
 }
 
+// An Approval says who may use a contract that is approved. A list that is nil leaves the contract's own
+// as it is.
+type Approval struct {
+	Allow    []string // ids of the clients that may call it
+	Runtimes []string // ids of the runtime identities that may fulfil it
+}
+
 // Approve approves a proposal or a revoked contract, or takes the change over that waits behind an
 // approved one.
-func (h *Host) Approve(ctx context.Context, name string, allow []string) (Contract, error) {
+func (h *Host) Approve(ctx context.Context, name string, approval Approval) (Contract, error) {
 	c, ok := h.Contract(name)
 	if !ok {
 		return Contract{}, fmt.Errorf("%w: %.80s", ErrNoContract, name)
@@ -203,8 +210,11 @@ func (h *Host) Approve(ctx context.Context, name string, allow []string) (Contra
 		c = *change.next
 	}
 	c.State, c.Reason = Approved, ""
-	if allow != nil {
-		c.Allow = allow
+	if approval.Allow != nil {
+		c.Allow = approval.Allow
+	}
+	if approval.Runtimes != nil {
+		c.Runtimes = approval.Runtimes
 	}
 	return c, h.PutContract(ctx, c)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"gazetteer/document"
 	"gazetteer/protocol/altar"
@@ -34,6 +35,8 @@ type Contract struct {
 	// Allow lists the ids of the clients that may call it: nil for every client, "*" for every client,
 	// empty for none.
 	Allow []string `json:"allow,omitzero"`
+	// Runtimes lists the ids of the runtime identities that may fulfil it, in the manner of Allow.
+	Runtimes []string `json:"runtimes,omitzero"`
 	// When restricts it to some sessions; nil for none.
 	When  *Condition `json:"when,omitempty"`
 	State string     `json:"state"`
@@ -67,8 +70,9 @@ type Pin struct {
 // ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.
 type ContractFile struct {
 	altar.Contract
-	Allow []string   `json:"allow,omitzero"`
-	When  *Condition `json:"when,omitempty"`
+	Allow    []string   `json:"allow,omitzero"`
+	Runtimes []string   `json:"runtimes,omitzero"`
+	When     *Condition `json:"when,omitempty"`
 }
 
 // maxContracts bounds the contracts of one Host.
@@ -156,10 +160,18 @@ func IsIrreversible(c *altar.Contract) bool {
 
 // allowsClient reports whether a client may call the contract in a session.
 func (c *contract) allowsClient(client string, s *session) bool {
-	if c.Allow != nil && !slices.Contains(c.Allow, client) && !slices.Contains(c.Allow, "*") {
+	if !listAllows(c.Allow, client) {
 		return false
 	}
 	return c.When == nil || c.When.TenantID == "" || c.When.TenantID == s.context.TenantID
+}
+
+// allowsRuntime reports whether a runtime may fulfil the contract.
+func (c *contract) allowsRuntime(r *Runtime) bool { return listAllows(c.Runtimes, r.identity.ID) }
+
+// listAllows reports whether a list names an id: nil and "*" stand for every id.
+func listAllows(list []string, id string) bool {
+	return list == nil || slices.Contains(list, id) || slices.Contains(list, "*")
 }
 
 // checkParameters checks parameters against the contract and its JSON Schema.
@@ -192,7 +204,13 @@ func appendProblems(list []altar.Problem, e *jsonschema.ValidationError) []altar
 	if len(e.Causes) == 0 {
 		path := ""
 		for _, part := range e.InstanceLocation {
-			path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+			path += "/" + escapePointer(part)
+		}
+		if missing, ok := e.ErrorKind.(*kind.Required); ok {
+			for _, name := range missing.Missing {
+				list = append(list, altar.Problem{Path: path + "/" + escapePointer(name), Message: "is missing"})
+			}
+			return list
 		}
 		message := e.Error()
 		if _, after, found := strings.Cut(message, "': "); found {
@@ -204,6 +222,10 @@ func appendProblems(list []altar.Problem, e *jsonschema.ValidationError) []altar
 		list = appendProblems(list, cause)
 	}
 	return list
+}
+
+func escapePointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // jsonValue returns a value with the numbers of encoding/json, which the validator knows.
@@ -306,7 +328,7 @@ func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
 func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
 	contracts := make([]Contract, len(list))
 	for i, f := range list {
-		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, When: f.When, State: Approved, Added: time.Now().UTC()}
+		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: f.Runtimes, When: f.When, State: Approved, Added: time.Now().UTC()}
 	}
 	return h.PutContracts(ctx, contracts)
 }

@@ -65,6 +65,8 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 		switch {
 		case c == nil:
 			refuse(altar.Errorf(altar.ToolNotFound, "the Host has no contract of the name %.140q", name), name)
+		case !c.allowsRuntime(r):
+			refuse(altar.Errorf(altar.AuthorizationFailed, "the runtime %s may not fulfil the contract %.140q", r.id, name), name)
 		case c.Streaming && !r.streaming:
 			refuse(altar.Errorf(altar.InvalidParameters, "the contract %s is streaming, and the runtime has not announced that capability", name), name)
 		default:
@@ -182,11 +184,15 @@ func (h *Host) requestFulfillment() {
 // tried. Without one, lost reports whether one was there before. pinned, when set, is the only one that
 // may be chosen. h.mu is held.
 func (h *Host) chooseRuntime(s *session, tool, pinned string, tried map[*Runtime]bool) (best *Runtime, lost bool) {
+	c := h.contracts[tool]
 	load := 0
 	looks := 0
 	consider := func(r *Runtime) {
 		if r.detached || h.runtimes[r.id] != r || tried[r] {
 			lost = true
+			return
+		}
+		if c != nil && !c.allowsRuntime(r) { // the contract has changed since the runtime was told
 			return
 		}
 		n := r.countCalls()

@@ -49,6 +49,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 	}
 	skipped = map[string]string{}
 	for _, d := range documents {
+		from := h.readSource(ctx, d)
 		for _, o := range d.Operations {
 			if operation != "" && o.ID != operation {
 				continue
@@ -61,7 +62,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 				skipped[o.ID] = "the contract " + name + " is there already"
 				continue
 			}
-			c, err := h.contractOf(ctx, d, o, "", proposed)
+			c, err := h.contractOf(from, o, "", proposed)
 			if err != nil {
 				skipped[o.ID] = err.Error()
 				continue
@@ -100,11 +101,38 @@ func (h *Host) findPinned(host, operation string) (name string, found bool) {
 	return "", false
 }
 
-// contractOf makes the contract of an operation. name "" finds one that is free.
-func (h *Host) contractOf(ctx context.Context, d document.Document, o document.Operation, name string, taken []Contract) (Contract, error) {
-	tool := call.Tools([]call.Offer{{ID: o.ID, Host: d.Host, Service: d.Service, Operation: o}})[0]
+// A source is a document that contracts are made from.
+type source struct {
+	document.Document
+	schemas           map[string]json.RawMessage // of inputs, by the pointer of the operation
+	requestsPerMinute int
+}
+
+// readSource reads what the text of a document says beyond its operations. When the text has been
+// dropped, the parameters of the operations stand alone and the limits of the service itself still hold.
+func (h *Host) readSource(ctx context.Context, d document.Document) source {
+	from := source{Document: d}
+	text, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
+	if err != nil {
+		return from
+	}
+	switch d.Kind {
+	case document.AGIS:
+		from.schemas = call.InputSchemas(text.Value)
+	case document.AI:
+		if parsed, _, err := aidiscovery.Parse(text.Value, aidiscovery.Options{}); err == nil {
+			from.requestsPerMinute = parsed.RateLimits.RequestsPerMinute
+		}
+	}
+	return from
+}
+
+// contractOf makes the contract of an operation. name "" finds one that is free. The JSON Schema of the
+// document is kept beside the parameters.
+func (h *Host) contractOf(from source, o document.Operation, name string, taken []Contract) (Contract, error) {
+	tool := call.Tools([]call.Offer{{ID: o.ID, Host: from.Host, Service: from.Service, Operation: o, Input: from.schemas[o.Pointer]}})[0]
 	if name == "" {
-		name = h.freeName(tool.Name, d.Host, taken)
+		name = h.freeName(tool.Name, from.Host, taken)
 	}
 	made, err := altar.ContractOf(altar.MCPTool{Name: name, Description: tool.Description, InputSchema: tool.Input})
 	if err != nil {
@@ -113,23 +141,9 @@ func (h *Host) contractOf(ctx context.Context, d document.Document, o document.O
 	if o.Effect != document.EffectUnknown {
 		made.Effect = string(o.Effect)
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{Host: d.Host, Kind: d.Kind, Operation: o.ID, Digest: d.Digest, Copy: o, Namespace: d.Service.Namespace, URL: d.URL, RequestsPerMinute: h.readRate(ctx, d)}}, nil
-}
-
-// readRate returns how many requests per minute a document allows, 0 when it does not say.
-func (h *Host) readRate(ctx context.Context, d document.Document) int {
-	if d.Kind != document.AI {
-		return 0 // AGIS declares none
-	}
-	r, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
-	if err != nil {
-		return 0 // the text has been dropped; the limits of the service itself still hold
-	}
-	parsed, _, err := aidiscovery.Parse(r.Value, aidiscovery.Options{})
-	if err != nil {
-		return 0
-	}
-	return parsed.RateLimits.RequestsPerMinute
+	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{
+		Host: from.Host, Kind: from.Kind, Operation: o.ID, Digest: from.Digest, Copy: o, Namespace: from.Service.Namespace, URL: from.URL, RequestsPerMinute: from.requestsPerMinute,
+	}}, nil
 }
 
 // freeName returns a name that no contract has.

@@ -1,22 +1,20 @@
 package answer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index"
-	"gazetteer/protocol/agis"
-	"gazetteer/protocol/conversion"
-	"gazetteer/protocol/mcp"
 	"gazetteer/store"
-	"slices" // ErrNoOperation: no document has that operation now. Test with errors.Is.
 )
 
+// ErrNoOperation: no document has that operation now. Test with errors.Is.
 var ErrNoOperation = errors.New("no such operation")
 
 // Offer finds an operation by its id, host/kind/id. The error is [ErrNoOperation]
@@ -71,37 +69,11 @@ func (a *Answers) AddSchemas(ctx context.Context, offers []call.Offer) error {
 			if err != nil {
 				return err
 			}
-			schemas[host] = inputSchemas(raw.Bytes)
+			schemas[host] = call.InputSchemas(raw.Bytes)
 		}
 		o.Input = schemas[host][o.Operation.Pointer]
 	}
 	return nil
-}
-
-// inputSchemas are the schemas of the inputs of an AGIS document, by the pointers
-// of its endpoints; references are resolved.
-func inputSchemas(text []byte) map[string]json.RawMessage {
-	converted, err := mcp.FromAGIS(text, conversion.Options{})
-	if err != nil {
-		return nil // the parameters have to do
-	}
-	var list struct {
-		Tools []struct {
-			Input json.RawMessage `json:"inputSchema"`
-		} `json:"tools"`
-	}
-	d, _, parseErr := agis.Parse(text, agis.Options{})
-	if json.Unmarshal(converted.Text, &list) != nil || parseErr != nil || len(d.Endpoints) != len(list.Tools) {
-		return nil
-	}
-	schemas := map[string]json.RawMessage{}
-	for i, e := range d.Endpoints {
-		var b bytes.Buffer
-		if json.Compact(&b, list.Tools[i].Input) == nil {
-			schemas[e.Pointer] = b.Bytes()
-		}
-	}
-	return schemas
 }
 
 // LogPath is where the transparency log lies.

@@ -2,10 +2,12 @@ package altar_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/protocol/altar"
 )
@@ -282,4 +284,23 @@ func FuzzReadMessage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A schema that refers to itself many times ends, and what cannot be expressed is left to the schema.
+func TestSchemasThatReferToThemselves(t *testing.T) {
+	properties := map[string]any{"name": map[string]any{"type": "string"}}
+	for i := range 100 {
+		properties[fmt.Sprintf("child%d", i)] = map[string]any{"$ref": "#"}
+	}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if _, err := altar.ContractOf(altar.MCPTool{Name: "tree", InputSchema: schema}); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
 }

@@ -63,13 +63,20 @@ func ParametersOf(schema json.RawMessage) ([]ParameterSchema, error) {
 	if err := json.Unmarshal(schema, &root); err != nil {
 		return nil, err
 	}
-	return convertProperties(root, s.Properties, s.Required, 0), nil
+	c := schemaConverter{root: root, left: maxParameters}
+	return c.convertProperties(s.Properties, s.Required, 0), nil
 }
 
-func convertProperties(root any, properties map[string]json.RawMessage, required []string, depth int) []ParameterSchema {
+// schemaConverter makes parameters of the schemas of one document.
+type schemaConverter struct {
+	root any
+	left int // schemas that may still be read, so that references in a circle end
+}
+
+func (c *schemaConverter) convertProperties(properties map[string]json.RawMessage, required []string, depth int) []ParameterSchema {
 	var out []ParameterSchema
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		p, ok := convertProperty(root, properties[name], depth)
+		p, ok := c.convertProperty(properties[name], depth)
 		if !ok || name == "" || len(name) > maxParameterName {
 			continue
 		}
@@ -79,17 +86,17 @@ func convertProperties(root any, properties map[string]json.RawMessage, required
 	return out
 }
 
-func convertProperty(root any, text json.RawMessage, depth int) (ParameterSchema, bool) {
+func (c *schemaConverter) convertProperty(text json.RawMessage, depth int) (ParameterSchema, bool) {
 	var p property
-	if depth > maxNesting || json.Unmarshal(text, &p) != nil {
+	if c.left--; c.left < 0 || depth > maxNesting || json.Unmarshal(text, &p) != nil {
 		return ParameterSchema{}, false // also true and false, which are schemas
 	}
 	if p.Ref != "" {
-		target, found := resolveReference(root, p.Ref)
+		target, found := resolveReference(c.root, p.Ref)
 		if !found {
 			return ParameterSchema{}, false
 		}
-		referred, ok := convertProperty(root, target, depth+1)
+		referred, ok := c.convertProperty(target, depth+1)
 		if p.Description != "" {
 			referred.Description = p.Description
 		}
@@ -109,7 +116,7 @@ func convertProperty(root any, text json.RawMessage, depth int) (ParameterSchema
 	case "boolean":
 		out.Type = Boolean
 	case "array":
-		element, ok := convertProperty(root, p.Items, depth+1)
+		element, ok := c.convertProperty(p.Items, depth+1)
 		if !ok {
 			return ParameterSchema{}, false
 		}
@@ -117,7 +124,7 @@ func convertProperty(root any, text json.RawMessage, depth int) (ParameterSchema
 	case "object":
 		out.Type = Object
 		if open := p.Additional != nil && string(p.Additional) != "false"; p.Properties != nil && !open {
-			if out.Properties = convertProperties(root, p.Properties, p.Required, depth+1); len(out.Properties) != len(p.Properties) {
+			if out.Properties = c.convertProperties(p.Properties, p.Required, depth+1); len(out.Properties) != len(p.Properties) {
 				out.Properties = nil // some cannot be expressed: the JSON Schema alone checks them
 			}
 		}

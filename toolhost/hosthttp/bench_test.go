@@ -1,14 +1,18 @@
 package hosthttp_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,9 +24,90 @@ import (
 	"gazetteer/protocol/altar"
 )
 
+// flushingConn writes what a runtime has answered when it reads on: in one system call what came in one.
+type flushingConn struct {
+	net.Conn
+	ready   bool // the handshake is over: one goroutine reads and writes
+	pending []byte
+}
+
+func (c *flushingConn) Write(p []byte) (int, error) {
+	if !c.ready {
+		return c.Conn.Write(p)
+	}
+	c.pending = append(c.pending, p...)
+	if len(c.pending) < 64<<10 {
+		return len(p), nil
+	}
+	return len(p), c.flush()
+}
+
+func (c *flushingConn) Read(p []byte) (int, error) {
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *flushingConn) flush() error {
+	if len(c.pending) == 0 {
+		return nil
+	}
+	_, err := c.Conn.Write(c.pending)
+	c.pending = c.pending[:0]
+	return err
+}
+
+// leanClient is an HTTP client of one connection that is kept alive. It costs far less than that of
+// net/http, which would be most of what is measured.
+type leanClient struct {
+	conn    net.Conn
+	reader  *bufio.Reader
+	request []byte
+}
+
+func newLeanClient(addr string) (*leanClient, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &leanClient{conn: conn, reader: bufio.NewReader(conn)}, nil
+}
+
+// post sends a body and reads the answer, which must have the status 200 and a Content-Length.
+func (c *leanClient) post(path, body string) error {
+	c.request = fmt.Appendf(c.request[:0], "POST %s HTTP/1.1\r\nHost: host.test\r\nAuthorization: Bearer me-token\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	if _, err := c.conn.Write(c.request); err != nil {
+		return err
+	}
+	for length := -1; ; {
+		line, err := c.reader.ReadSlice('\n')
+		switch {
+		case err != nil:
+			return err
+		case bytes.HasPrefix(line, []byte("HTTP/1.1 ")) && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")):
+			return errors.New(string(line))
+		case bytes.HasPrefix(line, []byte("Content-Length: ")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[16:]))); err != nil {
+				return err
+			}
+		case len(line) == 2:
+			_, err := c.reader.Discard(length)
+			return err
+		}
+	}
+}
+
 // echoRuntime answers every call until the connection ends.
 func (h *testHost) echoRuntime() {
-	p := h.connect("rt", "echo", "count")
+	var flushing *flushingConn
+	dialer := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		flushing = &flushingConn{Conn: conn}
+		return flushing, err
+	}}
+	p := h.connectWith(&http.Client{Transport: dialer}, "rt", "echo", "count")
+	flushing.ready = true
 	go func() {
 		for {
 			_, text, err := p.ws.Read(context.Background())
@@ -35,7 +120,7 @@ func (h *testHost) echoRuntime() {
 				continue
 			}
 			if call.ToolName == "count" {
-				go p.flood(call.InvocationID)
+				p.flood(call.InvocationID)
 				continue
 			}
 			p.ws.Write(context.Background(), websocket.MessageText, altar.Encode(altar.ToolResult{InvocationID: call.InvocationID, Status: altar.Success, Payload: call.Parameters}))
@@ -149,6 +234,27 @@ func BenchmarkCall(b *testing.B) {
 			})
 		})
 		b.Run(fmt.Sprintf("host-%d", callers), func(b *testing.B) {
+			h := newTestHost(b, nil)
+			h.echoRuntime()
+			path := callPath(h.session("me-token", `{}`))
+			var count atomic.Int64
+			each(b, callers, func(next func() bool) {
+				client, err := newLeanClient(h.addr)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer client.conn.Close()
+				for next() {
+					if err := client.post(path, callBody(strconv.FormatInt(count.Add(1), 10), "echo", benchParameters)); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+		// The same with the client of net/http.
+		b.Run(fmt.Sprintf("host-net-http-%d", callers), func(b *testing.B) {
 			h := newTestHost(b, nil)
 			h.echoRuntime()
 			session := h.session("me-token", `{}`)

@@ -250,9 +250,15 @@ func (p *peer) readAhead() {
 // dial connects a runtime without a word.
 func (h *testHost) dial(token string) *peer {
 	h.t.Helper()
+	return h.dialWith(nil, token)
+}
+
+// dialWith is dial with an HTTP client that opens the connection; nil: http.DefaultClient.
+func (h *testHost) dialWith(client *http.Client, token string) *peer {
+	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTime)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/altar/v1/runtimes", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	ws, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/altar/v1/runtimes", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -265,7 +271,12 @@ func (h *testHost) dial(token string) *peer {
 // connect connects a runtime that fulfils tools in every session.
 func (h *testHost) connect(id string, tools ...string) *peer {
 	h.t.Helper()
-	p := h.dial(strings.SplitN(id, "-", 2)[0] + "-token")
+	return h.connectWith(nil, id, tools...)
+}
+
+func (h *testHost) connectWith(client *http.Client, id string, tools ...string) *peer {
+	h.t.Helper()
+	p := h.dialWith(client, strings.SplitN(id, "-", 2)[0] + "-token")
 	p.sendText(`{"type":"AnnounceRuntime","runtime_id":"` + id + `","language":"test","protocol_version":"1.0.0","capabilities":["streaming"]}`)
 	p.next("AcknowledgeRuntime")
 	p.next("RequestFulfillment")

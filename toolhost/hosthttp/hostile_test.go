@@ -186,6 +186,32 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
+// A contract names the runtimes that may fulfil it: another's announcement is refused for that name
+// alone, and a list that is narrowed later holds for what was announced before.
+func TestContractOfAnotherRuntime(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.addContracts(`[{"name": "pay", "runtimes": ["rt2"]}, {"name": "none", "runtimes": []}, {"name": "any", "runtimes": ["*"]}]`)
+	p := h.connect("rt")
+	p.fulfill("", "pay", "none", "any", "echo")
+	for _, name := range []string{"pay", "none"} {
+		if e := p.nextError(altar.AuthorizationFailed); e.Error.Details["tool_name"] != name {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	p.barrier()
+	session := h.session("me-token", `{}`)
+	h.want(h.call(session, "1", "pay", `{}`), 404, altar.ToolNotFound)
+	h.want(h.call(session, "2", "rt/pay", `{}`), 404, altar.ToolNotFound)
+	own := h.connect("rt2-a", "pay")
+	running := h.callLater(context.Background(), session, "3", "pay", `{}`)
+	own.succeed(own.nextCall().InvocationID, `1`)
+	if a := <-running; a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	h.addContracts(`[{"name": "any", "runtimes": ["rt2"]}]`)
+	h.want(h.call(session, "4", "any", `{}`), 404, altar.ToolNotFound)
+}
+
 func TestTenThousandTools(t *testing.T) {
 	h := newTestHost(t, nil)
 	p := h.connect("rt")

@@ -46,13 +46,14 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 	}
 	defer done()
 	c := &runtimeConn{queue: make(chan []byte, maxQueued), closing: make(chan struct{})}
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
+	hijacker := &batchHijacker{ResponseWriter: w}
+	ws, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
 	if err != nil {
 		h.Log.Debug("a runtime did not connect", "identity", who.ID, "error", err)
 		return
 	}
 	ws.SetReadLimit(maxFrame)
-	c.ws, c.runtime = ws, h.Host.Attach(who, c)
+	c.ws, c.conn, c.runtime = ws, hijacker.conn, h.Host.Attach(who, c)
 	// The connection outlives the request's context, which has nothing to say after the upgrade.
 	c.serveFrames(context.WithoutCancel(r.Context()))
 }
@@ -61,6 +62,7 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 // is queued, watch looks whether it lives.
 type runtimeConn struct {
 	ws      *websocket.Conn
+	conn    *batchConn // what ws writes to
 	runtime *toolhost.Runtime
 
 	queue   chan []byte
@@ -166,45 +168,53 @@ func (c *runtimeConn) refuseFrame(code websocket.StatusCode, reason string) {
 	c.closeWith(code, reason)
 }
 
-// writeFrames sends what is queued, and the close frame behind it.
+// writeFrames sends what is queued, and the close frame behind it. Frames that wait together go out in
+// one write.
 func (c *runtimeConn) writeFrames(ctx context.Context) {
-	send := func(frame []byte) bool {
-		c.queued.Add(-int64(len(frame)))
-		return c.ws.Write(ctx, websocket.MessageText, frame) == nil
-	}
 	for {
 		select {
 		case frame := <-c.queue:
-			if !send(frame) {
-				c.closeWith(websocket.StatusNormalClosure, "")
-				c.ws.CloseNow()
-				return
-			}
-			continue
-		default:
-		}
-		select {
-		case frame := <-c.queue:
-			if !send(frame) {
+			if err := c.sendBatch(ctx, frame); err != nil {
 				c.closeWith(websocket.StatusNormalClosure, "")
 				c.ws.CloseNow()
 				return
 			}
 		case <-c.closing:
-			c.writeRest(send)
+			c.writeRest(ctx)
 			return
 		}
 	}
 }
 
+// sendBatch sends a frame, and those that wait behind it.
+func (c *runtimeConn) sendBatch(ctx context.Context, frame []byte) error {
+	if len(c.queue) == 0 {
+		return c.sendFrame(ctx, frame)
+	}
+	c.conn.hold()
+	err := c.sendFrame(ctx, frame)
+	for range len(c.queue) {
+		if err != nil {
+			break
+		}
+		err = c.sendFrame(ctx, <-c.queue) // nobody else receives from the queue
+	}
+	return errors.Join(err, c.conn.release())
+}
+
+func (c *runtimeConn) sendFrame(ctx context.Context, frame []byte) error {
+	c.queued.Add(-int64(len(frame)))
+	return c.ws.Write(ctx, websocket.MessageText, frame)
+}
+
 // writeRest sends what is left in the queue and closes the connection, in a bounded time.
-func (c *runtimeConn) writeRest(send func([]byte) bool) {
+func (c *runtimeConn) writeRest(ctx context.Context) {
 	cut := time.AfterFunc(closeTime, func() { c.ws.CloseNow() })
 	defer cut.Stop()
 	for {
 		select {
 		case frame := <-c.queue:
-			if send(frame) {
+			if c.sendFrame(ctx, frame) == nil {
 				continue
 			}
 		default:

@@ -131,8 +131,14 @@ func (w *world) publish(capabilities string) { w.publishWith(capabilities, "") }
 // publishWith is publish with more members of the document.
 func (w *world) publishWith(capabilities, members string) {
 	w.t.Helper()
-	text := []byte(`{"aiendpoint": "1.0", "service": {"name": "S", "description": "A service for tests", "category": ["other"], "language": ["en"]}, "capabilities": [` + capabilities + `]` + members + `}`)
-	d, err := document.Read(document.Input{Kind: document.AI, Host: "api.example", URL: "https://api.example/.well-known/ai", Bytes: text, MediaType: "application/json"})
+	w.storeDocument(document.AI, "https://api.example/.well-known/ai", `{"aiendpoint": "1.0", "service": {"name": "S", "description": "A service for tests", "category": ["other"], "language": ["en"]}, "capabilities": [`+capabilities+`]`+members+`}`)
+}
+
+// storeDocument stores a document of api.example as a crawl would.
+func (w *world) storeDocument(kind document.Kind, address, content string) {
+	w.t.Helper()
+	text := []byte(content)
+	d, err := document.Read(document.Input{Kind: kind, Host: "api.example", URL: address, Bytes: text, MediaType: "application/json"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -140,7 +146,7 @@ func (w *world) publishWith(capabilities, members string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.store.Apply(context.Background(), store.Put(store.DocumentKey("api.example", "ai"), value), store.Put(store.BlobKey(d.Digest), text)); err != nil {
+	if _, err := w.store.Apply(context.Background(), store.Put(store.DocumentKey("api.example", string(kind)), value), store.Put(store.BlobKey(d.Digest), text)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -170,7 +176,7 @@ func (w *world) call(tool, parameters string) altar.ToolResult {
 
 func (w *world) approve(name string) {
 	w.t.Helper()
-	if _, err := w.host.Approve(context.Background(), name, nil); err != nil {
+	if _, err := w.host.Approve(context.Background(), name, toolhost.Approval{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -295,6 +301,49 @@ func TestRateOfTheDocument(t *testing.T) {
 	}
 	if w.service.last() != before {
 		t.Error("the service was asked beyond its rate")
+	}
+}
+
+// The JSON Schema of an AGIS input is kept beside the parameters, with all that they cannot express, and
+// calls are checked against both.
+func TestSchemaOfAnAGISInput(t *testing.T) {
+	w := newWorld(t)
+	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example", "schemas": {"guest": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 2}}}},
+		"endpoints": [{"method": "BOOK", "path": "/rooms/{room}", "semantic": {"intent": "Books a room for a guest", "actor": "agent", "outcome": "The room is booked", "capability": "transaction", "impact_tier": "reversible"},
+			"input": {"type": "object", "required": ["nights"], "properties": {"nights": {"type": "integer", "minimum": 1, "maximum": 30}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"},
+				"guest": {"$ref": "#/schemas/guest"}, "size": {"$ref": "#/$defs/size"}}, "$defs": {"size": {"type": "string", "enum": ["small", "large"]}}},
+			"output": {"type": "object"}, "errors": ["room_not_found"]}]}`)
+	proposed, skipped, err := w.host.Propose(context.Background(), "api.example", "")
+	if err != nil || len(proposed) != 1 {
+		t.Fatalf("%+v, %v, %v", proposed, skipped, err)
+	}
+	for _, want := range []string{`"minimum":1`, `"maximum":30`, `"pattern":"^[A-Z]{3}$"`, `"$defs"`, `"minLength":2`, `"room"`} {
+		if schema := string(proposed[0].InputSchema); !strings.Contains(schema, want) {
+			t.Errorf("no %s in %s", want, schema)
+		}
+	}
+	w.approve(proposed[0].Name)
+	for parameters, path := range map[string]string{
+		`{"nights":2}`:                                 "/room",
+		`{"room":"7","nights":0}`:                      "/nights",
+		`{"room":"7","nights":31}`:                     "/nights",
+		`{"room":"7","nights":"2"}`:                    "/nights",
+		`{"room":"7","nights":2,"code":"a1"}`:          "/code",
+		`{"room":"7","nights":2,"guest":{}}`:           "/guest/name",
+		`{"room":"7","nights":2,"guest":{"name":"x"}}`: "/guest/name",
+		`{"room":"7","nights":2,"size":"huge"}`:        "/size",
+		`{"room":"7","nights":2,"other":1}`:            "/other",
+	} {
+		r := w.call(proposed[0].Name, parameters)
+		if r.Error == nil || r.Error.Code != altar.InvalidParameters || r.Error.Details["path"] != path {
+			t.Errorf("%s: %+v, want a problem at %s", parameters, r.Error, path)
+		}
+	}
+	if r := w.call(proposed[0].Name, `{"room":"7","nights":2,"code":"ABC","guest":{"name":"Ann"},"size":"small"}`); r.Error != nil {
+		t.Errorf("%+v", r.Error)
+	}
+	if got, want := w.service.last(), `POST https://api.example/rooms/7 {"code":"ABC","guest":{"name":"Ann"},"nights":2,"size":"small"}`; got != want+" k1" {
+		t.Errorf("asked %q", got)
 	}
 }
 

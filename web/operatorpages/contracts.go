@@ -20,7 +20,7 @@ type Contracts interface {
 	// Changes returns the changes that wait for approval, in order of name.
 	Changes(ctx context.Context) ([]toolhost.Change, error)
 	// Approve approves a contract, or the change that waits behind it.
-	Approve(ctx context.Context, name string, allow []string) (toolhost.Contract, error)
+	Approve(ctx context.Context, name string, approval toolhost.Approval) (toolhost.Contract, error)
 	// Revoke ends a contract.
 	Revoke(ctx context.Context, name string) (toolhost.Contract, error)
 }
@@ -124,7 +124,7 @@ func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
 			trouble = "The document has changed since this page was shown. Nothing was approved: look at the change as it is now."
 			break
 		}
-		_, err = p.contracts.Approve(ctx, name, nil)
+		_, err = p.contracts.Approve(ctx, name, toolhost.Approval{})
 	default:
 		trouble = "The form names nothing to do."
 	}

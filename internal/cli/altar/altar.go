@@ -235,9 +235,10 @@ func (v *verbs) addContractsCommand() *cobra.Command {
     "parameters": [{"name": "a", "type": "integer", "required": true},
                    {"name": "b", "type": "integer", "required": true}],
     "effect": "informational", "timeout_ms": 5000, "streaming": false,
-    "allow": ["planner"], "when": {"tenant_id": "acme"}}]
+    "allow": ["planner"], "runtimes": ["billing"], "when": {"tenant_id": "acme"}}]
 
-Without allow every client may call it; an empty list lets nobody call it.`,
+Without allow every client may call it; an empty list lets nobody call it. In the same way
+runtimes says which runtimes may execute it.`,
 		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
@@ -296,6 +297,9 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	}
 	if c.Allow != nil {
 		about = strings.TrimSpace(about + " for " + strings.Join(c.Allow, ", "))
+	}
+	if c.Runtimes != nil {
+		about = strings.TrimSpace(about + " by " + strings.Join(c.Runtimes, ", "))
 	}
 	if c.Pin != nil {
 		about = strings.TrimSpace(about + " from " + c.Pin.Host + " " + c.Pin.Operation)

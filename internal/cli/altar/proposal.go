@@ -145,16 +145,17 @@ func (v *verbs) printChange(c toolhost.Change) {
 }
 
 func (v *verbs) approveCommand() *cobra.Command {
-	var allow []string
+	body := api.ApprovalBody{}
 	c := &cobra.Command{
 		Use:   "approve NAME",
 		Short: "Approve a proposed contract, or the change that waits behind one",
 		Args:  cli.ExactArgs(1, "the name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.changeContract(c.Context(), args[0], "approve", api.ApprovalBody{Allow: allow})
+			return v.changeContract(c.Context(), args[0], "approve", body)
 		},
 	}
-	c.Flags().StringSliceVar(&allow, "allow", nil, "ids of the clients that may call it; every client without this")
+	c.Flags().StringSliceVar(&body.Allow, "allow", nil, "ids of the clients that may call it; every client without this")
+	c.Flags().StringSliceVar(&body.Runtimes, "runtimes", nil, "ids of the runtimes that may execute it; every runtime without this")
 	return c
 }
 
