@@ -276,7 +276,7 @@ func (h *testHost) connect(id string, tools ...string) *peer {
 
 func (h *testHost) connectWith(client *http.Client, id string, tools ...string) *peer {
 	h.t.Helper()
-	p := h.dialWith(client, strings.SplitN(id, "-", 2)[0] + "-token")
+	p := h.dialWith(client, strings.SplitN(id, "-", 2)[0]+"-token")
 	p.sendText(`{"type":"AnnounceRuntime","runtime_id":"` + id + `","language":"test","protocol_version":"1.0.0","capabilities":["streaming"]}`)
 	p.next("AcknowledgeRuntime")
 	p.next("RequestFulfillment")
