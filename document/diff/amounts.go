@@ -32,7 +32,7 @@ func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
 	for _, x := range a.prices {
 		y, ok := b.findPrice(x.key)
 		if !ok {
-			c.addChange(PriceLowered, operation, valueOf(x.node), value{})
+			c.comparePriceGone(operation, x, b.others.removeName(x.key))
 			continue
 		}
 		// Amounts of two currencies, or for two things, cannot be compared: callers have to look.
@@ -48,13 +48,30 @@ func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
 		if _, ok := a.findPrice(y.key); ok {
 			continue
 		}
-		if y.amount.Sign() > 0 {
-			c.addChange(PriceRaised, operation, value{}, y.value())
-		} else {
+		before := a.others.removeName(y.key)
+		switch {
+		case y.amount.Sign() > 0:
+			c.addChange(PriceRaised, operation, valueOf(before), y.value())
+		case before != nil:
+			c.addChange(PriceLowered, operation, valueOf(before), y.value())
+		default:
 			c.addChange(TextChanged, operation, value{}, y.value())
 		}
 	}
 	c.comparePriceTexts(operation, a, b)
+}
+
+// comparePriceGone records an amount that is not there any more. What stands in its place is a text
+// that has none: callers have to look.
+func (c *comparison) comparePriceGone(operation string, x price, text *protocol.Node) {
+	switch {
+	case text != nil:
+		c.addChange(PriceRaised, operation, x.value(), valueOf(text))
+	case x.amount.Sign() == 0:
+		c.addChange(TextChanged, operation, valueOf(x.node), value{})
+	default:
+		c.addChange(PriceLowered, operation, valueOf(x.node), value{})
+	}
 }
 
 // comparePriceTexts compares what stands beside the amounts: allowances and words.

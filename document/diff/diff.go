@@ -191,7 +191,11 @@ func (c *comparison) mergeSharedPlaces() {
 		first[id] = len(kept)
 		kept = append(kept, change)
 	}
-	c.changes = kept
+	// What breaks those who send a value is no text to those who get it.
+	c.changes = slices.DeleteFunc(kept, func(change placed) bool {
+		_, typed := first[identity{ParameterTypeChanged, change.Path}]
+		return change.Kind == TextChanged && typed && change.Path != ""
+	})
 }
 
 // leastMoved is from how many operations on a move is told once for the service.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,8 @@ type labelledPair struct {
 	URL   string         `json:"url"`
 	Edits map[string]any `json:"edits"`
 	Kinds []diff.Kind    `json:"kinds"`
+	// Before are edits of version A, which Edits then work on.
+	Before map[string]any `json:"before"`
 }
 
 // severity is the worst of the kinds that must be found.
@@ -58,7 +61,7 @@ func kindOf(base string) document.Kind {
 	switch {
 	case base == "summary.json":
 		return document.AGISSummary
-	case base == "finance.json" || base == "restaurant.yaml":
+	case base == "finance.json" || strings.HasSuffix(base, ".yaml"):
 		return document.AGIS
 	default:
 		return document.AI
@@ -74,29 +77,34 @@ func readBase(t testing.TB, name string) []byte {
 	return text
 }
 
-// edit returns the base with the edits made, as JSON.
-func (p labelledPair) edit(t *testing.T) []byte {
+// versions returns both versions: the base as it is or with the edits of Before, and B as JSON.
+func (p labelledPair) versions(t *testing.T) (a, b []byte) {
 	t.Helper()
-	text := readBase(t, p.Base)
+	a = readBase(t, p.Base)
+	before := a
 	if strings.HasSuffix(p.Base, ".yaml") {
-		root, err := yaml.Read(text, protocol.Limits{})
+		root, err := yaml.Read(a, protocol.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = protocol.WriteJSON(root, "")
+		before = protocol.WriteJSON(root, "")
 	}
+	if len(p.Before) > 0 {
+		before = applyEdits(t, before, p.Before)
+		a = before
+	}
+	return a, applyEdits(t, before, p.Edits)
+}
+
+// applyEdits returns a text with the edits made, as JSON.
+func applyEdits(t *testing.T, text []byte, edits map[string]any) []byte {
+	t.Helper()
 	var doc any
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	for _, pointer := range slices.Sorted(func(yield func(string) bool) {
-		for pointer := range p.Edits {
-			if !yield(pointer) {
-				return
-			}
-		}
-	}) {
-		doc = edited(t, doc, strings.Split(pointer, "/")[1:], p.Edits[pointer])
+	for _, pointer := range slices.Sorted(maps.Keys(edits)) {
+		doc = edited(t, doc, strings.Split(pointer, "/")[1:], edits[pointer])
 	}
 	out, err := json.Marshal(doc)
 	if err != nil {
@@ -148,9 +156,8 @@ func TestLabelledPairs(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.Name, func(t *testing.T) {
 			kind := kindOf(p.Base)
-			got, err := diff.Compare(
-				diff.Input{Kind: kind, URL: p.URL, Bytes: readBase(t, p.Base)},
-				diff.Input{Kind: kind, URL: p.URL, Bytes: p.edit(t)})
+			a, b := p.versions(t)
+			got, err := diff.Compare(diff.Input{Kind: kind, URL: p.URL, Bytes: a}, diff.Input{Kind: kind, URL: p.URL, Bytes: b})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,10 +180,10 @@ func TestLabelledPairs(t *testing.T) {
 
 // TestEqualDocuments compares every base with itself, written in other ways.
 func TestEqualDocuments(t *testing.T) {
-	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json"} {
+	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json", "atmosphere.json", "querypacks.yaml"} {
 		text := readBase(t, name)
-		p := labelledPair{Base: name}
-		for how, other := range map[string][]byte{"itself": text, "sorted members": p.edit(t), "white space": append([]byte("\n"), text...)} {
+		_, sorted := labelledPair{Base: name}.versions(t)
+		for how, other := range map[string][]byte{"itself": text, "sorted members": sorted, "white space": append([]byte("\n"), text...)} {
 			got, err := diff.Compare(diff.Input{Kind: kindOf(name), Bytes: text}, diff.Input{Kind: kindOf(name), Bytes: other})
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, how, err)

@@ -42,6 +42,40 @@ func (v *version) resolveEndpoint(written string) address {
 	return a
 }
 
+// canonicalLink returns an address of any scheme, or of mail, so that letter case and default port of
+// its host do not count; "" for a text that is none.
+func canonicalLink(text string) string {
+	text = strings.TrimSpace(text)
+	if local, host, found := strings.Cut(text, "@"); found && !strings.ContainsAny(text, "/ ") && !strings.Contains(host, "@") {
+		return local + "@" + strings.ToLower(host)
+	}
+	if !strings.Contains(text, "://") {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	port := u.Port()
+	if u.Host = canonicalHost(u.Hostname()); port != "" && port != defaultPorts[u.Scheme] {
+		u.Host += ":" + port
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
+}
+
+// equalLinks reports whether two texts are one address.
+func equalLinks(a, b *protocol.Node) bool {
+	if a == nil || b == nil || a.Kind != protocol.String || b.Kind != protocol.String {
+		return false
+	}
+	link := canonicalLink(a.Text)
+	return link != "" && link == canonicalLink(b.Text)
+}
+
 var defaultPorts = map[string]string{"https": "443", "http": "80", "wss": "443", "ws": "80"}
 
 // canonicalHost returns a host name in ASCII lower case.
@@ -105,9 +139,6 @@ func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
 		c.addChange(EndpointChanged, operation, valueOf(na), valueOf(nb))
 	}
 }
-
-// contradictingMethods holds pairs of HTTP methods of which one reads and the other removes.
-var contradictingMethods = map[[2]string]bool{{"GET", "DELETE"}: true, {"DELETE", "GET"}: true}
 
 // compareCalls compares how a capability is called.
 func (c *comparison) compareCalls(p pair) {

@@ -225,5 +225,5 @@ func nounOf(key string) string {
 	if key == "" || strings.HasSuffix(key, "/") {
 		key += "requests"
 	}
-	return key
+	return strings.TrimPrefix(key, "/")
 }

@@ -107,29 +107,66 @@ func stripParameterNames(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// exchangedOperations returns the names of the operations that took over the meaning or the call of
-// another one that had it before.
-func (c *comparison) exchangedOperations(pairs []pair) map[*operation]bool {
+// findReplaced returns the operations that took over the meaning, the call or all of another one that
+// had it before.
+func (c *comparison) findReplaced(pairs []pair) map[*operation]bool {
 	out := map[*operation]bool{}
-	c.findExchanges(pairs, out, func(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) })
+	c.findExchanges(pairs, out, intentOf)
 	if c.a.kind == document.AI {
-		c.findExchanges(pairs, out, func(v *version, o *operation) string { return v.callOf(o) })
+		c.findExchanges(pairs, out, (*version).callOf)
 	}
+	c.findTakeovers(pairs, out)
 	return out
 }
 
-// findExchanges finds pairs of operations whose property went from one to the other and back.
+func intentOf(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) }
+
+// findExchanges finds operations among which a property went round: from one to the other and back,
+// or through several.
 func (c *comparison) findExchanges(pairs []pair, out map[*operation]bool, property func(*version, *operation) string) {
-	type move struct{ from, to string }
-	moved := map[move]*operation{}
+	next := map[string]string{} // where the property of an operation came from, and which one it has now
+	var moved []*operation
 	for _, p := range pairs {
-		if m := (move{property(c.a, p.a), property(c.b, p.b)}); !p.renamed && m.from != m.to && m.from != "" && m.to != "" {
-			moved[m] = p.a
+		from, to := property(c.a, p.a), property(c.b, p.b)
+		if !p.renamed && from != to && from != "" && to != "" {
+			next[from] = to
+			moved = append(moved, p.a)
 		}
 	}
-	for m, a := range moved {
-		if other := moved[move{m.to, m.from}]; other != nil {
-			out[a], out[other] = true, true
+	for _, a := range moved {
+		start := property(c.a, a)
+		at := next[start]
+		for range moved {
+			if at == start || at == "" {
+				break
+			}
+			at = next[at]
+		}
+		if at == start {
+			out[a] = true
+		}
+	}
+}
+
+// findTakeovers finds operations that are now, under their old name, exactly what another one was.
+func (c *comparison) findTakeovers(pairs []pair, out map[*operation]bool) {
+	property := intentOf
+	if c.a.kind == document.AI {
+		property = (*version).callOf
+	}
+	var owners map[string]*operation // by content
+	for _, p := range pairs {
+		if p.renamed || c.a.kind == document.AGISSummary || property(c.a, p.a) == property(c.b, p.b) {
+			continue
+		}
+		if owners == nil {
+			owners = make(map[string]*operation, len(c.a.operations))
+			for _, o := range c.a.operations {
+				owners[o.canonicalContent()] = o
+			}
+		}
+		if owner := owners[p.b.canonicalContent()]; owner != nil && owner != p.a {
+			out[p.a] = true
 		}
 	}
 }

@@ -49,7 +49,7 @@ func indexMembers(n *protocol.Node) map[string]*protocol.Node {
 
 // compareMember compares two values of one name.
 func (c *comparison) compareMember(operation, name string, a, b *protocol.Node) {
-	if equalValues(a, b) || isDefault(name, a) && isDefault(name, b) {
+	if equalValues(a, b) || equalLinks(a, b) || isDefault(name, a) && isDefault(name, b) {
 		return
 	}
 	switch {
@@ -83,6 +83,9 @@ func isDefault(name string, n *protocol.Node) bool {
 	}
 	if n.Kind == protocol.Array {
 		return len(n.Items) == 0
+	}
+	if n.Kind == protocol.String && n.Text == "" {
+		return true
 	}
 	if n.Kind == protocol.Object {
 		return !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m.Key, m) })
@@ -164,16 +167,14 @@ func (c *comparison) compareLists(kind Kind, operation string, a, b *protocol.No
 	}
 }
 
-// elementKey is what an element of a list is told apart by. Letter case does not count in an
-// address.
+// elementKey is what an element of a list is told apart by.
 func elementKey(n *protocol.Node) string {
-	text := canonicalText(n)
-	if n.Kind == protocol.String && strings.Contains(n.Text, "://") {
-		scheme, rest, _ := strings.Cut(n.Text, "://")
-		host, path, _ := strings.Cut(rest, "/")
-		return strings.ToLower(scheme+"://"+host) + "/" + path
+	if n.Kind == protocol.String {
+		if link := canonicalLink(n.Text); link != "" {
+			return link
+		}
 	}
-	return text
+	return canonicalText(n)
 }
 
 // compareText records a change of a text, but for its white space.
@@ -197,6 +198,14 @@ func (l *namedNodes) addNode(name string, n *protocol.Node) {
 		l.names = append(l.names, name)
 	}
 	l.nodes[name] = n
+}
+
+// removeName takes out the value of a name and returns it, nil for none.
+func (l *namedNodes) removeName(name string) *protocol.Node {
+	n := l.nodes[name]
+	delete(l.nodes, name)
+	l.names = slices.DeleteFunc(l.names, func(have string) bool { return have == name })
+	return n
 }
 
 // eachWith calls do for every name in l or other, with nil for what a side lacks.

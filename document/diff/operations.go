@@ -5,12 +5,13 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/protocol"
+	"gazetteer/protocol/effect"
 )
 
 // compareOperations compares the operations of both versions.
 func (c *comparison) compareOperations() {
 	pairs, removed, added := c.matchOperations()
-	exchanged := c.exchangedOperations(pairs)
+	replaced := c.findReplaced(pairs)
 	for _, o := range removed {
 		c.addChange(OperationRemoved, o.name, textValue(o.node, o.name), value{})
 	}
@@ -18,7 +19,7 @@ func (c *comparison) compareOperations() {
 		c.addChange(OperationAdded, o.name, value{}, textValue(o.node, o.name))
 	}
 	for _, p := range pairs {
-		if exchanged[p.a] {
+		if replaced[p.a] {
 			c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 			continue
 		}
@@ -73,12 +74,19 @@ func (c *comparison) compareNames(p pair) {
 }
 
 // methodContradicts reports whether a capability is called by an HTTP method that does the opposite
-// of the one before.
+// of the one before, or removes what its description does not speak of removing.
 func (c *comparison) methodContradicts(p pair) bool {
 	if c.a.kind != document.AI {
 		return false
 	}
-	return contradictingMethods[[2]string{strings.ToUpper(p.a.node.Member("method").Str()), strings.ToUpper(p.b.node.Member("method").Str())}]
+	before, after := strings.ToUpper(p.a.node.Member("method").Str()), strings.ToUpper(p.b.node.Member("method").Str())
+	switch {
+	case before == after || before == "" || after == "":
+		return false
+	case before == "GET" && after == "DELETE" || before == "DELETE" && after == "GET":
+		return true
+	}
+	return after == "DELETE" && effect.Compare("DELETE", p.b.intent.Str()).Verdict == effect.Contradicts
 }
 
 func (c *comparison) compareCapability(p pair) {

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,13 @@ import (
 // the path is required, whatever its text says.
 func (c *comparison) compareParams(p pair) {
 	inPathA, inPathB := pathParameters(p.a), pathParameters(p.b)
-	c.eachMember(p.a.node.Member("params"), p.b.node.Member("params"), func(name string, ma, mb *protocol.Node) {
+	paramsA, paramsB := p.a.node.Member("params"), p.b.node.Member("params")
+	if isSchema(paramsA) && isSchema(paramsB) {
+		c.compareSchemas(schemaPlace{operation: p.a.name, input: true}, paramsA, paramsB)
+		return
+	}
+	paramsA, paramsB = paramsByName(paramsA), paramsByName(paramsB)
+	c.eachMember(paramsA, paramsB, func(name string, ma, mb *protocol.Node) {
 		if ma == nil && mb == nil {
 			return
 		}
@@ -22,7 +29,7 @@ func (c *comparison) compareParams(p pair) {
 		}
 		c.compareParam(p.a.name, ma, mb, inPathA[name], inPathB[name])
 	})
-	declaredA, declaredB := indexMembers(p.a.node.Member("params")), indexMembers(p.b.node.Member("params"))
+	declaredA, declaredB := indexMembers(paramsA), indexMembers(paramsB)
 	for _, name := range slices.Sorted(keys(inPathA)) {
 		if !inPathB[name] && declaredA[name] == nil && declaredB[name] == nil {
 			c.addChange(ParameterRemoved, p.a.name, textValue(p.a.node.Member("endpoint"), name), value{})
@@ -33,6 +40,30 @@ func (c *comparison) compareParams(p pair) {
 			c.addChange(ParameterRequiredAdded, p.a.name, value{}, textValue(p.b.node.Member("endpoint"), name))
 		}
 	}
+}
+
+// isSchema reports whether params are one JSON Schema, as other formats have it.
+func isSchema(n *protocol.Node) bool {
+	return n.Member("type").Str() == "object" && n.Member("properties") != nil && n.Member("properties").Kind == protocol.Object
+}
+
+// paramsByName returns params that are a list of objects with names as the object that the draft asks
+// for.
+func paramsByName(n *protocol.Node) *protocol.Node {
+	if n == nil || n.Kind != protocol.Array {
+		return n
+	}
+	object := &protocol.Node{Kind: protocol.Object, Pointer: n.Pointer, Line: n.Line, Column: n.Column, Key: n.Key}
+	for _, item := range n.Items {
+		name := item.Member("name").Str()
+		if name == "" {
+			continue
+		}
+		named := *item
+		named.Key = name
+		object.Items = append(object.Items, &named)
+	}
+	return object
 }
 
 func keys(set map[string]bool) func(yield func(string) bool) {
@@ -68,6 +99,7 @@ func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPat
 	case equalValues(na, nb):
 		return
 	case na.Kind == protocol.Object && nb.Kind == protocol.Object:
+		c.compareRequired(operation, na, nb, paramOf(na).Required || inPathA, paramOf(nb).Required || inPathB)
 		c.compareSchemas(schemaPlace{operation: operation, input: true}, na, nb)
 		return
 	}
@@ -76,6 +108,9 @@ func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPat
 	c.compareRequired(operation, na, nb, a.Required || inPathA, b.Required || inPathB)
 	if typeChanged(a.Type, b.Type) || narrowsMeaning(a.Meaning(), b.Meaning()) {
 		c.addChange(ParameterTypeChanged, operation, valueOf(na), valueOf(nb))
+	}
+	if len(c.changes) == before && (a.Type == "") != (b.Type == "") {
+		c.addChange(TextChanged, operation, valueOf(na), valueOf(nb))
 	}
 	textA, textB := a, b
 	textA.Required, textA.Stated, textA.Type, textA.Dialect = false, false, "", 0
@@ -95,10 +130,54 @@ func (c *comparison) compareRequired(operation string, na, nb *protocol.Node, a,
 }
 
 func paramOf(n *protocol.Node) aidiscovery.Param {
-	if n.Kind == protocol.Object {
-		return aidiscovery.Param{Type: n.Member("type").Str(), Required: n.Member("required").True(), Description: n.Member("description").Str()}
+	if n.Kind != protocol.Object {
+		return parseParam(n.Text)
 	}
-	return aidiscovery.ParseParam(n.Text)
+	p := aidiscovery.Param{Type: n.Member("type").Str(), Required: n.Member("required").True(), Description: n.Member("description").Str()}
+	for keyword, word := range schemaConstraints {
+		if v := n.Member(keyword); v != nil && isScalar(v) {
+			p.Constraints = append(p.Constraints, word+" "+v.Text)
+		}
+	}
+	var values []string
+	for _, v := range n.Member("enum").Elements() {
+		values = append(values, v.Text)
+	}
+	if len(values) > 0 {
+		p.Constraints = append(p.Constraints, strings.Join(append(values, ""), "|")) // a bar at the end makes one value a list
+	}
+	return p
+}
+
+// schemaConstraints are the words that the draft has for keywords of JSON Schema.
+var schemaConstraints = map[string]string{"minimum": "min", "maximum": "max", "default": "default"}
+
+var (
+	spacedBar = regexp.MustCompile(`\s*\|\s*`)
+	bareType  = regexp.MustCompile(`(?s)^(\pL[\pL\d]*(?:\[[^\]]*\])?)\s*(?:(?:--|[—–])(.*))?$`)
+)
+
+// parseParam reads the text of a parameter. One that begins with a type and does not say whether it is
+// required is optional.
+func parseParam(text string) aidiscovery.Param {
+	p := aidiscovery.ParseParam(spacedBar.ReplaceAllString(text, "|"))
+	if p.Dialect != aidiscovery.FreeText {
+		return p
+	}
+	if m := bareType.FindStringSubmatch(p.Description); m != nil && isTypeName(m[1]) {
+		p.Type, p.Description = strings.ToLower(m[1]), strings.TrimSpace(m[2])
+	}
+	return p
+}
+
+// isTypeName reports whether a word, brackets aside, is the name of a type.
+func isTypeName(word string) bool {
+	word, _, _ = strings.Cut(word, "[")
+	switch name := typeName(word); name {
+	case "string", "integer", "number", "boolean", "array", "object":
+		return true
+	}
+	return false
 }
 
 // describeParam returns the constraints and the description of a parameter, whose order means
@@ -110,7 +189,7 @@ func describeParam(p aidiscovery.Param) string {
 		if r := parseNumber(number); found && r != nil {
 			text = word + " " + r.RatString()
 		}
-		constraints = append(constraints, text)
+		constraints = append(constraints, strings.TrimSuffix(text, "|"))
 	}
 	slices.Sort(constraints)
 	return strings.Join(constraints, ", ") + " -- " + p.Description
@@ -130,7 +209,8 @@ func typeName(s string) string {
 	return s
 }
 
-func typeChanged(a, b string) bool { return typeName(a) != typeName(b) }
+// typeChanged reports whether two types differ, of which none is left out.
+func typeChanged(a, b string) bool { return a != "" && b != "" && typeName(a) != typeName(b) }
 
 // narrowsMeaning reports whether a parameter accepts less than before.
 func narrowsMeaning(a, b aidiscovery.Meaning) bool {

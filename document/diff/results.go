@@ -29,17 +29,12 @@ func (c *comparison) compareReturns(p pair) {
 		return
 	}
 	before := len(c.changes)
-	for _, name := range namesA {
-		if !slices.Contains(namesB, name) && !slices.ContainsFunc(namesA, func(outer string) bool {
-			return strings.HasPrefix(name, outer+".") && !slices.Contains(namesB, outer)
-		}) {
-			c.addChange(ResultRemoved, p.a.name, textValue(a, name), value{})
-		}
+	for _, name := range missingNames(namesA, namesB) {
+		c.addChange(ResultRemoved, p.a.name, textValue(a, name), value{})
 	}
-	for _, name := range namesB {
-		if !slices.Contains(namesA, name) && !slices.ContainsFunc(namesB, func(outer string) bool {
-			return strings.HasPrefix(name, outer+".") && !slices.Contains(namesA, outer)
-		}) {
+	for _, name := range missingNames(namesB, namesA) {
+		// A list where one was, or the other way round, is told with what is gone.
+		if !slices.ContainsFunc(namesA, func(had string) bool { return withoutLists(had) == withoutLists(name) }) {
 			c.addAt(ResultAdded, p.a.name, a, value{}, textValue(b, name))
 		}
 	}
@@ -47,6 +42,21 @@ func (c *comparison) compareReturns(p pair) {
 		c.addChange(TextChanged, p.a.name, valueOf(a), valueOf(b))
 	}
 }
+
+// missingNames returns the names that others lack, without those inside one that they lack too.
+func missingNames(names, others []string) []string {
+	var missing []string
+	for _, name := range names {
+		if !slices.Contains(others, name) && !slices.ContainsFunc(names, func(outer string) bool {
+			return strings.HasPrefix(name, outer+".") && !slices.Contains(others, outer)
+		}) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+func withoutLists(name string) string { return strings.ReplaceAll(name, "[]", "") }
 
 func sortedNames(names []string) []string { return slices.Sorted(slices.Values(names)) }
 

@@ -41,9 +41,12 @@ func (c *comparison) compareSchemas(at schemaPlace, a, b *protocol.Node) {
 		return
 	}
 	at.depth++
-	if c.valueNarrowed(a, b) {
+	switch {
+	case at.input && valueNarrowed(a, b) || !at.input && (valueReplaced(a, b) || lacksValue(a, b)):
 		c.addChange(at.changedType(), at.operation, valueOf(a), valueOf(b))
-	} else {
+	case !at.input && lacksValue(b, a):
+		c.addChange(ResultAdded, at.operation, valueOf(a), valueOf(b))
+	default:
 		c.compareSchemaTexts(at, a, b)
 	}
 	c.compareProperties(at, a, b)
@@ -88,10 +91,7 @@ func (c *comparison) spendNode() bool {
 
 // valueNarrowed reports whether the value itself, its properties aside, is of another type or more
 // bounded than before.
-func (c *comparison) valueNarrowed(a, b *protocol.Node) bool {
-	if !slices.Equal(typesOf(a), typesOf(b)) || enumNarrowed(a.Member("enum"), b.Member("enum")) {
-		return true
-	}
+func valueNarrowed(a, b *protocol.Node) bool {
 	for _, keyword := range lowerBounds {
 		if boundRaised(boundOf(a, keyword), boundOf(b, keyword)) {
 			return true
@@ -102,19 +102,27 @@ func (c *comparison) valueNarrowed(a, b *protocol.Node) bool {
 			return true
 		}
 	}
-	for _, keyword := range exactRules {
-		if x, y := a.Member(keyword), b.Member(keyword); y != nil && !equalValues(x, y) {
-			return true
-		}
-	}
-	return b.Member("uniqueItems").True() && !a.Member("uniqueItems").True() || closesProperties(a, b)
+	return valueReplaced(a, b) || enumNarrowed(a.Member("enum"), b.Member("enum")) || b.Member("uniqueItems").True() && !a.Member("uniqueItems").True() || closesProperties(a, b)
+}
+
+// lacksValue reports whether both list their values, and b lacks one of a.
+func lacksValue(a, b *protocol.Node) bool {
+	return len(a.Member("enum").Elements()) > 0 && enumNarrowed(a.Member("enum"), b.Member("enum"))
+}
+
+// valueReplaced reports whether the value itself is of another type or form. Those who read a result
+// do not mind closer bounds.
+func valueReplaced(a, b *protocol.Node) bool {
+	return !slices.Equal(typesOf(a), typesOf(b)) || slices.ContainsFunc(exactRules, func(keyword string) bool {
+		x, y := a.Member(keyword), b.Member(keyword)
+		return y != nil && !equalValues(x, y)
+	})
 }
 
 // closesProperties reports whether additional properties were allowed and are not now.
 func closesProperties(a, b *protocol.Node) bool {
 	x, y := a.Member("additionalProperties"), b.Member("additionalProperties")
-	open := x == nil || x.Kind == protocol.Bool && x.Text == "true"
-	return y != nil && !(y.Kind == protocol.Bool && y.Text == "true") && (open || !equalValues(x, y))
+	return !isOpen("additionalProperties", y) && (isOpen("additionalProperties", x) || !equalValues(x, y))
 }
 
 func boundOf(n *protocol.Node, keyword string) string {
@@ -171,7 +179,7 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
 		switch {
 		case changed || equalValues(ma, mb):
-		case name == "additionalProperties" || name == "uniqueItems":
+		case name == "additionalProperties" || falseInSchemas[name]:
 			changed = !isOpen(name, ma) || !isOpen(name, mb)
 		case name == "enum":
 			changed = !sameElements(ma, mb)
@@ -186,11 +194,17 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 	}
 }
 
+// falseInSchemas are the keywords that mean false when they are left out.
+var falseInSchemas = setOf("uniqueItems deprecated readOnly writeOnly")
+
 // isOpen reports whether a keyword is left out or says what leaving it out would say.
 func isOpen(keyword string, n *protocol.Node) bool {
 	open := "false"
 	if keyword == "additionalProperties" {
 		open = "true"
+		if n != nil && n.Kind == protocol.Object && len(n.Items) == 0 {
+			return true // the empty schema accepts everything
+		}
 	}
 	return n == nil || n.Kind == protocol.Bool && n.Text == open
 }

@@ -93,10 +93,10 @@ func (c *comparison) compareSummaries() {
 	})
 }
 
-// compareIdentity compares a name, a namespace or a domain. Another letter case is a change of
-// text.
+// compareIdentity compares a name, a namespace or a domain. Another letter case is a change of text,
+// and none in a domain that is a host.
 func (c *comparison) compareIdentity(a, b *protocol.Node) {
-	if equalValues(a, b) {
+	if equalValues(a, b) || a != nil && b != nil && strings.Contains(a.Text, ".") && a.Key == "domain" && canonicalHost(a.Text) == canonicalHost(b.Text) {
 		return
 	}
 	kind := ServiceIdentityChanged
@@ -150,7 +150,7 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 		return
 	}
 	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
-		if name == "type" || equalValues(ma, mb) || name == "header" && strings.EqualFold(ma.Str(), mb.Str()) {
+		if name == "type" || equalValues(ma, mb) || equalLinks(ma, mb) || isDefault(name, ma) && isDefault(name, mb) || name == "header" && strings.EqualFold(ma.Str(), mb.Str()) {
 			return
 		}
 		kind := AuthenticationChanged
@@ -163,7 +163,7 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 
 // compareAuthenticationDocs compares where the documentation of another way of authentication is.
 func (c *comparison) compareAuthenticationDocs(operation string, a, b *protocol.Node) {
-	if docsA, docsB := memberAt(a, "docs"), memberAt(b, "docs"); !equalValues(docsA, docsB) {
+	if docsA, docsB := memberAt(a, "docs"), memberAt(b, "docs"); !equalValues(docsA, docsB) && !equalLinks(docsA, docsB) {
 		c.addChange(LinkChanged, operation, valueOf(docsA), valueOf(docsB))
 	}
 }
