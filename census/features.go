@@ -89,6 +89,8 @@ var families = []Family{
 		Definition: "The format and how the last request for it ended. Hosts whose last visit was after the date are not counted."},
 	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true,
 		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
+	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true,
+		Definition: "Hosts that were observed for at least so many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
 	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true,
 		Definition: "`yes`: a current document of the host has the same bytes as a current document of another host or of another format. `no`: it publishes documents and none of them does."},
 }
@@ -262,6 +264,19 @@ func versionFeatures(versions []Version) []Feature {
 	}
 	return list
 }
+
+// observedFeatures are the features of a host that was observed for so many days.
+func observedFeatures(days int) []Feature {
+	var list []Feature
+	for _, d := range survivalDays {
+		if d <= days {
+			list = append(list, observedFeature(d))
+		}
+	}
+	return list
+}
+
+func observedFeature(days int) Feature { return Feature{"observed", fmt.Sprint(days)} }
 
 // stateFeatures are all verdicts on all states, in their order.
 func stateFeatures() []Feature {

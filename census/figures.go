@@ -84,10 +84,12 @@ type lives struct {
 	ended, going []int // by day
 }
 
-func (l *lives) addSpans(spans []Span, at time.Time) {
+// addSpans counts a host and returns for how many days it was observed, -1 for one that has not
+// published.
+func (l *lives) addSpans(spans []Span, at time.Time) int {
 	from, until, alive := hostLifetime(spans)
 	if from.IsZero() || from.After(at) {
-		return
+		return -1
 	}
 	list := &l.ended
 	if alive {
@@ -98,6 +100,7 @@ func (l *lives) addSpans(spans []Span, at time.Time) {
 		*list = append(*list, make([]int, days+1-len(*list))...)
 	}
 	(*list)[days]++
+	return days
 }
 
 // hostLifetime returns when a host began to publish, and when it ended or that it still does.
@@ -205,7 +208,9 @@ func (b *figureBuilder) addHost(h *Facts) {
 	if service {
 		b.f.Services++
 	}
-	b.addHistory(h.Added, h.Spans, h.Versions, h.Turns)
+	for _, f := range observedFeatures(b.addHistory(h.Added, h.Spans, h.Versions, h.Turns)) {
+		b.addFeature(f)
+	}
 }
 
 func (b *figureBuilder) addFeature(f Feature) {
@@ -219,11 +224,12 @@ func (b *figureBuilder) addFeature(f Feature) {
 	b.f.Features[f]++
 }
 
-// addHistory counts what a host was.
-func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Version, turns []Turn) {
+// addHistory counts what a host was, and returns for how many days it was observed, -1 for one that
+// has not published.
+func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Version, turns []Turn) int {
 	b.f.Versions += len(versions)
 	b.series.addHost(added, spans, versions, turns)
-	b.lives.addSpans(spans, b.f.At)
+	days := b.lives.addSpans(spans, b.f.At)
 	since := b.f.At.Add(-changeWindow)
 	for _, v := range versions {
 		if v.Severity != "" {
@@ -244,6 +250,7 @@ func (b *figureBuilder) addHistory(added time.Time, spans []Span, versions []Ver
 			rate.Changed++
 		}
 	}
+	return days
 }
 
 // addAgent counts a registered agent.
@@ -269,8 +276,11 @@ func (b *figureBuilder) addAgent(a *registry.Agent) {
 	b.f.Agents.Strength[held]++
 }
 
+// notCompared stands for the severity of a change whose versions cannot be read.
+const notCompared = "not compared"
+
 // severityOrder is the order of a table of severities.
-var severityOrder = []string{"high", "medium", "low", "none", "not compared"}
+var severityOrder = []string{"high", "medium", "low", "none", notCompared}
 
 // buildFigures returns the figures of all that was counted.
 func (b *figureBuilder) buildFigures() *Figures {
@@ -283,20 +293,20 @@ func (b *figureBuilder) buildFigures() *Figures {
 			f.Features[Feature{"duplicate", "no"}]++
 		}
 	}
-	f.addTimeSeries(b.series, &b.lives, b.changes)
+	b.addHistories(&f)
+	return &f
+}
+
+// addHistories adds what is counted over time.
+func (b *figureBuilder) addHistories(f *Figures) {
+	f.HistoryFrom, f.Series, f.Survival = b.series.turns, b.series.listSeries(), b.lives.estimateSurvival()
+	for _, kind := range slices.Sorted(maps.Keys(b.changes)) {
+		f.Changes = append(f.Changes, *b.changes[kind])
+	}
 	for _, s := range severityOrder {
 		if n := b.severities[s]; n > 0 {
 			f.Severities = append(f.Severities, SeverityCount{s, n})
 		}
-	}
-	return &f
-}
-
-// addTimeSeries adds what is counted over time.
-func (f *Figures) addTimeSeries(series *seriesBuilder, l *lives, changes map[string]*ChangeRate) {
-	f.HistoryFrom, f.Series, f.Survival = series.turns, series.listSeries(), l.estimateSurvival()
-	for _, kind := range slices.Sorted(maps.Keys(changes)) {
-		f.Changes = append(f.Changes, *changes[kind])
 	}
 }
 

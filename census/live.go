@@ -1,6 +1,7 @@
 package census
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,11 @@ type Live struct {
 	turnsOf   []conformance.Standing // by number
 	agents    map[string]registry.Agent
 	blocks    map[string]blockRecord
-	cursor    store.Cursor
-	changed   bool // since the last refresh
-	moved     chan struct{}
+	// uncompared are the hosts that may have versions whose severity is not known yet.
+	uncompared map[uint32]bool
+	cursor     store.Cursor
+	changed    bool // since the last refresh
+	moved      chan struct{}
 
 	refreshes sync.Mutex // held by refresh
 	snapshots sync.Mutex // held while a snapshot is written
@@ -129,12 +132,21 @@ type liveDocument struct {
 	Operations int
 	Judged     []protocol.Finding
 	Features   []uint32
-	Fetched    time.Time
+	// Verbs are the features of its verbs, VerbCounts how many operations have each of them.
+	Verbs, VerbCounts []uint32
+	Fetched           time.Time
 }
 
 type liveVersion struct {
 	Kind string
 	Seen time.Time
+	// Severity is that of the change from the version before, "" where it was not compared yet.
+	Severity string
+}
+
+// orderVersions orders by format and time.
+func orderVersions(a, b liveVersion) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), a.Seen.Compare(b.Seen))
 }
 
 type liveTurn struct {
@@ -175,7 +187,7 @@ func (l *Live) clearState() {
 	l.ids, l.rows = map[string]uint32{}, nil
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
-	l.agents, l.blocks = map[string]registry.Agent{}, map[string]blockRecord{}
+	l.agents, l.blocks, l.uncompared = map[string]registry.Agent{}, map[string]blockRecord{}, map[uint32]bool{}
 	l.cursor = store.Cursor{}
 }
 
@@ -257,6 +269,11 @@ func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
 		at, moved := l.cursor.Seq, l.moved
 		l.mu.RUnlock()
 		if at >= seq {
+			for !l.comparePending(ctx, time.Now().Add(compareTime)) {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
 			l.refreshFigures()
 			return nil
 		}
@@ -389,13 +406,16 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool { return old.Kind == d.parts[2] })
 		if !d.deleted {
 			doc := newDocument(d.document, d.tokens)
-			h.Documents = append(h.Documents, liveDocument{
+			live := liveDocument{
 				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(&doc)), Fetched: doc.Fetched,
-			})
+			}
+			l.countVerbs(&live, doc.Verbs)
+			h.Documents = append(h.Documents, live)
 			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
 		}
 	case store.VersionPrefix:
 		l.takeVersion(h, d)
+		l.uncompared[id] = true
 	case store.TurnPrefix:
 		if len(d.parts) != 3 {
 			return
@@ -421,20 +441,34 @@ func (l *Live) takeVersion(h *liveHost, d *decoded) {
 	if err != nil {
 		return
 	}
-	v := liveVersion{d.parts[2], at}
-	compare := func(a, b liveVersion) int {
-		if a.Kind != b.Kind {
-			return strings.Compare(a.Kind, b.Kind)
-		}
-		return a.Seen.Compare(b.Seen)
-	}
-	i, found := slices.BinarySearchFunc(h.Versions, v, compare)
+	v := liveVersion{Kind: d.parts[2], Seen: at}
+	i, found := slices.BinarySearchFunc(h.Versions, v, orderVersions)
 	switch {
 	case found && d.deleted:
 		h.Versions = slices.Delete(h.Versions, i, i+1)
 	case !found && !d.deleted:
 		v.Kind = strings.Clone(v.Kind)
 		h.Versions = slices.Insert(h.Versions, i, v)
+		i++
+	default:
+		return
+	}
+	if i < len(h.Versions) { // another version stands before it now
+		h.Versions[i].Severity = ""
+	}
+}
+
+// countVerbs counts the operations of each verb; verbs are in order. l.mu is held.
+func (l *Live) countVerbs(d *liveDocument, verbs []string) {
+	for i, verb := range verbs {
+		switch {
+		case verb == "":
+		case i > 0 && verb == verbs[i-1]:
+			d.VerbCounts[len(d.VerbCounts)-1]++
+		default:
+			d.Verbs = append(d.Verbs, l.featureNumbers([]Feature{{"verb", valueOf(verb)}})[0])
+			d.VerbCounts = append(d.VerbCounts, 1)
+		}
 	}
 }
 
@@ -508,7 +542,7 @@ func (l *Live) updateFeatures(id uint32) {
 		}
 		all = append(all, l.featureNumbers(standingFeatures(judgeHost(h.Fetches, docs)))...)
 		all = append(all, l.featureNumbers(kindsFeatures(published))...)
-		all = append(all, l.featureNumbers(versionFeatures(h.storedVersions()))...)
+		all = append(all, l.featureNumbers(versionFeatures(h.storedVersions(time.Time{})))...)
 		slices.Sort(all)
 		all = slices.Clip(slices.Compact(all))
 	}
@@ -523,11 +557,15 @@ func (l *Live) updateFeatures(id uint32) {
 	h.all = all
 }
 
-// storedVersions returns the stored versions as the figures want them.
-func (h *liveHost) storedVersions() []Version {
+// storedVersions returns the stored versions as the figures want them: those since a time with the
+// severities of their changes.
+func (h *liveHost) storedVersions(since time.Time) []Version {
 	list := make([]Version, len(h.Versions))
 	for i, v := range h.Versions {
 		list[i] = Version{Kind: v.Kind, Seen: v.Seen, First: i == 0 || h.Versions[i-1].Kind != v.Kind}
+		if !list[i].First && v.Seen.After(since) {
+			list[i].Severity = cmp.Or(v.Severity, notCompared)
+		}
 	}
 	return list
 }
@@ -566,6 +604,7 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		l.comparePending(ctx, time.Now().Add(compareTime))
 		l.mu.RLock()
 		due := l.changed || l.stats.Load().At != EndOfDay(l.now())
 		l.mu.RUnlock()
@@ -588,10 +627,16 @@ func (l *Live) refreshFigures() {
 	l.mu.Lock()
 	l.changed = false
 	l.updateDuplicates()
+	observed := l.observedNumbers()
 	l.mu.Unlock()
 	l.mu.RLock()
-	s := l.computeStats(EndOfDay(l.now()))
+	s, hosts := l.computeStats(EndOfDay(l.now()), observed)
 	l.mu.RUnlock()
+	l.mu.Lock()
+	for n, set := range hosts {
+		l.hosts[n] = set
+	}
+	l.mu.Unlock()
 	s.Tables, s.Totals = s.Figures.Tables(), map[string]int{}
 	for i := range s.Tables {
 		if t := &s.Tables[i]; t.Columns[0] != "date" {
@@ -625,9 +670,22 @@ func (l *Live) updateDuplicates() {
 	l.hosts[numbers[0]], l.hosts[numbers[1]] = yes, no
 }
 
-// computeStats makes the figures of all that is known. l.mu is held for reading.
-func (l *Live) computeStats(at time.Time) *Stats {
+// observedNumbers returns the numbers of the features of how long hosts were observed, in order.
+// l.mu is held.
+func (l *Live) observedNumbers() []uint32 {
+	return l.featureNumbers(observedFeatures(survivalDays[len(survivalDays)-1]))
+}
+
+// computeStats makes the figures of all that is known, and the sets of hosts by how long they were
+// observed, by these numbers: they change with time alone. l.mu is held for reading.
+func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32]*roaring.Bitmap) {
 	b := newFigureBuilder(at)
+	hostsObserved := make(map[uint32]*roaring.Bitmap, len(observed))
+	for _, n := range observed {
+		hostsObserved[n] = roaring.New()
+	}
+	operations := make([]int, len(l.names)) // of verbs
+	since := at.Add(-changeWindow)
 	s := &Stats{Cursor: l.cursor}
 	test := roaring.New()
 	if n, known := l.features[Feature{"category", testCategory}]; known {
@@ -651,11 +709,14 @@ func (l *Live) computeStats(at time.Time) *Stats {
 			b.f.Operations += d.Operations
 			service = service || !document.Kind(d.Kind).IsAlias()
 			current[i] = d.Kind
+			for j, n := range d.Verbs {
+				operations[n] += int(d.VerbCounts[j])
+			}
 		}
 		if service {
 			b.f.Services++
 		}
-		versions := h.storedVersions()
+		versions := h.storedVersions(since)
 		turns := make([]Turn, len(h.Turns))
 		for i, t := range h.Turns {
 			turns[i] = Turn{t.At, l.turnsOf[t.Standing]}
@@ -663,7 +724,12 @@ func (l *Live) computeStats(at time.Time) *Stats {
 				turns[i].At = turns[i-1].At
 			}
 		}
-		b.addHistory(h.Added, spansOf(versions, current, turns), versions, turns)
+		days := b.addHistory(h.Added, spansOf(versions, current, turns), versions, turns)
+		for i, n := range observed {
+			if survivalDays[i] <= days {
+				hostsObserved[n].Add(uint32(id))
+			}
+		}
 		if service && !test.Contains(uint32(id)) {
 			s.addRecent(h, versions, at)
 		}
@@ -677,17 +743,24 @@ func (l *Live) computeStats(at time.Time) *Stats {
 		}
 	}
 	for n, f := range l.names {
-		if hosts := l.hosts[n].GetCardinality(); hosts > 0 {
+		set := l.hosts[n]
+		if now := hostsObserved[uint32(n)]; now != nil {
+			set = now
+		}
+		if hosts := set.GetCardinality(); hosts > 0 {
 			b.f.Features[f] = int(hosts)
 			if f.Family == "verb" {
 				s.Verbs++
 			}
 		}
+		if operations[n] > 0 {
+			b.f.VerbOperations[f.Value] += operations[n]
+		}
 	}
 	f := b.f
-	f.addTimeSeries(b.series, &b.lives, b.changes)
+	b.addHistories(&f)
 	s.Figures = &f
-	return s
+	return s, hostsObserved
 }
 
 // addRecent notes a service if it came or changed lately.

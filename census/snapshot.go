@@ -16,7 +16,7 @@ import (
 )
 
 // snapshotFormat is the number of the layout of a snapshot. Another number is no use.
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {
@@ -84,6 +84,9 @@ func (l *Live) readSnapshot() error {
 		}
 		id := l.idOf(h.Host)
 		l.rows[id] = h
+		if len(h.Versions) > 1 {
+			l.uncompared[id] = true
+		}
 		l.updateFeatures(id)
 	}
 	l.cursor = head.Cursor
@@ -94,7 +97,9 @@ func (l *Live) readSnapshot() error {
 func (l *Live) checkNumbers(h *liveHost) error {
 	lists := [][]uint32{h.Visit}
 	for _, d := range h.Documents {
-		lists = append(lists, d.Features)
+		if lists = append(lists, d.Features, d.Verbs); len(d.Verbs) != len(d.VerbCounts) {
+			return errNoUse
+		}
 	}
 	for _, list := range lists {
 		for _, n := range list {

@@ -174,7 +174,7 @@ func (f *Figures) survivalTable() Table {
 	var days []int
 	var shares []float64
 	for _, p := range f.Survival {
-		t.Rows = append(t.Rows, Row{Cells: []string{fmt.Sprint(p.Days), fmt.Sprintf("%.4f", p.Share), fmt.Sprint(p.AtRisk)}})
+		t.Rows = append(t.Rows, Row{Cells: []string{fmt.Sprint(p.Days), fmt.Sprintf("%.4f", p.Share), fmt.Sprint(p.AtRisk)}, Feature: observedFeature(p.Days)})
 		days, shares = append(days, p.Days), append(shares, p.Share)
 	}
 	t.Chart = plot.NewSteps(t.Title, "still publish", days, shares)

@@ -15,7 +15,6 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
-	"gazetteer/document/diff"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/store"
@@ -418,27 +417,6 @@ func spansOf(versions []Version, current []string, turns []Turn) []Span {
 		}
 	}
 	return spans
-}
-
-// compareVersions compares the versions of the last 30 days with those before them.
-func (w *walker) compareVersions(ctx context.Context, h *Facts) {
-	for i := range h.Versions {
-		v := &h.Versions[i]
-		if v.First || !v.Seen.After(w.compareSince) {
-			continue
-		}
-		before := h.Versions[i-1]
-		v.Severity = severityOrder[len(severityOrder)-1]
-		a, errA := w.readBlob(ctx, before.Digest)
-		b, errB := w.readBlob(ctx, v.Digest)
-		if errA != nil || errB != nil || a == nil || b == nil {
-			continue
-		}
-		result, err := diff.Compare(diff.Input{Kind: document.Kind(v.Kind), URL: before.url, Bytes: a}, diff.Input{Kind: document.Kind(v.Kind), URL: v.url, Bytes: b})
-		if err == nil {
-			v.Severity = result.Severity.String()
-		}
-	}
 }
 
 // walkAgents calls each with every registered agent, and returns how many records are damaged.

@@ -102,14 +102,17 @@ func rowView(t census.Table, row census.Row) tableRow {
 		if page := census.PageOf(row.Feature); page != list {
 			v.Address = page
 		}
+	case t.Name == "severities":
+		list = "/changes"
+		if _, known := diff.ParseSeverity(row.Cells[0]); known {
+			list += "?" + url.Values{"severity": {row.Cells[0]}}.Encode()
+		}
 	case t.Name == "agents":
 		list = "/agents?" + url.Values{"require": {row.Cells[0]}}.Encode()
 	}
 	for i, cell := range row.Cells[1:] {
 		c := cellView{Text: cell}
-		if i == 0 {
-			c.Address = list
-		}
+		c.Address = list
 		if t.Columns[0] == "date" {
 			c.Address = listOfColumn(t, t.Columns[i+1])
 		}
