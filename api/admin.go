@@ -26,9 +26,9 @@ const (
 	maxCrawlHosts = 20_000
 )
 
-// adminRoutes declares what only the owner of the data directory may ask. They
-// have an engine and an OpenAPI document of their own, so that no mistake of
-// wiring can show them to the public.
+// adminRoutes declares the routes that only the owner of the data directory may use. They have an
+// engine and an OpenAPI document of their own, so that no mistake in the wiring can show them to
+// the public.
 func (a *API) adminRoutes() error {
 	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
 	crawl := route.Complete(huma.Operation{OperationID: "crawl", Responses: map[string]*huma.Response{"200": {
@@ -71,7 +71,7 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutp
 	if err != nil {
 		return nil, err
 	}
-	// Taken first: what goes wrong here can still be answered properly.
+	// Add the hosts first: an error can still become a problem document here.
 	if err := a.add(ctx, hosts...); err != nil {
 		return nil, err
 	}
@@ -93,8 +93,7 @@ func readHostList(text []byte) ([]string, error) {
 	return hosts, nil
 }
 
-// readHostNames reads a body that is a list of at most so many names, which are not
-// judged yet.
+// readHostNames reads a body that is a list of at most that many names. It does not judge the names.
 func readHostNames(text []byte, most int) ([]*protocol.Node, error) {
 	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxCrawlBody, Depth: 4, Members: maxCrawlHosts})
 	if err != nil {
@@ -117,8 +116,8 @@ func readHostNames(text []byte, most int) ([]*protocol.Node, error) {
 	return list.Items, nil
 }
 
-// streamCrawlResults writes each result as it comes. It takes as long as the hosts
-// take, so the limits of an answer's time do not hold.
+// streamCrawlResults writes each result when its visit ends. It takes as long as the hosts take, so
+// the time limit of an answer does not apply.
 func (a *API) streamCrawlResults(ctx huma.Context, hosts []string) {
 	c := humagin.Unwrap(ctx)
 	control := http.NewResponseController(c.Writer)
@@ -140,18 +139,18 @@ func (a *API) streamCrawlResults(ctx huma.Context, hosts []string) {
 		if !errors.Is(err, context.Canceled) {
 			a.Log.Error("crawl for the socket ended early", "error", err)
 		}
-		// The answer has begun, so only a cut tells that it is not whole.
+		// The answer has begun, so only a closed connection shows that it is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// OperatorStatus is how the server stands, for its operator.
+// OperatorStatus is the state of the server, for its operator.
 type OperatorStatus struct {
 	Crawler crawler.Status `json:"crawler"`
 	Store   store.Cursor   `json:"store" doc:"the newest sequence of the store"`
 	Index   store.Cursor   `json:"index" doc:"the sequence that answers are based on"`
 	Ready   bool           `json:"ready"`
-	// Halted is why the transparency log signs nothing more; absent while it does.
+	// Halted is why the transparency log signs nothing more; absent while it signs.
 	Halted  *audit.Halt `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
 	PID     int         `json:"pid"`
 	Version string      `json:"version"`

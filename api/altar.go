@@ -20,14 +20,15 @@ import (
 	"gazetteer/toolhost/hosthttp"
 )
 
-// Handler answers the public. The tool host's addresses do not pass the log of requests and the
-// cache: the audit trail is their log, and a call is to be fast.
+// Handler serves the public routes. Requests to the tool host bypass the request log and the
+// response cache: the audit trail is their log, and calls must be fast.
 func (a *API) Handler() http.Handler { return a.withTools(a.Mux.Handler(), false) }
 
-// AdminHandler is that of [route.Mux] with the tool host, whose client the operator is.
+// AdminHandler returns the handler of [route.Mux] with the tool host, where the operator is the
+// client.
 func (a *API) AdminHandler() http.Handler { return a.withTools(a.Mux.AdminHandler(), true) }
 
-// LocalAdminHandler is that of [route.Mux]; the tool host does not answer there.
+// LocalAdminHandler returns the handler of [route.Mux]; the tool host does not answer there.
 func (a *API) LocalAdminHandler(address string) http.Handler { return a.Mux.LocalAdminHandler(address) }
 
 func (a *API) withTools(next http.Handler, operator bool) http.Handler {
@@ -47,7 +48,7 @@ func (a *API) withTools(next http.Handler, operator bool) http.Handler {
 	})
 }
 
-// altarRoutes declares the routes of the tool host, where there is one.
+// altarRoutes declares the routes of the tool host, if there is one.
 func (a *API) altarRoutes(h huma.API) {
 	if a.toolsHTTP == nil {
 		return
@@ -176,7 +177,7 @@ func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[Co
 	return uncachedAnswer(ContractList{added}), nil
 }
 
-// contractProblem answers for contracts that cannot be used.
+// contractProblem returns the problem for a contract that cannot be used.
 func contractProblem(err error) error {
 	return route.NewProblem(route.BadField, err.Error(), `a contract is written as {"name": "add", "parameters": [{"name": "a", "type": "integer"}]}; docs/altar.md has all members`)
 }
@@ -222,7 +223,7 @@ func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[too
 	return uncachedAnswer(identity), nil
 }
 
-// identityProblem answers for an identity that cannot be added or removed.
+// identityProblem returns the problem for an identity that cannot be added or removed.
 func identityProblem(err error) error {
 	switch {
 	case errors.Is(err, toolhost.ErrNoIdentity):
@@ -298,7 +299,7 @@ func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Outpu
 	return uncachedAnswer(Proposals{proposed, skipped}), nil
 }
 
-// readStrictly decodes a body without members that it does not know.
+// readStrictly decodes a body and refuses unknown members.
 func readStrictly(text []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -308,7 +309,7 @@ func readStrictly(text []byte, v any) error {
 	return nil
 }
 
-// toolProblem answers for a contract that does not exist, or cannot be made.
+// toolProblem returns the problem for a contract that does not exist or cannot be made.
 func toolProblem(err error) error {
 	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) {
 		return route.NewProblem(route.NoName, err.Error(), "gazetteer contracts list shows the contracts that there are")

@@ -22,12 +22,12 @@ import (
 	"gazetteer/toolhost/hosthttp"
 )
 
-// Options says what an API is made of. Only Answers is required.
+// Options configures an API. Only Answers is required.
 type Options struct {
 	Answers *answer.Answers
 	Log     *slog.Logger // nil: silent
-	// CursorKey authenticates the cursors of lists. Keep it over restarts, so
-	// that a client in the middle of a list can go on; nil makes a new one.
+	// CursorKey authenticates the cursors of lists. Keep it across restarts, so that a client in
+	// the middle of a list can go on; nil makes a new one.
 	CursorKey []byte
 	// Version is shown in the OpenAPI document and in the admin status.
 	Version string
@@ -36,48 +36,46 @@ type Options struct {
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is
 	// believed. None by default: anybody can send that header.
 	TrustedProxies []string
-	// Proofs is how many domains one client (an IPv4 address, an IPv6 /64) may have
-	// looked at in an hour, Resolutions how many DIDs of other hosts; the Global
-	// one bounds all together. 0 means 30, 120 and 3,000; a negative number lifts
-	// the limit. How often agents are registered and changed the registry
-	// bounds.
+	// Proofs is the limit on domain checks of one client (an IPv4 address, an IPv6 /64) in an hour,
+	// Resolutions that on resolutions of other hosts' DIDs; Global bounds all clients together. 0
+	// means 30, 120 and 3,000; a negative number lifts the limit. The registry limits registrations
+	// and changes of agents.
 	Proofs                         int
 	Resolutions, ResolutionsGlobal int
-	// Anchored returns the newest tree of the log that a witness has cosigned,
-	// nil when there is none; Publish asks the witnesses to cosign. Both are nil
-	// where there are no witnesses.
+	// Anchored returns the newest tree of the log that a witness has cosigned, nil if there is
+	// none; Publish requests cosignatures from the witnesses. Both are nil without witnesses.
 	Anchored func() *air.Anchor
 	Publish  func(ctx context.Context) error
-	// LogLock says where the lock of the log is. Witnesses returns how each witness has answered; nil where
-	// there are none. ResumeSigning lets a halted log sign again.
+	// LogLock describes the lock of the log. Witnesses returns the last result of each witness; nil
+	// without witnesses. ResumeSigning lets a halted log sign again.
 	LogLock       LogLock
 	Witnesses     func() []audit.WitnessStatus
 	ResumeSigning func(ctx context.Context) error
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
-	// Add takes hosts into the frontier, and Crawl yields the result of each, for
-	// the owner's socket; an error of yield ends it. Both are nil in a process
-	// that does not crawl.
+	// Add puts hosts into the frontier, and Crawl yields the result of each visit, for the
+	// operator's socket; an error from yield ends it. Both are nil in a process that does not
+	// crawl.
 	Add   func(ctx context.Context, hosts ...string) error
 	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	// Horizon is how long a compaction that the operator asks for keeps deletions, unless it says
-	// otherwise; 168 hours when 0.
+	// Horizon is how long a compaction keeps deletions, unless the operator's request says
+	// otherwise; 168 hours if 0.
 	Horizon time.Duration
-	// Backup writes a backup of the data directory into a new directory; nil where there is none.
+	// Backup writes a backup of the data directory into a new directory; nil if the process cannot.
 	Backup func(ctx context.Context, dir string) (BackupResult, error)
 	Now    func() time.Time // nil: time.Now
-	// CompactViews removes what was deleted from the files of the mail and of the feed of changes; nil where
-	// there are none.
+	// CompactViews removes deleted content from the files of the mail and of the feed of changes;
+	// nil if there are none.
 	CompactViews func(ctx context.Context) error
-	// ClockJumps says how often the clock of the machine was set; nil where nobody knows.
+	// ClockJumps returns how often the machine's clock was set; nil if unknown.
 	ClockJumps func() steadyclock.Jumps
-	// Limits lists the limits for the metrics; share one with all that refuses clients.
-	// Nil: the API has one of its own.
+	// Limits lists the limits for the metrics; share one with every part that limits clients. Nil:
+	// the API has its own.
 	Limits *limit.Set
-	// Relay serves the inboxes; nil where there are none.
+	// Relay serves the inboxes; nil if there are none.
 	Relay *relayhttp.Handler
-	// Tools is the tool host and ToolsHTTP its handler; nil where there is none.
+	// Tools is the tool host and ToolsHTTP its handler; nil if there is none.
 	Tools     *toolhost.Host
 	ToolsHTTP *hosthttp.Handler
 }
@@ -93,7 +91,7 @@ type API struct {
 	jumps        func() steadyclock.Jumps        // nil where nobody knows
 	backup       func(ctx context.Context, dir string) (BackupResult, error)
 	horizon      time.Duration // see Options.Horizon
-	// searchParameters describe GET of a search; a body is judged by them, too.
+	// searchParameters describe the GET form of a search; bodies are checked by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
 	description      *huma.OpenAPI
@@ -135,8 +133,8 @@ func New(o Options) (*API, error) {
 // OpenAPI returns the description of the public routes. It must not be changed.
 func (a *API) OpenAPI() *huma.OpenAPI { return a.description }
 
-// ClientAddress returns the address of the client of a request that another handler serves beside the
-// API's routes: by the same rules about trusted proxies.
+// ClientAddress returns the address of the client of a request that a handler beside the API
+// serves. It follows the same rules about trusted proxies.
 func (a *API) ClientAddress(r *http.Request) netip.Addr {
 	c := gin.CreateTestContextOnly(nil, a.Engine())
 	c.Request = r

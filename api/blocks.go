@@ -12,7 +12,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// blockRoutes declares how the operator keeps hosts from being visited and shown.
+// blockRoutes declares the routes by which the operator excludes hosts.
 func (a *API) blockRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("list-blocks"), a.listBlocks)
 	block := route.Op("block-host")
@@ -21,7 +21,7 @@ func (a *API) blockRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("unblock-host"), a.removeBlock)
 }
 
-// BlockList holds the hosts that are not visited.
+// BlockList holds the excluded hosts.
 type BlockList struct {
 	Blocks []crawler.Block `json:"blocks" doc:"in order of host"`
 }
@@ -33,8 +33,7 @@ type BlockBody struct {
 	Why        string `json:"why,omitempty" doc:"for those who look; at most 300 characters are kept"`
 }
 
-// findBlocker returns what keeps the list of blocked hosts, or the problem of a process without
-// one.
+// findBlocker returns the list of blocked hosts, or the problem of a process without one.
 func (a *API) findBlocker() (answer.Blocker, error) {
 	if a.Answers.Blocks == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")

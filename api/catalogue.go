@@ -16,7 +16,7 @@ import (
 	"gazetteer/index/query"
 )
 
-// catalogueRoutes declares what there is, by verb, namespace and data class.
+// catalogueRoutes declares the lists of verbs, namespaces and data classes.
 func (a *API) catalogueRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("list-verbs"), a.listVerbs)
 	route.Handle(a.Mux, h, route.Op("verb"), a.getVerb)
@@ -32,7 +32,7 @@ type catalogueInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// pageOfNames cuts a page out of a sorted list of names.
+// pageOfNames returns one page of a sorted list of names.
 func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, list string, all []T, name func(T) string) (page []T, next, link string, err error) {
 	c, err := a.ReadCursor(ctx, in.Cursor, list)
 	if err != nil {
@@ -75,12 +75,12 @@ type verbInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// VerbPage is a verb with its family and one page of its operations.
+// VerbPage is a verb with the verbs related to it and one page of its operations.
 type VerbPage struct {
 	index.VerbCount
 	Family []answer.Relative `json:"family" doc:"verbs that are offered and related to it, the nearest relation first"`
 	OperationPage
-	// Intents stand side by side: what those who offer the verb mean by it.
+	// Intents are the intents of the operations with this verb, side by side.
 	Intents []Intent `json:"intents" doc:"what those on this page mean by the verb, side by side"`
 }
 
@@ -94,7 +94,7 @@ type OperationPage struct {
 	Next   string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-// Intent is what one operation says that it does.
+// Intent is the intent of one operation.
 type Intent struct {
 	ID         string          `json:"id"`
 	Host       string          `json:"host"`
@@ -124,7 +124,7 @@ func (a *API) getVerb(ctx context.Context, in *verbInput) (*route.Output[VerbPag
 	return out, nil
 }
 
-// joinRelatives names verbs for a person.
+// joinRelatives formats verbs for a person.
 func joinRelatives(family []answer.Relative) string {
 	var words []string
 	for _, r := range family[:min(len(family), answer.MaxNear)] {
@@ -142,7 +142,7 @@ func listIntents(hits []answer.Hit) []Intent {
 	return out
 }
 
-// listOperations returns one page of what filters find, in order of host.
+// listOperations returns one page of the operations that filters select, in order of host.
 func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, path, list string) (OperationPage, string, error) {
 	c, err := a.ReadCursor(ctx, cursorText, list)
 	if err != nil {

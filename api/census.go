@@ -15,7 +15,7 @@ import (
 	"gazetteer/census"
 )
 
-// CensusLine is one line of the answer to a census: how far it is, what came of it, or why it failed.
+// CensusLine is one line of the answer to a census: its progress, its result, or its error.
 type CensusLine struct {
 	Progress *census.Progress `json:"progress,omitempty" doc:"how far it is"`
 	Result   *census.Result   `json:"result,omitempty" doc:"the last line of a census that was written"`
@@ -49,8 +49,8 @@ func (a *API) writeCensus(_ context.Context, in *censusInput) (*route.StreamOutp
 	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCensus(ctx, filepath.Clean(in.Dir), at) }}, nil
 }
 
-// streamCensus writes a census and tells how far it is, line by line. It takes as long as the store
-// is large, so the limits of an answer's time do not hold.
+// streamCensus writes a census and reports its progress line by line. It takes as long as the store
+// is large, so the time limit of an answer does not apply.
 func (a *API) streamCensus(ctx huma.Context, dir string, at time.Time) {
 	c := humagin.Unwrap(ctx)
 	control := http.NewResponseController(c.Writer)

@@ -23,14 +23,14 @@ const (
 	feedSubtitle = "What became known, changed, went or came back in the agent web"
 )
 
-// syndicationInput is that of the feeds for feed readers.
+// syndicationInput is the input of the feeds for feed readers.
 type syndicationInput struct {
 	base   string // of absolute addresses
 	Before string `query:"before" maxLength:"1200" doc:"where older changes begin, from the link to the next page"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"how many changes on one page, 1 to 100"`
 }
 
-// Resolve notes the address of the server (huma.Resolver).
+// Resolve records the address of the server (huma.Resolver).
 func (in *syndicationInput) Resolve(ctx huma.Context) []error {
 	scheme := "http"
 	if ctx.TLS() != nil {
@@ -88,7 +88,7 @@ func (s *syndication) absoluteURL(path string) string {
 	return s.base + path
 }
 
-// changeText tells a change in plain text, one line a change of the document.
+// changeText describes a change in plain text, with a line for each change of the document.
 func changeText(c Change) string {
 	lines := []string{c.Title + "."}
 	for _, change := range c.Changes {
@@ -129,8 +129,8 @@ func changeTags(c Change) []string {
 	return append(list, c.Verbs...)
 }
 
-// The elements of Atom (RFC 4287) that the feed has. The standard encoder escapes the texts and
-// replaces what XML cannot hold.
+// The elements of Atom (RFC 4287) that the feed uses. The standard encoder escapes texts and
+// replaces characters that XML cannot hold.
 type (
 	atomFeed struct {
 		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
@@ -195,7 +195,7 @@ func (a *API) sendAtom(ctx context.Context, in *syndicationInput) (*route.PageOu
 	return &route.PageOutput{ContentType: atomType + "; charset=utf-8", Body: b.Bytes()}, nil
 }
 
-// publishedTime is when a change first stood in the feed.
+// publishedTime returns when a change first appeared in the feed.
 func publishedTime(i changefeed.Item) time.Time {
 	if !i.Since.IsZero() {
 		return i.Since.UTC()
@@ -203,7 +203,7 @@ func publishedTime(i changefeed.Item) time.Time {
 	return i.At.UTC()
 }
 
-// The members of JSON Feed 1.1 that the feed has.
+// The members of JSON Feed 1.1 that the feed uses.
 type (
 	jsonFeed struct {
 		Version     string           `json:"version"`

@@ -41,8 +41,8 @@ func syndicationResponse(description, mediaType string, schema *huma.Schema) map
 	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: schema}}}}
 }
 
-// changeFilters are the filters of the feed: parameter, what it is, and the values that it takes, nil
-// for any.
+// changeFilters are the filters of the feed: the parameter, its description, and the accepted
+// values, nil for any.
 var changeFilters = []struct {
 	name, doc string
 	values    func() []any
@@ -61,7 +61,7 @@ var changeFilters = []struct {
 	{"agent", "the AIR ID of the agent that changed", nil},
 }
 
-// maxChangeValues is how many values of one filter the feed takes.
+// maxChangeValues is how many values of one filter a request may have.
 const maxChangeValues = 50
 
 // addChangeFilters describes the filters of the feed as parameters of an operation.
@@ -83,7 +83,7 @@ func addChangeFilters(op huma.Operation) huma.Operation {
 	return op
 }
 
-// readChangeFilter reads parameters that were judged by their schemas.
+// readChangeFilter reads parameters that their schemas have already checked.
 func readChangeFilter(values url.Values) (changefeed.Filter, error) {
 	f := changefeed.Filter{Verbs: values["verb"], Namespaces: values["ns"], Rules: values["rule"], Agents: values["agent"]}
 	for _, k := range values["kind"] {
@@ -160,7 +160,7 @@ func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[
 	return out, nil
 }
 
-// changesSince answers with what came behind a place.
+// changesSince answers with the changes after a place.
 func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *changesInput) (*route.Output[ChangeList], error) {
 	place, err := a.readPlace(in.Since, "since")
 	if err != nil {
@@ -178,7 +178,7 @@ func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *ch
 	return out, nil
 }
 
-// explainGone turns the end of the feed into its refusal.
+// explainGone turns an error of the feed into a problem.
 func explainGone(err error, at route.Location) error {
 	if errors.Is(err, changefeed.ErrGone) {
 		return route.ChangesGone("the feed no longer reaches back to this place").WithLocation(at)
@@ -186,7 +186,7 @@ func explainGone(err error, at route.Location) error {
 	return err
 }
 
-// linkChanges is the Link of the next page, which a cursor opens; "" without one.
+// linkChanges returns the Link of the next page, "" without one.
 func linkChanges(ctx context.Context, path, parameter, cursor string) string {
 	if cursor == "" {
 		return ""
@@ -194,7 +194,7 @@ func linkChanges(ctx context.Context, path, parameter, cursor string) string {
 	return "<" + changesAddress(ctx, path, parameter, cursor) + `>; rel="next"`
 }
 
-// changesAddress is the address of the request with another cursor.
+// changesAddress returns the address of the request with another cursor.
 func changesAddress(ctx context.Context, path, parameter, cursor string) string {
 	to := url.Values{}
 	for name, values := range route.Query(ctx) {
@@ -204,7 +204,7 @@ func changesAddress(ctx context.Context, path, parameter, cursor string) string 
 	return path + "?" + to.Encode()
 }
 
-// feedCursor is up to where the feed is complete.
+// feedCursor is the place up to which the feed is complete.
 func (a *API) feedCursor() store.Cursor {
 	if a.Answers.Feed == nil {
 		return store.Cursor{}
@@ -212,7 +212,7 @@ func (a *API) feedCursor() store.Cursor {
 	return a.Answers.Feed.Cursor()
 }
 
-// placeText is the cursor of a place.
+// placeText returns the cursor of a place.
 func (a *API) placeText(place uint64) string {
 	at := a.Answers.Store.Head()
 	at.Seq = place
@@ -231,7 +231,7 @@ func (a *API) readPlace(text, parameter string) (uint64, error) {
 	return place, err
 }
 
-// viewChanges adds the addresses to items.
+// viewChanges adds addresses to items.
 func viewChanges(items []changefeed.Item) []Change {
 	changes := make([]Change, len(items))
 	for n, item := range items {

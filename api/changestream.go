@@ -23,7 +23,8 @@ type changeStreamInput struct {
 	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended; it counts before since"`
 }
 
-// Resolve sees who asks (huma.Resolver). Two ids are none of ours.
+// Resolve reads the client's address and last event (huma.Resolver). Two ids are joined,
+// so that they match no event.
 func (in *changeStreamInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	in.client, in.Last = route.ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
@@ -60,11 +61,11 @@ func (a *API) followChanges(ctx context.Context, in *changeStreamInput) (*route.
 	}}, nil
 }
 
-// heartbeat is how often a stream without changes shows that it lives.
+// heartbeat is how often a stream without changes sends a comment.
 const heartbeat = 15 * time.Second
 
 // changeStream is one client that follows the changes. It holds one page at a time, so a client
-// that does not read costs no more than that, until its connection is closed.
+// that does not read costs no more than a page until its connection is closed.
 type changeStream struct {
 	api    *API
 	c      *gin.Context
@@ -72,8 +73,8 @@ type changeStream struct {
 	place  uint64 // behind the last event
 }
 
-// sendChanges sends changes until the client leaves or does not read for [route.WriteTime], its
-// time is over or the server ends.
+// sendChanges sends changes until the client leaves, does not read for [route.WriteTime] or reaches
+// its time limit, or the server ends.
 func (s *changeStream) sendChanges() {
 	s.c.Header("Content-Type", "text/event-stream")
 	s.c.Header("Cache-Control", "no-store")

@@ -15,13 +15,13 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// Compactor is what the operator's routes and the metrics need of a store that can be compacted.
+// Compactor is the part of a compactable store that the operator's routes and the metrics need.
 type Compactor interface {
 	Compact(ctx context.Context, keep time.Duration) (boltstore.Compaction, error)
 	Upkeep(ctx context.Context) (boltstore.Upkeep, error)
 }
 
-// CompactResult says what a compaction did.
+// CompactResult is the result of a compaction.
 type CompactResult struct {
 	Forgotten   int     `json:"forgotten" doc:"deletions that were dropped from the log"`
 	Horizon     uint64  `json:"horizon" doc:"deletions up to this sequence are forgotten: a follower further behind is rebuilt"`
@@ -78,7 +78,7 @@ func (a *API) compactStore(ctx context.Context, in *compactInput) (*route.Output
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// writeStoreMetrics writes the size of the store's file and what was compacted since the start.
+// writeStoreMetrics writes the size of the store's file and the compactions since the start.
 func (a *API) writeStoreMetrics(ctx context.Context, b *bytes.Buffer, gauge func(string, float64)) {
 	gauge("store_horizon", float64(a.Answers.Store.Horizon().Seq))
 	s, ok := a.Answers.Store.(Compactor)

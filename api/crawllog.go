@@ -11,7 +11,7 @@ import (
 	"gazetteer/fetch"
 )
 
-// CrawlLogPage is one page of what a host was asked.
+// CrawlLogPage is one page of the requests that a host received.
 type CrawlLogPage struct {
 	Host   string          `json:"host"`
 	Visits []crawler.Entry `json:"visits" doc:"the latest first"`
@@ -40,7 +40,7 @@ func (a *API) getCrawlLog(ctx context.Context, in *crawlLogInput) (*route.Output
 			return nil, fmt.Errorf("read the place in the crawl log: %w", err)
 		}
 	}
-	// One more than asked for tells whether there is another page.
+	// One more than requested shows whether there is another page.
 	visits, err := a.Answers.CrawlLog(ctx, host, before, in.Limit+1)
 	if err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ type serviceBadgeInput struct {
 	Style string `query:"style" enum:"flat,for-the-badge" default:"flat" doc:"the form of the badge"`
 }
 
-// getServiceBadge answers with a picture for any host, because it stands in pages that cannot show an
-// error.
+// getServiceBadge answers with a picture for any host, because badges are shown on pages that
+// cannot display an error.
 func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*route.RawOutput, error) {
 	s, err := a.Answers.Seal(ctx, in.Host)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*rout
 	return route.Badge(b), nil
 }
 
-// describeSeal returns what a badge says of a host, and its colour.
+// describeSeal returns the text and the colour of a host's badge.
 func describeSeal(s answer.Seal) (text string, colour badge.Colour) {
 	switch {
 	case !s.Known:
@@ -85,6 +85,6 @@ func describeSeal(s answer.Seal) (text string, colour badge.Colour) {
 	if s.Old {
 		colour = badge.Grey
 	}
-	// The day and not "3 hours ago": the pictures lie in caches.
+	// The day and not "3 hours ago", because caches store the pictures.
 	return strings.Join(append(parts, state, "seen "+s.Visited.UTC().Format("2 Jan 2006")), " · "), colour
 }

@@ -19,8 +19,7 @@ import (
 
 const explorePath = "/api/v1/explore"
 
-// exploreRoutes declares what helps to find a question: counts, completions, and
-// services that are like one that is known.
+// exploreRoutes declares counts, completions and similar services.
 func (a *API) exploreRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "explore", Description: "Counts over all operations that a search would find; the filters are those of a search. Without any, everything is counted."})
 	route.Handle(a.Mux, h, op, a.exploreFacets)
@@ -37,10 +36,10 @@ type ExploreBody struct {
 	FilterBody
 }
 
-// An Exploration counts the values of fields.
+// An Exploration is the counts of the values of fields.
 type Exploration struct {
 	Facets map[string][]index.Count `json:"facets" doc:"by field: its values with the number of operations that have them, the most frequent first"`
-	// More names the fields that have further values.
+	// More lists the fields that have further values.
 	More   []string  `json:"more,omitempty" doc:"the fields that have further values"`
 	Seq    uint64    `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	Behind uint64    `json:"behind,omitempty" doc:"how many records the index is behind the store"`
@@ -135,7 +134,7 @@ type suggestInput struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many suggestions, 1 to 100"`
 }
 
-// Suggestions complete what was typed.
+// Suggestions complete a text that is being typed.
 type Suggestions struct {
 	Q           string       `json:"q" doc:"what was typed"`
 	Suggestions []Suggestion `json:"suggestions" doc:"what was typed in whole first, then verbs, nouns, data classes, services and namespaces, of each the most offered first; at least a fifth of the places for each that has so many"`
@@ -143,10 +142,10 @@ type Suggestions struct {
 	Note        string       `json:"note,omitempty" doc:"why there are none"`
 }
 
-// A Suggestion is something that exists and begins like what was typed.
+// A Suggestion is a name that begins with the typed text.
 type Suggestion struct {
 	index.Suggestion
-	// Query finds the operations that are meant.
+	// Query is the query for the operations of the suggestion.
 	Query string `json:"query" doc:"the query that finds its operations"`
 }
 
@@ -170,7 +169,7 @@ func (a *API) suggestQueries(ctx context.Context, in *suggestInput) (*route.Outp
 	return out, nil
 }
 
-// queryFor is the query that finds what a suggestion stands for.
+// queryFor returns the query for the operations of a suggestion.
 func queryFor(s index.Suggestion) string {
 	key := map[string]string{index.SuggestVerb: "verb", index.SuggestNamespace: "ns", index.SuggestClass: "class", index.SuggestService: "host"}[s.Kind]
 	if key == "" {
@@ -191,7 +190,7 @@ type similarInput struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many services, 1 to 100"`
 }
 
-// SimilarServices are services that do much of what one does.
+// SimilarServices are services with operations similar to those of one service.
 type SimilarServices struct {
 	Host     string                 `json:"host"`
 	Services []index.SimilarService `json:"services" doc:"the most similar first"`

@@ -16,10 +16,10 @@ import (
 
 const exportPath = "/api/v1/export"
 
-// maxExport is how many operations one export takes.
+// maxExport is how many operations one export may have.
 const maxExport = 100
 
-// exportRoute declares how chosen operations are written for callers.
+// exportRoute declares the export of chosen operations in a form for callers.
 func (a *API) exportRoute(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "export-operations", Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. A schema is that of the document, " +
 		"where it has one. Texts that try to instruct a model are left out. A line for curl is safe to paste; {name} stands for a value.", Responses: map[string]*huma.Response{"200": {
@@ -117,7 +117,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	return n.Items, as, nil
 }
 
-// callOffers are the operations of hits, to be exported.
+// callOffers returns the operations of hits for export.
 func callOffers(hits []answer.Hit) []call.Offer {
 	out := make([]call.Offer, len(hits))
 	for i, h := range hits {
@@ -134,9 +134,8 @@ func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Off
 	return writeTools(as, chosen, next, link)
 }
 
-// exportWithin writes as many of the operations in a form for callers as fit the
-// tokens, in their order. next makes the cursor and Link of the page behind the
-// first n of them.
+// exportWithin writes as many operations as fit the tokens, in their order, in a form for callers.
+// next makes the cursor and Link of the page after the first n of them.
 func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, tokens int, next func(n int) (next, link string)) (*route.PageOutput, error) {
 	if err := a.addSchemas(ctx, as, chosen); err != nil {
 		return nil, err
@@ -161,7 +160,7 @@ func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, 
 		return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("within_tokens: the next result alone takes %d tokens in this form", takes), fmt.Sprintf("ask for %d tokens or more, or leave within_tokens or as out", takes)).
 			WithLocation(route.Location{Parameter: "within_tokens"})
 	}
-	// What n of them take grows with n, so that the most that fit are found by halves.
+	// The size grows with n, so binary search finds the largest n that fits.
 	for fit, most := 1, len(chosen); fit < most; {
 		middle := (fit + most + 1) / 2
 		takes, err := write(middle)
@@ -190,8 +189,7 @@ func writeTools(as string, chosen []call.Offer, next, link string) (*route.PageO
 	}
 }
 
-// addSchemas gives the offers the schemas of their documents, for the forms that
-// have some.
+// addSchemas adds the schemas of their documents to the offers, for the forms that contain schemas.
 func (a *API) addSchemas(ctx context.Context, as string, chosen []call.Offer) error {
 	if as == "curl" {
 		return nil

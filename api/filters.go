@@ -11,14 +11,14 @@ import (
 	"gazetteer/index/query"
 )
 
-// What is said here of the filters of a search comes from the rows of the query language
-// ([query.Filters]): a new filter is a new row there.
+// The descriptions of search filters come from the rows of the query language ([query.Filters]): a
+// new filter is a new row there.
 
-// maxFilterValues is how many values of one filter a search takes.
+// maxFilterValues is how many values of one filter a search may have.
 const maxFilterValues = 50
 
 // addFilterParameters describes filters as parameters of an operation, each with at most that many
-// values. They stand before the parameters that are described later.
+// values. They come before parameters that are described later.
 func addFilterParameters(op huma.Operation, filters []query.Filter, most int) huma.Operation {
 	explode := true
 	for _, f := range filters {
@@ -37,7 +37,7 @@ func addFilterParameters(op huma.Operation, filters []query.Filter, most int) hu
 	return op
 }
 
-// describeCombination says what several values of a filter mean.
+// describeCombination describes how several values of a filter combine.
 func describeCombination(f query.Filter) string {
 	if f.All {
 		return ""
@@ -45,7 +45,7 @@ func describeCombination(f query.Filter) string {
 	return "; any of several"
 }
 
-// describeFacetParameter names the fields that can be counted.
+// describeFacetParameter lists the fields that can be counted.
 func describeFacetParameter(parameters []*huma.Param) {
 	for _, p := range parameters {
 		if p.Name == "facets" {
@@ -80,8 +80,8 @@ func (FilterBody) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema 
 	return s
 }
 
-// QueryView is a query as it was understood. In JSON the values of each filter are a member with
-// the plural of its key, such as "verbs".
+// QueryView is a query as the server understood it. In JSON the values of each filter are a member
+// with the plural of its key, such as "verbs".
 type QueryView struct {
 	Words   string              `json:"words,omitempty"`
 	Phrases []string            `json:"phrases,omitempty"`

@@ -21,17 +21,18 @@ const (
 	LockWitness = "witness"
 )
 
-// A LogLock says what keeps two copies of the data directory from signing two histories.
+// A LogLock describes the lock that keeps two copies of the data directory from signing two
+// histories.
 type LogLock struct {
 	Kind string `json:"kind" enum:"none,file,witness"`
-	// Apart is set if the lock does not lie on the disk of the data directory.
+	// Apart is set if the lock is on another disk than the data directory.
 	Apart bool `json:"apart" doc:"it does not lie on the disk of the data directory"`
-	// AnsweredAt is of a witness; nil for never since the start.
+	// AnsweredAt is when a witness last answered; nil for never since the start.
 	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when a witness that is the lock has answered last"`
 }
 
-// A LogStatus says how the transparency log stands. It names no file and no address: the log of the
-// server does.
+// A LogStatus is the state of the transparency log. It contains no file name and no address; the
+// server's own log does.
 type LogStatus struct {
 	Origin       string       `json:"origin" doc:"the name of the log"`
 	Leaves       int64        `json:"leaves" doc:"under the newest checkpoint"`
@@ -50,14 +51,14 @@ type HaltView struct {
 	Since time.Time `json:"since"`
 }
 
-// A WitnessRow says how a witness has answered.
+// A WitnessRow is the last result of a witness.
 type WitnessRow struct {
 	Witness    string     `json:"witness" doc:"the name of its key"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when it has cosigned last; absent for never since the start"`
 	Failing    bool       `json:"failing" doc:"it did not cosign when it was asked last"`
 }
 
-// logStatus returns how the log stands; nil where none is kept.
+// logStatus returns the state of the log; nil without a log.
 func (a *API) logStatus() *LogStatus {
 	if a.Answers.Log == nil {
 		return nil
@@ -88,14 +89,14 @@ func utcTime(t time.Time) *time.Time {
 	return &t
 }
 
-// haltTexts say what a cause of a halt is, to everybody.
+// haltTexts describe the causes of a halt for the public.
 var haltTexts = map[string]string{
 	audit.CauseWitness: "a witness contradicts it",
 	audit.CauseLock:    "another process signs for it",
 	audit.CauseDamage:  "a file of it is damaged",
 }
 
-// A writeChecker is a store that says whether it takes writes.
+// A writeChecker is a store that reports whether it accepts writes.
 type writeChecker interface {
 	CheckWrites() error
 }
@@ -147,7 +148,7 @@ func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output
 	return out, nil
 }
 
-// writeLogMetrics writes how the log stands, and which kinds of work are possible.
+// writeLogMetrics writes the state of the log, and which kinds of work are possible.
 func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64)) {
 	for _, kind := range []struct {
 		name     string
@@ -167,7 +168,7 @@ func writeLogMetrics(b *bytes.Buffer, s ServerStatus, gauge func(string, float64
 	for _, cause := range []string{audit.CauseWitness, audit.CauseLock, audit.CauseDamage} {
 		gauge(fmt.Sprintf("log_halted{cause=%q}", cause), boolGauge(s.Log.Halted != nil && s.Log.Halted.Cause == cause))
 	}
-	// A witness that never answered counts from the start.
+	// For a witness that never answered, the time counts from the start.
 	since := func(t *time.Time) float64 {
 		if t == nil {
 			return age(s.Started)

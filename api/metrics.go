@@ -16,7 +16,7 @@ import (
 	"gazetteer/relay"
 )
 
-// CrawlMetrics is what the metrics need of the crawler, when there is one.
+// CrawlMetrics is the part of the crawler that the metrics need.
 type CrawlMetrics interface {
 	Metrics() crawler.Metrics
 }
@@ -24,9 +24,8 @@ type CrawlMetrics interface {
 // metricsType is the text format of Prometheus.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// MetricsHandler answers GET /metrics with counters and gauges in the text format
-// of Prometheus. They tell how busy the process is, so it belongs on an address
-// of the operator's own.
+// MetricsHandler answers GET /metrics with counters and gauges in the text format of Prometheus.
+// They show how busy the process is, so serve it on an address of the operator's own.
 func (a *API) MetricsHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +88,8 @@ func writeCrawlMetrics(b *bytes.Buffer, m crawler.Metrics, gauge func(string, fl
 	}
 }
 
-// writeRelayMetrics writes how much mail came, was refused and why, waits and was acknowledged.
+// writeRelayMetrics writes how much mail was received, refused (by reason), is waiting and was
+// acknowledged.
 func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 	count := func(name string, value uint64) { metrics.WriteCounterUint64(b, "gazetteer_relay_"+name, value) }
 	count("accepted_total", s.Accepted)
@@ -111,7 +111,7 @@ func writeRelayMetrics(b *bytes.Buffer, s relay.Status, now time.Time) {
 	metrics.WriteGaugeFloat64(b, "gazetteer_relay_oldest_seconds", oldest)
 }
 
-// writeLimitMetrics writes what each limit has admitted and refused.
+// writeLimitMetrics writes how many requests each limit has admitted and refused.
 func writeLimitMetrics(b *bytes.Buffer, limits *limit.Set) {
 	for _, s := range limits.Stats() {
 		label := fmt.Sprintf("{limit=%q}", s.Name)

@@ -15,16 +15,16 @@ import (
 	"gazetteer/registry"
 )
 
-// orchestrateRoutes declares the question of an orchestrator.
+// orchestrateRoutes declares the route for orchestrators.
 func (a *API) orchestrateRoutes(h huma.API) {
 	op := addFilterParameters(route.Op("orchestrate"), query.FiltersOf(OrchestrateFilters()...), 10)
 	route.Handle(a.Mux, h, op, a.orchestrateOperations)
 }
 
-// OrchestrateFilters are the keys of the filters that an orchestrator can use.
+// OrchestrateFilters are the keys of the filters that the route accepts.
 func OrchestrateFilters() []string { return []string{"verb", "ns", "class", "host", "protocol"} }
 
-// orchestrateInput documents the parameters but for the filters.
+// orchestrateInput documents the parameters except the filters.
 type orchestrateInput struct {
 	Q       string  `query:"q" doc:"what is to be done: words and filters, as in a search"`
 	Exact   bool    `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
@@ -38,13 +38,13 @@ type orchestrateInput struct {
 	client  netip.Addr
 }
 
-// Resolve reads what huma does not (huma.Resolver).
+// Resolve reads the parameters that huma does not (huma.Resolver).
 func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
 	in.client = route.ClientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
-// OrchestratePage answers an orchestrator.
+// OrchestratePage is the answer to an orchestrator.
 type OrchestratePage struct {
 	answer.ServedOperations
 	Require []string      `json:"require,omitempty" doc:"the evidence that was asked for"`

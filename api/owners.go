@@ -12,7 +12,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// ownerRoutes declares what owners of hosts may ask of the crawler.
+// ownerRoutes declares the requests that owners of hosts can make of the crawler.
 func (a *API) ownerRoutes(h huma.API) {
 	for _, o := range []struct {
 		id, description string
@@ -74,7 +74,7 @@ func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in
 	return out, nil
 }
 
-// readSubdomains reads the body of an owner request, strictly; an empty body asks for nothing more.
+// readSubdomains reads the body of an owner request, strictly; an empty body means the host alone.
 func readSubdomains(text []byte) (bool, error) {
 	if len(text) == 0 {
 		return false, nil

@@ -13,8 +13,8 @@ import (
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
-// relayRoutes declares the routes of the relay, where there is one. The relay's handler does their
-// work: they have two dialects of errors and keep the bytes of envelopes as they were received.
+// relayRoutes declares the routes of the relay, if there is one. The relay's handler serves them,
+// because they have two dialects of errors and keep the bytes of envelopes as received.
 func (a *API) relayRoutes(h huma.API) {
 	if a.relay == nil {
 		return
@@ -65,7 +65,8 @@ func describeRelay(op *huma.Operation, row route.Route) {
 	}
 }
 
-// RelayHealth says that the relay answers, in the reference's shape without the sizes of its queue.
+// RelayHealth reports that the relay works, in the reference's shape without the sizes of its
+// queue.
 type RelayHealth struct {
 	Status  string `json:"status" doc:"ok"`
 	Service string `json:"service" doc:"air-relay"`

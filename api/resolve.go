@@ -18,7 +18,7 @@ import (
 	"gazetteer/registry"
 )
 
-// resolveRoute declares how names become addresses.
+// resolveRoute declares how names are resolved to addresses.
 func (a *API) resolveRoute(h huma.API) {
 	resolve := route.Op("resolve")
 	resolve.Responses = map[string]*huma.Response{"300": {
@@ -61,10 +61,10 @@ func (a *API) resolveName(ctx context.Context, in *resolveInput) (*route.Output[
 	return out, nil
 }
 
-// verbForm says how the name of a verb is written.
+// verbForm describes how the name of a verb is written.
 const verbForm = "NAMESPACE.VERB with the last dot between the two, such as acme-reservations.BOOK"
 
-// checkName refuses a name that is empty, or half of NAMESPACE.VERB.
+// checkName refuses an empty name and one half of NAMESPACE.VERB.
 func checkName(name string) error {
 	bad := func(message string, column int) error {
 		return route.NewProblem(route.BadParameter, message, "write "+verbForm+"; or an AIR ID, a handle or a DID").WithLocation(route.Location{Parameter: "name", Column: column})
@@ -84,7 +84,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// nameProblem says what there is instead of a NAMESPACE.VERB that nobody offers.
+// nameProblem suggests alternatives to a NAMESPACE.VERB that nobody offers.
 func (a *API) nameProblem(ctx context.Context, name string, cause error) error {
 	r := route.ProblemFor(cause)
 	namespace, _, _ := answer.SplitVerb(strings.TrimSpace(name))

@@ -19,7 +19,7 @@ import (
 	"gazetteer/store"
 )
 
-// publicRoutes declares what everybody may ask.
+// publicRoutes declares the routes for everybody.
 func (a *API) publicRoutes(publicURL string) error {
 	h := a.Describe(a.Public, "Gazetteer", "The search engine and registry of the agent web. Every GET answers HEAD and "+
 		"OPTIONS too, carries a strong ETag and takes If-None-Match. Every refusal is a problem document whose code is "+
@@ -95,7 +95,7 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 	return out, nil
 }
 
-// splitStates separates the states that must hold from those that must not.
+// splitStates separates required states from excluded ones.
 func splitStates(values []string) (is, not []conformance.Name) {
 	for _, v := range values {
 		if positive, negated := query.SplitNegation(v); negated {
@@ -116,8 +116,8 @@ func (a *API) getService(ctx context.Context, in *hostInput) (*route.Output[answ
 	if err != nil {
 		return nil, err
 	}
-	// What is read after the record is as new, or newer; then the next request
-	// finds another sequence.
+	// Records that are read after this one are as new or newer; the next request then finds another
+	// sequence.
 	record, err := a.Answers.Store.Get(ctx, store.HostKey(host))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -133,8 +133,8 @@ func (a *API) getService(ctx context.Context, in *hostInput) (*route.Output[answ
 	return route.JSON(v), nil
 }
 
-// documentInput and the inputs like it repeat their fields: huma sets only
-// those that a struct declares itself.
+// documentInput and the inputs like it repeat their fields, because huma sets only the fields that
+// a struct declares itself.
 type documentInput struct {
 	Host string     `path:"host" doc:"the name of a host, such as www.example.com"`
 	Kind storedKind `path:"kind" doc:"the format of the document"`
@@ -162,9 +162,9 @@ func (a *API) getVersion(ctx context.Context, in *versionInput) (*route.RawOutpu
 	return rawBytesOutput(d, "public, max-age=31536000, immutable"), nil
 }
 
-// rawBytesOutput serves a stranger's bytes so that no browser runs them: a media
-// type of our choice, sandboxed, and what is neither JSON nor YAML only to be
-// saved. They are never transformed: their digest is part of the answer.
+// rawBytesOutput serves a stranger's bytes so that no browser runs them: the media type is ours,
+// the response is sandboxed, and everything other than JSON and YAML is offered as a download. The
+// bytes are never transformed, because their digest is part of the answer.
 func rawBytesOutput(d answer.RawDocument, cache string) *route.RawOutput {
 	sum := sha256.Sum256(d.Bytes)
 	out := &route.RawOutput{
@@ -180,9 +180,9 @@ func rawBytesOutput(d answer.RawDocument, cache string) *route.RawOutput {
 	return out
 }
 
-// safeMediaType keeps JSON and YAML apart and makes bytes of everything else.
-// Versions are stored without their type; their format tells it then. A full AGIS
-// document may be JSON or YAML (AGIS §8), and only JSON begins with a bracket.
+// safeMediaType returns the media type of JSON or YAML, and that of plain bytes for everything
+// else. Versions are stored without their type, so their format decides. A full AGIS document may
+// be JSON or YAML (AGIS §8), and only JSON begins with a brace.
 func safeMediaType(d answer.RawDocument) string {
 	format, ok := document.FormatOf(d.Kind)
 	if !ok {
@@ -222,13 +222,13 @@ func (a *API) listVersions(ctx context.Context, in *documentInput) (*route.Outpu
 	return route.JSON(VersionList{Host: host, Kind: document.Kind(in.Kind), Versions: versions}), nil
 }
 
-// Health says that the process is alive.
+// Health reports that the process is alive.
 type Health struct {
 	Status string      `json:"status" doc:"ok"`
 	Clock  *ClockState `json:"clock,omitempty" doc:"left out unless the clock of the machine was set since the start"`
 }
 
-// ClockState says how the clock of the machine was set since the start.
+// ClockState reports how often the machine's clock was set since the start.
 type ClockState struct {
 	Jumps  int       `json:"jumps" doc:"how often it jumped by a minute or more"`
 	At     time.Time `json:"at" doc:"the last time, by the clock after the jump"`
@@ -236,7 +236,7 @@ type ClockState struct {
 	Behind float64   `json:"behind_seconds" doc:"how far what waits for a date is held behind the clock"`
 }
 
-// clockJumps returns what is known of jumps of the clock.
+// clockJumps returns the known jumps of the clock.
 func (a *API) clockJumps() steadyclock.Jumps {
 	if a.jumps == nil {
 		return steadyclock.Jumps{}

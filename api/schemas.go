@@ -13,21 +13,21 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-// schemas are the JSON Schemas of the formats by their file names, which are
-// their $id too: relative, so that the address they are read at completes it.
-// A name never changes its meaning; another version of a draft gets another.
+// schemas are the JSON Schemas of the formats by their file names. The names are also their $id,
+// relative, so that the address they are read from completes it. The meaning of a name never
+// changes; another version of a draft gets another name.
 var schemas = map[string]func() []byte{
 	"agis-1.0.json":         agis.Schema,
 	"agis-summary-1.0.json": agis.SummarySchema,
 	"ai-discovery-1.0.json": aidiscovery.Schema,
 }
 
-// schemaNames says what there is, for a person.
+// schemaNames lists the schemas for a person.
 func schemaNames() string { return strings.Join(slices.Sorted(maps.Keys(schemas)), ", ") }
 
 const schemaType = "application/schema+json"
 
-// schemaRoute declares where editors read the schemas.
+// schemaRoute declares the route where editors read the schemas.
 func (a *API) schemaRoute(h huma.API) {
 	op := route.Op("schema")
 	op.Responses = map[string]*huma.Response{"200": {

@@ -22,7 +22,7 @@ import (
 
 const searchPath = "/api/v1/search"
 
-// searchRoutes declares what is asked of the index.
+// searchRoutes declares the routes that read the index.
 func (a *API) searchRoutes(h huma.API) {
 	op := route.Op("search")
 	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
@@ -49,8 +49,8 @@ func searchResponses(h huma.API) map[string]*huma.Response {
 	}}
 }
 
-// searchInput documents the parameters of a search but for the filters, which are described by
-// addFilterParameters. They are read from the query of the address, or from a body, by readSearch.
+// searchInput documents the parameters of a search except the filters, which addFilterParameters
+// describes. readSearch reads them from the query of the address or from a body.
 type searchInput struct {
 	Q            string   `query:"q" doc:"what to look for: words, \"a phrase\", -word, and the filters below as in verb:BOOK; at most 2,000 characters and 200 words"`
 	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
@@ -83,7 +83,7 @@ type SearchBody struct {
 // Texts documents a text or a list of texts.
 type Texts []string
 
-// Schema is that of both (huma.SchemaProvider).
+// Schema returns the schema of both (huma.SchemaProvider).
 func (Texts) Schema(huma.Registry) *huma.Schema {
 	text := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{OneOf: []*huma.Schema{text, {Type: huma.TypeArray, Items: text}}}
@@ -102,14 +102,15 @@ type PageState struct {
 	Total int    `json:"total" doc:"operations that match, on this page or not"`
 	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
 	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	// Behind and Moved say when the answer is not of this moment.
+	// Behind and Moved report that the answer is not of this moment.
 	Behind uint64 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
 	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
-	// Correction and LeftOut say how the words were read, where that is not as they stand.
+	// Correction and LeftOut report where the server read the words in another way than they are
+	// written.
 	Correction *index.Correction `json:"correction,omitempty" doc:"the words were looked for in this spelling, too, because nothing has them as they stand"`
 	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
-	// FarBelow makes sense of the fit of the hits.
+	// FarBelow is the fit below which a hit is far.
 	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a smaller fit are marked as far: they are hardly what was asked for. Absent where no words were asked for"`
 	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
 	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
@@ -117,7 +118,7 @@ type PageState struct {
 	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
-// CompactPage is as much of a page as fits a number of tokens.
+// CompactPage is the part of a page that fits a number of tokens.
 type CompactPage struct {
 	Hits    []answer.CompactHit      `json:"hits"`
 	Total   int                      `json:"total" doc:"operations that match"`
@@ -131,7 +132,7 @@ type CompactPage struct {
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 }
 
-// A searchRequest is a search as it was asked for.
+// A searchRequest is the request of a search.
 type searchRequest struct {
 	query  query.Query
 	within int    // tokens; 0 for the whole form
@@ -149,7 +150,7 @@ func (a *API) searchOperations(ctx context.Context, _ *searchInput) (*route.Page
 	return a.runSearch(ctx, s)
 }
 
-// readSearch reads parameters that were judged by their schemas.
+// readSearch reads parameters that their schemas have already checked.
 func readSearch(values url.Values) (searchRequest, error) {
 	s := searchRequest{cursor: values.Get("cursor"), as: values.Get("as"), within: intValue(values, "within_tokens"), values: values}
 	var err error
@@ -178,11 +179,10 @@ func readSearch(values url.Values) (searchRequest, error) {
 	return s, nil
 }
 
-// minHitTokens is how many tokens a compact hit takes at the least.
+// minHitTokens is the least number of tokens of a compact hit.
 const minHitTokens = 30
 
-// intValue is the value of a parameter that was judged to be a number, 0 when it is
-// not given.
+// intValue returns the value of a parameter that was checked to be a number, 0 if it is absent.
 func intValue(values url.Values, name string) int {
 	n, err := strconv.Atoi(values.Get(name))
 	if err != nil {
@@ -191,7 +191,7 @@ func intValue(values url.Values, name string) int {
 	return n
 }
 
-// readQuery joins what q says with the filters beside it.
+// readQuery joins q with the filters beside it.
 func readQuery(values url.Values) (query.Query, error) {
 	var q query.Query
 	if text := values.Get("q"); strings.TrimSpace(text) != "" {
@@ -240,7 +240,7 @@ func checkQuery(q query.Query) error {
 	return route.NewProblem(route.BadQuery, "there is nothing to search for", "give words in q, or a filter: "+route.JoinWords(names)).WithLocation(route.Location{Parameter: "q", Column: 1})
 }
 
-// readFacetFields reads names of fields with commas between.
+// readFacetFields reads field names separated by commas.
 func readFacetFields(lists []string, parameter string) ([]string, error) {
 	var fields []string
 	for i, names := range lists {
@@ -258,7 +258,7 @@ func readFacetFields(lists []string, parameter string) ([]string, error) {
 	return fields, nil
 }
 
-// runSearch searches and writes the answer in the form that was asked for.
+// runSearch searches and writes the answer in the requested form.
 func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput, error) {
 	if err := checkQuery(s.query); err != nil {
 		return nil, err
@@ -321,8 +321,8 @@ func (a *API) writeOtherForm(ctx context.Context, s searchRequest, hits []answer
 	return a.exportOperations(ctx, s.as, callOffers(hits), next, link)
 }
 
-// nextSearchPage returns the cursor and Link of the page behind so many results; both
-// are "" where nothing may lie any more.
+// nextSearchPage returns the cursor and Link of the page after that many results; both are "" if
+// there cannot be any.
 func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, seq uint64) (next, link string) {
 	if s.query.Limit == 0 {
 		shown = max(shown, route.DefaultLimit)
@@ -333,8 +333,8 @@ func (a *API) nextSearchPage(ctx context.Context, s searchRequest, shown int, se
 	return a.NextPage(ctx, searchPath, "search", route.Cursor{Offset: s.query.Offset + shown, Seq: seq})
 }
 
-// compactPage leaves as many hits as fit the tokens, in their order. The cursor of
-// the next page, which is of no use to a model, stands in Link alone.
+// compactPage keeps as many hits as fit the tokens, in their order. The cursor of the next page,
+// which a model cannot use, is in Link alone.
 func (a *API) compactPage(ctx context.Context, s searchRequest, hits []answer.Hit, page PageState) (*route.PageOutput, error) {
 	p := CompactPage{
 		Hits: []answer.CompactHit{}, Total: page.Total, LeftOut: page.Total, Tokens: s.within, Method: protocol.TokenMethod,
@@ -391,7 +391,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, hits []answer.Hi
 	return route.JSONPage(p, link)
 }
 
-// tokenCost is what a value takes as JSON.
+// tokenCost returns how many tokens a value takes as JSON.
 func tokenCost(v any) (float64, error) {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {

@@ -25,14 +25,14 @@ func (a *API) searchByBody(ctx context.Context, in *route.BodyInput) (*route.Pag
 	return out, b.locateError(err)
 }
 
-// A bodyQuery is a search that was asked for with a JSON object.
+// A bodyQuery is a search in the form of a JSON object.
 type bodyQuery struct {
 	values  url.Values                // as if it had been asked for in the address
 	members map[string]*protocol.Node // all of them, by name
 }
 
-// readBodyQuery reads a JSON object whose members are the parameters of a search
-// without some of them, and others, which are no values but members.
+// readBodyQuery reads a JSON object. Its members are the parameters of a search, except some, and
+// the named members, which are no parameter values.
 func (a *API) readBodyQuery(b route.RequestBody, without, others []string) (bodyQuery, error) {
 	if b.Err != nil {
 		return bodyQuery{}, b.Err
@@ -91,12 +91,12 @@ func memberValues(p *huma.Param, m *protocol.Node) ([]string, error) {
 		}
 		texts = append(texts, n.Text)
 	}
-	// The checker needs no schemas of other types for texts, numbers and truths.
+	// The checker needs no schemas of other types for texts, numbers and booleans.
 	return texts, route.ParameterChecker{}.CheckValues(p, texts)
 }
 
-// locateError says of what is wrong with a parameter where it stands in the body; of
-// all else it says nothing new.
+// locateError adds the place in the body to a problem with a parameter; it returns other errors
+// unchanged.
 func (b bodyQuery) locateError(err error) error {
 	if err == nil {
 		return nil

@@ -32,7 +32,7 @@ type Stats struct {
 	Families    []FigureFamily         `json:"families" doc:"what hosts have, family by family"`
 }
 
-// SignalFigure says how many agents hold a signal.
+// SignalFigure is the number of agents that hold a signal.
 type SignalFigure struct {
 	Signal string `json:"signal"`
 	Agents int    `json:"agents"`
@@ -48,7 +48,7 @@ type FigureFamily struct {
 	Values     []HostsFigure `json:"values" doc:"the largest figures first, or in the order of the values"`
 }
 
-// HostsFigure says how many hosts have a value.
+// HostsFigure is the number of hosts that have a value.
 type HostsFigure struct {
 	Value string `json:"value" doc:"can be a text of a stranger"`
 	Hosts int    `json:"hosts"`
@@ -64,7 +64,7 @@ type seriesInput struct {
 	Family string `query:"family" enum:"hosts,format,state,class,changes" doc:"one family alone"`
 }
 
-// SeriesList has figures over time.
+// SeriesList contains figures over time.
 type SeriesList struct {
 	HistoryFrom time.Time       `json:"history_from,omitzero" doc:"since when changes of the five states are recorded"`
 	Series      []census.Series `json:"series" doc:"one point for each week, the newest last"`
@@ -76,7 +76,7 @@ type countedInput struct {
 	Cursor string `query:"cursor" doc:"where the page begins, from the answer before"`
 }
 
-// CountedHosts is one page of the hosts that a figure counts.
+// CountedHosts is one page of the hosts behind a figure.
 type CountedHosts struct {
 	Figure string   `json:"figure"`
 	Total  int      `json:"total"`
@@ -137,7 +137,7 @@ func (a *API) getSeries(ctx context.Context, in *seriesInput) (*route.Output[Ser
 	return route.JSON(v), nil
 }
 
-// countedPath is the address of the hosts behind a figure.
+// countedPath returns the address of the hosts behind a figure.
 const countedPath = "/api/v1/stats/hosts"
 
 func (a *API) listCountedHosts(ctx context.Context, in *countedInput) (*route.Output[CountedHosts], error) {

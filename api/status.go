@@ -11,18 +11,18 @@ import (
 	"gazetteer/relay"
 )
 
-// A ServerStatus says how the server works at a moment: its version, whether it is ready, how far
+// A ServerStatus is the state of the server at a moment: its version, whether it is ready, how far
 // the index is behind.
 type ServerStatus struct {
 	At      time.Time `json:"at" doc:"when this was so"`
 	Started time.Time `json:"started" doc:"since when the server runs"`
 	Version string    `json:"version"`
 	Ready   bool      `json:"ready" doc:"answers may be relied on"`
-	// Store and Index are sequence numbers: what is stored, and what answers are
-	// based on.
+	// Store and Index are sequence numbers: of the newest record, and of the newest one in the
+	// answers.
 	Store uint64 `json:"store" doc:"the newest sequence of the store"`
 	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
-	// Work says which kinds of work are possible.
+	// Work lists which kinds of work are possible.
 	Work route.Work `json:"work"`
 	// Log is absent in a process without a transparency log.
 	Log *LogStatus `json:"log,omitempty"`
@@ -32,7 +32,7 @@ type ServerStatus struct {
 	Relay *relay.Status `json:"relay,omitempty"`
 }
 
-// ServerStatus says how the server stands now.
+// ServerStatus returns the present state of the server.
 func (a *API) ServerStatus() ServerStatus {
 	store, index := a.Answers.Store.Head(), a.Answers.Index.Cursor()
 	s := ServerStatus{
@@ -56,7 +56,7 @@ func (a *API) ServerStatus() ServerStatus {
 	return s
 }
 
-// statusRoutes declares how the server stands, once and as a stream.
+// statusRoutes declares the state of the server, as one answer and as a stream.
 func (a *API) statusRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("status"), a.getStatus)
 	op := route.Op("status-stream")

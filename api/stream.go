@@ -20,15 +20,16 @@ type streamInput struct {
 	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended"`
 }
 
-// Resolve sees who asks (huma.Resolver). Two ids are none of ours.
+// Resolve reads the client's address and last event (huma.Resolver). Two ids are joined,
+// so that they match no event.
 func (in *streamInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	in.client, in.Last = route.ClientAddress(c), strings.Join(c.Request.Header.Values("Last-Event-ID"), ", ")
 	return nil
 }
 
-// followStatus lets a client in that begins, or that goes on after an event of
-// ours. Each event tells all, so nobody misses anything but what was between.
+// followStatus starts a stream, at the beginning or after one of our events. Each event has the
+// whole status, so a client misses nothing but the events between.
 func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamOutput, error) {
 	if in.Last != "" {
 		if _, err := a.Cursors.DecodeCursor(in.Last, route.StreamPath, nil, a.Answers.Store.Head()); err != nil {
@@ -48,8 +49,8 @@ func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamO
 	}}, nil
 }
 
-// streamStatus sends the standing until the client leaves or does not read for
-// writeTime, its time is over or the server ends.
+// streamStatus sends the status until the client leaves, does not read for writeTime or reaches its
+// time limit, or the server ends.
 func (a *API) streamStatus(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	c.Header("Content-Type", "text/event-stream")
@@ -83,7 +84,7 @@ func (a *API) streamStatus(ctx huma.Context) {
 	}
 }
 
-// statusEvent is the event of this half second. Its id is where the store was.
+// statusEvent returns the event of this half second. Its id is the sequence of the store.
 func (a *API) statusEvent() ([]byte, error) {
 	s := a.Streams
 	s.Mu.Lock()

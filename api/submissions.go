@@ -16,12 +16,12 @@ import (
 // maxSubmittedHosts is how many hosts one request may name.
 const maxSubmittedHosts = 100
 
-// SubmissionList is what became of what was handed in, in the same order.
+// SubmissionList is the result of each submission, in the same order.
 type SubmissionList struct {
 	Submissions []answer.Submission `json:"submissions"`
 }
 
-// submissionRoutes declares how strangers name hosts.
+// submissionRoutes declares how anybody can submit hosts.
 func (a *API) submissionRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
 		"nothing is visited sooner because it is named again."})
@@ -62,8 +62,8 @@ func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[S
 	return out, nil
 }
 
-// noneIsAHost refuses a list of names of which not one can be a host; nil for any
-// other list, where each name is answered by itself.
+// noneIsAHost refuses a list without any valid host name; nil for other lists, whose names are
+// answered one by one.
 func noneIsAHost(names []*protocol.Node) error {
 	for _, n := range names {
 		if _, err := fetch.CheckHost(n.Text); err == nil {

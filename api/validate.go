@@ -16,18 +16,18 @@ import (
 	"gazetteer/protocol"
 )
 
-// MaxDocument is how many bytes of a text are taken to be judged. Readers
-// refuse less, and then say so in a finding.
+// MaxDocument is how many bytes of a text are accepted for checking. The readers of the formats
+// have lower limits, and report a longer text as a finding.
 const MaxDocument = 1 << 20
 
-// Validation is what was found about a submission.
+// Validation is the result of checking a submission.
 type Validation struct {
-	// Valid says that every document is.
+	// Valid is set if every document is valid.
 	Valid   bool         `json:"valid" doc:"no document has an error"`
 	Results []ResultView `json:"results" doc:"one for each document"`
 }
 
-// ResultView is what was found about one document.
+// ResultView is the result for one document.
 type ResultView struct {
 	Input      string             `json:"input" doc:"what was judged: the address, or body"`
 	Kind       document.Kind      `json:"kind" doc:"which format it is; empty when nothing tells"`
@@ -38,8 +38,8 @@ type ResultView struct {
 	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of what a language model takes to read it"`
 }
 
-// documentTypes are the media types a text may be sent as. Forms are not among
-// them: a page of somebody else's may send those without asking.
+// documentTypes are the media types of accepted texts. Types of forms are missing, because a page
+// of another site may send them without permission.
 var documentTypes = []string{
 	"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml",
 	"application/agis", "application/agis+json", "application/agis+yaml", "application/octet-stream",
@@ -64,12 +64,12 @@ func (in *validateInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// validateRoute declares the route: a body is a document, or says where one is.
+// validateRoute declares the route: the body is a document, or its address.
 func (a *API) validateRoute(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "validate", Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
 		"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings."})
 	route.Handle(a.Mux, h, op, a.validateDocument)
-	// Described afterwards, or huma reads the body and judges it itself.
+	// Described afterwards: otherwise huma reads the body and checks it itself.
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 	for _, t := range documentTypes {
 		body.Content[t] = &huma.MediaType{Schema: &huma.Schema{}}
@@ -108,8 +108,7 @@ func viewResult(j answer.ValidationResult) ResultView {
 	}
 }
 
-// addressIn reads a body that is {"url": "…"} and nothing else, which no document
-// is.
+// addressIn reads a body that is {"url": "…"} and nothing else, which is no document of any kind.
 func addressIn(text []byte) (string, bool) {
 	if len(text) > 4<<10 {
 		return "", false
@@ -122,8 +121,8 @@ func addressIn(text []byte) (string, bool) {
 	return u.Str(), u != nil && u.Kind == protocol.String
 }
 
-// checkDocumentText refuses a text without content: it would be judged as a
-// document of no kind, which helps nobody.
+// checkDocumentText refuses a text without content: as a document of no kind its result would help
+// nobody.
 func checkDocumentText(text []byte) error {
 	if slices.ContainsFunc(text, func(b byte) bool { return b > ' ' }) {
 		return nil

@@ -16,7 +16,7 @@ type versionDiffInput struct {
 	To   string     `query:"to" pattern:"^sha256:[0-9a-f]{64}$" doc:"the digest of the later version; left out, it is the current one"`
 }
 
-// VersionDiff says what changed between two stored versions of a document.
+// VersionDiff is the difference between two stored versions of a document.
 type VersionDiff struct {
 	Host     string          `json:"host"`
 	Kind     document.Kind   `json:"kind"`
@@ -33,7 +33,7 @@ type ComparedVersion struct {
 	Seen   time.Time `json:"seen" doc:"when this version was first fetched"`
 }
 
-// VersionChange is one thing that changed.
+// VersionChange is one change.
 type VersionChange struct {
 	Kind      diff.Kind `json:"kind" doc:"what changed, such as endpoint-host-changed"`
 	Severity  string    `json:"severity" enum:"low,medium,high"`

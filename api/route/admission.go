@@ -5,8 +5,7 @@ import (
 	"net/netip"
 )
 
-// AdmitLookup counts the DIDs of other hosts that are looked for on behalf of a
-// client.
+// AdmitLookup counts the resolutions of other hosts' DIDs for a client.
 func (a *Mux) AdmitLookup(ctx context.Context, client netip.Addr) func() error {
 	return func() error { return AdmitClient(ctx, a.Resolutions, client, "DIDs of other hosts") }
 }

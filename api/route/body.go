@@ -23,12 +23,12 @@ func NodeLocation(n *protocol.Node) Location {
 	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }
 
-// bodyTimeout is how long a body may take to arrive.
+// bodyTimeout is the time limit for receiving a body.
 const bodyTimeout = 10 * time.Second
 
-// DescribeBody adds a JSON body to the description of an operation. It is done
-// after huma has set the operation up, for huma must not read it: it would let
-// duplicate members and other spellings of a name pass.
+// DescribeBody adds a JSON body to the description of an operation. Call it after huma has set the
+// operation up, because huma must not read the body: it would accept duplicate members and other
+// spellings of a name.
 func DescribeBody[T any](h huma.API, op *huma.Operation) {
 	op.RequestBody = &huma.RequestBody{
 		Required: true,
@@ -36,8 +36,8 @@ func DescribeBody[T any](h huma.API, op *huma.Operation) {
 	}
 }
 
-// A body is the raw body of a request, read when huma resolves the input. Its
-// error waits there until the handler returns it.
+// A body is the raw body of a request, read when huma resolves the input. Its error waits until the
+// handler returns it.
 type RequestBody struct {
 	Text    []byte
 	Client  netip.Addr
@@ -45,7 +45,7 @@ type RequestBody struct {
 	Err     error
 }
 
-// ReadJSON reads a body of JSON, of at most as many bytes as the table of routes says.
+// ReadJSON reads a JSON body of at most the size that the table of routes sets.
 func (b *RequestBody) ReadJSON(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
@@ -53,7 +53,7 @@ func (b *RequestBody) ReadJSON(ctx huma.Context) {
 	b.request = httpsig.FromRequest(c.Request, b.Text)
 }
 
-// ReadOptional is read for a body that may be left out.
+// ReadOptional reads a body that may be absent.
 func (b *RequestBody) ReadOptional(ctx huma.Context) {
 	if c := humagin.Unwrap(ctx); c.Request.ContentLength == 0 {
 		b.Client, b.request = ClientAddress(c), httpsig.FromRequest(c.Request, nil)
@@ -62,8 +62,7 @@ func (b *RequestBody) ReadOptional(ctx huma.Context) {
 	b.ReadJSON(ctx)
 }
 
-// ReadEmpty takes a request that needs no body, and refuses one that has one: a
-// signature would have to cover it.
+// ReadEmpty refuses a request with a body. A signature would have to cover it.
 func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
@@ -78,13 +77,13 @@ func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 	b.request = httpsig.FromRequest(c.Request, b.Text)
 }
 
-// ReadCredentials are what the request shows of who sent it.
+// ReadCredentials reads what the request shows of its sender.
 func (a *Mux) ReadCredentials(b *RequestBody, secret string) registry.Credentials {
 	return registry.Credentials{Secret: secret, Request: a.SignedRequest(b), Client: b.Client}
 }
 
-// SignedRequest is the request as its sender saw it: behind a proxy that ends TLS only
-// the public URL tells the scheme.
+// SignedRequest returns the request as its sender saw it: behind a proxy that terminates TLS, only
+// the public URL has the scheme.
 func (a *Mux) SignedRequest(b *RequestBody) *httpsig.Message {
 	m := b.request
 	if a.publicHost != "" && strings.EqualFold(m.Authority, a.publicHost) {
@@ -93,8 +92,8 @@ func (a *Mux) SignedRequest(b *RequestBody) *httpsig.Message {
 	return &m
 }
 
-// ReadBody reads a body of one of the media types (of any, when none is named), of at most as many
-// bytes as the table of routes says.
+// ReadBody reads a body of one of the media types (of any type if none is named), of at most the
+// size that the table of routes sets.
 func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
 	c, limit := humagin.Unwrap(ctx), findRoute(ctx.Operation().OperationID).Body
 	r := c.Request
@@ -129,15 +128,15 @@ func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
 	return text, nil
 }
 
-// CloseAfter ends the connection after the answer: the rest of the body is not
-// worth reading. The server would read a part of it before it closes, so it gets
-// a moment only, in which the client can see the answer.
+// CloseAfter closes the connection after the answer, because the rest of the body is not worth
+// reading. The server would read a part of it before it closes, so it gets only a moment, in which
+// the client can read the answer.
 func CloseAfter(c *gin.Context) {
 	c.Writer.Header().Set("Connection", "close")
 	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 }
 
-// CheckMediaType takes UTF-8 of the media types and nothing compressed.
+// CheckMediaType accepts the media types in UTF-8 without compression.
 func CheckMediaType(h http.Header, mediaTypes []string) error {
 	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset := parameters["charset"]
@@ -148,7 +147,7 @@ func CheckMediaType(h http.Header, mediaTypes []string) error {
 	return checkCoding(h)
 }
 
-// checkCoding takes nothing compressed.
+// checkCoding refuses compressed bodies.
 func checkCoding(h http.Header) error {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return NewProblem(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").WithLocation(Location{Header: "Content-Encoding"})
@@ -156,7 +155,7 @@ func checkCoding(h http.Header) error {
 	return nil
 }
 
-// bodyForms names what a body may be.
+// bodyForms describes the accepted forms of a body.
 func bodyForms(mediaTypes []string) string {
 	if slices.Contains(mediaTypes, "application/yaml") {
 		return "JSON or YAML"
@@ -180,7 +179,7 @@ func (in *BodyInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// BodyLocation is the place of a node in a body.
+// BodyLocation returns the place of a node in a body.
 func BodyLocation(n *protocol.Node) Location {
 	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }

@@ -14,36 +14,36 @@ import (
 	"gazetteer/store"
 )
 
-// A Cursor is where the next page begins, handed to the client as opaque text:
-// base64url of a 16-byte HMAC-SHA256 and what it authenticates. The MAC also
-// covers the route and the parameters of the request, which are not in the
-// text, so a cursor opens only the list it was made for.
+// A Cursor is the place where the next page begins. Clients get it as opaque text: base64url of a
+// 16-byte HMAC-SHA256 and of the authenticated content. The MAC also covers the route and the
+// parameters of the request, which the text does not contain, so a cursor fits only the list that
+// it was made for.
 type Cursor struct {
 	Log   store.Cursor `json:"log"` // of the answer that handed it out
 	Until int64        `json:"until"`
 	// Offset is for lists by rank, After for lists by key.
 	Offset int    `json:"offset,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Seq is the sequence that a page by rank was based on, so that the next one
-	// can say whether the ranking may have moved.
+	// Seq is the sequence that a page by rank was based on. It shows on the next page whether the
+	// ranking may have changed.
 	Seq uint64 `json:"seq,omitempty"`
 }
 
 const (
 	cursorLife = 24 * time.Hour // and up to an hour more
 	cursorMAC  = 16
-	// maxCursor bounds the text of a cursor: a key of 512 bytes and the rest.
+	// maxCursor bounds the text of a cursor: a key of 512 bytes plus the other members.
 	maxCursor = 1200
 )
 
-// cursorCodec makes and reads cursors.
+// cursorCodec encodes and decodes cursors.
 type cursorCodec struct {
 	key []byte
 	now func() time.Time
 }
 
-// boundParameters are the parameters of a list without those that may differ from page
-// to page: where it begins, how much of it there is, and in which form.
+// boundParameters returns the parameters of a list without those that can differ from page to page:
+// where it begins, how long it is, and its form.
 func boundParameters(query url.Values) string {
 	bound := url.Values{}
 	for name, values := range query {
@@ -58,8 +58,8 @@ var unboundParameters = []string{"cursor", "limit", "within_tokens", "as", "fiel
 
 // EncodeCursor returns the text of c for the list at route with that query.
 func (k cursorCodec) EncodeCursor(c Cursor, route string, query url.Values) string {
-	// By the hour, and without the sequence, so that an answer which has not
-	// changed keeps its bytes and its tag.
+	// Rounded to the hour and without the sequence, so that an unchanged answer keeps its bytes and
+	// its tag.
 	c.Until = k.now().Add(cursorLife + time.Hour).Truncate(time.Hour).Unix()
 	c.Log.Seq = 0
 	payload, err := json.Marshal(c)
@@ -69,9 +69,9 @@ func (k cursorCodec) EncodeCursor(c Cursor, route string, query url.Values) stri
 	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, route, query), payload...))
 }
 
-// DecodeCursor returns the cursor in text. It refuses one that we did not make for this
-// list (400), and one that is older than a day or belongs to another log (410):
-// never is a cursor an empty page.
+// DecodeCursor returns the cursor in text. It refuses a cursor that this server did not make for
+// this list (400), and one that is older than a day or belongs to another log (410), so that no
+// such cursor becomes an empty page.
 func (k cursorCodec) DecodeCursor(text, route string, query url.Values, head store.Cursor) (Cursor, error) {
 	at := Location{Parameter: "cursor"}
 	bad := NewProblem(badCursor, "the cursor was altered, or made for another request or by another server",
@@ -97,18 +97,18 @@ func (k cursorCodec) DecodeCursor(text, route string, query url.Values, head sto
 	return c, nil
 }
 
-// signPayload authenticates payload for one list. The parts are joined by NUL, which
-// neither a route nor an encoded query can hold.
+// signPayload authenticates payload for one list. The parts are joined by NUL, which neither a
+// route nor an encoded query can contain.
 func (k cursorCodec) signPayload(payload []byte, route string, query url.Values) []byte {
 	m := hmac.New(sha256.New, k.key)
 	m.Write(bytes.Join([][]byte{[]byte("cursor 1"), []byte(route), []byte(boundParameters(query)), payload}, []byte{0}))
 	return m.Sum(nil)[:cursorMAC]
 }
 
-// MaxOffset is how deep a search can be paged: beyond it, better words help more.
+// MaxOffset is the largest offset of a search: beyond it, better words help more.
 const MaxOffset = 10_000
 
-// ReadCursor reads the cursor of a list; without one the list begins at its front.
+// ReadCursor reads the cursor of a list; without one the list starts at the beginning.
 func (a *Mux) ReadCursor(ctx context.Context, text, route string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
@@ -116,7 +116,7 @@ func (a *Mux) ReadCursor(ctx context.Context, text, route string) (Cursor, error
 	return a.Cursors.DecodeCursor(text, route, Query(ctx), a.Answers.Store.Head())
 }
 
-// NextPage returns the cursor and Link of the page that c begins.
+// NextPage returns the cursor and the Link of the page that starts at c.
 func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next, link string) {
 	c.Log = a.Answers.Store.Head()
 	query := Query(ctx)
@@ -129,7 +129,7 @@ func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next,
 	return next, "<" + path + "?" + to.Encode() + `>; rel="next"`
 }
 
-// DefaultLimit is how many entries a page has when nobody says.
+// DefaultLimit is the number of entries on a page without a limit in the request.
 const DefaultLimit = 20
 
 // EncodePlace returns the text of a place in the feed of changes: its sequence and its store,
@@ -145,8 +145,8 @@ func (k cursorCodec) EncodePlace(place store.Cursor) string {
 // placeRoute stands for all routes of the feed of changes in the MAC of a place.
 const placeRoute = "a place in the feed of changes"
 
-// DecodePlace returns the sequence of a place in the feed of changes. It refuses one that this server
-// did not make (400), and one of another store or of another incarnation of it (410).
+// DecodePlace returns the sequence of a place in the feed of changes. It refuses a place that this
+// server did not make (400), and one of another store or of another incarnation of it (410).
 func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC || !hmac.Equal(raw[:cursorMAC], k.signPayload(raw[cursorMAC:], placeRoute, nil)) {
@@ -166,13 +166,13 @@ func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error)
 	return place.Seq, nil
 }
 
-// ChangesGone is the refusal for a place that the feed of changes does not reach back to. It leads to
-// the snapshot to begin with instead.
+// ChangesGone returns the refusal of a place that is older than the feed of changes. It links to
+// the snapshot to start from instead.
 func ChangesGone(detail string) *Error {
 	e := NewProblem(CursorGone, detail, "get next of "+ChangesPath+" without since, read "+SnapshotPath+" page by page, which is how things stand now, and follow the feed from that next")
 	e.Current = SnapshotPath
 	return e
 }
 
-// SnapshotPath lists everything that the feed of changes tells about as it stands now.
+// SnapshotPath lists the present state of everything that the feed of changes reports.
 const SnapshotPath = "/api/v1/services"

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// EncodedAs describes an answer in the JSON of T that the handler writes itself.
+// EncodedAs describes an answer in the JSON of T that the handler encodes itself.
 func EncodedAs[T any](h huma.API, mediaType string, op huma.Operation) huma.Operation {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mediaType: {Schema: SchemaOf[T](h)}}}}
 	return op
@@ -31,9 +31,8 @@ func FixedRoutes(routes gin.RoutesInfo) map[string][]string {
 	return fixed
 }
 
-// Describe sets up the description of the routes of one engine, with huma's
-// defaults changed: no routes and no members of its own, no page that loads
-// scripts from elsewhere.
+// Describe prepares the description of one engine's routes. It changes huma's defaults: no routes
+// and no members of huma's own, and no page that loads scripts from other hosts.
 func (a *Mux) Describe(e *gin.Engine, title, description, publicURL string) huma.API {
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config := huma.Config{
@@ -59,8 +58,8 @@ func SchemaOf[T any](h huma.API) *huma.Schema {
 	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// Finish adds the description itself as the last route, and HEAD to every GET
-// that ends.
+// Finish adds the description itself as the last route, and HEAD for every GET that is not a
+// stream.
 func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	var text []byte
 	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tagServer}}
@@ -83,11 +82,11 @@ func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
 	return nil
 }
 
-// ownPackages are those whose types are named without their package in the description.
+// ownPackages are the packages whose types have no package name in the description.
 var ownPackages = []string{"air", "answer", "api", "route"}
 
-// schemaName names the schema of a type: by its package too, unless it is ours, because several
-// packages have a Document.
+// schemaName returns the schema name of a type. It includes the package unless that is ours,
+// because several packages have a Document.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
@@ -100,7 +99,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// RawBytes describes an answer of bytes that are somebody else's.
+// RawBytes describes an answer that consists of a stranger's bytes.
 func RawBytes(op huma.Operation) huma.Operation {
 	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
 	op.Responses = map[string]*huma.Response{"200": {
@@ -112,8 +111,8 @@ func RawBytes(op huma.Operation) huma.Operation {
 	return op
 }
 
-// Handle declares one operation. Parameters are judged by [Mux.validateParameters]; errors
-// become refusals here, so a handler returns whatever error it met.
+// Handle declares one operation. [Mux.validateParameters] checks parameters. Errors become problem
+// documents here, so a handler can return any error.
 func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.Context, *I) (*O, error)) {
 	op.SkipValidateParams = true // done by validateParameters
 	if op.Responses == nil {
@@ -141,15 +140,15 @@ func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.C
 		}
 		return out, nil
 	})
-	// Huma describes its own error too, which no route answers with.
+	// Huma also describes its own error, which no route returns.
 	for _, unused := range []string{"HumaErrorModel", "HumaErrorDetail"} {
 		delete(h.OpenAPI().Components.Schemas.Map(), unused)
 	}
 }
 
 // isAgentOperation reports whether an operation belongs to the AIR registry. Its paths, shapes and
-// error words are those of the public reference, with members added, so that its clients work
-// unchanged.
+// error words are those of the public reference, with members added, so that the reference's
+// clients work unchanged.
 func isAgentOperation(op *huma.Operation) bool {
 	return slices.ContainsFunc(Table, func(r Route) bool { return r.ID == op.OperationID && r.AIR })
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// didProblem says why the DID of another host leads nowhere; nil for another
-// error.
+// didProblem returns why the DID of another host cannot be resolved; nil for other errors.
 func didProblem(err error) *Error {
 	if e, ok := errors.AsType[*answer.NameError](err); ok {
 		return NewProblem(BadParameter, "Invalid DID: "+e.Message, e.Help).WithLocation(Location{Parameter: "name"})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// LogProblem is what an error of the log means to a caller.
+// LogProblem returns the problem for an error of the log.
 func LogProblem(err error) error {
 	if errors.Is(err, audit.ErrGrowing) || errors.Is(err, audit.ErrClosed) {
 		return NewProblem(Unavailable, "the log cannot be read at the moment", "try again later").WithRetry(30 * time.Second).WithCause(err)
@@ -16,7 +16,7 @@ func LogProblem(err error) error {
 	return err
 }
 
-// ResumeProblem tells the operator why a halted log does not sign again.
+// ResumeProblem returns why a halted log does not sign again, for the operator.
 func ResumeProblem(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, audit.ErrClosed) {
 		return err
@@ -24,7 +24,7 @@ func ResumeProblem(err error) error {
 	return NewProblem(contradiction, err.Error(), "repair what it names, and try again").WithCause(err)
 }
 
-// CosignProblem tells a log why its checkpoint was not cosigned.
+// CosignProblem returns why a checkpoint was not cosigned, for its log.
 func CosignProblem(e *audit.WitnessError) *Error {
 	switch e.Status {
 	case http.StatusForbidden:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ownerProblem covers what owners ask for.
+// ownerProblem returns the problem for an error of an owner request.
 func ownerProblem(err error) *Error {
 	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
 		if e.Block.By == crawler.ByOwner {

@@ -13,7 +13,7 @@ import (
 	"gazetteer/registry"
 )
 
-// agentProblem covers the registry: our sorts, the reference's words.
+// agentProblem returns the problem for an error of the registry: our kinds, the reference's words.
 func agentProblem(err error) *Error {
 	view, ok := airjson.NewErrorView(err, "")
 	if !ok {
@@ -22,7 +22,7 @@ func agentProblem(err error) *Error {
 	return AgentProblemIn(err, view)
 }
 
-// AgentProblemIn is the refusal of an error of the registry in the given words.
+// AgentProblemIn returns the refusal for an error of the registry in the given words.
 func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 	r := NewProblem(agentProblemKind(err), view.Error, agentHelp(err))
 	p := &r.Problem
@@ -58,7 +58,7 @@ func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 	return r
 }
 
-// agentProblemKind tells which sort of problem an error of the registry is.
+// agentProblemKind returns the kind of problem for an error of the registry.
 func agentProblemKind(err error) problemKind {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		switch {
@@ -90,7 +90,7 @@ func agentProblemKind(err error) problemKind {
 	return BadField // registry.ErrNothingToUpdate
 }
 
-// agentHelp says how to correct an error of the registry.
+// agentHelp returns how to correct an error of the registry.
 func agentHelp(err error) string {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return cmp.Or(e.Help, "the members of the body are described in /openapi.json")
@@ -116,8 +116,7 @@ func agentHelp(err error) string {
 	}
 }
 
-// WithAirID adds the AIR ID that was asked for to what is said of err, where the
-// reference has it.
+// WithAirID adds the requested AIR ID to the refusal of err, where the reference has it.
 func WithAirID(err error, airID string) error {
 	r := ProblemFor(err)
 	if s := r.Problem.Status; s == http.StatusNotFound || s == http.StatusGone {

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// An Example is a request to an operation and what was answered. A test of package api records them
-// and keeps them current.
+// An Example is a recorded request to an operation with its answer. A test of package api records
+// the examples and keeps them current.
 type Example struct {
 	Target   string `json:"target"` // path and query
 	Body     string `json:"body,omitempty"`
@@ -20,7 +20,7 @@ type Example struct {
 	Status   int    `json:"status"`
 	// MediaType is that of the answer.
 	MediaType string `json:"media_type,omitempty"`
-	// Answer is JSON: the answer itself with lists cut to two items, or a text. Absent for other bytes.
+	// Answer is the answer: JSON with lists cut to two items, or text. Absent for other bytes.
 	Answer json.RawMessage `json:"answer,omitempty"`
 }
 

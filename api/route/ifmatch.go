@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// JSONETags are the ETags that an answer in JSON has, plain and compressed.
+// JSONETags returns the ETags of an answer in JSON, plain and compressed.
 func JSONETags(v any) ([]string, error) {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {

@@ -21,12 +21,12 @@ import (
 	"gazetteer/relay/relayhttp"
 )
 
-// answerTimeout bounds the work for one answer. Streams lift it.
+// answerTimeout is the time limit for one answer. Streams have none.
 const answerTimeout = 15 * time.Second
 
-// logRequest writes one line for each request: never its query, its body or a whole
-// address, since what somebody looks for is theirs. The route is the template,
-// so that a line cannot be filled with a stranger's text.
+// logRequest writes one line for each request: never its query, its body or a whole address,
+// because these reveal what somebody searches for. The line has the template of the route, so that
+// strangers cannot fill it with text.
 func (a *Mux) logRequest(c *gin.Context) {
 	begun := time.Now()
 	defer func() {
@@ -42,7 +42,7 @@ func (a *Mux) logRequest(c *gin.Context) {
 	c.Next()
 }
 
-// logMethod keeps methods of a stranger's invention out of the log.
+// logMethod keeps invented methods out of the log.
 func logMethod(method string) string {
 	if slices.Contains(methods, method) {
 		return method
@@ -55,8 +55,8 @@ var methods = []string{
 	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 }
 
-// ClientAddress is the address of the client: that of the connection, unless a proxy
-// that the operator trusts says otherwise. It is not valid on the Unix socket.
+// ClientAddress returns the address of the client: that of the connection, unless a trusted proxy
+// reports another one. It is invalid on the Unix socket.
 func ClientAddress(c *gin.Context) netip.Addr {
 	a, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
@@ -65,7 +65,7 @@ func ClientAddress(c *gin.Context) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// logNetwork names a client in the log: /24 or /48.
+// logNetwork returns the network of a client for the log: /24 or /48.
 func logNetwork(c *gin.Context) string {
 	if a := ClientAddress(c); a.IsValid() {
 		return limit.WideNetwork(a).String()
@@ -73,10 +73,9 @@ func logNetwork(c *gin.Context) string {
 	return "local"
 }
 
-// applyRoutePolicy gives each answer a time limit, and refuses what only a proxy or a
-// smuggler sends: a request that names its server in the request line. The
-// headers that every answer carries are set here too; a page replaces those it
-// wants otherwise.
+// applyRoutePolicy gives each answer a time limit, and refuses a request line that names a server,
+// which only a proxy or a request smuggler sends. It also sets the headers that every answer has; a
+// page replaces those that it needs otherwise.
 func (a *Mux) applyRoutePolicy(c *gin.Context) {
 	h := c.Writer.Header()
 	setHeaders(h, commonHeaders)
@@ -104,7 +103,7 @@ func (a *Mux) applyRoutePolicy(c *gin.Context) {
 	c.Request = original.WithContext(ctx)
 	c.Next()
 	counted.SetHeaders(h)
-	// The layers above ask whether the client left, not whether we were slow.
+	// The callers of this context ask whether the client left, not whether we were slow.
 	c.Request = original
 }
 
@@ -115,23 +114,23 @@ var commonHeaders = http.Header{
 	"Referrer-Policy":         {"no-referrer"},
 }
 
-// publicReadHeaders are those of public reads beside: anyone's page may read what anyone
-// may read, never with credentials.
+// publicReadHeaders are the additional headers of public reads: any page may read what anybody may
+// read, but never with credentials.
 var publicReadHeaders = http.Header{
 	"Access-Control-Allow-Origin":   {"*"},
 	"Access-Control-Expose-Headers": {"ETag, Link, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After"},
 }
 
-// setHeaders sets headers. The values are shared by all answers: a header is
-// replaced or added to, never changed in place.
+// setHeaders sets headers. All answers share the values: a header is replaced or added to, never
+// changed in place.
 func setHeaders(h, values http.Header) {
 	for name, value := range values {
 		h[name] = value
 	}
 }
 
-// readingPosts are the public routes that read although they take a body: pages of any origin may use
-// them as they use GET. The others that take a POST write, or cause requests to other servers.
+// readingPosts are the public routes that only read although they take a body: pages of any origin
+// may use them like GET. The other POST routes write, or cause requests to other servers.
 var readingPosts = []string{"search-by-body", "explore", "export-operations"}
 
 // readsOnly reports whether a request can change nothing.
@@ -146,7 +145,7 @@ func (a *Mux) readsOnly(c *gin.Context) bool {
 }
 
 // readableByPages reports whether pages of any origin may read the answer: that of a public route,
-// and the refusal at an address of the API where there is none.
+// and the 404 of an API address without a route.
 func (a *Mux) readableByPages(c *gin.Context) bool {
 	if row, known := a.rows[c.Request.Method+" "+c.FullPath()]; known {
 		return !row.Operator
@@ -154,8 +153,8 @@ func (a *Mux) readableByPages(c *gin.Context) bool {
 	return ownsPath(c.Request.URL.Path)
 }
 
-// recoverPanic turns a panic into a 500, and one line in the log that the answer's
-// instance leads to.
+// recoverPanic turns a panic into a 500, and logs one line under the instance that the answer
+// names.
 func (a *Mux) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
@@ -177,7 +176,7 @@ func (a *Mux) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// newInstance names one failure, in the answer and in the log.
+// newInstance returns the name of one failure, for the answer and the log.
 func newInstance() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -185,9 +184,9 @@ func newInstance() string {
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// CompleteProblem completes a refusal: a failure of ours is logged under the instance
-// that the answer names. That too many search at once is none: it would fill the
-// log when there is the least time for it.
+// CompleteProblem completes a refusal: our own failures are logged under the instance that the
+// answer names. Too many searches at a time are not logged: that would fill the log when there is
+// the least time for it.
 func (a *Mux) CompleteProblem(route string, err error) *Error {
 	r := ProblemFor(err)
 	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !errors.Is(r.Cause, answer.ErrTooManySearches) {
@@ -197,7 +196,7 @@ func (a *Mux) CompleteProblem(route string, err error) *Error {
 	return r
 }
 
-// sendError answers with what err calls for, outside of huma's routes.
+// sendError sends the problem for err, outside huma's routes.
 func (a *Mux) sendError(c *gin.Context, err error) {
 	a.sendProblem(c, a.CompleteProblem(c.FullPath(), err))
 	c.Abort()
@@ -218,7 +217,7 @@ func (a *Mux) sendProblem(c *gin.Context, r *Error) {
 	c.Writer.Write(append(body, '\n'))
 }
 
-// answerNoRoute answers for addresses where nothing is.
+// answerNoRoute answers at addresses without a route.
 func (a *Mux) answerNoRoute(c *gin.Context) {
 	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
 		a.sendError(c, operatorOnly())
@@ -231,8 +230,8 @@ func (a *Mux) answerNoRoute(c *gin.Context) {
 	a.sendError(c, NewProblem(problemNoRoute, "nothing is served at this address", "the routes are listed in /openapi.json"))
 }
 
-// answerNoMethod answers for methods that an address does not take. Gin has put those
-// it takes into Allow.
+// answerNoMethod answers methods that an address does not accept. Gin has put the accepted ones
+// into Allow.
 func (a *Mux) answerNoMethod(c *gin.Context) {
 	if isReferenceOperatorRoute(c.Request.Method, c.Request.URL.Path) {
 		a.sendError(c, operatorOnly())
@@ -241,8 +240,8 @@ func (a *Mux) answerNoMethod(c *gin.Context) {
 	a.answerOtherMethod(c, strings.Split(c.Writer.Header().Get("Allow"), ", "))
 }
 
-// restrictFixedPaths answers the methods that an address made of words alone does not take:
-// "/api/v1/agents/register" would else be an agent to all methods but its own.
+// restrictFixedPaths answers the methods that an address without a variable part does not accept.
+// Otherwise every method but its own would take "/api/v1/agents/register" for an agent.
 func (a *Mux) restrictFixedPaths(c *gin.Context) {
 	taken := a.Fixed[c.Request.URL.Path]
 	if len(taken) == 0 || slices.Contains(taken, c.Request.Method) {
@@ -252,7 +251,7 @@ func (a *Mux) restrictFixedPaths(c *gin.Context) {
 	c.Abort()
 }
 
-// answerOtherMethod answers for a method that is not among those taken.
+// answerOtherMethod answers a method that is not accepted.
 func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	h := c.Writer.Header()
 	allowed = append(allowed, http.MethodOptions)
@@ -272,7 +271,7 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 		c.Abort()
 		return
 	}
-	// A preflight learns only of reads: a page of another origin cannot write.
+	// A preflight lists reads only: a page of another origin cannot write.
 	var methods []string
 	if slices.Contains(allowed, http.MethodGet) {
 		methods = append(methods, http.MethodGet, http.MethodHead)

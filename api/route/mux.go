@@ -17,25 +17,25 @@ import (
 	"gazetteer/limit"
 )
 
-// Options say what a [Mux] is made of. Only Answers is required.
+// Options configure a [Mux]. Only Answers is required.
 type Options struct {
 	Answers   *answer.Answers
 	Log       *slog.Logger // nil: silent
 	CursorKey []byte       // authenticates cursors; nil makes a new one
 	Version   string
 	PublicURL string
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is trusted.
 	TrustedProxies []string
-	// Resolutions is how many DIDs of other hosts one client may have resolved in an hour,
-	// ResolutionsGlobal how many all clients together; 0 means 120 and 3,000.
+	// Resolutions is how many DIDs of other hosts one client can resolve in an hour,
+	// ResolutionsGlobal how many all clients can resolve together; 0 means 120 and 3,000.
 	Resolutions, ResolutionsGlobal int
 	MaxLag                         uint64           // see [readiness]; 10,000 when 0
 	Now                            func() time.Time // nil: time.Now
 	Limits                         *limit.Set
 }
 
-// A Mux serves routes: it has the two engines, public and operator, and what all routes share. Make
-// one with [newMux], declare routes with [addRoute], then serve its handlers.
+// A Mux serves routes: it has the two engines, public and operator, and everything that all routes
+// share. Make one with [New], declare routes with [Handle], then serve its handlers.
 type Mux struct {
 	Answers     *answer.Answers
 	Log         *slog.Logger
@@ -58,7 +58,7 @@ type Mux struct {
 	Started time.Time
 	Streams *streams
 
-	// origins tells requests that a page of another site has sent.
+	// origins detects requests that a page of another site has sent.
 	origins *http.CrossOriginProtection
 
 	Public *gin.Engine
@@ -115,16 +115,16 @@ func New(o Options) (*Mux, error) {
 	return a, nil
 }
 
-// newEngine returns a gin engine with its defaults made strict: 405 is told from
-// 404, nothing is redirected, no proxy is believed unless named.
+// newEngine returns a gin engine with strict settings: 405 differs from 404, nothing is redirected,
+// and only named proxies are trusted.
 func (a *Mux) newEngine(trustedProxies []string) (*gin.Engine, error) {
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
-	// A name within a path may have a slash, which is written %2F there.
+	// A name within a path may contain a slash, written as %2F.
 	e.UseRawPath, e.UnescapePathValues = true, false
-	// A proxy that sets X-Forwarded-For passes a client's X-Real-IP on as it came.
+	// A proxy that sets X-Forwarded-For forwards the client's own X-Real-IP unchanged.
 	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
 	if err := e.SetTrustedProxies(trustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies %q: %w", trustedProxies, err)
@@ -135,8 +135,8 @@ func (a *Mux) newEngine(trustedProxies []string) (*gin.Engine, error) {
 	return e, nil
 }
 
-// unescapeParams is the middleware that reads the parameters of a path which was matched
-// as it was written. gin would take a plus sign in them for a space.
+// unescapeParams is the middleware that decodes the parameters of a path, which gin matched in
+// encoded form. gin itself would take a plus sign for a space.
 func unescapeParams(c *gin.Context) {
 	if c.Request.URL.RawPath == "" {
 		return
@@ -148,20 +148,19 @@ func unescapeParams(c *gin.Context) {
 	}
 }
 
-// Engine returns the engine of the public routes, for pages to be added to
-// before it serves. They get the API's limits, log, tags and compression.
+// Engine returns the engine of the public routes. Add pages to it before it serves; they get the
+// API's limits, log, tags and compression.
 func (a *Mux) Engine() *gin.Engine { return a.Public }
 
-// SetNotFound sets the page for addresses outside the API where nothing is.
-// Call it before serving.
+// SetNotFound sets the page for addresses without a route outside the API. Call it before serving.
 func (a *Mux) SetNotFound(page gin.HandlerFunc) { a.notFound = page }
 
-// Handler answers the public.
+// Handler serves the public routes.
 func (a *Mux) Handler() http.Handler { return a.Public }
 
-// AdminHandler answers the owner of the data directory: what the public gets,
-// the routes below /admin, and what the AIR reference takes from its operator. It
-// must be reachable by nobody else, so serve it on a Unix socket of mode 0600.
+// AdminHandler serves the owner of the data directory: the public routes, the routes below /admin,
+// and the operator's routes of the AIR reference. Nobody else may reach it, so serve it on a Unix
+// socket of mode 0600.
 func (a *Mux) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isOperatorRoute(r.Method, r.URL.Path) {
@@ -172,10 +171,9 @@ func (a *Mux) AdminHandler() http.Handler {
 	})
 }
 
-// LocalAdminHandler is [API.AdminHandler] for an address of this machine, where any
-// of its programs can ask. A page in a browser must not be one of them: what names
-// another host than address (its own name was led here) and what a page of another
-// origin has sent is refused.
+// LocalAdminHandler is [API.AdminHandler] for an address of this machine, which any local program
+// can reach. A page in a browser must not: requests that name another host than address (DNS
+// rebinding) and requests from a page of another origin are refused.
 func (a *Mux) LocalAdminHandler(address string) http.Handler {
 	handler := http.NewCrossOriginProtection().Handler(a.AdminHandler())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -187,11 +185,11 @@ func (a *Mux) LocalAdminHandler(address string) http.Handler {
 	})
 }
 
-// OperatorEngine returns the engine of the operator's routes, for pages to be added to before it
-// serves.
+// OperatorEngine returns the engine of the operator's routes. Add pages to it before it serves.
 func (a *Mux) OperatorEngine() *gin.Engine { return a.Admin }
 
-// CachedResponses returns how many responses are cached, and how many sets of headers they share.
+// CachedResponses returns the number of cached responses, and of the sets of headers that they
+// share.
 func (a *Mux) CachedResponses() (responses, headerSets int) {
 	a.responses.answers.CleanUp()
 	a.responses.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// newOriginCheck returns the check of who may write by way of a browser: pages of this server, by the
-// host that they were asked for or by the public URL.
+// newOriginCheck returns the check of which pages may write through a browser: those of this
+// server, by the requested host or by the public URL.
 func newOriginCheck(public *url.URL) (*http.CrossOriginProtection, error) {
 	check := http.NewCrossOriginProtection()
 	if public.Host == "" {
@@ -21,11 +21,11 @@ func newOriginCheck(public *url.URL) (*http.CrossOriginProtection, error) {
 	return check, nil
 }
 
-// refuseForeignPages refuses a request that changes something, or that sends requests to others, when a
-// page of another site made the browser send it: the address of the reader would pay for it. Programs
-// send neither Origin nor Sec-Fetch-Site and are not concerned. Routes that only read, and those of the
-// relay, which ask for a signature, are open to every page; the pages of forms and the MCP server have
-// checks of their own.
+// refuseForeignPages refuses a request that changes something, or that causes requests to others,
+// if a page of another site made the browser send it, because the reader's address would be charged
+// for it. Programs send neither Origin nor Sec-Fetch-Site and are not affected. Routes that only
+// read, and those of the relay, which require a signature, are open to every page. The pages with
+// forms and the MCP server have their own checks.
 func (a *Mux) refuseForeignPages(c *gin.Context) {
 	row, known := a.rows[c.Request.Method+" "+c.FullPath()]
 	if !known || row.Relay || a.readsOnly(c) {

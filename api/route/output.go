@@ -22,7 +22,7 @@ func Written[T any](a *Mux, v T) *Output[T] {
 	return out
 }
 
-// NoStore is an answer for the operator, which no cache keeps.
+// NoStore is an answer for the operator that no cache may store.
 func NoStore[T any](v T) *Output[T] {
 	out := JSON(v)
 	out.CacheControl = "no-store"
@@ -58,8 +58,8 @@ type RawOutput struct {
 	Body               []byte
 }
 
-// Badge returns a badge as an answer. It is an image and nothing else: a browser that opens it alone
-// runs nothing in it. Caches may keep it for five minutes.
+// Badge returns a badge as an answer. It is an image and nothing else: a browser that opens it
+// alone runs nothing in it. Caches may store it for five minutes.
 func Badge(b badge.Badge) *RawOutput {
 	return &RawOutput{
 		ContentType: "image/svg+xml; charset=utf-8", CacheControl: "public, max-age=300",
@@ -67,20 +67,20 @@ func Badge(b badge.Badge) *RawOutput {
 	}
 }
 
-// DescribeBadge describes the answer of an operation that draws a badge, also for what is not known.
+// DescribeBadge describes the answer of an operation that draws a badge, also for unknown names.
 func DescribeBadge(op huma.Operation, unknown string) huma.Operation {
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK; also for " + unknown + " that is not known.", Content: map[string]*huma.MediaType{"image/svg+xml": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	return op
 }
 
-// A pageOutput is an answer that may have one of several forms.
+// A pageOutput is an answer in one of several forms.
 type PageOutput struct {
 	ContentType string `header:"Content-Type"`
 	Link        string `header:"Link"`
 	Body        []byte
 }
 
-// JSONPage writes v as huma does.
+// JSONPage encodes v as huma does.
 func JSONPage(v any, link string) (*PageOutput, error) {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {

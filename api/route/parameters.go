@@ -25,10 +25,10 @@ func Query(ctx context.Context) url.Values {
 
 type QueryKey struct{}
 
-// validateParameters is the huma middleware that judges parameters by the schemas of the
-// operation, before huma reads them. Huma by itself ignores unknown query
-// parameters and all but the first of repeated ones, and answers 422 in a shape
-// of its own; a filter that was misspelled must not give a wider answer.
+// validateParameters is the huma middleware that checks parameters by the schemas of the operation,
+// before huma reads them. Huma itself ignores unknown query parameters and all but the first of
+// repeated ones, and answers 422 in its own shape; a misspelt filter must not return more than the
+// filter would.
 func (a *Mux) validateParameters(schemas huma.Registry, ctx huma.Context, next func(huma.Context)) {
 	query, err := ParameterChecker{schemas}.checkParameters(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 	return query, nil
 }
 
-// CheckValues judges the values of one query parameter.
+// CheckValues checks the values of one query parameter.
 func (k ParameterChecker) CheckValues(p *huma.Param, values []string) error {
 	if p.Schema.Type != huma.TypeArray {
 		if len(values) > 1 {
@@ -109,7 +109,7 @@ func (k ParameterChecker) CheckValues(p *huma.Param, values []string) error {
 	return nil
 }
 
-// checkValue judges one value by its schema; nil when it is fine.
+// checkValue checks one value by its schema; nil if it is valid.
 func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text string) *Error {
 	bad := func(message string) *Error {
 		return NewProblem(BadParameter, p.Name+": "+message, p.Name+" is "+p.Description).WithLocation(Location{Parameter: p.Name})
@@ -121,7 +121,7 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	if column := unreadableColumn(judged); column > 0 {
 		return bad("it holds bytes that are not UTF-8 text, or control characters").WithLocation(Location{Parameter: p.Name, Column: column})
 	}
-	// A query that is too long is refused where it is read.
+	// The query parser refuses a query that is too long.
 	if len(text) > MaxParameter && p.Name != "q" {
 		return bad(fmt.Sprintf("it has more than %d bytes", MaxParameter))
 	}
@@ -159,11 +159,11 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	return bad("it is not possible")
 }
 
-// lineBreaks makes spaces of the control characters that stand between words.
+// lineBreaks turns control characters between words into spaces.
 var lineBreaks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 
-// unreadableColumn returns where the first character of a text is, from 1, that no
-// parameter may have, and 0 when there is none.
+// unreadableColumn returns the column, from 1, of the first character that no parameter may
+// contain, and 0 if there is none.
 func unreadableColumn(text string) int {
 	column := 0
 	for i := 0; i < len(text); {

@@ -35,40 +35,39 @@ type Problem struct {
 	Title  string `json:"title" doc:"the sort of problem, the same each time"`
 	Status int    `json:"status" doc:"the HTTP status of this answer"`
 	Detail string `json:"detail" doc:"what is wrong this time"`
-	// Instance is a URN that the server's log repeats; only with our own failures.
+	// Instance is a URN that the server's log repeats; only for our own failures.
 	Instance string `json:"instance,omitempty" doc:"the name of this occurrence in the server's log"`
-	// Code names the sort of problem permanently.
+	// Code names the kind of problem permanently.
 	Code string `json:"code" doc:"the sort of problem, stable, for programs"`
 	// Rule is the code of the rule that was broken, Section its place in the draft.
 	Rule    string    `json:"rule,omitempty" doc:"the rule that was broken"`
 	Section string    `json:"section,omitempty" doc:"the place in the draft or RFC"`
 	Where   *Location `json:"where,omitempty" doc:"where in the request"`
 	Help    string    `json:"help,omitempty" doc:"how to fix it"`
-	// AirID, Username and Hint stand where the AIR reference has them.
+	// AirID, Username and Hint are members of the AIR reference.
 	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
 	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
 	Hint     string `json:"hint,omitempty" doc:"the help again, for clients of the AIR reference"`
-	// Reason and the four behind it stand where the reference has them, for
-	// attestations.
+	// Reason and the four members after it are members of the reference, for attestations.
 	Reason         string `json:"reason,omitempty" doc:"why the agent may not"`
 	AttestationID  int    `json:"attestation_id,omitempty" doc:"the attestation that is meant"`
 	ClaimedSubject string `json:"claimed_subject,omitempty" doc:"whose attestation the address says it is"`
 	ActualSubject  string `json:"actual_subject,omitempty" doc:"whose attestation it is"`
 	RevokedAt      string `json:"revoked_at,omitempty" doc:"when the attestation was revoked"`
 	MaxAge         int    `json:"max_age_seconds,omitempty" doc:"how old a signed time may be"`
-	// Expected and Got are what was wanted and what came, SignatureBase what the
-	// server holds a signature against that does not verify.
+	// Expected and Got are the expected and the received value; SignatureBase is the text that the
+	// server verifies a failed signature against.
 	Expected      string `json:"expected,omitempty" doc:"what was wanted"`
 	Got           string `json:"got,omitempty" doc:"what came"`
 	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
 	// Work is the proof of work that a registration needs.
 	Work *registry.Work `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
-	// Missing are the signals of evidence that were required and do not hold.
+	// Missing are the required signals of evidence that do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the required evidence that does not hold"`
-	// Retry is after how many seconds it may be tried again.
+	// Retry is after how many seconds another attempt makes sense.
 	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
 
-	// What other conventions read: the AIR reference, ARD.
+	// Members that other conventions read: the AIR reference, ARD.
 	Error     string `json:"error" doc:"the detail again, for clients of the AIR reference"`
 	ErrorCode string `json:"errorCode" doc:"the code of the ARD convention"`
 	Message   string `json:"message" doc:"the detail again, for clients of the ARD convention"`
@@ -78,24 +77,23 @@ type Problem struct {
 type Location struct {
 	Parameter string `json:"parameter,omitempty"`
 	Header    string `json:"header,omitempty"`
-	// Pointer is the JSON Pointer of the offending node of the body, "" also
-	// for the whole of it.
+	// Pointer is the JSON Pointer of the offending node of the body, "" also for the whole body.
 	Pointer string `json:"pointer,omitempty"`
-	// Line and Column count from 1, in characters: a Hangul syllable is one, and so is
-	// each code point of an emoji. With a line they are a place in the body, without
-	// one the column is a place in the text of the parameter or of the node.
+	// Line and Column count from 1, in characters: a Hangul syllable is one, and so is each code
+	// point of an emoji. With a line they are a place in the body; without one, the column is a
+	// place in the text of the parameter or of the node.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 }
 
-// A sort is a row of the table of problems.
+// A problemKind is a row of the table of problems.
 type problemKind struct {
 	Code   string `json:"code"`
 	Status int    `json:"status"`
 	Title  string `json:"title"`
 }
 
-// The sorts of problems. A code is never used again for something else.
+// The kinds of problems. A code never gets another meaning.
 var (
 	badRequest         = problemKind{"bad-request", 400, "The request cannot be understood"}
 	BadQuery           = problemKind{"bad-query", 400, "The search query cannot be read"}
@@ -162,7 +160,7 @@ func problemKinds() map[string]problemKind {
 	return table
 }
 
-// A refusal is a problem on its way to the client.
+// An Error is a problem on its way to the client.
 type Error struct {
 	Problem Problem
 	Plain   bool          // for clients of the AIR reference: application/json
@@ -190,7 +188,7 @@ func (r *Error) Error() string { return r.Problem.Code + ": " + r.Problem.Detail
 // that it sends as it is.
 func (r *Error) GetStatus() int { return r.Problem.Status }
 
-// GetHeaders returns what belongs to the refusal beside its body.
+// GetHeaders returns the headers of the refusal.
 func (r *Error) GetHeaders() http.Header {
 	h := http.Header{}
 	if r.retry > 0 {
@@ -205,8 +203,8 @@ func (r *Error) GetHeaders() http.Header {
 	return h
 }
 
-// ContentType returns the media type of the body. The reference's clients look
-// for plain JSON, so the routes they use answer with that.
+// ContentType returns the media type of the body. The reference's clients expect plain JSON, so the
+// routes that they use answer with that.
 func (r *Error) ContentType(string) string {
 	if r.Plain {
 		return "application/json"
@@ -214,8 +212,8 @@ func (r *Error) ContentType(string) string {
 	return "application/problem+json"
 }
 
-// MarshalJSON writes the problem. The standard encoder replaces invalid UTF-8,
-// so what a client sent cannot break the answer about it.
+// MarshalJSON encodes the problem. The standard encoder replaces invalid UTF-8, so a client's text
+// cannot break the answer about it.
 func (r *Error) MarshalJSON() ([]byte, error) { return json.Marshal(r.Problem) }
 
 // Unwrap makes the cause visible to errors.Is.
@@ -227,7 +225,7 @@ func (r *Error) WithLocation(w Location) *Error {
 	return r
 }
 
-// WithValueIndex says which value of the parameter it is about, from 0.
+// WithValueIndex sets which value of the parameter is wrong, counted from 0.
 func (r *Error) WithValueIndex(i int) *Error {
 	r.Nth = i + 1
 	return r
@@ -239,7 +237,7 @@ func (r *Error) withRule(rule, section string) *Error {
 	return r
 }
 
-// WithRetry asks to try again no sooner than d.
+// WithRetry tells the client to try again after d.
 func (r *Error) WithRetry(d time.Duration) *Error {
 	r.retry = max(d, time.Second)
 	r.Problem.Retry = limit.CeilSeconds(r.retry)
@@ -252,8 +250,8 @@ func (r *Error) WithCause(err error) *Error {
 	return r
 }
 
-// AdmitClient counts one of what a client does against a limit, or refuses it and says when to
-// come back. A client without an address, which came over the operator's socket, is not counted.
+// AdmitClient counts one event of a client against a limit, or refuses it with a Retry-After. A
+// client without an address, which uses the operator's socket, is not counted.
 func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what string) error {
 	e, exceeded := errors.AsType[*limit.ExceededError](l.Take(ctx, client))
 	if !exceeded {
@@ -266,7 +264,7 @@ func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what 
 	return NewProblem(rateLimited, detail, "wait as long as Retry-After says").WithRetry(e.Wait)
 }
 
-// AcquireSlot is [limit.Slots.Acquire] with the refusal that a client understands.
+// AcquireSlot is [limit.Slots.Acquire] with a refusal for the client as its error.
 func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what string) (release func(), err error) {
 	release, err = s.Acquire(ctx, client)
 	if e, exceeded := errors.AsType[*limit.ExceededError](err); exceeded {
@@ -275,7 +273,7 @@ func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what st
 	return release, err
 }
 
-// ardCode is the code of the ARD convention for a status.
+// ardCode returns the code of the ARD convention for a status.
 func ardCode(status int) string {
 	switch {
 	case status == 401:
@@ -291,8 +289,8 @@ func ardCode(status int) string {
 	}
 }
 
-// ProblemFor turns any error of the packages below into what the client is told
-// about it. It is the error table of the whole API.
+// ProblemFor turns any error of the packages below into a problem for the client. It is the error
+// table of the whole API.
 func ProblemFor(err error) *Error {
 	if r, ok := errors.AsType[*Error](err); ok {
 		return r
@@ -303,7 +301,7 @@ func ProblemFor(err error) *Error {
 	return serverProblem(err).WithCause(err)
 }
 
-// callerProblem covers what the caller can correct; nil for the rest.
+// callerProblem returns the problem for an error that the caller can correct; nil for other errors.
 func callerProblem(err error) *Error {
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		return NewProblem(BadQuery, e.Message, e.Help).WithLocation(Location{Parameter: "q", Column: e.Offset + 1})
@@ -382,7 +380,7 @@ func fieldPointer(field string) string {
 	return "/" + strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
 }
 
-// serverProblem covers what is wrong on our side. What it was stands in our log.
+// serverProblem returns the problem for an error on our side. The cause is in our log.
 func serverProblem(err error) *Error {
 	switch {
 	case errors.Is(err, context.Canceled):

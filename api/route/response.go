@@ -15,14 +15,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// minGzip is the smallest body worth compressing: a shorter one goes with its
-// headers in the two packets that a compressed one takes, too.
+// minGzip is the smallest body worth compressing: a shorter one fits with its headers into two
+// packets, which a compressed one takes, too.
 const minGzip = 2048
 
-// A reply holds back what a handler writes until it is done, so that the answer
-// can get its tag, become a 304, be compressed, or be replaced by a problem.
-// Answers are bounded by the limits of their routes; what is not, flushes, and
-// from then on goes straight through.
+// A bufferedResponse buffers the output of a handler until it is done, so that the answer can get
+// its tag, become a 304, be compressed, or be replaced by a problem. Answers are bounded by the
+// limits of their routes; a handler without a bound flushes, and from then on its output is sent
+// directly.
 type bufferedResponse struct {
 	gin.ResponseWriter
 	gzips     *gzipCache
@@ -31,7 +31,7 @@ type bufferedResponse struct {
 	body      bytes.Buffer
 	streaming bool
 
-	// The record that the answer is made of, "" for one that is not kept.
+	// The record that the answer is made of, "" for one that is not cached.
 	key string
 	seq uint64
 }
@@ -56,7 +56,7 @@ func (r *bufferedResponse) WriteString(s string) (int, error) {
 	return r.body.WriteString(s)
 }
 
-// Flush sends what is there. The answer is a stream from now on.
+// Flush sends the buffered output. The answer is a stream from now on.
 func (r *bufferedResponse) Flush() {
 	if !r.streaming {
 		r.streaming = true
@@ -69,7 +69,7 @@ func (r *bufferedResponse) Flush() {
 }
 
 // Hijack hands the connection over to another protocol, such as WebSocket (RFC 6455): the strict
-// reader of header lines lets all that follows pass untouched. Nothing of the response may have been
+// reader of header lines lets everything that follows pass. Nothing of the response may have been
 // written.
 func (r *bufferedResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := r.ResponseWriter.Hijack()
@@ -86,7 +86,7 @@ func (r *bufferedResponse) Unwrap() http.ResponseWriter { return r.ResponseWrite
 
 var responsePool = sync.Pool{New: func() any { return new(bufferedResponse) }}
 
-// maxPooled is the largest buffer kept for the next answer.
+// maxPooled is the largest buffer that is reused for the next answer.
 const maxPooled = 256 << 10
 
 // bufferResponse is the middleware that answers through a [reply].
@@ -121,7 +121,7 @@ func (a *Mux) bufferResponse(c *gin.Context) {
 	r.sendBuffered(c.Request)
 }
 
-// sendBuffered writes what was held back.
+// sendBuffered sends the buffered output.
 func (r *bufferedResponse) sendBuffered(request *http.Request) {
 	w, h, body := r.ResponseWriter, r.Header(), r.body.Bytes()
 	switch {
@@ -155,8 +155,8 @@ func (r *bufferedResponse) sendBuffered(request *http.Request) {
 	}
 }
 
-// chooseRepresentation chooses between the plain and the compressed form of body and tags
-// it. Each form has a tag of its own: a strong tag names bytes (RFC 9110 §8.8.1).
+// chooseRepresentation chooses between the plain and the compressed form of body and tags it. Each
+// form has a tag of its own, because a strong tag names bytes (RFC 9110 §8.8.1).
 func (r *bufferedResponse) chooseRepresentation(request *http.Request, body []byte) []byte {
 	h := r.Header()
 	sum := sha256.Sum256(body)
@@ -176,7 +176,7 @@ func (r *bufferedResponse) chooseRepresentation(request *http.Request, body []by
 // gzipSuffix ends the tag of a form in gzip.
 const gzipSuffix = `-gzip"`
 
-// digestTag is the tag of bytes with that digest, without its quotes.
+// digestTag returns the tag of bytes with that digest, without quotes.
 func digestTag(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:16]) }
 
 var gzipWriters = sync.Pool{New: func() any {

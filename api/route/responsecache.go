@@ -17,19 +17,19 @@ import (
 	"gazetteer/store"
 )
 
-// The most bytes that are kept of answers, and of their compressed forms.
+// The largest total size of cached answers, and of their compressed forms.
 const (
 	maxCachedBytes = 160 << 20 // the DID documents of 100,000 agents
 	maxGzipBytes   = 32 << 20
 )
 
-// entryOverhead is about what a cached response costs beside path and body: its record, its tag and
-// length, and its place in the cache. Headers are shared.
+// entryOverhead is the approximate cost of a cached response besides path and body: its record, its
+// tag and length, and its place in the cache. Headers are shared.
 const entryOverhead = 512
 
-// A responseCache holds whole responses to requests that come again and again, in each of their
-// representations. Each belongs to one record of the store and is valid while that record has the
-// same sequence, so a cached response is never older than one computed now.
+// A responseCache holds whole responses to repeated requests, in each of their representations.
+// Each belongs to one record of the store and is valid while that record has the same sequence, so
+// a cached response is never older than one computed now.
 type responseCache struct {
 	store   store.Store
 	answers *otter.Cache[representation, *cachedResponse]
@@ -38,13 +38,13 @@ type responseCache struct {
 	headers map[string]http.Header // sets that many answers have in common
 }
 
-// A form is an answer in one representation.
+// A representation is one form of an answer.
 type representation struct {
 	path string
 	gzip bool
 }
 
-// A cachedResponse is what was sent before: headers and body.
+// A cachedResponse is a response that was sent before: headers and body.
 type cachedResponse struct {
 	key    string // of the record that it is made of
 	seq    uint64
@@ -69,8 +69,8 @@ func newResponseCache(s store.Store) (*responseCache, error) {
 	return &responseCache{store: s, answers: answers, headers: map[string]http.Header{}}, nil
 }
 
-// findFresh returns what is kept for a request, nil when that is nothing, or no
-// longer as the store is.
+// findFresh returns the cached response to a request, nil if there is none or the store has
+// changed.
 func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.RawQuery != "" || r.URL.RawPath != "" || r.URL.IsAbs() || len(r.TransferEncoding) > 0 {
 		return nil
@@ -79,7 +79,7 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 	if known == nil {
 		return nil
 	}
-	// Read before the record: what has not changed until then is as it was.
+	// Read before the record: the cached response is valid for the store at this sequence.
 	head := k.store.Head().Seq
 	if known.head.Load() == head {
 		return known
@@ -97,8 +97,8 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 	return known
 }
 
-// findRepresentation returns what is kept in the form that a request wants. What is too short to
-// be compressed has one form for all.
+// findRepresentation returns the cached response in the form that a request wants. An answer that
+// is too short to compress has one form for all.
 func (k *responseCache) findRepresentation(r *http.Request) *cachedResponse {
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
 		if known, ok := k.answers.GetIfPresent(representation{r.URL.Path, true}); ok {
@@ -117,11 +117,11 @@ func (k *responseCache) findRepresentation(r *http.Request) *cachedResponse {
 	return known
 }
 
-// minExplicitLength is the size from which a body needs its length said: that of a shorter
-// one net/http says by itself, which costs less than another header does.
+// minExplicitLength is the size from which a body needs a Content-Length of ours: net/http adds it
+// to shorter ones, which costs less than another header.
 const minExplicitLength = 2048
 
-// answerFromCache is the middleware that answers with what is kept.
+// answerFromCache is the middleware that answers with cached responses.
 func (a *Mux) answerFromCache(c *gin.Context) {
 	known := a.responses.findFresh(c.Request)
 	if known == nil {
@@ -148,19 +148,19 @@ func (a *Mux) answerFromCache(c *gin.Context) {
 	}
 }
 
-// MarkCacheable lets the answer under way be kept as long as the record of key has that
-// sequence. Every change to what the answer is made of must come with a write to
-// that record: a visit writes its host's record, an update its agent's.
+// MarkCacheable allows caching the present answer while the record of key has that sequence. Every
+// change of the answer's content must come with a write to that record: a visit writes its host's
+// record, an update its agent's.
 func MarkCacheable(ctx context.Context, key string, seq uint64) {
 	if r, ok := ctx.Value(responseKey{}).(*bufferedResponse); ok {
 		r.key, r.seq = key, seq
 	}
 }
 
-// responseKey is where a request's context has its reply.
+// responseKey is the context key of the [bufferedResponse].
 type responseKey struct{}
 
-// addResponse keeps an answer as it is about to be sent.
+// addResponse caches an answer just before it is sent.
 func (k *responseCache) addResponse(r *http.Request, key string, seq uint64, h http.Header, body []byte) {
 	if key == "" || r.URL.RawQuery != "" || r.URL.RawPath != "" || strings.Contains(h.Get("Cache-Control"), "no-store") {
 		return
@@ -169,11 +169,11 @@ func (k *responseCache) addResponse(r *http.Request, key string, seq uint64, h h
 	k.answers.Set(representation{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known)
 }
 
-// maxHeaderSets is how many sets of headers are shared at most: a few in all, unless an
-// answer that is kept says something in its headers that no other says.
+// maxHeaderSets is the largest number of shared header sets. A few are enough, unless a cached
+// answer has a header of its own.
 const maxHeaderSets = 64
 
-// shareHeaders returns the set of headers that h is but for those of the one answer.
+// shareHeaders returns a shared set of headers equal to h without those of the one answer.
 func (k *responseCache) shareHeaders(h http.Header) http.Header {
 	header := h.Clone()
 	for _, name := range []string{"Connection", "Etag", "Content-Length"} {
@@ -192,7 +192,7 @@ func (k *responseCache) shareHeaders(h http.Header) http.Header {
 	return header
 }
 
-// A press compresses bodies, and remembers those it compressed lately.
+// A gzipCache compresses bodies and remembers the recent results.
 type gzipCache struct {
 	done *otter.Cache[[sha256.Size]byte, []byte]
 }

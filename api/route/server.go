@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The limits of one connection. A client that is slower than these is cut off,
-// so that idle and dripping connections hold nothing for long.
+// The limits of one connection. A slower client is disconnected, so that idle and dripping
+// connections hold nothing for long.
 const (
 	headerTime   = 5 * time.Second
 	readTime     = 20 * time.Second // headers and body
@@ -16,10 +16,9 @@ const (
 	maxHeaderLen = 16 << 10
 )
 
-// NewServer returns an HTTP server for handler with every limit set. The caller
-// gives it a listener, by way of [StrictLines], and shuts it down. What net/http
-// says of broken connections goes to the log at debug level: strangers write most
-// of it.
+// NewServer returns an HTTP server for handler with every limit set. The caller gives it a
+// listener, wrapped by [StrictLines], and shuts it down. What net/http reports about broken
+// connections is logged at debug level, because strangers cause most of it.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -35,9 +34,9 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// lastInChunks closes a connection behind a body in chunks. [StrictLines] does not
-// see where that ends, and a request that had a length, too, may be two in
-// disguise (RFC 9112 §6.3): net/http has dropped the Content-Length by now.
+// lastInChunks closes a connection after a chunked body. [StrictLines] does not see where it ends,
+// and a request that also had a length may be two requests in disguise (RFC 9112 §6.3); by now
+// net/http has dropped the Content-Length.
 func lastInChunks(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// How many clients may follow the standing at a time, in all and from one network
-// (an IPv4 address, an IPv6 /64), how long one of them may before it has to ask
-// again, and how often it is told.
+// Limits of streams: how many clients follow the status at a time, in all and from one network (an
+// IPv4 address, an IPv6 /64), how long one of them can stay before it must ask again, and how often
+// events are sent.
 const (
 	maxStreams     = 1024
 	maxStreamsEach = 64
@@ -28,11 +28,11 @@ const (
 	ChangesPath = "/api/v1/changes"
 )
 
-// streams are the clients that follow the status or the changes. Each event of the status is made once
-// for all of them.
+// streams are the clients that follow the status or the changes. Each event of the status is made
+// once for all of them.
 type streams struct {
 	slots *limit.Slots
-	// changes are the slots of those that follow the changes.
+	// changes are the slots of clients that follow the changes.
 	changes *limit.Slots
 	Ending  chan struct{} // closed when streams have to end
 	once    sync.Once
@@ -60,7 +60,8 @@ func (s *streams) FollowChanges(ctx context.Context, client netip.Addr) (release
 	return acquireStream(ctx, s.changes, client, "the changes", ChangesPath)
 }
 
-// acquireStream takes a slot. A client that gets none can ask for pages at the path instead.
+// acquireStream takes a slot. The refusal names the path at which a client without a slot can ask
+// for pages instead.
 func acquireStream(ctx context.Context, slots *limit.Slots, client netip.Addr, what, path string) (release func(), err error) {
 	release, err = slots.Acquire(ctx, client)
 	e, exceeded := errors.AsType[*limit.ExceededError](err)
@@ -74,6 +75,6 @@ func acquireStream(ctx context.Context, slots *limit.Slots, client netip.Addr, w
 	}
 }
 
-// EndStreams ends the answers that have no end of their own, so that the server can finish the
-// others; [http.Server.RegisterOnShutdown] is the place for it.
+// EndStreams ends the answers without an end of their own, so that the server can finish the
+// others. Register it with [http.Server.RegisterOnShutdown].
 func (a *Mux) EndStreams() { a.Streams.once.Do(func() { close(a.Streams.Ending) }) }

@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 )
 
-// StrictLines returns l with connections on which a request whose header is
-// not written as RFC 9112 has it is answered 400 and the connection closed:
-// lines end in CR LF (section 2.2), and none goes on in the next (section 5.2).
-// net/http takes both for good, and others before or behind us may not, so that
-// they and we would see different requests in the same bytes.
+// StrictLines returns l with connections on which a request with header lines that break RFC 9112
+// gets 400, and the connection is closed: lines must end in CR LF (section 2.2), and none may
+// continue on the next line (section 5.2). net/http accepts both, and other servers before or
+// behind us may not, so that they and we would see different requests in the same bytes.
 func StrictLines(l net.Listener) net.Listener { return strictListener{l} }
 
 type strictListener struct{ net.Listener }
@@ -29,15 +28,15 @@ func (l strictListener) Accept() (net.Conn, error) {
 	return &strictConn{Conn: c}, nil
 }
 
-// A strictConn looks at the lines of each header as net/http reads them. Of a
-// body it knows only how long it is; behind one in chunks it looks at nothing
-// more, and [Server] closes such a connection after the answer.
+// A strictConn checks the lines of each header as net/http reads them. Of a body it knows only the
+// length. After a chunked body it checks nothing more, and [NewServer] closes such a connection
+// after the answer.
 //
-// What it refuses it does not answer itself, since an answer to an earlier
-// request may be on its way: it hands on a header that net/http refuses.
+// It does not answer a refused request itself, because the answer to an earlier request may be on
+// its way. It passes on a header that net/http refuses.
 type strictConn struct {
 	net.Conn
-	// The goroutine that reads for net/http owns all below.
+	// The goroutine that reads for net/http owns the fields below.
 	body    int64  // bytes of a body still to come, endless: all that comes
 	length  int64  // Content-Length of the header that is being read
 	chunks  bool   // it has a Transfer-Encoding
@@ -45,8 +44,8 @@ type strictConn struct {
 	line    []byte // what was read of the current line, cut at maxStoredLine
 	last    byte   // what was read last, 0 at the beginning of a line
 	refused bool
-	// upgraded is set once the connection belongs to another protocol, by the goroutine that took it
-	// over from net/http.
+	// upgraded is set once the connection belongs to another protocol, by the goroutine that took
+	// it over from net/http.
 	upgraded atomic.Bool
 	rest     []byte // of what is read in the place of what was refused
 }
@@ -56,10 +55,10 @@ const (
 	maxStoredLine = 64 // no line that matters here is longer
 )
 
-// invalidHeader is what net/http refuses wherever in a header it stands, with 400.
+// invalidHeader is a header that net/http refuses with 400 at any place.
 const invalidHeader = "\x00\r\n\r\n"
 
-// Read reads for net/http, until a header is not as it has to be.
+// Read reads for net/http, until a header is invalid.
 func (c *strictConn) Read(p []byte) (int, error) {
 	if c.upgraded.Load() {
 		return c.Conn.Read(p)
@@ -83,10 +82,10 @@ func (c *strictConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// NetConn returns the connection below, for what counts connections.
+// NetConn returns the connection below, for the code that counts connections.
 func (c *strictConn) NetConn() net.Conn { return c.Conn }
 
-// CloseWrite lets net/http end an answer so that the client still reads it.
+// CloseWrite lets net/http end an answer so that the client can still read it.
 func (c *strictConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -94,7 +93,7 @@ func (c *strictConn) CloseWrite() error {
 	return nil
 }
 
-// scanBytes follows what comes, and returns how much of it is good.
+// scanBytes follows the bytes that are read, and returns how many of them are good.
 func (c *strictConn) scanBytes(p []byte) int {
 	for at := 0; at < len(p); {
 		if c.body > 0 {
@@ -130,7 +129,7 @@ func (c *strictConn) scanBytes(p []byte) int {
 	return len(p)
 }
 
-// endLine takes note of a line that is whole. It returns false for one that is refused.
+// endLine processes a whole line. It returns false for a refused one.
 func (c *strictConn) endLine() bool {
 	line := strings.TrimSuffix(string(c.line), "\r")
 	c.line, c.last = c.line[:0], 0
@@ -150,9 +149,9 @@ func (c *strictConn) endLine() bool {
 	return true
 }
 
-// readLengthField takes note of how long a body is said to be. What net/http cannot read
-// as a length it refuses. A Content-Length that is longer than what is kept of a line is refused
-// here: net/http would read it, and we would not know where the next header begins.
+// readLengthField reads the length of a body. net/http refuses a length that it cannot read. A
+// Content-Length longer than the stored part of a line is refused here: net/http would read it, and
+// we would not know where the next header begins.
 func (c *strictConn) readLengthField(line string) bool {
 	name, value, _ := strings.Cut(line, ":")
 	switch {
@@ -171,9 +170,9 @@ func (c *strictConn) readLengthField(line string) bool {
 	return true
 }
 
-// AllowUpgrades returns handler with the right to take connections over for another protocol, such as
-// WebSocket, when it is served on a listener of [StrictLines]: what follows is not read as header lines.
-// Handlers of a [Mux] have that right already.
+// AllowUpgrades returns handler with the right to take connections over for another protocol, such
+// as WebSocket, when it is served on a listener of [StrictLines]: what follows is not read as
+// header lines. Handlers of a [Mux] have that right already.
 func AllowUpgrades(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
@@ -197,7 +196,7 @@ func (w upgradeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController find the connection's deadlines.
 func (w upgradeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// markUpgraded lets what comes on a connection pass from now on.
+// markUpgraded lets everything that follows on a connection pass.
 func markUpgraded(conn net.Conn) {
 	if strict, ok := conn.(*strictConn); ok {
 		strict.upgraded.Store(true)

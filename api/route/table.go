@@ -14,17 +14,17 @@ import (
 	"gazetteer/relay/relayhttp"
 )
 
-// A Route is one row of [Table]: all that is decided about an address apart from its work. A zero
-// member means the rule that nearly all routes follow:
+// A Route is one row of [Table]: everything that is decided about an address apart from its work. A
+// zero member means the rule that nearly all routes follow:
 //
 //   - public: the route answers on the public listener and on the operator's;
 //   - methods: a GET answers HEAD as well, and every address answers OPTIONS and 405;
-//   - CORS: a page of any origin may read what a public GET answers, without credentials, and may
+//   - CORS: a page of any origin may read the answer to a public GET, without credentials, and may
 //     write nothing;
 //   - body: none is read;
 //   - time: [answerTimeout] for the whole answer;
-//   - caching: the response has an ETag and may be kept if the client asks before each use; a handler
-//     may allow more.
+//   - caching: the response has an ETag and may be stored if the client revalidates it before each
+//     use; a handler may allow more.
 type Route struct {
 	ID      string // the operation ID in the OpenAPI document
 	Method  string
