@@ -3,7 +3,6 @@ package census
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // A Live follows the log and knows the figures of the present: how many hosts have which feature,
@@ -30,10 +30,11 @@ import (
 // For each host it holds some hundred bytes, and for each feature a compressed set of hosts, so
 // that no figure and no list walks the store.
 type Live struct {
-	store store.Store
-	path  string // of the snapshot, "" for none
-	log   *slog.Logger
-	now   func() time.Time
+	store    store.Store
+	path     string // of the snapshot, "" for none
+	log      *slog.Logger
+	now      func() time.Time
+	position follow.Position
 
 	mu        sync.RWMutex // guards following
 	ids       map[string]uint32
@@ -47,12 +48,9 @@ type Live struct {
 	blocks    map[string]blockRecord
 	// uncompared are the hosts that may have versions whose severity is not known yet.
 	uncompared map[uint32]bool
-	cursor     store.Cursor
 	changed    bool // since the last refresh
-	moved      chan struct{}
 
 	refreshes sync.Mutex // held by refresh
-	snapshots sync.Mutex // held while a snapshot is written
 	stats     atomic.Pointer[Stats]
 }
 
@@ -167,7 +165,7 @@ type LiveOptions struct {
 
 // OpenLive reads the snapshot, if there is one of this store.
 func OpenLive(o LiveOptions) *Live {
-	l := &Live{store: o.Store, path: o.Snapshot, log: o.Log, now: o.Now, moved: make(chan struct{})}
+	l := &Live{store: o.Store, path: o.Snapshot, log: o.Log, now: o.Now}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -188,7 +186,7 @@ func (l *Live) clearState() {
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
 	l.agents, l.blocks, l.uncompared = map[string]registry.Agent{}, map[string]blockRecord{}, map[uint32]bool{}
-	l.cursor = store.Cursor{}
+	l.position.MoveTo(store.Cursor{})
 }
 
 // Stats returns the figures as they were at the last refresh, some seconds ago.
@@ -203,44 +201,23 @@ func (l *Live) Run(ctx context.Context) error {
 }
 
 func (l *Live) followStore(ctx context.Context) error {
-	for {
-		if l.cursor == (store.Cursor{}) {
-			if err := l.readAll(ctx); err != nil {
-				if ctx.Err() != nil {
-					return nil
-				}
-				return err
-			}
-		}
-		l.refreshFigures()
-		err := store.Follow(ctx, l.store, l.cursor, store.FollowOptions{Damaged: l.logDamage}, func(records []store.Record, upTo store.Cursor) error {
-			return l.applyBatch(ctx, records, upTo)
-		})
-		if !errors.Is(err, store.ErrCursorGone) {
-			if ctx.Err() != nil {
-				err = nil
-			}
-			l.keepSnapshot()
-			return err
-		}
-		l.log.Info("the figures are counted anew", "reason", err)
-		l.mu.Lock()
-		l.clearState()
-		l.mu.Unlock()
-	}
-}
-
-// logDamage tells that a record is not counted.
-func (l *Live) logDamage(r store.Record, err error) {
-	l.log.Error("a damaged record is not counted", "key", r.Key, "error", err)
+	l.refreshFigures()
+	return follow.Run(ctx, l.store, &l.position, follow.Options{
+		Name: "the figures", Log: l.log,
+		Rebuild: l.readAll, Apply: l.applyBatch,
+		Save: l.keepSnapshot, SaveEvery: snapshotPause,
+	})
 }
 
 // followed are the prefixes of the records that are read.
 var followed = []string{store.BlockPrefix, store.HostPrefix, store.DocumentPrefix, store.VersionPrefix, store.TurnPrefix, store.AgentPrefix}
 
-// readAll reads what is in the store now. That is faster than to follow the log from its beginning,
+// readAll begins again with what is in the store now. That is faster than to follow the log from its beginning,
 // which has the bytes of all documents.
 func (l *Live) readAll(ctx context.Context) error {
+	l.mu.Lock()
+	l.clearState()
+	l.mu.Unlock()
 	head := l.store.Head()
 	var batch []store.Record
 	for _, prefix := range followed {
@@ -259,30 +236,26 @@ func (l *Live) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	return l.applyBatch(ctx, batch, head)
+	if err := l.applyBatch(ctx, batch, head); err != nil {
+		return err
+	}
+	l.position.MoveTo(head)
+	l.refreshFigures()
+	return nil
 }
 
 // WaitFor waits until the store was followed up to a sequence, and brings the figures up to date.
 func (l *Live) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		l.mu.RLock()
-		at, moved := l.cursor.Seq, l.moved
-		l.mu.RUnlock()
-		if at >= seq {
-			for !l.comparePending(ctx, time.Now().Add(compareTime)) {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-			}
-			l.refreshFigures()
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
+	if err := l.position.WaitFor(ctx, seq); err != nil {
+		return err
+	}
+	for !l.comparePending(ctx, time.Now().Add(compareTime)) {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
+	l.refreshFigures()
+	return nil
 }
 
 // decoded is a record that was read before the lock is taken.
@@ -299,7 +272,7 @@ type decoded struct {
 }
 
 // applyBatch takes records in.
-func (l *Live) applyBatch(ctx context.Context, records []store.Record, upTo store.Cursor) error {
+func (l *Live) applyBatch(ctx context.Context, records []store.Record, _ store.Cursor) error {
 	var list []decoded
 	for _, r := range records {
 		d, ok, err := l.decodeChange(ctx, r)
@@ -320,11 +293,6 @@ func (l *Live) applyBatch(ctx context.Context, records []store.Record, upTo stor
 		l.updateFeatures(id)
 	}
 	l.changed = l.changed || len(list) > 0
-	if upTo.Seq > 0 {
-		l.cursor = upTo
-		close(l.moved)
-		l.moved = make(chan struct{})
-	}
 	return nil
 }
 
@@ -592,12 +560,11 @@ func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last u
 	return hosts, last, int(set.GetCardinality())
 }
 
-// refreshRegularly refreshes the figures when they have changed, and writes snapshots, until ctx
-// ends.
+// refreshRegularly refreshes the figures when they have changed, until ctx ends.
 func (l *Live) refreshRegularly(ctx context.Context) {
 	tick := time.NewTicker(refreshPause / 2)
 	defer tick.Stop()
-	next, nextSnapshot := l.now(), time.Now().Add(snapshotPause)
+	next := l.now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -612,10 +579,6 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 			begun := time.Now()
 			l.refreshFigures()
 			next = time.Now().Add(max(refreshPause, refreshShare*time.Since(begun)))
-		}
-		if time.Now().After(nextSnapshot) {
-			l.keepSnapshot()
-			nextSnapshot = time.Now().Add(snapshotPause)
 		}
 	}
 }
@@ -686,7 +649,7 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 	}
 	operations := make([]int, len(l.names)) // of verbs
 	since := at.Add(-changeWindow)
-	s := &Stats{Cursor: l.cursor}
+	s := &Stats{Cursor: l.position.Cursor()}
 	test := roaring.New()
 	if n, known := l.features[Feature{"category", testCategory}]; known {
 		test = l.hosts[n]

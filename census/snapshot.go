@@ -2,6 +2,7 @@ package census
 
 import (
 	"bufio"
+	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (l *Live) readSnapshot() error {
 		}
 		l.updateFeatures(id)
 	}
-	l.cursor = head.Cursor
+	l.position.MoveTo(head.Cursor)
 	return nil
 }
 
@@ -116,12 +117,13 @@ func (l *Live) checkNumbers(h *liveHost) error {
 	return nil
 }
 
-// keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the
-// next start, and nothing else.
-func (l *Live) keepSnapshot() {
+// keepSnapshot writes a snapshot. That it cannot be written costs a reading of the store at the next
+// start, and nothing else.
+func (l *Live) keepSnapshot(context.Context) error {
 	if err := l.writeSnapshot(); err != nil && !errors.Is(err, errNotRead) {
 		l.log.Warn("the figures are not kept", "error", err)
 	}
+	return nil
 }
 
 // writeSnapshot replaces the file.
@@ -129,8 +131,6 @@ func (l *Live) writeSnapshot() error {
 	if l.path == "" {
 		return nil
 	}
-	l.snapshots.Lock()
-	defer l.snapshots.Unlock()
 	temporary := l.path + ".new"
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -154,11 +154,11 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if l.cursor == (store.Cursor{}) {
+	if l.position.Cursor() == (store.Cursor{}) {
 		return errors.Join(packed.Close(), errNotRead)
 	}
 	encoder := gob.NewEncoder(packed)
-	head := snapshotHead{Format: snapshotFormat, Cursor: l.cursor, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}

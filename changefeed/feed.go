@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
+	"gazetteer/store/follow"
 )
 
 // DefaultKeep is how many items a feed keeps unless Options say otherwise.
@@ -37,25 +39,24 @@ type Options struct {
 
 // Feed is an open feed. Its methods may be called from any goroutine; Run is called once.
 type Feed struct {
-	file   *boltfile.File
-	store  store.Store
-	log    *slog.Logger
-	keep   int
-	linger time.Duration
-	saved  store.Cursor // the cursor in the file; Run alone touches it
+	file     *boltfile.File
+	store    store.Store
+	log      *slog.Logger
+	keep     int
+	linger   time.Duration
+	saved    store.Cursor // the cursor in the file; Run alone touches it
+	position follow.Position
+	moved    wait.Broadcast // notified when items come or go
 
-	mu       sync.RWMutex // guards what follows
+	mu       sync.RWMutex // guards what follows; held for writing when position moves with them
 	postings *postings
-	cursor   store.Cursor  // up to where the store was followed
-	horizon  uint64        // places before it are gone
-	moved    chan struct{} // closed and replaced when items come or go
-	advanced chan struct{} // closed and replaced when cursor moves
+	horizon  uint64 // places before it are gone
 }
 
 // Open opens the feed in a directory, or begins one there. A damaged one is begun again. The errors
 // are those of [boltfile.Open].
 func Open(ctx context.Context, o Options) (*Feed, error) {
-	f := &Feed{store: o.Store, log: o.Log, keep: o.Keep, linger: o.Linger, moved: make(chan struct{}), advanced: make(chan struct{})}
+	f := &Feed{store: o.Store, log: o.Log, keep: o.Keep, linger: o.Linger}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -74,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Feed, error) {
 			return nil, errors.Join(fmt.Errorf("open the change feed: %w", err), f.file.Close())
 		}
 		f.log.Warn("the change feed cannot be read and is made again from the store", "error", err)
-		f.cursor = store.Cursor{}
+		f.position.MoveTo(store.Cursor{})
 	}
 	return f, nil
 }
@@ -84,43 +85,16 @@ func (f *Feed) Close() error { return f.file.Close() }
 
 // Run follows the store until ctx ends, and then returns nil.
 func (f *Feed) Run(ctx context.Context) error {
-	for {
-		head := f.store.Head()
-		if after := f.Cursor(); after.Store != head.Store || after.Incarnation != head.Incarnation || after.Seq > head.Seq {
-			if err := f.clearFile(ctx, f.store.Horizon().Seq); err != nil {
-				return endOf(ctx, err)
-			}
-		}
-		damaged := func(r store.Record, err error) {
-			f.log.Error("a damaged record is left out of the change feed", "key", r.Key, "error", err)
-		}
-		err := store.Follow(ctx, f.store, f.Cursor(), store.FollowOptions{Linger: f.linger, Damaged: damaged}, func(batch []store.Record, upTo store.Cursor) error {
-			return f.applyBatch(ctx, batch, upTo)
-		})
-		if !errors.Is(err, store.ErrCursorGone) {
-			return errors.Join(endOf(ctx, err), f.saveCursor(context.WithoutCancel(ctx)))
-		}
-		f.log.Warn("the change feed is too far behind the store and is made again")
-		f.mu.Lock()
-		f.cursor = store.Cursor{}
-		f.mu.Unlock()
-	}
-}
-
-// endOf returns nil for an error that the end of ctx caused.
-func endOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
+	return follow.Run(ctx, f.store, &f.position, follow.Options{
+		Name: "the change feed", Log: f.log, Linger: f.linger,
+		Rebuild: func(ctx context.Context) error { return f.clearFile(ctx, f.store.Horizon().Seq) },
+		Apply:   f.applyBatch,
+		Save:    f.saveCursor,
+	})
 }
 
 // Cursor returns the place in the store up to which the feed is complete.
-func (f *Feed) Cursor() store.Cursor {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.cursor
-}
+func (f *Feed) Cursor() store.Cursor { return f.position.Cursor() }
 
 // Len returns how many items there are.
 func (f *Feed) Len() int {
@@ -129,30 +103,12 @@ func (f *Feed) Len() int {
 	return int(f.postings.live.GetCardinality())
 }
 
-// Moved returns a channel that is closed when items come or go. Ask for it before reading a page,
-// so that nothing is missed between the two.
-func (f *Feed) Moved() <-chan struct{} {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.moved
-}
+// Moved returns a channel that is closed when items come or go. Ask for it before reading a page, so
+// that nothing is missed between the two.
+func (f *Feed) Moved() <-chan struct{} { return f.moved.Next() }
 
 // WaitFor waits until the feed has followed the store up to a sequence.
-func (f *Feed) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		f.mu.RLock()
-		at, advanced := f.cursor.Seq, f.advanced
-		f.mu.RUnlock()
-		if at >= seq {
-			return nil
-		}
-		select {
-		case <-advanced:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+func (f *Feed) WaitFor(ctx context.Context, seq uint64) error { return f.position.WaitFor(ctx, seq) }
 
 // A Page is a part of the feed.
 type Page struct {
@@ -173,7 +129,7 @@ func (f *Feed) After(filter Filter, place uint64, limit int) (Page, error) {
 		return Page{}, ErrGone
 	}
 	places, more := f.selectPlaces(filter, place, limit)
-	next := max(place, f.cursor.Seq)
+	next := max(place, f.position.Cursor().Seq)
 	f.mu.RUnlock()
 	if more {
 		next = places[len(places)-1]
@@ -242,10 +198,10 @@ func (f *Feed) applyBatch(ctx context.Context, batch []store.Record, upTo store.
 		}
 	}
 	if !p.hasChanges() {
-		f.advanceTo(upTo, nil)
 		if upTo.Seq-f.saved.Seq < saveInterval {
 			return nil
 		}
+		f.position.MoveTo(upTo)
 		return f.saveCursor(ctx)
 	}
 	p.dropOldest()
@@ -253,23 +209,13 @@ func (f *Feed) applyBatch(ctx context.Context, batch []store.Record, upTo store.
 		return err
 	}
 	f.saved = upTo
-	f.advanceTo(upTo, p)
-	return nil
-}
-
-// advanceTo moves the feed to a place in the store, with what a batch changed, nil for nothing.
-func (f *Feed) advanceTo(upTo store.Cursor, p *projection) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p != nil {
-		p.applyTo(f.postings)
-		f.horizon = max(f.horizon, p.horizon)
-		close(f.moved)
-		f.moved = make(chan struct{})
-	}
-	f.cursor = upTo
-	close(f.advanced)
-	f.advanced = make(chan struct{})
+	p.applyTo(f.postings)
+	f.horizon = max(f.horizon, p.horizon)
+	f.position.MoveTo(upTo)
+	f.mu.Unlock()
+	f.moved.Notify()
+	return nil
 }
 
 // saveCursor writes how far the store was followed.

@@ -106,7 +106,7 @@ func (f *Feed) readFile() error {
 	p := newPostings()
 	err := f.file.View("read the change feed", func(tx *bolt.Tx) error {
 		if text := tx.Bucket(stateBucket).Get(cursorKey); text != nil {
-			if err := json.Unmarshal(text, &f.cursor); err != nil {
+			if err := json.Unmarshal(text, &f.saved); err != nil {
 				return fmt.Errorf("%w: read the cursor of the change feed: %w", store.ErrCorrupt, err)
 			}
 		}
@@ -122,7 +122,8 @@ func (f *Feed) readFile() error {
 			return nil
 		})
 	})
-	f.postings, f.saved = p, f.cursor
+	f.postings = p
+	f.position.MoveTo(f.saved)
 	return err
 }
 
@@ -180,6 +181,7 @@ func (f *Feed) clearFile(ctx context.Context, horizon uint64) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.postings, f.cursor, f.saved, f.horizon = newPostings(), store.Cursor{}, store.Cursor{}, horizon
+	f.postings, f.saved, f.horizon = newPostings(), store.Cursor{}, horizon
+	f.position.MoveTo(store.Cursor{})
 	return nil
 }

@@ -68,7 +68,7 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 		return all
 	}
 	fresh := openIndex(t, s, t.TempDir(), newLogged())
-	follow(t, fresh, s)
+	catchUpOnce(t, fresh, s)
 	grown, made := compare(x), compare(fresh)
 	if len(grown) != len(made) {
 		t.Fatalf("%d and %d operations", len(grown), len(made))

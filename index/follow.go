@@ -13,7 +13,9 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/entry"
 	"gazetteer/index/view"
+	"gazetteer/internal/wait"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 const (
@@ -69,7 +71,7 @@ func (x *Index) Run(ctx context.Context) error {
 		if err == nil && before != (store.Cursor{}) {
 			continue // there was something to read before; there will be again
 		}
-		if !waitPause(ctx, pause) {
+		if wait.For(ctx, pause) != nil {
 			return nil
 		}
 		pause = min(2*pause, retryMost)
@@ -86,18 +88,6 @@ func (x *Index) prepareFirstView() {
 	err := x.withSnapshot(func(*view.View, uint64) error { return nil })
 	if err != nil {
 		x.log.Warn("the index could not be made ready for searching", "error", err) // Run repairs damage
-	}
-}
-
-// waitPause waits for d, and reports false if ctx ended before.
-func waitPause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -119,7 +109,7 @@ func (x *Index) followLog(ctx context.Context) error {
 		watched <- met
 	}()
 	f := &follower{x: x, durableCursor: x.Cursor()}
-	err := store.Follow(following, x.store, x.Cursor(), store.FollowOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
+	err := follow.ReadBatches(following, x.store, x.Cursor(), follow.BatchOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
 		return view.RecoverDamage(func() error { return f.applyRecords(batch, upTo) })
 	})
 	stop()
@@ -152,7 +142,7 @@ func (x *Index) rebuildDirectory(why string) error {
 	defer x.mu.Unlock()
 	x.directory.Bleve.Close() // it is thrown away
 	x.directory = nil
-	x.moveTo(store.Cursor{})
+	x.position.MoveTo(store.Cursor{})
 	x.log.Warn("rebuilding the index", "dir", x.path, "why", why)
 	l, err := x.createDirectory(x.path)
 	if err != nil {
@@ -175,7 +165,7 @@ func (x *Index) reopenDirectory() error {
 		return err
 	}
 	x.directory = l
-	x.moveTo(at)
+	x.position.MoveTo(at)
 	return nil
 }
 
@@ -241,7 +231,7 @@ func (f *follower) applyRecords(batch []store.Record, upTo store.Cursor) error {
 	if err := f.awaitBatch(); err != nil {
 		return err
 	}
-	f.x.moveTo(upTo)
+	f.x.position.MoveTo(upTo)
 	return nil
 }
 
@@ -403,6 +393,6 @@ func (f *follower) awaitBatch() error {
 	for _, src := range w.sources {
 		f.x.documents.invalidate(src)
 	}
-	f.x.moveTo(w.at)
+	f.x.position.MoveTo(w.at)
 	return nil
 }

@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	if at := x.Cursor().Seq; at > before {
 		t.Errorf("on the disk is said to be %d, of %d that was written", at, before)
 	}
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	checkAgainstStore(t, x, s)
 	if log.String() != "" {
 		t.Errorf("what is on the disk is not sound: %s", log)

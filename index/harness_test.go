@@ -113,8 +113,8 @@ func catchUp(t testing.TB, x *Index, s store.Store) {
 	}
 }
 
-// follow catches up once and stops following.
-func follow(t testing.TB, x *Index, s store.Store) {
+// catchUpOnce catches up once and stops following.
+func catchUpOnce(t testing.TB, x *Index, s store.Store) {
 	t.Helper()
 	stop := running(t, x)
 	catchUp(t, x, s)

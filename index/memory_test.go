@@ -45,7 +45,7 @@ func TestColdStart(t *testing.T) {
 	put(t, s, realServices(t)...)
 	x, err := Open(context.Background(), Options{Dir: dir, Store: s})
 	must(t, err)
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	must(t, x.Close())
 	cold := openIndex(t, s, dir, io.Discard)
 	var wg sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
@@ -22,6 +23,7 @@ import (
 	"gazetteer/index/view"
 	"gazetteer/index/wordvec"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // Options of [Open].
@@ -65,11 +67,9 @@ type Index struct {
 	directory *view.Directory // nil when closed, or while it cannot be opened
 	path      string          // the directory of live, also while that is nil
 
-	cursorMu    sync.Mutex // guards following
-	cursor      store.Cursor
-	cursorMoved chan struct{} // closed and replaced when cursor moves or the index closes
-	closed      bool
-	damages     chan error // holds the damage a search met, until Run sees it
+	position follow.Position // up to where the index is searchable
+	closed   atomic.Bool
+	damages  chan error // holds the damage a search met, until Run sees it
 }
 
 // maxSiblings is how many directories are tried beside one that another process
@@ -94,16 +94,15 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
 	x := &Index{
-		store:       o.Store,
-		log:         o.Log,
-		analyzer:    analyzer,
-		version:     version,
-		lexicon:     semantic.EmbeddedLexicon(),
-		documents:   newDocumentReader(o.Store, o.Log),
-		firstRetry:  retryFirst,
-		states:      o.States,
-		cursorMoved: make(chan struct{}),
-		damages:     make(chan error, 1),
+		store:      o.Store,
+		log:        o.Log,
+		analyzer:   analyzer,
+		version:    version,
+		lexicon:    semantic.EmbeddedLexicon(),
+		documents:  newDocumentReader(o.Store, o.Log),
+		firstRetry: retryFirst,
+		states:     o.States,
+		damages:    make(chan error, 1),
 	}
 	if o.Vectors != nil {
 		x.lexicon = semantic.NewLexicon(o.Vectors)
@@ -121,7 +120,8 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open index %s: %w", dir, err)
 		}
-		x.directory, x.path, x.cursor = l, dir, at
+		x.directory, x.path = l, dir
+		x.position.MoveTo(at)
 		if n == 0 {
 			x.removeSiblings(o.Dir)
 		}
@@ -275,11 +275,8 @@ func (x *Index) Close() error {
 	}
 	err := x.directory.Bleve.Close()
 	x.directory = nil
-	x.cursorMu.Lock()
-	defer x.cursorMu.Unlock()
-	x.closed = true
-	close(x.cursorMoved)
-	x.cursorMoved = make(chan struct{})
+	x.closed.Store(true)
+	x.position.SetError(ErrClosed)
 	if err != nil {
 		return fmt.Errorf("close index: %w", err)
 	}
@@ -288,38 +285,8 @@ func (x *Index) Close() error {
 
 // Cursor is the place in the log up to which the index is searchable. It is the
 // zero Cursor while a rebuild begins.
-func (x *Index) Cursor() store.Cursor {
-	x.cursorMu.Lock()
-	defer x.cursorMu.Unlock()
-	return x.cursor
-}
+func (x *Index) Cursor() store.Cursor { return x.position.Cursor() }
 
 // WaitFor waits until the write with that sequence is searchable. The error is
 // the context's, or [ErrClosed].
-func (x *Index) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		x.cursorMu.Lock()
-		at, moved, closed := x.cursor.Seq, x.cursorMoved, x.closed
-		x.cursorMu.Unlock()
-		if at >= seq {
-			return nil
-		}
-		if closed {
-			return ErrClosed
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// moveTo sets the cursor and wakes who waits for it.
-func (x *Index) moveTo(c store.Cursor) {
-	x.cursorMu.Lock()
-	defer x.cursorMu.Unlock()
-	x.cursor = c
-	close(x.cursorMoved)
-	x.cursorMoved = make(chan struct{})
-}
+func (x *Index) WaitFor(ctx context.Context, seq uint64) error { return x.position.WaitFor(ctx, seq) }

@@ -187,7 +187,7 @@ func TestDeletedDirectoryGivesTheSameAnswersByteForByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	x = openIndex(t, s, dir, io.Discard)
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	checkAgainstStore(t, x, s)
 	compareAnswers(t, answers(t, x), before)
 }
@@ -345,7 +345,7 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 			if x.Cursor() != (store.Cursor{}) {
 				t.Errorf("claims to stand at %+v", x.Cursor())
 			}
-			follow(t, x, s)
+			catchUpOnce(t, x, s)
 			compareAnswers(t, answers(t, x), want)
 		})
 	}
@@ -384,7 +384,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	if !strings.Contains(log.String(), "held by another process") {
 		t.Errorf("logged %q", log)
 	}
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	compareAnswers(t, answers(t, x), want)
 	must(t, x.Close())
 
@@ -416,7 +416,7 @@ func TestStoreReplacedWhileFollowing(t *testing.T) {
 	log := newLogged()
 	x := openIndex(t, s, filepath.Join(t.TempDir(), "index"), log)
 	put(t, s, realServices(t)...)
-	x.moveTo(store.Cursor{Store: "other", Incarnation: 7, Seq: 1})
+	x.position.MoveTo(store.Cursor{Store: "other", Incarnation: 7, Seq: 1})
 	running(t, x)
 	log.waitFor(t, "rebuilding the index")
 	catchUp(t, x, s)
@@ -531,9 +531,9 @@ func TestUnreadableDocumentIsLeftOut(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	x := openIndex(t, s, t.TempDir(), log)
 	put(t, s, agis("a.test", "BOOK /table"), agis("b.test", "BOOK /table"))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	apply(t, s, store.Put(store.DocumentKey("a.test", "agis"), []byte("{")))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	if got := named(search(t, x, query.Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"b.test BOOK /table"}) {
 		t.Errorf("got %q", got)
 	}
@@ -548,7 +548,7 @@ func TestDocumentDamagedInTheStoreIsLeftOut(t *testing.T) {
 	put(t, s, agis("a.test", "BOOK /table: unmistakable"), agis("b.test", "BOOK /table: quite another"))
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	must(t, x.Close())
 	must(t, s.Close())
 	files, err := filepath.Glob(filepath.Join(data, "*"))
@@ -584,9 +584,9 @@ func TestOtherRecordsMoveTheCursorOnly(t *testing.T) {
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)
 	put(t, s, agis("a.test", "BOOK /table"))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	apply(t, s, store.Put(store.HostKey("a.test"), []byte("{}")), store.Put(store.HostKey("b.test"), []byte("{}")))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	must(t, x.Close())
 	x = openIndex(t, s, dir, io.Discard)
 	if x.Cursor() != s.Head() {

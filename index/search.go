@@ -64,9 +64,7 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.directory == nil {
-		x.cursorMu.Lock()
-		defer x.cursorMu.Unlock()
-		if x.closed {
+		if x.closed.Load() {
 			return ErrClosed
 		}
 		return ErrUnavailable

@@ -304,17 +304,17 @@ func TestNeverTheTextOfAnotherVersion(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	x := openIndex(t, s, t.TempDir(), newLogged())
 	put(t, s, agis("a.test", "BOOK /table: Reserves a table", "BUY /car: Sells a car"))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	put(t, s, agis("a.test", "BUY /car: Sells a car", "BOOK /table: Reserves a table"))
 	if r := search(t, x, query.Query{Words: "table"}); len(r.Hits) != 0 || r.Total != 1 || r.Seq != s.Head().Seq-1 {
 		t.Errorf("while the index is behind: %+v", r)
 	}
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	if got := words(t, x, "table"); !slices.Equal(got, []string{"a.test BOOK /table"}) {
 		t.Errorf("when it has caught up: %q", got)
 	}
 	apply(t, s, store.Delete(store.DocumentKey("a.test", string(document.AGIS))))
-	follow(t, x, s)
+	catchUpOnce(t, x, s)
 	if got := words(t, x, "table"); len(got) != 0 {
 		t.Errorf("deleted: %q", got)
 	}

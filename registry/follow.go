@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // IgnoreContextEnd returns nil for an error that is caused by the end of ctx.
@@ -18,11 +19,11 @@ func IgnoreContextEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// FollowAgents passes on the agents that are written after the cursor, with the cursor behind them,
-// until ctx ends. It leaves out damaged records, which a lookup reports.
-func (r *Registry) FollowAgents(ctx context.Context, after store.Cursor, written func(agents []Agent, upTo store.Cursor) error) error {
-	o := store.FollowOptions{Damaged: func(store.Record, error) {}} // looking the agent up says so
-	apply := func(batch []store.Record, upTo store.Cursor) error {
+// FollowAgents passes on the agents that are written behind a position, and moves it, until ctx ends;
+// then it returns nil. It leaves out damaged records, which a lookup reports. rebuild is that of
+// [follow.Options]; without it a new position passes on every agent.
+func (r *Registry) FollowAgents(ctx context.Context, p *follow.Position, rebuild func(context.Context) error, written func(agents []Agent) error) error {
+	apply := func(_ context.Context, batch []store.Record, _ store.Cursor) error {
 		var agents []Agent
 		for _, record := range batch {
 			airID, ok := strings.CutPrefix(record.Key, store.AgentPrefix)
@@ -33,15 +34,12 @@ func (r *Registry) FollowAgents(ctx context.Context, after store.Cursor, written
 				agents = append(agents, agent)
 			}
 		}
-		return written(agents, upTo)
+		return written(agents)
 	}
-	for {
-		err := store.Follow(ctx, r.store, after, o, apply)
-		if !errors.Is(err, store.ErrCursorGone) {
-			return err
-		}
-		after = store.Cursor{} // too far behind: every agent is read again
-	}
+	return follow.Run(ctx, r.store, p, follow.Options{
+		Name: "what is known of agents", Rebuild: rebuild, Apply: apply,
+		Damaged: func(store.Record, error) {}, // looking the agent up says so
+	})
 }
 
 // skipEntries is how many records of an agent's history are read over before

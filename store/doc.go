@@ -3,8 +3,8 @@
 // that then waits for more. Derived data (the search index, the frontier's order, figures) follows
 // [Store.Changes] with its own [Cursor] and can be rebuilt by following from zero. Deletions are
 // forgotten behind a horizon, see [Store.Forget]: a follower that is further behind rebuilds.
-// Package boltstore is the implementation; storetest has the tests that every implementation must
-// pass.
+// Package follow runs such followers, boltstore is the implementation, and storetest has the tests
+// that every implementation must pass.
 //
 // # Keys
 //

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/internal/wait"
 	"gazetteer/protocol/altar"
 )
 
@@ -73,16 +74,16 @@ type auditTrail struct {
 	buffer  []byte
 	encoder *json.Encoder
 	pending bytes.Buffer
-	added   uint64        // entries so far
-	synced  uint64        // entries that are on the disk
-	lost    uint64        // entries that were dropped
-	err     error         // of the last write
-	grown   chan struct{} // closed and replaced when synced grows or a write fails
+	added   uint64         // entries so far
+	synced  uint64         // entries that are on the disk
+	lost    uint64         // entries that were dropped
+	err     error          // of the last write
+	grown   wait.Broadcast // notified when synced grows or a write fails
 	stopped bool
 }
 
 func openAudit(dir string, max int64) (*auditTrail, error) {
-	t := &auditTrail{path: filepath.Join(dir, auditFile), max: max, wake: make(chan struct{}, 1), grown: make(chan struct{})}
+	t := &auditTrail{path: filepath.Join(dir, auditFile), max: max, wake: make(chan struct{}, 1)}
 	t.encoder = json.NewEncoder(&t.pending)
 	return t, t.openFile()
 }
@@ -121,7 +122,7 @@ func (t *auditTrail) addEntry(e AuditEntry) uint64 {
 func (t *auditTrail) waitSynced(ctx context.Context, entry uint64) error {
 	for {
 		t.mu.Lock()
-		done, err, stopped, grown := t.synced >= entry, t.err, t.stopped, t.grown
+		done, err, stopped, grown := t.synced >= entry, t.err, t.stopped, t.grown.Next()
 		t.mu.Unlock()
 		switch {
 		case done:
@@ -154,8 +155,7 @@ func (t *auditTrail) writeEntries(ctx context.Context) error {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.stopped = true
-			close(t.grown)
-			t.grown = make(chan struct{})
+			t.grown.Notify()
 			return t.err
 		case <-t.wake:
 			t.writePending(true)
@@ -195,8 +195,7 @@ func (t *auditTrail) writePending(sync bool) {
 		t.err = fmt.Errorf("write the audit trail: %w", err)
 	}
 	if sync || err != nil {
-		close(t.grown)
-		t.grown = make(chan struct{})
+		t.grown.Notify()
 	}
 }
 

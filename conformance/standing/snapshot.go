@@ -2,6 +2,7 @@ package standing
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
@@ -22,12 +23,8 @@ import (
 // read.
 const snapshotMagic = "gazetteer standing 1\n"
 
-// snapshotPause is the least time between two snapshots; it is at least snapshotShare times what
-// the last one took.
-const (
-	snapshotPause = time.Minute
-	snapshotShare = 50
-)
+// snapshotPause is the least time between two snapshots.
+const snapshotPause = time.Minute
 
 type savedState struct {
 	Cursor store.Cursor
@@ -52,10 +49,11 @@ type savedLinks struct {
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
 // saveSnapshot replaces the snapshot; a failure costs only time at the next start.
-func (f *Follower) saveSnapshot() {
+func (f *Follower) saveSnapshot(context.Context) error {
 	if err := f.writeSnapshot(); err != nil {
 		f.log.Warn("the states of hosts are not kept for the next start", "error", err)
 	}
+	return nil
 }
 
 func (f *Follower) writeSnapshot() error {
@@ -75,7 +73,7 @@ func (f *Follower) writeSnapshot() error {
 func (f *Follower) copyState() savedState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	s := savedState{Cursor: f.cursor, Hosts: make([]savedHost, len(f.hosts))}
+	s := savedState{Cursor: f.Cursor(), Hosts: make([]savedHost, len(f.hosts))}
 	for i, h := range f.hosts {
 		saved := savedHost{Name: h.name, Track: h.track, Known: h.known, Visited: h.visited, Blocked: h.blocked, FirstTurn: h.firstTurn}
 		for _, l := range h.links {
@@ -134,6 +132,6 @@ func (f *Follower) readSnapshot() error {
 		}
 	}
 	f.sortHosts(0)
-	f.cursor = s.Cursor
+	f.position.MoveTo(s.Cursor)
 	return nil
 }

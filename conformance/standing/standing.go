@@ -20,6 +20,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // Options of [Open]. Only Store is required.
@@ -33,13 +34,12 @@ type Options struct {
 // A Follower knows the present states of all hosts. Its methods may be called from any goroutine;
 // [Follower.Run] by one at a time.
 type Follower struct {
-	store store.Store
-	path  string
-	log   *slog.Logger
+	store    store.Store
+	path     string
+	log      *slog.Logger
+	position follow.Position
 
-	mu      sync.RWMutex // guards following
-	cursor  store.Cursor
-	moved   chan struct{}     // closed and replaced when cursor moves
+	mu      sync.RWMutex      // guards following
 	numbers map[string]uint32 // of hosts; a number is never given to another host
 	hosts   []host            // by number
 	labels  []uint8           // by number: bit i is set when the i-th state holds
@@ -75,7 +75,7 @@ const maxLinks = 256
 // Open returns a follower that knows what its snapshot says. A snapshot that is missing, damaged or
 // of another store costs only the time to read all records; the log gets a line.
 func Open(o Options) *Follower {
-	f := &Follower{store: o.Store, path: o.Path, log: o.Log, moved: make(chan struct{})}
+	f := &Follower{store: o.Store, path: o.Path, log: o.Log}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -91,7 +91,7 @@ func Open(o Options) *Follower {
 func (f *Follower) forgetAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.cursor = store.Cursor{}
+	f.position.MoveTo(store.Cursor{})
 	if f.numbers == nil {
 		f.numbers = map[string]uint32{}
 	}
@@ -105,59 +105,23 @@ func (f *Follower) forgetAll() {
 // Run follows the store until ctx ends, and then writes the snapshot. The error is that of the
 // store.
 func (f *Follower) Run(ctx context.Context) error {
-	next := time.Now().Add(snapshotPause)
-	apply := func(batch []store.Record, upTo store.Cursor) error {
-		if err := f.applyBatch(ctx, batch, upTo); err != nil {
-			return err
-		}
-		if now := time.Now(); f.path != "" && now.After(next) {
-			f.saveSnapshot()
-			next = now.Add(max(snapshotPause, snapshotShare*time.Since(now)))
-		}
-		return nil
+	o := follow.Options{
+		Name: "the states of hosts", Log: f.log,
+		Rebuild: func(context.Context) error { f.forgetAll(); return nil },
+		Apply:   f.applyBatch,
 	}
-	options := store.FollowOptions{Damaged: func(r store.Record, err error) {
-		f.log.Error("a record is damaged; its states and links are left out", "key", r.Key, "error", err)
-	}}
-	for {
-		err := store.Follow(ctx, f.store, f.Cursor(), options, apply)
-		if errors.Is(err, store.ErrCursorGone) && ctx.Err() == nil {
-			f.log.Warn("the states of all hosts are read again: the place in the log is gone")
-			f.forgetAll()
-			continue
-		}
-		if f.path != "" && err == nil {
-			f.saveSnapshot()
-		}
-		if err != nil {
-			return fmt.Errorf("follow the states of hosts: %w", err)
-		}
-		return nil
+	if f.path != "" {
+		o.Save, o.SaveEvery = f.saveSnapshot, snapshotPause
 	}
+	return follow.Run(ctx, f.store, &f.position, o)
 }
 
 // Cursor returns the place in the log up to which the follower knows everything.
-func (f *Follower) Cursor() store.Cursor {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.cursor
-}
+func (f *Follower) Cursor() store.Cursor { return f.position.Cursor() }
 
 // WaitFor waits until the follower knows every write up to a sequence. The error is that of ctx.
 func (f *Follower) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		f.mu.RLock()
-		at, moved := f.cursor.Seq, f.moved
-		f.mu.RUnlock()
-		if at >= seq {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return f.position.WaitFor(ctx, seq)
 }
 
 // A change is one record as the follower reads it, before the lock is taken.
@@ -177,7 +141,7 @@ type change struct {
 }
 
 // applyBatch reads records and changes what is known.
-func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, upTo store.Cursor) error {
+func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, _ store.Cursor) error {
 	changes := make([]change, 0, len(batch))
 	for _, r := range batch {
 		c, ok, err := f.readRecord(ctx, r)
@@ -195,9 +159,6 @@ func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, upTo st
 		f.applyChange(c)
 	}
 	f.sortHosts(added)
-	f.cursor = upTo
-	close(f.moved)
-	f.moved = make(chan struct{})
 	return nil
 }
 

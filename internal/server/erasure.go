@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"gazetteer/registry"
-	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // trackErasures notes when an agent was erased last, so that the next compaction copies the files that
 // still hold its content in unused pages.
 func (h *Server) trackErasures(ctx context.Context) error {
-	err := h.registry.FollowAgents(ctx, store.Cursor{}, func(agents []registry.Agent, _ store.Cursor) error {
+	return h.registry.FollowAgents(ctx, new(follow.Position), nil, func(agents []registry.Agent) error {
 		for _, a := range agents {
 			if at := a.Updated.UnixMilli(); a.Status == registry.Erased && at > h.erased.Load() {
 				h.erased.Store(at)
@@ -20,7 +20,6 @@ func (h *Server) trackErasures(ctx context.Context) error {
 		}
 		return nil
 	})
-	return registry.IgnoreContextEnd(ctx, err)
 }
 
 // holdsErased reports whether an agent was erased since the store was copied last. After a start it is

@@ -26,8 +26,8 @@ import (
 	"gazetteer/relay/boltqueue"
 	"gazetteer/relay/recipients"
 	"gazetteer/relay/relayhttp"
-	"gazetteer/store"
 	"gazetteer/store/boltfile"
+	"gazetteer/store/follow"
 )
 
 // minReplayWindow is longer than an envelope can be fresh.
@@ -158,7 +158,7 @@ func (h *Server) runRelay(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { expiry <- h.relay.Run(ctx) }()
-	err := h.registry.FollowAgents(ctx, store.Cursor{}, func(agents []registry.Agent, _ store.Cursor) error {
+	err := h.registry.FollowAgents(ctx, new(follow.Position), nil, func(agents []registry.Agent) error {
 		for _, a := range agents {
 			if a.Status == registry.Active || a.Status == registry.Suspended {
 				continue
@@ -170,5 +170,5 @@ func (h *Server) runRelay(ctx context.Context) error {
 		return nil
 	})
 	cancel()
-	return errors.Join(registry.IgnoreContextEnd(ctx, err), <-expiry)
+	return errors.Join(err, <-expiry)
 }

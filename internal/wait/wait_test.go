@@ -37,3 +37,27 @@ func TestForSignal(t *testing.T) {
 		}
 	})
 }
+
+func TestBroadcast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Broadcast
+		b.Notify() // nobody waits
+		woken := make(chan int, 3)
+		for i := range 3 {
+			go func() { <-b.Next(); woken <- i }()
+		}
+		synctest.Wait()
+		if len(woken) != 0 {
+			t.Error("woken before there was a change")
+		}
+		next := b.Next()
+		b.Notify()
+		synctest.Wait()
+		if len(woken) != 3 {
+			t.Errorf("%d of 3 woken", len(woken))
+		}
+		if b.Next() == next {
+			t.Error("the next change has the channel of the last one")
+		}
+	})
+}

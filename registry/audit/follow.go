@@ -14,8 +14,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/internal/wait"
 	"gazetteer/limit"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 const (
@@ -60,7 +62,7 @@ func (l *Log) Run(ctx context.Context) error {
 		if isPassing(err) {
 			l.setBlocked(err)
 			l.log.Error("the log could not be written, trying again", "dir", l.dir, "error", err, "pause", pause)
-			if !waitFor(ctx, pause) {
+			if wait.For(ctx, pause) != nil {
 				return nil
 			}
 			pause = min(2*pause, retryMost)
@@ -79,18 +81,6 @@ func isPassing(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
 }
 
-// waitFor waits for d, and reports false if ctx ended before.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // followStore applies the store's log until ctx ends or something fails.
 func (l *Log) followStore(ctx context.Context) error {
 	if err := l.checkStore(ctx); err != nil {
@@ -103,7 +93,7 @@ func (l *Log) followStore(ctx context.Context) error {
 		return err
 	}
 	durable := l.state.Seq
-	err := store.Follow(ctx, l.store, l.state.storeCursor(), store.FollowOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
+	err := follow.ReadBatches(ctx, l.store, l.state.storeCursor(), follow.BatchOptions{Damaged: l.damaged.noteDamage}, func(batch []store.Record, upTo store.Cursor) error {
 		kept, err := l.applyRecords(ctx, batch, upTo, upTo.Seq-durable >= stateLag)
 		if kept {
 			durable = upTo.Seq
@@ -127,9 +117,7 @@ func (l *Log) followStore(ctx context.Context) error {
 func (l *Log) restartFollowing(why string) error {
 	l.log.Warn("reading the store from the beginning, for records that the log has not", "dir", l.dir, "why", why)
 	l.state.Incarnation, l.state.Seq = 0, 0
-	l.mu.Lock()
-	l.cursor = store.Cursor{}
-	l.mu.Unlock()
+	l.position.MoveTo(store.Cursor{})
 	return writeState(l.dir, l.state)
 }
 
@@ -545,7 +533,7 @@ func (l *Log) publishCheckpoint(ctx context.Context) error {
 	return nil
 }
 
-// advanceCursor sets the cursor and wakes who waits for it, unless the tree is still
+// advanceCursor moves the position, unless the tree is still
 // being grown again.
 func (l *Log) advanceCursor() {
 	l.mu.Lock()
@@ -553,8 +541,8 @@ func (l *Log) advanceCursor() {
 	if l.signed == nil || l.state.Size != l.last.N {
 		return
 	}
-	l.cursor, l.blocked = l.state.storeCursor(), nil
-	l.wakeWaiters()
+	l.blocked = nil
+	l.position.MoveTo(l.state.storeCursor())
 }
 
 // lastCheckpoint returns the newest checkpoint that was signed.

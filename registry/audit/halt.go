@@ -59,7 +59,7 @@ func (l *Log) Halt(cause string, reason error) {
 		return
 	}
 	l.halt = &h
-	l.wakeWaiters()
+	l.position.SetError(ErrHalted)
 	l.mu.Unlock()
 	l.log.Error(h.String(), "dir", l.dir)
 	text, err := json.Marshal(h)
@@ -131,14 +131,12 @@ func (l *Log) haltIfDamaged(err *error) {
 // awaitResume waits until a halted log may sign again; false when ctx ends before.
 func (l *Log) awaitResume(ctx context.Context) bool {
 	for {
-		l.mu.Lock()
-		halted, moved := l.halt != nil, l.moved
-		l.mu.Unlock()
-		if !halted {
+		resumed := l.resumed.Next()
+		if _, halted := l.Halted(); !halted {
 			return true
 		}
 		select {
-		case <-moved:
+		case <-resumed:
 		case <-ctx.Done():
 			return false
 		}
@@ -160,8 +158,11 @@ func (l *Log) Resume(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	l.halt = nil
-	l.wakeWaiters()
+	if !l.closed {
+		l.position.SetError(nil)
+	}
 	l.mu.Unlock()
+	l.resumed.Notify()
 	l.log.Info("the transparency log signs again", "dir", l.dir)
 	return nil
 }

@@ -18,8 +18,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/internal/wait"
 	"gazetteer/protocol"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // Options of [Open].
@@ -84,11 +86,12 @@ type Log struct {
 	damaged damagedRecords
 	writing sync.Mutex // held while the files change, and while they are copied
 
-	mu     sync.Mutex    // guards following
-	last   Checkpoint    // the newest that was signed
-	signed []byte        // last, signed; nil while the tree does not contain it
-	cursor store.Cursor  // up to where the checkpoint covers the store
-	moved  chan struct{} // closed and replaced when cursor moves or the log closes
+	position follow.Position // up to where the newest checkpoint covers the store
+	resumed  wait.Broadcast  // notified by Resume
+
+	mu     sync.Mutex // guards following
+	last   Checkpoint // the newest that was signed
+	signed []byte     // last, signed; nil while the tree does not contain it
 	closed bool
 	damage error // what a search for damage found
 	halt   *Halt // why nothing more is signed; nil while something is
@@ -136,7 +139,6 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		log:         o.Log,
 		retry:       time.Second,
 		chains:      &chains{},
-		moved:       make(chan struct{}),
 	}
 	if o.Copy != "" {
 		l.checkpoints, l.copy = append(l.checkpoints, o.Copy), o.Copy
@@ -194,6 +196,7 @@ func (l *Log) openFiles(ctx context.Context) error {
 		return err
 	}
 	if l.halt != nil {
+		l.position.SetError(ErrHalted)
 		l.log.Error(l.halt.String(), "dir", l.dir)
 	}
 	for _, r := range unfinished {
@@ -351,7 +354,7 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 			}
 		}
 		l.signed = text
-		l.cursor = l.openingCursor()
+		l.position.MoveTo(l.openingCursor())
 	} else {
 		l.log.Warn("the tree is shorter than the last signed checkpoint: an older copy was put back; it is grown again from the store, and nothing is signed until it contains that checkpoint",
 			"dir", l.dir, "leaves", l.state.Size, "signed", l.last.N)
@@ -433,7 +436,7 @@ func (l *Log) Close() error {
 	again := l.closed
 	if !again {
 		l.closed = true
-		l.wakeWaiters()
+		l.position.SetError(ErrClosed)
 	}
 	l.mu.Unlock()
 	if again {
@@ -511,39 +514,9 @@ func (l *Log) newestHead() (Checkpoint, []byte, error) {
 }
 
 // Cursor returns the place in the store's log up to which the newest checkpoint covers it.
-func (l *Log) Cursor() store.Cursor {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cursor
-}
+func (l *Log) Cursor() store.Cursor { return l.position.Cursor() }
 
 // WaitFor waits until the write with that sequence, if it is one that becomes a
 // leaf, is under the newest checkpoint. The error is the context's, [ErrClosed], or [ErrHalted] when
 // the log signs nothing more.
-func (l *Log) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		l.mu.Lock()
-		at, moved, closed, halted := l.cursor.Seq, l.moved, l.closed, l.halt != nil
-		l.mu.Unlock()
-		if at >= seq {
-			return nil
-		}
-		if closed {
-			return ErrClosed
-		}
-		if halted {
-			return ErrHalted
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// wakeWaiters wakes everything that waits for a change; l.mu is held.
-func (l *Log) wakeWaiters() {
-	close(l.moved)
-	l.moved = make(chan struct{})
-}
+func (l *Log) WaitFor(ctx context.Context, seq uint64) error { return l.position.WaitFor(ctx, seq) }

@@ -26,21 +26,15 @@ func (s Status) Signs() bool { return s.Halt == nil && !s.Growing && s.Blocked =
 
 // Status returns how the log stands now.
 func (l *Log) Status() Status {
-	head := l.store.Head()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Origin: l.key.name, Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered}
+	s := Status{Origin: l.key.name, Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered, Behind: l.position.Behind(l.store)}
 	if l.halt != nil {
 		h := *l.halt
 		s.Halt = &h
 	}
 	if l.lockWitness != nil {
 		s.Lock = l.lockWitness.Key.Name()
-	}
-	if l.cursor.Incarnation == head.Incarnation {
-		s.Behind = head.Seq - min(l.cursor.Seq, head.Seq)
-	} else {
-		s.Behind = head.Seq
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 // A Directory finds agents by their names, capabilities, evidence and hosts. It is a view of the
@@ -24,14 +25,13 @@ type Directory struct {
 	evidence     *evidence.Collector
 	store        store.Store
 	endorsements *endorsementGraph // owned by Run
+	position     follow.Position   // at the beginning until Run has read all agents
 
 	mu    sync.RWMutex // guards following
 	rows  map[string]*listing
 	order []*listing
 	names map[string]int // how many have a name, folded
 	hosts map[string]*hostListings
-	seq   uint64        // up to where the store is followed; 0 before that
-	moved chan struct{} // closed and replaced when seq moves
 }
 
 // A listing is one active agent.
@@ -45,50 +45,43 @@ type listing struct {
 	provedHosts []string // those of hosts with an association that holds
 }
 
-// New returns an empty directory.
-// New makes one; store is the one that the registry keeps its agents in.
+// New returns an empty directory; store is the one that the registry keeps its agents in.
 func New(r *registry.Registry, e *evidence.Collector, s store.Store) *Directory {
-	return &Directory{registry: r, evidence: e, store: s, endorsements: newEndorsementGraph(), moved: make(chan struct{}), rows: map[string]*listing{}, names: map[string]int{}, hosts: map[string]*hostListings{}}
+	return &Directory{registry: r, evidence: e, store: s, endorsements: newEndorsementGraph(), rows: map[string]*listing{}, names: map[string]int{}, hosts: map[string]*hostListings{}}
 }
 
 // Run reads the agents and follows the store until ctx ends, and then returns
 // nil. It is called once.
 func (d *Directory) Run(ctx context.Context) error {
-	head := d.store.Head()
-	for agent, err := range d.registry.AllAgents(ctx, "") {
-		if err != nil {
-			return registry.IgnoreContextEnd(ctx, err)
-		}
-		if err := d.updateAgents(ctx, []registry.Agent{agent}); err != nil {
-			return registry.IgnoreContextEnd(ctx, err)
-		}
-	}
-	d.applyAttestations(head)
-	return registry.IgnoreContextEnd(ctx, d.registry.FollowAgents(ctx, head, func(agents []registry.Agent, upTo store.Cursor) error {
+	return d.registry.FollowAgents(ctx, &d.position, d.readAll, func(agents []registry.Agent) error {
 		if err := d.updateAgents(ctx, agents); err != nil {
 			return err
 		}
-		d.applyAttestations(upTo)
+		d.applyAttestations()
 		return nil
-	}))
+	})
+}
+
+// readAll reads all agents.
+func (d *Directory) readAll(ctx context.Context) error {
+	head := d.store.Head()
+	for agent, err := range d.registry.AllAgents(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if err := d.updateAgents(ctx, []registry.Agent{agent}); err != nil {
+			return err
+		}
+	}
+	d.applyAttestations()
+	d.position.MoveTo(head)
+	return nil
 }
 
 // WaitFor waits until the directory has followed the store up to a sequence, so that it finds
 // everything written before. With 1 it waits until the directory is filled.
 func (d *Directory) WaitFor(ctx context.Context, seq uint64) error {
-	for {
-		d.mu.RLock()
-		at, moved := d.seq, d.moved
-		d.mu.RUnlock()
-		if at >= seq {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return d.position.WaitFor(ctx, seq)
 }
 
 // updateAgents replaces the listings of agents. applyAttestations adds later what attestations mean
@@ -117,9 +110,8 @@ func (d *Directory) updateAgents(ctx context.Context, agents []registry.Agent) e
 	return nil
 }
 
-// applyAttestations updates which agents have attestations outside rings, and the sequence up to
-// which the store was followed.
-func (d *Directory) applyAttestations(upTo store.Cursor) {
+// applyAttestations updates which agents have attestations outside rings.
+func (d *Directory) applyAttestations() {
 	changed := d.endorsements.recountDomains()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,11 +121,6 @@ func (d *Directory) applyAttestations(upTo store.Cursor) {
 			w.setAttested(d.endorsements.domains[airID] > 0)
 			d.insertListing(w)
 		}
-	}
-	if upTo.Seq > d.seq {
-		d.seq = upTo.Seq
-		close(d.moved)
-		d.moved = make(chan struct{})
 	}
 }
 

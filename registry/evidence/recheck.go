@@ -13,6 +13,7 @@ import (
 	"gazetteer/internal/wait"
 	"gazetteer/registry"
 	"gazetteer/store"
+	"gazetteer/store/follow"
 )
 
 const (
@@ -96,7 +97,8 @@ func askedDomain(a registry.Agent, signal string) string {
 // that of the store.
 func (e *Collector) Run(ctx context.Context) error {
 	d := &checkSchedule{due: map[string]time.Time{}, moved: make(chan struct{}, 1)}
-	head := e.store.Head()
+	var position follow.Position
+	position.MoveTo(e.store.Head())
 	for agent, err := range e.registry.AllAgents(ctx, "") {
 		if err != nil {
 			return registry.IgnoreContextEnd(ctx, err)
@@ -105,7 +107,7 @@ func (e *Collector) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return e.registry.FollowAgents(ctx, head, func(agents []registry.Agent, _ store.Cursor) error {
+		return e.registry.FollowAgents(ctx, &position, nil, func(agents []registry.Agent) error {
 			for _, a := range agents {
 				d.setDue(a.AirID, e.NextCheck(a))
 			}

@@ -31,6 +31,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/wait"
 	"gazetteer/store"
 )
 
@@ -108,10 +109,11 @@ type File struct {
 
 	rebuilding sync.Mutex // held by Rebuild; Close waits for it
 
-	mu    sync.Mutex    // guards the following
-	seq   uint64        // the newest write that is on disk
-	grown chan struct{} // closed and replaced when seq grows
-	err   error         // why the file failed
+	grown wait.Broadcast // notified when seq grows
+
+	mu  sync.Mutex // guards the following
+	seq uint64     // the newest write that is on disk
+	err error      // why the file failed
 }
 
 // ID returns the id of the file, which it keeps for its whole life, copies of it included.
@@ -129,15 +131,14 @@ func (f *File) Dir() string { return f.dir }
 func (f *File) Progress() (uint64, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.seq, f.grown
+	return f.seq, f.grown.Next()
 }
 
 func (f *File) advanceSequence(seq uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seq = seq
-	close(f.grown)
-	f.grown = make(chan struct{})
+	f.grown.Notify()
 }
 
 // Failed returns a channel that is closed when a commit has failed in a way that may have kept it,

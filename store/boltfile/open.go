@@ -72,7 +72,6 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 		stopped:   make(chan struct{}),
 		failed:    make(chan struct{}),
 		broken:    make(chan struct{}),
-		grown:     make(chan struct{}),
 	}
 	if err := f.openFiles(); err != nil {
 		return nil, errors.Join(err, unlockDir(held))

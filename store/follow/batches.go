@@ -1,27 +1,29 @@
-package store
+package follow
 
 import (
 	"context"
 	"time"
+
+	"gazetteer/store"
 )
 
-// FollowOptions shapes the batches of [Follow]. The zero value has good defaults.
-type FollowOptions struct {
+// BatchOptions shapes the batches of [ReadBatches]. The zero value has good defaults.
+type BatchOptions struct {
 	Batch  int           // most records handed over at once; 1,000 when 0
 	Linger time.Duration // longest wait for a batch to fill; 200 ms when 0
 	// Damaged, when set, is called for each damaged record, and apply gets the record as a
 	// tombstone, because its value cannot be trusted. Without it the first damaged record ends
-	// Follow.
-	Damaged func(r Record, err error)
+	// ReadBatches.
+	Damaged func(r store.Record, err error)
 }
 
-// Follow reads the changes of s after the cursor and hands them to apply in batches: as soon as
-// Batch records are there, or Linger after the first of them. apply gets the cursor that stands for
+// ReadBatches reads the changes of s after the cursor and hands them to apply in batches: as soon
+// as Batch records are there, or Linger after the first of them. apply gets the cursor that stands for
 // everything up to the end of its batch and must keep it in the same commit as the data that it
-// derives. Follow returns nil when ctx ends, and the first error of the log or of apply otherwise.
-// [ErrCursorGone] calls for a rebuild from the zero cursor; it may come at any time, when the
-// horizon of the store passes the follower. Follow waits for its own goroutine.
-func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply func(batch []Record, upTo Cursor) error) error {
+// derives. ReadBatches returns nil when ctx ends, and the first error of the log or of apply
+// otherwise. [store.ErrCursorGone] calls for a rebuild from the zero cursor; it may come at any
+// time, when the horizon of the store passes the follower. ReadBatches waits for its own goroutine.
+func ReadBatches(ctx context.Context, s store.Store, after store.Cursor, o BatchOptions, apply func(batch []store.Record, upTo store.Cursor) error) error {
 	if o.Batch == 0 {
 		o.Batch = 1000
 	}
@@ -29,7 +31,7 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 		o.Linger = 200 * time.Millisecond
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	records := make(chan Record)
+	records := make(chan store.Record)
 	done := make(chan error, 1)
 	go func() { done <- sendRecords(ctx, s, after, o.Damaged, records) }()
 	err := applyBatches(s, o, records, apply)
@@ -41,13 +43,13 @@ func Follow(ctx context.Context, s Store, after Cursor, o FollowOptions, apply f
 }
 
 // sendRecords moves records from the log into the channel until ctx or the log ends.
-func sendRecords(ctx context.Context, s Store, after Cursor, damaged func(Record, error), records chan<- Record) error {
+func sendRecords(ctx context.Context, s store.Store, after store.Cursor, damaged func(store.Record, error), records chan<- store.Record) error {
 	defer close(records)
 	for r, err := range s.Changes(ctx, after) {
 		switch {
-		case err != nil && damaged != nil && Damaged(r, err):
+		case err != nil && damaged != nil && store.Damaged(r, err):
 			damaged(r, err)
-			r = Record{Key: r.Key, Seq: r.Seq, Deleted: true}
+			r = store.Record{Key: r.Key, Seq: r.Seq, Deleted: true}
 		case err != nil:
 			return err
 		}
@@ -62,10 +64,10 @@ func sendRecords(ctx context.Context, s Store, after Cursor, damaged func(Record
 
 // applyBatches cuts the stream of records into batches until the channel is closed. The records
 // gathered at that moment are applied too, which saves reading them again.
-func applyBatches(s Store, o FollowOptions, records <-chan Record, apply func([]Record, Cursor) error) error {
+func applyBatches(s store.Store, o BatchOptions, records <-chan store.Record, apply func([]store.Record, store.Cursor) error) error {
 	head := s.Head() // names the log: store and incarnation do not change while it is open
 	for first := range records {
-		batch := []Record{first}
+		batch := []store.Record{first}
 		timer := time.NewTimer(o.Linger)
 		open := true
 		for open && len(batch) < o.Batch {
@@ -80,7 +82,7 @@ func applyBatches(s Store, o FollowOptions, records <-chan Record, apply func([]
 			break
 		}
 		timer.Stop()
-		upTo := Cursor{Store: head.Store, Incarnation: head.Incarnation, Seq: batch[len(batch)-1].Seq}
+		upTo := store.Cursor{Store: head.Store, Incarnation: head.Incarnation, Seq: batch[len(batch)-1].Seq}
 		if err := apply(batch, upTo); err != nil {
 			return err
 		}

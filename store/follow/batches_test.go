@@ -1,4 +1,4 @@
-package store_test
+package follow_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
+	"gazetteer/store/follow"
 )
 
 // inBubble runs f with an open store where time passes only when everybody waits; it fails when a
@@ -57,14 +58,14 @@ type batch struct {
 	at   time.Duration // since the follower began
 }
 
-// following runs Follow beside the test. stop ends it and returns its error.
-func following(t *testing.T, s store.Store, after store.Cursor, o store.FollowOptions) (batches <-chan batch, stop func() error) {
+// following runs ReadBatches beside the test. stop ends it and returns its error.
+func following(t *testing.T, s store.Store, after store.Cursor, o follow.BatchOptions) (batches <-chan batch, stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	applied := make(chan batch, 100)
 	ended := make(chan error, 1)
 	start := time.Now()
 	go func() {
-		ended <- store.Follow(ctx, s, after, o, func(records []store.Record, upTo store.Cursor) error {
+		ended <- follow.ReadBatches(ctx, s, after, o, func(records []store.Record, upTo store.Cursor) error {
 			b := batch{upTo: upTo, at: time.Since(start)}
 			for _, r := range records {
 				b.keys = append(b.keys, r.Key)
@@ -76,10 +77,10 @@ func following(t *testing.T, s store.Store, after store.Cursor, o store.FollowOp
 	return applied, func() error { cancel(); return <-ended }
 }
 
-func TestFollowCutsBatches(t *testing.T) {
+func TestReadBatchesCutsBatches(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		put(t, s, numbered(2_500)...)
-		batches, stop := following(t, s, store.Cursor{}, store.FollowOptions{})
+		batches, stop := following(t, s, store.Cursor{}, follow.BatchOptions{})
 		var sizes []int
 		var seen []string
 		for len(seen) < 2_500 {
@@ -94,14 +95,14 @@ func TestFollowCutsBatches(t *testing.T) {
 			t.Errorf("batches of %v", sizes)
 		}
 		if err := stop(); err != nil {
-			t.Errorf("Follow returns %v when its context ends", err)
+			t.Errorf("ReadBatches returns %v when its context ends", err)
 		}
 	})
 }
 
-func TestFollowLingers(t *testing.T) {
+func TestReadBatchesLingers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
-		batches, stop := following(t, s, store.Cursor{}, store.FollowOptions{Batch: 3})
+		batches, stop := following(t, s, store.Cursor{}, follow.BatchOptions{Batch: 3})
 		time.Sleep(time.Second)
 		put(t, s, "a") // at 1 s; the batch goes at 1.2 s
 		time.Sleep(150 * time.Millisecond)
@@ -128,16 +129,16 @@ func TestFollowLingers(t *testing.T) {
 	})
 }
 
-func TestFollowResumes(t *testing.T) {
+func TestReadBatchesResumes(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		put(t, s, "a", "b", "c")
-		batches, stop := following(t, s, store.Cursor{}, store.FollowOptions{Batch: 2})
+		batches, stop := following(t, s, store.Cursor{}, follow.BatchOptions{Batch: 2})
 		first := <-batches
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 		put(t, s, "b")
-		batches, stop = following(t, s, first.upTo, store.FollowOptions{})
+		batches, stop = following(t, s, first.upTo, follow.BatchOptions{})
 		if b := <-batches; !slices.Equal(first.keys, []string{"a", "b"}) || !slices.Equal(b.keys, []string{"c", "b"}) || b.upTo != s.Head() {
 			t.Errorf("first %v, then %v up to %+v", first.keys, b.keys, b.upTo)
 		}
@@ -147,10 +148,10 @@ func TestFollowResumes(t *testing.T) {
 	})
 }
 
-// TestFollowKeepsWhatItRead ends a follower while its batch fills.
-func TestFollowKeepsWhatItRead(t *testing.T) {
+// TestReadBatchesKeepsWhatItRead ends a follower while its batch fills.
+func TestReadBatchesKeepsWhatItRead(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
-		batches, stop := following(t, s, store.Cursor{}, store.FollowOptions{})
+		batches, stop := following(t, s, store.Cursor{}, follow.BatchOptions{})
 		put(t, s, "a")
 		synctest.Wait()
 		if err := stop(); err != nil {
@@ -162,12 +163,12 @@ func TestFollowKeepsWhatItRead(t *testing.T) {
 	})
 }
 
-func TestFollowEndsWithTheErrorOfApply(t *testing.T) {
+func TestReadBatchesEndsWithTheErrorOfApply(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		put(t, s, numbered(50)...)
 		broken := errors.New("broken")
 		calls := 0
-		err := store.Follow(t.Context(), s, store.Cursor{}, store.FollowOptions{Batch: 10}, func([]store.Record, store.Cursor) error {
+		err := follow.ReadBatches(t.Context(), s, store.Cursor{}, follow.BatchOptions{Batch: 10}, func([]store.Record, store.Cursor) error {
 			if calls++; calls == 2 {
 				return broken
 			}
@@ -179,15 +180,15 @@ func TestFollowEndsWithTheErrorOfApply(t *testing.T) {
 	})
 }
 
-func TestFollowEndsWithTheErrorOfTheLog(t *testing.T) {
+func TestReadBatchesEndsWithTheErrorOfTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		never := func([]store.Record, store.Cursor) error { t.Error("apply was called"); return nil }
-		err := store.Follow(t.Context(), s, store.Cursor{Store: "another", Incarnation: 1, Seq: 7}, store.FollowOptions{}, never)
+		err := follow.ReadBatches(t.Context(), s, store.Cursor{Store: "another", Incarnation: 1, Seq: 7}, follow.BatchOptions{}, never)
 		if !errors.Is(err, store.ErrCursorGone) {
 			t.Errorf("cursor of another log: %v", err)
 		}
 		ended := make(chan error)
-		go func() { ended <- store.Follow(t.Context(), s, store.Cursor{}, store.FollowOptions{}, never) }()
+		go func() { ended <- follow.ReadBatches(t.Context(), s, store.Cursor{}, follow.BatchOptions{}, never) }()
 		synctest.Wait()
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -196,36 +197,4 @@ func TestFollowEndsWithTheErrorOfTheLog(t *testing.T) {
 			t.Errorf("store closed: %v", err)
 		}
 	})
-}
-
-func TestKeys(t *testing.T) {
-	seen := time.Date(2026, 3, 4, 5, 6, 7, 89e6, time.FixedZone("", 3600))
-	for _, c := range []struct {
-		key, want string
-		parts     []string
-	}{
-		{store.HostKey("www.example.com"), "host/com.example.www", []string{"host", "www.example.com"}},
-		{store.DocumentKey("example.com", "ai"), "doc/com.example/ai", []string{"doc", "example.com", "ai"}},
-		{store.VersionKey("example.com", "agis", seen, "sha256:00"), "ver/com.example/agis/20260304T040607.089Z-sha256:00", []string{"ver", "example.com", "agis", "20260304T040607.089Z-sha256:00"}},
-		{store.BlobKey("sha256:00"), "blob/sha256:00", []string{"blob", "sha256:00"}},
-		{store.LedgerKey("example.com", seen, "a.test"), "log/com.example/20260304T040607.089Z-a.test", []string{"log", "example.com", "20260304T040607.089Z-a.test"}},
-		{store.BlockKey("example.com"), "block/com.example", []string{"block", "example.com"}},
-		{store.DomainKey("example.co.uk"), "domain/uk.co.example", []string{"domain", "example.co.uk"}},
-		{store.AgentKey("AIR-1"), "agent/AIR-1", []string{"agent", "AIR-1"}},
-		{store.HandleKey("a.b"), "handle/a.b", []string{"handle", "a.b"}},
-		{store.EntryKey("AIR-1", 12), "agent/AIR-1/00000012", []string{"agent", "AIR-1", "00000012"}},
-		{store.KeyKey("z6Mk"), "key/z6Mk", []string{"key", "z6Mk"}},
-		{store.AttestationKey(7), "attestation/0000000007", []string{"attestation", "0000000007"}},
-		{store.AdmissionPolicyKey, "admission", []string{"admission"}},
-		{store.PendingKey("AIR-1"), "pending/AIR-1", []string{"pending", "AIR-1"}},
-		{store.BanKey("handle", "a.b"), "ban/handle/a.b", []string{"ban", "handle", "a.b"}},
-		{store.ReportKey("x"), "report/x", []string{"report", "x"}},
-	} {
-		if c.key != c.want || !slices.Equal(store.SplitKey(c.key), c.parts) {
-			t.Errorf("key %q of parts %q, want %q of %q", c.key, store.SplitKey(c.key), c.want, c.parts)
-		}
-	}
-	if host := "a.b.example.com"; store.ReverseHost(store.ReverseHost(host)) != host {
-		t.Error("a host reversed twice is another")
-	}
 }

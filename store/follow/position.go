@@ -1,0 +1,73 @@
+package follow
+
+import (
+	"context"
+	"sync"
+
+	"gazetteer/internal/wait"
+	"gazetteer/store"
+)
+
+// A Position is how far a follower has followed the log of a store. Its methods may be called from
+// any goroutine. The zero value stands at the beginning.
+type Position struct {
+	moved wait.Broadcast
+
+	mu     sync.Mutex // guards following
+	cursor store.Cursor
+	err    error
+}
+
+// Cursor returns the place in the log up to which everything was followed.
+func (p *Position) Cursor() store.Cursor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cursor
+}
+
+// MoveTo sets the cursor and wakes those that wait.
+func (p *Position) MoveTo(c store.Cursor) {
+	p.mu.Lock()
+	p.cursor = c
+	p.mu.Unlock()
+	p.moved.Notify()
+}
+
+// SetError sets what [Position.WaitFor] returns instead of waiting; nil: it waits again.
+func (p *Position) SetError(err error) {
+	p.mu.Lock()
+	p.err = err
+	p.mu.Unlock()
+	p.moved.Notify()
+}
+
+// WaitFor waits until the log was followed up to a sequence. The error is that of ctx, or the one
+// of [Position.SetError].
+func (p *Position) WaitFor(ctx context.Context, seq uint64) error {
+	for {
+		moved := p.moved.Next()
+		p.mu.Lock()
+		at, err := p.cursor.Seq, p.err
+		p.mu.Unlock()
+		if at >= seq {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Behind returns how many writes the log of s has beyond the position.
+func (p *Position) Behind(s store.Store) uint64 {
+	at, head := p.Cursor(), s.Head()
+	if at.Store != head.Store || at.Incarnation != head.Incarnation {
+		return head.Seq
+	}
+	return head.Seq - min(at.Seq, head.Seq)
+}
