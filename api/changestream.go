@@ -4,17 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/route"
 	"gazetteer/changefeed"
+	"gazetteer/internal/eventstream"
 )
 
 type changeStreamInput struct {
@@ -54,11 +53,14 @@ func (a *API) followChanges(ctx context.Context, in *changeStreamInput) (*route.
 	if err != nil {
 		return nil, err
 	}
-	return &route.StreamOutput{Body: func(ctx huma.Context) {
-		defer release()
-		s := &changeStream{api: a, c: humagin.Unwrap(ctx), filter: filter, place: place}
-		s.sendChanges()
-	}}, nil
+	s := &changeStream{api: a, filter: filter, place: place}
+	stream := eventstream.Stream{
+		Duration: route.StreamTime, Every: heartbeat, WriteTime: route.WriteTime, Ending: a.Streams.Ending,
+		First: "retry: 3000\n\n", Idle: ":\n\n",
+		Changed: func() (<-chan struct{}, func()) { return a.Answers.Feed.Moved(), func() {} },
+		Next:    s.nextEvents,
+	}
+	return route.Stream(stream, release), nil
 }
 
 // heartbeat is how often a stream without changes sends a comment.
@@ -68,68 +70,13 @@ const heartbeat = 15 * time.Second
 // that does not read costs no more than a page until its connection is closed.
 type changeStream struct {
 	api    *API
-	c      *gin.Context
 	filter changefeed.Filter
 	place  uint64 // behind the last event
 }
 
-// sendChanges sends changes until the client leaves, does not read for [route.WriteTime] or reaches
-// its time limit, or the server ends.
-func (s *changeStream) sendChanges() {
-	s.c.Header("Content-Type", "text/event-stream")
-	s.c.Header("Cache-Control", "no-store")
-	s.c.Status(http.StatusOK)
-	end := time.NewTimer(route.StreamTime)
-	defer end.Stop()
-	tick := time.NewTicker(heartbeat)
-	defer tick.Stop()
-	event := []byte("retry: 3000\n\n")
-	for {
-		moved := s.api.Answers.Feed.Moved()
-		more := true
-		for more {
-			if !s.writeEvent(event) {
-				return
-			}
-			var err error
-			if event, more, err = s.nextEvents(); err != nil {
-				return
-			}
-		}
-		if len(event) > 0 && !s.writeEvent(event) {
-			return
-		}
-		event = nil
-		select {
-		case <-moved:
-		case <-tick.C:
-			event = []byte(":\n\n")
-		case <-end.C:
-			return
-		case <-s.api.Streams.Ending:
-			return
-		case <-s.c.Request.Context().Done():
-			return
-		}
-	}
-}
-
-// writeEvent sends bytes, and reports whether the client took them.
-func (s *changeStream) writeEvent(event []byte) bool {
-	if len(event) == 0 {
-		return true
-	}
-	http.NewResponseController(s.c.Writer).SetWriteDeadline(time.Now().Add(route.WriteTime))
-	if _, err := s.c.Writer.Write(event); err != nil {
-		return false
-	}
-	s.c.Writer.Flush()
-	return true
-}
-
 // nextEvents returns the events of the next page, and whether more follow.
-func (s *changeStream) nextEvents() (events []byte, more bool, err error) {
-	page, err := s.api.Answers.ChangesAfter(s.c.Request.Context(), s.filter, s.place, changefeed.MaxPage)
+func (s *changeStream) nextEvents(ctx context.Context) (events []byte, more bool, err error) {
+	page, err := s.api.Answers.ChangesAfter(ctx, s.filter, s.place, changefeed.MaxPage)
 	if err != nil {
 		return nil, false, err // the client goes on with Last-Event-ID and is told why it cannot
 	}

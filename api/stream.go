@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
+	"gazetteer/internal/eventstream"
 )
 
 type streamInput struct {
@@ -43,45 +43,17 @@ func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamO
 	if err != nil {
 		return nil, err
 	}
-	return &route.StreamOutput{Body: func(ctx huma.Context) {
-		defer release()
-		a.streamStatus(ctx)
-	}}, nil
-}
-
-// streamStatus sends the status until the client leaves, does not read for writeTime or reaches its
-// time limit, or the server ends.
-func (a *API) streamStatus(ctx huma.Context) {
-	c := humagin.Unwrap(ctx)
-	c.Header("Content-Type", "text/event-stream")
-	c.Header("Cache-Control", "no-store")
-	c.Status(http.StatusOK)
-	control := http.NewResponseController(c.Writer)
-	end := time.NewTimer(route.StreamTime)
-	defer end.Stop()
-	tick := time.NewTicker(route.StreamEvery)
-	defer tick.Stop()
-	for {
-		event, err := a.statusEvent()
-		if err != nil {
-			a.Log.Error("write the status", "error", err)
-			return
-		}
-		control.SetWriteDeadline(time.Now().Add(route.WriteTime))
-		if _, err := c.Writer.Write(event); err != nil {
-			return
-		}
-		c.Writer.Flush()
-		select {
-		case <-tick.C:
-		case <-end.C:
-			return
-		case <-a.Streams.Ending:
-			return
-		case <-c.Request.Context().Done():
-			return
-		}
+	stream := eventstream.Stream{
+		Duration: route.StreamTime, Every: route.StreamEvery, WriteTime: route.WriteTime, Ending: a.Streams.Ending,
+		Next: func(context.Context) ([]byte, bool, error) {
+			event, err := a.statusEvent()
+			if err != nil {
+				a.Log.Error("write the status", "error", err)
+			}
+			return event, false, err
+		},
 	}
+	return route.Stream(stream, release), nil
 }
 
 // statusEvent returns the event of this half second. Its id is the sequence of the store.

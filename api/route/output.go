@@ -4,14 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/danielgtaylor/huma/v2"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
 	"gazetteer/api/badge"
+	"gazetteer/internal/eventstream"
 )
 
+// StreamOutput is an answer that is written piece by piece.
 type StreamOutput struct {
 	Body func(huma.Context)
+}
+
+// Stream answers with server-sent events, and calls release when they end.
+func Stream(s eventstream.Stream, release func()) *StreamOutput {
+	return &StreamOutput{Body: func(ctx huma.Context) {
+		defer release()
+		c := humagin.Unwrap(ctx)
+		s.Serve(c.Writer, c.Request)
+	}}
 }
 
 // Written is the answer to a write.

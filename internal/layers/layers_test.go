@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
-	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "web/plot"},
+	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "web/plot"},
 	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
@@ -66,7 +66,7 @@ var rows = [][]string{
 var also = map[string][]string{}
 
 // alone names packages that import nothing of the module at all.
-var alone = []string{"limit", "internal/psl", "internal/wait", "internal/privatefile", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
+var alone = []string{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "store", "web/history", "web/plot", "internal/fakenet", "internal/need", "protocol/english", "protocol/jcs", "index/wordvec", "index/tokens", "index/cache"}
 
 // commands below these folders never ship: generators, and examples of the documentation.
 var generators = []string{"internal/fakenet/gen", "docs/quickstart/search"}

@@ -33,8 +33,11 @@ type Options struct {
 	// signature, as the reference does. Whoever knows an AIR ID then reads its mail.
 	OpenDeployed bool
 	Limits       *limit.Set
-	Log          *slog.Logger
-	Now          func() time.Time
+	// StreamWriteTime is how long a write to a stream may take before the client is cut off; 20
+	// seconds when 0.
+	StreamWriteTime time.Duration
+	Log             *slog.Logger
+	Now             func() time.Time
 }
 
 // A Handler serves the routes of the relay.
@@ -73,6 +76,9 @@ func New(o Options) (*Handler, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.StreamWriteTime == 0 {
+		o.StreamWriteTime = writeTime
 	}
 	if o.Client == nil {
 		o.Client = connectionAddress

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"gazetteer/internal/eventstream"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -111,7 +112,7 @@ func wantsEvents(accept []string) bool {
 // sendEvents sends the chunks of a call as events. What fails before the first chunk is answered with
 // the status of its error.
 func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *toolhost.Caller) {
-	s := eventStream{w: w, control: http.NewResponseController(w)}
+	s := eventStream{w: w, out: eventstream.NewWriter(w, writeTime)}
 	var buffer []altar.StreamChunk
 	for {
 		chunks, ended, err := s.nextChunks(r.Context(), caller, buffer)
@@ -135,7 +136,7 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 			}
 			if result.Error != nil {
 				setRetry(w, result.Error)
-				s.control.SetWriteDeadline(time.Now().Add(writeTime))
+				http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 				writeResult(w, statusOf(result.Error), &result)
 				return
 			}
@@ -148,10 +149,10 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 
 // eventStream writes events. Each write has its time, so that a client that does not read is cut off.
 type eventStream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	begun   bool // the first chunk is here
-	text    []byte
+	w     http.ResponseWriter
+	out   *eventstream.Writer
+	begun bool // the first chunk is here
+	text  []byte
 }
 
 // nextChunks waits for chunks, and sends a line for proxies while none come.
@@ -208,11 +209,10 @@ func (s *eventStream) flushEvents() bool {
 	if len(s.text) == 0 {
 		return true
 	}
-	s.control.SetWriteDeadline(time.Now().Add(writeTime))
-	_, err := s.w.Write(s.text)
+	err := s.out.Send(s.text)
 	if cap(s.text) > 1<<20 {
 		s.text = nil
 	}
 	s.text = s.text[:0]
-	return err == nil && s.control.Flush() == nil
+	return err == nil
 }
