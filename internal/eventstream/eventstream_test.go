@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ type answer struct {
 	begun   time.Time
 	writes  []string // with the second of each
 	limits  []time.Duration
-	failing bool
+	failing atomic.Bool
 }
 
 func (a *answer) Header() http.Header { return a.header }
@@ -30,7 +31,7 @@ func (a *answer) WriteHeader(int)     {}
 func (a *answer) Flush()              {}
 
 func (a *answer) Write(text []byte) (int, error) {
-	if a.failing {
+	if a.failing.Load() {
 		return 0, io.ErrClosedPipe
 	}
 	a.writes = append(a.writes, time.Since(a.begun).String()+" "+string(text))
@@ -64,8 +65,9 @@ func TestStream(t *testing.T) {
 		}
 		time.AfterFunc(3*time.Second, func() {
 			pending = []string{"c"}
-			close(changed)
+			c := changed
 			changed = nil
+			close(c)
 		})
 		w := newAnswer()
 		s.Serve(w, (&http.Request{}).WithContext(t.Context()))
@@ -91,7 +93,7 @@ func TestStreamEnds(t *testing.T) {
 		after time.Duration
 	}{
 		"the client leaves":     {end: func(_ *answer, leave context.CancelFunc) { leave() }, after: time.Second},
-		"the client is cut off": {end: func(a *answer, _ context.CancelFunc) { a.failing = true }, after: 10 * time.Second},
+		"the client is cut off": {end: func(a *answer, _ context.CancelFunc) { a.failing.Store(true) }, after: 10 * time.Second},
 		"the server ends":       {end: func(*answer, context.CancelFunc) { close(ending) }, after: time.Second},
 		"no events any more":    {end: func(*answer, context.CancelFunc) {}, next: errors.New("gone")},
 	} {
