@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gazetteer/internal/eventstream"
+	"gazetteer/internal/wait"
 )
 
 // answer is a response that notes when it was written to. It takes writes until failing is set.
@@ -48,26 +49,24 @@ func newAnswer() *answer { return &answer{header: http.Header{}, begun: time.Now
 // TestStream sends two events at once, one at a change, heartbeats, and ends at its time.
 func TestStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pending := []string{"a", "b"}
-		changed := make(chan struct{})
+		pending := make(chan string, 2)
+		pending <- "a"
+		pending <- "b"
+		var changed wait.Broadcast
 		watched := 0
 		s := eventstream.Stream{
 			Duration: 25 * time.Second, Every: 10 * time.Second, WriteTime: time.Minute, First: "first", Idle: "idle",
-			Changed: func() (<-chan struct{}, func()) { watched++; return changed, func() { watched-- } },
+			Changed: func() (<-chan struct{}, func()) { watched++; return changed.Next(), func() { watched-- } },
 			Next: func(context.Context) ([]byte, bool, error) {
 				if len(pending) == 0 {
 					return nil, false, nil
 				}
-				text := pending[0]
-				pending = pending[1:]
-				return []byte(text), len(pending) > 0, nil
+				return []byte(<-pending), len(pending) > 0, nil
 			},
 		}
 		time.AfterFunc(3*time.Second, func() {
-			pending = []string{"c"}
-			c := changed
-			changed = nil
-			close(c)
+			pending <- "c"
+			changed.Notify()
 		})
 		w := newAnswer()
 		s.Serve(w, (&http.Request{}).WithContext(t.Context()))
