@@ -15,7 +15,7 @@ import (
 // BenchmarkSearch looks through 10,000 messages of about a kilobyte: the figure behind the decision to
 // keep no index.
 func BenchmarkSearch(b *testing.B) {
-	box, err := mailbox.Open(b.Context(), filepath.Join(b.TempDir(), "agent.mail"), bob, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+	box, err := mailbox.Open(b.Context(), filepath.Join(b.TempDir(), "agent.mail"), bob, mailbox.Options{Keys: keysOf(2), File: boltfile.Options{MinFree: -1}})
 	must(b, err)
 	var file bytes.Buffer
 	fmt.Fprintf(&file, `{"format":"gazetteer-mailbox-1","owner":%q}`+"\n", bob)

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
 	"gazetteer/protocol/did"
@@ -179,9 +177,9 @@ func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arriva
 		a.refused = refused
 	}
 	m.Refused = &Refusal{a.refused.Rule, a.refused.Reason, a.refused.Detail}
-	err = write(ctx, f, func(tx *boltfile.Tx) error {
+	err = c.Mailbox.writeFile(ctx, f, func(tx writing) error {
 		// One that was refused before and was not acknowledged comes again.
-		if has, err := hasEnvelope(tx.Tx, m.ID, sha256.Sum256(m.Envelope)); has || err != nil {
+		if has, err := hasEnvelope(tx.reading(), m.ID, sha256.Sum256(m.Envelope)); has || err != nil {
 			return errOrRefused(err)
 		}
 		added = true
@@ -215,7 +213,7 @@ func (c *Collector) newMessage(a arrival) Message {
 }
 
 // hasEnvelope reports whether an envelope is stored, byte for byte.
-func hasEnvelope(tx *bolt.Tx, id string, sum [sha256.Size]byte) (bool, error) {
+func hasEnvelope(tx reading, id string, sum [sha256.Size]byte) (bool, error) {
 	numbers := findNumbers(tx, id)
 	for _, n := range numbers {
 		m, err := readMessage(tx, n)
@@ -240,7 +238,7 @@ type keeper struct {
 
 // FindReplay implements a2a.Store.
 func (k *keeper) FindReplay(_ context.Context, e a2a.ReplayEntry) (state a2a.ReplayState, err error) {
-	err = k.file.View("read the replay window", func(tx *bolt.Tx) error {
+	err = k.mailbox.viewFile(k.file, func(tx reading) error {
 		state = findReplay(tx, e)
 		return nil
 	})
@@ -249,7 +247,7 @@ func (k *keeper) FindReplay(_ context.Context, e a2a.ReplayEntry) (state a2a.Rep
 
 // FindThread implements a2a.Store.
 func (k *keeper) FindThread(_ context.Context, id string) (thread a2a.Thread, err error) {
-	err = k.file.View("read a thread", func(tx *bolt.Tx) error {
+	err = k.mailbox.viewFile(k.file, func(tx reading) error {
 		info, err := readThread(tx, id)
 		thread = info.Thread
 		return err
@@ -259,7 +257,7 @@ func (k *keeper) FindThread(_ context.Context, id string) (thread a2a.Thread, er
 
 // Commit implements a2a.Store. The thread is advanced from what the transaction sees.
 func (k *keeper) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, _ *a2a.Thread) (state a2a.ReplayState, err error) {
-	err = write(ctx, k.file, func(tx *boltfile.Tx) error {
+	err = k.mailbox.writeFile(ctx, k.file, func(tx writing) error {
 		if state, err = k.mailbox.putSeen(tx, e); err != nil || state != a2a.Fresh {
 			return errOrRefused(err)
 		}

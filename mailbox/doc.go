@@ -16,24 +16,28 @@
 //	mailbox.bolt   the file below, in the form of package boltfile, with FORMAT, HEAD and LOCK
 //	keys/          retired keys as key files, so that mail sealed to them still opens
 //
-// It is private to its owner (mode 0700). Bodies are stored as they were opened: anyone who can read
-// the directory can read the mail, as with the key file beside it.
+// It is private to its owner (mode 0700). Messages and threads are encrypted (cipher.go) under a random
+// key of the mailbox, which is stored under a key that is derived from the agent's. When the agent's
+// key is rotated, the next [Open] stores it under the new one. Without the agent's key the directory
+// shows who the agent is, how many messages there are, and the ids of messages and threads.
 //
 // The file is one bbolt file and not plain files, because a message, its entries in the replay window
 // and its thread must be there together or not at all. Each operation opens the file, does one thing
 // and closes it. Several processes therefore take turns: one that waits for mail keeps nobody out.
 //
-//	mail      number              → checksum, header (JSON), envelope, opened body, receipt,
+//	mail      number              → encrypted: header (JSON), envelope, opened body, receipt,
 //	                              text to search (record.go)
 //	ids       id 0 number         → nothing
 //	threads   thread 0 number     → nothing
-//	states    thread              → the thread (JSON)
+//	states    thread              → encrypted: the thread (JSON)
 //	seen      'i' hash            → digest: a sender's id is used once
 //	          'n' hash            → digest: and a nonce once in a thread
 //	          's' hash, 't' hash  → entries of a sender, and of a sender in a thread
 //	due       expiry 'i' hash     → 'n' hash, 's' hash, 't' hash: what goes when the entry expires
 //	state     "sequence"          → the last number
 //	          "owner"             → the agent's DID
+//	          "key"               → an agent's public key, and the key of the mailbox under it
+//	          "stale"             → free pages hold what must not stay: the file is to be copied
 //
 // Search looks through the text of every message: ten thousand take 25 ms (BenchmarkSearch), so there
 // is no index that could fall out of step.

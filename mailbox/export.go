@@ -12,10 +12,7 @@ import (
 	"slices"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"gazetteer/protocol/a2a"
-	"gazetteer/store/boltfile"
 )
 
 // exportFormat is the first member of an export: JSON lines, of which the first is an exportHeader and
@@ -157,11 +154,11 @@ func (m *Mailbox) parseLine(text []byte) (Message, error) {
 
 // importMessages adds messages that are not there, in one transaction, and computes their threads.
 func (m *Mailbox) importMessages(ctx context.Context, messages []Message) (added int, err error) {
-	err = m.update(ctx, func(tx *boltfile.Tx) error {
+	err = m.update(ctx, func(tx writing) error {
 		added = 0
 		threads := map[string]bool{}
 		for _, message := range messages {
-			has, err := hasMessage(tx.Tx, message)
+			has, err := hasMessage(tx.reading(), message)
 			if err != nil {
 				return err
 			}
@@ -187,7 +184,7 @@ func (m *Mailbox) importMessages(ctx context.Context, messages []Message) (added
 	return added, err
 }
 
-func (m *Mailbox) importMessage(tx *boltfile.Tx, message Message) error {
+func (m *Mailbox) importMessage(tx writing, message Message) error {
 	if !message.Sent && (message.Refused == nil || message.Refused.byThread()) {
 		e, err := a2a.Read(message.Envelope, a2a.Wire)
 		if err != nil {
@@ -201,7 +198,7 @@ func (m *Mailbox) importMessage(tx *boltfile.Tx, message Message) error {
 			return err
 		}
 	}
-	info, err := readThread(tx.Tx, message.ThreadID)
+	info, err := readThread(tx.reading(), message.ThreadID)
 	if err != nil {
 		return err
 	}
@@ -216,7 +213,7 @@ func (m *Mailbox) importMessage(tx *boltfile.Tx, message Message) error {
 }
 
 // hasMessage reports whether a message is there: a sent one by its id, a received one by its bytes.
-func hasMessage(tx *bolt.Tx, message Message) (bool, error) {
+func hasMessage(tx reading, message Message) (bool, error) {
 	if !message.Sent {
 		return hasEnvelope(tx, message.ID, sha256.Sum256(message.Envelope))
 	}

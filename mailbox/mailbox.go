@@ -2,11 +2,13 @@ package mailbox
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +23,8 @@ import (
 // FileName is the name of the bbolt file in the directory of a mailbox.
 const FileName = "mailbox.bolt"
 
-const format = 1
+// format is 1 for the first layout, whose messages and threads were plain text.
+const format = 2
 
 var (
 	mailBucket    = []byte("mail")
@@ -50,7 +53,10 @@ var (
 
 // Options are the settings of [Open]. The zero value works.
 type Options struct {
-	Now func() time.Time // time.Now when nil
+	// Keys are the private keys of the agent: the current key, under which the mailbox is encrypted,
+	// then retired ones, see [ReadKeys]. One is required.
+	Keys []ed25519.PrivateKey
+	Now  func() time.Time // time.Now when nil
 	// Patience is how long an operation waits for other processes; 30 s when 0.
 	Patience time.Duration
 	// KeepReplay is how long the replay window remembers an envelope after it stopped being fresh;
@@ -67,7 +73,8 @@ type Options struct {
 type Mailbox struct {
 	dir, owner string
 	options    Options
-	turn       sync.Mutex // one operation at a time in this process
+	cipher     *recordCipher // set by Open
+	turn       sync.Mutex    // one operation at a time in this process
 }
 
 // DirOf returns the directory of the mailbox that belongs to a key file: agent.mail beside agent.key.
@@ -76,8 +83,12 @@ func DirOf(keyPath string) string {
 }
 
 // Open opens the mailbox of an agent, a DID, in a directory, or begins one there. The error matches
-// [ErrOwner] when another agent's mail is there, [ErrBusy], or is that of boltfile.Open.
+// [ErrOwner] when another agent's mail is there, [ErrKey] when none of the keys opens it, [ErrBusy], or
+// is that of boltfile.Open.
 func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
+	if len(o.Keys) == 0 {
+		return nil, errors.New("open a mailbox: the key of the agent is missing")
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -87,6 +98,7 @@ func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	if o.File.MinFree == 0 {
 		o.File.MinFree = 16 << 20
 	}
+	o.Keys = slices.Clone(o.Keys)
 	m := &Mailbox{dir: dir, owner: owner, options: o}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a mailbox: %w", err)
@@ -94,7 +106,7 @@ func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	return m, m.withFile(ctx, m.claim)
 }
 
-// claim notes whose mailbox it is, or checks that.
+// claim notes whose mailbox it is, or checks that, and finds the key under which it is encrypted.
 func (m *Mailbox) claim(ctx context.Context, f *boltfile.File) error {
 	var have string
 	if err := f.View("read the owner of the mailbox", func(tx *bolt.Tx) error {
@@ -105,14 +117,16 @@ func (m *Mailbox) claim(ctx context.Context, f *boltfile.File) error {
 	}
 	switch {
 	case have == "":
-		return write(ctx, f, func(tx *boltfile.Tx) error {
+		if err := writeBare(ctx, f, func(tx *boltfile.Tx) error {
 			tx.MarkChanged()
 			return tx.Bucket(stateBucket).Put(ownerKey, []byte(m.owner))
-		})
+		}); err != nil {
+			return err
+		}
 	case !isSameAgent(have, m.owner):
 		return fmt.Errorf("%w: %s holds the mail of %s, not of %s", ErrOwner, m.dir, have, m.owner)
 	}
-	return nil
+	return m.openCipher(ctx, f)
 }
 
 // isSameAgent reports whether two DIDs name one agent: an agent that moved to another registry, or
@@ -194,20 +208,30 @@ func readSequence(tx *bolt.Tx) (uint64, error) {
 }
 
 // nextNumber gives out the number of the next message.
-func nextNumber(tx *boltfile.Tx) (uint64, error) {
+func nextNumber(tx writing) (uint64, error) {
 	n := tx.NextSequence()
 	return n, tx.Bucket(stateBucket).Put(sequenceKey, binary.BigEndian.AppendUint64(nil, n))
 }
 
 // touch records a write that adds no message, so that a restore of an older copy is noticed.
-func touch(tx *boltfile.Tx) error {
+func touch(tx writing) error {
 	_, err := nextNumber(tx)
 	return err
 }
 
-// write runs one transaction. An error of change that is a [*refusedWrite] leaves the file as it was;
-// any other fails it.
-func write(ctx context.Context, f *boltfile.File, change func(tx *boltfile.Tx) error) error {
+// viewFile runs one transaction that reads.
+func (m *Mailbox) viewFile(f *boltfile.File, read func(tx reading) error) error {
+	return f.View("read the mailbox", func(tx *bolt.Tx) error { return read(reading{tx, m.cipher}) })
+}
+
+// writeFile is writeBare with the cipher of the mailbox.
+func (m *Mailbox) writeFile(ctx context.Context, f *boltfile.File, change func(tx writing) error) error {
+	return writeBare(ctx, f, func(tx *boltfile.Tx) error { return change(writing{tx, m.cipher}) })
+}
+
+// writeBare runs one transaction. An error of change that is a [*refusedWrite] leaves the file as it
+// was; any other fails it.
+func writeBare(ctx context.Context, f *boltfile.File, change func(tx *boltfile.Tx) error) error {
 	_, err := f.Write(ctx, boltfile.Request{Writes: 10, Bytes: 4096, Write: func(tx *boltfile.Tx) (refused, err error) {
 		err = boltfile.CatchDamage("write the mailbox", func() error { return change(tx) })
 		if r, ok := errors.AsType[*refusedWrite](err); ok {

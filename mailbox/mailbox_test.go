@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"gazetteer/limit"
 	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
@@ -31,6 +33,7 @@ import (
 	"gazetteer/relay/relayhttp"
 	"gazetteer/store"
 	"gazetteer/store/boltfile"
+	"gazetteer/store/boltfile/filetest"
 )
 
 const (
@@ -43,6 +46,14 @@ const (
 
 func keyOf(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
+}
+
+// keysOf returns the keys of an agent, the current one first.
+func keysOf(numbers ...byte) (keys []ed25519.PrivateKey) {
+	for _, n := range numbers {
+		keys = append(keys, keyOf(n))
+	}
+	return keys
 }
 
 // registry stands in for the registry: agents with their keys, which may rotate.
@@ -161,7 +172,7 @@ func must(t testing.TB, err error) {
 func (e *environment) box(owner string) *mailbox.Mailbox {
 	e.t.Helper()
 	if e.boxes[owner] == nil {
-		m, err := mailbox.Open(e.t.Context(), filepath.Join(e.t.TempDir(), "agent.mail"), owner, mailbox.Options{Now: e.now, File: boltfile.Options{MinFree: -1}})
+		m, err := mailbox.Open(e.t.Context(), filepath.Join(e.t.TempDir(), "agent.mail"), owner, mailbox.Options{Keys: []ed25519.PrivateKey{e.registry.key(owner)}, Now: e.now, File: boltfile.Options{MinFree: -1}})
 		must(e.t, err)
 		e.boxes[owner] = m
 	}
@@ -456,7 +467,7 @@ func (unreachable) FindKeys(context.Context, string, time.Time) ([]ed25519.Publi
 
 func TestStore(t *testing.T) {
 	open := func(t *testing.T, dir string) a2a.Store {
-		m, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{PerThread: 5, File: boltfile.Options{MinFree: -1}})
+		m, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2), PerThread: 5, File: boltfile.Options{MinFree: -1}})
 		must(t, err)
 		return m
 	}
@@ -470,10 +481,10 @@ func TestStore(t *testing.T) {
 func TestOwner(t *testing.T) {
 	dir := t.TempDir()
 	for owner, want := range map[string]error{bob: nil, "did:web:registry.test:agents:AIR-BBBB-BBBB-BBBB": nil, "did:wba:other.test:agents:AIR-BBBB-BBBB-BBBB": nil, alice: mailbox.ErrOwner} {
-		if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{}); err != nil {
+		if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mailbox.Open(t.Context(), dir, owner, mailbox.Options{}); !errors.Is(err, want) {
+		if _, err := mailbox.Open(t.Context(), dir, owner, mailbox.Options{Keys: keysOf(2)}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", owner, err, want)
 		}
 	}
@@ -524,7 +535,7 @@ func TestExportAndImport(t *testing.T) {
 		t.Fatalf("%d, %v", n, err)
 	}
 	open := func(owner string) *mailbox.Mailbox {
-		m, err := mailbox.Open(t.Context(), filepath.Join(t.TempDir(), "x.mail"), owner, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+		m, err := mailbox.Open(t.Context(), filepath.Join(t.TempDir(), "x.mail"), owner, mailbox.Options{Keys: keysOf(2), File: boltfile.Options{MinFree: -1}})
 		must(t, err)
 		return m
 	}
@@ -585,16 +596,121 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A damaged file is refused, not repaired in silence.
+// A damaged record is refused, not repaired in silence, and so is one that was put in another's place.
 func TestDamage(t *testing.T) {
-	e := newEnvironment(t)
-	must(t, e.send(alice, a2a.Message{To: bob, Body: offer(strings.Repeat("word ", 400), 1)}, false))
-	path := filepath.Join(e.box(alice).Dir(), mailbox.FileName)
-	text, err := os.ReadFile(path)
+	for name, change := range map[string]func(b *bolt.Bucket, first, second, record []byte) error{
+		"a changed byte": func(b *bolt.Bucket, first, _, record []byte) error {
+			record[len(record)/2] ^= 1
+			return b.Put(first, record)
+		},
+		"cut short":       func(b *bolt.Bucket, first, _, record []byte) error { return b.Put(first, record[:30]) },
+		"another's place": func(b *bolt.Bucket, _, second, record []byte) error { return b.Put(second, record) },
+	} {
+		e := newEnvironment(t)
+		for range 2 {
+			must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x", 1)}, false))
+		}
+		file, err := bolt.Open(filepath.Join(e.box(alice).Dir(), mailbox.FileName), 0o600, nil)
+		must(t, err)
+		must(t, file.Update(func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte("mail"))
+			c := b.Cursor()
+			first, record := c.First()
+			second, _ := c.Next()
+			return change(b, bytes.Clone(first), bytes.Clone(second), bytes.Clone(record))
+		}))
+		must(t, file.Close())
+		if _, err := e.box(alice).Messages(t.Context(), mailbox.Selection{}); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// wantNowhere checks that no file of a mailbox holds any of these texts.
+func wantNowhere(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
 	must(t, err)
-	must(t, os.WriteFile(path, bytes.ReplaceAll(text, []byte("word word"), []byte("ward word")), 0o600))
-	if _, err := e.box(alice).Messages(t.Context(), mailbox.Selection{}); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("%v", err)
+	for _, entry := range entries {
+		if entry.IsDir() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		must(t, err)
+		for _, text := range texts {
+			if bytes.Contains(content, []byte(text)) {
+				t.Errorf("%s holds %q", entry.Name(), text)
+			}
+		}
+	}
+}
+
+// What was opened, and what was agreed on, is not to be read in the files, and is found with the key.
+func TestNothingIsStoredAsPlainText(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("an Unheard-of price", 424242)}, true))
+	m := e.one(bob)
+	must(t, e.send(bob, reply(m, counter("Unheard-of as well", 424243)), true))
+	for _, owner := range []string{alice, bob} {
+		wantNowhere(t, e.box(owner).Dir(), "Unheard-of", "unheard-of", "42424", "Offer", "offered")
+		if got, err := e.box(owner).Search(t.Context(), "unheard-of", mailbox.Selection{}); err != nil || len(got) == 0 {
+			t.Errorf("%d, %v", len(got), err)
+		}
+	}
+}
+
+// A mailbox of the first layout is encrypted when it is opened, and nothing of its text stays behind.
+func TestFirstLayoutIsEncrypted(t *testing.T) {
+	e := newEnvironment(t)
+	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("an Unheard-of price", 424242)}, true))
+	before, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	must(t, err)
+	dir := e.box(alice).Dir()
+	must(t, e.box(alice).MakeFirstLayout(t.Context()))
+	if content, err := os.ReadFile(filepath.Join(dir, mailbox.FileName)); err != nil || !bytes.Contains(content, []byte("Unheard-of")) {
+		t.Fatal("the first layout had plain text", err)
+	}
+	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
+	must(t, err)
+	after, err := box.Messages(t.Context(), mailbox.Selection{})
+	if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v\n%v\n%v", before, after, err)
+	}
+	if info, _, err := box.Thread(t.Context(), before[0].ThreadID); err != nil || info.Thread.State != a2a.Offered {
+		t.Errorf("%+v, %v", info, err)
+	}
+	wantNowhere(t, dir, "Unheard-of", "unheard-of", "42424")
+}
+
+// A rotated key takes over the mailbox once it is opened with the key before it, which then opens it
+// no more.
+func TestMailboxAfterRotation(t *testing.T) {
+	dir := t.TempDir()
+	open := func(numbers ...byte) error {
+		box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(numbers...), File: boltfile.Options{MinFree: -1}})
+		if err == nil {
+			_, _, err = box.Thread(t.Context(), "1111")
+		}
+		return err
+	}
+	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
+	must(t, err)
+	client := &a2ahttp.Client{From: alice, Key: keyOf(1), HTTP: &http.Client{Transport: taken{}}, Directory: &registry{url: "https://nobody.invalid", keys: map[string]ed25519.PrivateKey{alice: keyOf(1), bob: keyOf(2)}}}
+	_, err = box.Send(t.Context(), client, a2a.Message{To: bob, ThreadID: "11111111-1111-4111-8111-111111111111", Body: offer("x", 1)}, a2ahttp.Options{})
+	must(t, err)
+	for _, step := range []struct {
+		keys []byte
+		want error
+	}{{[]byte{7}, mailbox.ErrKey}, {[]byte{7, 8}, mailbox.ErrKey}, {[]byte{7, 1}, nil}, {[]byte{7}, nil}, {[]byte{1}, mailbox.ErrKey}, {[]byte{8, 7, 1}, nil}, {[]byte{8}, nil}} {
+		if err := open(step.keys...); !errors.Is(err, step.want) {
+			t.Errorf("keys %v: %v, want %v", step.keys, err, step.want)
+		}
+	}
+	if _, err := box.Message(t.Context(), ""); !errors.Is(err, mailbox.ErrNotFound) { // one that was open all the time
+		t.Error(err)
+	}
+	if _, err := mailbox.Open(t.Context(), t.TempDir(), alice, mailbox.Options{}); err == nil {
+		t.Error("a mailbox was opened without a key")
 	}
 }
 
@@ -604,7 +720,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		writeForever(dir)
 	}
-	os.Exit(m.Run())
+	filetest.Main(m, mailbox.FileSubject)
 }
 
 // writeForever stores messages and prints the id of each that is stored.
@@ -613,7 +729,7 @@ func writeForever(dir string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	box, err := mailbox.Open(context.Background(), dir, alice, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+	box, err := mailbox.Open(context.Background(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
 	if err != nil {
 		fail(err)
 	}
@@ -667,7 +783,7 @@ func TestKillTwoProcesses(t *testing.T) {
 		}
 		group.Wait()
 	}
-	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
 	must(t, err)
 	messages, err := box.Messages(t.Context(), mailbox.Selection{})
 	must(t, err)
@@ -689,12 +805,12 @@ func TestKillTwoProcesses(t *testing.T) {
 // A process that keeps the mailbox is waited for, and not without end.
 func TestBusy(t *testing.T) {
 	dir := t.TempDir()
-	_, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{})
+	_, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2)})
 	must(t, err)
 	held, err := boltfile.Open(t.Context(), dir, mailbox.Schema(), boltfile.Options{})
 	must(t, err)
 	defer held.Close()
-	if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Patience: 30 * time.Millisecond}); !errors.Is(err, mailbox.ErrBusy) {
+	if _, err := mailbox.Open(t.Context(), dir, bob, mailbox.Options{Keys: keysOf(2), Patience: 30 * time.Millisecond}); !errors.Is(err, mailbox.ErrBusy) {
 		t.Error(err)
 	}
 }
@@ -704,7 +820,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(`{"id":"1","thread_id":"1","from":"` + bob + `","sent":true,"content":{"type":"Offer"}}` + "\n")
 	f.Add(`{"id":"1","thread_id":"\u0000","to":"` + bob + `","refused":{"rule":"thread"}}` + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		box, err := mailbox.Open(t.Context(), t.TempDir(), bob, mailbox.Options{File: boltfile.Options{MinFree: -1}})
+		box, err := mailbox.Open(t.Context(), t.TempDir(), bob, mailbox.Options{Keys: keysOf(2), File: boltfile.Options{MinFree: -1}})
 		must(t, err)
 		_, err = box.Import(t.Context(), strings.NewReader(`{"format":"gazetteer-mailbox-1","owner":"`+bob+`"}`+"\n"+text))
 		if err != nil && !errors.Is(err, mailbox.ErrImport) {

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
-
 	"gazetteer/protocol/a2a"
-	"gazetteer/store/boltfile"
 )
 
 // A Selection says which messages [Mailbox.Messages] returns. The zero Selection selects all.
@@ -38,10 +35,15 @@ func (m *Mailbox) Messages(ctx context.Context, s Selection) (out []Message, err
 // scan calls each for every message whose search text holds all words, the newest first, until it
 // returns false.
 func (m *Mailbox) scan(ctx context.Context, words []string, each func(Message) bool) error {
-	return m.view(ctx, func(tx *bolt.Tx) error {
+	return m.view(ctx, func(tx reading) error {
 		c := tx.Bucket(mailBucket).Cursor()
-		for key, raw := c.Last(); key != nil && ctx.Err() == nil; key, raw = c.Prev() {
-			parts, err := splitRecord(raw)
+		var plain []byte
+		for key, sealed := c.Last(); key != nil && ctx.Err() == nil; key, sealed = c.Prev() {
+			var err error
+			if plain, err = tx.cipher.decrypt(plain[:0], sealed, mailBucket, key); err != nil {
+				return err
+			}
+			parts, err := splitRecord(plain)
 			if err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func (m *Mailbox) scan(ctx context.Context, words []string, each func(Message) b
 
 // findNumbers returns the numbers of the messages with an id: senders choose ids, so there may be
 // several.
-func findNumbers(tx *bolt.Tx, id string) (out []uint64) {
+func findNumbers(tx reading, id string) (out []uint64) {
 	prefix := append([]byte(id), 0)
 	c := tx.Bucket(idsBucket).Cursor()
 	for key, _ := c.Seek(prefix); strings.HasPrefix(string(key), string(prefix)); key, _ = c.Next() {
@@ -76,7 +78,7 @@ func findNumbers(tx *bolt.Tx, id string) (out []uint64) {
 // Message returns the newest message with an id, or with an id that begins so. The error matches
 // [ErrNotFound] or [ErrAmbiguous].
 func (m *Mailbox) Message(ctx context.Context, id string) (out Message, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		id, err := findName(tx.Bucket(idsBucket), id, "message")
 		if err != nil {
 			return err
@@ -100,8 +102,8 @@ func (m *Mailbox) MarkRead(ctx context.Context, messages ...Message) error {
 // KeepContent stores the body of a sealed message that did not open when it came, because its key was
 // not there. The message then counts, and its thread is computed anew.
 func (m *Mailbox) KeepContent(ctx context.Context, message Message, content []byte) error {
-	return m.update(ctx, func(tx *boltfile.Tx) error {
-		stored, err := readMessage(tx.Tx, message.Number)
+	return m.update(ctx, func(tx writing) error {
+		stored, err := readMessage(tx.reading(), message.Number)
 		if err != nil {
 			return &refusedWrite{err}
 		}
@@ -127,10 +129,10 @@ func (m *Mailbox) change(ctx context.Context, messages []Message, change func(*M
 	if len(messages) == 0 {
 		return nil
 	}
-	return m.update(ctx, func(tx *boltfile.Tx) error {
+	return m.update(ctx, func(tx writing) error {
 		changed := false
 		for _, message := range messages {
-			stored, err := readMessage(tx.Tx, message.Number)
+			stored, err := readMessage(tx.reading(), message.Number)
 			if errors.Is(err, ErrNotFound) {
 				continue
 			}
@@ -154,7 +156,7 @@ func (m *Mailbox) change(ctx context.Context, messages []Message, change func(*M
 
 // Count returns how many messages there are.
 func (m *Mailbox) Count(ctx context.Context) (n int, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		c := tx.Bucket(mailBucket).Cursor()
 		for key, _ := c.First(); len(key) == binary.Size(uint64(0)); key, _ = c.Next() {
 			n++

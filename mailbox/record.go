@@ -3,7 +3,6 @@ package mailbox
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"hash/crc32"
 	"time"
 
@@ -114,23 +113,22 @@ const (
 	partCount
 )
 
-// encodeMessage writes a message: a checksum, then header, envelope, content, receipt and the folded
-// text that is searched, each after its length.
+// encodeMessage writes a message: header, envelope, content, receipt and the folded text that is
+// searched, each after its length.
 func encodeMessage(m Message) ([]byte, error) {
 	header, err := json.Marshal(m)
 	if err != nil {
 		return nil, err
 	}
 	text := []byte(searchText(m))
-	out := make([]byte, 4, 4+len(header)+len(m.Envelope)+len(m.Content)+len(m.Receipt)+len(text)+20)
+	out := make([]byte, 0, len(header)+len(m.Envelope)+len(m.Content)+len(m.Receipt)+len(text)+20)
 	for _, part := range [partCount][]byte{header, m.Envelope, m.Content, m.Receipt, text} {
 		out = append(binary.AppendUvarint(out, uint64(len(part))), part...)
 	}
-	binary.BigEndian.PutUint32(out, crc32.Checksum(out[4:], castagnoli))
 	return out, nil
 }
 
-// decodeMessage reads what encodeMessage writes. The message has copies of raw.
+// decodeMessage reads what encodeMessage writes. The message shares no memory with raw.
 func decodeMessage(raw []byte) (Message, error) {
 	parts, err := splitRecord(raw)
 	if err != nil {
@@ -151,18 +149,25 @@ func decodeParts(parts [partCount][]byte) (Message, error) {
 // clone copies bytes of the file; nothing is nil.
 func clone(b []byte) []byte { return append([]byte(nil), b...) }
 
-// splitRecord checks the checksum of a record and returns its parts, which are memory of the file.
-func splitRecord(raw []byte) (parts [partCount][]byte, err error) {
-	if len(raw) < 4 || binary.BigEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
-		return parts, corruptf("a message does not have its checksum")
-	}
-	rest := raw[4:]
+// splitRecord returns the parts of a record that was decrypted, which are its memory.
+func splitRecord(rest []byte) (parts [partCount][]byte, err error) {
 	for i := range parts {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n > uint64(len(rest)-size) {
-			return parts, errors.New("a message is cut short")
+			return parts, corruptf("a message is cut short")
 		}
 		parts[i], rest = rest[size:size+int(n)], rest[size+int(n):]
 	}
 	return parts, nil
+}
+
+// firstLayoutSum is the length of the checksum before a message of the first layout.
+const firstLayoutSum = 4
+
+// checkFirstLayout checks the checksum of a message of the first layout.
+func checkFirstLayout(raw []byte) error {
+	if len(raw) < firstLayoutSum || binary.BigEndian.Uint32(raw) != crc32.Checksum(raw[firstLayoutSum:], castagnoli) {
+		return corruptf("a message does not have its checksum")
+	}
+	return nil
 }

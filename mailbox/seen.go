@@ -36,7 +36,7 @@ func hashKey(kind byte, texts ...string) []byte {
 const keySize = 1 + sha256.Size
 
 // findReplay returns whether an entry was seen and has not expired.
-func findReplay(tx *bolt.Tx, e a2a.ReplayEntry) a2a.ReplayState {
+func findReplay(tx reading, e a2a.ReplayEntry) a2a.ReplayState {
 	keys, seen := seenKeysOf(e), tx.Bucket(seenBucket)
 	byID, byNonce := readSeen(seen.Get(keys.id), e.Seen), readSeen(seen.Get(keys.nonce), e.Seen)
 	switch {
@@ -60,8 +60,8 @@ func readSeen(value []byte, now time.Time) *[sha256.Size]byte {
 func expiryOf(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
 
 // putSeen adds an entry to the replay window: Fresh when that was done, and otherwise why not.
-func (m *Mailbox) putSeen(tx *boltfile.Tx, e a2a.ReplayEntry) (a2a.ReplayState, error) {
-	if state := findReplay(tx.Tx, e); state != a2a.Fresh {
+func (m *Mailbox) putSeen(tx writing, e a2a.ReplayEntry) (a2a.ReplayState, error) {
+	if state := findReplay(tx.reading(), e); state != a2a.Fresh {
 		return state, nil
 	}
 	if err := dropExpired(tx, e.Seen); err != nil {
@@ -111,7 +111,7 @@ func addCount(seen *bolt.Bucket, key []byte, add int) error {
 const dropChunk = 1000
 
 // dropExpired deletes entries of the replay window whose time is over.
-func dropExpired(tx *boltfile.Tx, now time.Time) error {
+func dropExpired(tx writing, now time.Time) error {
 	due, seen := tx.Bucket(dueBucket), tx.Bucket(seenBucket)
 	for range dropChunk {
 		key, value := due.Cursor().First()
@@ -143,7 +143,7 @@ var _ a2a.Store = (*Mailbox)(nil)
 
 // FindReplay implements [a2a.Store].
 func (m *Mailbox) FindReplay(ctx context.Context, e a2a.ReplayEntry) (state a2a.ReplayState, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		state = findReplay(tx, e)
 		return nil
 	})
@@ -152,7 +152,7 @@ func (m *Mailbox) FindReplay(ctx context.Context, e a2a.ReplayEntry) (state a2a.
 
 // FindThread implements [a2a.Store].
 func (m *Mailbox) FindThread(ctx context.Context, id string) (thread a2a.Thread, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		info, err := readThread(tx, id)
 		thread = info.Thread
 		return err
@@ -163,14 +163,14 @@ func (m *Mailbox) FindThread(ctx context.Context, id string) (thread a2a.Thread,
 // Commit implements [a2a.Store], for receivers that keep no messages. [Collector.Collect] keeps the
 // message in the same transaction.
 func (m *Mailbox) Commit(ctx context.Context, e a2a.ReplayEntry, threadID string, t *a2a.Thread) (state a2a.ReplayState, err error) {
-	err = m.update(ctx, func(tx *boltfile.Tx) error {
+	err = m.update(ctx, func(tx writing) error {
 		if state, err = m.putSeen(tx, e); err != nil || state != a2a.Fresh {
 			return errOrRefused(err)
 		}
 		if err := touch(tx); err != nil || t == nil {
 			return err
 		}
-		info, err := readThread(tx.Tx, threadID)
+		info, err := readThread(tx.reading(), threadID)
 		if err != nil {
 			return err
 		}
@@ -188,10 +188,10 @@ func errOrRefused(err error) error {
 	return &refusedWrite{}
 }
 
-func (m *Mailbox) view(ctx context.Context, read func(tx *bolt.Tx) error) error {
-	return m.withFile(ctx, func(_ context.Context, f *boltfile.File) error { return f.View("read the mailbox", read) })
+func (m *Mailbox) view(ctx context.Context, read func(tx reading) error) error {
+	return m.withFile(ctx, func(_ context.Context, f *boltfile.File) error { return m.viewFile(f, read) })
 }
 
-func (m *Mailbox) update(ctx context.Context, change func(tx *boltfile.Tx) error) error {
-	return m.withFile(ctx, func(ctx context.Context, f *boltfile.File) error { return write(ctx, f, change) })
+func (m *Mailbox) update(ctx context.Context, change func(tx writing) error) error {
+	return m.withFile(ctx, func(ctx context.Context, f *boltfile.File) error { return m.writeFile(ctx, f, change) })
 }

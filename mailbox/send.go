@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/a2a/a2ahttp"
-	"gazetteer/store/boltfile"
 )
 
 // Send stores a message, sends it, and stores what became of it. The thread is checked before anything
@@ -62,8 +59,8 @@ func (m *Mailbox) beginSending(ctx context.Context, message a2a.Message, o a2aht
 		Timestamp: m.options.Now().UTC(), Stored: m.options.Now().UTC(), Sealed: o.Seal, Delivery: Sending, Read: true,
 		Content: a2a.FormatBody(message.Body),
 	}
-	err := m.update(ctx, func(tx *boltfile.Tx) error {
-		if refused, err := checkThread(tx.Tx, out); refused != nil || err != nil {
+	err := m.update(ctx, func(tx writing) error {
+		if refused, err := checkThread(tx.reading(), out); refused != nil || err != nil {
 			return refuseOr(refused, err)
 		}
 		if _, err := applyMessage(tx, &out); err != nil {
@@ -76,8 +73,8 @@ func (m *Mailbox) beginSending(ctx context.Context, message a2a.Message, o a2aht
 
 // resumeSending makes a failed message count again.
 func (m *Mailbox) resumeSending(ctx context.Context, stored *Message) error {
-	return m.update(ctx, func(tx *boltfile.Tx) error {
-		if refused, err := checkThread(tx.Tx, *stored); refused != nil || err != nil {
+	return m.update(ctx, func(tx writing) error {
+		if refused, err := checkThread(tx.reading(), *stored); refused != nil || err != nil {
 			return refuseOr(refused, err)
 		}
 		stored.Delivery = Sending
@@ -92,7 +89,7 @@ func (m *Mailbox) resumeSending(ctx context.Context, stored *Message) error {
 }
 
 // checkThread reports whether a message fits its thread.
-func checkThread(tx *bolt.Tx, m Message) (*a2a.Refusal, error) {
+func checkThread(tx reading, m Message) (*a2a.Refusal, error) {
 	info, err := readThread(tx, m.ThreadID)
 	if err != nil {
 		return nil, err
@@ -171,8 +168,8 @@ func verifyReceipt(ctx context.Context, client *a2ahttp.Client, receipt a2a.Rece
 
 // endSending stores the outcome of a message. One that failed stops counting in its thread.
 func (m *Mailbox) endSending(ctx context.Context, outcome Message) error {
-	return m.update(ctx, func(tx *boltfile.Tx) error {
-		stored, err := readMessage(tx.Tx, outcome.Number)
+	return m.update(ctx, func(tx writing) error {
+		stored, err := readMessage(tx.reading(), outcome.Number)
 		if err != nil {
 			return err
 		}

@@ -24,11 +24,15 @@ type ThreadInfo struct {
 	Last     time.Time  `json:"last"` // when the newest message was stored
 }
 
-func readThread(tx *bolt.Tx, id string) (ThreadInfo, error) {
-	raw := tx.Bucket(statesBucket).Get([]byte(id))
+func readThread(tx reading, id string) (ThreadInfo, error) {
+	sealed := tx.Bucket(statesBucket).Get([]byte(id))
 	info := ThreadInfo{ID: id}
-	if raw == nil {
+	if sealed == nil {
 		return info, nil
+	}
+	raw, err := tx.cipher.decrypt(nil, sealed, statesBucket, []byte(id))
+	if err != nil {
+		return info, err
 	}
 	if err := json.Unmarshal(raw, &info); err != nil {
 		return info, corruptf("the state of a thread: %v", err)
@@ -36,18 +40,19 @@ func readThread(tx *bolt.Tx, id string) (ThreadInfo, error) {
 	return info, nil
 }
 
-func writeThread(tx *boltfile.Tx, info ThreadInfo) error {
+func writeThread(tx writing, info ThreadInfo) error {
 	raw, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(statesBucket).Put([]byte(info.ID), raw)
+	key := []byte(info.ID)
+	return tx.Bucket(statesBucket).Put(key, tx.cipher.encrypt(raw, statesBucket, key))
 }
 
 // applyMessage advances the thread of a message that is about to be stored, and notes in the message
 // the state or the refusal that results. The refusal is returned too.
-func applyMessage(tx *boltfile.Tx, m *Message) (*a2a.Refusal, error) {
-	info, err := readThread(tx.Tx, m.ThreadID)
+func applyMessage(tx writing, m *Message) (*a2a.Refusal, error) {
+	info, err := readThread(tx.reading(), m.ThreadID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +84,13 @@ func advance(info *ThreadInfo, m *Message) *a2a.Refusal {
 
 // replayThread computes a thread anew from its messages, in the order in which they were stored: a
 // message that counted does not count any more, because it was not delivered.
-func replayThread(tx *boltfile.Tx, id string) error {
-	before, err := readThread(tx.Tx, id)
+func replayThread(tx writing, id string) error {
+	before, err := readThread(tx.reading(), id)
 	if err != nil {
 		return err
 	}
 	info := ThreadInfo{ID: id, Peer: before.Peer, Messages: before.Messages, Last: before.Last}
-	messages, err := readThreadMessages(tx.Tx, id)
+	messages, err := readThreadMessages(tx.reading(), id)
 	if err != nil {
 		return err
 	}
@@ -102,7 +107,7 @@ func replayThread(tx *boltfile.Tx, id string) error {
 	return writeThread(tx, info)
 }
 
-func readThreadMessages(tx *bolt.Tx, id string) ([]Message, error) {
+func readThreadMessages(tx reading, id string) ([]Message, error) {
 	var out []Message
 	prefix := append([]byte(id), 0)
 	c := tx.Bucket(threadsBucket).Cursor()
@@ -118,19 +123,24 @@ func readThreadMessages(tx *bolt.Tx, id string) ([]Message, error) {
 	return out, nil
 }
 
-func readMessage(tx *bolt.Tx, n uint64) (Message, error) {
-	raw, err := boltfile.Find(tx.Bucket(mailBucket).Cursor(), numberKey(n))
+func readMessage(tx reading, n uint64) (Message, error) {
+	key := numberKey(n)
+	sealed, err := boltfile.Find(tx.Bucket(mailBucket).Cursor(), key)
 	if err != nil {
 		return Message{}, err
 	}
-	if raw == nil {
+	if sealed == nil {
 		return Message{}, fmt.Errorf("%w: message %d", ErrNotFound, n)
+	}
+	raw, err := tx.cipher.decrypt(nil, sealed, mailBucket, key)
+	if err != nil {
+		return Message{}, err
 	}
 	return decodeMessage(raw)
 }
 
 // putMessage stores a new message under the next number.
-func putMessage(tx *boltfile.Tx, m *Message) (err error) {
+func putMessage(tx writing, m *Message) (err error) {
 	if m.Number, err = nextNumber(tx); err != nil {
 		return err
 	}
@@ -144,18 +154,19 @@ func putMessage(tx *boltfile.Tx, m *Message) (err error) {
 }
 
 // putRecord writes a message under its number.
-func putRecord(tx *boltfile.Tx, m Message) error {
+func putRecord(tx writing, m Message) error {
 	raw, err := encodeMessage(m)
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(mailBucket).Put(numberKey(m.Number), raw)
+	key := numberKey(m.Number)
+	return tx.Bucket(mailBucket).Put(key, tx.cipher.encrypt(raw, mailBucket, key))
 }
 
 // Thread returns a negotiation with all its messages. The id may be the beginning of one. The error
 // matches [ErrNotFound] or [ErrAmbiguous].
 func (m *Mailbox) Thread(ctx context.Context, id string) (info ThreadInfo, messages []Message, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		id, err := findName(tx.Bucket(threadsBucket), id, "thread")
 		if err != nil {
 			return err
@@ -171,7 +182,7 @@ func (m *Mailbox) Thread(ctx context.Context, id string) (info ThreadInfo, messa
 
 // Threads returns all negotiations, the one with the newest message first.
 func (m *Mailbox) Threads(ctx context.Context) (out []ThreadInfo, err error) {
-	err = m.view(ctx, func(tx *bolt.Tx) error {
+	err = m.view(ctx, func(tx reading) error {
 		return tx.Bucket(statesBucket).ForEach(func(id, _ []byte) error {
 			info, err := readThread(tx, string(id))
 			out = append(out, info)

@@ -63,21 +63,15 @@ func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	for _, problem := range problems {
 		fmt.Fprintf(v.Err, "note: %s\n", format.Visible(problem.Error()))
 	}
-	box, err := v.openMailbox(ctx)
-	return self{key, append([]ed25519.PrivateKey{key}, retired...), owner, box}, err
+	keys := append([]ed25519.PrivateKey{key}, retired...)
+	box, err := mailbox.Open(ctx, mailbox.DirOf(v.key.Path()), id, mailbox.Options{Keys: keys, Now: v.Environment.Now})
+	return self{key, keys, owner, box}, explainMailbox(err)
 }
 
-// openMailbox opens the mailbox beside the key file. It needs no passphrase.
+// openMailbox opens the mailbox beside the key file, with the key there.
 func (v *verbs) openMailbox(ctx context.Context) (*mailbox.Mailbox, error) {
-	id := v.key.Owner()
-	if id == "" {
-		if !cli.FileExists(v.key.Path()) {
-			return nil, exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME --inbox here", v.key.Path())
-		}
-		return nil, v.noAgentError()
-	}
-	box, err := mailbox.Open(ctx, mailbox.DirOf(v.key.Path()), id, mailbox.Options{Now: v.Environment.Now})
-	return box, explainMailbox(err)
+	me, err := v.readSelf(ctx)
+	return me.box, err
 }
 
 func (v *verbs) noAgentError() error {
@@ -91,6 +85,8 @@ func explainMailbox(err error) error {
 		return exit.NotFoundf("%s", format.Visible(err.Error()))
 	case errors.Is(err, mailbox.ErrOwner):
 		return exit.Usagef("%v: give each agent a key file with a name of its own", err)
+	case errors.Is(err, mailbox.ErrKey):
+		return exit.Usagef("%v: put the file of that key into its folder keys, or move the mailbox away to begin another", err)
 	}
 	return err
 }

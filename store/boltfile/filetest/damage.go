@@ -97,7 +97,9 @@ func testFloorOfFreeSpace(t *testing.T, subject Subject) {
 
 func testFailureIsReported(t *testing.T, subject Subject) {
 	var handle *os.File
-	h, err := subject.Open(t.Context(), t.TempDir(), boltfile.Options{MinFree: -1, Commit: func(tx *bolt.Tx, file *os.File) error {
+	dir := t.TempDir()
+	closeHandle(t, subject.openHandle(t, dir)) // a subject may write when it begins
+	h, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1, Commit: func(tx *bolt.Tx, file *os.File) error {
 		handle = file
 		file.Close()
 		return tx.Commit()
