@@ -42,6 +42,20 @@ type Rules struct {
 	Signed time.Time `json:"signed,omitzero"`
 }
 
+// Wakes are what a queue notes about wake-ups.
+type Wakes struct {
+	// Pending has the inboxes with mail for which they were not woken yet, and the number of the
+	// newest.
+	Pending map[string]uint64
+	Hosts   map[string]WakeHost // those that fail, by name
+}
+
+// WakeHost is how a host of wake-up addresses stands.
+type WakeHost struct {
+	Failures int       // in a row
+	Next     time.Time // it is not asked before
+}
+
 // Mail is one envelope that waits in an inbox.
 type Mail struct {
 	// Number orders the mail of a queue. It is greater than the number of everything accepted
@@ -65,6 +79,7 @@ type Incoming struct {
 	Text, Receipt      []byte
 	MaxMail            int   // envelopes that may wait in the inbox
 	MaxBytes           int64 // bytes that may wait in the inbox
+	Wake               bool  // the inbox has a wake-up address: note that it is to be woken
 	MaxSenderPerWindow int   // envelopes of the sender that the replay window may hold
 	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
 	// hours; a negative number lifts the limit, and remembers nothing.
@@ -109,6 +124,13 @@ type Queue interface {
 	// SetRules replaces the rules of an inbox. The error is ErrOldRules when those there were signed
 	// at the same time or later.
 	SetRules(ctx context.Context, inbox string, rules Rules) error
+	// Wakes returns the inboxes that are still to be woken, and the hosts that fail.
+	Wakes(ctx context.Context) (Wakes, error)
+	// EndWake notes that an inbox was woken for its mail up to a number. Mail with a greater number
+	// still asks for a wake-up; an inbox without mail asks for none.
+	EndWake(ctx context.Context, inbox string, number uint64) error
+	// SetWakeHost notes how a host stands, and forgets one that does not fail.
+	SetWakeHost(ctx context.Context, host string, state WakeHost) error
 	// Watch returns a channel that is closed by the next Push into the inbox. The caller calls stop
 	// when it no longer waits.
 	Watch(inbox string) (pushed <-chan struct{}, stop func())

@@ -124,7 +124,7 @@ func New(o Options) *Relay {
 	return &Relay{
 		Options: o,
 		wakes: &wakes{
-			transport: o.Wake, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
+			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
 		},
 		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, DefaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
@@ -170,9 +170,9 @@ func (r *Relay) accept(ctx context.Context, name string, text []byte, client net
 	if err != nil {
 		return Accepted{}, err
 	}
-	accepted, err := r.storeMail(ctx, box, envelope)
+	accepted, err := r.storeMail(ctx, box, envelope, rules)
 	if err == nil {
-		r.wakes.notify(box.Name, rules.WakeURL)
+		r.wakes.notify(box.Name, rules.WakeURL, accepted.Number)
 	}
 	return accepted, err
 }
@@ -224,13 +224,13 @@ func NamesSender(list []string, sender string) bool {
 }
 
 // storeMail signs a receipt and puts an envelope into the queue.
-func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified) (Accepted, error) {
+func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules Rules) (Accepted, error) {
 	now := r.Now().UTC().Truncate(time.Millisecond)
 	receipt := a2a.NewReceipt(r.DID, e.Envelope, now).Sign(r.Key)
 	number, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: e.Digest(),
 		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt,
-		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts,
+		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)

@@ -43,7 +43,7 @@ func (b *Reader) SetRules(ctx context.Context, rules Rules) error {
 	if err != nil {
 		return b.relay.explainRead(ctx, "write the rules of an inbox", err)
 	}
-	b.relay.wakes.forgetHost(rules.WakeURL)
+	b.relay.wakes.forgetHost(ctx, rules.WakeURL)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Limits of wake-ups. A host that fails is asked again after wakeBackoff, then twice as long each
 // time up to wakeBackoffMost; after wakeFailures in a row it is given up until an owner sets the rules
-// of an inbox with an address there, or the process starts again.
+// of an inbox with an address there.
 const (
 	wakeEvery       = 30 * time.Second // between two wake-ups for one inbox
 	wakeTime        = 10 * time.Second // for one request
@@ -30,10 +30,11 @@ const (
 
 // wakes tells recipients that mail has come, by an empty signed POST to the address in the rules of
 // the inbox. It tells nothing else: not who wrote, not how much. Redirects are not followed, and the
-// answer is not read. Waiting wake-ups are in memory: a restart drops them, the next mail makes new
-// ones.
+// answer is not read. The queue notes which inboxes wait for theirs and which hosts fail, so that a
+// restart changes nothing.
 type wakes struct {
 	transport http.RoundTripper // decides which addresses may be reached
+	queue     Queue
 	keyID     string
 	key       ed25519.PrivateKey
 	log       *slog.Logger
@@ -52,22 +53,26 @@ type wakes struct {
 
 // pendingWake is the wake-up of one inbox.
 type pendingWake struct {
-	url  *url.URL
-	due  time.Time // not before
-	mail bool      // mail has come since the last wake-up
+	url    *url.URL
+	due    time.Time // not before
+	mail   bool      // mail has come since the last wake-up
+	number uint64    // of the newest mail
 }
 
 // wakeHost is how a host of wake-up addresses stands.
 type wakeHost struct {
-	busy     bool
-	failures int
-	next     time.Time // not before
+	WakeHost
+	busy bool
 }
 
-func (h *wakeHost) givenUp() bool { return h.failures >= wakeFailures }
+func (h *wakeHost) givenUp() bool { return h.Failures >= wakeFailures }
 
-// run sends wake-ups until ctx ends, and waits for those under way.
+// run sends wake-ups until ctx ends, and waits for those under way. It begins with those that an
+// earlier process left.
 func (w *wakes) run(ctx context.Context) {
+	if w.transport != nil {
+		w.restore(ctx)
+	}
 	w.mu.Lock()
 	w.ctx = ctx
 	w.dispatch()
@@ -82,8 +87,42 @@ func (w *wakes) run(ctx context.Context) {
 	w.posts.Wait()
 }
 
-// notify notes that mail has come into an inbox.
-func (w *wakes) notify(inbox, address string) {
+// restore reads what the queue notes about wake-ups.
+func (w *wakes) restore(ctx context.Context) {
+	noted, err := w.queue.Wakes(ctx)
+	if err != nil {
+		w.log.Error("read the wake-ups that wait", "error", err)
+		return
+	}
+	w.mu.Lock()
+	for name, state := range noted.Hosts {
+		if w.hosts[name] == nil {
+			w.hosts[name] = &wakeHost{WakeHost: state}
+		}
+	}
+	w.mu.Unlock()
+	for inbox, number := range noted.Pending {
+		rules, err := w.queue.Rules(ctx, inbox)
+		switch {
+		case err != nil:
+			w.log.Error("read the rules of an inbox", "inbox", inbox, "error", err)
+		case rules.WakeURL == "":
+			w.noteResult(w.queue.EndWake(ctx, inbox, number))
+		default:
+			w.notify(inbox, rules.WakeURL, number)
+		}
+	}
+}
+
+// noteResult logs that what became of a wake-up could not be noted: after a restart it is sent again.
+func (w *wakes) noteResult(err error) {
+	if err != nil {
+		w.log.Warn("note what became of a wake-up", "error", err)
+	}
+}
+
+// notify notes that mail with a number has come into an inbox.
+func (w *wakes) notify(inbox, address string, number uint64) {
 	if w.transport == nil || address == "" {
 		return
 	}
@@ -97,7 +136,7 @@ func (w *wakes) notify(inbox, address string) {
 	if !known && len(w.pending) >= wakeMost {
 		return
 	}
-	p.url, p.mail = u, true
+	p.url, p.mail, p.number = u, true, max(p.number, number)
 	w.pending[inbox] = p
 	if !known { // else its time is planned
 		w.dispatch()
@@ -105,15 +144,20 @@ func (w *wakes) notify(inbox, address string) {
 }
 
 // forgetHost gives a host another chance: an owner has set an address there.
-func (w *wakes) forgetHost(address string) {
+func (w *wakes) forgetHost(ctx context.Context, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if h := w.hosts[hostName(u)]; h != nil && !h.busy {
+	h := w.hosts[hostName(u)]
+	known := h != nil && !h.busy
+	if known {
 		delete(w.hosts, hostName(u))
+	}
+	w.mu.Unlock()
+	if known && h.Failures > 0 {
+		w.noteResult(w.queue.SetWakeHost(ctx, hostName(u), WakeHost{}))
 	}
 }
 
@@ -133,8 +177,8 @@ func (w *wakes) dispatch() {
 			w.hosts[hostName(p.url)] = host
 		}
 		at := p.due
-		if host.next.After(at) {
-			at = host.next
+		if host.Next.After(at) {
+			at = host.Next
 		}
 		switch {
 		case !p.mail && !now.Before(p.due), host.givenUp():
@@ -150,7 +194,7 @@ func (w *wakes) dispatch() {
 			w.running++
 			p.mail, p.due = false, now.Add(wakeEvery)
 			w.pending[inbox] = p
-			w.posts.Go(func() { w.wakeOne(inbox, p.url) })
+			w.posts.Go(func() { w.wakeOne(inbox, p) })
 		}
 	}
 	w.trimHosts(now)
@@ -172,34 +216,48 @@ func (w *wakes) trimHosts(now time.Time) {
 		return
 	}
 	for name, h := range w.hosts {
-		if !h.busy && (h.failures == 0 || len(w.hosts) > 2*wakeMost && now.After(h.next)) {
+		if !h.busy && (h.Failures == 0 || len(w.hosts) > 2*wakeMost && now.After(h.Next)) {
 			delete(w.hosts, name)
 		}
 	}
 }
 
-// wakeOne sends one wake-up and notes its result.
-func (w *wakes) wakeOne(inbox string, u *url.URL) {
-	err := w.post(u)
+// wakeOne sends one wake-up and notes its result. No other one goes to the host meanwhile.
+func (w *wakes) wakeOne(inbox string, p pendingWake) {
+	err := w.post(p.url)
+	name := hostName(p.url)
+	w.mu.Lock()
+	host := w.hosts[name]
+	before, closing := host.Failures, err != nil && w.ctx.Err() != nil // the host did not fail: we end
+	switch {
+	case closing:
+	case err == nil:
+		w.sent.Add(1)
+		host.WakeHost = WakeHost{}
+	default:
+		w.failed.Add(1)
+		host.Failures++
+		host.Next = time.Now().Add(min(wakeBackoff<<min(host.Failures-1, 20), wakeBackoffMost))
+	}
+	after := host.WakeHost
+	w.mu.Unlock()
+	if after.Failures != before {
+		w.noteResult(w.queue.SetWakeHost(context.WithoutCancel(w.ctx), name, after))
+	}
+	if err == nil {
+		w.noteResult(w.queue.EndWake(context.WithoutCancel(w.ctx), inbox, p.number))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running--
-	host := w.hosts[hostName(u)]
 	host.busy = false
-	if err == nil {
-		w.sent.Add(1)
-		host.failures, host.next = 0, time.Time{}
-		w.dispatch()
-		return
-	}
-	w.failed.Add(1)
-	host.failures++
-	host.next = time.Now().Add(min(wakeBackoff<<min(host.failures-1, 20), wakeBackoffMost))
-	if host.givenUp() {
-		w.log.Info("wake-ups are given up", "host", hostName(u), "failures", host.failures, "error", err)
-	} else if p, known := w.pending[inbox]; known {
-		p.mail = true
-		w.pending[inbox] = p
+	if err != nil {
+		if host.givenUp() {
+			w.log.Info("wake-ups are given up", "host", name, "failures", host.Failures, "error", err)
+		} else if p, known := w.pending[inbox]; known {
+			p.mail = true
+			w.pending[inbox] = p
+		}
 	}
 	w.dispatch()
 }

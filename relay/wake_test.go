@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -50,21 +51,28 @@ func (n *network) asked(host string) (times []time.Time) {
 // wakeRelay runs a relay in a bubble whose inboxes have wake-up addresses.
 func wakeRelay(t *testing.T, n *network, urls map[string]string) *relay.Relay {
 	t.Helper()
-	queue := &memoryQueue{rules: map[string]relay.Rules{}}
-	r := newRelay(t, queue, func(o *relay.Options) { o.Wake, o.Host = n, "relay.example" })
+	r, _ := startWakeRelay(t, n, newMemoryQueue(), urls)
+	return r
+}
+
+// startWakeRelay is wakeRelay over a queue that an earlier relay may have used.
+func startWakeRelay(t *testing.T, n *network, queue *memoryQueue, urls map[string]string) (r *relay.Relay, end func()) {
+	t.Helper()
+	r = newRelay(t, queue, func(o *relay.Options) { o.Wake, o.Host = n, "relay.example" })
 	for inbox, url := range urls {
 		setRules(t, r, inbox, relay.Rules{WakeURL: url})
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return r
+	t.Cleanup(end)
+	return r, end
 }
 
 func setRules(t *testing.T, r *relay.Relay, inbox string, rules relay.Rules) {
@@ -79,16 +87,54 @@ func setRules(t *testing.T, r *relay.Relay, inbox string, rules relay.Rules) {
 	}
 }
 
-// memoryQueue takes everything and keeps the rules alone: the bubble of synctest has no disk.
+// memoryQueue takes everything and keeps the rules and the wake-ups alone: the bubble of synctest has
+// no disk.
 type memoryQueue struct {
 	relay.Queue
-	mu    sync.Mutex
-	rules map[string]relay.Rules
+	mu     sync.Mutex
+	number uint64
+	rules  map[string]relay.Rules
+	wakes  relay.Wakes
 }
 
-func (q *memoryQueue) Push(context.Context, relay.Incoming) (uint64, error) { return 1, nil }
-func (q *memoryQueue) Expire(context.Context, time.Time, int) (int, error)  { return 0, nil }
-func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error)      { return relay.Waiting{}, nil }
+func newMemoryQueue() *memoryQueue {
+	return &memoryQueue{rules: map[string]relay.Rules{}, wakes: relay.Wakes{Pending: map[string]uint64{}, Hosts: map[string]relay.WakeHost{}}}
+}
+
+func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (uint64, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.number++
+	if in.Wake {
+		q.wakes.Pending[in.Inbox] = q.number
+	}
+	return q.number, nil
+}
+
+func (q *memoryQueue) Wakes(context.Context) (relay.Wakes, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return relay.Wakes{Pending: maps.Clone(q.wakes.Pending), Hosts: maps.Clone(q.wakes.Hosts)}, nil
+}
+
+func (q *memoryQueue) EndWake(_ context.Context, inbox string, number uint64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.wakes.Pending[inbox] <= number {
+		delete(q.wakes.Pending, inbox)
+	}
+	return nil
+}
+
+func (q *memoryQueue) SetWakeHost(_ context.Context, host string, state relay.WakeHost) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wakes.Hosts[host] = state
+	return nil
+}
+
+func (q *memoryQueue) Expire(context.Context, time.Time, int) (int, error) { return 0, nil }
+func (q *memoryQueue) CountAll(context.Context) (relay.Waiting, error)     { return relay.Waiting{}, nil }
 func (q *memoryQueue) SetRules(_ context.Context, box string, r relay.Rules) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -213,10 +259,60 @@ func TestWakeUpsOfDeadHosts(t *testing.T) {
 	})
 }
 
+// Wake-ups that wait, and hosts that fail or were given up, are not forgotten when the relay starts
+// again; one that was cut off by the end of the process counts as no failure of the host.
+func TestWakeUpsAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{answers: map[string]func(*http.Request) (*http.Response, error){
+			"silent.example": func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			},
+			"dead.example": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
+		}}
+		queue := newMemoryQueue()
+		r, end := startWakeRelay(t, n, queue, map[string]string{"a": "https://silent.example/", "b": "https://dead.example/", "bob": "https://bob.example/", "carol": "https://carol.example/"})
+		pushTo(t, r, "b")
+		time.Sleep(10 * 24 * time.Hour)
+		synctest.Wait()
+		if asked := len(n.asked("dead.example")); asked != 20 {
+			t.Fatalf("the dead host was asked %d times", asked)
+		}
+		pushTo(t, r, "bob")
+		synctest.Wait()
+		pushTo(t, r, "bob") // its wake-up waits for 30 seconds
+		pushTo(t, r, "a")
+		pushTo(t, r, "carol")
+		synctest.Wait()
+		end()
+		if bob, carol := len(n.asked("bob.example")), len(n.asked("carol.example")); bob != 1 || carol != 1 {
+			t.Fatalf("bob was woken %d times, carol %d times", bob, carol)
+		}
+
+		n.answers["silent.example"] = nil
+		r, _ = startWakeRelay(t, n, queue, nil)
+		pushTo(t, r, "b")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for host, want := range map[string]int{"bob.example": 2, "carol.example": 1, "silent.example": 2, "dead.example": 20} {
+			if asked := len(n.asked(host)); asked != want {
+				t.Errorf("%s was asked %d times, want %d", host, asked, want)
+			}
+		}
+		if m := r.Metrics(); m.WakeFailures != 0 {
+			t.Errorf("%+v", m)
+		}
+		setRules(t, r, "b", relay.Rules{WakeURL: "https://dead.example/again"})
+		if state := queue.wakes.Hosts["dead.example"]; state.Failures != 0 {
+			t.Errorf("a host that has another chance: %+v", state)
+		}
+	})
+}
+
 // Rules that must not be set: addresses that lead to the relay or into its network, and lists that
 // name nobody.
 func TestRulesThatAreRefused(t *testing.T) {
-	r := newRelay(t, &memoryQueue{rules: map[string]relay.Rules{}}, func(o *relay.Options) { o.Wake, o.Host = &network{}, "relay.example" })
+	r := newRelay(t, newMemoryQueue(), func(o *relay.Options) { o.Wake, o.Host = &network{}, "relay.example" })
 	reader, err := r.ReadUnsigned(t.Context(), "bob")
 	if err != nil {
 		t.Fatal(err)

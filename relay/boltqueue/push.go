@@ -63,6 +63,7 @@ func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number 
 		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), raw),
 		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encode()),
 		putContact(tx.Bucket(contactsBucket), known, in),
+		putWake(tx.Bucket(wakesBucket), in, number),
 		q.putRecent(tx.Tx, keys, number, in),
 	)
 }
@@ -91,7 +92,7 @@ func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, erro
 	box.mail--
 	box.bytes -= int64(len(m.Text))
 	if box.mail <= 0 {
-		return true, boxes.Delete([]byte(inbox))
+		return true, cmp.Or(boxes.Delete([]byte(inbox)), tx.Bucket(wakesBucket).Delete(wakeKey(wakeInbox, inbox)))
 	}
 	prefix := inboxPrefix(inbox)
 	if first, raw := mail.Cursor().Seek(prefix); isMailOf(first, prefix) && len(raw) >= recordHead {

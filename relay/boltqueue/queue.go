@@ -18,6 +18,8 @@
 //	           'p' hash of inbox, sender  → the sender has written to the inbox
 //	           'b' hash of sender         → since when its budget counts, what was used of it
 //	rules    inbox                → who may write to it, and its wake-up address (JSON)
+//	wakes    'i' inbox            → number of the newest envelope for which it was not woken yet
+//	         'h' host             → failures of wake-ups in a row, and when the host may be asked again
 //	state    "sequence"           → the last sequence
 //	         "rules"              → the number of entries in the bucket rules
 //
@@ -65,6 +67,7 @@ var (
 	recentBucket   = []byte("recent")
 	contactsBucket = []byte("contacts")
 	rulesBucket    = []byte("rules")
+	wakesBucket    = []byte("wakes")
 	sequenceKey    = []byte("sequence")
 )
 
@@ -121,7 +124,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 }
 
 // laterBuckets are those that the first layout lacks.
-func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rulesBucket} }
+func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rulesBucket, wakesBucket} }
 
 // oldDueBucket is a bucket of the first layout, in which ids were not hashed.
 var oldDueBucket = []byte("due")

@@ -49,6 +49,7 @@ func Run(t *testing.T, s Subject) {
 		{"numbers never run backwards after a restore", testRestore},
 		{"first contacts have a budget that survives reopening", testContacts},
 		{"rules of an inbox", testRules},
+		{"wake-ups survive reopening", testWakes},
 		{"everything counted is there after reopening", testCounts},
 		{"bad names", testBadNames},
 	} {
@@ -570,6 +571,45 @@ func testRules(t *testing.T, s Subject) {
 	}
 	if rules, err := q.Rules(t.Context(), "a"); err != nil || rules.WakeURL != "" {
 		t.Errorf("the rules of a wiped inbox: %+v, %v", rules, err)
+	}
+}
+
+func testWakes(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	wanted := func(inbox string, n int) uint64 {
+		in := letter(inbox, "did:x", n)
+		in.Wake = true
+		return push(t, q, in)
+	}
+	push(t, q, letter("a", "did:x", 0)) // has no wake-up address
+	first, second := wanted("b", 0), wanted("b", 1)
+	third := wanted("c", 0)
+	wanted("d", 0)
+	state := relay.WakeHost{Failures: 20, Next: start.Add(time.Hour)}
+	for _, err := range []error{
+		q.EndWake(t.Context(), "b", first), q.EndWake(t.Context(), "c", third), q.EndWake(t.Context(), "nobody", 1),
+		q.SetWakeHost(t.Context(), "dead.example", state), q.SetWakeHost(t.Context(), "good.example", state), q.SetWakeHost(t.Context(), "good.example", relay.WakeHost{}),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := q.Acknowledge(t.Context(), "d", []string{"id-0"}); err != nil || n != 1 { // nothing to be woken for
+		t.Error(n, err)
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	got, err := q.Wakes(t.Context())
+	if err != nil || len(got.Pending) != 1 || got.Pending["b"] != second || len(got.Hosts) != 1 || got.Hosts["dead.example"] != state {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := q.Wipe(t.Context(), "b"); err != nil {
+		t.Error(err)
+	}
+	if got, err := q.Wakes(t.Context()); err != nil || len(got.Pending) != 0 {
+		t.Errorf("a wiped inbox is to be woken: %+v, %v", got, err)
 	}
 }
 
