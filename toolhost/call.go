@@ -57,6 +57,9 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	if call.InvocationID == "" || len(call.InvocationID) > maxInvocationID {
 		return nil, altar.ParametersError([]altar.Problem{{Path: "/invocation_id", Message: fmt.Sprintf("want 1 to %d characters", maxInvocationID)}})
 	}
+	if call.ToolName == "" {
+		return nil, altar.ParametersError([]altar.Problem{{Path: "/tool_name", Message: "is missing"}})
+	}
 	pinned, tool := "", call.ToolName
 	if i := strings.LastIndexByte(tool, '/'); i >= 0 {
 		pinned, tool = tool[:i], tool[i+1:]
@@ -140,6 +143,7 @@ func (inv *invocation) addCaller(h *Host, streams bool) *Caller {
 		inv.callers = map[*Caller]bool{}
 	}
 	inv.callers[c] = true
+	h.callers.Add(1)
 	return c
 }
 

@@ -43,6 +43,7 @@ func (c *Caller) Leave() {
 		return
 	}
 	c.left = true
+	c.h.callers.Add(-1)
 	delete(inv.callers, c)
 	abandoned := len(inv.callers) == 0 && !inv.done
 	inv.mu.Unlock()

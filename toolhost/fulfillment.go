@@ -41,10 +41,7 @@ func (h *Host) forgetLostOffers() {
 // one.
 func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 	h := r.h
-	inReplyTo := m.MessageType()
-	if m.SessionID != "" {
-		inReplyTo = m.SessionID
-	}
+	inReplyTo := altar.ReplyID(m)
 	tools := map[string]bool{}
 	var refused []*altar.Error
 	count := 0

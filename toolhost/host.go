@@ -61,6 +61,7 @@ type Host struct {
 
 	// Counters for the operator.
 	dropped atomic.Uint64 // frames of runtimes that answered nothing
+	callers atomic.Int64  // callers that have not left
 
 	changing sync.Mutex // held while contracts or identities are changed; taken before mu
 
@@ -225,6 +226,7 @@ type Figures struct {
 	Runtimes  int    `json:"runtimes"`
 	Sessions  int    `json:"sessions"`
 	Running   int    `json:"running"`
+	Callers   int    `json:"callers"` // clients that wait for calls; several may wait for one
 	Contracts int    `json:"contracts"`
 	Dropped   uint64 `json:"dropped"` // frames of runtimes that answered no running call
 }
@@ -233,7 +235,7 @@ type Figures struct {
 func (h *Host) Figures() Figures {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Figures{len(h.runtimes), len(h.sessions), h.running, len(h.contracts), h.dropped.Load()}
+	return Figures{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load()}
 }
 
 var errDraining = altar.Errorf(altar.RuntimeUnavailable, "the Host stops")

@@ -73,7 +73,7 @@ func (r *Runtime) Receive(text []byte) {
 		return
 	}
 	if !r.announced {
-		r.sendError(m.MessageType(), altar.Errorf(altar.InvalidParameters, "a runtime begins with AnnounceRuntime"))
+		r.sendError(altar.ReplyID(m), altar.Errorf(altar.InvalidParameters, "a runtime begins with AnnounceRuntime"))
 		return
 	}
 	switch m := m.(type) {
@@ -86,7 +86,7 @@ func (r *Runtime) Receive(text []byte) {
 	case altar.ProtocolError:
 		r.h.o.Log.Debug("a runtime reports an error", "runtime", r.id, "error", m.Error, "in_reply_to", m.InReplyTo)
 	default:
-		r.sendError(m.MessageType(), altar.Errorf(altar.InvalidParameters, "%s is not a message of a runtime", m.MessageType()))
+		r.sendError(altar.ReplyID(m), altar.Errorf(altar.InvalidParameters, "%s is not a message of a runtime", m.MessageType()))
 	}
 }
 

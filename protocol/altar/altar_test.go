@@ -145,7 +145,8 @@ func TestBadFramesSayWhy(t *testing.T) {
 		{`{}`, "", "no type"}, {`{"type":5}`, "", "no type"}, {`{"type":"Dance","session_id":"s"}`, "s", "Dance"}, {`{"type":"Dance"}`, "Dance", "unknown"},
 		{`{"type":"StreamChunk","invocation_id":"i","chunk_id":9223372036854775808}`, "i", "chunk_id"},
 		{`{"type":"StreamChunk","invocation_id":"i","chunk_id":"0"}`, "i", "/chunk_id"},
-		{`{"invocation_id":"i","type":"StreamChunk","chunk_id":1.0}`, "i", "/chunk_id"}, {`{"type":"FulfillTools","tool_names":"a"}`, "FulfillTools", "/tool_names"},
+		{`{"invocation_id":"i","type":"StreamChunk","chunk_id":1.0}`, "i", "/chunk_id"}, {`{"type":"FulfillTools","session_id":"s"}`, "s", "/tool_names"}, {`{"type":"StreamChunk","invocation_id":"i"}`, "i", "/chunk_id"},
+		{`{"type":"FulfillTools","tool_names":"a"}`, "FulfillTools", "/tool_names"},
 		{"{\"type\":\"FulfillTools\",\"session_id\":\"\xff\"}", "", "broken JSON"},
 	} {
 		m, err := altar.ReadMessage([]byte(test.text), false)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -123,8 +124,30 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	if err != nil {
 		return nil, describeFrame(text, name, describeDecode(err))
 	}
+	if missing := missingMember(m); missing != "" {
+		return nil, describeFrame(text, name, "/"+missing+": is missing")
+	}
 	return m, nil
 }
+
+// missingMember returns a member that a message must have and whose absence would mean something else
+// than the sender meant: no tools, or the first chunk.
+func missingMember(m Message) string {
+	switch m := m.(type) {
+	case FulfillTools:
+		if m.ToolNames == nil {
+			return "tool_names"
+		}
+	case StreamChunk:
+		if m.ChunkID == noChunk {
+			return "chunk_id"
+		}
+	}
+	return ""
+}
+
+// noChunk is the chunk_id of a chunk that is read, until one is found.
+const noChunk = math.MinInt64
 
 func readerOf(name string) (func([]byte, bool) (Message, error), bool) {
 	switch name {
@@ -166,6 +189,9 @@ type typed[M Message] struct {
 
 func readAs[M Message](text []byte, strict bool) (Message, error) {
 	var in typed[M]
+	if chunk, ok := any(&in.Body).(*StreamChunk); ok {
+		chunk.ChunkID = noChunk
+	}
 	if err := jsonv2.Unmarshal(text, &in, jsonv2.RejectUnknownMembers(strict)); err != nil {
 		return nil, err
 	}

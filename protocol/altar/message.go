@@ -1,6 +1,7 @@
 package altar
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -119,6 +120,35 @@ type SessionDestroyed struct {
 type ProtocolError struct {
 	Error     *Error `json:"error"`
 	InReplyTo string `json:"in_reply_to,omitempty"`
+}
+
+// ReplyID returns the in_reply_to of an answer to a message: the id of its invocation or else of its
+// session, or its type when it has neither.
+func ReplyID(m Message) string {
+	invocation, session := "", ""
+	switch m := m.(type) {
+	case ToolCall:
+		invocation, session = m.InvocationID, m.SessionID
+	case ToolResult:
+		invocation = m.InvocationID
+	case StreamChunk:
+		invocation = m.InvocationID
+	case CancelCall:
+		invocation = m.InvocationID
+	case RequestFulfillment:
+		session = m.SessionID
+	case FulfillTools:
+		session = m.SessionID
+	case CreateSession:
+		session = m.SessionID
+	case SessionCreated:
+		session = m.SessionID
+	case DestroySession:
+		session = m.SessionID
+	case SessionDestroyed:
+		session = m.SessionID
+	}
+	return cmp.Or(invocation, session, m.MessageType())
 }
 
 // MessageType implements [Message].

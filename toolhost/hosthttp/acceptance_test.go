@@ -366,7 +366,7 @@ func TestAcceptance17Idempotency(t *testing.T) {
 	attached := h.callLater(context.Background(), session, "i", "echo", ` { "n" : 1, "text" : "\u0078" } `)
 	h.want(h.call(session, "i", "echo", `{"text":"y","n":1}`), 422, altar.InvalidParameters)
 	h.want(h.call(session, "i", "need", `{"text":"x"}`), 422, altar.InvalidParameters)
-	h.waitFor("two callers", func() bool { return h.host.Figures().Running == 1 })
+	h.waitFor("two callers", func() bool { return h.host.Figures().Callers == 2 })
 	leave() // one of two attached callers may leave
 	<-first
 	p.barrierWithout("CancelCall")
@@ -680,7 +680,7 @@ func TestAcceptance29UnknownMessageTypes(t *testing.T) {
 	h := newTestHost(t, nil)
 	p := h.connect("rt", "echo")
 	for text, inReplyTo := range map[string]string{
-		`{"type":"Dance"}`: "Dance", `{"type":"Dance","invocation_id":"i9"}`: "i9", `{"type":"ToolCall","invocation_id":"i","tool_name":"x","parameters":{}}`: "ToolCall",
+		`{"type":"Dance"}`: "Dance", `{"type":"Dance","invocation_id":"i9"}`: "i9", `{"type":"ToolCall","invocation_id":"i","tool_name":"x","parameters":{}}`: "i", `{"type":"FulfillTools"}`: "FulfillTools", `{"type":"StreamChunk","invocation_id":"i8"}`: "i8",
 		`{"nothing":1}`: "", `{broken`: "", `[1]`: "", `{"type":"FulfillTools","tool_names":7,"session_id":"s9"}`: "s9",
 		`{"type":"AnnounceRuntime","runtime_id":"rt","protocol_version":"1.0.0"}`: "AnnounceRuntime", `{"type":"FulfillTools","tool_names":[],"tool_names":[]}`: "",
 	} {

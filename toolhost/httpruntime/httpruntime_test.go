@@ -37,6 +37,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/moved"):
 		http.Redirect(w, r, "https://other.example/", http.StatusTemporaryRedirect)
+	case strings.HasPrefix(r.URL.Path, "/private"):
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/", http.StatusFound)
+	case strings.HasPrefix(r.URL.Path, "/asks"):
+		w.Header().Set("WWW-Authenticate", `Bearer realm="https://other.example/"`)
+		w.WriteHeader(http.StatusUnauthorized)
 	case strings.HasPrefix(r.URL.Path, "/html"):
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<p>no</p>")
@@ -253,7 +258,7 @@ func TestFromDocumentToCall(t *testing.T) {
 func TestAnswersOfServices(t *testing.T) {
 	w := newWorld(t)
 	var list []string
-	names := []string{"moved", "html", "large", "slow", "busy"}
+	names := []string{"moved", "private", "asks", "html", "large", "slow", "busy"}
 	for _, name := range names {
 		list = append(list, fmt.Sprintf(`{"id": "%s", "description": "Find it", "endpoint": "/%s", "method": "GET", "returns": "it"}`, name, name))
 	}
@@ -263,12 +268,16 @@ func TestAnswersOfServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, code := range map[string]altar.Code{
-		"moved": altar.ExecutionFailed, "html": altar.ExecutionFailed, "large": altar.ExecutionFailed, "busy": altar.ExecutionFailed, "slow": altar.ExecutionTimeout, "dead": altar.RuntimeUnavailable,
+		"moved": altar.ExecutionFailed, "private": altar.ExecutionFailed, "asks": altar.ExecutionFailed, "html": altar.ExecutionFailed, "large": altar.ExecutionFailed, "busy": altar.ExecutionFailed, "slow": altar.ExecutionTimeout, "dead": altar.RuntimeUnavailable,
 	} {
 		w.approve(name)
 		r := w.call(name, `{}`)
 		if r.Error == nil || r.Error.Code != code {
 			t.Errorf("%s: %+v, want %s", name, r, code)
+		}
+		// One request and no other: nothing follows a redirect, and no host gets the key of another.
+		if got, want := w.service.last(), "GET https://api.example/"+name+"  k1"; name != "dead" && got != want {
+			t.Errorf("%s: asked %q, want %q", name, got, want)
 		}
 		if name == "busy" && r.Error != nil && r.Error.Details["retry_after"] != 7.0 {
 			t.Errorf("%+v", r.Error)
