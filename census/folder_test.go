@@ -1,6 +1,7 @@
 package census_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -218,6 +219,34 @@ func TestAnAuthorRecomputesFigures(t *testing.T) {
 	if done < 5 {
 		t.Errorf("%d recipes", done)
 	}
+	checkWorkedExample(t, dir)
+}
+
+// checkWorkedExample runs the commands of docs/census.md in a folder and holds the answers against
+// those on the page.
+func checkWorkedExample(t *testing.T, dir string) {
+	t.Helper()
+	page := read(t, "../docs", "census.md")
+	run := 0
+	for _, block := range strings.Split(page, "```console\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
+			command, want, _ := strings.Cut(step, "\n")
+			if strings.HasPrefix(command, "gazetteer ") || strings.HasPrefix(command, "cd ") {
+				continue // done above
+			}
+			shell := exec.CommandContext(t.Context(), "sh", "-c", command)
+			shell.Dir = dir
+			out, err := shell.CombinedOutput()
+			if got := strings.TrimSpace(string(out)); err != nil || got != strings.TrimSpace(want) {
+				t.Errorf("docs/census.md: %s\n%v\ngot\n%s\nwant\n%s", command, err, got, want)
+			}
+			run++
+		}
+	}
+	if run < 5 {
+		t.Errorf("docs/census.md has %d commands", run)
+	}
 }
 
 func TestEmptyStoreAndOneHost(t *testing.T) {
@@ -380,7 +409,11 @@ func TestTextsOfStrangersAreHarmless(t *testing.T) {
 // TestNothingIsLeftOfACensusThatFails cancels one, has one write to a full disk, and has one find the
 // rest of one that was killed.
 func TestNothingIsLeftOfACensusThatFails(t *testing.T) {
-	s := fill(t, 3000, false)
+	data := t.TempDir()
+	s := openStore(t, data)
+	if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: 2000, At: day.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "census")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -396,19 +429,56 @@ func TestNothingIsLeftOfACensusThatFails(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	// What a kill leaves is under another name and does not hinder the next one.
-	if err := os.MkdirAll(filepath.Join(dir+".partial", "data"), 0o755); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir+".partial", "data", "hosts.csv"), []byte("half"), 0o644); err != nil {
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWriteUntilKilled$")
+	child.Env = append(os.Environ(), "CENSUS_STORE="+data, "CENSUS_DIR="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "writing\n" {
+		t.Errorf("the child says %q, %v", line, err)
+	}
+	if err := errors.Join(child.Process.Kill(), child.Wait()); err == nil {
+		t.Error("the child ended by itself")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a kill there is something under the final name: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir+".partial", "data", "hosts.csv")); err != nil {
+		t.Errorf("the child was killed before it wrote anything: %v", err)
+	}
+	s = openStore(t, data)
 	if _, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: dir}); err != nil {
 		t.Error(err)
 	}
 	hashes(t, dir)
+	if left, _ := os.ReadDir(parent); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
 	if _, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: dir}); !errors.Is(err, census.ErrExists) {
 		t.Errorf("into a folder that exists: %v", err)
 	}
+}
+
+// TestWriteUntilKilled is the child of the test above: it stops in the middle of a census.
+func TestWriteUntilKilled(t *testing.T) {
+	if os.Getenv("CENSUS_STORE") == "" {
+		return // not the child
+	}
+	s := openStore(t, os.Getenv("CENSUS_STORE"))
+	_, err := census.Write(t.Context(), census.Options{Store: s, At: day, Dir: os.Getenv("CENSUS_DIR"), Progress: func(p census.Progress) {
+		if p.Hosts > 0 {
+			fmt.Println("writing")
+			<-t.Context().Done()
+		}
+	}})
+	t.Error("the census ended", err)
 }
 
 func TestDates(t *testing.T) {

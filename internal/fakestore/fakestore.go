@@ -196,9 +196,9 @@ func (f *filler) documentWrites(h *crawler.Host, t template, start, visited time
 			text = bytes.Replace(text, []byte(`"description":"`), fmt.Appendf(nil, `"description":"Release %d. `, v), 1)
 			switch f.random.IntN(12) {
 			case 0: // its calls go elsewhere
-				text = bytes.Replace(text, []byte("https://"), []byte("https://other."), 1)
+				text = bytes.Replace(text, []byte(`"endpoint":"/`), fmt.Appendf(nil, `"endpoint":"https://other.%s/`, name), 1)
 			case 1:
-				text = bytes.Replace(text, []byte(`"required":false`), []byte(`"required":true`), 1)
+				text = bytes.Replace(text, []byte(", optional"), []byte(", required"), 1)
 			}
 			seen = seen.Add(1 + time.Duration(f.random.Int64N(int64(max(visited.Sub(seen), 2)))))
 		}

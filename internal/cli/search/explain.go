@@ -60,7 +60,7 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	}
 	now := a.Environment.Now()
 	a.printHistory(e.History)
-	fmt.Fprintf(a.Out, "\nLinks: %s, %s", cli.Plural(e.Links.TotalIn, "host")+" that name it", cli.Plural(e.Links.TotalOut, "host")+" that it names\n")
+	fmt.Fprintf(a.Out, "\nLinks: named by %s, names %s\n", cli.Plural(e.Links.TotalIn, "host"), cli.Plural(e.Links.TotalOut, "host"))
 	for _, from := range e.Links.In[:min(len(e.Links.In), 10)] {
 		fmt.Fprintf(a.Out, "  named by %s\n", format.Visible(from))
 	}
