@@ -122,7 +122,7 @@ func (s benchClients) round() time.Duration {
 	return time.Since(begun) / (wires * perRound)
 }
 
-// A wire is one connection on which requests are asked as cheaply as can be, so
+// A benchClient is one connection on which requests are asked as cheaply as can be, so
 // that what is measured is the server: a whole HTTP client costs more than it.
 type benchClient struct {
 	b        *testing.B

@@ -34,7 +34,7 @@ func (h *testServer) requestOperator(method, path, body string, status int) buff
 	return r
 }
 
-// apply posts a registration, and wants that status.
+// applyFor posts a registration, and wants that status.
 func (h *testServer) applyFor(name string, status int) air.RegistrationAnswer {
 	h.t.Helper()
 	r := h.request("POST", "/api/v1/agents/register", `{"name": "`+name+`", "public_key": "`+newKey(h.t)+`"}`, "Content-Type", jsonType)

@@ -26,7 +26,7 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// An estate is what the owner of example.com can write to: its zone, and its
+// An ownedSite is what the owner of example.com can write to: its zone, and its
 // pages, served over TLS.
 type ownedSite struct {
 	*testServer
@@ -267,7 +267,7 @@ func TestOptOutBySignature(t *testing.T) {
 	}
 }
 
-// getDIDDocument holds one key of a DID.
+// didDocument holds one key of a DID.
 func didDocument(id string, key ed25519.PublicKey) string {
 	return fmt.Sprintf(`{"@context": ["https://www.w3.org/ns/did/v1"], "id": %q, "authentication": ["#key-1"],
  "verificationMethod": [{"id": "#key-1", "type": "Ed25519VerificationKey2020", "controller": %q, "publicKeyMultibase": %q}]}`, id, id, did.FormatMultikey(key))

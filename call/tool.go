@@ -105,7 +105,7 @@ func howOf(o Offer) How {
 	return Of(operation, service)
 }
 
-// issuerName makes a name from what the operation is called.
+// nameOf makes a name from what the operation is called.
 func nameOf(o document.Operation) string {
 	name := slugOf(o.ID)
 	if name == "" { // written in a script that names of tools do not take

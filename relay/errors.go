@@ -49,7 +49,7 @@ func refuseForbidden(code, detail string) *Refusal {
 	return &Refusal{Status: http.StatusForbidden, Reason: reasonForbidden, Code: code, Detail: detail}
 }
 
-// Unavailable is the refusal while the relay itself cannot store mail; the sender tries again.
+// unavailable is the refusal while the relay itself cannot store mail; the sender tries again.
 func unavailable(detail string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
 }

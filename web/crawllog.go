@@ -35,7 +35,7 @@ type requestView struct {
 	Why    string
 }
 
-// getCrawlLog shows an owner every request that was made to a host.
+// crawlLogPage shows an owner every request that was made to a host.
 func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 	var before time.Time
 	if text := c.Query("before"); text != "" {

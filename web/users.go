@@ -9,7 +9,7 @@ import (
 	"gazetteer/web/frame"
 )
 
-// A user is a service that uses a name which anybody may write into a document.
+// A nameUser is a service that uses a name which anybody may write into a document.
 type nameUser struct {
 	Host    string
 	Service string
@@ -18,7 +18,7 @@ type nameUser struct {
 	Since   frame.Moment // when its document was first seen, or fetched last
 }
 
-// A warning is something about a name that a person should know before using it.
+// A nameWarning is something about a name that a person should know before using it.
 type nameWarning struct {
 	Word  string
 	Text  string

@@ -17,22 +17,20 @@ import (
 	"gazetteer/store"
 )
 
-// findTimeout is how long a search for agents waits for the directory to reach what
-// was just written.
+// findTimeout is how long a search for agents waits for the directory to reach the latest writes.
 const findTimeout = 500 * time.Millisecond
 
-// FindAgents returns a page of the agents that a query takes, and how many there
-// are. A verb narrows them to those who are shown to be at home where it is offered;
-// "" does not. The error is [ErrNoDirectory] in a process that keeps none,
-// [ErrReading] while the agents are still being read after the start, and that of
-// the index for a verb.
+// FindAgents returns a page of the agents that match a query, and their number. A verb narrows them
+// to agents that have shown to belong to a host offering it; "" does not. The error is
+// [ErrNoDirectory] in a process without a directory, [ErrReading] while the agents are still being
+// read after the start, and that of the index for a verb.
 func (a *Answers) FindAgents(ctx context.Context, q directory.Query, verb string) (agents []directory.Result, total int, err error) {
 	if a.Directory == nil {
 		return nil, 0, ErrNoDirectory
 	}
 	waiting, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
-	// A directory that is behind by a moment answers nearly everything.
+	// A directory that is slightly behind answers nearly everything.
 	if a.Directory.WaitFor(waiting, max(a.Store.Head().Seq, 1)) != nil && a.Directory.WaitFor(waiting, 1) != nil {
 		return nil, 0, ErrReading
 	}
@@ -54,31 +52,30 @@ func (a *Answers) HostsOffering(ctx context.Context, verb string) ([]string, err
 // ErrReading: the agents are still being read after the start.
 var ErrReading = errors.New("the agents are still being read")
 
-// maxNeighbours bounds how many names of other agents are looked up for one.
+// maxNeighbours bounds how many names of other agents are looked up for one agent.
 const maxNeighbours = 40
 
-// A Dossier is all that there is to judge an agent by.
+// An AgentDetails has everything by which to judge an agent.
 type AgentDetails struct {
 	AgentAnswer
 	Evidence []evidence.Signal
 	// History holds the newest entries, newest first; Entries counts all.
 	History []registry.Entry
 	Entries int
-	// About are the attestations of the agent by others, Issued those of others by
-	// it, oldest first, revoked ones included.
+	// About are the attestations of the agent by others, Issued those of others by it, oldest
+	// first, with revoked ones.
 	About, Issued []registry.Attestation
-	// Names are those of the other agents in About and Issued, by AIR ID; of at
-	// most forty.
+	// Names are the names of the other agents in About and Issued, by AIR ID; at most forty.
 	Names map[string]string
-	// Record is what the owner of a domain publishes for the agent; "" for one
+	// Record is the text that the owner of a domain publishes for the agent; "" for an agent
 	// without a key.
 	Record string
-	// Logged tells that the entries of the history are leaves of a log here.
+	// Logged is set if the entries of the history are leaves of a log here.
 	Logged bool
 }
 
-// AgentDetails finds an agent as [Answers.Agent] does and gathers what is known of it.
-// An agent that is deactivated has a dossier, too.
+// AgentDetails finds an agent as [Answers.Agent] does and collects the known facts about it. A
+// deactivated agent has details, too.
 func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, error) {
 	found, err := a.Agent(ctx, id)
 	if err != nil {
@@ -119,19 +116,18 @@ func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, er
 	return d, nil
 }
 
-// Report stores what somebody says against an agent, as [registrar.Registrar.Report]
-// does.
+// Report stores a report against an agent, as [registrar.Registrar.Report] does.
 func (a *Answers) Report(ctx context.Context, airID string, q admission.ReportRequest) (admission.Report, error) {
 	return a.Registry.Report(ctx, airID, q)
 }
 
-// ReportByID returns what is public of a report.
+// ReportByID returns the public part of a report.
 func (a *Answers) ReportByID(ctx context.Context, id string) (admission.Report, error) {
 	found, err := a.Registry.ReportByID(ctx, id)
 	return found.Public(), err
 }
 
-// A LogStatus says how the transparency log stands.
+// A LogStatus is the state of the transparency log.
 type LogStatus struct {
 	Origin string
 	Key    string
@@ -141,7 +137,7 @@ type LogStatus struct {
 	Signed string
 	// Newest are the newest leaves, newest first.
 	Newest []LogLeaf
-	// Growth are moments between which the log grew, oldest first.
+	// Growth are points in time with the size of the log, oldest first.
 	Growth []GrowthPoint
 }
 
@@ -151,13 +147,13 @@ type LogLeaf struct {
 	Key   string // of the record; a host in it may be a stranger's
 	Hash  string
 	At    time.Time // when it happened; zero for an erased leaf
-	// Event is what happened to an agent, "" for a document.
+	// Event is the event of an agent, "" for a document.
 	Event   string
 	Erased  bool
 	Deleted bool
 }
 
-// A GrowthPoint says how many leaves there were at a time.
+// A GrowthPoint is the number of leaves at a time.
 type GrowthPoint struct {
 	At   time.Time
 	Size int64
@@ -168,8 +164,7 @@ const (
 	growthPoints = 24
 )
 
-// LogStatus returns how the transparency log stands. The error is [ErrNoLog]
-// where there is none.
+// LogStatus returns the state of the transparency log. The error is [ErrNoLog] without one.
 func (a *Answers) LogStatus(ctx context.Context) (LogStatus, error) {
 	if a.Log == nil {
 		return LogStatus{}, ErrNoLog
@@ -200,7 +195,7 @@ func (a *Answers) LogStatus(ctx context.Context) (LogStatus, error) {
 	return s, a.addGrowthPoint(ctx, &s, head.N-1)
 }
 
-// addGrowthPoint adds the moment of a leaf, if it tells one that is later than the last.
+// addGrowthPoint adds the time of a leaf, if the leaf has one and it is later than the last.
 func (a *Answers) addGrowthPoint(ctx context.Context, s *LogStatus, index int64) error {
 	if index < 0 {
 		return nil
@@ -217,7 +212,7 @@ func (a *Answers) addGrowthPoint(ctx context.Context, s *LogStatus, index int64)
 	return nil
 }
 
-// readLeaf reads one leaf and when it happened.
+// readLeaf reads one leaf and its time.
 func (a *Answers) readLeaf(ctx context.Context, index int64) (LogLeaf, error) {
 	e, err := a.Log.Entry(ctx, index)
 	if err != nil {
@@ -228,8 +223,8 @@ func (a *Answers) readLeaf(ctx context.Context, index int64) (LogLeaf, error) {
 	return l, nil
 }
 
-// entryTime reads when a leaf happened: an agent's entry says so, a version of a
-// document has it in its key.
+// entryTime returns the time of a leaf: an agent's entry contains it, a version of a document has
+// it in its key.
 func entryTime(e audit.Entry) (at time.Time, event string) {
 	if strings.HasPrefix(e.Key, store.VersionPrefix) {
 		parts := store.SplitKey(e.Key)

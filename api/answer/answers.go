@@ -1,5 +1,5 @@
-// Package answer has the answers of Gazetteer as values, without HTTP: what the API's routes send and
-// the pages show. Start with [Answers], whose methods make them.
+// Package answer has the answers of Gazetteer as values, without HTTP. The API's routes send them
+// and the pages show them. Start with [Answers], whose methods make them.
 package answer
 
 import (
@@ -25,8 +25,8 @@ import (
 	"gazetteer/store"
 )
 
-// Answers computes what the routes and the pages show, from the views below it.
-// Any number of requests may use it at once; do not copy it.
+// Answers computes what the routes and the pages show. Any number of requests may use it at the
+// same time; do not copy it.
 type Answers struct {
 	Store    store.Store
 	Index    Searcher
@@ -34,7 +34,7 @@ type Answers struct {
 	// Directory finds agents; the caller that makes it also runs it. Nil: agents are neither listed
 	// nor searched.
 	Directory *directory.Directory
-	// Joiner joins services with agents; nil: nobody is joined.
+	// Joiner joins services with agents; nil: services have no agents.
 	Joiner *join.Joiner
 	// Resolver finds the DID documents of others; nil: only our own are found.
 	Resolver registry.Resolver
@@ -48,12 +48,12 @@ type Answers struct {
 	Validator     *Validator     // judges documents on request
 	Submitter     *Submitter     // takes hosts that strangers name; nil: none are taken
 	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
-	// Blocks knows which hosts are not shown; nil: all are.
+	// Blocks knows the hidden hosts; nil: all hosts are shown.
 	Blocks Blocker
-	// Standing knows the present states of all hosts and their links; nil: nothing is known of them.
+	// Standing knows the present states and links of all hosts; nil: they are unknown.
 	Standing *standing.Follower
-	// Census has the figures of all hosts; nil: they are counted at each request, and those over time
-	// are not known.
+	// Census has the figures of all hosts; nil: they are counted at each request, without those
+	// over time.
 	Census *census.Live
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
@@ -68,8 +68,8 @@ func (a *Answers) now() time.Time {
 	return a.Now()
 }
 
-// Errors of Answers, for what is asked and not there. Test with errors.Is; an
-// agent that is not there is [registry.ErrNoAgent].
+// Errors of Answers for missing things. Test with errors.Is; the error for an agent is
+// [registry.ErrNoAgent].
 var (
 	ErrNoService  = errors.New("no such service")
 	ErrNoDocument = errors.New("no such document")
@@ -87,7 +87,7 @@ var (
 	ErrDamaged = errors.New("the stored bytes do not match their digest")
 )
 
-// Searcher is what Answers needs of the index; [NewLimitedSearcher] bounds one.
+// Searcher is the part of the index that Answers needs; [NewLimitedSearcher] limits one.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (index.Result, error)
 	Explore(ctx context.Context, q query.Query, fields []string, limit int) (map[string][]index.Count, error)
@@ -102,7 +102,7 @@ type Searcher interface {
 	Cursor() store.Cursor
 }
 
-// CrawlStatus is what Answers needs of the crawler.
+// CrawlStatus is the part of the crawler that Answers needs.
 type CrawlStatus interface {
 	Status() crawler.Status
 }
@@ -118,8 +118,8 @@ type ServiceSummary struct {
 	Operations  int             `json:"operations"`
 	FetchedAt   time.Time       `json:"fetched_at"`
 	Findings    string          `json:"findings,omitempty"` // worst severity
-	// The following are for the pages: the categories, the time of the last change of a document, and
-	// the highest level of the documents.
+	// The following are for the pages: the categories, the time of the last change of a document,
+	// and the highest level of the documents.
 	Categories []string  `json:"-"`
 	ChangedAt  time.Time `json:"-"`
 	Level      int       `json:"-"`
@@ -129,17 +129,17 @@ type ServiceSummary struct {
 type ServicePage struct {
 	Services []ServiceSummary `json:"services"`
 	Seq      uint64           `json:"seq"`
-	// After is the key the next page begins behind, "" on the last. Routes hand
-	// it out only inside an authenticated cursor.
+	// After is the key after which the next page begins, "" on the last. Routes send it only inside
+	// an authenticated cursor.
 	After string `json:"-"`
 }
 
-// Service is all that is known of one host: what it publishes and how its last
-// visit went. A host that was visited but publishes nothing has no documents.
+// Service is what is known of one host: its documents and its last visit. A visited host without
+// documents has an empty list.
 type Service struct {
 	ServiceSummary
 	Documents []DocumentView `json:"documents"`
-	// Related lists the hosts its documents name.
+	// Related lists the hosts that its documents name.
 	Related []string `json:"related,omitempty"`
 	State   State    `json:"state"`
 	// Conformance judges what the host publishes by the five states, with the evidence.
@@ -172,7 +172,7 @@ type RawDocument struct {
 	Bytes     []byte
 }
 
-// State is the crawl state of a host, for a person and for a program.
+// State is the crawl state of a host, for people and programs.
 type State struct {
 	Added    time.Time     `json:"added"`
 	Visited  time.Time     `json:"visited,omitzero"`
@@ -182,11 +182,11 @@ type State struct {
 	Failures int           `json:"failures"`
 	Fetches  []fetch.Fetch `json:"fetches"` // the last of each kind, by kind
 	Robots   *RobotsView   `json:"robots,omitempty"`
-	// TLS is what the last connection to the host rested on.
+	// TLS describes the last connection to the host.
 	TLS *fetch.TLS `json:"tls,omitempty"`
 }
 
-// RobotsView is what a host's robots.txt said of the paths we ask for.
+// RobotsView is what a host's robots.txt says about the paths that we request.
 type RobotsView struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`

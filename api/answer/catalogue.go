@@ -19,22 +19,21 @@ var (
 	ErrNoClass     = errors.New("no service holds this data class")
 )
 
-// A Relative is a verb that is offered and related to another, with who offers it.
+// A Relative is an offered verb that is related to another one, with the hosts that offer it.
 type Relative struct {
 	index.RelatedVerb
 	OfferedBy []index.Count `json:"offered_by" doc:"hosts that offer it, those with the most operations first; at most ten"`
 }
 
 const (
-	// maxFamily is how many relatives of a verb are named, maxOfferers how many
-	// hosts of each.
+	// maxFamily is the largest number of relatives of a verb, maxOfferers that of hosts for each.
 	maxFamily   = 30
 	maxOfferers = 10
 )
 
-// Verb returns a verb with the verbs that are related to it and who offers each.
-// The error is [ErrNoVerb] when nobody offers it; its relatives are returned all
-// the same. The case of the verb does not matter.
+// Verb returns a verb with its related verbs and the hosts that offer each. The error is
+// [ErrNoVerb] if nobody offers it; the relatives are returned all the same. The case of the verb
+// does not matter.
 func (a *Answers) Verb(ctx context.Context, verb string) (index.VerbCount, []Relative, error) {
 	verb = strings.ToUpper(verb)
 	related, err := a.Index.VerbFamily(ctx, verb)
@@ -77,7 +76,7 @@ func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 	return list, err
 }
 
-// A Namespace is all that is known of one namespace.
+// A Namespace is what is known of one namespace.
 type Namespace struct {
 	NamespaceCount
 	Claims   []Claim       `json:"claims" doc:"the hosts that use it and what each has to show for it, the best proved first; at most 100"`
@@ -85,8 +84,8 @@ type Namespace struct {
 	Verbs    []index.Count `json:"verbs" doc:"its verbs, the most frequent first"`
 }
 
-// Namespace returns all that is known of a namespace, in any case. The error is
-// [ErrNoNamespace] when no service uses it.
+// Namespace returns what is known of a namespace, in any case. The error is [ErrNoNamespace] if no
+// service uses it.
 func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	all, err := a.Namespaces(ctx)
@@ -123,13 +122,13 @@ func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
 	return list, err
 }
 
-// A DataClass is all that is known of one data class.
+// A DataClass is what is known of one data class.
 type DataClass struct {
 	ClassCount
 	Holders []Holder `json:"holders" doc:"the services that say they hold it, those with the most operations first; at most 100"`
 }
 
-// A Holder is a service that says it holds a data class.
+// A Holder is a service that declares a data class.
 type Holder struct {
 	Host                  string        `json:"host"`
 	Service               string        `json:"service,omitempty"`
@@ -142,8 +141,8 @@ type Holder struct {
 	Digest                string        `json:"digest"`
 }
 
-// DataClass returns all that is known of a data class, in any case. The error is
-// [ErrNoClass] when no service holds it.
+// DataClass returns what is known of a data class, in any case. The error is [ErrNoClass] if no
+// service holds it.
 func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	all, err := a.DataClasses(ctx)
@@ -172,7 +171,7 @@ func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error)
 	return c, nil
 }
 
-// readHolder reads what a host says of a data class.
+// readHolder reads the declaration of a data class in a host's document.
 func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, bool, error) {
 	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary} {
 		d, there, err := a.readDocument(ctx, host, kind)
@@ -192,5 +191,5 @@ func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, b
 	return Holder{}, false, nil
 }
 
-// MaxExplored is how many values of a field are named at most.
+// MaxExplored is the largest number of values of a field in an answer.
 const MaxExplored = 1000

@@ -8,7 +8,7 @@ import (
 	"gazetteer/census"
 )
 
-// ErrNoFigure: nothing is counted under this name.
+// ErrNoFigure: no figure has this name.
 var ErrNoFigure = errors.New("there is no such figure")
 
 // Stats returns the figures of all hosts, some seconds old. The error is [ErrNoCensus].
@@ -24,12 +24,12 @@ type CountedHosts struct {
 	Figure census.Feature
 	Hosts  []string
 	Total  int
-	// After is where the next part begins, "" on the last.
+	// After is the place where the next part begins, "" on the last.
 	After string
 }
 
 // CountedHosts lists hosts that a figure counts, in the order in which this server read them first.
-// The error is [ErrNoFigure] for a name that is none, or [ErrNoCensus].
+// The error is [ErrNoFigure] for an unknown name, or [ErrNoCensus].
 func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit int) (CountedHosts, error) {
 	if a.Census == nil {
 		return CountedHosts{}, ErrNoCensus

@@ -11,9 +11,9 @@ import (
 // ErrNoFeed: this process keeps no feed of changes. Test with errors.Is.
 var ErrNoFeed = errors.New("there is no feed of changes")
 
-// ChangesAfter returns a page of the feed of changes behind a place, oldest first; place 0 is the
-// beginning of what is kept. Hosts that are not shown are left out. The error is [ErrNoFeed] or that
-// of [changefeed.Feed.After].
+// ChangesAfter returns a page of the feed of changes after a place, oldest first; place 0 is the
+// oldest that is stored. Hidden hosts are left out. The error is [ErrNoFeed] or that of
+// [changefeed.Feed.After].
 func (a *Answers) ChangesAfter(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error) {
 	if a.Feed == nil {
 		return changefeed.Page{}, ErrNoFeed
@@ -32,8 +32,8 @@ func (a *Answers) LatestChanges(ctx context.Context, filter changefeed.Filter, p
 	return a.onlyShown(ctx, page, err)
 }
 
-// onlyShown leaves out hosts that have been withdrawn since the feed followed the store: only the
-// item that says so remains.
+// onlyShown leaves out hosts that were withdrawn after the feed read them: only the item that
+// reports the withdrawal remains.
 func (a *Answers) onlyShown(ctx context.Context, page changefeed.Page, err error) (changefeed.Page, error) {
 	if err != nil {
 		return page, err

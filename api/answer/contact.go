@@ -13,14 +13,13 @@ import (
 	"gazetteer/registry"
 )
 
-// foreignDIDTimeout is how long a caller waits for the registry of others.
+// foreignDIDTimeout is how long a caller waits for another registry.
 const foreignDIDTimeout = 8 * time.Second
 
-// resolveContact answers where an agent is written to: one of this registry by AIR ID,
-// handle or DID, one of another by its DID, which is looked for when admit lets it.
-// What it says is what [Answers.Orchestrate] says of the agent. The error is
-// [registry.ErrNoAgent], a [*registry.Refusal] for one that cannot be reached any
-// more, or that of the resolver.
+// resolveContact returns how to write to an agent: to one of this registry by AIR ID, handle or
+// DID, to one of another registry by its DID, which is resolved if admit allows it. The result
+// agrees with that of [Answers.Orchestrate]. The error is [registry.ErrNoAgent], a
+// [*registry.Refusal] for an agent that can no longer be reached, or that of the resolver.
 func (a *Answers) resolveContact(ctx context.Context, name string, admit func() error) (Resolution, error) {
 	found, err := a.Agent(ctx, name)
 	if errors.Is(err, registry.ErrNoAgent) && strings.HasPrefix(name, "did:") {
@@ -35,8 +34,8 @@ func (a *Answers) resolveContact(ctx context.Context, name string, admit func() 
 	return contactResolution(name, found.DID, join.ContactOf(found.DID), found.Seq), nil
 }
 
-// resolveForeignContact looks for the DID of another host; ours is the error that says that
-// it is not this registry's.
+// resolveForeignContact resolves the DID of another host; ours is the error for a DID that is not
+// this registry's.
 func (a *Answers) resolveForeignContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
 	w, err := did.ParseWeb(name)
 	if err != nil {
@@ -71,7 +70,7 @@ func contactResolution(asked string, d did.Document, c join.Contact, seq uint64)
 	return Resolution{Asked: asked, Kind: "agent", AirID: c.AirID, DID: c.DID, Inbox: c.Inbox, Key: c.Key, Document: &d, Seq: seq}
 }
 
-// A NameError says that a name is a DID that nobody can have.
+// A NameError is the error for a DID that cannot exist.
 type NameError struct {
 	Message string
 	Help    string // how such a name is written
@@ -80,11 +79,11 @@ type NameError struct {
 
 func (e *NameError) Error() string { return "invalid DID: " + e.Message }
 
-// Unwrap returns what the reader of DIDs said.
+// Unwrap returns the error of the reader of DIDs.
 func (e *NameError) Unwrap() error { return e.cause }
 
-// didSyntaxError is the error about a did:wba or did:web that nobody can have; for other names it is
-// ours.
+// didSyntaxError returns the error for a did:wba or did:web that cannot exist; for other names it
+// returns ours.
 func didSyntaxError(name string, err, ours error) error {
 	e, ok := errors.AsType[*did.Error](err)
 	if !ok || !strings.HasPrefix(name, "did:"+did.MethodWBA+":") && !strings.HasPrefix(name, "did:"+did.MethodWeb+":") {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// CrawlLog returns what a host was asked in the last 90 days, the latest visit
-// first, at most limit visits; before, when not zero, leaves out what is not
-// older. The error is a *[fetch.HostError] for what cannot be a host, and
-// [ErrNoService] for one that nobody ever named.
+// CrawlLog returns the requests that a host received in the last 90 days, at most limit visits, the
+// latest first; before, if not zero, leaves out visits that are not older. The error is a
+// *[fetch.HostError] for an invalid host name, and [ErrNoService] for an unknown host.
 func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {

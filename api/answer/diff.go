@@ -11,10 +11,10 @@ import (
 	"gazetteer/fetch"
 )
 
-// ErrOneVersion: a document has no stored version before the one that was asked for.
+// ErrOneVersion: a document has no stored version before the requested one.
 var ErrOneVersion = errors.New("no version before it is stored")
 
-// VersionDiff says what changed between two stored versions of a document.
+// VersionDiff is the difference between two stored versions of a document.
 type VersionDiff struct {
 	Host string
 	Kind document.Kind
@@ -31,7 +31,7 @@ type ComparedVersion struct {
 }
 
 // CompareVersions compares two stored versions of a host's document, each named by its digest. An
-// empty to means the current version, an empty from the one before to. The error wraps
+// empty to means the current version, an empty from the version before to. The error wraps
 // [ErrNoDocument], [ErrOneVersion], [ErrDamaged], or those of [diff.Compare].
 func (a *Answers) CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*VersionDiff, error) {
 	host, err := fetch.CheckHost(host)

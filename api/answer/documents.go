@@ -12,11 +12,10 @@ import (
 	"gazetteer/store"
 )
 
-// Document returns the bytes that host sent as its document of that kind: the
-// current ones when digest is "", else the stored version of that digest. Only
-// versions of this host and kind are found, and bytes that do not have their
-// digest any more are never handed out: the error is [ErrDamaged] then, and
-// [ErrNoDocument] when there is no such document.
+// Document returns the bytes that host sent as its document of that kind: the current ones if
+// digest is "", otherwise those of the stored version with that digest. It finds only versions of
+// this host and kind. Bytes that no longer match their digest are not returned: the error is
+// [ErrDamaged] then, and [ErrNoDocument] if there is no such document.
 func (a *Answers) Document(ctx context.Context, host string, kind document.Kind, digest string) (RawDocument, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
@@ -48,8 +47,7 @@ func (a *Answers) Document(ctx context.Context, host string, kind document.Kind,
 	return raw, nil
 }
 
-// asDamage turns "not found" into damage: a document names bytes that must be
-// in the store.
+// asDamage turns "not found" into damage: the store must have the bytes that a document names.
 func asDamage(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: they are gone", ErrDamaged)
@@ -57,7 +55,7 @@ func asDamage(err error) error {
 	return err
 }
 
-// currentDocument describes the current document, the zero value when there is none.
+// currentDocument describes the current document, the zero value if there is none.
 func (a *Answers) currentDocument(ctx context.Context, host string, kind document.Kind) (RawDocument, error) {
 	record, err := a.Store.Get(ctx, store.DocumentKey(host, string(kind)))
 	if errors.Is(err, store.ErrNotFound) {

@@ -11,33 +11,33 @@ import (
 	"gazetteer/store"
 )
 
-// An Explanation tells the owner of a host what was seen there, and what follows from it.
+// An Explanation shows the owner of a host the results of the last visit and their consequences.
 type Explanation struct {
 	Host string `json:"host"`
-	// Listed is set when the host is in the list of services. Why says why it is or is not.
+	// Listed is set if the host is in the list of services. Why gives the reason.
 	Listed bool              `json:"listed"`
 	Class  conformance.Class `json:"class" doc:"what kind of publisher the host is"`
 	Why    string            `json:"why" doc:"why it is listed or not, for a person"`
 	// States are the five states, each with its evidence.
 	States []conformance.State `json:"states" doc:"the five states with the evidence for each"`
-	// MeasuredBy is the User-Agent of the crawler that made the last visit, "" for a host that was
-	// not visited since it is recorded.
+	// MeasuredBy is the User-Agent of the crawler that made the last visit, "" if the visit was
+	// before User-Agents were recorded.
 	MeasuredBy string `json:"measured_by,omitempty"`
 	// LastVisit lists the requests of the last visit, nil before the first, and after 90 days.
 	LastVisit *crawler.Entry `json:"last_visit,omitempty"`
 	Visited   time.Time      `json:"visited,omitzero"`
 	Due       time.Time      `json:"due,omitzero"`
-	// Recheck says what a visit would do that anybody asks for, OwnerRecheck one that the owner
-	// asks for with a signed request, which clears what is remembered.
+	// Recheck describes a visit that anybody asks for, OwnerRecheck one that the owner asks for
+	// with a signed request, which clears the crawler's memory of the host.
 	Recheck      crawler.Preview `json:"recheck"`
 	OwnerRecheck crawler.Preview `json:"owner_recheck"`
-	// OriginProof says what proves that the owner speaks for the host, "" for nothing.
+	// OriginProof is the proof that the owner speaks for the host, "" for none.
 	OriginProof string        `json:"origin_proof,omitempty"`
 	History     HostHistory   `json:"history"`
 	Links       ServicesLinks `json:"links"`
 }
 
-// HostHistory is how the states of a host changed.
+// HostHistory is the history of a host's states.
 type HostHistory struct {
 	// Begins is when the history of the host begins, zero for one without.
 	Begins   time.Time `json:"begins,omitzero" doc:"nothing is known of the time before"`
@@ -51,7 +51,7 @@ type HostHistory struct {
 // A HistoryDay is one day of a host, in UTC.
 type HistoryDay struct {
 	Day string `json:"day" format:"date"`
-	// Standing is that at the end of the day; nil before the history begins.
+	// Standing is the standing at the end of the day; nil before the history begins.
 	Standing *conformance.Standing `json:"standing,omitempty"`
 	// Changes counts the changes of the day.
 	Changes  int  `json:"changes,omitempty"`
@@ -72,7 +72,7 @@ const (
 	maxLinks    = 100
 )
 
-// classReason says what a class means for the listing.
+// classReason explains what a class means for the list of services.
 func classReason(c conformance.Class) string {
 	switch c {
 	case conformance.Publishes:
@@ -97,7 +97,7 @@ func classReason(c conformance.Class) string {
 	return "no visit has come to its end yet"
 }
 
-// Explain returns what was seen at a host and what follows from it. The error is that of
+// Explain returns the results of the visits to a host and their consequences. The error is that of
 // [Answers.Service].
 func (a *Answers) Explain(ctx context.Context, host string) (Explanation, error) {
 	s, err := a.Service(ctx, host)
@@ -156,7 +156,7 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	return e, nil
 }
 
-// setTurns sets what follows from the turns of a host, oldest first.
+// setTurns sets the members that follow from the turns of a host, oldest first.
 func (h *HostHistory) setTurns(turns []conformance.Turn, now time.Time) {
 	h.Days, h.Turns = []HistoryDay{}, []conformance.Turn{}
 	if len(turns) > 0 {
@@ -183,10 +183,10 @@ func (h *HostHistory) setTurns(turns []conformance.Turn, now time.Time) {
 	}
 }
 
-// Mark returns how a day stands in one word: "good" when no state fails, "flawed" when the
-// documents break rules or disagree, "bad" when the host or its documents do not answer or cannot
-// be read, "changing" while the host is flapping, "empty" for a host without documents, and
-// "unknown" before the history begins.
+// Mark returns the state of a day in one word: "good" if no state fails, "flawed" if the documents
+// break rules or disagree, "bad" if the host or its documents do not answer or cannot be read,
+// "changing" while the host is flapping, "empty" for a host without documents, and "unknown" before
+// the history begins.
 func (d HistoryDay) Mark() string {
 	s := d.Standing
 	switch {

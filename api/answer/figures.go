@@ -9,7 +9,7 @@ import (
 	"gazetteer/store"
 )
 
-// Figures say how much there is.
+// Figures are numbers of services, operations and verbs.
 type Figures struct {
 	Services   int       `json:"services"` // hosts with a current document of their own
 	Operations int       `json:"operations"`
@@ -17,8 +17,8 @@ type Figures struct {
 	Visited    time.Time `json:"visited,omitzero"` // when the last visit to any host ended
 }
 
-// Figures counts services, operations and verbs. They are those of [Answers.Census], some seconds
-// old. A process without one reads the state of every host.
+// Figures counts services, operations and verbs. The numbers are those of [Answers.Census], some
+// seconds old. A process without a census reads the state of every host.
 func (a *Answers) Figures(ctx context.Context) (Figures, error) {
 	if a.Census != nil {
 		s := a.Census.Stats()

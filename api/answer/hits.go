@@ -15,8 +15,8 @@ import (
 	"gazetteer/store"
 )
 
-// A Hit is an operation that was found, with all that a caller needs to judge and
-// to use it. All text of services came from strangers.
+// A Hit is an operation in a search result, with everything that a caller needs to judge and use
+// it. All texts of services come from strangers.
 type Hit struct {
 	// ID names the operation among all: host, kind of document and its own id,
 	// with a slash between.
@@ -28,28 +28,28 @@ type Hit struct {
 	Provenance Provenance `json:"provenance" doc:"where the evidence is from, and where to see it"`
 }
 
-// Freshness says how old a document is.
+// Freshness is the age of a document.
 type Freshness struct {
 	FetchedAt time.Time `json:"fetched_at" doc:"when the document was last fetched, or found unchanged"`
 	ChangedAt time.Time `json:"changed_at" doc:"when it first had these bytes"`
-	// ExpiresAt is what the server said, or when the host is visited next.
+	// ExpiresAt is the server's own expiry time, or the time of the next visit.
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"until when it stays fresh: as its server says, or until the next visit is due, whichever is later"`
 	Stale     bool      `json:"stale" doc:"the last visit did not bring it again, or its time is over"`
-	// Why says in words why it is stale.
+	// Why explains in words why it is stale.
 	Why string `json:"why,omitempty" doc:"why it is stale"`
 }
 
-// Provenance says where a document is from.
+// Provenance is the source of a document.
 type Provenance struct {
 	Source   document.Source `json:"source" doc:"owner-published: from the well-known place of its host; linked: from an address that the host names"`
 	Document string          `json:"document" doc:"the address it came from"`
 	Digest   string          `json:"digest" doc:"of its bytes"`
-	// Pointer leads to the operation in the bytes.
+	// Pointer is the JSON Pointer of the operation in the bytes.
 	Pointer string `json:"pointer" doc:"the JSON Pointer of the operation in the bytes"`
 	Bytes   string `json:"bytes" doc:"where the bytes can be had here"`
-	// Elsewhere is set when another host than the one that was asked sent it.
+	// Elsewhere is set if another host than the requested one sent it.
 	Elsewhere string `json:"elsewhere,omitempty" doc:"the host that sent it, when it is another than the one that was asked"`
-	// Log is where to ask for a proof that the document was logged.
+	// Log is the address of the proof that the document was logged.
 	Log string `json:"log,omitempty" doc:"where to ask for the proof that this version of the document is in the transparency log"`
 }
 
@@ -99,7 +99,7 @@ const (
 	shortParameters = 12  // parameters in a short hit, unless more are required
 )
 
-// operationID names an operation among all.
+// operationID returns the id of an operation among all.
 func operationID(host string, kind document.Kind, id string) string {
 	return host + "/" + string(kind) + "/" + id
 }
@@ -111,7 +111,7 @@ func splitOperationID(id string) (host string, kind document.Kind, operation str
 	return host, document.Kind(k), operation, ok && host != "" && k != "" && operation != ""
 }
 
-// Hits completes what a search found, as it stands at a time.
+// Hits completes the results of a search, for a given time.
 func (a *Answers) Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]Hit, error) {
 	return completeAll(ctx, a, hits, func(h *index.Hit, host *crawler.Host) Hit { return a.completeHit(*h, host, now) })
 }
@@ -197,11 +197,11 @@ func (a *Answers) completeHit(h index.Hit, host *crawler.Host, now time.Time) Hi
 	return out
 }
 
-// overdueAfter is how long a visit may be late before what it would bring counts as
-// stale: the crawler is polite, so it is always a little late.
+// overdueAfter is how late a visit may be before its document counts as stale: the crawler is
+// polite, so it is always slightly late.
 const overdueAfter = time.Hour
 
-// judgeFreshness judges a document of one kind by what is known of its host.
+// judgeFreshness determines the freshness of a document of one kind from the state of its host.
 func judgeFreshness(fetched, changed time.Time, kind string, host *crawler.Host, now time.Time) Freshness {
 	f := Freshness{FetchedAt: fetched, ChangedAt: changed}
 	if host == nil {
@@ -249,7 +249,7 @@ const (
 	compactName   = 60
 )
 
-// Compact says the same in few words.
+// Compact returns the hit in few words.
 func (h Hit) Compact() CompactHit {
 	c := CompactHit{
 		ID: h.ID, Verb: h.Operation.Verb, Does: truncateText(h.Operation.Intent, compactIntent), Service: truncateText(h.Service.Name, compactName),
@@ -268,7 +268,7 @@ func (h Hit) Compact() CompactHit {
 	return c
 }
 
-// truncateText leaves the beginning of a text.
+// truncateText returns the beginning of a text.
 func truncateText(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return strings.TrimSpace(string(r[:most-1])) + "…"

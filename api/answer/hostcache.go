@@ -14,8 +14,8 @@ import (
 // maxHostCache bounds the memory of the crawl states that are kept, in bytes.
 const maxHostCache = 32 << 20
 
-// hostCache keeps the crawl states that hits were completed with, by host: most searches show hosts that
-// another search has just shown. The zero value is ready.
+// hostCache caches the crawl states that hits are completed with, by host: most searches show hosts
+// that another search has just shown. The zero value is ready.
 type hostCache struct {
 	once   sync.Once
 	states *cache.Sized[string, hostState]
@@ -42,8 +42,8 @@ func (c *hostCache) lookup(name string, record store.Record) (*crawler.Host, err
 	return &host, nil
 }
 
-// readHost reads the crawl state of a host, nil when there is none to be read. The state is shared with
-// other answers: it must not be changed.
+// readHost reads the crawl state of a host, nil if there is none. The state is shared with other
+// answers and must not be changed.
 func (a *Answers) readHost(ctx context.Context, name string) (*crawler.Host, error) {
 	record, err := a.Store.Get(ctx, store.HostKey(name))
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {

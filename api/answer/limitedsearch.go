@@ -14,35 +14,35 @@ import (
 	"gazetteer/store"
 )
 
-// Errors of a search that was not finished. Test with errors.Is.
+// Errors of an unfinished search. Test with errors.Is.
 var (
-	// ErrSearchTimeout: the search took longer than it may.
+	// ErrSearchTimeout: the search exceeded its time limit.
 	ErrSearchTimeout = errors.New("the search took too long")
-	// ErrTooManySearches: as many searches run and wait as may at a time.
+	// ErrTooManySearches: all places to run and to wait are taken.
 	ErrTooManySearches = errors.New("too many searches at the same time")
 )
 
 // SearchLimits bounds searches. The zero value is fine.
 type SearchLimits struct {
-	// Time is how long one search may take, its wait for a place included; two
-	// seconds when 0.
+	// Time is the time limit of one search, its wait for a slot included; two seconds if 0.
 	Time time.Duration
-	// Concurrent is how many run at a time, twice the processors when 0. Of those that
-	// come meanwhile, 32 times as many wait. Searches with more than people write
-	// ([query.Query.Large]) run beside them, a quarter as many, so that those who ask
-	// them wait for each other and nobody for them; of these 64 times as many wait.
+	// Concurrent is how many searches run at a time, twice the number of processors if 0; 32 times
+	// as many can wait. Queries larger than people write ([query.Query.Large]) have slots of their
+	// own, a quarter as many, so that they delay only each other; 64 times as many of these can
+	// wait.
 	Concurrent int
 	Limits     *limit.Set // lists the limits for the metrics; may be nil
 }
 
-// How many searches may wait for each that runs: more would wait longer than they may take.
+// The number of waiting searches for each running one: more would wait longer than their time
+// limit.
 const (
 	waitingPerSearch      = 32
 	waitingPerLargeSearch = 64
 )
 
-// LimitedSearcher is a [Searcher] with a deadline for each search and a bound on how many run at the
-// same time. Make one with [NewLimitedSearcher].
+// LimitedSearcher is a [Searcher] with a time limit for each search and a limit on how many run at
+// the same time. Make one with [NewLimitedSearcher].
 type LimitedSearcher struct {
 	searcher     Searcher
 	timeout      time.Duration
@@ -60,7 +60,7 @@ func NewLimitedSearcher(s Searcher, o SearchLimits) *LimitedSearcher {
 	}
 }
 
-// slotsFor returns the slots that a query is answered in.
+// slotsFor returns the slots for a query.
 func (l *LimitedSearcher) slotsFor(q query.Query) *limit.Slots {
 	if q.Large() {
 		return l.large
@@ -68,9 +68,9 @@ func (l *LimitedSearcher) slotsFor(q query.Query) *limit.Slots {
 	return l.usual
 }
 
-// withSlot does work in one of the slots. The error is [ErrTooManySearches] when there is none,
-// [ErrSearchTimeout] when the work was not done in time, that of the context when the client has
-// left, or the work's own.
+// withSlot does work in one of the slots. The error is [ErrTooManySearches] if none is free,
+// [ErrSearchTimeout] if the work took too long, that of the context if the client has left, or the
+// work's own.
 func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots, work func(context.Context) (T, error)) (T, error) {
 	var none T
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
@@ -87,7 +87,7 @@ func withSlot[T any](ctx context.Context, l *LimitedSearcher, slots *limit.Slots
 	return done, err
 }
 
-// Search is that of the index, within the limits; so are the others.
+// Search is [Searcher.Search] within the limits; so are the other methods.
 func (l *LimitedSearcher) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) (index.Result, error) { return l.searcher.Search(ctx, q) })
 }
@@ -136,6 +136,5 @@ func (l *LimitedSearcher) DataClasses(ctx context.Context) ([]index.ValueCount, 
 	return withSlot(ctx, l, l.usual, l.searcher.DataClasses)
 }
 
-// Cursor is the place in the log up to which answers are based. It waits for
-// nothing.
+// Cursor returns the place in the log that answers are based on. It does not wait.
 func (l *LimitedSearcher) Cursor() store.Cursor { return l.searcher.Cursor() }

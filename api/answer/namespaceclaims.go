@@ -20,18 +20,18 @@ import (
 	"gazetteer/store"
 )
 
-// What a host has to show for a namespace, the strongest first. A namespace is
-// anybody's to write into a document (AGIS §8.2); who a domain belongs to is the
-// only thing that a fetch over https proves.
+// The relations between a host and a namespace, the strongest first. Anybody can write any
+// namespace into a document (AGIS §8.2); the owner of a domain is the only thing that a fetch over
+// HTTPS proves.
 const (
-	// relationOwnDomain: the namespace is a domain name, and that of the host.
+	// relationOwnDomain: the namespace is the host's own domain name.
 	relationOwnDomain = "own-domain"
 	// relationOwnName: the namespace is, or begins with, the name of the host's domain.
 	relationOwnName = "own-name"
-	// relationDeclared: the host declares it, and nothing else speaks for it or against.
+	// relationDeclared: the host declares it, and there is no further evidence for or against it.
 	relationDeclared = "declared"
-	// relationDomainOnly: the host declares no namespace; the domain of its vocabulary
-	// qualifies its verbs, which many may share.
+	// relationDomainOnly: the host declares no namespace; the domain of its vocabulary, which many
+	// hosts may share, qualifies its verbs.
 	relationDomainOnly = "domain-only"
 	// relationForeignName: the host declares it, but it is the name of another host's
 	// domain.
@@ -40,7 +40,7 @@ const (
 	relationForeignDomain = "foreign-domain"
 )
 
-// A Claim is what one host has to show for a namespace that it uses.
+// A Claim is the evidence of one host for a namespace that it uses.
 type Claim struct {
 	Host       string        `json:"host"`
 	Service    string        `json:"service,omitempty"`
@@ -49,13 +49,13 @@ type Claim struct {
 	// Relation is one of the constants above, Proof the same in words.
 	Relation string `json:"relation" doc:"own-domain, own-name, declared, domain-only, foreign-name or foreign-domain"`
 	Proof    string `json:"proof" doc:"the relation in words"`
-	// Since is when the oldest version of the document was seen.
+	// Since is when the oldest version of the document was first fetched.
 	Since     time.Time `json:"since,omitzero" doc:"when the first version of the document was seen"`
 	FetchedAt time.Time `json:"fetched_at"`
 	Digest    string    `json:"digest"`
 }
 
-// A Concern is something about a name that a caller should know before using it.
+// A Concern is a warning about a name for callers.
 type Concern struct {
 	Code    string   `json:"code" doc:"collision, foreign-domain, foreign-name or lookalike"`
 	Message string   `json:"message"`
@@ -63,10 +63,10 @@ type Concern struct {
 	Names   []string `json:"names,omitempty" doc:"namespaces that look alike"`
 }
 
-// maxClaims is how many hosts are judged for one namespace.
+// maxClaims is the largest number of hosts that are judged for one namespace.
 const maxClaims = 100
 
-// judgeClaims judges every host that uses a namespace, the best proved first.
+// judgeClaims judges every host that uses a namespace, those with the best proof first.
 func (a *Answers) judgeClaims(ctx context.Context, namespace string) ([]Claim, []Concern, error) {
 	namespace = strings.ToLower(strings.TrimSpace(namespace))
 	counts, err := a.Index.Explore(ctx, query.Query{Namespaces: []string{namespace}}, []string{"host"}, MaxExplored)
@@ -206,11 +206,11 @@ func (a *Answers) namespaceOwner(ctx context.Context, namespace string) (string,
 	return "", nil
 }
 
-// maxNamedHosts is how many hosts are named whose domain bears a name.
+// maxNamedHosts is the largest number of hosts listed because their domain has a name.
 const maxNamedHosts = 10
 
-// hostsNamedLike returns hosts that publish something here and whose registrable domain
-// bears the name that a namespace is, or begins with.
+// hostsNamedLike returns hosts with documents here whose registrable domain has the name that a
+// namespace is, or begins with.
 func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]string, error) {
 	words := []string{namespace}
 	if first := strings.FieldsFunc(namespace, func(r rune) bool { return strings.ContainsRune("-_.:/", r) }); len(first) > 1 {
@@ -231,7 +231,7 @@ func (a *Answers) hostsNamedLike(ctx context.Context, namespace string) ([]strin
 	return hosts, nil
 }
 
-// findConcerns says what is wrong about a namespace as a whole.
+// findConcerns returns the concerns about a namespace as a whole.
 func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bearers []string, claims []Claim) ([]Concern, error) {
 	var concerns []Concern
 	var foreign, named, declaring []string
@@ -276,7 +276,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 	return concerns, err
 }
 
-// registrableDomains are the registrable domains of hosts, each once.
+// registrableDomains returns the registrable domains of hosts, each once.
 func registrableDomains(hosts []string) []string {
 	var sites []string
 	for _, h := range hosts {
@@ -287,10 +287,10 @@ func registrableDomains(hosts []string) []string {
 	return sites
 }
 
-// maxLookalikes is how many namespaces are named that look alike.
+// maxLookalikes is the largest number of similar namespaces in an answer.
 const maxLookalikes = 10
 
-// FindLookalikes returns the other namespaces that a person could take for this one.
+// FindLookalikes returns the other namespaces that a person could confuse with this one.
 func (a *Answers) FindLookalikes(ctx context.Context, namespace string) ([]string, error) {
 	all, err := a.Index.Namespaces(ctx)
 	if err != nil {
@@ -306,16 +306,15 @@ func (a *Answers) FindLookalikes(ctx context.Context, namespace string) ([]strin
 	return alike, nil
 }
 
-// confusable maps characters to the one that they are taken for: the digits and
-// capitals of any sans-serif face, and the letters of other scripts that UTS #39
-// holds to be the same as a Latin one.
+// confusable maps a character to the one that it is confused with: digits and capitals of
+// sans-serif typefaces, and letters of other scripts that UTS #39 lists for a Latin one.
 var confusable = strings.NewReplacer(
 	"0", "o", "1", "l", "i", "l", "5", "s", "rn", "m", "vv", "w",
 	"а", "a", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "l", "ј", "j", "ӏ", "l", "о", "o", "р", "p", "ѕ", "s", "у", "y", "х", "x", "ԛ", "q", "ԝ", "w",
 	"α", "a", "ι", "l", "ν", "v", "ο", "o", "ρ", "p", "υ", "u",
 )
 
-// confusableSkeleton reduces a name to what remains when it is only glanced at.
+// confusableSkeleton reduces a name to the characters that a reader sees at a glance.
 func confusableSkeleton(name string) string {
 	name = strings.ToLower(norm.NFKC.String(name))
 	return confusable.Replace(strings.Map(func(r rune) rune {

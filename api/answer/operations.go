@@ -50,8 +50,8 @@ func (a *Answers) readDocument(ctx context.Context, host string, kind document.K
 	return d, true, err
 }
 
-// AddSchemas gives the offers the schemas of their documents, as far as these have
-// some: a full AGIS document has one for each operation.
+// AddSchemas adds schemas to the offers where their documents have some: a full AGIS document has
+// one for each operation.
 func (a *Answers) AddSchemas(ctx context.Context, offers []call.Offer) error {
 	schemas := map[string]map[string]json.RawMessage{} // by host and pointer
 	for i := range offers {
@@ -76,5 +76,5 @@ func (a *Answers) AddSchemas(ctx context.Context, offers []call.Offer) error {
 	return nil
 }
 
-// LogPath is where the transparency log lies.
+// LogPath is the path of the transparency log.
 const LogPath = "/log"

@@ -13,35 +13,34 @@ import (
 	"gazetteer/join"
 )
 
-// An Offer is an operation with the agents that serve its service.
+// A ServedOperation is an operation with the agents that serve its service.
 type ServedOperation struct {
 	Hit
-	// How is the call of the hit again, under the name that it had first.
+	// How is the call of the hit again, under its original name.
 	How call.How `json:"how" doc:"how it is called, and where each parameter goes: as call"`
 	join.Joined
 }
 
-// ServedOperations is one page of them, in the ranking of a search.
+// ServedOperations is one page of served operations, in the ranking of a search.
 type ServedOperations struct {
 	Operations []ServedOperation `json:"operations" doc:"in the order of a search"`
 	// Total counts the operations that match, with an agent or not.
 	Total int `json:"total" doc:"operations that match, with an agent or without"`
-	// Passed counts those that were left out because they have no agent.
+	// Passed counts the operations that were left out because they have no agent.
 	Passed int `json:"passed,omitempty" doc:"operations left out here because they have no agent"`
-	// Unresolved tells that a registry of others was not asked or did not answer:
-	// the agents that it keeps are known by their DIDs alone.
+	// Unresolved is set if another registry was not asked or did not answer: its agents are known
+	// by their DIDs alone.
 	Unresolved bool `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
-	// Concerns are those of the namespaces that were asked for.
+	// Concerns are the concerns about the requested namespaces.
 	Concerns []NamedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
 	Note     string         `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	Behind   uint64         `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	// NextOffset is how many operations of the ranking were read, More says
-	// whether others follow.
+	// NextOffset is how many operations of the ranking were read; More is set if others follow.
 	NextOffset int  `json:"-"`
 	More       bool `json:"-"`
-	// hits are those of the operations, as the index has them.
+	// hits are the operations as the index has them.
 	hits []index.Hit
 }
 
@@ -52,20 +51,18 @@ type NamedConcern struct {
 }
 
 const (
-	// maxPassed bounds how many operations one page goes through to find some
-	// that have an agent.
+	// maxPassed bounds how many operations one page reads to find some with an agent.
 	maxPassed       = 500
 	orchestrateStep = 50
 	// maxJudged bounds the namespaces of a query that are judged.
 	maxJudged = 10
 )
 
-// Orchestrate answers who can do something and whom to write to: the operations
-// of a search, in its order, each with the agents that serve it ([join.Joiner]).
-// With joined, operations without an agent are left out; of the ranking at most
-// 500 are gone through for one page. Freshness is judged as it stands at now. Where
-// the query names namespaces, [Offers.Concerns] says what is wrong about them. The error is that of a search, and
-// [ErrNoDirectory] in a process that keeps no directory of agents.
+// Orchestrate returns the operations of a search, in its order, each with the agents that serve it
+// ([join.Joiner]). With joined, it leaves out operations without an agent, and reads at most 500 of
+// the ranking for one page. Freshness is judged for the time now. If the query names namespaces,
+// [ServedOperations.Concerns] has the concerns about them. The error is that of a search, and
+// [ErrNoDirectory] in a process without a directory of agents.
 func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, joined bool, now time.Time) (ServedOperations, error) {
 	if a.Joiner == nil {
 		return ServedOperations{}, ErrNoDirectory
@@ -94,7 +91,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 			return ServedOperations{}, err
 		}
 		if q.Offset > first {
-			out.Note = note // what is said of the end of the ranking does not hold for its beginning
+			out.Note = note // a note about the end of the ranking does not fit its beginning
 		}
 		if !joined {
 			return out, nil
@@ -108,7 +105,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 	return out, nil
 }
 
-// addServedOperations goes through one page of the ranking.
+// addServedOperations reads one page of the ranking.
 func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join.Want, joined bool, limit int, now time.Time, out *ServedOperations) error {
 	least := q.MinFit
 	q.MinFit = 0 // the offset of the next page counts what does not fit, too
@@ -150,8 +147,8 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 		out.Operations = append(out.Operations, ServedOperation{Hit: h, How: h.Call, Joined: *found})
 		out.hits = append(out.hits, r.Hits[i])
 	}
-	// A page is shorter than asked for when the index is behind: what it left out
-	// was gone through, too.
+	// A page is shorter than requested if the index is behind: the omitted operations were read,
+	// too.
 	out.NextOffset = q.Offset + len(r.Hits)
 	if r.More {
 		out.NextOffset = q.Offset + q.Limit
@@ -159,9 +156,9 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 	return nil
 }
 
-// AgentsOf returns the agents that serve a host, which is a normalised name. It
-// asks no other registries, so that a page about the host waits for nobody. The
-// error is [ErrNoDirectory] in a process that keeps no directory of agents.
+// AgentsOf returns the agents that serve a host, which is a normalised name. It asks no other
+// registries, so that a page about the host does not wait for them. The error is [ErrNoDirectory]
+// in a process without a directory of agents.
 func (a *Answers) AgentsOf(ctx context.Context, host string) (join.Joined, error) {
 	if a.Joiner == nil {
 		return join.Joined{}, ErrNoDirectory

@@ -17,13 +17,13 @@ import (
 	"gazetteer/store"
 )
 
-// Blocker keeps the hosts that are not visited; [crawler.Crawler] does.
+// Blocker stores the list of excluded hosts; [crawler.Crawler] is one.
 type Blocker interface {
 	owner.Crawler
 	Blocks(ctx context.Context) ([]crawler.Block, error)
 }
 
-// A WithdrawnError says that nothing is shown of a host, and who decided that.
+// A WithdrawnError is the error for a hidden host, and says who decided that.
 type WithdrawnError struct {
 	Host  string
 	Block crawler.Block
@@ -31,7 +31,7 @@ type WithdrawnError struct {
 
 func (e *WithdrawnError) Error() string { return e.Host + " is not shown: " + e.Why() }
 
-// Why says for a person why nothing is shown of the host.
+// Why explains to a person why the host is hidden.
 func (e *WithdrawnError) Why() string {
 	what := e.Host
 	if e.Block.Host != e.Host {
@@ -43,7 +43,7 @@ func (e *WithdrawnError) Why() string {
 	return "the operator of this server does not visit " + what + ", since " + e.Block.Since.UTC().Format(time.DateOnly) + "; what was published there has been removed"
 }
 
-// Help says what can be done about it.
+// Help explains what can be done about it.
 func (e *WithdrawnError) Help() string {
 	if e.Block.By == crawler.ByOwner {
 		return "if it is yours, withdraw the wish: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
@@ -51,8 +51,7 @@ func (e *WithdrawnError) Help() string {
 	return "ask the operator of this server; the page /bot says where"
 }
 
-// checkShown reports whether something may be shown of a host: the error is a
-// *[WithdrawnError] when not.
+// checkShown returns a *[WithdrawnError] for a hidden host.
 func (a *Answers) checkShown(ctx context.Context, host string) error {
 	if a.Blocks == nil {
 		return nil
@@ -67,8 +66,8 @@ func (a *Answers) checkShown(ctx context.Context, host string) error {
 	return nil
 }
 
-// OwnerRequests handles what owners of hosts ask of the crawler. Each request makes this server ask
-// name servers and hosts, or visit one, so how often is limited.
+// OwnerRequests handles the requests of hosts' owners to the crawler. Each request makes this
+// server ask name servers and hosts, or visit one, so their rate is limited.
 type OwnerRequests struct {
 	owners  *owner.Owners
 	recrawl func(ctx context.Context, host string, by crawler.Requester) error
@@ -77,22 +76,21 @@ type OwnerRequests struct {
 	domains *limit.Limiter
 }
 
-// OwnerRequestOptions shape [OwnerRequests].
+// OwnerRequestOptions configure [OwnerRequests].
 type OwnerRequestOptions struct {
-	// Owners judges wishes; it is required.
+	// Owners verifies the requests; it is required.
 	Owners *owner.Owners
-	// Recrawl has a host visited again, Add makes one known; nil where nothing is
-	// crawled.
+	// Recrawl visits a host again, Add makes one known; nil in a process that does not crawl.
 	Recrawl func(ctx context.Context, host string, by crawler.Requester) error
 	Add     func(ctx context.Context, hosts ...string) error
-	// PerClient is how many wishes one client may have in an hour, PerDomain how
-	// many there may be about one registrable domain, All how many together. 0
-	// means 30, 12 and 600; a negative number lifts the limit.
+	// PerClient is how many requests one client may make in an hour, PerDomain how many may concern
+	// one registrable domain, All how many all clients may make together. 0 means 30, 12 and 600; a
+	// negative number lifts the limit.
 	PerClient, PerDomain, All int
 	Limits                    *limit.Set // has the clock and lists the limits; may be nil
 }
 
-// NewOwnerRequests returns what handles the requests. It starts nothing.
+// NewOwnerRequests returns a handler of requests. It starts nothing.
 func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
 	return &OwnerRequests{
 		owners: o.Owners, recrawl: o.Recrawl, add: o.Add,
@@ -145,11 +143,10 @@ func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind
 	return done, err
 }
 
-// Recrawl has a known host visited again: see [crawler.Crawler.Recrawl], whose
-// errors come too; [ErrNoCrawl] where nothing is crawled, a *[QuotaError], a
-// *[WithdrawnError] for a host that is not visited, and that of
-// [owner.Owners.Signed]. The owner of the machine, or of the host by the signature
-// of the request, which may be nil, is heeded sooner than others.
+// Recrawl visits a known host again: see [crawler.Crawler.Recrawl], whose errors it returns;
+// [ErrNoCrawl] in a process that does not crawl, a *[QuotaError], a *[WithdrawnError] for a hidden
+// host, and that of [owner.Owners.Signed]. Requests of the operator, or of the host's owner by the
+// signature of the request, which may be nil, come first.
 func (a *Answers) Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (Submission, error) {
 	if a.OwnerRequests == nil || a.OwnerRequests.recrawl == nil {
 		return Submission{}, ErrNoCrawl

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Resolution answers "where do I write to": for an id of an agent its DID
-// document and inbox, for a name NAMESPACE.VERB every operation that bears it.
+// Resolution is the answer to "where do I write to": for the id of an agent its DID document and
+// inbox, for a name NAMESPACE.VERB every operation with that name.
 type Resolution struct {
 	Asked string `json:"asked"`
 	// Kind is "agent" or "verb".
@@ -24,8 +24,8 @@ type Resolution struct {
 	Candidates []Candidate   `json:"candidates,omitempty" doc:"the operations that bear the name, those best proved first"`
 	// Total counts the candidates, of which at most 100 are listed.
 	Total int `json:"total,omitempty" doc:"how many operations bear the name; at most 100 are listed"`
-	// Ambiguous is set when more than one service bears the name: the caller
-	// chooses, nothing is picked silently.
+	// Ambiguous is set if several services have operations with the name: the caller chooses,
+	// because nothing is chosen silently.
 	Ambiguous bool `json:"ambiguous,omitempty"`
 	// Concerns are collisions, and what looks like squatting.
 	Concerns []Concern `json:"concerns,omitempty" doc:"collisions, and what looks like squatting"`
@@ -33,19 +33,17 @@ type Resolution struct {
 	Behind   uint64    `json:"behind,omitempty" doc:"how many records the index is behind the store"`
 }
 
-// A Candidate is an operation that bears a name, and what its host has to show for
-// the namespace.
+// A Candidate is an operation with the name, and the evidence of its host for the namespace.
 type Candidate struct {
 	Hit
 	Claim Claim `json:"claim" doc:"what the host has to show for the namespace"`
 }
 
-// Resolve answers where to write to, as it stands at a time. An AIR ID, a handle or
-// a did:wba leads to the agent; NAMESPACE.VERB to every operation that bears the
-// name, of which none is picked when there are several services
-// ([Resolution.Ambiguous]). The error is [ErrNoName], or [registry.ErrNoAgent],
-// when the name leads nowhere, and a [*registry.Refusal] for an agent that is gone.
-// The DID of another host is looked for when admit lets it; nil: never.
+// Resolve returns where to write to, at a given time. An AIR ID, a handle or a did:wba leads to the
+// agent; NAMESPACE.VERB leads to every operation with that name, and none is chosen if there are
+// several services ([Resolution.Ambiguous]). The error is [ErrNoName] or [registry.ErrNoAgent] for
+// an unknown name, and a [*registry.Refusal] for an agent that has ended. The DID of another host
+// is resolved if admit allows it; nil: never.
 func (a *Answers) Resolve(ctx context.Context, name string, admit func() error, now time.Time) (Resolution, error) {
 	name = strings.TrimSpace(name)
 	if namespace, verb, ok := SplitVerb(name); ok {
@@ -98,8 +96,8 @@ func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string,
 	return r, nil
 }
 
-// SplitVerb cuts NAMESPACE.VERB at the last dot. Handles and AIR IDs have no
-// dot, and a DID has colons, so what has a dot and no colon names a verb.
+// SplitVerb cuts NAMESPACE.VERB at the last dot. Handles and AIR IDs have no dot, and a DID has
+// colons, so a name with a dot and without a colon is that of a verb.
 func SplitVerb(name string) (namespace, verb string, ok bool) {
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= 0 || dot == len(name)-1 || strings.Contains(name, ":") || strings.HasPrefix(name, "@") {

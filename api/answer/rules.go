@@ -10,7 +10,7 @@ import (
 // ErrNoRule: no rule has that code. Test with errors.Is.
 var ErrNoRule = errors.New("no rule has this code")
 
-// RuleView is one rule that documents are judged by.
+// RuleView is one rule for documents.
 type RuleView struct {
 	Code     string            `json:"code" doc:"names the rule; a code never changes"`
 	Name     string            `json:"name" doc:"what the rule is about, in a few words joined by hyphens"`
@@ -23,7 +23,7 @@ type RuleView struct {
 	Good     string            `json:"good" doc:"the same excerpt, fixed"`
 }
 
-// Rules lists every rule that documents are judged by, draft by draft.
+// Rules lists every rule for documents, draft by draft.
 func (a *Answers) Rules() []RuleView {
 	rules := lint.Rules()
 	views := make([]RuleView, len(rules))

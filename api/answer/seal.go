@@ -12,29 +12,29 @@ import (
 	"gazetteer/store"
 )
 
-// A Seal is what a badge says of a host.
+// A Seal is the content of a host's badge.
 type Seal struct {
-	// Known is false for what is no host name, or one that nobody ever named. Withdrawn is set for a
-	// host of which nothing is shown.
+	// Known is false for an invalid host name and for an unknown host. Withdrawn is set for a
+	// hidden host.
 	Known, Withdrawn bool
 	Standing         conformance.Standing
 	Visited          time.Time // zero before the first visit
-	// Old is set when the last visit is too long ago for its result to count.
+	// Old is set if the last visit is too long ago for its result to count.
 	Old bool
-	// Proof says what proves the origin of the host: a domain proof, or a request that the owner
-	// signed; "" for none.
+	// Proof is the proof of the host's origin: a domain proof, or a request that the owner signed;
+	// "" for none.
 	Proof string
 }
 
 const (
-	// sealAge is the age from which a visit is old. A document is asked for at least monthly.
+	// sealAge is the age from which a visit is old. A document is requested at least monthly.
 	sealAge = 35 * 24 * time.Hour
-	// proofAge is how long a signed request proves the origin: domains change hands.
+	// proofAge is how long a signed request proves the origin, because domains change owners.
 	proofAge = 365 * 24 * time.Hour
 )
 
-// Seal returns what a badge says of a host, of any text in place of a host, too. The error is one of
-// the store.
+// Seal returns the content of a host's badge, for any text as the host. The error is one of the
+// store.
 func (a *Answers) Seal(ctx context.Context, host string) (Seal, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *Answers) Seal(ctx context.Context, host string) (Seal, error) {
 		return Seal{}, err
 	}
 	s := Seal{Known: true, Visited: h.Visited, Proof: a.originProof(host, h)}
-	// A time in the future comes from a wrong clock, and says nothing.
+	// A time in the future comes from a wrong clock and proves nothing.
 	if age := a.now().Sub(h.Visited); age > sealAge || age < -24*time.Hour {
 		s.Old = true
 	}
@@ -74,7 +74,7 @@ func (a *Answers) Seal(ctx context.Context, host string) (Seal, error) {
 	return s, nil
 }
 
-// originProof returns what proves that a host's owner speaks for it, "" for nothing.
+// originProof returns the proof that a host's owner speaks for it, "" for none.
 func (a *Answers) originProof(host string, h crawler.Host) string {
 	if a.Directory != nil {
 		if proved, _, _ := a.Directory.AtHost(host, 1); len(proved) > 0 {

@@ -11,9 +11,9 @@ import (
 	"gazetteer/index/query"
 )
 
-// Search returns one page of operations, best first. Read q from text with
-// [query.Parse], or fill it in. Words that no operation of the page has are named in
-// the note: the nearest there is may not be near.
+// Search returns one page of operations, best first. Read q from text with [query.Parse], or fill
+// it in. The note names words that no operation of the page has, because the nearest operation may
+// be far from the request.
 func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, error) {
 	r, err := a.Index.Search(ctx, q)
 	if err == nil && r.Note == "" {
@@ -51,12 +51,12 @@ func missingWordsNote(hits []index.Hit) string {
 	return "not found in any of these: " + strings.Join(words[:min(len(words), MaxNear)], ", ")
 }
 
-// maxProposals is how many verbs are proposed where nothing is found.
+// maxProposals is the largest number of verbs that are proposed if nothing matches.
 const MaxNear = 5
 
-// Behind is how many records of the store are missing from an answer that is based
-// on a sequence. The sequence is the answer's own: an index that is rebuilt may be
-// whole a moment after it has answered from nothing.
+// Behind returns how many records of the store are newer than a sequence that an answer is based
+// on. Use the answer's own sequence: an index under construction may be complete a moment after it
+// has answered.
 func (a *Answers) Behind(seq uint64) uint64 {
 	index, head := a.Index.Cursor(), a.Store.Head()
 	if index.Store != head.Store || index.Incarnation != head.Incarnation {
@@ -65,9 +65,9 @@ func (a *Answers) Behind(seq uint64) uint64 {
 	return max(head.Seq, seq) - seq
 }
 
-// TrackSequence is called before something is read that does not say on which sequence
-// it is based. What it returns is called afterwards: it gives a sequence that the
-// answer has at least, and how far that is behind.
+// TrackSequence is for reads that do not report the sequence that they are based on. Call it before
+// the read, and the returned function after it: that returns a sequence that the answer contains at
+// least, and how far it is behind.
 func (a *Answers) TrackSequence() (done func() (seq, behind uint64)) {
 	before := a.Index.Cursor().Seq
 	return func() (seq, behind uint64) {
@@ -81,8 +81,8 @@ func (a *Answers) Verbs(ctx context.Context) ([]index.VerbCount, error) {
 	return a.Index.Verbs(ctx)
 }
 
-// Agent finds an agent by AIR ID, handle (with or without "@") or did:wba. The
-// error is [registry.ErrNoAgent] when there is none.
+// Agent finds an agent by AIR ID, handle (with or without "@") or did:wba. The error is
+// [registry.ErrNoAgent] if there is none.
 func (a *Answers) Agent(ctx context.Context, id string) (AgentAnswer, error) {
 	agent, seq, err := a.Registry.Find(ctx, strings.TrimPrefix(id, "@"))
 	if err != nil {

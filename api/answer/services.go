@@ -19,9 +19,9 @@ import (
 // maxVersions bounds how many versions of a document are listed.
 const maxVersions = 100
 
-// Services lists the hosts that publish a document at a place of their own, in
-// the order of their keys, from behind after ("" is the beginning). Hosts that
-// only /ai answered for are left out: that document is not authoritative.
+// Services lists the hosts that publish a document at a place of their own, in the order of their
+// keys, after the key after ("" is the beginning). Hosts with a document only at /ai are left out,
+// because that document is not authoritative.
 func (a *Answers) Services(ctx context.Context, after string, limit int) (ServicePage, error) {
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
 	var host string
@@ -61,12 +61,12 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 	return page, nil
 }
 
-// HostStates returns what knows the present states of hosts, nil where they are not followed.
+// HostStates returns the present states of hosts, nil if they are not followed.
 func (a *Answers) HostStates() *standing.Follower { return a.Standing }
 
 // ServicesInState lists the services whose hosts have states, in the order of the keys of their
-// hosts, from behind the host after ("" is the beginning). It reads no other service. The error is
-// [ErrNoStates] in a process that follows no states, or one of the store.
+// hosts, after the host after ("" is the beginning). It reads no other service. The error is
+// [ErrNoStates] in a process without states, or one of the store.
 func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
 	if a.Standing == nil {
 		return ServicePage{}, ErrNoStates
@@ -95,7 +95,7 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	}
 }
 
-// currentDocuments reads the current documents of a host that can be read.
+// currentDocuments reads the current documents of a host, without those that cannot be read.
 func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document.Document, error) {
 	var documents []document.Document
 	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
@@ -123,10 +123,9 @@ func isListed(s ServiceSummary) bool {
 	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return !k.IsAlias() })
 }
 
-// Service returns all that is known of a host. The name is normalised as the
-// crawler does; the error is a *[fetch.HostError] for what cannot be a host,
-// [ErrNoService] for a host that nobody ever named, and a *[WithdrawnError] for one
-// that is not shown.
+// Service returns what is known of a host. It normalises the name as the crawler does. The error is
+// a *[fetch.HostError] for an invalid host name, [ErrNoService] for an unknown host, and a
+// *[WithdrawnError] for a hidden one.
 func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
@@ -159,7 +158,7 @@ func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	}, nil
 }
 
-// readState reads the crawl state of host; false when it has none.
+// readState reads the crawl state of host; false if there is none.
 func (a *Answers) readState(ctx context.Context, host string) (State, bool, error) {
 	state := State{Fetches: []fetch.Fetch{}}
 	record, err := a.Store.Get(ctx, store.HostKey(host))
@@ -226,7 +225,7 @@ func (a *Answers) Versions(ctx context.Context, host string, kind document.Kind)
 		if err != nil {
 			return nil, err
 		}
-		// The keys are in order of time, so the oldest go first.
+		// The keys are in order of time, so the oldest are dropped first.
 		if versions = append(versions, v); len(versions) > maxVersions {
 			versions = slices.Delete(versions, 0, 1)
 		}
@@ -241,9 +240,8 @@ func rankOf(kind document.Kind) int {
 	return f.Rank
 }
 
-// summarizeService folds the documents of a host into one row. Each member comes from
-// the document of the lowest rank that has it. What only an alias offers is counted only when
-// there is nothing else.
+// summarizeService merges the documents of a host into one row. Each member comes from the document
+// of the lowest rank that has it. The content of an alias counts only if there is nothing else.
 func summarizeService(host string, documents []document.Document) ServiceSummary {
 	s := ServiceSummary{Host: host, Kinds: []document.Kind{}}
 	sorted := slices.Clone(documents)
@@ -311,7 +309,7 @@ func relatedHosts(host string, documents []document.Document) []string {
 	return slices.Compact(hosts)
 }
 
-// HostKnown reports whether a host has a document, and whether anybody ever named it.
+// HostKnown reports whether a host has a document, and whether it is known at all.
 func (a *Answers) HostKnown(ctx context.Context, host string) (publishes, known bool, err error) {
 	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
 		if err != nil && !store.Damaged(record, err) {

@@ -91,8 +91,7 @@ func NewValidator(o ValidatorOptions) *Validator {
 	}
 }
 
-// A Submission is what somebody wants judged: a text, or what an address leads
-// to.
+// A ValidationRequest is a request to check a text, or the document at an address.
 type ValidationRequest struct {
 	// Name is what the result calls the text.
 	Name string
@@ -111,7 +110,7 @@ type ValidationRequest struct {
 	Client netip.Addr
 }
 
-// A Judgement is what was found about one text, and the text.
+// A ValidationResult is the result for one text, with the text.
 type ValidationResult struct {
 	lint.Result
 	Text []byte

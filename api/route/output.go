@@ -61,7 +61,7 @@ type Output[T any] struct {
 
 func JSON[T any](v T) *Output[T] { return &Output[T]{Status: http.StatusOK, Body: v} }
 
-// A rawOutput is an answer of bytes.
+// A RawOutput is an answer of bytes.
 type RawOutput struct {
 	ContentType        string `header:"Content-Type"`
 	CacheControl       string `header:"Cache-Control"`
@@ -86,7 +86,7 @@ func DescribeBadge(op huma.Operation, unknown string) huma.Operation {
 	return op
 }
 
-// A pageOutput is an answer in one of several forms.
+// A PageOutput is an answer in one of several forms.
 type PageOutput struct {
 	ContentType string `header:"Content-Type"`
 	Link        string `header:"Link"`

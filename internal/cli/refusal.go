@@ -20,7 +20,7 @@ type refusal struct {
 	Work     *registry.Work `json:"work"`
 }
 
-// A refusedError is an answer that says no, with the rule behind it.
+// A RefusedError is an answer that says no, with the rule behind it.
 type RefusedError struct {
 	Status int
 	Code   string         // the kind of problem

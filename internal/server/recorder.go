@@ -16,7 +16,7 @@ type recorder struct {
 	log      *slog.Logger
 }
 
-// A caused request is one that was made because of a visitor, and why.
+// A recordedRequest is a request to a host that a visitor caused, and the reason for it.
 type recordedRequest struct {
 	made fetch.Made
 	why  string

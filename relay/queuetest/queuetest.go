@@ -208,7 +208,7 @@ func testAcknowledge(t *testing.T, s Subject) {
 	}
 }
 
-// A stranger who sends an envelope with somebody else's id blocks nothing.
+// testForeignIDs: a stranger who sends an envelope with somebody else's id blocks nothing.
 func testForeignIDs(t *testing.T, s Subject) {
 	q := open(t, s)
 	push(t, q, letter("a", "did:stranger", 1))

@@ -92,7 +92,7 @@ func (v *graphView) addBox(x, y int, name string, self bool) {
 	})
 }
 
-// issuerName is the name of another agent, its AIR ID where none is known.
+// nameOf is the name of another agent, its AIR ID where none is known.
 func nameOf(d answer.AgentDetails, airID string) string {
 	if name := d.Names[airID]; name != "" {
 		return name
