@@ -15,3 +15,24 @@ func TestParticiple(t *testing.T) {
 		}
 	}
 }
+
+// TestVerbsOfNamesOfThings: a word that is a noun as often as a verb is no verb, unless the sentence uses
+// it as one.
+func TestVerbsOfNamesOfThings(t *testing.T) {
+	for _, c := range []struct{ name, sentence, method, want string }{
+		{"text", "Text of a page", "", ""},
+		{"email", "", "", ""},
+		{"emailVerification", "Email verification", "POST", "CREATE"},
+		{"text-to-speech", "Text to speech", "POST", "CREATE"},
+		{"email", "Send an email", "POST", "SEND"},
+		{"invoice", "Creates an invoice", "POST", "CREATE"},
+		{"invoice", "Invoice a customer", "POST", "INVOICE"},
+		{"text", "Text somebody", "POST", "TEXT"},
+		{"rent_car", "Rents a car", "POST", "RENT"},
+		{"book_table", "", "POST", "BOOK"},
+	} {
+		if got := Verb(c.name, c.sentence, c.method); got != c.want {
+			t.Errorf("%s, %q, %s: %q, want %q", c.name, c.sentence, c.method, got, c.want)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func verbOfID(id, summary, httpMethod string) string {
 		return behindHTTPWord(words, httpMethod)
 	case pureVerb(first), readingVerbs[first], first == "return" && httpMethod == "post":
 		return first
-	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && (httpMethod != "get" || usesAsVerb(first, summary)):
+	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && !ratherThing(first, summary) && (httpMethod != "get" || usesAsVerb(first, summary)):
 		return first
 	}
 	if n := len(words); n > 3 && words[n-2] == "or" { // config_create_or_update
@@ -121,7 +121,7 @@ func verbOfID(id, summary, httpMethod string) string {
 			return w[0]
 		}
 	}
-	if IsMethodVerb(first) && !emptyVerbs[first] && ratherVerb(first) && httpMethod != "get" {
+	if IsMethodVerb(first) && !emptyVerbs[first] && ratherVerb(first) && !ratherThing(first, summary) && httpMethod != "get" {
 		return first
 	}
 	return ""
@@ -193,6 +193,22 @@ func ratherVerb(word string) bool {
 	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
+// ratherThing reports whether a word at the beginning of a name rather names a thing (text_analysis,
+// email): a word that is used as a noun at least as often as as a verb, unless the summary begins with
+// it and says whom or what it is done to ("Email the customer").
+func ratherThing(word, summary string) bool {
+	u := english.Lookup(word)
+	if !u.Noun || u.NounCount < u.VerbCount || ActionWords[word] || word == "order" {
+		return false
+	}
+	_, rest := firstWord(strings.ToLower(summary))
+	next, _ := firstWord(rest)
+	return !beginsWithVerb(word, summary) || !determiners[next] && !persons[next]
+}
+
+// persons are words for those that something is done to.
+var persons = WordSet("somebody someone anybody anyone everybody everyone people me you him her us them customers users")
+
 // beginsWithVerb reports whether a summary begins with the verb or its third person.
 func beginsWithVerb(verb, summary string) bool {
 	opening, _ := firstWord(strings.ToLower(summary))
@@ -232,7 +248,7 @@ func VerbOfSummary(summary, httpMethod string) string {
 		base = baseOfThird(word)
 	}
 	switch {
-	case base == "" || emptyVerbs[base]:
+	case base == "" || emptyVerbs[base] || ratherThing(base, summary):
 		return ""
 	case HTTPVerbs[base] != nil:
 		return base
