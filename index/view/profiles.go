@@ -45,8 +45,14 @@ type ProfiledDocument struct {
 	*Profile
 }
 
-// ListProfiles returns those of all documents that a search may return operations of.
+// ListProfiles returns those of all documents that a search may return operations of. The list is made
+// once for a view.
 func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
+	v.profilesMu.Lock()
+	defer v.profilesMu.Unlock()
+	if v.profiled != nil {
+		return v.profiled, nil
+	}
 	var all []ProfiledDocument
 	for i, s := range v.snapshot.Segments() {
 		vs := &v.Segments[i]
@@ -60,6 +66,7 @@ func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
 			}
 		}
 	}
+	v.profiled = all
 	return all, nil
 }
 
@@ -108,26 +115,57 @@ type Similarity struct {
 // each other host, best first.
 func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
 	best := make(map[string]Similarity)
+	cosines := make([]float32, len(all))
 	for i := range all {
-		own := &all[i]
-		if own.Host != host {
-			continue
-		}
-		for j := range all {
-			other := &all[j]
-			if other.Host == host {
-				continue
-			}
-			l := Similarity{own, other, own.similarityTo(other.Profile)}
-			if old, met := best[other.Host]; !met || l.Score > old.Score {
-				best[other.Host] = l
-			}
+		if all[i].Host == host {
+			addMostSimilar(best, all, cosines, &all[i], limit)
 		}
 	}
 	ordered := slices.SortedFunc(maps.Values(best), func(a, b Similarity) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Other.Host, b.Other.Host))
 	})
 	return ordered[:min(limit, len(ordered))]
+}
+
+// surePlaces is how many documents are compared in full for each that is asked for, before any is left
+// out for its cosine.
+const surePlaces = 8
+
+// addMostSimilar adds to the best of each host the documents that are most like own, so many hosts at
+// least. A document is compared in full only if its cosine lets it come among them. The room is for the
+// cosines.
+func addMostSimilar(best map[string]Similarity, all []ProfiledDocument, cosines []float32, own *ProfiledDocument, limit int) {
+	for j := range all {
+		if cosines[j] = -1; all[j].Host != own.Host {
+			cosines[j] = max(0, own.mean.Cosine(all[j].mean))
+		}
+	}
+	sure := nthLargest(slices.Clone(cosines), min(surePlaces*limit, len(cosines)))
+	compare := func(j int) {
+		other := &all[j]
+		s := Similarity{own, other, own.similarityTo(other.Profile)}
+		if old, met := best[other.Host]; !met || s.Score > old.Score {
+			best[other.Host] = s
+		}
+	}
+	for j, c := range cosines {
+		if c >= max(sure, 0) {
+			compare(j)
+		}
+	}
+	least := 0.0 // the score of the last of those that are asked for
+	if len(best) >= limit {
+		scores := make([]float64, 0, len(best))
+		for _, s := range best {
+			scores = append(scores, s.Score)
+		}
+		least = nthLargest(scores, limit)
+	}
+	for j, c := range cosines {
+		if c >= 0 && c < sure && embeddingPart*float64(c)+classPart+verbPart+1e-9 >= least { // which may have been rounded
+			compare(j)
+		}
+	}
 }
 
 // similarityTo returns how much two documents are alike, 0 to 1.

@@ -27,6 +27,9 @@ type View struct {
 	lists  map[string][]ValueCount
 	joined map[string]*FieldValues
 
+	profilesMu sync.Mutex // guards following
+	profiled   []ProfiledDocument
+
 	mu          sync.Mutex        // guards following
 	frequencies map[string]int    // in how many live operations a stem occurs
 	corrections map[string]string // of misspelt words: what they most likely stand for
