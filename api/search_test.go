@@ -122,16 +122,19 @@ func TestFormsOfAHit(t *testing.T) {
 	for _, more := range []string{"&fields=colour", "&fields=all&as=curl", "&explain=true&within_tokens=500", "&explain=1"} {
 		h.get(path+more, 400)
 	}
-	// An operation with many parameters.
-	params := make([]string, 0, 60)
+	// An operation with many parameters, some of which are part of its path and so required.
+	var params, path12 []string
 	for i := range 60 {
-		params = append(params, fmt.Sprintf(`"p%02d": "string%s"`, i, []string{"?", ""}[i%5/4]))
+		params = append(params, fmt.Sprintf(`"p%02d": "string"`, i))
+		if i >= 48 {
+			path12 = append(path12, fmt.Sprintf("{p%02d}", i))
+		}
 	}
 	h.publish("many.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Many", "description": "Sorts"}, "capabilities": [{"id": "sort_by", "description": "Sort by everything",
-		"endpoint": "/sort", "method": "POST", "params": {`+strings.Join(params, ", ")+`}}]}`, seen)
+		"endpoint": "/sort/`+strings.Join(path12, "/")+`", "method": "POST", "params": {`+strings.Join(params, ", ")+`}}]}`, seen)
 	places := readAs[api.ShortPage](h, "/api/v1/search?host=many.example", 200).Hits[0].Call.Parameters
 	required := len(slices.DeleteFunc(slices.Clone(places), func(p call.Place) bool { return !p.Required }))
-	if required != 12 && len(places) != 12 {
+	if required != 12 || len(places) != 12 {
 		t.Errorf("of 60 parameters %d are shown, %d of them required", len(places), required)
 	}
 }

@@ -37,6 +37,9 @@ type How struct {
 	Missing []string `json:"missing,omitempty" doc:"what the document does not tell and a caller needs to know"`
 }
 
+// MissingPlaces begins the entry of [How.Missing] that names parameters without a place.
+const MissingPlaces = "where to put "
+
 // A Place is a parameter and where it goes.
 type Place struct {
 	Name     string `json:"name"`
@@ -56,6 +59,9 @@ func Of(o document.Operation, s document.Service) How {
 		}
 	}
 	var nowhere []string
+	if len(o.Parameters) > 0 {
+		h.Parameters = make([]Place, 0, len(o.Parameters))
+	}
 	for _, p := range o.Parameters {
 		in := p.In
 		if in == "" && h.Protocol == "agtp" {
@@ -76,9 +82,18 @@ func Of(o document.Operation, s document.Service) How {
 		h.Missing = append(h.Missing, "the address")
 	}
 	if len(nowhere) > 0 {
-		h.Missing = append(h.Missing, "where to put "+strings.Join(nowhere, ", "))
+		h.Missing = append(h.Missing, MissingPlaces+joinSome(nowhere))
 	}
 	return h
+}
+
+// joinSome names the first few names of a list, and says how many others there are.
+func joinSome(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // HTTPBinding returns the address at which the HTTP binding of AGIS (section 10.1) reaches an

@@ -22,6 +22,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
+	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
 	"gazetteer/store"
 )
@@ -48,6 +49,7 @@ type storedDocument struct {
 	document.Document                   // without its operations
 	operations        []json.RawMessage // as stored
 	fingerprint       string
+	worst             string // severity of its findings; "" without any
 
 	once    sync.Once
 	service []tokens.Token // of what its entries share; set by once
@@ -97,6 +99,9 @@ func decodeDocument(value []byte) (*storedDocument, error) {
 		return nil, err
 	}
 	t := &storedDocument{Document: stored.Document}
+	if worst, any := protocol.Worst(t.Findings); any {
+		t.worst = worst.String()
+	}
 	if err := t.splitOperations(stored.Operations); err != nil {
 		return nil, err
 	}

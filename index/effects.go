@@ -58,17 +58,15 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 		return nil, nil, err
 	}
 	first, _, _ := strings.Cut(act.Verb, " ")
-	factors := make([]float64, len(offered.All))
-	for i, verb := range offered.All {
-		factors[i] = 1
+	return offered, offered.Memoize(first, func(verb string) float64 {
 		switch s.index.verbs.RelateVerb(first, verb) {
 		case semantic.RelationExact, semantic.RelationStem:
-			factors[i] = sameVerb
+			return sameVerb
 		case semantic.RelationSynonym, semantic.RelationHypernym:
-			factors[i] = similarVerb
+			return similarVerb
 		}
-	}
-	return offered, factors, nil
+		return 1
+	}), nil
 }
 
 // objectMentions returns for each segment the operations that mention what an end is asked of, nil

@@ -158,12 +158,10 @@ func (w Why) String() string {
 	if w.Verb != nil && w.Verb.Relation != semantic.RelationExact {
 		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
 	}
-	met := make(map[string]bool)
-	for _, m := range w.Matched {
-		if met[m.Term] {
+	for i, m := range w.Matched {
+		if slices.ContainsFunc(w.Matched[:i], func(o Match) bool { return o.Term == m.Term }) {
 			continue // the first field is the one that says most
 		}
-		met[m.Term] = true
 		text := m.Term
 		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {
 			text += " (" + m.Text + ")"

@@ -2,12 +2,12 @@ package index
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"gazetteer/protocol/effect"
 )
 
@@ -41,6 +41,7 @@ const (
 	// power of detailPower.
 	shortRequest = 4.5
 	detailPower  = 0.3
+	fitDigits    = 1e4 // a fit has four decimals
 )
 
 // The importance of words whose vector says nothing of it.
@@ -56,12 +57,16 @@ func (s *searcher) fitOf(why *Why, class effect.Class, cosine float32) float64 {
 	if len(s.request.Words) == 0 {
 		return 1
 	}
+	if len(s.importance) != len(s.request.Words) {
+		s.importance = s.importance[:0]
+		for i := range s.request.Words {
+			s.importance = append(s.importance, s.index.importanceOf(&s.request.Words[i]))
+		}
+	}
 	var covered, all float64
-	for i := range s.request.Words {
-		w := &s.request.Words[i]
-		importance := s.index.importanceOf(w)
+	for i, importance := range s.importance {
 		all += importance
-		covered += importance * why.creditOf(w.Asked)
+		covered += importance * why.creditOf(s.request.Words[i].Asked)
 	}
 	fit := 1.0
 	if all > 0 {
@@ -71,7 +76,7 @@ func (s *searcher) fitOf(why *Why, class effect.Class, cosine float32) float64 {
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
 	}
-	return fit
+	return math.Round(fit*fitDigits) / fitDigits
 }
 
 // creditOf returns how well a word of the request was found, 0 to 1.
@@ -94,8 +99,10 @@ func (w *Why) creditOf(asked string) float64 {
 // importanceOf returns how much a word of the request tells.
 func (x *Index) importanceOf(w *query.Word) float64 {
 	length := float32(0)
-	for _, t := range slices.Concat(w.Terms, w.Meanings) {
-		length = max(length, x.lexicon.WordVector(t.Form).Length)
+	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
+		for i := range terms {
+			length = max(length, x.lexicon.WordVector(terms[i].Form).Length)
+		}
 	}
 	importance := float64(length)
 	switch {

@@ -14,7 +14,6 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
 	"gazetteer/index/view"
-	"gazetteer/protocol"
 )
 
 // Search answers a query. The error is a *[query.Error] when the query cannot be answered as asked,
@@ -101,7 +100,8 @@ type searcher struct {
 	// maxCounts is how many values of each facet are named.
 	maxCounts int
 
-	embedding *view.QueryEmbedding
+	embedding  *view.QueryEmbedding
+	importance []float64 // of the words of the request; see [searcher.fitOf]
 }
 
 // A page is one page of entries in order, and what is known of all that match.
@@ -431,7 +431,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		Host:      run.Host,
 		Service:   t.Service,
 		Operation: operation.Operation,
-		Score:     float64(r.Score) * view.ScoreUnit,
+		Score:     float64(r.Score) / view.ScoresPerUnit,
 		Effect:    operation.effect,
 		Caution:   operation.caution,
 		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
@@ -442,6 +442,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		FetchedAt: t.FetchedAt,
 		ChangedAt: t.ChangedAt,
 		Level:     t.Level,
+		Findings:  t.worst,
 	}
 	if !s.query.Brief {
 		for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
@@ -458,9 +459,6 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 	}
 	hit.Fit = s.fitOf(&hit.Why, operation.class, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
 	hit.Far = hit.Fit < FarFit
-	if worst, any := protocol.Worst(t.Findings); any {
-		hit.Findings = worst.String()
-	}
 	return hit, true, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ type ShortHit struct {
 	Kind      document.Kind  `json:"kind"`
 	Service   ShortService   `json:"service"`
 	Operation ShortOperation `json:"operation"`
-	Call      call.How       `json:"call" doc:"how it is called; of more than 12 parameters the required ones and the first of the others"`
+	Call      call.How       `json:"call" doc:"how it is called; of more than 6 parameters the required ones and the first of the others"`
 	Effect    index.Effect   `json:"effect"`
 	Reason    string         `json:"reason,omitempty" doc:"why it matches, in short: which words were found where, and which were not"`
 	Score     float64        `json:"score"`
@@ -85,7 +86,7 @@ type ShortOperation struct {
 	ID     string `json:"id"`
 	Verb   string `json:"verb"`
 	Path   string `json:"path,omitempty"`
-	Intent string `json:"intent,omitempty" doc:"at most 300 characters"`
+	Intent string `json:"intent,omitempty" doc:"at most 200 characters"`
 }
 
 // Staleness says why a document is stale.
@@ -95,8 +96,8 @@ type Staleness struct {
 }
 
 const (
-	shortIntent     = 300 // characters of an intent in a short hit
-	shortParameters = 12  // parameters in a short hit, unless more are required
+	shortIntent     = 200 // characters of an intent in a short hit
+	shortParameters = 6   // parameters in a short hit, unless more are required
 )
 
 // operationID returns the id of an operation among all.
@@ -150,6 +151,8 @@ func shortenHit(h *index.Hit, host *crawler.Host, now time.Time) ShortHit {
 		FetchedAt: h.FetchedAt, Findings: h.Findings, Caution: h.Caution, Also: h.Also,
 	}
 	out.Call.Parameters = shortenParameters(out.Call.Parameters)
+	// A parameter without a place says by itself that the document does not settle it.
+	out.Call.Missing = slices.DeleteFunc(out.Call.Missing, func(m string) bool { return strings.HasPrefix(m, call.MissingPlaces) })
 	if f := judgeFreshness(h.FetchedAt, h.ChangedAt, string(h.Kind), host, now); f.Stale {
 		out.Freshness = &Staleness{true, f.Why}
 	}

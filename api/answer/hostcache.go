@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"gazetteer/crawler"
 	"gazetteer/index/cache"
@@ -18,33 +19,31 @@ const maxHostCache = 32 << 20
 // that another search has just shown. The zero value is ready.
 type hostCache struct {
 	once   sync.Once
-	states *cache.Sized[string, hostState]
+	states *cache.Sized[string, *hostState]
 }
 
 // A hostState is the crawl state of a host as of a sequence of the store. It is shared, so it is never
-// changed.
+// changed, except for the head.
 type hostState struct {
 	seq  uint64
 	host *crawler.Host
+	head atomic.Uint64 // the sequence of the store at which the record was read last
 }
 
-// lookup returns the state that was read from a record, or decodes it.
-func (c *hostCache) lookup(name string, record store.Record) (*crawler.Host, error) {
-	c.once.Do(func() { c.states = cache.New[string, hostState](maxHostCache) })
-	if kept, ok := c.states.Lookup(name); ok && kept.seq == record.Seq {
-		return kept.host, nil
-	}
-	host, err := decodeRecord[crawler.Host](record)
-	if err != nil {
-		return nil, err
-	}
-	c.states.Put(name, hostState{record.Seq, &host}, 3*len(record.Value))
-	return &host, nil
+// find returns the state that is kept of a host, nil when there is none.
+func (c *hostCache) find(name string) *hostState {
+	c.once.Do(func() { c.states = cache.New[string, *hostState](maxHostCache) })
+	kept, _ := c.states.Lookup(name)
+	return kept
 }
 
 // readHost reads the crawl state of a host, nil if there is none. The state is shared with other
 // answers and must not be changed.
 func (a *Answers) readHost(ctx context.Context, name string) (*crawler.Host, error) {
+	kept, head := a.hosts.find(name), a.Store.Head().Seq // before the record: what has not changed until then is as it was
+	if kept != nil && kept.head.Load() == head {
+		return kept.host, nil
+	}
 	record, err := a.Store.Get(ctx, store.HostKey(name))
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		return nil, nil // the host's own page says so
@@ -52,5 +51,16 @@ func (a *Answers) readHost(ctx context.Context, name string) (*crawler.Host, err
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", name, err)
 	}
-	return a.hosts.lookup(name, record)
+	if kept != nil && kept.seq == record.Seq {
+		kept.head.Store(head)
+		return kept.host, nil
+	}
+	host, err := decodeRecord[crawler.Host](record)
+	if err != nil {
+		return nil, err
+	}
+	state := &hostState{seq: record.Seq, host: &host}
+	state.head.Store(head)
+	a.hosts.states.Put(name, state, 3*len(record.Value))
+	return &host, nil
 }

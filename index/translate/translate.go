@@ -139,25 +139,29 @@ const (
 // detectLatin tells German, Spanish and French from English by the words of each that a text has.
 func detectLatin(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
-	ofEnglish := 0.0
-	for _, w := range words {
+	ofEnglish, known := 0.0, make([]bool, len(words))
+	for i, w := range words {
+		known[i] = isEnglish(w)
 		switch {
 		case englishFunctionWords()[w]:
 			ofEnglish += functionEvidence
-		case isEnglish(w):
+		case known[i]:
 			ofEnglish += wordEvidence
 		}
 	}
 	best, language := ofEnglish, ""
 	for _, l := range []string{German, Spanish, French} {
+		if mostEvidence(l, words, known) <= best {
+			continue
+		}
 		score := 0.0
-		for _, w := range words {
+		for i, w := range words {
 			meanings := lookupWord(l, w)
 			switch {
 			case len(meanings) == 0:
-			case len(meanings[0]) == 1 && len(w) > 0 && !unicode.IsLetter(rune(meanings[0][0])):
+			case isFunctionWord(meanings):
 				score += functionEvidence
-			case isEnglish(w):
+			case known[i]:
 				score += wordEvidence
 			default:
 				score += foreignEvidence
@@ -168,6 +172,28 @@ func detectLatin(text string) string {
 		}
 	}
 	return language
+}
+
+// mostEvidence returns the most evidence that words can give for a language, without a look at their
+// base forms; english tells which of them are English.
+func mostEvidence(language string, words []string, english []bool) (most float64) {
+	table := unpacked()[language]
+	for i, w := range words {
+		switch m := table[w]; {
+		case m != nil && isFunctionWord(m):
+			most += functionEvidence
+		case english[i]:
+			most += wordEvidence
+		default:
+			most += foreignEvidence
+		}
+	}
+	return most
+}
+
+// isFunctionWord reports whether the meanings of a word say that it has none of its own.
+func isFunctionWord(meanings []string) bool {
+	return len(meanings[0]) == 1 && !unicode.IsLetter(rune(meanings[0][0]))
 }
 
 // isEnglish reports whether a word is English.

@@ -74,7 +74,7 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 	code := semantic.SignCodeOf(query.Vector)
 	var histogram [notAllowed]int // how many at each distance
 	met, asked := slices.Grow((*room)[:0], enough+enough/4), 0
-	order := semantic.ClustersByDistance(centres, query)
+	order := clusterOrder(centres, query, v.Operations <= enough)
 	opened := 0
 	for ; opened < len(order) && asked < enough; opened++ {
 		for i := range v.Segments {
@@ -113,6 +113,18 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 		}
 	}
 	return near
+}
+
+// clusterOrder returns the numbers of the clusters, the nearest first; in any order when all are opened.
+func clusterOrder(centroids []semantic.Centroid, query semantic.Embedding, all bool) []uint64 {
+	if !all {
+		return semantic.ClustersByDistance(centroids, query)
+	}
+	order := make([]uint64, len(centroids))
+	for i := range order {
+		order[i] = uint64(i)
+	}
+	return order
 }
 
 // A QueryEmbedding has the embeddings of a query and of its clauses, and the

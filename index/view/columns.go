@@ -120,6 +120,31 @@ type FieldValues struct {
 	of      [][]uint32 // for each segment: where its values stand in all
 	// folded tells where the values stand in all that are a text in lower case.
 	Folded func() map[string][]int
+
+	memoMu sync.Mutex // guards following
+	memo   map[string][]float64
+}
+
+// maxMemo bounds how many lists of numbers the values of a field keep.
+const maxMemo = 256
+
+// Memoize returns a number for each value, as compute gives it. The numbers are computed once for a
+// key; the caller must not change them.
+func (v *FieldValues) Memoize(key string, compute func(value string) float64) []float64 {
+	v.memoMu.Lock()
+	defer v.memoMu.Unlock()
+	if numbers, ok := v.memo[key]; ok {
+		return numbers
+	}
+	numbers := make([]float64, len(v.All))
+	for i, value := range v.All {
+		numbers[i] = compute(value)
+	}
+	if v.memo == nil || len(v.memo) >= maxMemo {
+		v.memo = make(map[string][]float64)
+	}
+	v.memo[key] = numbers
+	return numbers
 }
 
 func (v *FieldValues) indexFolded() map[string][]int {

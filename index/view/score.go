@@ -184,6 +184,9 @@ type RankedEntry struct {
 
 const ScoreUnit = 1e-6
 
+// ScoresPerUnit is the reverse of [ScoreUnit]. A score that is divided by it has few digits.
+const ScoresPerUnit = 1e6
+
 // ranksBefore orders better entries first.
 func (r RankedEntry) ranksBefore(v *View, o RankedEntry) bool {
 	if r.Score != o.Score {
