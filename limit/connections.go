@@ -242,11 +242,11 @@ func (l *ConnectionListener) admitConnection(conn net.Conn) {
 
 // identifyClient sets the network of a connection and returns the one of its group.
 func (l *ConnectionListener) identifyClient(c *limitedConn) (wide netip.Prefix) {
-	address, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
+	address, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
 		return netip.Prefix{} // not of a network
 	}
-	client := address.Addr().Unmap().WithZone("")
+	client := address.AddrPort().Addr().Unmap().WithZone("")
 	if client.IsLoopback() || slices.ContainsFunc(l.rule.Proxies, func(p netip.Prefix) bool { return p.Contains(client) }) {
 		return netip.Prefix{}
 	}
@@ -469,6 +469,9 @@ func (c *limitedConn) awaitFirstByte() {
 		return
 	}
 	c.SetReadDeadline(time.Time{})
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true}) // a connection without probes is none the worse
+	}
 	c.unread = true
 	c.listener.enterPhase(c, phaseActive)
 	select {

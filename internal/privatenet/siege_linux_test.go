@@ -78,12 +78,17 @@ func TestSiege(t *testing.T) {
 		plan = longSiege
 		plan.networks = n
 	}
-	s := newSiege(t, plan)
+	s := newSiege(t, plan, 1)
 	s.start()
 	owners := s.registerOwners()
+	// The twin runs on the same machine at the same time, and nobody attacks it.
+	plan.owners = 12
+	twin := newSiege(t, plan, 2)
+	twin.start()
+	twinOwners := twin.registerOwners()
 
-	calm := &timings{}
-	s.readFor(plan.quiet, owners, calm)
+	calm, unattacked := &timings{}, &timings{}
+	s.readFor(s.plan.quiet, owners, calm)
 
 	ctx, lift := context.WithCancel(t.Context())
 	var strangers, honest sync.WaitGroup
@@ -94,6 +99,7 @@ func TestSiege(t *testing.T) {
 		honest.Go(func() { s.rotateOften(ownersEnd, o) })
 	}
 	honest.Go(func() { s.read(ownersEnd, owners, besieged) })
+	honest.Go(func() { twin.read(ownersEnd, twinOwners, unattacked) })
 
 	s.pause(ctx, plan.quiet)
 	for range plan.kills {
@@ -107,7 +113,7 @@ func TestSiege(t *testing.T) {
 	honest.Wait()
 	lift()
 	strangers.Wait()
-	s.judge(owners, calm, besieged)
+	s.judge(owners, calm, besieged, unattacked)
 }
 
 // A siege is one run of TestSiege.
@@ -137,9 +143,10 @@ type siege struct {
 	networkOf   atomic.Int64 // the next honest network
 }
 
-func newSiege(t *testing.T, plan siegePlan) *siege {
+// newSiege returns a siege of the n-th server.
+func newSiege(t *testing.T, plan siegePlan, n byte) *siege {
 	t.Helper()
-	s := &siege{t: t, plan: plan, dir: t.TempDir(), address: netip.MustParseAddrPort("11.7.0.1:8080")}
+	s := &siege{t: t, plan: plan, dir: t.TempDir(), address: netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, 7, 0, n}), 8080)}
 	if err := syscall.Mount("tmpfs", s.dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", plan.disk)); err != nil {
 		need.Missing(t, "no file system of its own can be mounted: %v", err)
 	}
@@ -626,7 +633,7 @@ func (s *siege) fillDisk(ctx context.Context, d time.Duration) {
 }
 
 // judge says how the siege came out.
-func (s *siege) judge(owners []*owner, calm, besieged *timings) {
+func (s *siege) judge(owners []*owner, calm, besieged, unattacked *timings) {
 	s.t.Helper()
 	s.noteMemory()
 	lost := 0
@@ -660,10 +667,12 @@ func (s *siege) judge(owners []*owner, calm, besieged *timings) {
 	half, _ := calm.quantile(50)
 	halfDuring, _ := besieged.quantile(50)
 	rotated, late := s.rotated.Load(), s.late.Load()
+	twin, _ := unattacked.quantile(99)
 	ratio := float64(during) / float64(max(before, time.Microsecond))
-	s.t.Logf("%d networks, %d requests of strangers (%d refused with 429), %d kills: %d rotations, %d not within %v, %d refused by the full disk; %d reads before, %d in the siege: p50 %v and %v, p99 %v and %v, %.1f times; %d acknowledged rotations lost; %d MiB of memory at the most",
+	share := float64(during) / float64(max(before, twin, time.Microsecond))
+	s.t.Logf("%d networks, %d requests of strangers (%d refused with 429), %d kills: %d rotations, %d not within %v, %d refused by the full disk; %d reads before, %d in the siege: p50 %v and %v, p99 %v and %v, %.1f times; %v for a server beside it that nobody attacks, %.1f times; %d acknowledged rotations lost; %d MiB of memory at the most",
 		s.plan.networks, s.requests.Load(), s.refused.Load(), s.plan.kills, rotated, late, rotationLimit, s.atFull.Load(), reads, more,
-		half.Round(10*time.Microsecond), halfDuring.Round(10*time.Microsecond), before.Round(10*time.Microsecond), during.Round(10*time.Microsecond), ratio, lost, memory>>20)
+		half.Round(10*time.Microsecond), halfDuring.Round(10*time.Microsecond), before.Round(10*time.Microsecond), during.Round(10*time.Microsecond), ratio, twin.Round(10*time.Microsecond), share, lost, memory>>20)
 	s.wrongs.Range(func(what, n any) bool {
 		s.t.Logf("%d times %s", n.(*atomic.Int64).Load(), what)
 		return true
@@ -677,7 +686,8 @@ func (s *siege) judge(owners []*owner, calm, besieged *timings) {
 	if memory > siegeMemory {
 		s.t.Errorf("the server took %d MiB of memory", memory>>20)
 	}
-	if ratio > 3 && s.plan.judged {
-		s.t.Errorf("the reads' p99 is %.1f times that without the siege", ratio)
+	// The strangers run on the same processors: what they take from every process is no failure of the server.
+	if share > 3 && s.plan.judged {
+		s.t.Errorf("the reads' p99 is %.1f times that of a server that nobody attacks", share)
 	}
 }
