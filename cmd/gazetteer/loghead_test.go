@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -8,11 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"gazetteer/internal/exit"
+	"gazetteer/protocol/did"
 )
 
 // TestClientsNoticeAFork: a client registers an agent at a server elsewhere, checks the promise and the proof
@@ -104,6 +110,78 @@ func TestClientsNoticeAFork(t *testing.T) {
 	}
 	all(exit.OK, "")
 	stopped(t, forked)
+}
+
+// TestPromisesAreFollowedUp: a registry promises to include a registration, and does not show it. The client
+// keeps the promise, waits for it, and says that it is broken once its time is over; when the log shows
+// the leaf, the promise is dropped. A server that shows another key than its log has is not believed.
+func TestPromisesAreFollowedUp(t *testing.T) {
+	state, clock := t.TempDir(), filepath.Join(t.TempDir(), "clock")
+	t.Setenv("XDG_STATE_HOME", state)
+	var target atomic.Pointer[url.URL]
+	var hides, lies atomic.Bool
+	hides.Store(true)
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target.Load())
+			r.Out.Host = r.In.Host
+			if hides.Load() && r.In.URL.Path == "/log/entries" {
+				r.Out.URL.RawQuery = "key=agent%2FAIR-0000-0000-0000"
+			}
+		},
+		ModifyResponse: func(r *http.Response) error {
+			text, err := io.ReadAll(r.Body)
+			key, parseErr := did.ParsePublicKey(newPublicKey(t))
+			switch path := r.Request.URL.Path; {
+			case lies.Load() && path == "/api/v1/resolve":
+				text = regexp.MustCompile(`"z6Mk\w+"`).ReplaceAll(text, fmt.Appendf(nil, "%q", did.FormatMultikey(key)))
+			case strings.HasSuffix(path, "/register"):
+				text = bytes.Replace(text, []byte(`"inclusion":`), []byte(`"left_out":`), 1)
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			return errors.Join(err, parseErr)
+		},
+	})
+	defer front.Close()
+	p := startProgram(t, "crawler.enabled=false", "public_url="+front.URL)
+	u, err := url.Parse(p.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Store(u)
+	t.Setenv(clockFile, clock)
+	out, code := p.cli("--server", front.URL, "agent", "new", "Promised")
+	if code != exit.OK || !strings.Contains(out, "has promised to include it by") {
+		t.Fatalf("%d\n%s", code, out)
+	}
+	id := regexp.MustCompile(`AIR(-[0-9A-Z]{4}){3}`).FindString(out)
+	promises := func() int {
+		heads, err := filepath.Glob(filepath.Join(state, "gazetteer", "log-heads", "*.json"))
+		if err != nil || len(heads) != 1 {
+			t.Fatalf("the heads are %q, %v", heads, err)
+		}
+		return strings.Count(readPage(t, heads[0]), "gazetteer inclusion promise")
+	}
+	resolve := func(wantCode int, want string, wantPromises int) {
+		t.Helper()
+		if out, code := p.cli("--server", front.URL, "resolve", id); code != wantCode || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, wantCode, want, out)
+		}
+		if n := promises(); n != wantPromises {
+			t.Errorf("%d promises are kept, want %d", n, wantPromises)
+		}
+	}
+	resolve(exit.OK, "does not have it yet", 1)
+	if err := os.WriteFile(clock, []byte("25h"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resolve(exit.NotFound, "has broken its promise", 1)
+	hides.Store(false)
+	resolve(exit.OK, "leaf 0 of localhost/log, verified", 0)
+	lies.Store(true)
+	resolve(exit.NotFound, "shows another key of "+id, 0)
+	stopped(t, p)
 }
 
 // TestRegistrationIsPromised: the answer of a registration has a signed promise, and with ?wait= the proof

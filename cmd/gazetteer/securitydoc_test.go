@@ -90,4 +90,9 @@ func TestAlertsNameMetrics(t *testing.T) {
 			t.Errorf("the program has no metric %s", name)
 		}
 	}
+	for _, label := range regexp.MustCompile(`(\w+)="([^"]*[a-z]\.[a-z][^"]*)"`).FindAllStringSubmatch(has, -1) {
+		if label[1] != "witness" { // the operator's own
+			t.Errorf("a label looks like a host: %s", label[0])
+		}
+	}
 }

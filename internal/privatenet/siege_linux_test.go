@@ -127,8 +127,8 @@ type siege struct {
 	command *exec.Cmd
 	killed  bool // the running process is to end
 	ended   chan struct{}
-	stderr  *bytes.Buffer
-	memory  int64 // the most that a process took, in bytes
+	stderr  string // its file: a pipe would make the server wait for this process, which is busy
+	memory  int64  // the most that a process took, in bytes
 
 	isFull atomic.Bool
 	isDown atomic.Bool // between a kill and the answers of the next process
@@ -166,20 +166,24 @@ func (s *siege) start() {
 	c := exec.Command(filepath.Join(os.Getenv(insideDir), "gazetteer"), "serve", "--no-crawl", "--listen", s.address.String(), "--data-dir", filepath.Join(s.dir, "data"),
 		"--set", "registry.checkpoint_copy="+filepath.Join(s.t.TempDir(), "checkpoint"))
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
-	stderr := &bytes.Buffer{}
+	stderr, err := os.CreateTemp(s.t.TempDir(), "stderr")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer stderr.Close()
 	c.Stdout, c.Stderr = stderr, stderr
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	s.mu.Lock()
-	s.command, s.killed, s.ended, s.stderr = c, false, ended, stderr
+	s.command, s.killed, s.ended, s.stderr = c, false, ended, stderr.Name()
 	s.mu.Unlock()
 	go func() {
 		c.Wait()
 		s.mu.Lock()
 		if !s.killed {
-			s.t.Errorf("the process ended by itself: %v\n%s", c.ProcessState, tail(stderr.String()))
+			s.t.Errorf("the process ended by itself: %v\n%s", c.ProcessState, tail(stderr.Name()))
 		}
 		s.mu.Unlock()
 		close(ended)
@@ -193,11 +197,17 @@ func (s *siege) start() {
 		}
 		s.pause(s.t.Context(), 20*time.Millisecond)
 	}
-	s.t.Fatalf("the server does not answer: %s", tail(stderr.String()))
+	s.t.Fatalf("the server does not answer: %s", tail(stderr.Name()))
 }
 
-// tail is the end of a text.
-func tail(text string) string { return text[max(0, len(text)-4000):] }
+// tail is the end of a file.
+func tail(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-4000):])
+}
 
 // kill ends the process without warning.
 func (s *siege) kill() {
@@ -649,7 +659,7 @@ func (s *siege) judge(owners []*owner, calm, besieged, unattacked *timings) {
 		}
 	}
 	s.mu.Lock()
-	stderr := s.stderr.String()
+	stderr := s.stderr
 	s.killed = true
 	c, ended, memory := s.command, s.ended, s.memory
 	s.mu.Unlock()
