@@ -21,9 +21,9 @@ func Convert(w Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert --to FORMAT FILE | -",
 		Short: "Turn a document of one format into another",
-		Long: `Convert turns a document of one format into another. What the input does not say
-and had to be guessed is listed on the error stream, one REVIEW a line: read
-those places before you publish the result.
+		Long: `Convert turns a document of one format into another. Everything that the input does
+not say and that was guessed is listed on the error stream, one REVIEW a line: read
+these places before you publish the result.
 
   ` + w.Program + ` convert --list
   ` + w.Program + ` convert --to agis openapi.yaml -o agis.yaml
@@ -36,12 +36,12 @@ Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&v.list, "list", false, "list the conversions")
-	f.StringVar(&v.from, "from", "", "the format of the input (default: told from the text)")
+	f.StringVar(&v.from, "from", "", "the format of the input (default: recognized from the text)")
 	f.StringVar(&v.to, "to", "", "the format wanted")
 	f.StringVarP(&v.out, "output", "o", "", "write to this file (default: standard output)")
 	f.StringVar(&v.o.URL, "url", "", "the address of the service, or where the input comes from")
-	f.StringVar(&v.o.Name, "name", "", "the name of the service, where the input has none")
-	f.StringVar(&v.o.Format, "format", "", "yaml or json, where the result may be either")
+	f.StringVar(&v.o.Name, "name", "", "the name of the service, if the input has none")
+	f.StringVar(&v.o.Format, "format", "", "yaml or json, where both are possible")
 	f.BoolVar(&v.o.Extended, "extended", false, "add to MCP tools what MCP has and the AGIS draft does not map")
 	f.StringVar(&v.day, "today", "", "the date to write where a document says when it changed (default: today)")
 	return c

@@ -22,16 +22,16 @@ func Diff(w Environment) *cobra.Command {
 	d := diffRun{inputReader: inputReader{Environment: w}}
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Tell what changed between two documents, and whether it breaks callers",
+		Short: "Show the changes between two documents, and whether they break callers",
 		Long: `Diff compares two versions of an AI Discovery document, an AGIS document or an AGIS
-summary by what callers notice: an endpoint at another host, weaker
-authentication, an operation that was replaced under its name, a parameter more,
-another price. What only looks different (the order of members, YAML in place of
-JSON, 0.010 in place of 0.01) is no change.
+summary by what callers notice: an endpoint at another host, weaker authentication,
+an operation replaced under the same name, an additional parameter, another price.
+Differences in form only (the order of members, YAML instead of JSON, 0.010 instead
+of 0.01) are no changes.
 
 A and B are each a file, an https address, the name of a host, or - for standard
-input. Both must be of one format. Of hosts that publish several formats, the one
-that --as names is compared, or else the first that both have.
+input. Both must have the same format. For hosts with several formats, --as names
+the format to compare; without it, the first format that both have is compared.
 
   ` + w.Program + ` diff ai.old.json ai.json
   ` + w.Program + ` diff --fail-on high agis.yaml https://api.example.com/agis.yaml
@@ -48,9 +48,9 @@ use, 3 something could not be read or compared.`,
 	}
 	f := c.Flags()
 	f.StringVar(&d.format, "format", "text", "how to write the changes: text, json")
-	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the severity from which on the command fails: low, medium or high")
+	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the lowest severity at which the command fails: low, medium or high")
 	f.StringVar(&d.as, "as", "", "the kind of the documents, where it cannot be told: "+document.ListKinds(comparedKinds(), "or"))
-	f.StringVar(&d.url, "url", "", "the address that files and standard input are said to come from, for relative endpoints")
+	f.StringVar(&d.url, "url", "", "the assumed address of files and standard input, for relative endpoints")
 	return c
 }
 

@@ -28,8 +28,8 @@ func Init(w Environment) *cobra.Command {
 		Use:   "init",
 		Short: "Make a document for your service",
 		Long: `Init makes a document that tells agents what your service can do. It asks a few
-questions, each answer judged at once, or takes the answers from an OpenAPI
-description. What it writes conforms; afterwards it says where to serve it.
+questions and checks each answer at once, or takes the answers from an OpenAPI
+description. The result conforms to the draft; init then says where to serve it.
 
 There are two formats: ai, an AI Discovery document (one JSON file that says how
 the service is called over HTTP), and agis, an AGIS document with its summary
@@ -53,7 +53,7 @@ answer, 3 a file could not be read or written.`,
 	f.StringVar(&v.dir, "dir", ".", "write into this directory")
 	f.StringVar(&v.url, "url", "", "the address or host of the service")
 	f.StringVar(&v.name, "name", "", "the name of the service")
-	f.BoolVar(&v.force, "force", false, "overwrite files that are there")
+	f.BoolVar(&v.force, "force", false, "overwrite existing files")
 	return c
 }
 

@@ -20,17 +20,17 @@ func Validate(w Environment) *cobra.Command {
 	v := validateRun{inputReader: inputReader{Environment: w}}
 	c := &cobra.Command{
 		Use:   "validate FILE | DIRECTORY | URL | HOST | - ...",
-		Short: "Judge documents by the rules of their drafts",
-		Long: `Validate reads AI Discovery documents, AGIS documents and AGIS summaries and says
-what is wrong, where, and how to repair it. Which of the three a document is, it
-tells from the text.
+		Short: "Check documents by the rules of their drafts",
+		Long: `Validate reads AI Discovery documents, AGIS documents and AGIS summaries and reports
+what is wrong, where, and how to repair it. It recognizes the kind of a document
+from the text.
 
 An input is a file; a directory, in which every document of the three kinds is
-judged; an https address; the name of a host, of which everything is judged that
-it publishes; or - for standard input. Addresses and hosts are fetched as the
-crawler would fetch them, and what is wrong with the answer (redirects, media
-type, certificate, time) is part of the result. An AGIS summary is compared with
-the full document of its service when both are among the inputs.
+checked; an https address; the name of a host, whose documents are all checked; or
+- for standard input. Addresses and hosts are fetched as the crawler fetches them,
+and problems of the response (redirects, media type, certificate, time) are part of
+the result. An AGIS summary is compared with the full document of its service if
+both are among the inputs.
 
   ` + w.Program + ` validate ai.json
   ` + w.Program + ` validate www.example.com
@@ -46,17 +46,17 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 	f := c.Flags()
 	f.StringVar(&v.rule, "rule", "", "explain the rule of this code and do nothing else; \"all\" lists every rule")
 	f.StringVar(&v.format, "format", "text", "how to write results: "+strings.Join(format.Names(), ", "))
-	f.BoolVar(&v.strict, "strict", false, "let warnings fail too")
-	f.IntVar(&v.level, "level", 1, "conformance level to ask of AGIS documents, 1 or 2")
+	f.BoolVar(&v.strict, "strict", false, "fail on warnings, too")
+	f.IntVar(&v.level, "level", 1, "required conformance level of AGIS documents, 1 or 2")
 	f.StringVar(&v.baseline, "baseline", "", "hide the findings listed in this file")
 	f.StringVar(&v.writeBaseline, "write-baseline", "", "list all findings in this file, for --baseline, and succeed")
-	f.BoolVar(&v.fix, "fix", false, "repair in files what can be repaired safely; shows the changes and asks first")
-	f.BoolVar(&v.diff, "diff", false, "show what --fix would change, and nothing else")
+	f.BoolVar(&v.fix, "fix", false, "make the safe repairs in files; shows the changes and asks first")
+	f.BoolVar(&v.diff, "diff", false, "only show what --fix would change")
 	f.BoolVar(&v.yes, "yes", false, "with --fix: write without asking")
 	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: "+document.ListKinds(document.AuthoritativeKinds(), "or"))
-	f.StringVar(&v.url, "url", "", "the address that files and standard input are said to come from")
-	f.StringVar(&v.day, "today", "", "the date to hold the dates of documents against (default: today)")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "show only what fails")
+	f.StringVar(&v.url, "url", "", "the assumed address of files and standard input")
+	f.StringVar(&v.day, "today", "", "the date to compare the dates of documents with (default: today)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "show failures only")
 	return c
 }
 

@@ -21,16 +21,16 @@ func (a *verbs) agentCommand() *cobra.Command {
 	k := &keyring{}
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Register an agent, prove what it says, and look after its keys",
-		Long: `An agent is known by its key, which lies in a file that only you can read:
-agent.key in this directory, or the one that --key names. Every change is signed
-with it; nothing secret is ever sent.
+		Short: "Register an agent, prove its statements, and manage its keys",
+		Long: `The key of an agent is its identity. It is in a file that only you can read:
+agent.key in this directory, or the file that --key names. The key signs every
+change; nothing secret is ever sent.
 
   gazetteer agent new "Table booker"          make its keys and register it
-  gazetteer agent update --inbox https://…    say where it takes mail
-  gazetteer agent prove example.com           show that a domain is yours
-  gazetteer agent rotate                      put a new key in the place of the old
-  gazetteer agent show                        what is known of it, and by what
+  gazetteer agent update --inbox https://…    set the address of its inbox
+  gazetteer agent prove example.com           prove that a domain is yours
+  gazetteer agent rotate                      replace its key
+  gazetteer agent show                        show the known facts, with the evidence
 
 The verbs talk to the server of the data directory, or to the one that --server
 names.`,

@@ -24,10 +24,10 @@ func (a *verbs) attestCommand(k *keyring) *cobra.Command {
 	t := &attestFlags{}
 	c := &cobra.Command{
 		Use:   "attest AGENT",
-		Short: "Say something of another agent, signed; or take it back",
-		Long: `Attest signs what your agent says of another one. The registry takes it from
-agents that are older than 30 days and whose key stands in the DID document of a
-domain of their own.
+		Short: "Attest another agent with a signature, or revoke that",
+		Long: `Attest signs a statement of your agent about another one. The registry accepts it
+from agents that are older than 30 days and whose key is in the DID document of
+their own domain.
 
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --type identity_verification --statement "We have met them."
   gazetteer agent attest AIR-7F3K-M9JQ-X2PW --revoke 7`,
@@ -37,8 +37,8 @@ domain of their own.
 		},
 	}
 	c.Flags().StringVar(&t.kind, "type", "", "identity_verification, operator_confirmation, dependency or safety_review")
-	c.Flags().StringVar(&t.statement, "statement", "", "what you say, in at most 1,000 characters")
-	c.Flags().IntVar(&t.revoke, "revoke", 0, "take back the attestation with this number")
+	c.Flags().StringVar(&t.statement, "statement", "", "the statement, at most 1,000 characters")
+	c.Flags().IntVar(&t.revoke, "revoke", 0, "revoke the attestation with this number")
 	return c
 }
 

@@ -20,20 +20,20 @@ func (a *verbs) deactivateCommand(k *keyring) *cobra.Command {
 	yes, erase := false, false
 	c := &cobra.Command{
 		Use:   "deactivate",
-		Short: "End an agent for good",
-		Long: `Deactivate takes an agent out of service for good: it can neither act nor be
-reached, its handle is free after 30 days, and what it attested counts no more.
-Its keys and history stay to be read, so that what it signed can still be judged.
+		Short: "End an agent permanently",
+		Long: `Deactivate ends an agent permanently: it can neither act nor be reached, its handle
+is free after 30 days, and its attestations no longer count. Its keys and history
+can still be read, so that its old signatures can be verified.
 
-With --erase its record, history and attestations are removed too; only the AIR ID
-and hashes in the transparency log are kept. Export it first.`,
+With --erase its record, history and attestations are removed, too; only the AIR ID
+and hashes in the transparency log remain. Export it first.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.deactivateAgent(c, server, k, erase, yes) })
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&erase, "erase", false, "remove all that is stored of it, too")
+	c.Flags().BoolVar(&erase, "erase", false, "also remove everything that is stored about it")
 	return c
 }
 

@@ -21,14 +21,14 @@ func (a *verbs) exportCommand(k *keyring) *cobra.Command {
 	out, move := "", false
 	c := &cobra.Command{
 		Use:   "export [AGENT]",
-		Short: "Write down all that the registry has of an agent",
+		Short: "Export everything that the registry has about an agent",
 		Long: `Export writes one JSON document with an agent's record, its DID document, all of
-its keys, its whole history with what each change was signed by, its attestations
-and the evidence. No private key is in it. Without an AIR ID, handle or DID it
+its keys, its whole history with the signature of each change, its attestations and
+the evidence. It contains no private key. Without an AIR ID, handle or DID it
 exports the agent whose key is in agent.key.
 
-With --move it writes your agent as another registry takes it over, with its AIR ID
-and its whole history: its operator imports that.
+With --move it writes your agent in the form that another registry imports, with
+its AIR ID and its whole history; the operator there imports the file.
 
   gazetteer agent export --out booker.json
   gazetteer agent export --move --out booker.jsonl`,
@@ -43,8 +43,8 @@ and its whole history: its operator imports that.
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.exportAgent(c.Context(), server, k, out, args) })
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet (default: standard output)")
-	c.Flags().BoolVar(&move, "move", false, "as another registry takes it over")
+	c.Flags().StringVar(&out, "out", "", "file to write, which must not exist yet (default: standard output)")
+	c.Flags().BoolVar(&move, "move", false, "in the form that another registry imports")
 	return c
 }
 

@@ -17,11 +17,11 @@ func (a *verbs) mergeCommand(k *keyring) *cobra.Command {
 	into, yes := "", false
 	c := &cobra.Command{
 		Use:   "merge",
-		Short: "End an agent in favour of another of yours",
-		Long: `Merge ends the agent whose key --key names, and leaves the one whose key --into
-names; both keys sign it. The handle goes over when the other has none. What was
-proved or attested of the one that ends does not: its keys and history stay to be
-read, and its DID says where to go. It cannot be undone.
+		Short: "Merge an agent into another one of yours",
+		Long: `Merge ends the agent whose key --key names in favour of the agent whose key --into
+names; both keys sign. The handle moves if the other agent has none. Proofs and
+attestations do not move: the keys and the history of the ended agent can still be
+read, and its DID points to the other agent. A merge cannot be undone.
 
   gazetteer agent merge --key old.key --into agent.key`,
 		Args: cli.NoArgs,
@@ -34,7 +34,7 @@ read, and its DID says where to go. It cannot be undone.
 			})
 		},
 	}
-	c.Flags().StringVar(&into, "into", "", "file with the key of the agent that stays")
+	c.Flags().StringVar(&into, "into", "", "file with the key of the agent that remains")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
 }

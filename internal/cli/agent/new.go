@@ -33,11 +33,11 @@ func (t *recordFlags) addTo(c *cobra.Command) {
 	f.StringVar(&t.description, "description", "", "what it does")
 	f.StringSliceVar(&t.capabilities, "capability", nil, "what it can do; may be repeated")
 	f.StringSliceVar(&t.certifications, "certification", nil, "a security certification it claims; may be repeated")
-	f.StringVar(&t.inbox, "inbox", "", "address where it takes mail (A2AInbox); \"here\" for an inbox at the registry")
+	f.StringVar(&t.inbox, "inbox", "", "address of its inbox (A2AInbox); \"here\" for an inbox at the registry")
 	f.StringArrayVar(&t.endpoints, "endpoint", nil, "another service endpoint, as TYPE=URL; may be repeated")
 	f.StringVar(&t.repository, "repository", "", "address of its code")
 	f.StringVar(&t.docs, "docs", "", "address of its documentation")
-	f.BoolVar(&t.openSource, "open-source", false, "its code is open")
+	f.BoolVar(&t.openSource, "open-source", false, "its code is open source")
 }
 
 // changedMembers returns the members that flags have set, but for the endpoints.
@@ -95,13 +95,13 @@ func (a *verbs) newCommand(k *keyring) *cobra.Command {
 		Use:   "new NAME",
 		Short: "Make the keys of an agent and register it",
 		Long: `New makes two keys, in files that only you can read: agent.key, which signs for
-the agent, and agent.recovery.key, which takes over when that is lost or stolen.
-Of the second the registry gets only a digest. The registration is signed with
-the first, so it shows that you hold it; no secret is sent or kept.
+the agent, and agent.recovery.key, for the case that the first is lost or stolen.
+The registry gets only a digest of the second. The first signs the registration,
+which proves that you hold it; no secret is sent or stored.
 
   gazetteer agent new "Table booker" --capability BOOK --inbox https://agent.example/inbox
 
-If it is cut off, run it again: it goes on with the keys that are there.`,
+If it is interrupted, run it again: it continues with the keys that exist.`,
 		Args: cli.ExactArgs(1, "the name of the agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.registerAgent(c, server, k, n, args[0]) })
@@ -109,10 +109,10 @@ If it is cut off, run it again: it goes on with the keys that are there.`,
 	}
 	n.texts.addTo(c)
 	c.Flags().StringVar(&n.creatorDID, "creator", "", "did:wba or did:web that you control elsewhere (default: the agent's own)")
-	c.Flags().StringVar(&n.creatorName, "creator-name", "", "who stands behind it")
-	c.Flags().BoolVar(&n.organization, "organization", false, "an organization stands behind it")
+	c.Flags().StringVar(&n.creatorName, "creator-name", "", "who is responsible for it")
+	c.Flags().BoolVar(&n.organization, "organization", false, "an organization is responsible for it")
 	c.Flags().BoolVar(&n.encrypt, "encrypt", false, "protect the keys with a passphrase")
-	c.Flags().BoolVar(&n.noRecovery, "no-recovery", false, "make no recovery key: a lost key is then lost for good")
+	c.Flags().BoolVar(&n.noRecovery, "no-recovery", false, "make no recovery key: a lost key then ends your control of the agent")
 	c.Flags().BoolVar(&n.secret, "secret", false, "ask for the secret that clients of the public AIR reference use")
 	return c
 }

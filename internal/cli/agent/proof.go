@@ -24,17 +24,17 @@ func (a *verbs) proofCommand(k *keyring) *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "proof [AGENT]",
-		Short: "Take along a proof that the transparency log has the newest change of an agent",
-		Long: `Proof writes what it takes to check years later, without the registry, that the
-newest entry of an agent's history is in the transparency log: NAME.leaf, which is
-the entry itself, NAME.proof with the signed checkpoint, and NAME.key, the public
-key of the log. It checks them, too. Without an AIR ID, handle or DID it is about the
-agent whose key is in agent.key.
+		Short: "Save a proof that the transparency log has the newest change of an agent",
+		Long: `Proof writes three files with which anyone can check years later, without the
+registry, that the newest entry of an agent's history is in the transparency log:
+NAME.leaf, the entry itself, NAME.proof with the signed checkpoint, and NAME.key,
+the public key of the log. It checks them, too. Without an AIR ID, handle or DID it
+takes the agent whose key is in agent.key.
 
   gazetteer agent proof --out booker
   gazetteer log verify booker.proof --leaf booker.leaf --key booker.key
 
-Compare the key with one that you have from elsewhere.`,
+Compare the key with one from another source.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
@@ -43,7 +43,7 @@ Compare the key with one that you have from elsewhere.`,
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.fetchProof(c.Context(), server, k, out, args) })
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "what the names of the files begin with")
+	c.Flags().StringVar(&out, "out", "", "the beginning of the file names")
 	return c
 }
 

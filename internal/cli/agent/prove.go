@@ -20,17 +20,17 @@ func (a *verbs) proveCommand(k *keyring) *cobra.Command {
 	remove, show := false, false
 	c := &cobra.Command{
 		Use:   "prove DOMAIN",
-		Short: "Show that a domain is yours, by DNS or a file",
-		Long: `Prove has the registry look whether the owner of a domain names the agent and its
+		Short: "Prove that a domain is yours, by DNS or a file",
+		Long: `Prove asks the registry to check that the owner of a domain names the agent and its
 key: in a TXT record at _gazetteer.DOMAIN or at DOMAIN, or in a line of
-https://DOMAIN/.well-known/gazetteer-agents. When it is not there yet, the answer
-tells what to publish, what was asked, from where, and what came back. The
-registry looks again every day; three failures, and the proof is withdrawn.
+https://DOMAIN/.well-known/gazetteer-agents. If neither does yet, the answer has
+the text to publish, and every question with its answer. The registry checks again
+every day; after three failures it withdraws the proof.
 
   gazetteer agent prove --print >> .well-known/gazetteer-agents
   gazetteer agent prove example.com
 
-Exit code 1 when the domain is not proved.`,
+Exit code 1 if the domain is not proved.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if show {
 				return cli.NoArgs(c, args)
@@ -50,7 +50,7 @@ Exit code 1 when the domain is not proved.`,
 		},
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove the domain from the agent")
-	c.Flags().BoolVar(&show, "print", false, "only print what the owner of a domain publishes for the agent")
+	c.Flags().BoolVar(&show, "print", false, "only print the text that the owner of a domain publishes for the agent")
 	return c
 }
 

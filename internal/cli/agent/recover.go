@@ -26,19 +26,19 @@ func (a *verbs) recoverCommand(k *keyring) *cobra.Command {
 	r := &recoverFlags{}
 	c := &cobra.Command{
 		Use:   "recover",
-		Short: "Take an agent over with its recovery key, when its key is lost or stolen",
+		Short: "Replace a lost or stolen key with the recovery key",
 		Long: `Recover makes a new key and a new recovery key beside the old ones, and asks the
-registry to take the new key. It comes into force after a delay (three days,
-unless the registry says otherwise), in which the holder of the recovery key can
-call it off with --withdraw. The files take their places with the first command
-after that.`,
+registry to accept the new key. It comes into force after a delay (three days,
+unless the registry sets another), during which the holder of the recovery key can
+cancel it with --withdraw. The first command after the delay moves the new files
+into the places of the old ones.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.recoverAgent(c, server, k, r) })
 		},
 	}
 	c.Flags().StringVar(&r.file, "recovery", "", "file with the recovery key (default: agent.recovery.key beside the key)")
-	c.Flags().BoolVar(&r.withdraw, "withdraw", false, "call off the recovery that is under way")
+	c.Flags().BoolVar(&r.withdraw, "withdraw", false, "cancel the pending recovery")
 	return c
 }
 

@@ -19,12 +19,12 @@ import (
 func (a *verbs) rotateCommand(k *keyring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate",
-		Short: "Put a new key in the place of the agent's key",
-		Long: `Rotate makes a new key beside the old one and has the registry take it: both
-sign. When the registry has acknowledged that, the new key takes the place of the
-old one in its file; if the answer is lost, run it again. What the old key signed
-can still be judged; from then on it signs nothing. The mailbox beside the key file
-keeps it, so that mail that was sealed to it still opens.`,
+		Short: "Replace the agent's key with a new one",
+		Long: `Rotate makes a new key beside the old one and registers it; both keys sign. When
+the registry has acknowledged the new key, its file replaces that of the old one. If
+the answer is lost, run rotate again. Signatures of the old key can still be
+verified, but it signs nothing more. The mailbox beside the key file keeps the old
+key, so that mail sealed to it still opens.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.rotateKey(c, server, k) })

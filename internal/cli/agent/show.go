@@ -22,11 +22,11 @@ import (
 func (a *verbs) showCommand(k *keyring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [AGENT]",
-		Short: "Show what is known of an agent, and by what",
-		Long: `Show tells what an agent says of itself and what there is to check it by: each
-line is claimed (the agent says so), proved (it was shown to the registry, and
-anybody can check it) or observed (the registry saw it when it looked). Without an
-AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
+		Short: "Show what is known about an agent, with the evidence",
+		Long: `Show prints an agent's own statements and the evidence for them. Each line is
+claimed (the agent says so), proved (the registry has a proof that anybody can
+check) or observed (the registry saw it itself). Without an AIR ID, handle or DID it
+shows the agent whose key is in agent.key.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })

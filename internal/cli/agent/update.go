@@ -31,9 +31,9 @@ func (a *verbs) updateCommand(k *keyring) *cobra.Command {
 	u := &updateFlags{}
 	c := &cobra.Command{
 		Use:   "update",
-		Short: "Change what an agent says of itself: inbox, handle, description",
-		Long: `Update changes only what is named; "" clears a text. --inbox replaces the inbox
-and leaves other endpoints as they are; with --no-endpoints they go first.
+		Short: "Change an agent's record: inbox, handle, description",
+		Long: `Update changes only the named members; "" clears a text. --inbox replaces the inbox
+and leaves other endpoints unchanged; --no-endpoints removes them first.
 
   gazetteer agent update --inbox https://agent.example/inbox --handle booker`,
 		Args: cli.NoArgs,
@@ -44,8 +44,8 @@ and leaves other endpoints as they are; with --no-endpoints they go first.
 	u.texts.addTo(c)
 	c.Flags().StringVar(&u.handle, "handle", "", "claim a handle: 3 to 30 of a-z, 0-9 and _")
 	c.Flags().BoolVar(&u.noHandle, "no-handle", false, "give the handle back")
-	c.Flags().BoolVar(&u.noEndpoints, "no-endpoints", false, "take all service endpoints away")
-	c.Flags().BoolVar(&u.noSecret, "no-secret", false, "switch the once-shown secret off for good: every change is signed then")
+	c.Flags().BoolVar(&u.noEndpoints, "no-endpoints", false, "remove all service endpoints")
+	c.Flags().BoolVar(&u.noSecret, "no-secret", false, "switch the once-shown secret off permanently: every change must then be signed")
 	c.Flags().BoolVar(&u.addRecovery, "add-recovery", false, "make a recovery key, for an agent that has none")
 	return c
 }

@@ -20,13 +20,12 @@ import (
 func (a *verbs) crawlerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crawler",
-		Short: "Block hosts, let them in again, have one visited again",
-		Long: `Crawler tells the crawler about single hosts. A host that is blocked is not
-visited any more, and what it published is removed at once: its pages and the API
-say so instead. A long list is better kept in the file that crawler.block_list_file
-names, which is read again at SIGHUP.
+		Short: "Block and unblock hosts, and visit a host again",
+		Long: `Crawler manages single hosts. A blocked host is no longer visited, and its documents
+are removed at once: its pages and the API say so instead. For a long list use the
+file that crawler.block_list_file names; SIGHUP reads it again.
 
-Owners of hosts need none of this: they opt out by robots.txt, or on the page
+Owners of hosts do not need these verbs: they opt out in robots.txt, or on the page
 /bot of a server.`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -39,7 +38,7 @@ func (a *verbs) blockCommand() *cobra.Command {
 	var subdomains bool
 	var why string
 	c := &cobra.Command{
-		Use: "block HOST", Short: "Visit a host no more, and remove what it published",
+		Use: "block HOST", Short: "Stop visiting a host, and remove its documents",
 		Example: "  gazetteer crawler block www.example.com\n  gazetteer crawler block --subdomains --why 'its owner wrote to us' example.com",
 		Args:    cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,16 +53,16 @@ func (a *verbs) blockCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&subdomains, "subdomains", false, "all hosts below it, too")
-	c.Flags().StringVar(&why, "why", "", "for those who look")
+	c.Flags().BoolVar(&subdomains, "subdomains", false, "also all hosts below it")
+	c.Flags().StringVar(&why, "why", "", "the reason, which the list of blocked hosts shows")
 	return c
 }
 
 func (a *verbs) unblockCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "unblock HOST", Short: "Let a host be visited again, no matter who blocked it",
-		Long: `Unblock lets a host be visited again, even when its owner blocked it. It is
-visited when somebody names it, for example with: gazetteer crawl HOST`,
+		Use: "unblock HOST", Short: "Allow visits to a host again, no matter who blocked it",
+		Long: `Unblock allows visits to a host again, even if its owner blocked it. The next visit
+begins when somebody names the host, for example with: gazetteer crawl HOST`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -81,7 +80,7 @@ visited when somebody names it, for example with: gazetteer crawl HOST`,
 
 func (a *verbs) blockedCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "blocked", Short: "List the hosts that are not visited, and who asked for that",
+		Use: "blocked", Short: "List the blocked hosts, and who blocked them",
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -132,9 +131,9 @@ func formatScope(b crawler.Block) string {
 
 func (a *verbs) recrawlCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "recrawl HOST", Short: "Have a known host visited again, at most once in 10 minutes",
-		Long: `Recrawl has a known host visited again by the running server, with the intervals
-that every visit keeps. It may be asked for once in 10 minutes.`,
+		Use: "recrawl HOST", Short: "Visit a known host again, at most once in 10 minutes",
+		Long: `Recrawl makes the running server visit a known host again, within the intervals that
+hold for every visit. It is possible once in 10 minutes.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {

@@ -96,9 +96,9 @@ func (a *verbs) admissionCommand() *cobra.Command {
 		Use:        "admission [open|approval|closed]",
 		SuggestFor: []string{"door"},
 		Short:      "Show or set how new agents are admitted",
-		Long: `Admission says how new agents are admitted: open (at once), approval (after your
+		Long: `Admission sets how new agents are admitted: open (at once), approval (after your
 review), or closed (not at all). It holds until you change it, also after a
-restart. Everybody who is not admitted at once sees the note: put an address
+restart. Applicants that are not admitted at once see the note: put an address
 there. An open admission changes to approval by itself after a week in which no
 operator used the registry.
 
@@ -126,7 +126,7 @@ operator used the registry.
 			})
 		},
 	}
-	c.Flags().StringVar(&note, "note", "", "shown to everybody who is not admitted at once")
+	c.Flags().StringVar(&note, "note", "", "shown to applicants that are not admitted at once")
 	return c
 }
 
@@ -161,14 +161,14 @@ func (a *verbs) resumeSigningCommand() *cobra.Command {
 		Use:   "resume-signing",
 		Short: "Let the transparency log sign again after it was halted",
 		Long: `Resume-signing checks every leaf and every hash of the transparency log, its lock
-and, if a witness has contradicted it, all witnesses. Only if nothing is wrong any
-more does the log sign again; what was written meanwhile is then signed, too.
+and, if a witness has contradicted it, all witnesses. The log signs again only if
+everything is right; it then also signs what was written in the meantime.
 
 A log halts itself when a witness contradicts it, when another process has signed
-for it, or when a file of it is damaged. It stays halted over restarts. Why, and
-what to repair, is shown by: gazetteer registry
+for it, or when one of its files is damaged. It stays halted across restarts. The
+reason and the repair are shown by: gazetteer registry
 
-Exit code 1 when something is still wrong.`,
+Exit code 1 if something is still wrong.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
@@ -252,8 +252,8 @@ func (a *verbs) refuseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "refuse AIR-ID",
 		Short: "Refuse a registration that waits",
-		Long: `Refuse ends a registration that waits. Everybody who asks for its AIR ID sees the
-reason; the registration itself is deleted at once.
+		Long: `Refuse ends a waiting registration. Anyone who asks for its AIR ID sees the reason;
+the registration itself is deleted at once.
 
   gazetteer registry refuse AIR-7G3K-M9JQ-X2PT --reason "we know of no such company"`,
 		Args: cli.ExactArgs(1, "the AIR ID of a registration"),

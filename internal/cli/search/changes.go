@@ -49,14 +49,14 @@ func (a *verbs) changesCommand() *cobra.Command {
 	var f changeFlags
 	c := &cobra.Command{
 		Use:   "changes",
-		Short: "Show what became known, changed, went or came back",
+		Short: "Show the newest changes of services and agents",
 		Long: `Changes shows the newest entries of the feed of changes, oldest first: services
-that appear, change, go and come back, and agents. With --follow it goes on as
-things happen, and goes on by itself when the connection breaks.
+that appear, change, disappear and return, and agents. With --follow it prints new
+entries as they arrive, and reconnects by itself.
 
   gazetteer changes --severity medium
   gazetteer changes --host shop.example --follow
-  gazetteer changes --json --since PLACE   the entries behind a place, as in next`,
+  gazetteer changes --json --since PLACE   the entries after a place (member next)`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.limit < 1 || f.limit > 100 {

@@ -21,17 +21,17 @@ import (
 func (a *verbs) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST",
-		Short: "Tell the owner of a host what was seen there, and why it is listed or not",
-		Long: `Explain tells what this crawler saw at a host: whether it is listed and why, the
-five states (reachable, well-formed, conformant, consistent, answers) with the
-rule and the line behind each that fails, the last visit request by request, how
-the states changed in the last thirty days, which hosts name it, what a new visit
-would do, and when the next one is due.
+		Short: "Show what the crawler saw at a host, and why the host is listed or not",
+		Long: `Explain shows what the crawler saw at a host: whether the host is listed and why;
+the five states (reachable, well-formed, conformant, consistent, answers), with the
+rule and the line for each state that fails; the requests of the last visit; the
+changes of the states in the last thirty days; the hosts that link to it; what a new
+visit would do, and when the next one is due.
 
   gazetteer explain www.example.com
   gazetteer --json explain www.example.com
 
-Exit code 1 when the host is not known.`,
+Exit code 1 if the host is unknown.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.explainHost(c.Context(), server, args[0]) })

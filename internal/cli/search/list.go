@@ -78,7 +78,7 @@ func (a *verbs) servicesCommand() *cobra.Command {
 		}
 		return a.endList(len(page.Services), page.Next != "", view, "service")
 	})
-	command.Flags().StringSliceVar(&states, "is", nil, "states of the host that must all hold: reachable, well-formed, conformant, consistent, answers; with a minus sign, that must not")
+	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
 	return command
 }
 
@@ -148,12 +148,12 @@ func (a *verbs) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show HOST",
 		Short: "Show one service: its operations, its documents and its last visit",
-		Long: `Show prints what is known of one host: what the service does, its operations, the
-documents that they come from, and how the last visit went.
+		Long: `Show prints what is known about one host: the service, its operations, their
+documents, and the result of the last visit.
 
   gazetteer show www.example.com
 
-Exit code 1 when the host is not known.`,
+Exit code 1 if the host is unknown.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.showService(c.Context(), server, args[0]) })

@@ -30,8 +30,8 @@ In the configuration of a client:
 
   {"mcpServers": {"gazetteer": {"command": "gazetteer", "args": ["mcp"]}}}
 
-A client that reaches the server over HTTP needs no command: it takes the address
-of the server with /mcp behind it.`,
+A client that reaches the server over HTTP needs no command: its address is that of
+the server, followed by /mcp.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {

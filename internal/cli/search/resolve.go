@@ -50,20 +50,20 @@ type candidate struct {
 func (a *verbs) resolveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resolve ID",
-		Short: "Find where to write to: an agent's inbox, or who offers NAMESPACE.VERB",
+		Short: "Find an agent's inbox, or the services that offer NAMESPACE.VERB",
 		Long: `Resolve takes an AIR ID, a handle or a did:wba identifier and shows the agent's
-DID document and its A2AInbox; or NAMESPACE.VERB, and shows every operation that
-bears the name. When more than one does, all are shown: none is picked for you.
+DID document and its A2AInbox. For NAMESPACE.VERB it shows every operation with that
+name; if there are several, it chooses none for you.
 
   gazetteer resolve AIR-7F3K-M9JQ-X2PW
   gazetteer resolve did:wba:registry.example:agents:AIR-7F3K-M9JQ-X2PW
   gazetteer resolve acme-reservations.BOOK
 
-The log of a server elsewhere is compared with what it has shown before, and has to
-prove that it includes the agent's newest change, with the same key. A server that
-contradicts itself, or breaks a promise of inclusion, is not believed.
+For a remote server, its log is compared with what it showed before, and must prove
+that it includes the agent's newest change, with the same key. A server that
+contradicts itself, or breaks a promise of inclusion, is refused.
 
-Exit code 1 when it is not known.`,
+Exit code 1 if the name is unknown.`,
 		Args: cli.ExactArgs(1, "one ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return a.resolveName(c.Context(), server, args[0]) })

@@ -106,18 +106,18 @@ func (a *verbs) searchCommand() *cobra.Command {
   gazetteer search book a table -n 20 --page 2 --long
   gazetteer search book a table --safe --min-fit 0.5
 
-Misspelt words are corrected, which the answer says; --exact looks for them as they
-are. Operations that hardly do what was asked for are marked [far]; --min-fit leaves
-them out. --safe leaves out what ends or removes something, as declared or as its
-verb and its text tell.
+Misspelt words are corrected, and the answer says so; --exact searches for them as
+written. Operations that hardly fit the request are marked [far]; --min-fit leaves
+them out. --safe leaves out operations that end or remove something, as declared or
+as inferred from verb and text.
 
 --as writes the operations for callers: mcp is the result of tools/list of the
 Model Context Protocol, functions are JSON-schema functions, and curl is a shell
-command for each operation that can be called over HTTP, with {name} in the place
-of a value. --within-tokens writes as many operations as fit into a number of
-tokens, as JSON in a short form.
+command for each operation that can be called over HTTP, with {name} instead of each
+value. --within-tokens writes as many operations as fit a number of tokens, as JSON
+in a short form.
 
---json writes what a caller needs of each operation to choose and to call it;
+--json writes the members of each operation that a caller needs to choose and call it;
 --fields id,why,provenance writes those members of its whole form instead, and
 --long or --fields all the whole form.
 
@@ -142,8 +142,8 @@ Exit code 1 when nothing is found.`,
 	}
 	flags.viewFlags.addTo(c.Flags(), "operations")
 	flags.readingFlags.addTo(c.Flags())
-	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields to count the values of, with commas between")
-	c.Flags().StringSliceVar(&flags.fields, "fields", nil, "with --json: members of each result, with commas between, or all")
+	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields whose values are counted, separated by commas")
+	c.Flags().StringSliceVar(&flags.fields, "fields", nil, "with --json: members of each result, separated by commas, or all")
 	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
 	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
 	return c
