@@ -29,15 +29,15 @@ func (a *verbs) crawlLogCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crawl-log HOST",
 		Short: "Show every request that was made to a host, and why",
-		Long: `Crawl-log shows what a host was asked in the last 90 days, the latest visit
-first: each request with its time, its answer, how long it took, and why it was
-made. It is what an owner of a host may want to know of this crawler.
+		Long: `Crawl-log shows the requests to a host in the last 90 days, the latest visit first:
+each with its time, its answer, its duration and its reason. It is for owners of
+hosts who want to know what this crawler does.
 
   gazetteer crawl-log www.example.com
   gazetteer crawl-log --limit 1 www.example.com
   gazetteer --json crawl-log www.example.com
 
-Exit code 1 when the host is not known.`,
+Exit code 1 if the host is unknown.`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {

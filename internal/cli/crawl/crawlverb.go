@@ -36,15 +36,15 @@ with the time of the next visit.
 "-" reads a list of hosts from standard input, --file from a file, which may be
 packed with gzip. A line is a name or an address ("www.example.com"), a rank and
 a name ("17,example.com"), or a line of the vertices or ranks of the Common
-Crawl's graphs; # begins a comment. A line that names no host has the result
-bad-host, with its number, and the rest goes on.
+Crawl's graphs; # begins a comment. A line without a host name has the result
+bad-host, with its number, and the other lines are visited.
 
 With --json a line is an object: host, state (listed, empty, refused, failing,
 unvisited), fetches with the outcome and status of each endpoint, requests that
 were made, and next_due.
 
-Exit code 1 when a host came to no document; with --once that is an outcome like
-any other, and 0 says that every host has one.`,
+Exit code 1 if a host has no document. With --once that is an outcome like any
+other, and exit code 0 means that every host has an outcome.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			if asked.names, err = checkNames(args); err != nil {
@@ -65,7 +65,7 @@ any other, and 0 says that every host has one.`,
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this list")
-	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 when every host has an outcome, whatever it is")
+	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 if every host has an outcome, whatever it is")
 	c.Flags().StringVar(&a.DataDir, "data", "", "the same as --data-dir")
 	return c
 }

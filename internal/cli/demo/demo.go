@@ -30,18 +30,18 @@ func Command(a *cli.App) *cobra.Command {
 	d := demo{App: a}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Crawl a small internet on loopback and serve what was found",
+		Short: "Crawl a small internet on loopback and serve the results",
 		Long: `Demo starts a small internet on loopback: over 300 hosts under .test with real
-TLS, which serve descriptions of real services, and some that misbehave. It
-crawls them as it would crawl the world, checks every result against what is
-known of the host, and serves the pages and the API until it is interrupted.
+TLS, which serve descriptions of real services, and some that misbehave. It crawls
+them like public hosts, compares every result with the expected one, and serves the
+pages and the API until it is interrupted.
 Nothing leaves the machine.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
 	}
 	c.Flags().BoolVar(&d.once, "once", false, "stop after the checks; exit code 1 when one fails")
-	c.Flags().StringVar(&d.keep, "keep", "", "keep the data in this directory and begin with what it holds")
-	c.Flags().StringToStringVar(&d.sites, "site", nil, "HOST=DIR: serve the files of a directory as this host, before what it has")
+	c.Flags().StringVar(&d.keep, "keep", "", "keep the data in this directory, and start from its contents")
+	c.Flags().StringToStringVar(&d.sites, "site", nil, "HOST=DIR: serve the files of a directory as this host, before its own")
 	c.Flags().StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or a free port when that is taken)")
 	return c
 }

@@ -41,11 +41,11 @@ func (e *verbs) envelopeCommand() *cobra.Command {
 		Long: `An envelope of A2A draft-1 is a JSON object that its sender signs. These verbs work
 on envelopes in files, "-" for the standard input, and make no request.
 
-  gazetteer envelope check mail.json               which rules it keeps, in both profiles
-  gazetteer envelope sign offer.json > mail.json   fill in what is missing, and sign
+  gazetteer envelope check mail.json               each rule, in both profiles
+  gazetteer envelope sign offer.json > mail.json   fill in missing members, and sign
   gazetteer envelope seal offer.json --recipient bob.json | gazetteer envelope sign -
   gazetteer envelope open mail.json --sender alice.json
-  gazetteer envelope driver < cases.jsonl          hold the library against vectors
+  gazetteer envelope driver < cases.jsonl          check the library with vectors
 
 The profile "strict" is the published schema; "wire" is what deployed clients send.`,
 		Args: cli.RequireVerb,
@@ -146,7 +146,7 @@ func (e *verbs) driverCommand() *cobra.Command {
 		Use:   "driver",
 		Short: "Answer test cases, one JSON object a line, in both profiles",
 		Long: `Driver reads cases as JSON lines from the standard input and answers each with two
-lines, one for each profile, so that the library can be held against any vectors:
+lines, one for each profile, so that any vectors can check the library:
 
   in   {"id": 1, "op": "parse_air_id", "input": {"air_id": "AIR-7G3K-M9JQ-X2PT"}}
   out  {"id":1,"profile":"strict","verdict":"accept","status":200,"error":null,…}

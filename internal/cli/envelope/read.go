@@ -29,18 +29,18 @@ func (e *verbs) checkCommand() *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say for each rule whether an envelope keeps it, in both profiles",
+		Short: "Check an envelope against each rule, in both profiles",
 		Long: `Check shows a line for each rule of the form of an envelope: whether it holds in the
-profiles strict and wire, its section in the draft, and what is wrong. Then come the
-SHA-256 of the canonical bytes, which the signature covers, and, where what they need
-is given, the signature, the clock and a relay's receipt.
+profiles strict and wire, its section in the draft, and the error. Then come the SHA-256
+of the canonical bytes, which the signature covers, and, if the flags for them are
+given, the signature, the clock and a relay's receipt.
 
   gazetteer envelope check mail.json
   gazetteer envelope check mail.json --sender alice.json --at 2026-05-28T09:00:00Z
   gazetteer envelope check mail.json --receipt mail.receipt --relay-key did.json
 
 gazetteer inbox --save DIR writes envelopes and receipts; did.json is the registry's DID
-document, from its /.well-known/did.json. What fails is shown with its repair.
+document, from its /.well-known/did.json. Failures are shown with their repair.
 
 Exit code 1 when a check fails. The form must be right in one of the profiles, or in
 the one that --profile names.`,
@@ -289,9 +289,9 @@ func (e *verbs) openCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "open FILE",
 		Short: "Verify an envelope, then decrypt its body with the agent's key",
-		Long: `Open writes the body of a sealed envelope to the standard output, after its signature
-held: --sender is the sender's key, or a file with its DID document. How old the
-envelope is does not matter here; it is said on the error stream.
+		Long: `Open verifies the signature of a sealed envelope and writes its body to the standard
+output: --sender is the sender's key, or a file with its DID document. An old envelope
+is accepted here; its age is printed on the error stream.
 
   gazetteer envelope open mail.json --sender alice.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),

@@ -16,11 +16,11 @@ func (e *verbs) signCommand() *cobra.Command {
 	profile, replyTo := "", ""
 	c := &cobra.Command{
 		Use:   "sign FILE",
-		Short: "Fill in what an envelope lacks, and sign it",
+		Short: "Fill in missing members of an envelope, and sign it",
 		Long: `Sign writes the envelope with a signature by the agent's key to the standard output,
-as canonical JSON. An id, thread_id, nonce, timestamp or from that is missing is
-filled in; a signature that is there is replaced. With --reply-to so are to, thread_id
-and in_reply_to, from the envelope that is answered.
+as canonical JSON. It fills in a missing id, thread_id, nonce, timestamp or from, and
+replaces an existing signature. With --reply-to it takes to, thread_id and in_reply_to
+from the envelope that is answered.
 
   echo '{"body":{"type":"Decline"}}' | gazetteer envelope sign - --reply-to mail.json`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
@@ -103,9 +103,9 @@ func (e *verbs) sealCommand() *cobra.Command {
 		Short: "Encrypt the body of an envelope for its recipient",
 		Long: `Seal writes the envelope with its body encrypted (A2A draft-1 §14) to the standard
 output. It needs no key of yours; sign it afterwards. --recipient is the recipient's
-key ("z6Mk…"), or a file with its DID document. An id or thread_id that is missing is
-filled in, because the body is bound to them. So it is to from, which is the agent of
-the key file unless --from or the envelope says otherwise.
+key ("z6Mk…"), or a file with its DID document. It fills in a missing id or thread_id,
+because the body is bound to them. The body is also bound to from, which is the agent
+of the key file unless --from or the envelope says otherwise.
 
   gazetteer envelope seal offer.json --recipient bob.json | gazetteer envelope sign -`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),

@@ -36,15 +36,15 @@ func (v *verbs) inboxCommand() *cobra.Command {
 		Use:   "inbox",
 		Short: "Read the mail of an agent, and search what it received and sent",
 		Long: `Inbox pulls the mail that waits at the address in the agent's DID document, verifies
-every signature, opens what is sealed, stores it in the mailbox beside the key file
-(agent.mail beside agent.key), acknowledges it, so that the relay deletes it, and
-prints what is new. Mail that breaks a rule is stored and shown with the rule; it
-counts for nothing.
+every signature, opens sealed bodies, stores the mail in the mailbox beside the key
+file (agent.mail beside agent.key), acknowledges it, so that the relay deletes it, and
+prints new messages. Mail that breaks a rule is stored and shown with the rule, and
+has no other effect.
 
-  gazetteer inbox                       what is new
+  gazetteer inbox                       new messages
   gazetteer inbox --wait 1m             the same, and wait for it
-  gazetteer inbox --follow              and what comes, until it is stopped
-  gazetteer inbox list                  what was received and sent
+  gazetteer inbox --follow              and later ones, until you stop it
+  gazetteer inbox list                  received and sent messages
   gazetteer inbox read 4f0c             one message, by the beginning of its id
   gazetteer inbox search table eight    messages with these words
   gazetteer inbox export mail.jsonl     all of it, for inbox import
@@ -57,9 +57,9 @@ DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the 
 			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.pullMail(c.Context(), server, f) })
 		},
 	}
-	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more until it is stopped")
-	c.Flags().DurationVar(&f.wait, "wait", 0, "wait so long for mail when there is none, such as 10s")
-	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay, too")
+	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more messages until you stop it")
+	c.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for mail if there is none, such as 10s")
+	c.Flags().BoolVar(&f.keep, "keep", false, "leave the mail at the relay")
 	c.Flags().StringVar(&f.save, "save", "", "directory for new envelopes and their receipts, one file each")
 	c.AddCommand(v.listCommand(), v.readCommand(), v.searchCommand(), v.exportCommand(), v.importCommand(), v.addCommand(), v.rulesCommand())
 	return c

@@ -33,16 +33,16 @@ func (f *listFlags) addTo(c *cobra.Command) {
 	c.Flags().StringVar(&f.thread, "thread", "", "only messages of this thread")
 	c.Flags().BoolVar(&f.sent, "sent", false, "only messages that the agent sent")
 	c.Flags().BoolVar(&f.received, "received", false, "only messages that it received")
-	c.Flags().IntVarP(&f.number, "number", "n", 20, "at most so many, the newest; 0 for all")
+	c.Flags().IntVarP(&f.number, "number", "n", 20, "the largest number of messages, newest first; 0 for all")
 }
 
 func (v *verbs) listCommand() *cobra.Command {
 	f := &listFlags{}
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List what the agent received and sent, the newest first",
-		Long: `List shows the mailbox beside the key file, without a server: a line a message, with the
-beginning of its id, and what became of it.
+		Short: "List the received and sent messages, the newest first",
+		Long: `List shows the mailbox beside the key file, without a server: a line for each message, with
+the beginning of its id and its status.
 
   gazetteer inbox list --unread
   gazetteer inbox list --with AIR-7F3K-M9JQ-X2PW -n 50`,
@@ -59,10 +59,10 @@ func (v *verbs) searchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find messages that hold all these words",
-		Long: `Search reads the mailbox beside the key file, without a server. A message matches when it
-holds every word: in its text, as it was opened, in the DIDs of the two agents, or in its
-ids. Words match from their beginning, in capitals or not; "two words" in quotes stand next
-to each other.
+		Long: `Search reads the mailbox beside the key file, without a server. A message matches if it
+contains every word: in its opened text, in the DIDs of the two agents, or in its ids. The
+beginning of a word is enough, and letter case does not matter; "two words" in quotes must
+be next to each other.
 
   gazetteer inbox search transl korean
   gazetteer inbox search '"table for two"' --sent`,
@@ -199,9 +199,9 @@ func (v *verbs) readCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "read ID",
 		Short: "Show one message, by the beginning of its id",
-		Long: `Read shows a message of the mailbox beside the key file with all that is known of it, and
-marks it as read. --raw writes the envelope as it was signed, --save DIR writes it and the
-relay's receipt to files, for gazetteer envelope check:
+		Long: `Read shows a message of the mailbox beside the key file with all details, and marks it as
+read. --raw writes the signed envelope, --save DIR writes it and the relay's receipt to
+files, for gazetteer envelope check:
 
   gazetteer inbox read 4f0c --save mail
   gazetteer envelope check mail/4f0c*.json --receipt mail/4f0c*.receipt --relay-key did.json`,
@@ -243,9 +243,9 @@ func (v *verbs) exportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write all messages to a file, as JSON lines",
-		Long: `Export writes what the agent received and sent to a new file, or to the standard output:
-a line a message, with the envelope as it was signed, its text as it was opened, and the
-relay's receipt. Keys are not among it: agent.key and agent.mail/keys are files of their own.
+		Long: `Export writes the received and sent messages to a new file, or to the standard output: a
+line for each message, with the signed envelope, the opened text and the relay's receipt.
+It contains no keys: agent.key and agent.mail/keys are files of their own.
 
   gazetteer inbox export mail.jsonl
   gazetteer inbox import mail.jsonl --key elsewhere/agent.key`,
@@ -277,10 +277,10 @@ func (v *verbs) exportMail(ctx context.Context, args []string) error {
 func (v *verbs) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
-		Short: "Add the messages of an export that are not there yet",
-		Long: `Import adds messages that inbox export wrote to the mailbox beside the key file, with
-their threads and what must not be accepted twice. Importing a file again adds nothing.
-Signatures are not verified anew: import files that you exported.`,
+		Short: "Add the messages of an export that the mailbox lacks",
+		Long: `Import adds the messages of an export to the mailbox beside the key file, with their
+threads and the ids that must not be accepted twice. Importing a file again adds nothing.
+Signatures are not verified again: import only files that you exported.`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return v.importMail(c.Context(), args[0]) },
 	}
@@ -316,11 +316,11 @@ func (v *verbs) openInput(name string) (io.Reader, func() error, error) {
 func (v *verbs) addCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "add FILE",
-		Short: "Judge an envelope that arrived by other means, and store it",
-		Long: `Add is for agents that take mail at an address of their own: it judges an envelope as it
-would mail from a relay (signature, clock, replay, thread), stores it in the mailbox beside
-the key file, and prints it. An envelope that breaks a rule ends with exit code 1, and the
-draft's error body, status included, on the standard output: a server can answer with it.
+		Short: "Check an envelope that arrived in another way, and store it",
+		Long: `Add is for agents with an inbox address of their own: it checks an envelope like mail from
+a relay (signature, clock, replay, thread), stores it in the mailbox beside the key file, and
+prints it. For an envelope that breaks a rule, the exit code is 1 and the standard output
+has the draft's error body with its status, with which a server can answer.
 
   gazetteer inbox add - < request-body`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),

@@ -24,9 +24,9 @@ func (v *verbs) rulesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "Show or change who may write to the inbox, and where it sends wake-ups",
-		Long: `Rules shows the rules of the agent's inbox at its relay. With a flag it replaces that rule
-and keeps the others; an empty value removes it. Entries are DIDs, or hosts of DIDs.
-What is blocked counts first; when some are allowed, nobody else may write.
+		Long: `Rules shows the rules of the agent's inbox at its relay. A flag replaces its rule and keeps
+the others; an empty value removes it. Entries are DIDs, or hosts of DIDs. The block list
+comes first; if there is an allow list, nobody else may write.
 
   gazetteer inbox rules
   gazetteer inbox rules --block spam.example,did:wba:shop.example:agents:AIR-7F3K-M9JQ-X2PW
@@ -39,9 +39,9 @@ What is blocked counts first; when some are allowed, nobody else may write.
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&f.allow, "allow", nil, "who alone may write, with commas between; \"\" for everybody")
-	c.Flags().StringSliceVar(&f.block, "block", nil, "who may not write, with commas between; \"\" for nobody")
-	c.Flags().StringVar(&f.wake, "wake", "", "https address that is told when mail comes; \"\" for none")
+	c.Flags().StringSliceVar(&f.allow, "allow", nil, "the only senders that may write, separated by commas; \"\" for everybody")
+	c.Flags().StringSliceVar(&f.block, "block", nil, "senders that may not write, separated by commas; \"\" for nobody")
+	c.Flags().StringVar(&f.wake, "wake", "", "https address that gets a wake-up when mail arrives; \"\" for none")
 	return c
 }
 

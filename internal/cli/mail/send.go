@@ -38,11 +38,11 @@ that was received, or a file with an envelope.
   gazetteer send --reply-to 4f0c --counter "at nine" --price 5EUR
   gazetteer send --reply-to 4f0c --accept
 
-The message is checked against its thread before anything is sent. --seal encrypts the
-body, so that only the recipient can read it. A delivery that fails is tried again after 1,
-2, 4 and 8 seconds, or when the inbox says so; a recipient whose key changed is resolved
-anew once. What was sent is kept in the mailbox beside the key file. --again sends a
-message that was not delivered once more, under its old id, so that it arrives once.`,
+The message is checked against its thread before it is sent. --seal encrypts the body, so
+that only the recipient can read it. A failed delivery is tried again after 1, 2, 4 and 8
+seconds, or when the inbox says so; a recipient whose key changed is resolved once more.
+Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
+message again, with its old id, so that it arrives once.`,
 		Args: cli.MaxArgs(1, "at most one recipient"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {

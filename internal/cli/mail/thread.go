@@ -18,10 +18,10 @@ import (
 func (v *verbs) threadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "thread [ID]",
-		Short: "Show how a negotiation went and where it stands",
+		Short: "Show the messages and the state of a negotiation",
 		Long: `Thread draws the messages of a negotiation between the two agents, each with the state
-that it led to, from the mailbox beside the key file and without a server. ID is the
-beginning of a thread's id; without one, all threads are listed.
+after it, from the mailbox beside the key file and without a server. ID is the beginning of
+a thread's id; without one, all threads are listed.
 
   gazetteer thread
   gazetteer thread 9b1d

@@ -107,7 +107,7 @@ it. Owners who have both keys can merge without you.
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, kept with the agent that ends")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, stored with the agent that ends")
 	return c
 }
 
@@ -117,9 +117,9 @@ func (a *verbs) exportCommand() *cobra.Command {
 		Use:   "export AIR-ID",
 		Short: "Write an agent with its whole history, for another registry",
 		Long: `Export writes an agent with every entry of its history, one JSON object a line,
-with a digest at the end, as import reads it. With --secret the digest of the
-agent's once-shown secret is among it, so that an owner who writes with that can go
-on: keep such a file to yourself.
+with a digest at the end, in the form that import reads. With --secret it contains
+the digest of the agent's once-shown secret, so that an owner who writes with that
+secret can continue: keep such a file private.
 
   gazetteer registry export AIR-7G3K-M9JQ-X2PT --out agent.jsonl`,
 		Args: cli.ExactArgs(1, "the AIR ID of an agent"),
@@ -133,19 +133,19 @@ on: keep such a file to yourself.
 			})
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "file to write, which must not be there yet (default: standard output)")
-	c.Flags().BoolVar(&secret, "secret", false, "with the digest of the once-shown secret")
+	c.Flags().StringVar(&out, "out", "", "file to write, which must not exist yet (default: standard output)")
+	c.Flags().BoolVar(&secret, "secret", false, "include the digest of the once-shown secret")
 	return c
 }
 
 func (a *verbs) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take an agent over from its export",
-		Long: `Import takes over an agent that export wrote, here or elsewhere, with its AIR ID and
-its whole history. All of it is verified before anything is written. What another
-registry has proved or observed is looked at again; its DID is under your host from
-then on.
+		Short: "Import an agent from its export",
+		Long: `Import takes over an exported agent, from this registry or another one, with its AIR
+ID and its whole history. Everything is verified before anything is written. Proofs
+and observations of another registry are checked again. From then on the agent's DID
+is under your host.
 
   gazetteer registry import agent.jsonl`,
 		Args: cli.ExactArgs(1, "the file of an export"),

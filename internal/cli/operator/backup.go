@@ -29,13 +29,12 @@ func (a *verbs) writeBackupCommand() *cobra.Command {
 		Short: "Write a backup of the data directory, while it serves",
 		Long: `Backup writes the store, the transparency log, the mail that waits and the keys
 into a directory that does not exist yet, with a manifest of their SHA-256, or
-as a tar archive to standard output. A running server writes it, and goes on
-serving: the parts belong to one moment each, the log to one before the store.
+as a tar archive to standard output. A running server writes it and continues to
+serve: each part is of one moment, the log of one before the store.
 
-The index is not part of it, because it is made again. What this server has
-cosigned of other logs is not part of it either: an older copy of that must
-never be used again. The backup holds private keys: keep it as safe as the data
-directory.`,
+The index is not part of the backup, because it is rebuilt. The cosignatures for
+other logs are not part of it either: an older copy of them must never be used
+again. The backup contains private keys: keep it as safe as the data directory.`,
 		Example: "  gazetteer backup /backup/gazetteer-today\n  gazetteer backup - | age -r RECIPIENT > gazetteer.tar.age",
 		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -80,15 +79,14 @@ func describeBackup(r api.BackupResult) string {
 func (a *verbs) restoreBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore DIR|-",
-		Short: "Put a backup back as the data directory",
-		Long: `Restore verifies every file of a backup, copies it beside the data directory,
-reads all of the copy, and only then gives it the name of the data directory,
-which must not exist or be empty. When something is wrong, nothing has changed.
+		Short: "Restore a backup as the data directory",
+		Long: `Restore verifies every file of a backup, copies it beside the data directory, reads
+the whole copy, and only then gives it the name of the data directory, which must
+not exist or be empty. If something is wrong, nothing changes.
 
-The store begins another incarnation, so that clients and followers with
-cursors of the lost time begin again. Where a checkpoint was signed that the
-backup does not have, the server says so at its start and signs nothing that
-contradicts it.`,
+The store begins another incarnation, so that clients and followers with cursors of
+the lost time start again. If a checkpoint was signed that the backup lacks, the
+server says so at its start and signs nothing that contradicts it.`,
 		Example: "  gazetteer restore /backup/gazetteer-today\n  age -d gazetteer.tar.age | gazetteer restore -",
 		Args:    cli.ExactArgs(1, "a directory, or - for standard output or input"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -123,16 +121,15 @@ contradicts it.`,
 func (a *verbs) checkFilesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Read all of the data directory and say what is damaged",
+		Short: "Read the whole data directory and report damage",
 		Long: `Check reads everything in the data directory and compares its parts: every
 record of the store with its checksum, every stored document with its digest and
 with the versions that name it, the history of every agent, every leaf and hash
 of the transparency log with each other and with the records, every document
-with its entries in the index, and every envelope of the mail. All of it is
-read, nothing is sampled. Each problem is one line, with what to do about it
-below.
+with its entries in the index, and every envelope of the mail. It reads everything
+and samples nothing. Each problem is one line, followed by its repair.
 
-No server may run on the directory. Exit code 1 says that something is damaged.`,
+No server may run on the directory. Exit code 1 means that something is damaged.`,
 		Example: "  gazetteer check\n  gazetteer check --json",
 		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -21,10 +21,10 @@ func (a *verbs) banCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ban key|handle|domain|network VALUE",
 		Short: "Put something on a block list",
-		Long: `Ban adds a line to one of four block lists: a key that no agent takes into use, a
-handle that nobody claims, a registrable domain that no agent names, a network from
-which nobody registers, writes or reports. It holds for what comes after it;
-suspend the agents that have it already. The reason stays with you.
+		Long: `Ban adds an entry to one of four block lists: a key that no agent may use, a handle
+that nobody may claim, a registrable domain that no agent may name, a network from
+which nobody may register, write or report. It applies from now on; suspend the agents
+that have the value already. The reason is visible to the operator only.
 
   gazetteer registry ban network 192.0.2.0/24 --reason "registers by script" --until 2027-01-31
   gazetteer registry ban domain evil.example`,
@@ -48,7 +48,7 @@ suspend the agents that have it already. The reason stays with you.
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for yourself")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, for yourself")
 	c.Flags().StringVar(&until, "until", "", "when it ends, 2027-01-31 or 2027-01-31T12:00:00Z (default: when it is lifted)")
 	return c
 }
@@ -135,9 +135,9 @@ func (a *verbs) reportsCommand() *cobra.Command {
 	var overdue, settled bool
 	c := &cobra.Command{
 		Use:   "reports",
-		Short: "Show what others say against agents, oldest first",
-		Long: `Reports lists the reports of abuse that are open, oldest first. Believe nothing of
-their texts before you have seen it yourself.`,
+		Short: "List the reports about agents, oldest first",
+		Long: `Reports lists the open reports of abuse, oldest first. Believe nothing in their texts
+before you have seen it yourself.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{}
@@ -153,8 +153,8 @@ their texts before you have seen it yourself.`,
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only about this agent (AIR ID)")
-	c.Flags().BoolVar(&overdue, "overdue", false, "only those that should have been settled by now")
-	c.Flags().BoolVar(&settled, "settled", false, "those that are settled, too")
+	c.Flags().BoolVar(&overdue, "overdue", false, "only overdue reports")
+	c.Flags().BoolVar(&settled, "settled", false, "also settled reports")
 	return c
 }
 
@@ -207,8 +207,8 @@ func (a *verbs) settleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "settle REPORT dismissed|suspended|deleted",
 		Short: "End a report: dismiss it, or suspend or delete the agent",
-		Long: `Settle ends a report. To dismiss it does nothing to the agent; to suspend or to
-delete the agent ends every open report about it. A suspended agent can be
+		Long: `Settle ends a report. Dismissing it does nothing to the agent; suspending or deleting
+the agent ends every open report about it. A suspended agent can be
 restored, a deleted one cannot. The note is for the reporters.
 
   gazetteer registry settle 20261101T120000.000Z-0a1b2c3d dismissed --note "we see nothing wrong"`,
