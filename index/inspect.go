@@ -23,6 +23,9 @@ const (
 	metaFile = "index_meta.json"
 	storeDir = "store"
 	rootFile = "root.bolt"
+	// unfinishedFile stands beside them while an index is being made. A process that ends
+	// meanwhile leaves no damaged index, but none.
+	unfinishedFile = "unfinished"
 )
 
 // lockTimeout is how long to wait for a lock on the index. Without it, bleve waits without end.
@@ -60,6 +63,9 @@ func checkFiles(dir string) error {
 	}
 	if err != nil {
 		return view.NewDamageError("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, unfinishedFile)); err == nil {
+		return fs.ErrNotExist
 	}
 	for _, name := range []string{metaFile, filepath.Join(storeDir, rootFile)} {
 		info, err := os.Stat(filepath.Join(dir, name))

@@ -221,11 +221,19 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	unfinished := filepath.Join(dir, unfinishedFile)
+	if err := os.WriteFile(unfinished, nil, 0o600); err != nil {
+		return nil, err
+	}
 	b, err := bleve.NewUsing(dir, entry.StaticMapping(), scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockTimeout.String()})
 	if err != nil {
 		return nil, err
 	}
 	if err := b.SetInternal([]byte(stateKey), indexState{Version: x.version}.encodeState()); err != nil {
+		b.Close() // the first error says more
+		return nil, err
+	}
+	if err := os.Remove(unfinished); err != nil {
 		b.Close() // the first error says more
 		return nil, err
 	}
@@ -238,7 +246,7 @@ func removeIndexFiles(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Rename(dir, dir+".damaged")
 	}
-	for _, name := range []string{metaFile, metaFile + "_temp", storeDir} {
+	for _, name := range []string{metaFile, metaFile + "_temp", storeDir, unfinishedFile} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return err
 		}

@@ -288,6 +288,10 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 	}{
 		"directory missing": {func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)) }, silent},
 		"directory empty":   {func(t *testing.T, dir string) { must(t, os.RemoveAll(dir)); must(t, os.Mkdir(dir, 0o700)) }, silent},
+		"killed while it was made": {func(t *testing.T, dir string) {
+			rewrite(t, root(dir), empty)
+			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o600))
+		}, silent},
 		"a file in its place": {func(t *testing.T, dir string) {
 			must(t, os.RemoveAll(dir))
 			must(t, os.WriteFile(dir, []byte("x"), 0o600))
@@ -308,7 +312,7 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 				copy(clear, make([]byte, len(clear)))
 				return b
 			})
-		}, ""},
+		}, "rebuilding"},
 		"segment missing":              {eachSegment(func(t *testing.T, path string) { must(t, os.Remove(path)) }), "no such file"},
 		"segment empty":                {eachSegment(func(t *testing.T, path string) { rewrite(t, path, empty) }), "has 0 bytes"},
 		"segment halved":               {eachSegment(func(t *testing.T, path string) { rewrite(t, path, half) }), "checksum"},
@@ -339,6 +343,9 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 			c.damage(t, dir)
 			log := newLogged()
 			x := openIndex(t, s, dir, log)
+			if c.logged == silent && log.String() != "" {
+				t.Errorf("logged %q of an index that is not there", log)
+			}
 			if c.logged != silent && (!strings.Contains(log.String(), "rebuilding") || !strings.Contains(log.String(), c.logged)) {
 				t.Errorf("logged %q, want %q", log, c.logged)
 			}

@@ -13,6 +13,7 @@ import (
 // TestMailByShell runs the five minutes of docs/a2a.md in a bare shell, as they stand there: two agents
 // exchange a sealed offer, a counter and an acceptance.
 func TestMailByShell(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "sh")
 	page, err := os.ReadFile("../../docs/a2a.md")
 	if err != nil {

@@ -116,6 +116,7 @@ func (s *registryServer) leaveNextKey() ed25519.PrivateKey {
 }
 
 func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	old := s.public("agent.key")
@@ -135,6 +136,7 @@ func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
 }
 
 func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	url := s.url
@@ -154,6 +156,7 @@ func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
 // TestTheKeysOfAnAgentThatHasMoved: in the registry that has imported an agent its DID
 // is another than that in its key files.
 func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	for _, file := range []string{"agent.key", "agent.recovery.key"} {
@@ -175,6 +178,7 @@ func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
 // TestARefusedRotationLeavesNoKey: one that an earlier try has left stays, for its
 // request may still be under way.
 func TestARefusedRotationLeavesNoKey(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	s.must("deactivated", "deactivate", "--yes")
@@ -189,6 +193,7 @@ func TestARefusedRotationLeavesNoKey(t *testing.T) {
 }
 
 func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.lose.Store(true)
 	if code, out := s.agent("new", "Booker"); code != exit.Network {
@@ -203,6 +208,7 @@ func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
 }
 
 func TestKeysTakeTheirPlacesWhenARecoveryIsInForce(t *testing.T) {
+	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
 	key, recovery := s.public("agent.key"), s.public("agent.recovery.key")

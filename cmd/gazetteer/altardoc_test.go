@@ -100,6 +100,7 @@ func (s *pageShell) want(line, said string, parts ...string) {
 // found, its contract proposed, approved and called, and a change of its document is refused until it
 // is approved. README.md has the beginning of it.
 func TestSearchToCallByShell(t *testing.T) {
+	t.Parallel()
 	s := openPageShell(t, "From a search to a call", 16)
 	readme, err := os.ReadFile(filepath.Join(s.root, "README.md"))
 	if err != nil {
@@ -157,6 +158,7 @@ func TestSearchToCallByShell(t *testing.T) {
 // TestToolRuntimeByShell runs the second section of docs/altar.md as it stands there: the example in Go
 // executes two tools, for the operator and for a client.
 func TestToolRuntimeByShell(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "go")
 	s := openPageShell(t, "A runtime of your own in five minutes", 13)
 	w, socket, err := listenTold()

@@ -21,6 +21,7 @@ import (
 // Each backup is checked and restored; what was registered before it began is in it, the log verifies,
 // and the restored server goes on.
 func TestBackupWhileServing(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
@@ -96,6 +97,7 @@ func TestBackupWhileServing(t *testing.T) {
 // TestDamagedBackupsAreRefused flips a bit and cuts a file in every part of a backup: each is named, and
 // nothing is restored.
 func TestDamagedBackupsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
@@ -142,6 +144,7 @@ func TestDamagedBackupsAreRefused(t *testing.T) {
 
 // TestCheckNamesDamage: a bit that changed in the log is named by the verb check.
 func TestCheckNamesDamage(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Before"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
@@ -166,6 +169,7 @@ func TestCheckNamesDamage(t *testing.T) {
 
 // TestCheckComparesTheParts takes single parts from another time, or away: each is named, with what to do.
 func TestCheckComparesTheParts(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	register := func(name string) {
 		t.Helper()
@@ -232,6 +236,7 @@ func copyTree(t *testing.T, from, to string) {
 // that compacts what was restored, at random moments: nothing stands under a final name that is not whole,
 // nothing is lost, and the next try comes out right. KILLS sets the number of kills.
 func TestKillsDuringBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	const agents = 100
 	p := startProgram(t, "crawler.enabled=false")
 	for range agents {

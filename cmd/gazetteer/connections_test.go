@@ -56,6 +56,7 @@ func TestIdleConnectionsDoNotStopTheServer(t *testing.T) {
 // request, and less than 10 kB for each of 2,000 of which half have been answered.
 // CONNECTIONS=10000 makes it more.
 func TestMemoryOfIdleConnections(t *testing.T) {
+	t.Parallel()
 	count := 2000
 	if text := os.Getenv("CONNECTIONS"); text != "" {
 		var err error

@@ -67,6 +67,7 @@ func fromEnvironment(t *testing.T, name string, short int) int {
 // and judges by what the servers saw: no host and no document is lost, and each
 // kill costs at most one batch of visits again. KILLS and HOSTS set the numbers.
 func TestKillDuringACrawl(t *testing.T) {
+	t.Parallel()
 	kills, hosts := fromEnvironment(t, "KILLS", 4), fromEnvironment(t, "HOSTS", 150)
 	w := newFarCrawl(t, hosts)
 	each := hosts / max(kills, 1) // so that the crawl lasts for all kills

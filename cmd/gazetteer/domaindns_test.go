@@ -14,6 +14,7 @@ import (
 // asked, what came back and what was expected, to the owner, over HTTP
 // and on the agent's page.
 func TestDomainByDNS(t *testing.T) {
+	t.Parallel()
 	ns := nameserver.New(t)
 	p := startProgram(t, "crawler.enabled=false", "registry.name_server="+ns.Address)
 	if out, code := p.cli("agent", "new", "Booker"); code != 0 {

@@ -46,6 +46,7 @@ func (p *program) exchange(text string) string {
 // TestMalformedAddresses: an address that can be no agent's and no host's is not found, with help, and is
 // not repeated in the log.
 func TestMalformedAddresses(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	long := strings.Repeat("a", 12_000)
 	names := []string{"x", "AIR-XXXX", "%00", "a%2Fb", "%ff", "..%2f", "xn--", "a..b", "%20", "%e2%80%ae", "did:wba:x", long}
@@ -87,6 +88,7 @@ func TestMalformedAddresses(t *testing.T) {
 
 // TestCommandsOnPagesNameThePublicURL: the Host of a request is on no page.
 func TestCommandsOnPagesNameThePublicURL(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
 	for _, path := range []string{"/", "/log", "/agents", "/docs", "/bot", "/status"} {
 		answer := p.exchange("GET " + path + " HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
@@ -142,6 +144,7 @@ func startBehindLosingProxy(t *testing.T, settings ...string) (*program, *losing
 // that the first try registered, also where it waits for approval; with other content it says which
 // agent the key is of.
 func TestALostAnswerToARegistration(t *testing.T) {
+	t.Parallel()
 	for _, admission := range []string{"open", "approval"} {
 		t.Run(admission, func(t *testing.T) {
 			p, proxy := startBehindLosingProxy(t, "registry.admission="+admission)
@@ -186,6 +189,7 @@ var airIDs = regexp.MustCompile(`AIR-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}`)
 
 // TestStrictLinesBehindAPaddedLength: spaces before the length of a body do not end the checks of lines.
 func TestStrictLinesBehindAPaddedLength(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	const body = `{"hosts": []}`
 	for _, c := range []struct{ name, padding string }{{"plain", " "}, {"padded", strings.Repeat(" ", 80)}, {"tabs", strings.Repeat("\t", 5000)}} {
@@ -203,6 +207,7 @@ func TestStrictLinesBehindAPaddedLength(t *testing.T) {
 // TestARealIPOfAClientIsNotBelieved: behind a trusted proxy X-Forwarded-For counts and X-Real-IP, which
 // proxies pass on as it comes, does not.
 func TestARealIPOfAClientIsNotBelieved(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20")
 	statuses := map[int]int{}
 	for i := range 25 {
@@ -222,6 +227,7 @@ func TestARealIPOfAClientIsNotBelieved(t *testing.T) {
 // TestVerbsGiveUpOnASilentServer: a server that takes a connection and says nothing, or stops in the
 // middle of its answer, is given up.
 func TestVerbsGiveUpOnASilentServer(t *testing.T) {
+	t.Parallel()
 	p := &program{t: t, dir: t.TempDir()}
 	for _, begun := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -252,6 +258,7 @@ func TestVerbsGiveUpOnASilentServer(t *testing.T) {
 // TestDataDirectoriesOfOthers: a directory that others can write to is refused, and so is one with a
 // symbolic link in it; what the link leads to stays as it is.
 func TestDataDirectoriesOfOthers(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	p.end(os.Interrupt)
 	refused := func(says string) {
@@ -301,6 +308,7 @@ func TestDataDirectoriesOfOthers(t *testing.T) {
 // TestPagesOfOtherSitesChangeNothing: a browser that a page of another site makes send a request has it
 // refused; a page of this site, the public URL and programs are answered.
 func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
 	const form = "application/x-www-form-urlencoded"
 	for _, path := range []string{
@@ -341,6 +349,7 @@ func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 // TestWhatAStolenKeyMayDoDuringARecovery: until a recovery is in force, the current key moves no mail: the
 // inbox cannot be read, and handle and endpoints stay.
 func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "registry.allow_loopback=true")
 	must := func(want int, says string, words ...string) {
 		t.Helper()
@@ -374,6 +383,7 @@ func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
 // TestWorkDuringAFlood: once a quarter of the hour's registrations is used, registrations from unknown networks
 // need a proof of work, which the command does by itself; a solution counts once, and for its key alone.
 func TestWorkDuringAFlood(t *testing.T) {
+	t.Parallel()
 	p, front := startBehindLosingProxy(t, "api.registrations_global_per_hour=100", "api.registration_work=8", "api.trusted_proxies=127.0.0.1")
 	network := 0
 	register := func(public, work string) (int, registrationRefusal) {

@@ -115,6 +115,7 @@ func (p *program) signing(metrics string) (signs bool, cause string) {
 // served, the log halts, which every place says and a restart keeps, and the operator cannot resume it
 // before the file is repaired. Reading and registering go on meanwhile, and are signed in the end.
 func TestADamagedLogIsHalted(t *testing.T) {
+	t.Parallel()
 	metrics := metricsAddress(t)
 	settings := []string{"crawler.enabled=false", "metrics_listen=" + metrics}
 	p := startTroubledProgram(t, t.TempDir(), settings...)
@@ -183,6 +184,7 @@ func copyData(t *testing.T, from, to string) {
 // but the witness that is the lock of their log. The first that writes signs; the other halts, also
 // after a restart, and cannot be resumed.
 func TestOneOfTwoMachinesSigns(t *testing.T) {
+	t.Parallel()
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
 	log, lock := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, third, "witness.key", "third.example/witness")
 	witness := startTroubledProgram(t, third, "crawler.enabled=false", "registry.did_host=third.example", "registry.witness_for="+log.Public())
@@ -238,6 +240,7 @@ func TestOneOfTwoMachinesSigns(t *testing.T) {
 // TestTheLockOnTheSameDiskIsWarnedOf: the operator is told at the start while the lock of the log lies on the
 // disk of the data directory, and not when it is elsewhere.
 func TestTheLockOnTheSameDiskIsWarnedOf(t *testing.T) {
+	t.Parallel()
 	const warning = "lies on the disk of the data directory"
 	p := startProgram(t, "crawler.enabled=false")
 	if !strings.Contains(p.log.String(), warning) {

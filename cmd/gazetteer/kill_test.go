@@ -36,6 +36,7 @@ import (
 // and each acknowledged agent is there; in the end no host is lost and the
 // index says what the store says. KILLS sets the number of kills.
 func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
 	kills := killsOr(t, 5)
 	// The long form needs the crawl to last: the rate spreads it over the kills.
 	internet, err := fakenet.Open(fakenet.Options{})

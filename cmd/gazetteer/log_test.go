@@ -156,6 +156,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *audit.Key, in
 // TestLogByShell runs the lines of docs/log.md that check a proof with nothing
 // but a shell, base64 and openssl.
 func TestLogByShell(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"sh", "openssl", "base64", "sed"} {
 		need.Program(t, tool)
 	}

@@ -187,6 +187,7 @@ func TestPromisesAreFollowedUp(t *testing.T) {
 // TestRegistrationIsPromised: the answer of a registration has a signed promise, and with ?wait= the proof
 // of inclusion; a longer wait than allowed is refused.
 func TestRegistrationIsPromised(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	body := func() string { return `{"name":"Promised","public_key":"` + newPublicKey(t) + `"}` }
 	if status, text := p.ask(http.MethodPost, "/api/v1/agents/register", body()); status != 201 || !strings.Contains(text, `"promise":"gazetteer inclusion promise v1\nlocalhost/log\nagent/AIR-`) || strings.Contains(text, `"inclusion":`) {

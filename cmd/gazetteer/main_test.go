@@ -152,6 +152,7 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
 // Clients that share no code with Gazetteer talk to it.
 func TestForeignClients(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "node")
 	if _, err := os.Stat("testdata/javascript/node_modules/canonicalize"); err != nil {
 		need.Missing(t, "the npm packages are not here: run npm ci in cmd/gazetteer/testdata/javascript")

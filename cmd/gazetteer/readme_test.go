@@ -27,6 +27,7 @@ import (
 // holds what they print against it, so that it cannot grow old. What changes with
 // the clock is left out.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	internet, err := fakenet.Open(fakenet.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +59,7 @@ func TestTranscripts(t *testing.T) {
 
 // The table of docs/search.md has the scores that its query gives, in their order.
 func TestTheWorkedExampleOfASearch(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/search.md")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +98,7 @@ func TestTheWorkedExampleOfASearch(t *testing.T) {
 // TestReadmeCommands runs the commands of the README as they stand there, in their order, in a bare
 // shell: the demo, and the questions that a newcomer asks it from a second terminal.
 func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "sh")
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // the small internet in the place of the reader's, and then follows everything that
 // the agent's page leads to.
 func TestRegistryByShell(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/registry.md")
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,7 @@ import (
 // log, whose tree contains every checkpoint that was ever given out. KILLS sets the
 // number of kills.
 func TestKillKeepsTheRegistryWhole(t *testing.T) {
+	t.Parallel()
 	kills := killsOr(t, 6)
 	dir := filepath.Join(t.TempDir(), "data")
 	b := &book{t: t, agents: map[string]*booked{}, handles: map[string]string{}, attested: map[int]string{}, progress: make(chan struct{}, 1), first: make(chan struct{})}

@@ -12,6 +12,7 @@ import (
 // TestReliabilityTable: each page of what bad input meets has its rows once, each
 // names a test, and every test that it names exists.
 func TestReliabilityTable(t *testing.T) {
+	t.Parallel()
 	name := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz|Benchmark)\\w+)`")
 	tests := map[string]string{} // sources, by folder
 	for _, c := range []struct {

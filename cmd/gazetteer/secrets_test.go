@@ -23,6 +23,7 @@ import (
 // shows: its log at the debug level, its answers and errors, its pages and
 // figures, its exports, the list of processes, and what its commands print.
 func TestSecretsOfTheProgram(t *testing.T) {
+	t.Parallel()
 	metrics, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +171,7 @@ func pages(p *program, from string, most int) (texts []string) {
 // TestNoFlagTakesASecret: what stands behind a flag stands in the list of
 // processes, and in the history of a shell.
 func TestNoFlagTakesASecret(t *testing.T) {
+	t.Parallel()
 	suspect := regexp.MustCompile(`secret|password|passphrase|token$|seed$`)
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

@@ -11,6 +11,7 @@ import (
 // TestSecurityPage: docs/security.md names tests that exist, in each row of its table of threats, and the
 // defaults of config.toml, which a test of package config holds against the program's.
 func TestSecurityPage(t *testing.T) {
+	t.Parallel()
 	page, config := readPage(t, "../../docs/security.md"), readPage(t, "../../config.toml")
 	_, threats, _ := strings.Cut(page, "\n## Who wants what\n")
 	threats, limits, found := strings.Cut(threats, "\n## Limits\n")
@@ -71,6 +72,7 @@ func readPage(t *testing.T, path string) string {
 
 // TestAlertsNameMetrics: each metric that the rules of docs/operating.md name is one that the program has.
 func TestAlertsNameMetrics(t *testing.T) {
+	t.Parallel()
 	_, alerts, _ := strings.Cut(readPage(t, "../../docs/operating.md"), "\n## Alerts\n")
 	alerts, _, found := strings.Cut(alerts, "\n## ")
 	named := regexp.MustCompile(`\b(?:gazetteer|process)_\w+`).FindAllString(alerts, -1)

@@ -20,6 +20,7 @@ import (
 // not come yet. All of these are answered, nobody else is let in, the exit code
 // says that all went well, and what was acknowledged is there.
 func TestStopFinishesWhatRuns(t *testing.T) {
+	t.Parallel()
 	const requests = 100
 	internet, err := fakenet.Open(fakenet.Options{})
 	if err != nil {

@@ -38,6 +38,7 @@ func stopped(t *testing.T, p *program) {
 // TestOneRegistryWitnessesAnother: two programs, of which the second cosigns the log
 // of the first, and tells when an older copy of it was put back.
 func TestOneRegistryWitnessesAnother(t *testing.T) {
+	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
 	log, cosigner := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, second, "witness.key", "second.example/witness")
 	witness := startProgramIn(t, second, "crawler.enabled=false", "registry.did_host=second.example", "registry.witness_for="+log.Public())
@@ -91,6 +92,7 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 // TestALogThatIsGoneIsNotBegunAnew: the key that has signed a log signs no other of
 // its name.
 func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
@@ -122,6 +124,7 @@ func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 // TestAStoreAloneDoesNotBeginAnotherLog: a store that is put back without its log and key, as from a
 // backup of two files, is refused with one line, and nothing is written.
 func TestAStoreAloneDoesNotBeginAnotherLog(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
@@ -153,6 +156,7 @@ func TestAStoreAloneDoesNotBeginAnotherLog(t *testing.T) {
 
 // TestOfTwoDirectoriesOneSigns: a copy of the data directory does not sign beside the first one.
 func TestOfTwoDirectoriesOneSigns(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "First"); code != exit.OK {
 		t.Fatalf("%d\n%s", code, out)
