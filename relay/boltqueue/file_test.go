@@ -1,6 +1,7 @@
 package boltqueue
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -138,8 +139,11 @@ func (s subject) verify(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	for _, numbers := range s.recent.numbers {
-		named += len(numbers)
+	for _, e := range s.recent.entries {
+		key := idKey(e.name, e.number)
+		if merged, _ := tx.Bucket(idsBucket).Cursor().Seek(key); e.number&entryGone == 0 && !bytes.Equal(merged, key) {
+			named++
+		}
 	}
 	if named += tx.Bucket(idsBucket).Stats().KeyN; named != mail {
 		return fmt.Errorf("%d ids for %d envelopes", named, mail)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"hash/maphash"
+	"iter"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -14,34 +16,63 @@ import (
 // The keys of the buckets ids and seen are hashes, so that each entry lands on another page of the
 // file. Written one envelope at a time they would cost three pages of 4 KiB each. So what an envelope
 // adds to them goes into the bucket recent first, one entry behind the other, and into memory; when
-// defaultMergeAfter envelopes have come, all their entries are written in the order of their keys.
-const defaultMergeAfter = 1 << 15
+// defaultMergeAfter envelopes have come, all their entries are written in the order of their keys. A
+// merge of so many has mergeSteps steps, each in another transaction and for another part of the keys: a
+// transaction keeps the pages that it changes in memory, and in a large queue each key has its own.
+const (
+	defaultMergeAfter = 1 << 15
+	mergeSteps        = 16
+)
 
 type hash = [16]byte
 
-// An entry is what one envelope adds to ids and seen.
+// An entry is what one envelope adds to ids and seen. There are many in memory, so it is small.
 type entry struct {
-	number   uint64
-	received uint64 // milliseconds
-	inbox    string
-	keys     seenKeys
-	digest   hash // the first half of that of the envelope
+	number uint64 // with entryGone when the mail was deleted
+	// name, id and nonce are the parts of seenKeys that differ from envelope to envelope. They are
+	// hashes of different lists, so one is never equal to another of another kind.
+	name, id, nonce hash
+	digest          hash // the first half of that of the envelope
 }
 
+// The hashes of an entry.
+const (
+	nameHash = iota
+	idHash
+	nonceHash
+)
+
+func (e *entry) hash(which int) *hash { return [...]*hash{&e.name, &e.id, &e.nonce}[which] }
+
+// entryGone is a bit above all numbers.
+const entryGone = 1 << 63
+
 // recent are the entries that are not in their buckets yet. Only requests of the file touch it, which
-// one goroutine runs, and each request calls [Queue.begin] first.
+// one goroutine runs, and each request calls [Queue.begin] first. Its memory is bounded: some 110 bytes
+// for each of defaultMergeAfter entries, and a counter for each of their senders.
 type recent struct {
-	tx        *bolt.Tx // the newest transaction
-	changed   bool     // it changed what follows
-	committed bool     // and was committed
-	entries   []entry
-	numbers   map[hash][]uint64 // of mail that waits, by inbox and id
-	seen      map[seenKey]hash  // digests, by the keys of the replay window
-	sent      map[seenKey]uint64
+	tx          *bolt.Tx // the newest transaction
+	changed     bool     // it changed what follows
+	committed   bool     // and was committed
+	first, last uint64   // when the first and the last entry were received, in milliseconds
+	entries     []entry
+	sent        map[seenKey]uint64
+	// merging is how many of the entries a merge is about, 0 for none, step the next of its steps,
+	// steps how many it has, stepped the transaction of the one before, until when the last of the entries was received, and
+	// merged what sent was for them.
+	merging, step, steps int
+	stepped              *bolt.Tx
+	until                uint64
+	merged               map[seenKey]uint64
+	// slots is a hash table with the positions of entries by each of their three hashes, as 4 times the
+	// position, counted from 1, and which of the hashes it is. It is at most half full. Senders choose
+	// what is hashed, so the table has a seed.
+	slots []uint32
+	seed  maphash.Seed
 }
 
 func newRecent() recent {
-	return recent{numbers: map[hash][]uint64{}, seen: map[seenKey]hash{}, sent: map[seenKey]uint64{}}
+	return recent{sent: map[seenKey]uint64{}, seed: maphash.MakeSeed()}
 }
 
 // begin is called by each request before it reads or changes what is recent. A transaction that
@@ -63,62 +94,94 @@ func (q *Queue) begin(tx *bolt.Tx) error {
 	return nil
 }
 
-func (r *recent) add(e entry) {
+// add adds the entry of an envelope.
+func (r *recent) add(number, received uint64, keys seenKeys, digest hash) {
 	r.changed = true
-	r.entries = append(r.entries, e)
-	r.numbers[e.keys.name] = append(r.numbers[e.keys.name], e.number)
-	r.seen[e.keys.id], r.seen[e.keys.nonce] = e.digest, e.digest
-	r.sent[e.keys.sender]++
+	if len(r.entries) == 0 {
+		r.first = received
+	}
+	r.last = received
+	r.entries = append(r.entries, entry{number, keys.name, hash(keys.id[1:]), hash(keys.nonce[1:]), digest})
+	r.sent[keys.sender]++
+	if 2*3*len(r.entries) <= len(r.slots) {
+		r.index(len(r.entries))
+		return
+	}
+	r.slots = make([]uint32, max(1024, 2*len(r.slots)))
+	r.indexAll()
 }
 
-// forget removes the number of mail that was deleted, and reports whether it was here.
-func (r *recent) forget(name hash, number uint64) bool {
-	numbers := r.numbers[name]
-	at := slices.Index(numbers, number)
-	if at < 0 {
-		return false
+func (r *recent) indexAll() {
+	for i := range r.entries {
+		r.index(i + 1)
 	}
-	r.changed = true
-	if len(numbers) == 1 {
-		delete(r.numbers, name)
-		return true
-	}
-	r.numbers[name] = slices.Delete(numbers, at, at+1)
-	return true
 }
 
-// encode writes an entry without its number, which is the key.
-func (e entry) encode() []byte {
-	raw := binary.BigEndian.AppendUint64(make([]byte, 0, 8+5*16+len(e.inbox)), e.received)
-	for _, part := range [][]byte{e.keys.name[:], e.keys.id[1:], e.keys.nonce[1:], e.keys.sender[1:], e.digest[:]} {
+// index puts the position of an entry into the table.
+func (r *recent) index(position int) {
+	for which := range nonceHash + 1 {
+		i := r.slotOf(*r.entries[position-1].hash(which))
+		for r.slots[i] != 0 {
+			i = (i + 1) & (len(r.slots) - 1)
+		}
+		r.slots[i] = uint32(4*position + which)
+	}
+}
+
+func (r *recent) slotOf(h hash) int {
+	return int(maphash.Bytes(r.seed, h[:]) & uint64(len(r.slots)-1))
+}
+
+// find returns the entries that have a hash, as name, id or nonce.
+func (r *recent) find(h hash) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		if len(r.slots) == 0 {
+			return
+		}
+		for i := r.slotOf(h); r.slots[i] != 0; i = (i + 1) & (len(r.slots) - 1) {
+			e := &r.entries[r.slots[i]/4-1]
+			if *e.hash(int(r.slots[i] % 4)) == h && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// forget removes the number of mail that was deleted.
+func (r *recent) forget(name hash, number uint64) {
+	for e := range r.find(name) {
+		if e.number == number {
+			r.changed = true
+			e.number |= entryGone
+			return
+		}
+	}
+}
+
+// encodeEntry writes what an envelope adds, without its number, which is the key.
+func encodeEntry(inbox string, received uint64, keys seenKeys, digest hash) []byte {
+	raw := binary.BigEndian.AppendUint64(make([]byte, 0, 8+5*16+len(inbox)), received)
+	for _, part := range [][]byte{keys.name[:], keys.id[1:], keys.nonce[1:], keys.sender[1:], digest[:]} {
 		raw = append(raw, part...)
 	}
-	return append(raw, e.inbox...)
-}
-
-func decodeEntry(key, raw []byte) (entry, error) {
-	if len(key) != 8 || len(raw) < 8+5*16 {
-		return entry{}, corruptf("an entry of the bucket recent has %d bytes", len(raw))
-	}
-	e := entry{number: binary.BigEndian.Uint64(key), received: binary.BigEndian.Uint64(raw), inbox: string(raw[8+5*16:])}
-	e.keys.id[0], e.keys.nonce[0], e.keys.sender[0] = 'i', 'n', 's'
-	for i, part := range [][]byte{e.keys.name[:], e.keys.id[1:], e.keys.nonce[1:], e.keys.sender[1:], e.digest[:]} {
-		copy(part, raw[8+16*i:])
-	}
-	return e, nil
+	return append(raw, inbox...)
 }
 
 // readRecent reads the entries of an earlier process. Mail that was deleted meanwhile has no number.
 func readRecent(tx *bolt.Tx) (recent, error) {
 	r := newRecent()
 	err := tx.Bucket(recentBucket).ForEach(func(key, raw []byte) error {
-		e, err := decodeEntry(key, raw)
-		if err != nil {
-			return err
+		if len(key) != 8 || len(raw) < 8+5*16 {
+			return corruptf("an entry of the bucket recent has %d bytes", len(raw))
 		}
-		r.add(e)
-		if tx.Bucket(mailBucket).Get(mailKey(e.inbox, e.number)) == nil {
-			r.forget(e.keys.name, e.number)
+		number, inbox := binary.BigEndian.Uint64(key), string(raw[8+5*16:])
+		keys, digest := seenKeys{id: seenKey{'i'}, nonce: seenKey{'n'}, sender: seenKey{'s'}}, hash{}
+		for i, part := range [][]byte{keys.name[:], keys.id[1:], keys.nonce[1:], keys.sender[1:], digest[:]} {
+			copy(part, raw[8+16*i:])
+		}
+		r.add(number, binary.BigEndian.Uint64(raw), keys, digest)
+		if tx.Bucket(mailBucket).Get(mailKey(inbox, number)) == nil {
+			r.forget(keys.name, number)
 		}
 		return nil
 	})
@@ -126,40 +189,78 @@ func readRecent(tx *bolt.Tx) (recent, error) {
 	return r, err
 }
 
-// merge writes the entries into their buckets, in the order of the keys, and empties recent.
-func (q *Queue) merge(tx *bolt.Tx) error {
-	if len(q.recent.entries) == 0 {
-		return nil
+// mergeIfDue makes the next step of a merge that is under way, or begins one when enough envelopes have
+// come or the first of them came before a time. It makes one step in a transaction.
+func (q *Queue) mergeIfDue(tx *bolt.Tx, before uint64) (merged bool, err error) {
+	r := &q.recent
+	if r.merging == 0 {
+		n := len(r.entries)
+		if n == 0 || n < q.mergeAfter && r.first > before {
+			return false, nil
+		}
+		r.merging, r.step, r.steps = n, 0, 1+min(n, q.mergeAfter)*(mergeSteps-1)/q.mergeAfter
+		r.until, r.merged, r.sent = r.last, r.sent, map[seenKey]uint64{}
+	}
+	if r.stepped == tx {
+		return false, nil
+	}
+	r.stepped, r.changed = tx, true
+	if err := q.mergePart(tx, r.step); err != nil {
+		return false, err
+	}
+	if r.step++; r.step < r.steps {
+		return true, nil
+	}
+	return true, q.endMerge(tx)
+}
+
+// mergePart writes the entries whose hashes are in one part of all hashes into their buckets, in the
+// order of the keys.
+func (q *Queue) mergePart(tx *bolt.Tx, part int) error {
+	entries := q.recent.entries[:q.recent.merging]
+	sorted := func(which int) []*entry {
+		var out []*entry
+		for i := range entries {
+			if int(entries[i].hash(which)[0])*q.recent.steps/256 == part {
+				out = append(out, &entries[i])
+			}
+		}
+		slices.SortFunc(out, func(a, b *entry) int {
+			return cmp.Or(bytes.Compare(a.hash(which)[:], b.hash(which)[:]), cmp.Compare(a.number, b.number))
+		})
+		return out
 	}
 	ids := tx.Bucket(idsBucket)
-	keys := make([][]byte, 0, len(q.recent.numbers))
-	for name, numbers := range q.recent.numbers {
-		for _, number := range numbers {
-			keys = append(keys, idKey(name, number))
+	for _, e := range sorted(nameHash) {
+		if e.number&entryGone != 0 {
+			continue
 		}
-	}
-	slices.SortFunc(keys, bytes.Compare)
-	for _, key := range keys {
-		if err := ids.Put(key, nil); err != nil {
+		if err := ids.Put(idKey(e.name, e.number), nil); err != nil {
 			return err
 		}
 	}
-	period, err := q.newestPeriod(tx.Bucket(seenBucket), q.recent.entries[len(q.recent.entries)-1].received)
+	period, err := q.newestPeriod(tx.Bucket(seenBucket), q.recent.until)
 	if err != nil {
 		return err
 	}
-	seen := make([]seenKey, 0, len(q.recent.seen))
-	for key := range q.recent.seen {
-		seen = append(seen, key)
-	}
-	slices.SortFunc(seen, func(a, b seenKey) int { return bytes.Compare(a[:], b[:]) })
-	for _, key := range seen {
-		digest := q.recent.seen[key]
-		if err := period.Put(key[:], digest[:]); err != nil {
-			return err
+	for kind, which := range map[byte]int{'i': idHash, 'n': nonceHash} {
+		for _, e := range sorted(which) {
+			if err := period.Put(append([]byte{kind}, e.hash(which)[:]...), bytes.Clone(e.digest[:])); err != nil {
+				return err
+			}
 		}
 	}
-	for key, n := range q.recent.sent {
+	return nil
+}
+
+// endMerge counts the envelopes of each sender, and keeps only entries that came during the merge.
+func (q *Queue) endMerge(tx *bolt.Tx) error {
+	r := &q.recent
+	period, err := q.newestPeriod(tx.Bucket(seenBucket), r.until)
+	if err != nil {
+		return err
+	}
+	for key, n := range r.merged {
 		if v := period.Get(key[:]); len(v) == 8 {
 			n += binary.BigEndian.Uint64(v)
 		}
@@ -167,51 +268,68 @@ func (q *Queue) merge(tx *bolt.Tx) error {
 			return err
 		}
 	}
-	fresh := newRecent()
-	fresh.tx, fresh.changed = q.recent.tx, true
-	q.recent = fresh
+	rest := r.entries[r.merging:]
+	kept := make([][]byte, len(rest))
+	bucket := tx.Bucket(recentBucket)
+	for i, e := range rest {
+		kept[i] = bytes.Clone(bucket.Get(recentKey(e.number)))
+	}
 	if err := tx.DeleteBucket(recentBucket); err != nil {
 		return err
 	}
-	_, err = tx.CreateBucket(recentBucket)
-	return err
+	if bucket, err = tx.CreateBucket(recentBucket); err != nil {
+		return err
+	}
+	for i, e := range rest {
+		if len(kept[i]) < 8 {
+			return corruptf("the bucket recent lacks envelope %d", e.number&^entryGone)
+		}
+		if err := bucket.Put(recentKey(e.number), kept[i]); err != nil {
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		r.first = binary.BigEndian.Uint64(kept[0])
+	}
+	r.entries, r.merging, r.merged = append(r.entries[:0], rest...), 0, nil
+	clear(r.slots)
+	r.indexAll()
+	return nil
 }
 
-// mergeIfDue merges when enough envelopes have come, or when the first of them came before a time.
-func (q *Queue) mergeIfDue(tx *bolt.Tx, before uint64) (merged bool, err error) {
-	if n := len(q.recent.entries); n == 0 || n < q.mergeAfter && q.recent.entries[0].received > before {
-		return false, nil
-	}
-	return true, q.merge(tx)
-}
+// recentKey is the key of an entry in the bucket recent.
+func recentKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number&^entryGone) }
 
 // putRecent records what an envelope adds to ids and seen.
 func (q *Queue) putRecent(tx *bolt.Tx, keys seenKeys, number uint64, in relay.Incoming) error {
-	e := entry{number: number, received: millis(in.Received), inbox: in.Inbox, keys: keys, digest: hash(in.Digest[:16])}
-	if err := tx.Bucket(recentBucket).Put(binary.BigEndian.AppendUint64(nil, number), e.encode()); err != nil {
+	received, digest := millis(in.Received), hash(in.Digest[:16])
+	if err := tx.Bucket(recentBucket).Put(recentKey(number), encodeEntry(in.Inbox, received, keys, digest)); err != nil {
 		return err
 	}
-	q.recent.add(e)
+	q.recent.add(number, received, keys, digest)
 	_, err := q.mergeIfDue(tx, 0)
 	return err
 }
 
 // numbersOf returns the numbers of the mail with an id in an inbox.
 func (q *Queue) numbersOf(tx *bolt.Tx, name hash) []uint64 {
-	numbers := slices.Clone(q.recent.numbers[name])
+	var numbers []uint64
+	for e := range q.recent.find(name) {
+		if e.name == name && e.number&entryGone == 0 {
+			numbers = append(numbers, e.number)
+		}
+	}
 	c := tx.Bucket(idsBucket).Cursor()
 	for key, _ := c.Seek(name[:]); len(key) == len(name)+8 && bytes.HasPrefix(key, name[:]); key, _ = c.Next() {
 		numbers = append(numbers, lastNumber(key))
 	}
-	slices.SortFunc(numbers, cmp.Compare[uint64])
-	return numbers
+	slices.Sort(numbers)
+	return slices.Compact(numbers) // during a merge one may be in both
 }
 
-// forgetNumber removes the entry of an id.
+// forgetNumber removes the entry of an id, which during a merge may be in both places.
 func (q *Queue) forgetNumber(tx *bolt.Tx, name hash, number uint64) error {
-	if q.recent.forget(name, number) {
-		return nil
-	}
+	q.recent.forget(name, number)
 	return tx.Bucket(idsBucket).Delete(idKey(name, number))
 }
 

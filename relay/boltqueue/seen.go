@@ -52,31 +52,30 @@ func hashKey(kind byte, parts ...string) seenKey {
 
 // checkSeen returns why an envelope is refused, nil when it is new and its sender has room.
 func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) error {
-	judge := func(byID, byNonce []byte) error {
-		switch {
-		case byID != nil && bytes.HasPrefix(in.Digest[:], byID[:16]) && bytes.Equal(byID, byNonce):
-			return relay.ErrRepeated
-		case byID != nil || byNonce != nil:
-			return relay.ErrTaken
-		}
-		return nil
-	}
-	sent := q.recent.sent[keys.sender]
-	if err := judge(q.recent.digestOf(keys.id), q.recent.digestOf(keys.nonce)); err != nil {
-		return err
-	}
+	sent := q.recent.sent[keys.sender] + q.recent.merged[keys.sender]
+	byID, byNonce := q.recent.digestOf(keys.id), q.recent.digestOf(keys.nonce)
 	c := seen.Cursor()
 	for start, _ := c.First(); start != nil; start, _ = c.Next() {
 		period := seen.Bucket(start)
 		if period == nil {
 			continue
 		}
-		if err := judge(period.Get(keys.id[:]), period.Get(keys.nonce[:])); err != nil {
-			return err
+		// A merge that was cut off may have left the two in different periods.
+		if byID == nil {
+			byID = period.Get(keys.id[:])
+		}
+		if byNonce == nil {
+			byNonce = period.Get(keys.nonce[:])
 		}
 		if v := period.Get(keys.sender[:]); len(v) == 8 {
 			sent += binary.BigEndian.Uint64(v)
 		}
+	}
+	switch {
+	case byID != nil && bytes.HasPrefix(in.Digest[:], byID) && bytes.Equal(byID, byNonce):
+		return relay.ErrRepeated
+	case byID != nil || byNonce != nil:
+		return relay.ErrTaken
 	}
 	if in.MaxSenderPerWindow > 0 && sent >= uint64(in.MaxSenderPerWindow) {
 		return relay.ErrWindowFull
@@ -84,13 +83,12 @@ func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) e
 	return nil
 }
 
-// digestOf returns the digest under a key, nil for none.
+// digestOf returns the digest under the key of an id or a nonce, nil for none.
 func (r *recent) digestOf(key seenKey) []byte {
-	digest, found := r.seen[key]
-	if !found {
-		return nil
+	for e := range r.find(hash(key[1:])) {
+		return e.digest[:]
 	}
-	return digest[:]
+	return nil
 }
 
 // newestPeriod returns the newest period, or a new one when that has lasted long enough.
