@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -29,7 +30,7 @@ type invocation struct {
 
 	mu      sync.Mutex // guards the following
 	runtime *Runtime   // who executes it
-	callers map[*Caller]bool
+	callers []*Caller
 	done    bool
 	// cancelled says that it was ended by somebody else than its runtime.
 	cancelled bool
@@ -85,9 +86,12 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	if len(call.Parameters) == 0 {
 		call.Parameters = json.RawMessage("{}")
 	}
-	parameters, err := altar.ReadValue(call.Parameters)
-	if err != nil {
-		return nil, altar.ParametersError([]altar.Problem{{Path: "", Message: err.Error()}})
+	parameters := call.Values
+	if parameters == nil {
+		var err error
+		if parameters, err = altar.ReadValue(call.Parameters); err != nil {
+			return nil, altar.ParametersError([]altar.Problem{{Path: "", Message: err.Error()}})
+		}
 	}
 	inv := &invocation{id: call.InvocationID, session: s, contract: c, begun: time.Now(), digest: digestCall(call.ToolName, parameters)}
 	h.mu.Lock()
@@ -101,7 +105,9 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	if err := h.checkCall(ctx, inv, joinName(pinned, tool), runtime != nil || lost, parameters, call.Confirmation); err != nil {
 		return nil, err
 	}
-	call.Parameters = altar.AppendValue(make([]byte, 0, len(call.Parameters)), parameters)
+	if bytes.Contains(call.Parameters, []byte("-0")) { // checkCall has replaced a negative zero, perhaps
+		call.Parameters = altar.AppendValue(make([]byte, 0, len(call.Parameters)), parameters)
+	}
 	return h.startCall(ctx, inv, pinned, runtime, call, streams)
 }
 
@@ -139,10 +145,7 @@ func (inv *invocation) addCaller(h *Host, streams bool) *Caller {
 	if inv.done {
 		c.wakeUp()
 	}
-	if inv.callers == nil {
-		inv.callers = map[*Caller]bool{}
-	}
-	inv.callers[c] = true
+	inv.callers = append(inv.callers, c)
 	h.callers.Add(1)
 	return c
 }

@@ -44,7 +44,7 @@ func (c *Caller) Leave() {
 	}
 	c.left = true
 	c.h.callers.Add(-1)
-	delete(inv.callers, c)
+	inv.removeCaller(c)
 	abandoned := len(inv.callers) == 0 && !inv.done
 	inv.mu.Unlock()
 	if abandoned {

@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"slices"
 	"time"
 
 	"gazetteer/protocol/altar"
@@ -62,7 +63,7 @@ func (inv *invocation) appendChunk(m altar.StreamChunk) {
 	inv.chunks = append(inv.chunks, m)
 	inv.total += len(m.Payload)
 	inv.kept += len(m.Payload) + chunkOverhead
-	for c := range inv.callers {
+	for _, c := range inv.callers {
 		if c.streams {
 			c.wakeUp()
 		}
@@ -80,7 +81,7 @@ func (inv *invocation) boundChunks() *altar.Error {
 		return nil
 	}
 	tooLarge := altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: take them as a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
-	for c := range inv.callers {
+	for _, c := range slices.Clone(inv.callers) {
 		if !c.streams {
 			inv.cutCaller(c, tooLarge)
 		}
@@ -110,7 +111,7 @@ func (inv *invocation) boundChunks() *altar.Error {
 		return nil
 	}
 	slow := altar.Errorf(altar.InternalError, "the client reads the stream too slowly").With("reason", "slow_client")
-	for c := range inv.callers {
+	for _, c := range slices.Clone(inv.callers) {
 		if c.next <= inv.base {
 			inv.cutCaller(c, slow)
 		}
@@ -125,8 +126,15 @@ func (inv *invocation) boundChunks() *altar.Error {
 // cutCaller ends one caller with an error. inv.mu is held.
 func (inv *invocation) cutCaller(c *Caller, err *altar.Error) {
 	c.cut = err
-	delete(inv.callers, c)
+	inv.removeCaller(c)
 	c.wakeUp()
+}
+
+// removeCaller removes a caller, if it is still there. inv.mu is held.
+func (inv *invocation) removeCaller(c *Caller) {
+	if i := slices.Index(inv.callers, c); i >= 0 {
+		inv.callers = slices.Delete(inv.callers, i, i+1)
+	}
 }
 
 // dropTakenChunks forgets the chunks that every caller has taken, once they are too many to be sent again. inv.mu
@@ -136,7 +144,7 @@ func (inv *invocation) dropTakenChunks() {
 		return
 	}
 	first := inv.base + len(inv.chunks)
-	for c := range inv.callers {
+	for _, c := range inv.callers {
 		first = min(first, c.next)
 	}
 	n := first - inv.base

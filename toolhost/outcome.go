@@ -87,7 +87,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		inv.chunks = append(inv.chunks, altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(inv.base + len(inv.chunks)), Error: o.err, IsFinal: true})
 	}
 	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err))
-	for c := range inv.callers {
+	for _, c := range inv.callers {
 		c.wakeUp()
 	}
 	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept

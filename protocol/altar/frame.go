@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -93,16 +94,40 @@ func AppendStreamChunk(b []byte, c *StreamChunk) []byte {
 		b = append(b, c.Payload...)
 	}
 	if c.Error != nil {
-		text, err := json.Marshal(c.Error)
-		if err != nil {
-			text = []byte(`{"code":"INTERNAL_ERROR","message":"the error could not be written"}`)
-		}
-		b = append(b, `,"error":`...)
-		b = append(b, text...)
+		b = appendError(append(b, `,"error":`...), c.Error)
 	}
 	b = append(b, `,"is_final":`...)
 	b = strconv.AppendBool(b, c.IsFinal)
 	return append(b, '}')
+}
+
+// AppendToolResult appends a result as an object without type. The payload and the metadata must be
+// JSON.
+func AppendToolResult(b []byte, r *ToolResult) []byte {
+	b = append(b, `{"invocation_id":`...)
+	b = appendString(b, r.InvocationID)
+	b = append(b, `,"status":`...)
+	b = appendString(b, r.Status)
+	if len(r.Payload) > 0 {
+		b = append(b, `,"payload":`...)
+		b = append(b, r.Payload...)
+	}
+	if r.Error != nil {
+		b = appendError(append(b, `,"error":`...), r.Error)
+	}
+	if len(r.RuntimeMetadata) > 0 {
+		b = append(b, `,"runtime_metadata":`...)
+		b = append(b, r.RuntimeMetadata...)
+	}
+	return append(b, '}')
+}
+
+func appendError(b []byte, e *Error) []byte {
+	text, err := json.Marshal(e)
+	if err != nil {
+		text = []byte(`{"code":"INTERNAL_ERROR","message":"the error could not be written"}`)
+	}
+	return append(b, text...)
 }
 
 // ReadMessage reads a frame: a JSON object with the member type, without duplicate names. Members that
@@ -111,6 +136,11 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	name, err := frameType(text)
 	if err != nil {
 		return nil, err
+	}
+	if name == (ToolResult{}).MessageType() && !strict {
+		if r, ok := scanResult(text); ok {
+			return r, nil
+		}
 	}
 	read, known := readerOf(name)
 	if !known {
@@ -210,6 +240,104 @@ func ReadBody[M Message](text []byte) (M, error) {
 		return in.Body, describeFrame(text, name, fmt.Sprintf("type is %.60q, want %s", in.Type, name))
 	}
 	return in.Body, nil
+}
+
+// ReadCall reads the body of a client's call like [ReadBody], and its parameters like [ReadValue] in the
+// same pass.
+func ReadCall(text []byte) (ToolCall, error) {
+	if call, ok := scanCall(text); ok {
+		return call, nil
+	}
+	return ReadBody[ToolCall](text) // it says what is wrong, or takes what is written in another way
+}
+
+// scanCall reads a call of the members that nearly every call has and no others. It reports false for
+// any other text.
+func scanCall(text []byte) (call ToolCall, ok bool) {
+	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
+		switch name {
+		case "invocation_id":
+			call.InvocationID, err = scanString(d)
+		case "tool_name":
+			call.ToolName, err = scanString(d)
+		case "parameters":
+			begin := d.InputOffset()
+			if call.Values, err = decodeValue(d, 0); err == nil {
+				call.Parameters = bytes.TrimLeft(text[begin:d.InputOffset()], ": \t\r\n")
+			}
+		default:
+			err = errNotScanned
+		}
+		return err
+	})
+	return call, err == nil && call.Values != nil
+}
+
+// scanResult reads a result of a runtime. It reports false for any text that needs another look.
+func scanResult(text []byte) (r ToolResult, ok bool) {
+	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
+		switch name {
+		case "invocation_id":
+			r.InvocationID, err = scanString(d)
+		case "status":
+			r.Status, err = scanString(d)
+		case "payload":
+			r.Payload, err = scanRaw(d)
+		case "runtime_metadata":
+			r.RuntimeMetadata, err = scanRaw(d)
+		case "error":
+			err = errNotScanned
+		default:
+			err = d.SkipValue()
+		}
+		return err
+	})
+	return r, err == nil
+}
+
+var errNotScanned = errors.New("not scanned")
+
+// scanObject calls member for each member of the one object that text is; member reads the value.
+func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+	if d.PeekKind() != '{' {
+		return errNotScanned
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		name, err := scanString(d)
+		if err != nil {
+			return err
+		}
+		if err := member(d, name); err != nil {
+			return err
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return errNotScanned
+	}
+	return nil
+}
+
+func scanString(d *jsontext.Decoder) (string, error) {
+	if d.PeekKind() != '"' {
+		return "", errNotScanned
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	return token.String(), nil
+}
+
+func scanRaw(d *jsontext.Decoder) (json.RawMessage, error) {
+	v, err := d.ReadValue()
+	return json.RawMessage(bytes.Clone(v)), err
 }
 
 // frameType returns the type of a frame. Most begin with it.

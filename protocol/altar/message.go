@@ -48,6 +48,8 @@ type ToolCall struct {
 	SessionID    string          `json:"session_id,omitempty"`
 	ToolName     string          `json:"tool_name"`
 	Parameters   json.RawMessage `json:"parameters"`
+	// Values are the Parameters as [ReadValue] returns them; nil when they have not been read.
+	Values any `json:"-"`
 	// TimeoutMS is how many milliseconds are left; only from the Host to a runtime.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 	// Confirmation confirms an irreversible call; only from a client to the Host.

@@ -24,12 +24,13 @@ const (
 
 // callTool is POST /altar/v1/sessions/{id}/calls.
 func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
+	begun := time.Now()
 	text, status, refused := readBody(w, r, maxCallBody)
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
 	}
-	in, err := altar.ReadBody[altar.ToolCall](text)
+	in, err := altar.ReadCall(text)
 	if err != nil {
 		result := altar.ToolResult{Status: altar.Failure}
 		if bad, ok := errors.AsType[*altar.FrameError](err); ok {
@@ -67,7 +68,9 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 	if err != nil {
 		return // the client has left
 	}
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	if server := serverOf(r); server == nil || server.WriteTimeout < time.Since(begun)+writeTime {
+		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
+	}
 	writeResult(w, statusOfResult(&result), &result)
 }
 

@@ -1,6 +1,7 @@
 package hosthttp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,7 +170,9 @@ var (
 // readBody reads a body of at most so many bytes. The error has the status that answers it.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, *altar.Error) {
 	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTime))
+	if server := serverOf(r); server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > 2*bodyTime {
+		control.SetReadDeadline(time.Now().Add(bodyTime))
+	}
 	fail := func(status int, message string) ([]byte, int, *altar.Error) {
 		w.Header().Set("Connection", "close")
 		return nil, status, altar.Errorf(altar.InvalidParameters, "%s", message)
@@ -180,7 +183,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, 
 	if r.ContentLength > most {
 		return fail(http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.FormatInt(most, 10)+" bytes")
 	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	text, err := readAll(r.Body, r.ContentLength, most+1)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fail(http.StatusRequestTimeout, "the body did not arrive in time")
@@ -192,6 +195,24 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, 
 	// The server notices a client that leaves by reading on, for as long as the call takes.
 	control.SetReadDeadline(time.Time{})
 	return text, 0, nil
+}
+
+// readAll reads a body of the length, if that is known, and at most so many bytes.
+func readAll(body io.Reader, length, most int64) ([]byte, error) {
+	if length <= 0 {
+		return io.ReadAll(io.LimitReader(body, most))
+	}
+	var buffer bytes.Buffer
+	buffer.Grow(int(length) + bytes.MinRead)
+	_, err := buffer.ReadFrom(io.LimitReader(body, most))
+	return buffer.Bytes(), err
+}
+
+// serverOf returns the server that serves a request, nil when it is not known. Its timeouts are set
+// already; setting them again costs time.
+func serverOf(r *http.Request) *http.Server {
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	return server
 }
 
 // statusOfBody returns the status for a body that cannot be read.
@@ -252,12 +273,8 @@ func setRetry(w http.ResponseWriter, err *altar.Error) {
 }
 
 func writeResult(w http.ResponseWriter, status int, result *altar.ToolResult) {
-	text, err := json.Marshal(result)
-	if err != nil { // a payload of a runtime has been read as JSON already
-		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-		return
-	}
-	writeText(w, status, text)
+	// A payload of a runtime has been read as JSON already.
+	writeText(w, status, altar.AppendToolResult(make([]byte, 0, len(result.Payload)+len(result.RuntimeMetadata)+256), result))
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,8 +187,10 @@ func (c *runtimeConn) writeFrames(ctx context.Context) {
 	}
 }
 
-// sendBatch sends a frame, and those that wait behind it.
+// sendBatch sends a frame, and those that wait behind it: also those of callers that are about to queue
+// theirs.
 func (c *runtimeConn) sendBatch(ctx context.Context, frame []byte) error {
+	runtime.Gosched()
 	if len(c.queue) == 0 {
 		return c.sendFrame(ctx, frame)
 	}
