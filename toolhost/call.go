@@ -58,9 +58,6 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	if call.InvocationID == "" || len(call.InvocationID) > maxInvocationID {
 		return nil, altar.ParametersError([]altar.Problem{{Path: "/invocation_id", Message: fmt.Sprintf("want 1 to %d characters", maxInvocationID)}})
 	}
-	if call.ToolName == "" {
-		return nil, altar.ParametersError([]altar.Problem{{Path: "/tool_name", Message: "is missing"}})
-	}
 	pinned, tool := "", call.ToolName
 	if i := strings.LastIndexByte(tool, '/'); i >= 0 {
 		pinned, tool = tool[:i], tool[i+1:]
