@@ -305,3 +305,49 @@ func TestSchemasThatReferToThemselves(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 }
+
+// The short way that most frames go gives what the long way gives.
+func TestShortWayIsTheLongWay(t *testing.T) {
+	for _, text := range []string{
+		`{"type":"ToolResult","invocation_id":"i","status":"success","payload": {"a" : [1, null]},"runtime_metadata":{}}`,
+		`{"type":"ToolResult","status":"error","invocation_id":"\u0069","error":{"code":"EXECUTION_FAILED","message":"m"}}`,
+		`{"type":"ToolResult","invocation_id":"i","status":"success","payload":null}`, `{"type":"ToolResult"}`,
+		`{"type":"ToolResult","invocation_id":5,"status":"success"}`, `{"type":"ToolResult","invocation_id":"i","status":"success","payload":{"a":1,"a":2}}`,
+		`{"type":"ToolResult","invocation_id":"i","status":"success"} x`, `{"type":"ToolResult","invocation_id":"i","status":null}`,
+		`{"type":"ToolCall","invocation_id":"i","session_id":"s","tool_name":"t","parameters":{"n":9007199254740993},"timeout_ms":5}`,
+		`{"type":"ToolCall","invocation_id":"i","tool_name":"t","parameters":{},"timeout_ms":1.5}`, `{"type":"ToolCall","invocation_id":"i","confirmation":"c"}`,
+	} {
+		short, shortErr := altar.ReadMessage([]byte(text), false)
+		long, longErr := altar.ReadMessage([]byte(text), true) // strict reading has no short way
+		if fmt.Sprint(shortErr) != fmt.Sprint(longErr) || !reflect.DeepEqual(short, long) {
+			t.Errorf("%s:\n%+v, %v\n%+v, %v", text, short, shortErr, long, longErr)
+		}
+	}
+	for _, m := range []altar.ToolResult{
+		{InvocationID: "i\n", Status: "success", Payload: json.RawMessage(`{"a":1}`), RuntimeMetadata: json.RawMessage(`{}`)}, {Status: "error", Error: altar.Errorf(altar.ExecutionFailed, "no")},
+	} {
+		back, err := altar.ReadMessage(altar.Encode(m), true)
+		if err != nil || !reflect.DeepEqual(back, m) {
+			t.Errorf("%+v, %v, want %+v", back, err, m)
+		}
+	}
+	if m, err := altar.ReadMessage(altar.Encode(altar.ToolResult{InvocationID: "i", Status: "success", Payload: json.RawMessage(`{`)}), true); err != nil || m.MessageType() != "ProtocolError" {
+		t.Errorf("a payload that is no JSON: %+v, %v", m, err)
+	}
+}
+
+func TestCallsAreReadOnce(t *testing.T) {
+	c, err := altar.ReadCall([]byte(` { "parameters" : {"n": 1} , "tool_name":"t","invocation_id":"i" } `))
+	if err != nil || string(c.Parameters) != `{"n": 1}` || !reflect.DeepEqual(c.Values, map[string]any{"n": altar.Number("1")}) || c.ToolName != "t" || c.InvocationID != "i" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = altar.ReadCall([]byte(`{"type":"ToolCall","session_id":"s","tool_name":"t","invocation_id":"i","parameters":[]}`))
+	if err != nil || string(c.Parameters) != `[]` || c.SessionID != "s" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, bad := range []string{``, `{`, `{}x`, `{"parameters":{"a":1,"a":2}}`, `{"zzz":1}`, `{"tool_name":5}`, `{"type":"ToolResult"}`, `{"parameters":{}}{}`, strings.Repeat(`{"parameters":`, 100)} {
+		if c, err := altar.ReadCall([]byte(bad)); err == nil {
+			t.Errorf("%s: %+v", bad, c)
+		}
+	}
+}

@@ -42,6 +42,13 @@ func (e *FrameError) Protocol() ProtocolError {
 
 // Encode writes a message as a frame.
 func Encode(m Message) []byte {
+	if r, ok := m.(ToolResult); ok && isJSON(r.Payload) && isJSON(r.RuntimeMetadata) {
+		b := append(make([]byte, 0, len(r.Payload)+len(r.RuntimeMetadata)+256), `{"type":"ToolResult",`...)
+		start := len(b) - 1 // AppendToolResult begins with a brace
+		b = AppendToolResult(b[:start], &r)
+		b[start] = ','
+		return b
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		// A payload that is no JSON, or a detail that cannot be written.
@@ -50,6 +57,9 @@ func Encode(m Message) []byte {
 	}
 	return withType(text, m.MessageType())
 }
+
+// isJSON reports whether a member is left out or JSON.
+func isJSON(raw json.RawMessage) bool { return len(raw) == 0 || jsontext.Value(raw).IsValid() }
 
 // withType puts the type before the members of an object.
 func withType(object []byte, name string) []byte {
@@ -137,9 +147,16 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == (ToolResult{}).MessageType() && !strict {
-		if r, ok := scanResult(text); ok {
-			return r, nil
+	if !strict { // what nearly every frame is goes a shorter way
+		switch name {
+		case "ToolResult":
+			if r, ok := scanResult(text); ok {
+				return r, nil
+			}
+		case "ToolCall":
+			if c, ok := scanToolCall(text); ok {
+				return c, nil
+			}
 		}
 	}
 	read, known := readerOf(name)
@@ -293,6 +310,33 @@ func scanResult(text []byte) (r ToolResult, ok bool) {
 		return err
 	})
 	return r, err == nil
+}
+
+// scanToolCall reads a call of the Host. It reports false for any text that needs another look.
+func scanToolCall(text []byte) (c ToolCall, ok bool) {
+	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
+		switch name {
+		case "invocation_id":
+			c.InvocationID, err = scanString(d)
+		case "session_id":
+			c.SessionID, err = scanString(d)
+		case "tool_name":
+			c.ToolName, err = scanString(d)
+		case "parameters":
+			c.Parameters, err = scanRaw(d)
+		case "timeout_ms":
+			var number jsontext.Value
+			if number, err = d.ReadValue(); err == nil {
+				c.TimeoutMS, err = strconv.ParseInt(string(number), 10, 64)
+			}
+		case "confirmation":
+			err = errNotScanned
+		default:
+			err = d.SkipValue()
+		}
+		return err
+	})
+	return c, err == nil
 }
 
 var errNotScanned = errors.New("not scanned")
