@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	"gazetteer/store"
 )
@@ -22,7 +23,7 @@ func TestCrawlStreams(t *testing.T) {
 	next := make(chan struct{})
 	var asked []string
 	h := newTestServer(t, options{api: func(o *api.Options) {
-		o.Crawl = func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
+		o.Operator.Crawl = func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
 			asked = hosts
 			for _, host := range hosts {
 				if err := yield(crawler.Result{Host: host, Summary: "ok", Documents: 1}); err != nil {
@@ -67,7 +68,7 @@ func TestCrawlStreams(t *testing.T) {
 // TestCrawlCutShort: an answer that is not whole does not look whole.
 func TestCrawlCutShort(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) {
-		o.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
+		o.Operator.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
 			return errors.Join(yield(crawler.Result{Host: hosts[0]}), context.DeadlineExceeded)
 		}
 	}})
@@ -89,7 +90,7 @@ func TestCrawlCutShort(t *testing.T) {
 func TestCrawlEndsWithItsClient(t *testing.T) {
 	ended := make(chan error, 1)
 	h := newTestServer(t, options{api: func(o *api.Options) {
-		o.Crawl = func(ctx context.Context, _ []string, _ func(crawler.Result) error) error {
+		o.Operator.Crawl = func(ctx context.Context, _ []string, _ func(crawler.Result) error) error {
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return ctx.Err()
@@ -114,7 +115,7 @@ func TestCrawlEndsWithItsClient(t *testing.T) {
 
 func TestCrawlRefusals(t *testing.T) {
 	crawl := func(context.Context, []string, func(crawler.Result) error) error { panic("must not be reached") }
-	h := newTestServer(t, options{api: func(o *api.Options) { o.Crawl = crawl }})
+	h := newTestServer(t, options{api: func(o *api.Options) { o.Operator.Crawl = crawl }})
 	for name, c := range map[string]struct {
 		body, code, pointer string
 	}{
@@ -141,7 +142,7 @@ func TestCrawlRefusals(t *testing.T) {
 func TestStatus(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishAll("a.example")
-	var s api.OperatorStatus
+	var s operator.OperatorStatus
 	r := h.requestAt(h.admin, "GET", "/admin/status", nil)
 	if err := json.Unmarshal(r.body, &s); err != nil {
 		t.Fatal(err)
@@ -175,8 +176,8 @@ func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
 
 func TestCrawlThatCannotBeginIsAnsweredProperly(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) {
-		o.Add = func(context.Context, ...string) error { return fmt.Errorf("add hosts: %w", store.ErrFull) }
-		o.Crawl = func(context.Context, []string, func(crawler.Result) error) error {
+		o.Operator.Add = func(context.Context, ...string) error { return fmt.Errorf("add hosts: %w", store.ErrFull) }
+		o.Operator.Crawl = func(context.Context, []string, func(crawler.Result) error) error {
 			t.Error("the crawl began")
 			return nil
 		}

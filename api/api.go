@@ -12,8 +12,9 @@ import (
 
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
+	"gazetteer/api/feed"
+	"gazetteer/api/operator"
 	"gazetteer/api/route"
-	"gazetteer/crawler"
 	"gazetteer/internal/steadyclock"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
@@ -54,20 +55,9 @@ type Options struct {
 	// MaxLag is how many records the index may be behind the store while the
 	// server still counts as ready; 10,000 when 0.
 	MaxLag uint64
-	// Add puts hosts into the frontier, and Crawl yields the result of each visit, for the
-	// operator's socket; an error from yield ends it. Both are nil in a process that does not
-	// crawl.
-	Add   func(ctx context.Context, hosts ...string) error
-	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	// Horizon is how long a compaction keeps deletions, unless the operator's request says
-	// otherwise; 168 hours if 0.
-	Horizon time.Duration
-	// Backup writes a backup of the data directory into a new directory; nil if the process cannot.
-	Backup func(ctx context.Context, dir string) (BackupResult, error)
-	Now    func() time.Time // nil: time.Now
-	// CompactViews removes deleted content from the files of the mail and of the feed of changes;
-	// nil if there are none.
-	CompactViews func(ctx context.Context) error
+	// Operator is what the process can do for its operator.
+	Operator operator.Options
+	Now      func() time.Time // nil: time.Now
 	// ClockJumps returns how often the machine's clock was set; nil if unknown.
 	ClockJumps func() steadyclock.Jumps
 	// Limits lists the limits for the metrics; share one with every part that limits clients. Nil:
@@ -83,14 +73,11 @@ type Options struct {
 // API is the HTTP side of Gazetteer. Make one with [New].
 type API struct {
 	*route.Mux
-	add          func(ctx context.Context, hosts ...string) error
-	crawl        func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
-	logLock      LogLock
-	witnesses    func() []audit.WitnessStatus
-	compactViews func(ctx context.Context) error // nil where there are none
-	jumps        func() steadyclock.Jumps        // nil where nobody knows
-	backup       func(ctx context.Context, dir string) (BackupResult, error)
-	horizon      time.Duration // see Options.Horizon
+	operator  *operator.Operator
+	feed      *feed.Routes
+	logLock   LogLock
+	witnesses func() []audit.WitnessStatus
+	jumps     func() steadyclock.Jumps // nil where nobody knows
 	// searchParameters describe the GET form of a search; bodies are checked by them, too.
 	searchParameters []*huma.Param
 	registry         *air.Routes
@@ -118,16 +105,24 @@ func New(o Options) (*API, error) {
 	if o.LogLock.Kind == "" {
 		o.LogLock.Kind = LockNone
 	}
-	if o.Horizon == 0 {
-		o.Horizon = 168 * time.Hour
-	}
-	a := &API{Mux: m, publicURL: o.PublicURL, add: o.Add, crawl: o.Crawl, jumps: o.ClockJumps, compactViews: o.CompactViews, backup: o.Backup, horizon: o.Horizon, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
+	a := &API{Mux: m, publicURL: o.PublicURL, operator: operator.New(m, o.Operator), feed: feed.New(m, o.PublicURL), jumps: o.ClockJumps, logLock: o.LogLock, witnesses: o.Witnesses, relay: o.Relay, tools: o.Tools, toolsHTTP: o.ToolsHTTP, registry: air.New(m, air.Options{
 		Proofs: o.Proofs, Anchored: o.Anchored, Publish: o.Publish, Resume: o.ResumeSigning, Limits: o.Limits,
 	})}
 	if err := a.publicRoutes(o.PublicURL); err != nil {
 		return nil, err
 	}
 	return a, a.adminRoutes()
+}
+
+// adminRoutes declares the routes that only the owner of the data directory may use. They have an
+// engine and an OpenAPI document of their own, so that no mistake in the wiring can show them to
+// the public.
+func (a *API) adminRoutes() error {
+	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+	a.operator.Declare(h)
+	a.altarOperatorRoutes(h)
+	a.registry.DeclareOperator(h)
+	return a.Finish(h, a.Admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
 }
 
 // OpenAPI returns the description of the public routes. It must not be changed.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/feed"
 	"gazetteer/changefeed"
 	"gazetteer/crawler"
 	"gazetteer/document"
@@ -30,7 +31,7 @@ func (h *testServer) waitForChanges() {
 	}
 }
 
-func (h *testServer) changes(query string) (list api.ChangeList) {
+func (h *testServer) changes(query string) (list feed.ChangeList) {
 	h.t.Helper()
 	h.waitForChanges()
 	decodeInto(h.t, h.get("/api/v1/changes?"+query, 200), &list)
@@ -201,11 +202,11 @@ func TestFeedsForReaders(t *testing.T) {
 	var feed struct {
 		Version string `json:"version"`
 		Items   []struct {
-			ID      string     `json:"id"`
-			URL     string     `json:"url"`
-			Title   string     `json:"title"`
-			Content string     `json:"content_text"`
-			Change  api.Change `json:"_gazetteer"`
+			ID      string      `json:"id"`
+			URL     string      `json:"url"`
+			Title   string      `json:"title"`
+			Content string      `json:"content_text"`
+			Change  feed.Change `json:"_gazetteer"`
 		} `json:"items"`
 	}
 	decodeInto(t, h.get("/api/v1/changes/feed.json", 200), &feed)
@@ -247,7 +248,7 @@ func TestFeedsForReaders(t *testing.T) {
 }
 
 // changeEvents reads events of a stream until there are so many.
-func changeEvents(t *testing.T, h *testServer, query string, header http.Header, many int) (ids []string, changes []api.Change) {
+func changeEvents(t *testing.T, h *testServer, query string, header http.Header, many int) (ids []string, changes []feed.Change) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -271,7 +272,7 @@ func changeEvents(t *testing.T, h *testServer, query string, header http.Header,
 		case "id":
 			ids = append(ids, value)
 		case "data":
-			var c api.Change
+			var c feed.Change
 			if err := json.Unmarshal([]byte(value), &c); err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +286,7 @@ func changeEvents(t *testing.T, h *testServer, query string, header http.Header,
 func TestChangeStream(t *testing.T) {
 	h := newTestServer(t, options{})
 	start := h.changes("").Next
-	got := make(chan []api.Change, 1)
+	got := make(chan []feed.Change, 1)
 	go func() {
 		_, changes := changeEvents(t, h, "since="+start+"&kind=service-appeared", http.Header{}, 3)
 		got <- changes

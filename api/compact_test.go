@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/store"
 )
 
@@ -33,7 +33,7 @@ func TestCompact(t *testing.T) {
 		}
 		return response.StatusCode, string(body)
 	}
-	var r api.CompactResult
+	var r operator.CompactResult
 	status, body := post(h.admin + "/admin/compact")
 	if err := json.Unmarshal([]byte(body), &r); status != 200 || err != nil || r.Forgotten != 0 || r.BytesAfter >= r.BytesBefore {
 		t.Errorf("with the configured horizon: %d %s", status, body)

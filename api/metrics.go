@@ -11,6 +11,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	"gazetteer/limit"
 	"gazetteer/relay"
@@ -136,4 +137,31 @@ func boolGauge(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// writeStoreMetrics writes the size of the store's file and the compactions since the start.
+func (a *API) writeStoreMetrics(ctx context.Context, b *bytes.Buffer, gauge func(string, float64)) {
+	gauge("store_horizon", float64(a.Answers.Store.Horizon().Seq))
+	s, ok := a.Answers.Store.(operator.Compactor)
+	if !ok {
+		return
+	}
+	u, err := s.Upkeep(ctx)
+	if err != nil {
+		return // the store is closed or has failed, which other metrics say
+	}
+	gauge("store_bytes", float64(u.Usage.Bytes))
+	gauge("store_free_bytes", float64(u.Usage.FreeBytes))
+	metrics.WriteCounterUint64(b, `gazetteer_store_writes_refused_total{reason="disk_full"}`, u.Refused)
+	if u.DiskFree >= 0 {
+		gauge("disk_free_bytes", float64(u.DiskFree))
+	}
+	metrics.WriteCounterUint64(b, "gazetteer_store_deletions_forgotten_total", uint64(u.Forgotten))
+	metrics.WriteCounterUint64(b, "gazetteer_store_compactions_total", uint64(u.Compactions))
+	metrics.WriteCounterUint64(b, "gazetteer_store_compaction_failures_total", uint64(u.Failures))
+	if u.Compactions > 0 {
+		gauge("store_last_compaction_time_seconds", float64(u.Last.UnixNano())/1e9)
+		gauge("store_last_compaction_duration_seconds", u.LastTook.Seconds())
+		gauge("store_last_compaction_pause_seconds", u.LastPause.Seconds())
+	}
 }

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	hostowner "gazetteer/crawler/owner"
 	"gazetteer/document"
@@ -352,7 +352,7 @@ func TestOperatorBlocks(t *testing.T) {
 	if err := e.crawler.SetBlockList(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	var list api.BlockList
+	var list operator.BlockList
 	if err := json.Unmarshal(admin("GET", "/admin/blocks", "", 200).body, &list); err != nil || len(list.Blocks) != 1 || list.Blocks[0].Host != "www.example.com" || list.Blocks[0].Why != "they wrote to us" {
 		t.Errorf("%v %+v", err, list)
 	}

@@ -28,7 +28,7 @@ func (a *API) publicRoutes(publicURL string) error {
 	a.exportRoute(h)
 	a.exploreRoutes(h)
 	route.Handle(a.Mux, h, route.Op("list-services"), a.listServices)
-	a.changeRoutes(h)
+	a.feed.Declare(h)
 	route.Handle(a.Mux, h, route.Op("service"), a.getService)
 	route.Handle(a.Mux, h, route.Op("crawl-log"), a.getCrawlLog)
 	route.Handle(a.Mux, h, route.Op("explain-service"), a.explainService)

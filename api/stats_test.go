@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/internal/fakestore"
 )
 
@@ -70,7 +71,7 @@ func TestCensusOverTheSocket(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "census")
 	r := h.requestAt(h.admin, "POST", "/admin/census?at=2026-01-02&dir="+url.QueryEscape(dir), strings.NewReader(""))
 	lines := strings.Split(strings.TrimSpace(string(r.body)), "\n")
-	var last api.CensusLine
+	var last operator.CensusLine
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Result == nil || last.Result.Dir != dir {
 		t.Errorf("%s: %v", r.body, err)
 	}

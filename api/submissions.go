@@ -26,7 +26,7 @@ func (a *API) submissionRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
 		"nothing is visited sooner because it is named again."})
 	route.Handle(a.Mux, h, op, a.submitHosts)
-	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
+	route.DescribeBody[route.CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
 	route.Handle(a.Mux, h, route.Op("submission"), a.getSubmission)
 }
 
@@ -42,7 +42,7 @@ func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[S
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	hosts, err := readHostNames(in.body.Text, maxSubmittedHosts)
+	hosts, err := route.ReadHostNames(in.body.Text, maxSubmittedHosts)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
+	"gazetteer/api/operator"
 	"gazetteer/api/route"
 	"gazetteer/census"
 	"gazetteer/changefeed"
@@ -129,8 +130,8 @@ func newTestServer(t testing.TB, o options) *testServer {
 	}
 	settings := api.Options{
 		Answers: h.answers, Version: "test",
-		Add: func(context.Context, ...string) error { return nil },
-		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Operator: operator.Options{Add: func(context.Context, ...string) error { return nil }},
+		Log:      slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.relay != nil {
 		settings.Limits = &limit.Set{Now: o.registry.Now}

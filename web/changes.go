@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gazetteer/api"
+	"gazetteer/api/feed"
 	"gazetteer/changefeed"
 	"gazetteer/document/diff"
 	"gazetteer/web/frame"
@@ -69,7 +69,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	if len(filters) > 0 {
 		v.Feeds = "?" + filters.Encode()
 	}
-	for _, change := range api.ViewChanges(page.Items) {
+	for _, change := range feed.ViewChanges(page.Items) {
 		v.Changes = append(v.Changes, p.viewChange(change))
 	}
 	if page.More {
@@ -82,7 +82,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 // severityTones are the classes of the marks of severities.
 var severityTones = map[diff.Severity]string{diff.High: "danger", diff.Medium: "care"}
 
-func (p *Pages) viewChange(c api.Change) changeView {
+func (p *Pages) viewChange(c feed.Change) changeView {
 	v := changeView{At: p.MomentOf(c.At), Title: c.Title, Severity: c.Severity.String(), Tone: severityTones[c.Severity], Address: c.Page}
 	for _, change := range c.Changes[min(1, len(c.Changes)):] {
 		if change.Severity >= diff.Medium {

@@ -13,6 +13,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/feed"
 	"gazetteer/call"
 	"gazetteer/document"
 	"gazetteer/protocol"
@@ -516,7 +517,7 @@ func (t tools) listChanges(ctx context.Context, from http.Header, in changesInpu
 		q := url.Values{"limit": {strconv.Itoa(limit)}, "host": in.Host, "verb": in.Verb, "agent": in.Agent}
 		setText(q, "since", in.Since)
 		setText(q, "severity", in.Severity)
-		var v api.ChangeList
+		var v feed.ChangeList
 		if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/changes?" + q.Encode(), From: from}, &v); err != nil {
 			return changePage{}, err
 		}

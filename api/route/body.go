@@ -187,3 +187,37 @@ func BodyLocation(n *protocol.Node) Location {
 // MaxAgentBody is the largest body of a registration or an update. The longest
 // valid one has some 30 KB.
 const MaxAgentBody = 64 << 10
+
+// Limits of a list of hosts, in bytes and in names.
+const (
+	maxHostNamesBody = 4 << 20
+	maxHostNames     = 20_000
+)
+
+// CrawlBody documents the body of a crawl.
+type CrawlBody struct {
+	Hosts []string `json:"hosts" doc:"names of hosts, 1 to 20,000"`
+}
+
+// ReadHostNames reads a body that is a list of at most that many names. It does not judge the names.
+func ReadHostNames(text []byte, most int) ([]*protocol.Node, error) {
+	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxHostNamesBody, Depth: 4, Members: maxHostNames})
+	if err != nil {
+		return nil, err
+	}
+	list := root.Member("hosts")
+	if list == nil || list.Kind != protocol.Array || len(list.Items) == 0 || len(root.Items) > 1 {
+		return nil, NewProblem(BadField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
+			WithLocation(Location{Pointer: "/hosts"})
+	}
+	if len(list.Items) > most {
+		return nil, NewProblem(BadField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
+			WithLocation(NodeLocation(list))
+	}
+	for _, item := range list.Items {
+		if item.Kind != protocol.String {
+			return nil, NewProblem(BadField, "the name of a host must be a string", `for example "example.com"`).WithLocation(NodeLocation(item))
+		}
+	}
+	return list.Items, nil
+}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 
 	"gazetteer/api/badge"
 	"gazetteer/internal/eventstream"
@@ -16,6 +18,25 @@ import (
 // StreamOutput is an answer that is written piece by piece.
 type StreamOutput struct {
 	Body func(huma.Context)
+}
+
+// LiftTimeLimits ends the time limits of the connection, for an answer that takes as long as its
+// work.
+func LiftTimeLimits(ctx huma.Context) *gin.Context {
+	c := humagin.Unwrap(ctx)
+	control := http.NewResponseController(c.Writer)
+	control.SetReadDeadline(time.Time{})
+	control.SetWriteDeadline(time.Time{})
+	return c
+}
+
+// BeginLines begins an answer that sends values as lines of JSON, without time limits.
+func BeginLines(ctx huma.Context) *gin.Context {
+	c := LiftTimeLimits(ctx)
+	c.Header("Content-Type", "application/x-ndjson")
+	c.Header("Cache-Control", "no-store")
+	c.Status(http.StatusOK)
+	return c
 }
 
 // Stream answers with server-sent events, and calls release when they end.

@@ -44,7 +44,7 @@ var rows = [][]string{
 	{"join", "crawler/owner", "relay/recipients", "census"},
 	{"api/answer", "api/airjson", "api/badge"},
 	{"api/route"},
-	{"api/air"},
+	{"api/air", "api/feed", "api/operator"},
 	{"api", "lint/command"},
 	{"web/frame", "web/history"},
 	{"web/agentpages", "web/docpages", "web/operatorpages"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/internal/backup"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -51,7 +51,7 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				dir = filepath.Join(temporary, "backup")
 			}
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				var r api.BackupResult
+				var r operator.BackupResult
 				path := "/admin/backup?dir=" + url.QueryEscape(dir)
 				if args[0] == standardStream {
 					if _, err := server.SendJSON(c.Context(), http.MethodPost, path, nil, nil, &r); err != nil {
@@ -70,7 +70,7 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 	}
 }
 
-func describeBackup(r api.BackupResult) string {
+func describeBackup(r operator.BackupResult) string {
 	return fmt.Sprintf("%s with %.1f MB: the store up to write %d, and %s of the transparency log; it took %.1f s",
 		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/census"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -72,9 +72,9 @@ func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string
 			return status, status != ""
 		})
 	}()
-	var last api.CensusLine
+	var last operator.CensusLine
 	err := server.PostForLines(ctx, path, nil, func(line []byte) error {
-		last = api.CensusLine{}
+		last = operator.CensusLine{}
 		if err := json.Unmarshal(line, &last); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/operator"
 	"gazetteer/internal/cli"
 )
 
@@ -34,7 +34,7 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 				path += "?keep=" + url.QueryEscape(keep.String())
 			}
 			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
-				var r api.CompactResult
+				var r operator.CompactResult
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r); done || err != nil {
 					return err
 				}

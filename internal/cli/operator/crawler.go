@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
 	"gazetteer/api/answer"
+	"gazetteer/api/operator"
 	"gazetteer/crawler"
 	"gazetteer/internal/cli"
 	"gazetteer/lint/format"
@@ -44,7 +44,7 @@ func (a *verbs) blockCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var b crawler.Block
-				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/blocks", api.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, nil, &b)
+				raw, err := server.SendJSON(c.Context(), http.MethodPost, "/admin/blocks", operator.BlockBody{Host: args[0], Subdomains: subdomains, Why: why}, nil, &b)
 				if err != nil || a.JSON {
 					return a.PrintJSON(raw, err)
 				}
@@ -66,7 +66,7 @@ begins when somebody names the host, for example with: gazetteer crawl HOST`,
 		Args: cli.ExactArgs(1, "one HOST"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var left api.BlockList
+				var left operator.BlockList
 				raw, err := server.SendJSON(c.Context(), http.MethodDelete, "/admin/blocks/"+url.PathEscape(args[0]), nil, nil, &left)
 				if err != nil || a.JSON {
 					return a.PrintJSON(raw, err)
@@ -84,7 +84,7 @@ func (a *verbs) blockedCommand() *cobra.Command {
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var list api.BlockList
+				var list operator.BlockList
 				if _, err := server.GetJSON(c.Context(), "/admin/blocks", &list); err != nil {
 					return err
 				}

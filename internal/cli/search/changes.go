@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gazetteer/api"
+	"gazetteer/api/feed"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/wait"
@@ -80,11 +80,11 @@ entries as they arrive, and reconnects by itself.
 func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) error {
 	query := f.queryValues()
 	query.Set("limit", strconv.Itoa(f.limit))
-	var list api.ChangeList
+	var list feed.ChangeList
 	raw, err := c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
 	// A server that began a moment ago may not have read all of its store.
 	for tries := 0; err == nil && list.Behind > 0 && tries < 25 && wait.For(ctx, 200*time.Millisecond) == nil; tries++ {
-		list = api.ChangeList{}
+		list = feed.ChangeList{}
 		raw, err = c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 
 // printChange writes one change: as a line of JSON, or as time, severity and title, and below it
 // what weighs.
-func (a *verbs) printChange(c api.Change) error {
+func (a *verbs) printChange(c feed.Change) error {
 	if a.JSON {
 		text, err := json.Marshal(c)
 		if err == nil {
@@ -173,7 +173,7 @@ func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, pl
 		case "id":
 			id = value
 		case "data":
-			var change api.Change
+			var change feed.Change
 			if err := json.Unmarshal([]byte(value), &change); err != nil {
 				return exit.Networkf("%s does not answer as Gazetteer does: %v", c.Base, err)
 			}

@@ -1,15 +1,13 @@
-package api
+package operator
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 	"gazetteer/census"
@@ -27,7 +25,7 @@ type censusInput struct {
 	At  string `query:"at" doc:"the date, as 2026-11-22 (to its end in UTC) or 2026-11-22T15:00:00Z; left out, it is today"`
 }
 
-func (a *API) censusRoutes(h huma.API) {
+func (a *Operator) censusRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "write-census", Responses: map[string]*huma.Response{"200": {
 		Description: "One line of JSON for each step, the result or the error last. A connection that is cut before its end did not finish.",
 		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[CensusLine](h)}},
@@ -35,7 +33,7 @@ func (a *API) censusRoutes(h huma.API) {
 	route.Handle(a.Mux, h, op, a.writeCensus)
 }
 
-func (a *API) writeCensus(_ context.Context, in *censusInput) (*route.StreamOutput, error) {
+func (a *Operator) writeCensus(_ context.Context, in *censusInput) (*route.StreamOutput, error) {
 	if !filepath.IsAbs(in.Dir) {
 		return nil, route.NewProblem(route.BadParameter, "dir is not an absolute path", "give the whole path of a directory that does not exist").WithLocation(route.Location{Parameter: "dir"})
 	}
@@ -51,14 +49,8 @@ func (a *API) writeCensus(_ context.Context, in *censusInput) (*route.StreamOutp
 
 // streamCensus writes a census and reports its progress line by line. It takes as long as the store
 // is large, so the time limit of an answer does not apply.
-func (a *API) streamCensus(ctx huma.Context, dir string, at time.Time) {
-	c := humagin.Unwrap(ctx)
-	control := http.NewResponseController(c.Writer)
-	control.SetReadDeadline(time.Time{})
-	control.SetWriteDeadline(time.Time{})
-	c.Header("Content-Type", "application/x-ndjson")
-	c.Header("Cache-Control", "no-store")
-	c.Status(http.StatusOK)
+func (a *Operator) streamCensus(ctx huma.Context, dir string, at time.Time) {
+	c := route.BeginLines(ctx)
 	working, cancel := context.WithCancel(ctx.Context())
 	defer cancel()
 	encoder := json.NewEncoder(c.Writer)

@@ -1,4 +1,4 @@
-package api
+package feed
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ type syndication struct {
 }
 
 // readSyndication reads a page, newest first.
-func (a *API) readSyndication(ctx context.Context, in *syndicationInput, path string) (*syndication, error) {
+func (a *Routes) readSyndication(ctx context.Context, in *syndicationInput, path string) (*syndication, error) {
 	filter, err := readChangeFilter(route.Query(ctx))
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *API) readSyndication(ctx context.Context, in *syndicationInput, path st
 	if err != nil {
 		return nil, err
 	}
-	s := &syndication{base: in.base, changes: viewChanges(page.Items), updated: time.Unix(0, 0).UTC()}
+	s := &syndication{base: in.base, changes: ViewChanges(page.Items), updated: time.Unix(0, 0).UTC()}
 	if a.publicURL != "" {
 		s.base = strings.TrimSuffix(a.publicURL, "/")
 	}
@@ -164,7 +164,7 @@ type (
 	}
 )
 
-func (a *API) sendAtom(ctx context.Context, in *syndicationInput) (*route.PageOutput, error) {
+func (a *Routes) sendAtom(ctx context.Context, in *syndicationInput) (*route.PageOutput, error) {
 	s, err := a.readSyndication(ctx, in, route.ChangesPath+"/atom")
 	if err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ type (
 	}
 )
 
-func (a *API) sendJSONFeed(ctx context.Context, in *syndicationInput) (*route.PageOutput, error) {
+func (a *Routes) sendJSONFeed(ctx context.Context, in *syndicationInput) (*route.PageOutput, error) {
 	s, err := a.readSyndication(ctx, in, route.ChangesPath+"/feed.json")
 	if err != nil {
 		return nil, err

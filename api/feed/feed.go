@@ -1,4 +1,6 @@
-package api
+// Package feed has the routes of the public feed of changes: pages, Atom, JSON Feed and server-sent
+// events.
+package feed
 
 import (
 	"context"
@@ -15,8 +17,17 @@ import (
 	"gazetteer/store"
 )
 
-// changeRoutes declares the feed of changes in its four forms.
-func (a *API) changeRoutes(h huma.API) {
+// Routes serves the feed.
+type Routes struct {
+	*route.Mux
+	publicURL string // of absolute addresses; "": that of the request
+}
+
+// New returns the routes of the feed on a mux.
+func New(m *route.Mux, publicURL string) *Routes { return &Routes{m, publicURL} }
+
+// Declare declares the feed in its four forms.
+func (a *Routes) Declare(h huma.API) {
 	list := route.Op("list-changes")
 	list.Description = "Without since, the newest changes, oldest first; next goes on from there. With since, the changes behind that place. With before, older " +
 		"ones, newest first, for reading back. A place does not expire and fits every filter; 410 says that the feed no longer reaches back to it, and where to begin instead. " +
@@ -122,7 +133,7 @@ type ChangeList struct {
 	Earlier string   `json:"earlier,omitempty" doc:"before of a request for older changes; absent on the oldest page and with since"`
 }
 
-func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[ChangeList], error) {
+func (a *Routes) listChanges(ctx context.Context, in *changesInput) (*route.Output[ChangeList], error) {
 	filter, err := readChangeFilter(route.Query(ctx))
 	if err != nil {
 		return nil, err
@@ -142,7 +153,7 @@ func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), Behind: a.Answers.Behind(complete.Seq)})
+	out := route.JSON(ChangeList{Changes: ViewChanges(page.Items), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
 		out.Body.Earlier = a.placeText(page.Next)
 	}
@@ -161,7 +172,7 @@ func (a *API) listChanges(ctx context.Context, in *changesInput) (*route.Output[
 }
 
 // changesSince answers with the changes after a place.
-func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *changesInput) (*route.Output[ChangeList], error) {
+func (a *Routes) changesSince(ctx context.Context, filter changefeed.Filter, in *changesInput) (*route.Output[ChangeList], error) {
 	place, err := a.readPlace(in.Since, "since")
 	if err != nil {
 		return nil, err
@@ -171,7 +182,7 @@ func (a *API) changesSince(ctx context.Context, filter changefeed.Filter, in *ch
 	if err != nil {
 		return nil, explainGone(err, route.Location{Parameter: "since"})
 	}
-	out := route.JSON(ChangeList{Changes: viewChanges(page.Items), More: page.More, Next: a.placeText(page.Next), Behind: a.Answers.Behind(complete.Seq)})
+	out := route.JSON(ChangeList{Changes: ViewChanges(page.Items), More: page.More, Next: a.placeText(page.Next), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
 		out.Link = linkChanges(ctx, route.ChangesPath, "since", out.Body.Next)
 	}
@@ -205,7 +216,7 @@ func changesAddress(ctx context.Context, path, parameter, cursor string) string 
 }
 
 // feedCursor is the place up to which the feed is complete.
-func (a *API) feedCursor() store.Cursor {
+func (a *Routes) feedCursor() store.Cursor {
 	if a.Answers.Feed == nil {
 		return store.Cursor{}
 	}
@@ -213,14 +224,14 @@ func (a *API) feedCursor() store.Cursor {
 }
 
 // placeText returns the cursor of a place.
-func (a *API) placeText(place uint64) string {
+func (a *Routes) placeText(place uint64) string {
 	at := a.Answers.Store.Head()
 	at.Seq = place
 	return a.Cursors.EncodePlace(at)
 }
 
 // readPlace reads a cursor; "" is place 0.
-func (a *API) readPlace(text, parameter string) (uint64, error) {
+func (a *Routes) readPlace(text, parameter string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -231,8 +242,8 @@ func (a *API) readPlace(text, parameter string) (uint64, error) {
 	return place, err
 }
 
-// viewChanges adds addresses to items.
-func viewChanges(items []changefeed.Item) []Change {
+// ViewChanges returns changes as the API shows them, with addresses.
+func ViewChanges(items []changefeed.Item) []Change {
 	changes := make([]Change, len(items))
 	for n, item := range items {
 		changes[n] = viewChange(item)
@@ -255,6 +266,3 @@ func viewChange(i changefeed.Item) Change {
 	}
 	return c
 }
-
-// ViewChanges returns changes as the API shows them, for pages.
-func ViewChanges(items []changefeed.Item) []Change { return viewChanges(items) }

@@ -1,55 +1,69 @@
-package api
+// Package operator has the routes by which the operator of a server crawls, compacts, backs up,
+// writes a census and excludes hosts. They answer on the socket in the data directory alone.
+package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
-	"gazetteer/protocol"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
 )
 
-// maxCrawlBody bounds the list of hosts of one crawl, maxCrawlHosts their number.
-const (
-	maxCrawlBody  = 4 << 20
-	maxCrawlHosts = 20_000
-)
+// maxCrawlHosts bounds the hosts of one crawl.
+const maxCrawlHosts = 20_000
 
-// adminRoutes declares the routes that only the owner of the data directory may use. They have an
-// engine and an OpenAPI document of their own, so that no mistake in the wiring can show them to
-// the public.
-func (a *API) adminRoutes() error {
-	h := a.Describe(a.Admin, "Gazetteer, for its operator", "Routes that answer only on the Unix socket in the data directory.", "")
+// Options are what the process can do for its operator.
+type Options struct {
+	// Add puts hosts into the frontier, and Crawl yields the result of each visit; an error from yield
+	// ends it. Both are nil in a process that does not crawl.
+	Add   func(ctx context.Context, hosts ...string) error
+	Crawl func(ctx context.Context, hosts []string, yield func(crawler.Result) error) error
+	// Horizon is how long a compaction keeps deletions, unless the request says otherwise; 168 hours
+	// if 0.
+	Horizon time.Duration
+	// Backup writes a backup of the data directory into a new directory; nil if the process cannot.
+	Backup func(ctx context.Context, dir string) (BackupResult, error)
+	// CompactViews removes deleted content from the files of the mail and of the feed of changes;
+	// nil if there are none.
+	CompactViews func(ctx context.Context) error
+}
+
+// Operator serves the routes that change how this server runs.
+type Operator struct {
+	*route.Mux
+	options Options
+}
+
+// New returns the routes of the operator on a mux.
+func New(m *route.Mux, o Options) *Operator {
+	o.Horizon = cmp.Or(o.Horizon, 168*time.Hour)
+	return &Operator{Mux: m, options: o}
+}
+
+// Declare declares the routes.
+func (a *Operator) Declare(h huma.API) {
 	crawl := route.Complete(huma.Operation{OperationID: "crawl", Responses: map[string]*huma.Response{"200": {
 		Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
 		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
 	}}})
 	route.Handle(a.Mux, h, crawl, a.crawlHosts)
-	route.DescribeBody[CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
+	route.DescribeBody[route.CrawlBody](h, h.OpenAPI().Paths[crawl.Path].Post)
 	route.Handle(a.Mux, h, route.Op("operator-status"), a.getOperatorStatus)
-	a.compactRoutes(h)
-	a.backupRoutes(h)
+	route.Handle(a.Mux, h, route.Op("compact"), a.compactStore)
+	route.Handle(a.Mux, h, route.Op("backup"), a.writeBackup)
 	a.censusRoutes(h)
 	a.blockRoutes(h)
-	a.altarOperatorRoutes(h)
-	a.registry.DeclareOperator(h)
-	return a.Finish(h, a.Admin, "/admin/openapi.json", "The description of the operator's routes in OpenAPI 3.1")
-}
-
-// CrawlBody documents the body of a crawl.
-type CrawlBody struct {
-	Hosts []string `json:"hosts" doc:"names of hosts, 1 to 20,000"`
 }
 
 type crawlInput struct{ body route.RequestBody }
@@ -60,11 +74,11 @@ func (in *crawlInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutput, error) {
+func (a *Operator) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutput, error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
-	if a.crawl == nil {
+	if a.options.Crawl == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process does not crawl", "start it with crawling switched on").WithRetry(time.Minute)
 	}
 	hosts, err := readHostList(in.body.Text)
@@ -72,7 +86,7 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutp
 		return nil, err
 	}
 	// Add the hosts first: an error can still become a problem document here.
-	if err := a.add(ctx, hosts...); err != nil {
+	if err := a.options.Add(ctx, hosts...); err != nil {
 		return nil, err
 	}
 	return &route.StreamOutput{Body: func(ctx huma.Context) { a.streamCrawlResults(ctx, hosts) }}, nil
@@ -80,7 +94,7 @@ func (a *API) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutp
 
 // readHostList reads the body of a crawl, strictly.
 func readHostList(text []byte) ([]string, error) {
-	names, err := readHostNames(text, maxCrawlHosts)
+	names, err := route.ReadHostNames(text, maxCrawlHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -93,42 +107,13 @@ func readHostList(text []byte) ([]string, error) {
 	return hosts, nil
 }
 
-// readHostNames reads a body that is a list of at most that many names. It does not judge the names.
-func readHostNames(text []byte, most int) ([]*protocol.Node, error) {
-	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: maxCrawlBody, Depth: 4, Members: maxCrawlHosts})
-	if err != nil {
-		return nil, err
-	}
-	list := root.Member("hosts")
-	if list == nil || list.Kind != protocol.Array || len(list.Items) == 0 || len(root.Items) > 1 {
-		return nil, route.NewProblem(route.BadField, "the body must be an object with the one member hosts, a list of names", `for example {"hosts": ["example.com"]}`).
-			WithLocation(route.Location{Pointer: "/hosts"})
-	}
-	if len(list.Items) > most {
-		return nil, route.NewProblem(route.BadField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
-			WithLocation(route.NodeLocation(list))
-	}
-	for _, item := range list.Items {
-		if item.Kind != protocol.String {
-			return nil, route.NewProblem(route.BadField, "the name of a host must be a string", `for example "example.com"`).WithLocation(route.NodeLocation(item))
-		}
-	}
-	return list.Items, nil
-}
-
 // streamCrawlResults writes each result when its visit ends. It takes as long as the hosts take, so
 // the time limit of an answer does not apply.
-func (a *API) streamCrawlResults(ctx huma.Context, hosts []string) {
-	c := humagin.Unwrap(ctx)
-	control := http.NewResponseController(c.Writer)
-	control.SetReadDeadline(time.Time{})
-	control.SetWriteDeadline(time.Time{})
-	c.Header("Content-Type", "application/x-ndjson")
-	c.Header("Cache-Control", "no-store")
-	c.Status(http.StatusOK)
+func (a *Operator) streamCrawlResults(ctx huma.Context, hosts []string) {
+	c := route.BeginLines(ctx)
 	c.Writer.Flush() // the client sees that its hosts were taken
 	encoder := json.NewEncoder(c.Writer)
-	err := a.crawl(ctx.Context(), hosts, func(r crawler.Result) error {
+	err := a.options.Crawl(ctx.Context(), hosts, func(r crawler.Result) error {
 		if err := encoder.Encode(r); err != nil {
 			return context.Canceled // nobody reads any more
 		}
@@ -156,7 +141,7 @@ type OperatorStatus struct {
 	Version string      `json:"version"`
 }
 
-func (a *API) getOperatorStatus(context.Context, *struct{}) (*route.Output[OperatorStatus], error) {
+func (a *Operator) getOperatorStatus(context.Context, *struct{}) (*route.Output[OperatorStatus], error) {
 	s := OperatorStatus{
 		Store: a.Answers.Store.Head(), Index: a.Answers.Index.Cursor(),
 		PID: os.Getpid(), Version: a.Version,
@@ -170,7 +155,5 @@ func (a *API) getOperatorStatus(context.Context, *struct{}) (*route.Output[Opera
 	if a.Answers.Crawler != nil {
 		s.Crawler = a.Answers.Crawler.Status()
 	}
-	out := route.JSON(s)
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.NoStore(s), nil
 }

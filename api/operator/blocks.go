@@ -1,4 +1,4 @@
-package api
+package operator
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // blockRoutes declares the routes by which the operator excludes hosts.
-func (a *API) blockRoutes(h huma.API) {
+func (a *Operator) blockRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("list-blocks"), a.listBlocks)
 	block := route.Op("block-host")
 	route.Handle(a.Mux, h, block, a.addBlock)
@@ -34,14 +34,14 @@ type BlockBody struct {
 }
 
 // findBlocker returns the list of blocked hosts, or the problem of a process without one.
-func (a *API) findBlocker() (answer.Blocker, error) {
+func (a *Operator) findBlocker() (answer.Blocker, error) {
 	if a.Answers.Blocks == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
 	}
 	return a.Answers.Blocks, nil
 }
 
-func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[BlockList], error) {
+func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[BlockList], error) {
 	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
@@ -50,9 +50,7 @@ func (a *API) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[BlockL
 	if err != nil {
 		return nil, err
 	}
-	out := route.JSON(BlockList{answer.OrEmpty(all)})
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.NoStore(BlockList{answer.OrEmpty(all)}), nil
 }
 
 type blockInput struct{ body route.RequestBody }
@@ -63,7 +61,7 @@ func (in *blockInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
+func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}
@@ -137,7 +135,7 @@ func (in *unblockInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) removeBlock(ctx context.Context, in *unblockInput) (*route.Output[BlockList], error) {
+func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Output[BlockList], error) {
 	if in.body.Err != nil {
 		return nil, in.body.Err
 	}

@@ -1,13 +1,10 @@
-package api
+package operator
 
 import (
 	"context"
-	"net/http"
 	"path/filepath"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"gazetteer/api/route"
 )
@@ -28,26 +25,20 @@ type backupInput struct {
 
 // Resolve lifts the time limits of the connection (huma.Resolver).
 func (in *backupInput) Resolve(ctx huma.Context) []error {
-	control := http.NewResponseController(humagin.Unwrap(ctx).Writer)
-	control.SetReadDeadline(time.Time{})
-	control.SetWriteDeadline(time.Time{})
+	route.LiftTimeLimits(ctx)
 	return nil
 }
 
-func (a *API) backupRoutes(h huma.API) { route.Handle(a.Mux, h, route.Op("backup"), a.writeBackup) }
-
-func (a *API) writeBackup(ctx context.Context, in *backupInput) (*route.Output[BackupResult], error) {
-	if a.backup == nil {
+func (a *Operator) writeBackup(ctx context.Context, in *backupInput) (*route.Output[BackupResult], error) {
+	if a.options.Backup == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process writes no backups", "ask the server of the data directory")
 	}
 	if !filepath.IsAbs(in.Dir) {
 		return nil, route.NewProblem(route.BadParameter, "dir is not an absolute path", "give the whole path of a directory that does not exist").WithLocation(route.Location{Parameter: "dir"})
 	}
-	result, err := a.backup(ctx, filepath.Clean(in.Dir))
+	result, err := a.options.Backup(ctx, filepath.Clean(in.Dir))
 	if err != nil {
 		return nil, route.NewProblem(route.Unavailable, "the backup was not written: "+err.Error(), "nothing is left of it; repair the cause and try again")
 	}
-	out := route.JSON(result)
-	out.CacheControl = "no-store"
-	return out, nil
+	return route.NoStore(result), nil
 }

@@ -1,4 +1,4 @@
-package api
+package feed
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (in *changeStreamInput) Resolve(ctx huma.Context) []error {
 }
 
 // followChanges begins a stream of changes. A place that is gone is refused before it begins.
-func (a *API) followChanges(ctx context.Context, in *changeStreamInput) (*route.StreamOutput, error) {
+func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*route.StreamOutput, error) {
 	filter, err := readChangeFilter(route.Query(ctx))
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ const heartbeat = 15 * time.Second
 // changeStream is one client that follows the changes. It holds one page at a time, so a client
 // that does not read costs no more than a page until its connection is closed.
 type changeStream struct {
-	api    *API
+	api    *Routes
 	filter changefeed.Filter
 	place  uint64 // behind the last event
 }
