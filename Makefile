@@ -87,6 +87,8 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	KILLS=200 FLIPS=2000 TOMBSTONES=2000000 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill|Flip|Tombstones' ./store/boltfile ./store/boltstore
 	FLIPS=20000 $(GO) test -count=1 -timeout 180m -run 'TestFlipsInTheWholeDirectory' ./internal/server
 	ENVELOPES=100000 KILLS=20 $(GO) test -count=1 -timeout 60m -run 'KillsLoseNoMail' ./relay/relayhttp
-	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill' ./relay/boltqueue
+	FLOOD=10000 SLOW_PUSHERS=500 WAITING=100000 $(GO) test -count=1 -timeout 60m -v -run 'FloodsLeaveOthers|SlowPushers|ReaderThatStops' ./relay/relayhttp
+	KILLS=200 $(GO) test -count=1 -timeout 60m -run 'TestFile/kill' ./relay/boltqueue ./mailbox
 	ALTAR_KILL_TIME=60s $(GO) test -count=1 -timeout 60m -run 'RuntimesDieUnderLoad' ./toolhost/hosthttp
+	.ci/fuzz 10m protocol/jcs protocol/did protocol/a2a mailbox
 	.ci/fuzz 60s

@@ -72,10 +72,30 @@ func (named) Resolve(_ context.Context, id string) (did.Document, error) {
 
 // newUnlimited returns the handler of a relay without limits.
 func newUnlimited(queue relay.Queue, log *limit.Set) (*relayhttp.Handler, error) {
+	return newLimited(queue, log, -1, 1<<30)
+}
+
+// newLimited returns the handler of a relay that limits the pushes of a sender in a minute and the mail
+// in an inbox.
+func newLimited(queue relay.Queue, log *limit.Set, senderPerMinute, maxMail int) (*relayhttp.Handler, error) {
 	return relayhttp.New(relayhttp.Options{OpenDeployed: true, Limits: log, Relay: relay.New(relay.Options{
 		Queue: queue, Senders: a2a.DocumentKeys{Resolver: named{}}, Inboxes: named{}, DID: "did:wba:registry.test", Key: namedKey("relay"), Profile: a2a.Wire,
-		SenderPerMinute: -1, NetworkPerMinute: -1, SenderPerWindow: -1, MaxMail: 1 << 30, MaxBytes: 1 << 50, Limits: log,
+		SenderPerMinute: senderPerMinute, NetworkPerMinute: -1, SenderPerWindow: -1, MaxMail: maxMail, MaxBytes: 1 << 50, Limits: log,
 	})})
+}
+
+// sizeOf returns the size of a test: usual, unless the environment asks for another, as make soak does.
+func sizeOf(t *testing.T, variable string, usual int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 {
+		t.Fatalf("%s=%q is no size", variable, text)
+	}
+	return n
 }
 
 // serveQueue serves the queue in dir until it is killed. The first line says at which address.

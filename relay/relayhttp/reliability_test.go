@@ -9,11 +9,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,6 +194,99 @@ func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
 	}
 }
 
+// One sender that floods an inbox, and many senders that flood another, meet their quotas; who writes to
+// others is accepted meanwhile, and does not wait twice as long (measured in the long form).
+func TestFloodsLeaveOthersAlone(t *testing.T) {
+	const perMinute, maxMail = 100, 150
+	bodies := sizeOf(t, "FLOOD", 400)
+	senders := max(maxMail+50, bodies/10)
+	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Close()
+	handler, err := newLimited(queue, &limit.Set{}, perMinute, maxMail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	push := func(from, to string) (status int) {
+		e, err := a2a.Sign(a2a.Message{From: prefix + from, To: prefix + to, Body: a2a.Withdraw{}}, a2a.Wire, namedKey(from))
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		response, err := http.Post(server.URL+"/inbox/"+to, "application/json", bytes.NewReader(e.Text))
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		response.Body.Close()
+		if response.StatusCode == http.StatusTooManyRequests && response.Header.Get("Retry-After") == "" {
+			t.Error("429 without Retry-After")
+		}
+		return response.StatusCode
+	}
+	probes := 0
+	// probe pushes to other inboxes until stop says so, and returns what the slowest hundredth takes.
+	probe := func(stop func() bool) time.Duration {
+		var took []time.Duration
+		for len(took) < 20 || !stop() {
+			probes++
+			begun := time.Now()
+			if status := push(fmt.Sprint("other-", probes), fmt.Sprint("quiet-", probes)); status != http.StatusAccepted {
+				t.Fatalf("a push to another inbox: %d", status)
+			}
+			took = append(took, time.Since(begun))
+		}
+		slices.Sort(took)
+		return took[len(took)*99/100]
+	}
+	usual := probe(func() bool { return true })
+	for _, flood := range []struct {
+		name     string
+		n        int
+		from     func(n int) string
+		accepted int
+	}{
+		{"one sender", bodies, func(int) string { return "flooder" }, perMinute},
+		{"many senders", senders, func(n int) string { return fmt.Sprint("sender-", n) }, maxMail},
+	} {
+		var next, accepted, running atomic.Int64
+		var group sync.WaitGroup
+		begun := time.Now()
+		running.Store(4)
+		for range 4 {
+			group.Go(func() {
+				defer running.Add(-1)
+				for n := next.Add(1); n <= int64(flood.n); n = next.Add(1) {
+					switch status := push(flood.from(int(n)), flood.name[:4]); status {
+					case http.StatusAccepted:
+						accepted.Add(1)
+					case http.StatusTooManyRequests:
+					default:
+						t.Errorf("%s: %d", flood.name, status)
+					}
+				}
+			})
+		}
+		slowest := probe(func() bool { return running.Load() == 0 })
+		group.Wait()
+		refilled := int64(0)
+		if flood.accepted == perMinute {
+			refilled = int64(time.Since(begun).Minutes()*perMinute) + 1
+		}
+		if n := accepted.Load(); n < int64(flood.accepted) || n > int64(flood.accepted)+refilled {
+			t.Errorf("%s: %d of %d were accepted, want %d", flood.name, n, flood.n, flood.accepted)
+		}
+		t.Logf("%s: 99 of 100 pushes of others took at most %s, %s without the flood", flood.name, slowest, usual)
+		if bodies >= 10_000 && slowest > max(2*usual, 20*time.Millisecond) {
+			t.Errorf("%s: others wait %s, %s without the flood", flood.name, slowest, usual)
+		}
+	}
+}
+
 // Sizes at the limit, far above, and forms that cost more than they weigh.
 func TestSizesOfEnvelopes(t *testing.T) {
 	w := newWorld(t, nil)
@@ -218,7 +313,7 @@ func TestSlowPushersHoldUpNobody(t *testing.T) {
 	t.Parallel() // it waits for the limit of a body
 	w := newWorld(t, nil)
 	begun := time.Now()
-	slow := make([]net.Conn, 200)
+	slow := make([]net.Conn, sizeOf(t, "SLOW_PUSHERS", 200))
 	for i := range slow {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
 		if err != nil {
@@ -264,7 +359,7 @@ func TestReplayWindowIsFullForOneAlone(t *testing.T) {
 // behind what it has.
 func TestReaderThatStopsReading(t *testing.T) {
 	t.Parallel() // it waits until the stream is cut
-	const envelopes = 3000
+	envelopes := sizeOf(t, "WAITING", 3000)
 	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
 	if err != nil {
 		t.Fatal(err)
