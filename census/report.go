@@ -101,7 +101,7 @@ var htmlPage = template.Must(template.New("census").Parse(`<!doctype html>
 {{if .SVG}}<figure>{{.SVG}}</figure>{{end}}
 {{if .Rows}}<table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range $i, $c := .}}{{if $i}}<td class="number">{{$c}}</td>{{else}}<th scope="row"><bdi>{{$c}}</bdi></th>{{end}}{{end}}</tr>
-{{end}}</tbody></table><p class="rest"><a href="data/{{.Name}}.csv">data/{{.Name}}.csv</a>: {{.Rest}}</p>{{else}}<p>Nothing to count.</p>{{end}}</section>
+{{end}}</tbody></table><p class="rest">{{.Rest}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
 {{end}}</main></body></html>
 `))
 

@@ -104,14 +104,20 @@ func niceStep(highest float64) float64 {
 // timeSteps are the distances of the marks on the axis of time.
 var timeSteps = []time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
-	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
 }
+
+// month is the length of a short one.
+const month = 28 * 24 * time.Hour
 
 // maxTimeTicks is how many marks fit on the axis of time.
 const maxTimeTicks = 6
 
 // timeTicks returns marks at round times, in words that differ from mark to mark.
 func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
+	if to.Sub(from) > 2*month {
+		return monthTicks(from, to, x)
+	}
 	step := timeSteps[len(timeSteps)-1]
 	for _, s := range timeSteps {
 		if to.Sub(from)/s < maxTimeTicks {
@@ -119,7 +125,7 @@ func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 			break
 		}
 	}
-	layout := "2 Jan 2006"
+	layout := "2 Jan"
 	switch {
 	case step < time.Minute:
 		layout = "15:04:05"
@@ -127,12 +133,32 @@ func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 		layout = "15:04"
 	case step < 24*time.Hour:
 		layout = "2 Jan 15:04"
-	case step < 365*24*time.Hour:
-		layout = "2 Jan"
 	}
 	var ticks []Tick
 	for t := from.UTC().Truncate(step); !t.After(to); t = t.Add(step) {
 		if at := x(t); at >= left && at <= Width-right-10 {
+			ticks = append(ticks, Tick{formatNumber(at), t.Format(layout)})
+		}
+	}
+	return ticks
+}
+
+// monthTicks returns marks at the beginning of months: each, each second one and so on, or of years.
+func monthTicks(from, to time.Time, x func(time.Time) float64) []Tick {
+	months := 1
+	for _, months = range []int{1, 2, 3, 6, 12, 24, 60, 120} {
+		if to.Sub(from)/(time.Duration(months)*month) <= maxTimeTicks {
+			break
+		}
+	}
+	layout := "Jan 2006"
+	if months >= 12 {
+		layout = "2006"
+	}
+	var ticks []Tick
+	begin := from.UTC()
+	for t := time.Date(begin.Year(), 1, 1, 0, 0, 0, 0, time.UTC); !t.After(to); t = t.AddDate(0, months, 0) {
+		if at := x(t); !t.Before(from) && at >= left && at <= Width-right-10 {
 			ticks = append(ticks, Tick{formatNumber(at), t.Format(layout)})
 		}
 	}

@@ -1,6 +1,7 @@
 package plot_test
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,5 +50,27 @@ func TestThePlotIsSaidInWords(t *testing.T) {
 	}
 	if len(p.Points) != 2 || !strings.HasPrefix(p.Points[0].Value, "1,500") {
 		t.Errorf("the table: %v", p.Points)
+	}
+}
+
+// TestAxisOfMonths has between three and seven marks for every span that a census has, none of them
+// over another.
+func TestAxisOfMonths(t *testing.T) {
+	from := time.Date(2019, 11, 21, 23, 59, 59, 0, time.UTC)
+	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="211" text-anchor="middle">((?:[A-Z][a-z]{2} )?[0-9]{4}|[0-9]+ [A-Z][a-z]{2})</text>`)
+	for _, days := range []int{20, 57, 80, 200, 365, 800, 2500} {
+		c := plot.NewLines("Hosts", "", []plot.Line{{Name: "ai", Points: []plot.Point{{At: from, Value: 1}, {At: from.AddDate(0, 0, days), Value: 2}}}})
+		last := -100.0
+		marks := mark.FindAllStringSubmatch(string(c.SVG()), -1)
+		for _, m := range marks {
+			x, _ := strconv.ParseFloat(m[1], 64)
+			if x-last < 70 {
+				t.Errorf("%d days: the mark %s covers the one before it", days, m[2])
+			}
+			last = x
+		}
+		if len(marks) < 2 || len(marks) > 7 {
+			t.Errorf("%d days: the marks are %v", days, marks)
+		}
 	}
 }
