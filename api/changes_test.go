@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -231,7 +235,10 @@ func TestFeedsForReaders(t *testing.T) {
 	if strings.Contains(string(r.body), "<script>") || strings.Contains(string(r.body), "\u202e") {
 		t.Errorf("a stranger's text is not escaped:\n%s", r.body)
 	}
+	checkAtomRules(t, r.body)
+	checkJSONFeedRules(t, h.get("/api/v1/changes/feed.json", 200).body)
 	page := h.get("/api/v1/changes/atom?limit=1", 200)
+	checkAtomRules(t, page.body)
 	if err := xml.Unmarshal(page.body, &atom); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +252,170 @@ func TestFeedsForReaders(t *testing.T) {
 		}
 	}
 	t.Errorf("the first of two pages has the links %+v", atom.Links)
+}
+
+// atomNode is any element of an Atom feed.
+type atomNode struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Text     string     `xml:",chardata"`
+	Children []atomNode `xml:",any"`
+}
+
+// checkAtomRules holds a feed against what RFC 4287 asks for: which elements a feed and an entry must
+// have once (§4.1.1, §4.1.2), of which form they are, and that nothing stands there which it does not
+// know.
+func checkAtomRules(t *testing.T, text []byte) {
+	t.Helper()
+	const atomSpace = "http://www.w3.org/2005/Atom"
+	var feed atomNode
+	if err := xml.Unmarshal(text, &feed); err != nil || feed.XMLName != (xml.Name{Space: atomSpace, Local: "feed"}) {
+		t.Fatalf("no Atom feed: %v, %v", feed.XMLName, err)
+	}
+	ids := map[string]bool{}
+	var check func(n atomNode, once, known []string)
+	check = func(n atomNode, once, known []string) {
+		counts := map[string]int{}
+		for _, c := range n.Children {
+			name := c.XMLName.Local
+			counts[name]++
+			if c.XMLName.Space != atomSpace || !slices.Contains(once, name) && !slices.Contains(known, name) {
+				t.Errorf("%s has the element %v", n.XMLName.Local, c.XMLName)
+			}
+			switch name {
+			case "id":
+				if at, err := url.Parse(c.Text); err != nil || !at.IsAbs() || ids[c.Text] {
+					t.Errorf("the id %q is no absolute address of its own: %v", c.Text, err)
+				}
+				ids[c.Text] = true
+			case "updated", "published":
+				if _, err := time.Parse(time.RFC3339, c.Text); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			case "link", "category":
+				attributes := map[string]string{}
+				for _, a := range c.Attrs {
+					attributes[a.Name.Local] = a.Value
+				}
+				at, err := url.Parse(attributes["href"])
+				if name == "link" && (err != nil || !at.IsAbs()) || name == "category" && attributes["term"] == "" || c.Text != "" {
+					t.Errorf("%s has the attributes %v", name, attributes)
+				}
+			case "entry":
+				check(c, []string{"id", "title", "updated", "published", "content"}, []string{"link", "category"})
+			case "title", "content", "subtitle":
+				if strings.TrimSpace(c.Text) == "" || len(c.Children) > 0 { // type is text where it is not given (§3.1.1)
+					t.Errorf("%s is no plain text: %+v", name, c)
+				}
+			}
+		}
+		for _, name := range once {
+			if counts[name] != 1 {
+				t.Errorf("%s has %d elements %s", n.XMLName.Local, counts[name], name)
+			}
+		}
+	}
+	check(feed, []string{"id", "title", "updated", "author", "subtitle"}, []string{"link", "entry"})
+}
+
+// checkJSONFeedRules holds a feed against JSON Feed 1.1: the members that must be there, their types,
+// and that other members begin with an underscore.
+func checkJSONFeedRules(t *testing.T, text []byte) {
+	t.Helper()
+	var feed map[string]any
+	decodeInto(t, bufferedResponse{body: text}, &feed)
+	isText := func(v any) bool { s, ok := v.(string); return ok && s != "" }
+	isAddress := func(v any) bool {
+		s, _ := v.(string)
+		at, err := url.Parse(s)
+		return err == nil && at.IsAbs()
+	}
+	isTime := func(v any) bool { s, _ := v.(string); _, err := time.Parse(time.RFC3339, s); return err == nil }
+	check := func(object map[string]any, rules map[string]func(any) bool, must ...string) {
+		for _, name := range must {
+			if object[name] == nil {
+				t.Errorf("%s is missing in %v", name, object)
+			}
+		}
+		for name, v := range object {
+			if rule := rules[name]; rule != nil && !rule(v) || rule == nil && !strings.HasPrefix(name, "_") {
+				t.Errorf("the member %s is %v", name, v)
+			}
+		}
+	}
+	isList := func(v any) bool { _, ok := v.([]any); return ok }
+	check(feed, map[string]func(any) bool{
+		"version": isText, "title": isText, "home_page_url": isAddress, "feed_url": isAddress, "next_url": isAddress, "description": isText, "language": isText, "authors": isList, "items": isList,
+	}, "version", "title", "items")
+	for _, v := range feed["items"].([]any) {
+		check(v.(map[string]any), map[string]func(any) bool{
+			"id": isText, "url": isAddress, "title": isText, "content_text": isText, "date_published": isTime, "date_modified": isTime, "tags": isList,
+		}, "id", "content_text")
+	}
+}
+
+// TestSubscribersThatNeverRead has SUBSCRIBERS clients follow the changes (48 without it), half of
+// which never read: the others get every change.
+func TestSubscribersThatNeverRead(t *testing.T) {
+	subscribers, _ := strconv.Atoi(os.Getenv("SUBSCRIBERS"))
+	if subscribers == 0 {
+		subscribers = 48
+	}
+	h := newTestServer(t, options{})
+	const services = 40
+	base, err := url.Parse(h.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, done := make(chan struct{}, subscribers), make(chan int, subscribers)
+	for i := range subscribers {
+		// As many networks as so many clients need.
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/50), 1)}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", base.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(patience))
+		fmt.Fprintf(conn, "GET /api/v1/changes/stream HTTP/1.1\r\nHost: %s\r\n\r\n", base.Host)
+		if i%2 == 1 {
+			continue // never reads
+		}
+		go func() {
+			events := 0
+			for lines := bufio.NewScanner(conn); events < services && lines.Scan(); {
+				switch text := lines.Text(); {
+				case strings.HasPrefix(text, "retry: "):
+					began <- struct{}{}
+				case text == "event: change":
+					events++
+				}
+			}
+			done <- events
+		}()
+	}
+	for range (subscribers + 1) / 2 {
+		select {
+		case <-began:
+		case <-time.After(patience):
+			t.Fatal("a stream does not begin")
+		}
+	}
+	published := time.Now()
+	for i := 0; i < services; i += 10 {
+		var hosts []string
+		for n := range 10 {
+			hosts = append(hosts, fmt.Sprintf("h%d.example", i+n))
+		}
+		h.publishAll(hosts...)
+	}
+	wrote := time.Since(published)
+	for range (subscribers + 1) / 2 {
+		if events := <-done; events != services {
+			t.Errorf("a client that reads got %d of %d changes", events, services)
+		}
+	}
+	t.Logf("%d subscribers, half of which never read: %d services were published in %v, and the last event was read after %v", subscribers, services, wrote, time.Since(published))
 }
 
 // changeEvents reads events of a stream until there are so many.
