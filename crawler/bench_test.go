@@ -61,7 +61,7 @@ func BenchmarkSession(b *testing.B) {
 	for b.Loop() {
 		c.robots.forgetAll() // each session is the first with its host
 		begun := time.Now()
-		v, err := c.runSession(b.Context(), b.Context(), &frontier.Entry{Name: host})
+		v, err := c.runSession(b.Context(), b.Context(), &frontier.DueHost{Name: host})
 		session += time.Since(begun)
 		if err != nil || v.result.Documents != 2 {
 			b.Fatalf("session: %+v, %v", v, err)

@@ -40,7 +40,7 @@ func (o *frontierLoop) checkClock() {
 // pullInHosts makes hosts due whose due time no interval explains.
 func (o *frontierLoop) pullInHosts() {
 	now := o.c.now()
-	if n := o.frontier.PullIn(now, now.Add(longestWait)); n > 0 {
+	if n := o.frontier.AdvanceHosts(now, now.Add(longestWait)); n > 0 {
 		o.c.log.Warn("hosts were due later than any interval explains, as after a clock that was ahead; they are due now", "hosts", n)
 	}
 }

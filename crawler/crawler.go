@@ -244,7 +244,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 	group.Go(func() error {
 		room := make(chan struct{}, c.workers)
 		var sessions sync.WaitGroup
-		o.handOutHosts(ctx, working, done, room, func(e *frontier.Entry) {
+		o.handOutHosts(ctx, working, done, room, func(e *frontier.DueHost) {
 			sessions.Add(1)
 			group.Go(func() error {
 				defer func() {
@@ -290,7 +290,7 @@ func (c *Crawler) closeFrontier() {
 
 // visitHost runs a session with a host and passes the result on to be committed. A session that was
 // cut short has no result, and its host stays due.
-func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.Entry, visits chan<- *visit) error {
+func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, visits chan<- *visit) error {
 	v, err := c.runSession(starting, ctx, e)
 	switch {
 	case isFatal(err):
@@ -326,9 +326,9 @@ type frontierLoop struct {
 
 // handOutHosts starts sessions with hosts as they become due and workers are free, until ctx or
 // working ends.
-func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*frontier.Entry)) {
+func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []*visit, room chan<- struct{}, begin func(*frontier.DueHost)) {
 	c, f := o.c, o.frontier
-	var next *frontier.Entry
+	var next *frontier.DueHost
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -74,7 +74,7 @@ func TestJournal(t *testing.T) {
 			}
 			return j, cut, recent
 		}
-		done := func(j *journal, host string) { j.endVisits([]*visit{{entry: &frontier.Entry{Name: host}}}) }
+		done := func(j *journal, host string) { j.endVisits([]*visit{{entry: &frontier.DueHost{Name: host}}}) }
 		die := func(j *journal) { j.file.Close() } // as a killed process leaves it
 
 		j, cut, recent := start()
@@ -197,7 +197,7 @@ func TestJournalStaysShort(t *testing.T) {
 	j.beginVisit("open.test", "open.test", netip.Addr{}, time.Now())
 	batch := make([]*visit, 1000)
 	for i := range batch {
-		batch[i] = &visit{entry: &frontier.Entry{Name: "a.test"}}
+		batch[i] = &visit{entry: &frontier.DueHost{Name: "a.test"}}
 	}
 	for range journalLines/len(batch) + 2 {
 		j.endVisits(batch)

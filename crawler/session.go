@@ -23,7 +23,7 @@ const maxHopWait = 15 * time.Second
 
 // A visit is the result of one session, ready to be committed.
 type visit struct {
-	entry *frontier.Entry
+	entry *frontier.DueHost
 	err   error     // the session could not be held; the rest is empty
 	cut   bool      // the session was cut short: only what it asked is written
 	later time.Time // the visit is made then instead: nothing was asked, or cut is set
@@ -85,7 +85,7 @@ type session struct {
 // runSession visits the host of an entry. It returns nil without an error when ctx ended in the
 // meantime, or when starting ended before the host was asked anything: the host then stays due.
 // Once starting has ended, the session contacts no further host. Errors are those of the store.
-func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.Entry) (*visit, error) {
+func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost) (*visit, error) {
 	s := &session{
 		c: c, begun: c.now(), starting: starting,
 		visit: &visit{
@@ -477,7 +477,7 @@ func (s *session) waitForAddress(waiting context.Context, host string, addr neti
 		err = s.c.politeness.WaitForAddress(waiting, &s.permit, addr)
 		return err == nil, err
 	}
-	s.later, free = s.c.politeness.BookAddress(&s.permit, addr, s.visit.entry.Booked)
+	s.later, free = s.c.politeness.BookAddress(&s.permit, addr, s.visit.entry.Reserved)
 	return free, nil
 }
 

@@ -306,7 +306,7 @@ func BenchmarkFetch(b *testing.B) {
 		c.robots.forgetAll()
 		measure("session", 400, func() error {
 			return each(names, func(host string) error {
-				v, err := c.runSession(b.Context(), b.Context(), &frontier.Entry{Name: host})
+				v, err := c.runSession(b.Context(), b.Context(), &frontier.DueHost{Name: host})
 				if err == nil && v.result.Documents != 2 {
 					err = fmt.Errorf("%s: %s", host, v.result.Summary)
 				}

@@ -138,7 +138,7 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 }
 
 // checkPublicHost refuses addresses and names that are private by their form.
-// An IPv4 address in the clothes of IPv6 is refused whatever it is. What a name
+// An IPv4 address in IPv6 form is always refused. What a name
 // resolves to is checked when a client connects.
 func checkPublicHost(host string) error {
 	if addr, err := netip.ParseAddr(host); err == nil {

@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol/a2a"
 )
 
-// A Refusal says why the relay did not do what it was asked for. Envelopes that break a rule of the
+// A Refusal is the error for a request that the relay refuses. Envelopes that break a rule of the
 // draft are refused with an *a2a.Refusal instead.
 type Refusal struct {
 	Status int    // the HTTP status
@@ -49,8 +49,8 @@ func refuseForbidden(code, detail string) *Refusal {
 	return &Refusal{Status: http.StatusForbidden, Reason: reasonForbidden, Code: code, Detail: detail}
 }
 
-// unavailable is the refusal while the relay itself cannot store mail; the sender tries again.
-func unavailable(detail string) *Refusal {
+// refuseUnavailable is the refusal while the relay cannot store mail; the sender tries again.
+func refuseUnavailable(detail string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
 }
 

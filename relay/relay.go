@@ -29,25 +29,25 @@ const (
 	DefaultFirstContacts    = 1000
 )
 
-// An Inbox is that of one agent.
+// An Inbox is the inbox of one agent.
 type Inbox struct {
 	// Name is the canonical name, under which the queue keeps the mail: the agent's DID.
 	Name string
 	// Addresses are all texts that the member "to" of an envelope may hold for this inbox.
 	Addresses []string
 	AirID     string // "" for an inbox of another registry's agent
-	// Foreign says that the agent is not one of this registry.
+	// Foreign is set for an agent of another registry.
 	Foreign bool
-	// Held says that the agent is suspended: its mail is kept and not given out.
-	Held bool
-	// Gone is why the agent takes no more mail, such as "deactivated"; "" while it does.
+	// Suspended says that the agent is suspended: its mail is kept and not given out.
+	Suspended bool
+	// Gone is why the agent takes no more mail, such as "deactivated"; "" for an agent that does.
 	Gone string
 }
 
-// Inboxes knows whose inbox a name is. Package registry's agents are behind it.
+// Inboxes finds inboxes by name. Package relay/recipients implements it over the registry's agents.
 type Inboxes interface {
-	// FindInbox returns the inbox that a name in a path stands for: an AIR ID or a DID. The error
-	// matches ErrNoInbox when there is none.
+	// FindInbox returns the inbox for a name in a path: an AIR ID or a DID. The error matches
+	// ErrNoInbox if there is none.
 	FindInbox(ctx context.Context, name string) (Inbox, error)
 	// VerifyRead reports whether a request is signed with the current key of the inbox. The error
 	// says why it is not.
@@ -60,7 +60,7 @@ type Inboxes interface {
 // ErrNoInbox: no inbox has this name.
 var ErrNoInbox = errors.New("no such inbox")
 
-// Options are what a [Relay] is made of. Queue, Senders, Inboxes, DID and Key are required.
+// Options configure a [Relay]. Queue, Senders, Inboxes, DID and Key are required.
 type Options struct {
 	Queue   Queue
 	Senders a2a.KeyFinder
@@ -68,24 +68,25 @@ type Options struct {
 	// DID names the relay in its receipts; Key signs them.
 	DID string
 	Key ed25519.PrivateKey
-	// Profile is how strictly envelopes are read: a2a.Wire also takes what deployed clients send.
+	// Profile is how strictly envelopes are read: a2a.Wire also accepts the form that deployed
+	// clients send.
 	Profile a2a.Profile
-	// Keep is how long mail waits that is not acknowledged.
+	// Keep is how long unacknowledged mail waits.
 	Keep time.Duration
-	// MaxMail and MaxBytes bound what may wait in one inbox.
+	// MaxMail and MaxBytes bound the mail that waits in one inbox.
 	MaxMail  int
 	MaxBytes int64
-	// SenderPerMinute bounds what one verified sender may push, NetworkPerMinute what one network may
-	// try, before anything is verified. SenderPerWindow bounds the entries of a sender in the replay
-	// window. A negative number lifts a limit.
+	// SenderPerMinute bounds the pushes of one verified sender, NetworkPerMinute the attempts of
+	// one network before anything is verified. SenderPerWindow bounds the entries of a sender in
+	// the replay window. A negative number lifts a limit.
 	SenderPerMinute, NetworkPerMinute, SenderPerWindow int
 	// FirstContacts is how many inboxes a sender may write to for the first time in a day.
 	FirstContacts int
-	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". When Allow is not
-	// empty, nobody else may write. Block counts first.
+	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". If Allow is not
+	// empty, nobody else may write. Block takes precedence.
 	Allow, Block []string
-	// Wake sends wake-ups and decides which addresses may be reached; nil sends none. Host is the name
-	// of this server, which no wake-up leads to. AllowLoopback accepts wake-up addresses of this
+	// Wake sends wake-ups and decides which addresses are allowed; nil sends none. Host is the name
+	// of this server, which gets no wake-ups. AllowLoopback allows wake-up addresses of this
 	// machine, for tests and trials.
 	Wake          http.RoundTripper
 	Host          string
@@ -93,8 +94,8 @@ type Options struct {
 	Limits        *limit.Set
 	Log           *slog.Logger
 	Now           func() time.Time
-	// Due tells the time by which mail expires and the replay window is shortened: it does not jump
-	// ahead with a clock that is set. Nil: Now.
+	// Due is the clock by which mail expires and the replay window is shortened: it does not jump
+	// ahead when the machine's clock is set. Nil: Now.
 	Due func() time.Time
 }
 
@@ -134,24 +135,24 @@ func New(o Options) *Relay {
 
 // Accepted is an envelope that the relay has stored.
 type Accepted struct {
-	Number  uint64
+	Number  uint64 // orders the mail of an inbox
 	ID      string
 	Inbox   string
 	Receipt []byte // JSON, signed; see [a2a.Receipt]
 }
 
-// Accept judges an envelope that a client pushes to an inbox and stores it. What costs least is judged
-// first, and a limit that several senders share is charged only to those who proved who they are: the
-// client's network before anything is read, the sender after its signature was verified. The error is
-// an *a2a.Refusal (§9.2), a *Refusal, or that of ctx.
+// Accept verifies an envelope that a client pushes to an inbox, and stores it. Cheap checks come
+// first, and a limit that several senders share is charged only to verified senders: the client's
+// network before anything is read, the sender after its signature was verified. The error is an
+// *a2a.Refusal (§9.2), a *Refusal, or that of ctx.
 func (r *Relay) Accept(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
-	accepted, err := r.accept(ctx, name, text, client)
+	accepted, err := r.acceptEnvelope(ctx, name, text, client)
 	r.metrics.countPush(err)
 	return accepted, err
 }
 
-func (r *Relay) accept(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
-	if err := exceeded(r.networks.Take(ctx, client), "your network sends too much"); err != nil {
+func (r *Relay) acceptEnvelope(ctx context.Context, name string, text []byte, client netip.Addr) (Accepted, error) {
+	if err := rateRefusal(r.networks.Take(ctx, client), "your network sends too much"); err != nil {
 		return Accepted{}, err
 	}
 	read, err := a2a.Read(text, r.Profile)
@@ -166,18 +167,18 @@ func (r *Relay) accept(ctx context.Context, name string, text []byte, client net
 	if err != nil {
 		return Accepted{}, err
 	}
-	rules, err := r.admit(ctx, box, envelope)
+	rules, err := r.admitSender(ctx, box, envelope)
 	if err != nil {
 		return Accepted{}, err
 	}
 	accepted, err := r.storeMail(ctx, box, envelope, rules)
 	if err == nil {
-		r.wakes.notify(box.Name, rules.WakeURL, accepted.Number)
+		r.wakes.addPending(box.Name, rules.WakeURL, accepted.Number)
 	}
 	return accepted, err
 }
 
-// findInbox returns an inbox that takes mail.
+// findInbox returns an inbox that accepts mail.
 func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 	box, err := r.Inboxes.FindInbox(ctx, name)
 	switch {
@@ -187,23 +188,23 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 		return box, ctx.Err()
 	case err != nil:
 		r.Log.Error("look up an inbox", "error", err)
-		return box, unavailable("the recipient cannot be looked up at the moment")
+		return box, refuseUnavailable("the recipient cannot be looked up at the moment")
 	case box.Gone != "":
 		return box, refuseGone(box.Gone)
 	}
 	return box, nil
 }
 
-// admit applies the rules about who may write, to a sender whose signature was verified, and returns
-// those of the recipient.
-func (r *Relay) admit(ctx context.Context, box Inbox, e *a2a.Verified) (Rules, error) {
+// admitSender applies the rules about senders to a sender whose signature was verified, and returns
+// the rules of the recipient.
+func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Rules, error) {
 	if !slices.Contains(box.Addresses, e.To) {
 		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
 	}
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return Rules{}, refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
 	}
-	if err := exceeded(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
+	if err := rateRefusal(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
 		return Rules{}, err
 	}
 	if err := r.Inboxes.AdmitSender(ctx, box, e.From); err != nil {
@@ -256,21 +257,21 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, store.ErrFull):
-		return unavailable("the disk of the relay is full")
+		return refuseUnavailable("the disk of the relay is full")
 	}
 	r.Log.Error("store an envelope", "error", err)
-	return unavailable("the envelope could not be stored; it is not known whether it was")
+	return refuseUnavailable("the envelope could not be stored; it is not known whether it was")
 }
 
-// exceeded turns the error of a limit into a refusal.
-func exceeded(err error, detail string) error {
+// rateRefusal turns the error of a limit into a refusal.
+func rateRefusal(err error, detail string) error {
 	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return refuseRate(detail, e.Wait)
 	}
 	return err
 }
 
-// A Reader is a recipient that proved who it is.
+// A Reader is an inbox opened by its verified recipient.
 type Reader struct {
 	relay *Relay
 	box   Inbox
@@ -281,7 +282,7 @@ func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) 
 	return r.openInbox(ctx, name, func(box Inbox) error { return r.Inboxes.VerifyRead(ctx, box, request) })
 }
 
-// ReadUnsigned opens an inbox for anyone: for operators who serve clients that cannot sign.
+// ReadUnsigned opens an inbox without a signature, for operators whose clients cannot sign.
 func (r *Relay) ReadUnsigned(ctx context.Context, name string) (*Reader, error) {
 	return r.openInbox(ctx, name, func(Inbox) error { return nil })
 }
@@ -294,8 +295,8 @@ func (r *Relay) openInbox(ctx context.Context, name string, verify func(Inbox) e
 	if err := verify(box); err != nil {
 		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
 	}
-	if box.Held {
-		return nil, refuseForbidden("suspended", "the agent is suspended: its mail is kept until the operator restores it")
+	if box.Suspended {
+		return nil, refuseForbidden("suspended", "the agent is suspended: its mail is stored until the operator restores it")
 	}
 	return &Reader{r, box}, nil
 }
@@ -309,7 +310,7 @@ const (
 	MaxPageBytes = 4 << 20
 )
 
-// Pull returns the mail behind a number, at most limit envelopes (1 to MaxPage).
+// Pull returns the mail after a number, at most limit envelopes (1 to MaxPage).
 func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error) {
 	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), MaxPageBytes, b.relay.Due())
 	if err != nil {
@@ -319,13 +320,12 @@ func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error
 	return page, nil
 }
 
-// WaitAndPull is [Reader.Pull] that waits up to a time while there is nothing. It never waits while
-// there is something.
+// WaitAndPull is [Reader.Pull], but waits up to a time if there is no mail yet.
 func (b *Reader) WaitAndPull(ctx context.Context, after uint64, limit int, wait time.Duration) (Page, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		pushed, stop := b.relay.Queue.Watch(b.box.Name) // before the look, so that no push is missed
+		pushed, stop := b.relay.Queue.Watch(b.box.Name) // before the pull, so that no push is missed
 		page, err := b.Pull(ctx, after, limit)
 		if err != nil || len(page.Mail) > 0 || wait <= 0 {
 			stop()
@@ -367,7 +367,7 @@ func (r *Relay) explainRead(ctx context.Context, doing string, err error) error 
 		return ctx.Err()
 	}
 	r.Log.Error(doing, "error", err)
-	return unavailable("the mail cannot be read at the moment")
+	return refuseUnavailable("the mail cannot be read at the moment")
 }
 
 // Wipe deletes the mail of an agent that ended.
@@ -385,7 +385,7 @@ const (
 // Run deletes expired mail and sends wake-ups until ctx ends.
 func (r *Relay) Run(ctx context.Context) error {
 	var waking sync.WaitGroup
-	waking.Go(func() { r.wakes.run(ctx) })
+	waking.Go(func() { r.wakes.sendUntilDone(ctx) })
 	defer waking.Wait()
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()

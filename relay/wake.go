@@ -67,15 +67,15 @@ type wakeHost struct {
 
 func (h *wakeHost) givenUp() bool { return h.Failures >= wakeFailures }
 
-// run sends wake-ups until ctx ends, and waits for those under way. It begins with those that an
+// sendUntilDone sends wake-ups until ctx ends, and waits for those under way. It begins with those that an
 // earlier process left.
-func (w *wakes) run(ctx context.Context) {
+func (w *wakes) sendUntilDone(ctx context.Context) {
 	if w.transport != nil {
-		w.restore(ctx)
+		w.loadPending(ctx)
 	}
 	w.mu.Lock()
 	w.ctx = ctx
-	w.dispatch()
+	w.startDue()
 	w.mu.Unlock()
 	<-ctx.Done()
 	w.mu.Lock()
@@ -87,8 +87,8 @@ func (w *wakes) run(ctx context.Context) {
 	w.posts.Wait()
 }
 
-// restore reads what the queue notes about wake-ups.
-func (w *wakes) restore(ctx context.Context) {
+// loadPending reads what the queue notes about wake-ups.
+func (w *wakes) loadPending(ctx context.Context) {
 	noted, err := w.queue.Wakes(ctx)
 	if err != nil {
 		w.log.Error("read the wake-ups that wait", "error", err)
@@ -109,7 +109,7 @@ func (w *wakes) restore(ctx context.Context) {
 		case rules.WakeURL == "":
 			w.noteResult(w.queue.EndWake(ctx, inbox, number))
 		default:
-			w.notify(inbox, rules.WakeURL, number)
+			w.addPending(inbox, rules.WakeURL, number)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func (w *wakes) noteResult(err error) {
 	}
 }
 
-// notify notes that mail with a number has come into an inbox.
-func (w *wakes) notify(inbox, address string, number uint64) {
+// addPending notes that mail with a number has come into an inbox.
+func (w *wakes) addPending(inbox, address string, number uint64) {
 	if w.transport == nil || address == "" {
 		return
 	}
@@ -139,7 +139,7 @@ func (w *wakes) notify(inbox, address string, number uint64) {
 	p.url, p.mail, p.number = u, true, max(p.number, number)
 	w.pending[inbox] = p
 	if !known { // else its time is planned
-		w.dispatch()
+		w.startDue()
 	}
 }
 
@@ -163,8 +163,8 @@ func (w *wakes) forgetHost(ctx context.Context, address string) {
 
 func hostName(u *url.URL) string { return strings.ToLower(u.Hostname()) }
 
-// dispatch starts what is due and plans the next attempt. The caller holds mu.
-func (w *wakes) dispatch() {
+// startDue starts what is due and plans the next attempt. The caller holds mu.
+func (w *wakes) startDue() {
 	if w.ctx == nil || w.closing {
 		return
 	}
@@ -205,7 +205,7 @@ func (w *wakes) dispatch() {
 		w.next = time.AfterFunc(wait, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.dispatch()
+			w.startDue()
 		})
 	}
 }
@@ -224,7 +224,7 @@ func (w *wakes) trimHosts(now time.Time) {
 
 // wakeOne sends one wake-up and notes its result. No other one goes to the host meanwhile.
 func (w *wakes) wakeOne(inbox string, p pendingWake) {
-	err := w.post(p.url)
+	err := w.postRequest(p.url)
 	name := hostName(p.url)
 	w.mu.Lock()
 	host := w.hosts[name]
@@ -259,11 +259,11 @@ func (w *wakes) wakeOne(inbox string, p pendingWake) {
 			w.pending[inbox] = p
 		}
 	}
-	w.dispatch()
+	w.startDue()
 }
 
-// post sends the request. Anything but a status of 2xx is a failure.
-func (w *wakes) post(u *url.URL) error {
+// postRequest sends the request. Anything but a status of 2xx is a failure.
+func (w *wakes) postRequest(u *url.URL) error {
 	ctx, cancel := context.WithTimeout(w.ctx, wakeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)

@@ -1,6 +1,14 @@
-// Package frontier orders hosts by the time of their next visit. A [Frontier] hands out hosts that
-// are due, at most so many at a time for each registrable domain, and takes them back with a new
-// time. It holds a million hosts in about 80 MB and can be written to a file and read again.
+// Package frontier orders hosts by the time of their next visit. Start with [New], fill it with
+// [Frontier.AddHost] or from a snapshot, then call [Frontier.NextHost] and, after the visit,
+// [Frontier.FinishSession]. It returns at most so many hosts of a registrable domain at a time. It
+// holds a million hosts in about 80 MB and can be written to a file and read again.
+//
+//	frontier.go   the queues, from far to ready; limits of domains
+//	hosttable.go  the names of all hosts, by number
+//	snapshot.go   the file
+//
+// A new rule about how often a host is visited belongs into package politeness, a new reason for a
+// visit into package crawler: the frontier knows times only.
 package frontier
 
 import (
@@ -16,36 +24,36 @@ import (
 // avoids that work). It belongs to one goroutine.
 //
 //	far ──minute──▶ near ──second──▶ ready ──▶ NextHost: in flight ──FinishSession──▶ far or near
-//		                                │  ▲
-//		                                ▼  │ the domain's turn
-//		                               parked
+//	                                 │  ▲
+//	                                 ▼  │ the domain may start a session
+//	                                parked
 //
-// Only the minute that begins is ever scanned, so hosts that are not due cost nothing. Hosts of one
-// registrable domain are handed out an interval apart: the others are parked with their domain, so
-// that a domain with ten thousand hosts delays no other.
+// Only the minute that begins is scanned, so hosts that are not due cost nothing. Sessions with the
+// hosts of one registrable domain start an interval apart: the other hosts are parked with their
+// domain, so that a domain with ten thousand hosts delays no other.
 type Frontier struct {
-	interval time.Duration // between sessions with one registrable domain
-	atOnce   int           // sessions with one registrable domain
+	interval    time.Duration // between sessions with one registrable domain
+	maxSessions int           // sessions with one registrable domain
 
-	hosts    *hostTable
-	known    int                 // hosts that are not gone
-	calendar map[uint32][]uint32 // far hosts by the minute they are due in
-	minutes  minuteHeap          // those of the calendar
-	near     secondHeap          // near and booked hosts
-	queue    []uint32            // ready hosts; from head on
-	head     int
-	domains  map[string]*domain
-	turns    turnHeap // of domains with parked hosts
+	hosts        *hostTable
+	known        int                 // hosts that are not gone
+	byMinute     map[uint32][]uint32 // far hosts by the minute they are due in
+	minutes      minuteHeap          // the minutes of byMinute
+	near         secondHeap          // near hosts, and hosts with a reserved time
+	queue        []uint32            // ready hosts; from head on
+	head         int
+	domains      map[string]*domain
+	domainStarts domainStartHeap // when domains with parked hosts may start a session
 
 	dueHosts, inFlight int
 	sweepAt            int // domains known when idle ones are dropped next
 }
 
-// An Entry is one host that was handed out.
-type Entry struct {
-	Name   string
-	Booked bool // the turn of its address was taken in advance
-	number uint32
+// A DueHost is a host in flight: NextHost has returned it, and its session is not finished.
+type DueHost struct {
+	Name     string
+	Reserved bool // it had a reservation for its address
+	number   uint32
 }
 
 // A domain is a registrable domain with a host in flight, parked, or visited
@@ -54,19 +62,19 @@ type domain struct {
 	running int
 	next    time.Time // no session before
 	parked  []uint32
-	waits   bool // it is in turns
+	waits   bool // it is in domainStarts
 }
 
 // New returns a frontier with room for this many hosts before it grows. Sessions with one
-// registrable domain begin at least an interval apart, at most atOnce of them at a time.
+// registrable domain begin at least an interval apart, and at most that many run at a time.
 func New(interval time.Duration, atOnce, hosts int) *Frontier {
 	return &Frontier{
-		interval: interval, atOnce: max(atOnce, 1), hosts: newHostTable(hosts),
-		calendar: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: minSweep,
+		interval: interval, maxSessions: max(atOnce, 1), hosts: newHostTable(hosts),
+		byMinute: map[uint32][]uint32{}, domains: map[string]*domain{}, sweepAt: minSweep,
 	}
 }
 
-// minSweep is the number of known domains from which on idle ones are dropped.
+// minSweep is the number of known domains above which idle ones are dropped.
 const minSweep = 1024
 
 // horizon is how far ahead hosts are kept by the second.
@@ -100,7 +108,7 @@ func (f *Frontier) AddHost(name string, now, when time.Time) {
 func (f *Frontier) SetDueTime(name string, now, when time.Time) {
 	if n, known := f.hosts.findHost(name); known && *f.hosts.place.at(n) != placeNone {
 		if p := f.hosts.place.at(n); *p != placeInFlight {
-			f.uncount(p)
+			f.uncountHost(p)
 			f.scheduleHost(n, now, when)
 		}
 		return
@@ -116,13 +124,13 @@ func (f *Frontier) RemoveHost(name string) {
 	}
 	p := f.hosts.place.at(n)
 	f.known--
-	f.uncount(p)
+	f.uncountHost(p)
 	*p = placeNone
 }
 
-// uncount subtracts a host from the count of the place where it waits. Its number stays in that
-// queue and is skipped.
-func (f *Frontier) uncount(p *queuePlace) {
+// uncountHost subtracts a host from the count of its queue. Its number stays in the queue and is
+// skipped.
+func (f *Frontier) uncountHost(p *queuePlace) {
 	if *p == placeReady || *p == placeParked || *p == placeCalled {
 		f.dueHosts--
 	}
@@ -145,10 +153,10 @@ func (f *Frontier) scheduleHost(n uint32, now, when time.Time) {
 	}
 	*p = placeFar
 	minute := second / 60
-	if f.calendar[minute] == nil {
+	if f.byMinute[minute] == nil {
 		heap.Push(&f.minutes, minute)
 	}
-	f.calendar[minute] = append(f.calendar[minute], n)
+	f.byMinute[minute] = append(f.byMinute[minute], n)
 }
 
 func (f *Frontier) enqueueReady(n uint32) { f.enqueueAs(n, placeReady) }
@@ -189,9 +197,9 @@ func (f *Frontier) DueAt(name string) time.Time {
 	return time.Unix(int64(*f.hosts.due.at(n)), 0)
 }
 
-// NextHost removes and returns the next host that may be visited now, or false when there is none.
-// FinishSession or Postpone must follow.
-func (f *Frontier) NextHost(now time.Time) (*Entry, bool) {
+// NextHost removes and returns the next host that may be visited now, or false if there is none.
+// [Frontier.FinishSession] or [Frontier.Postpone] must follow.
+func (f *Frontier) NextHost(now time.Time) (*DueHost, bool) {
 	f.moveDue(now)
 	for f.head < len(f.queue) {
 		n := f.queue[f.head]
@@ -200,19 +208,19 @@ func (f *Frontier) NextHost(now time.Time) (*Entry, bool) {
 		if *p != placeReady && *p != placeCalled {
 			continue // gone, or queued a second time
 		}
-		e := &Entry{Name: f.hosts.nameOf(n), Booked: *p == placeCalled, number: n}
+		e := &DueHost{Name: f.hosts.nameOf(n), Reserved: *p == placeCalled, number: n}
 		d := f.domainOf(e.Name, now)
-		if d.running >= f.atOnce || d.next.After(now) {
+		if d.running >= f.maxSessions || d.next.After(now) {
 			*p = placeParked
 			d.parked = append(d.parked, n)
-			f.scheduleTurn(d)
+			f.scheduleDomain(d)
 			continue
 		}
 		f.dueHosts--
 		*p = placeInFlight
 		d.running++
 		d.next = now.Add(f.interval)
-		f.scheduleTurn(d)
+		f.scheduleDomain(d)
 		f.inFlight++
 		f.compactQueue()
 		return e, true
@@ -226,13 +234,13 @@ func (f *Frontier) moveDue(now time.Time) {
 	soon := uint32(max(now.Add(horizon/2).Unix(), 0)) / 60
 	for len(f.minutes) > 0 && f.minutes[0] <= soon {
 		minute := heap.Pop(&f.minutes).(uint32)
-		for _, n := range f.calendar[minute] {
+		for _, n := range f.byMinute[minute] {
 			if p := f.hosts.place.at(n); *p == placeFar && *f.hosts.due.at(n)/60 == minute {
 				*p = placeNear
 				heap.Push(&f.near, secondOfHost(*f.hosts.due.at(n), n))
 			}
 		}
-		delete(f.calendar, minute)
+		delete(f.byMinute, minute)
 	}
 	for len(f.near) > 0 && f.near[0].second() <= now.Unix() {
 		s := heap.Pop(&f.near).(hostSecond)
@@ -244,11 +252,11 @@ func (f *Frontier) moveDue(now time.Time) {
 			f.enqueueAs(n, placeCalled)
 		}
 	}
-	for len(f.turns) > 0 && !f.turns[0].at.After(now) {
-		d := heap.Pop(&f.turns).(turn).domain
+	for len(f.domainStarts) > 0 && !f.domainStarts[0].at.After(now) {
+		d := heap.Pop(&f.domainStarts).(domainStart).domain
 		d.waits = false
-		if d.next.After(now) { // it was put off meanwhile
-			f.scheduleTurn(d)
+		if d.next.After(now) { // it was postponed in the meantime
+			f.scheduleDomain(d)
 			continue
 		}
 		f.releaseParked(d)
@@ -257,7 +265,7 @@ func (f *Frontier) moveDue(now time.Time) {
 
 // releaseParked puts the next parked host of a domain back into the queue.
 func (f *Frontier) releaseParked(d *domain) {
-	for len(d.parked) > 0 && d.running < f.atOnce {
+	for len(d.parked) > 0 && d.running < f.maxSessions {
 		n := d.parked[0]
 		d.parked = d.parked[1:]
 		if p := f.hosts.place.at(n); *p == placeParked {
@@ -268,11 +276,11 @@ func (f *Frontier) releaseParked(d *domain) {
 	}
 }
 
-// scheduleTurn ensures that a domain with parked hosts and room for a session gets its turn.
-func (f *Frontier) scheduleTurn(d *domain) {
-	if d.running < f.atOnce && len(d.parked) > 0 && !d.waits {
+// scheduleDomain ensures that a domain with parked hosts and room for a session starts one in time.
+func (f *Frontier) scheduleDomain(d *domain) {
+	if d.running < f.maxSessions && len(d.parked) > 0 && !d.waits {
 		d.waits = true
-		heap.Push(&f.turns, turn{d.next, d})
+		heap.Push(&f.domainStarts, domainStart{d.next, d})
 	}
 }
 
@@ -308,9 +316,10 @@ func (f *Frontier) sweepDomains(now time.Time) {
 	f.sweepAt = max(minSweep, 2*len(f.domains))
 }
 
-// PullIn makes due at once every waiting host that is due later than a time, and returns how many
-// those are. It is for due times that no interval explains, such as those of a clock that was ahead.
-func (f *Frontier) PullIn(now, latest time.Time) int {
+// AdvanceHosts makes every waiting host due at once that is due later than a time, and returns
+// their number. It is for due times that no interval explains, such as those of a clock that was
+// ahead.
+func (f *Frontier) AdvanceHosts(now, latest time.Time) int {
 	pulled, last := 0, secondOf(latest)
 	for n := range uint32(f.hosts.len()) {
 		p := *f.hosts.place.at(n)
@@ -319,39 +328,40 @@ func (f *Frontier) PullIn(now, latest time.Time) int {
 			pulled++
 		}
 	}
-	f.pullInTurns(now)
+	f.advanceDomains(now)
 	return pulled
 }
 
-// pullInTurns lets domains have their turn whose interval ends later than it can.
-func (f *Frontier) pullInTurns(now time.Time) {
+// advanceDomains corrects the domains whose interval ends later than is possible.
+func (f *Frontier) advanceDomains(now time.Time) {
 	latest := now.Add(max(f.interval, 0) + time.Minute)
 	for _, d := range f.domains {
 		if d.next.After(latest) {
 			d.next = now
 		}
 	}
-	for i := range f.turns {
-		if f.turns[i].at.After(latest) {
-			f.turns[i].at = now
+	for i := range f.domainStarts {
+		if f.domainStarts[i].at.After(latest) {
+			f.domainStarts[i].at = now
 		}
 	}
-	heap.Init(&f.turns)
+	heap.Init(&f.domainStarts)
 }
 
-// FinishSession takes back a host whose session ended at now and that is due again at when.
-func (f *Frontier) FinishSession(e *Entry, now, when time.Time) {
+// FinishSession returns a host to the frontier. Its session ended at now, and it is due again at
+// when.
+func (f *Frontier) FinishSession(e *DueHost, now, when time.Time) {
 	f.takeBack(e, now, now.Add(f.interval))
 	if p := f.hosts.place.at(e.number); *p == placeInFlight {
 		f.scheduleHost(e.number, now, when)
 	}
 }
 
-// Postpone takes back a host that was not asked anything: the slot it has booked for its address
-// comes at that time.
-func (f *Frontier) Postpone(e *Entry, now, when time.Time) {
+// Postpone returns a host to the frontier that got no request: its reservation for its address is
+// at that time.
+func (f *Frontier) Postpone(e *DueHost, now, when time.Time) {
 	d := f.domainOf(e.Name, now)
-	if d.running == 1 { // it has not had the domain's turn
+	if d.running == 1 { // its domain's interval does not begin
 		d.next = now
 	}
 	f.takeBack(e, now, now)
@@ -361,14 +371,14 @@ func (f *Frontier) Postpone(e *Entry, now, when time.Time) {
 	}
 }
 
-func (f *Frontier) takeBack(e *Entry, now, next time.Time) {
+func (f *Frontier) takeBack(e *DueHost, now, next time.Time) {
 	f.inFlight--
 	d := f.domainOf(e.Name, now)
 	d.running--
 	if next.After(d.next) {
 		d.next = next
 	}
-	f.scheduleTurn(d)
+	f.scheduleDomain(d)
 }
 
 // HoldDomain prevents visits to a domain before that time.
@@ -378,8 +388,8 @@ func (f *Frontier) HoldDomain(host string, now, until time.Time) {
 	}
 }
 
-// WakeAt returns when NextHost may give another answer although nothing was added or finished, and
-// false for never.
+// WakeAt returns when NextHost may return a host although none was added or finished, and false for
+// never.
 func (f *Frontier) WakeAt() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -392,8 +402,8 @@ func (f *Frontier) WakeAt() (at time.Time, ok bool) {
 	if len(f.near) > 0 {
 		earlier(time.Unix(f.near[0].second(), 0))
 	}
-	if len(f.turns) > 0 {
-		earlier(f.turns[0].at)
+	if len(f.domainStarts) > 0 {
+		earlier(f.domainStarts[0].at)
 	}
 	return at, ok
 }
@@ -402,16 +412,16 @@ func (f *Frontier) WakeAt() (at time.Time, ok bool) {
 type Counts struct {
 	Known    int
 	Waiting  int // not due yet
-	Due      int // due, and not handed out
-	InFlight int // handed out
+	Due      int // due, and not in flight
+	InFlight int // in flight
 }
 
-// Counts returns how many hosts are known, and where they are.
+// Counts returns how many hosts are known, by their place.
 func (f *Frontier) Counts() Counts {
 	return Counts{Known: f.known, Waiting: f.known - f.dueHosts - f.inFlight, Due: f.dueHosts, InFlight: f.inFlight}
 }
 
-// QueueAge returns for how long the next host has been due, 0 when none is.
+// QueueAge returns how long the next host has been due, 0 if there is none.
 func (f *Frontier) QueueAge(now time.Time) time.Duration {
 	for _, n := range f.queue[f.head:] {
 		if p := *f.hosts.place.at(n); p == placeReady || p == placeCalled {
@@ -429,17 +439,17 @@ func secondOfHost(second, n uint32) hostSecond { return hostSecond(second)<<32 |
 func (s hostSecond) second() int64 { return int64(s >> 32) }
 func (s hostSecond) host() uint32  { return uint32(s) }
 
-// A turn is the time at which a domain with parked hosts may have a session.
-type turn struct {
+// A domainStart is the time at which a domain with parked hosts may start a session.
+type domainStart struct {
 	at     time.Time
 	domain *domain
 }
 
 // The heaps implement heap.Interface.
 type (
-	secondHeap []hostSecond
-	minuteHeap []uint32
-	turnHeap   []turn
+	secondHeap      []hostSecond
+	minuteHeap      []uint32
+	domainStartHeap []domainStart
 )
 
 func (h secondHeap) Len() int           { return len(h) }
@@ -454,11 +464,11 @@ func (h minuteHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *minuteHeap) Push(x any)        { *h = append(*h, x.(uint32)) }
 func (h *minuteHeap) Pop() any          { return popLast((*[]uint32)(h)) }
 
-func (h turnHeap) Len() int           { return len(h) }
-func (h turnHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *turnHeap) Push(x any)        { *h = append(*h, x.(turn)) }
-func (h *turnHeap) Pop() any          { return popLast((*[]turn)(h)) }
+func (h domainStartHeap) Len() int           { return len(h) }
+func (h domainStartHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h domainStartHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *domainStartHeap) Push(x any)        { *h = append(*h, x.(domainStart)) }
+func (h *domainStartHeap) Pop() any          { return popLast((*[]domainStart)(h)) }
 
 func popLast[T any](s *[]T) T {
 	last := len(*s) - 1

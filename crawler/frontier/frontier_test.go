@@ -20,7 +20,7 @@ func TestFrontierAgainstAMap(t *testing.T) {
 		f := New(0, 1, 0)
 		now := time.Unix(1e9, 0)
 		due := map[string]time.Time{}
-		flying := map[string]*Entry{}
+		flying := map[string]*DueHost{}
 		for range 5000 {
 			name := fmt.Sprintf("h%d.d%d.test", r.IntN(40), r.IntN(200))
 			_, inFlight := flying[name]
@@ -90,7 +90,7 @@ func TestBookedHostsComeBack(t *testing.T) {
 		t.Error("handed out before the turn of its address")
 	}
 	e, ok := f.NextHost(now.Add(30 * time.Second))
-	if !ok || !e.Booked {
+	if !ok || !e.Reserved {
 		t.Errorf("not handed out at its turn, or without its booking: %+v", e)
 	}
 }

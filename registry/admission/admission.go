@@ -89,8 +89,8 @@ func NewPolicy(o PolicyOptions) (*Policy, error) {
 	return p, nil
 }
 
-// timestamp returns the present time as records hold it.
-func (p *Policy) timestamp() time.Time { return p.now().UTC().Truncate(time.Millisecond) }
+// recordTime returns the present time as records hold it.
+func (p *Policy) recordTime() time.Time { return p.now().UTC().Truncate(time.Millisecond) }
 
 // Options configure an [Admission].
 type Options struct {

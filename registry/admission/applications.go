@@ -124,10 +124,10 @@ func (ad *Admission) applicationLimits(client netip.Addr) (most int, limits []in
 		return maxApplications, []int{maxApplications}
 	}
 	most = maxApplications
-	if !ad.known.has(client, ad.now()) {
+	if !ad.known.hasNetwork(client, ad.now()) {
 		most -= keptApplications
 	}
-	left := float64(maxApplications-ad.applications.count()) / maxApplications
+	left := float64(maxApplications-ad.applications.recordCount()) / maxApplications
 	part := max(1, int(math.Ceil(maxApplicationsOfNetwork*left*left)))
 	return most, []int{part, crowdApplications * part}
 }
@@ -169,7 +169,7 @@ func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return nil
 	}
-	switch now := p.timestamp(); {
+	switch now := p.recordTime(); {
 	case err != nil:
 		return err
 	case !application.Refused.IsZero():
@@ -195,7 +195,7 @@ func (ad *Admission) Applications(ctx context.Context, after string, limit int) 
 	if after != "" {
 		after = store.PendingKey(after)
 	}
-	now := ad.timestamp()
+	now := ad.recordTime()
 	for record, err := range ad.store.List(ctx, store.PendingPrefix, after) {
 		if store.Damaged(record, err) {
 			continue
@@ -231,7 +231,7 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 			return registry.Agent{}, err
 		}
 		agent := application.Agent
-		agent.Status, agent.Created = registry.Active, ad.timestamp()
+		agent.Status, agent.Created = registry.Active, ad.recordTime()
 		agent.Updated = agent.Created
 		registered, err := agent.AppendEntry(registry.Entry{Event: registry.EventRegistered, Actor: registry.ActorRegistrant, At: agent.Created, Authority: application.Authority})
 		if err != nil {
@@ -274,7 +274,7 @@ func (ad *Admission) loadUndecided(ctx context.Context, airID string) (Applicati
 	switch {
 	case !application.Refused.IsZero():
 		return application, 0, &registry.Refusal{Kind: registry.ErrState, Code: "application-refused", Message: "the registration was refused on " + registry.FormatSecond(application.Refused), Help: "its owner can register again"}
-	case application.isClosed(ad.timestamp()):
+	case application.isClosed(ad.recordTime()):
 		return application, 0, &registry.Refusal{Kind: registry.ErrState, Code: "application-expired", Message: "the registration has run out on " + registry.FormatSecond(application.Expires), Help: "its owner can register again"}
 	}
 	switch _, err := ad.store.Get(ctx, store.AgentKey(airID)); {
@@ -307,7 +307,7 @@ func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string
 		if err != nil {
 			return err
 		}
-		now := ad.timestamp()
+		now := ad.recordTime()
 		if application.isClosed(now) {
 			_, _, err := ad.loadUndecided(ctx, airID)
 			return err
@@ -356,7 +356,7 @@ func (p *Policy) IsKeyReleased(ctx context.Context, holder string) (bool, error)
 	if errors.Is(err, registry.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && application.isClosed(p.timestamp()), err
+	return err == nil && application.isClosed(p.recordTime()), err
 }
 
 // DeleteExpired deletes expired applications and reports that were settled long ago.

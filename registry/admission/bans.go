@@ -93,7 +93,7 @@ func (p *Policy) loadBans(ctx context.Context) error {
 	bans, lengths := map[[2]string]Ban{}, map[int]int{}
 	for record, err := range p.store.List(ctx, store.BanPrefix, "") {
 		if err != nil {
-			return fmt.Errorf("read the block lists: %w", err) // a line that cannot be read must not let anybody in
+			return fmt.Errorf("read the block lists: %w", err) // an entry that cannot be read must not let anybody in
 		}
 		var b Ban
 		if err := json.Unmarshal(record.Value, &b); err != nil {
@@ -106,8 +106,7 @@ func (p *Policy) loadBans(ctx context.Context) error {
 	return nil
 }
 
-// prefixLength returns the key of the length of a network's prefix, see prefixLengthKey; 0 for
-// other kinds.
+// prefixLength returns the [prefixLengthKey] of a network; 0 for other kinds.
 func (b Ban) prefixLength() int {
 	p, err := netip.ParsePrefix(b.Value)
 	if b.Kind != BanNetwork || err != nil {
@@ -154,7 +153,7 @@ func (p *Policy) CheckAgent(old, a registry.Agent, now time.Time) error {
 	}
 	keys := [][]byte{a.PublicKey}
 	if old.Recovery != nil && string(old.Recovery.To) == string(a.PublicKey) {
-		keys = nil // it was judged when it was asked for
+		keys = nil // it was checked when the recovery was requested
 	}
 	if a.Recovery != nil && (old.Recovery == nil || string(old.Recovery.To) != string(a.Recovery.To)) {
 		keys = append(keys, a.Recovery.To)
@@ -201,7 +200,7 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	if err != nil {
 		return Ban{}, err
 	}
-	now := p.timestamp()
+	now := p.recordTime()
 	b.Value, b.Created, b.Until = value, now, b.Until.UTC()
 	if b.Reason, err = registry.ValidateText("reason", b.Reason, registry.MaxReason, registry.ManyLines); err != nil {
 		return Ban{}, err
@@ -221,7 +220,7 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 	at := [2]string{b.Kind, b.Value}
 	_, known := p.blockLists.bans[at]
 	if !known && len(p.blockLists.bans) >= maxBans {
-		return Ban{}, &registry.Refusal{Kind: registry.ErrState, Code: "bans-many", Message: fmt.Sprintf("the block lists have %d lines", maxBans), Help: "lift old ones; a prefix takes the place of many addresses"}
+		return Ban{}, &registry.Refusal{Kind: registry.ErrState, Code: "bans-many", Message: fmt.Sprintf("the block lists have %d entries", maxBans), Help: "lift old entries; a prefix replaces many addresses"}
 	}
 	if _, err := p.store.Apply(ctx, store.Put(store.BanKey(b.Kind, b.Value), text)); err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
@@ -248,7 +247,7 @@ func (p *Policy) LiftBan(ctx context.Context, kind, value string) (Ban, error) {
 	at := [2]string{kind, value}
 	b, known := p.blockLists.bans[at]
 	if !known {
-		return Ban{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "ban-unknown", Message: "the block list has no such line", Got: value, Help: "it is written as the list shows it"}
+		return Ban{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "ban-unknown", Message: "the block list has no such entry", Got: value, Help: "write it as the list shows it"}
 	}
 	if _, err := p.store.Apply(ctx, store.Delete(store.BanKey(kind, value))); err != nil {
 		return Ban{}, fmt.Errorf("write a block list: %w", err)
@@ -343,7 +342,7 @@ func normalizeNetwork(text string) (string, error) {
 		return refuse("it cannot be read", "write 192.0.2.0/24, 2001:db8::/48 or one address")
 	}
 	if p.Addr().Is4In6() {
-		return refuse("it is IPv4 in the clothes of IPv6", "write it as IPv4")
+		return refuse("it is an IPv4 address in IPv6 form", "write it as IPv4")
 	}
 	least := 16
 	if p.Addr().Is4() {

@@ -9,7 +9,7 @@ import (
 	"gazetteer/store"
 )
 
-// minCleanupInterval is the least time between two deletions of expired records that make room.
+// minCleanupInterval is the least time between two deletions of expired records.
 const minCleanupInterval = time.Minute
 
 // A recordCounter limits the number of records of a kind, in all and by name. It is exact for all
@@ -60,8 +60,8 @@ func (t *recordCounter) loadCounts(ctx context.Context, s store.Store, prefix st
 	return nil
 }
 
-// count returns how many records are counted.
-func (t *recordCounter) count() int {
+// recordCount returns how many records are counted.
+func (t *recordCounter) recordCount() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.total

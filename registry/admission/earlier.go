@@ -12,13 +12,13 @@ import (
 	"gazetteer/store"
 )
 
-// EarlierRegistration returns the agent, or the application, that the same signed request has
-// registered before, so that a client that lost the answer gets it by sending the request again. It is
-// false for a registration that is new. The request has to be signed with the agent's current key, and
-// has to have the content of the registration. The secret of the agent is not shown again.
+// EarlierRegistration returns the agent, or the application, that the same signed request
+// registered before, so that a client that lost the answer gets it by sending the request again. It
+// is false for a new registration. The request must be signed with the agent's current key and must
+// have the content of that registration. The secret of the agent is not shown again.
 //
-// The error is a [*registry.Refusal] with [registry.ErrState] that names the agent when the key belongs
-// to an agent that was registered with other content, and otherwise that of the store.
+// The error is a [*registry.Refusal] with [registry.ErrState] that names the agent if the key
+// belongs to an agent with other content, and otherwise that of the store.
 func (ad *Admission) EarlierRegistration(ctx context.Context, reg registry.Registration) (registry.Agent, bool, error) {
 	none := registry.Agent{}
 	key, err := did.ParsePublicKey(reg.PublicKey)
@@ -54,7 +54,7 @@ func (ad *Admission) findRegistered(ctx context.Context, airID string) (registry
 	agent, _, err := ad.registry.Agent(ctx, airID)
 	if errors.Is(err, registry.ErrNoAgent) {
 		application, _, err := ad.loadApplication(ctx, airID)
-		if errors.Is(err, registry.ErrNotFound) || err == nil && application.isClosed(ad.timestamp()) {
+		if errors.Is(err, registry.ErrNotFound) || err == nil && application.isClosed(ad.recordTime()) {
 			return none, nil, nil
 		}
 		return application.Agent, application.Authority, err

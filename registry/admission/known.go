@@ -23,8 +23,8 @@ type knownNetworks struct {
 	networks map[netip.Prefix]time.Time
 }
 
-// add notes that an agent of some age has written from a client's network.
-func (k *knownNetworks) add(client netip.Addr, now time.Time) {
+// addNetwork notes that an agent of some age has written from a client's network.
+func (k *knownNetworks) addNetwork(client netip.Addr, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.networks == nil {
@@ -39,8 +39,8 @@ func (k *knownNetworks) add(client netip.Addr, now time.Time) {
 	k.networks[limit.WideNetwork(client)] = now
 }
 
-// has reports whether a client's network is known.
-func (k *knownNetworks) has(client netip.Addr, now time.Time) bool {
+// hasNetwork reports whether a client's network is known.
+func (k *knownNetworks) hasNetwork(client netip.Addr, now time.Time) bool {
 	if !client.IsValid() {
 		return false
 	}

@@ -13,11 +13,8 @@ import (
 	"gazetteer/registry"
 )
 
-// Limits say how often something may be done. A client may use its whole quota at once; after that the
+// Limits are the rates of a registry. A client may use its whole quota at once; after that the
 // quota returns evenly. 0 stands for the default, a negative number lifts a limit.
-//
-// A network is an IPv4 address or an IPv6 /64. The wider network around it, an IPv4 /24 or an IPv6 /48, has
-// four times the quota, because a customer who is given a /48 has 65,536 networks.
 type Limits struct {
 	Registrations    int // of one network in an hour; 20
 	AllRegistrations int // of all networks together in an hour; 1000
@@ -28,9 +25,9 @@ type Limits struct {
 	// secret; 60.
 	Failures int
 	Writes   int // of one agent in an hour; 300
-	// Work is the proof of work, in bits, that registrations from unknown networks need once a quarter of
-	// AllRegistrations is used; 0: none. It grows by one bit with each halving of what is left, from half
-	// of it on, by at most four.
+	// Work is the proof of work, in bits, that registrations from unknown networks need once a
+	// quarter of AllRegistrations is used; 0: none. From half of the quota on it grows by one bit
+	// with each halving of the rest, by at most four.
 	Work int
 }
 
@@ -47,7 +44,7 @@ func (l Limits) orDefaults() Limits {
 // wideNetworkFactor is how many times the quota of a network the wider network around it has.
 const wideNetworkFactor = 4
 
-// What one of very many may hold of a shared quota, see [limit.Rule].
+// The share of a quota that one of very many clients may hold, see [limit.Rule].
 const (
 	fairRegistrations = 50
 	fairChanges       = 16
@@ -90,7 +87,7 @@ func (p *Policy) workFor() (zeros int, ends time.Duration) {
 // the registration fails.
 func (ad *Admission) checkWork(reg registry.Registration, key ed25519.PublicKey) (release func(), err error) {
 	zeros, ends := ad.workFor()
-	if zeros == 0 || !reg.Client.IsValid() || ad.known.has(reg.Client, ad.now()) {
+	if zeros == 0 || !reg.Client.IsValid() || ad.known.hasNetwork(reg.Client, ad.now()) {
 		return func() {}, nil
 	}
 	if reg.Work != "" {
@@ -146,7 +143,7 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 		return nil
 	}
 	if p.now().Sub(agent.Created) >= knownAge {
-		p.known.add(client, p.now())
+		p.known.addNetwork(client, p.now())
 	}
 	exceeded, ok := errors.AsType[*limit.ExceededError](p.proved.TakeKey(ctx, agent.AirID))
 	if !ok {

@@ -63,7 +63,7 @@ func (p *Policy) RegistrationPolicy(ctx context.Context) (PolicyState, error) {
 	if err != nil {
 		return PolicyState{}, err
 	}
-	return p.policyState(d, p.timestamp()), nil
+	return p.policyState(d, p.recordTime()), nil
 }
 
 // A policyCache caches the record of the policy, which every registration reads. Only the registry
@@ -188,7 +188,7 @@ func (p *Policy) changePolicy(ctx context.Context, f func(d *StoredPolicy, now t
 			return err
 		}
 		d := w.policy
-		if !f(&d, p.timestamp()) {
+		if !f(&d, p.recordTime()) {
 			return nil
 		}
 		value, err := json.Marshal(d)

@@ -38,7 +38,7 @@ func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (r
 func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_ registry.Agent, _ string, err error) {
 	none := registry.Agent{}
 	check, reserve := ad.registrations.Check, ad.registrations.Reserve
-	if ad.known.has(reg.Client, ad.now()) {
+	if ad.known.hasNetwork(reg.Client, ad.now()) {
 		check, reserve = ad.registrations.CheckKnown, ad.registrations.ReserveKnown
 	}
 	if err := check(ctx, reg.Client); err != nil {

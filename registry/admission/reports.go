@@ -201,7 +201,7 @@ func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
 	if _, err := io.ReadFull(ad.rand, random[:]); err != nil {
 		return report, fmt.Errorf("name a report: %w", err)
 	}
-	report.Reason, report.Network, report.Created = q.Reason, wideNetwork(q.Client), ad.timestamp()
+	report.Reason, report.Network, report.Created = q.Reason, wideNetwork(q.Client), ad.recordTime()
 	report.Due = report.Created.Add(ad.reportDue)
 	report.ID = report.Created.Format("20060102T150405.000Z") + "-" + hex.EncodeToString(random[:])
 	return report, nil
@@ -286,7 +286,7 @@ func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, 
 	if after != "" {
 		after = store.ReportKey(after)
 	}
-	now, scanned := ad.timestamp(), 0
+	now, scanned := ad.recordTime(), 0
 	for record, err := range ad.store.List(ctx, store.ReportPrefix, after) {
 		if store.Damaged(record, err) {
 			continue
@@ -320,7 +320,7 @@ type ReportFigures struct {
 // ReportFigures counts the open reports.
 func (ad *Admission) ReportFigures(ctx context.Context) (ReportFigures, error) {
 	var f ReportFigures
-	now := ad.timestamp()
+	now := ad.recordTime()
 	for after, more := "", true; more; more = after != "" {
 		open, next, err := ad.Reports(ctx, ReportFilter{}, after, 0)
 		if err != nil {
@@ -425,7 +425,7 @@ func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Repo
 		if err != nil {
 			return nil, err
 		}
-		w, err := report.settleWrite(seq, ReportDismissed, note, ad.timestamp())
+		w, err := report.settleWrite(seq, ReportDismissed, note, ad.recordTime())
 		if err != nil {
 			return nil, err
 		}
@@ -470,7 +470,7 @@ func (ad *Admission) settleOpenReports(ctx context.Context, c *registry.Change, 
 
 // deleteExpiredReports deletes the reports that were settled long ago.
 func (ad *Admission) deleteExpiredReports(ctx context.Context) error {
-	before := ad.timestamp().Add(-reportRetention)
+	before := ad.recordTime().Add(-reportRetention)
 	for record, err := range ad.store.List(ctx, store.ReportPrefix, "") {
 		if store.Damaged(record, err) {
 			continue

@@ -54,7 +54,7 @@ func (q *Queue) checkMail(ctx context.Context, tx *bolt.Tx, report func(string))
 			return nil
 		}
 		mail++
-		tallies[inbox].add(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
+		tallies[inbox].countMail(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
 		if numbers := q.numbersOf(tx, nameOf(inbox, m.ID)); len(numbers) != 1 || numbers[0] != number {
 			report(fmt.Sprintf("the inbox %q: envelope %d cannot be acknowledged by its id", inbox, number))
 		}

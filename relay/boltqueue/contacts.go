@@ -49,10 +49,10 @@ func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
 		newest = false
 	}
 	end := x.since + uint64(contactBudget.Milliseconds())
-	if millis(in.Received) >= end {
-		x.since, x.used = millis(in.Received), 0
+	if unixMillis(in.Received) >= end {
+		x.since, x.used = unixMillis(in.Received), 0
 	} else if x.used >= uint64(in.MaxFirstContacts) {
-		return x, &relay.ContactsError{Wait: time.Duration(end-millis(in.Received)) * time.Millisecond}
+		return x, &relay.ContactsError{Wait: time.Duration(end-unixMillis(in.Received)) * time.Millisecond}
 	}
 	if in.MaxFirstContacts == 0 {
 		return x, &relay.ContactsError{Wait: contactBudget}
@@ -65,7 +65,7 @@ func putContact(contacts *bolt.Bucket, x contact, in relay.Incoming) error {
 	if x.fresh {
 		return nil
 	}
-	period, err := periodAt(contacts, millis(in.Received), contactPeriod)
+	period, err := periodAt(contacts, unixMillis(in.Received), contactPeriod)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, erro
 		return 0, err
 	}
 	return q.deleteAll(ctx, limit, func(tx *boltfile.Tx) (deleted int, err error) {
-		merged, err := q.mergeIfDue(tx.Tx, millis(now)-uint64((q.window/windowPeriods).Milliseconds()))
+		merged, err := q.mergeIfDue(tx.Tx, unixMillis(now)-uint64((q.window/windowPeriods).Milliseconds()))
 		if err != nil {
 			return 0, err
 		}
@@ -90,7 +90,7 @@ func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, erro
 			tx.MarkChanged()
 		}
 		for _, inbox := range due {
-			n, err := q.expireInbox(tx, inbox, millis(now), limit-deleted)
+			n, err := q.expireInbox(tx, inbox, unixMillis(now), limit-deleted)
 			if deleted += n; err != nil || deleted >= limit {
 				return deleted, err
 			}
@@ -107,7 +107,7 @@ func (q *Queue) listDue(ctx context.Context, now time.Time, most int) (due []str
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if decodeTally(v).expires <= millis(now) {
+			if decodeTally(v).expires <= unixMillis(now) {
 				due = append(due, string(inbox))
 			}
 		}
@@ -148,7 +148,7 @@ func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int)
 	box := decodeTally(v)
 	box.expires = next
 	tx.MarkChanged()
-	return deleted, boxes.Put([]byte(inbox), box.encode())
+	return deleted, boxes.Put([]byte(inbox), box.encodeTally())
 }
 
 // deleteAll runs one request that only deletes, which is allowed on a full disk as well.

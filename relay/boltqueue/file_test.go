@@ -129,7 +129,7 @@ func (s subject) verify(tx *bolt.Tx) error {
 		if tallies[inbox] == nil {
 			tallies[inbox] = &tally{}
 		}
-		tallies[inbox].add(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
+		tallies[inbox].countMail(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
 		mail++
 		if numbers := s.numbersOf(tx, nameOf(inbox, m.ID)); len(numbers) != 1 || numbers[0] != number {
 			return fmt.Errorf("the id %s leads to %v, want %d", m.ID, numbers, number)

@@ -28,7 +28,7 @@ func (q *Queue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	q.watches.notify(in.Inbox)
+	q.watches.notifyInbox(in.Inbox)
 	return number, nil
 }
 
@@ -58,10 +58,10 @@ func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number 
 	if number, err = q.nextNumber(tx); err != nil {
 		return 0, nil, err
 	}
-	box.add(in)
+	box.countMail(in)
 	return number, nil, cmp.Or(
 		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), raw),
-		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encode()),
+		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encodeTally()),
 		putContact(tx.Bucket(contactsBucket), known, in),
 		putWake(tx.Bucket(wakesBucket), in, number),
 		q.putRecent(tx.Tx, keys, number, in),
@@ -98,5 +98,5 @@ func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, erro
 	if first, raw := mail.Cursor().Seek(prefix); isMailOf(first, prefix) && len(raw) >= recordHead {
 		box.oldest = binary.BigEndian.Uint64(raw)
 	}
-	return true, boxes.Put([]byte(inbox), box.encode())
+	return true, boxes.Put([]byte(inbox), box.encodeTally())
 }

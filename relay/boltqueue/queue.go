@@ -117,7 +117,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: it was restored more than %d times, and its numbers have run out", dir, maxIncarnation), file.Close())
 	}
 	q := &Queue{file: file, window: o.Window, mergeAfter: defaultMergeAfter, log: o.File.Log}
-	if err := q.prepare(ctx); err != nil {
+	if err := q.prepareLayout(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the queue in %s: %w", dir, err), file.Close())
 	}
 	return q, nil
@@ -129,9 +129,9 @@ func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rul
 // oldDueBucket is a bucket of the first layout, in which ids were not hashed.
 var oldDueBucket = []byte("due")
 
-// prepare creates the buckets that younger layouts have, brings a queue of the first layout into the
+// prepareLayout creates the buckets that younger layouts have, brings a queue of the first layout into the
 // present one, and reads what is recent.
-func (q *Queue) prepare(ctx context.Context) error {
+func (q *Queue) prepareLayout(ctx context.Context) error {
 	_, err := q.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		return nil, boltfile.CatchDamage("read the queue", func() error {
 			for _, name := range laterBuckets() {
@@ -178,7 +178,7 @@ func convertFirstLayout(tx *bolt.Tx) error {
 	}
 	return tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {
 		if len(key) < 9 {
-			return corruptf("a key of the mail has %d bytes", len(key))
+			return corruptError("a key of the mail has %d bytes", len(key))
 		}
 		inbox, number := string(key[:len(key)-9]), lastNumber(key)
 		m, err := decodeMail(number, raw)
@@ -186,8 +186,8 @@ func convertFirstLayout(tx *bolt.Tx) error {
 			return err
 		}
 		box := decodeTally(inboxes.Get([]byte(inbox)))
-		box.add(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
-		return errors.Join(ids.Put(idKey(nameOf(inbox, m.ID), number), nil), inboxes.Put([]byte(inbox), box.encode()))
+		box.countMail(relay.Incoming{Received: m.Received, Expires: m.Expires, Text: m.Text})
+		return errors.Join(ids.Put(idKey(nameOf(inbox, m.ID), number), nil), inboxes.Put([]byte(inbox), box.encodeTally()))
 	})
 }
 
@@ -197,7 +197,7 @@ func readSequence(tx *bolt.Tx) (uint64, error) {
 		return 0, nil
 	}
 	if len(v) != 8 {
-		return 0, corruptf("the sequence has %d bytes", len(v))
+		return 0, corruptError("the sequence has %d bytes", len(v))
 	}
 	return binary.BigEndian.Uint64(v), nil
 }

@@ -172,7 +172,7 @@ func readRecent(tx *bolt.Tx) (recent, error) {
 	r := newRecent()
 	err := tx.Bucket(recentBucket).ForEach(func(key, raw []byte) error {
 		if len(key) != 8 || len(raw) < 8+5*16 {
-			return corruptf("an entry of the bucket recent has %d bytes", len(raw))
+			return corruptError("an entry of the bucket recent has %d bytes", len(raw))
 		}
 		number, inbox := binary.BigEndian.Uint64(key), string(raw[8+5*16:])
 		keys, digest := seenKeys{id: seenKey{'i'}, nonce: seenKey{'n'}, sender: seenKey{'s'}}, hash{}
@@ -282,7 +282,7 @@ func (q *Queue) endMerge(tx *bolt.Tx) error {
 	}
 	for i, e := range rest {
 		if len(kept[i]) < 8 {
-			return corruptf("the bucket recent lacks envelope %d", e.number&^entryGone)
+			return corruptError("the bucket recent lacks envelope %d", e.number&^entryGone)
 		}
 		if err := bucket.Put(recentKey(e.number), kept[i]); err != nil {
 			return err
@@ -302,7 +302,7 @@ func recentKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil,
 
 // putRecent records what an envelope adds to ids and seen.
 func (q *Queue) putRecent(tx *bolt.Tx, keys seenKeys, number uint64, in relay.Incoming) error {
-	received, digest := millis(in.Received), hash(in.Digest[:16])
+	received, digest := unixMillis(in.Received), hash(in.Digest[:16])
 	if err := tx.Bucket(recentBucket).Put(recentKey(number), encodeEntry(in.Inbox, received, keys, digest)); err != nil {
 		return err
 	}

@@ -44,30 +44,30 @@ func lastNumber(key []byte) uint64 {
 	return binary.BigEndian.Uint64(key[len(key)-8:])
 }
 
-func millis(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
+func unixMillis(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
 // encodeMail writes a record: the fixed part, then each field with its length before it. The checksum
 // covers everything else.
 func encodeMail(in relay.Incoming) []byte {
 	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(in.Receipt)+len(in.Text)+16)
-	binary.BigEndian.PutUint64(raw, millis(in.Received))
-	binary.BigEndian.PutUint64(raw[8:], millis(in.Expires))
+	binary.BigEndian.PutUint64(raw, unixMillis(in.Received))
+	binary.BigEndian.PutUint64(raw[8:], unixMillis(in.Expires))
 	for _, field := range [][]byte{[]byte(in.Sender), []byte(in.ID), in.Receipt, in.Text} {
 		raw = binary.AppendUvarint(raw, uint64(len(field)))
 		raw = append(raw, field...)
 	}
-	binary.BigEndian.PutUint32(raw[16:], checksum(raw))
+	binary.BigEndian.PutUint32(raw[16:], recordChecksum(raw))
 	return raw
 }
 
-func checksum(raw []byte) uint32 {
+func recordChecksum(raw []byte) uint32 {
 	return crc32.Update(crc32.Checksum(raw[:16], castagnoli), castagnoli, raw[recordHead:])
 }
 
 // decodeMail reads a record. What it returns does not share memory with raw.
 func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
-	if len(raw) < recordHead || binary.BigEndian.Uint32(raw[16:]) != checksum(raw) {
-		return relay.Mail{}, corruptf("envelope %d does not match its checksum", number)
+	if len(raw) < recordHead || binary.BigEndian.Uint32(raw[16:]) != recordChecksum(raw) {
+		return relay.Mail{}, corruptError("envelope %d does not match its checksum", number)
 	}
 	m := relay.Mail{
 		Number:   number,
@@ -79,7 +79,7 @@ func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
 	for i := range fields {
 		n, w := binary.Uvarint(rest)
 		if w <= 0 || n > uint64(len(rest)-w) {
-			return relay.Mail{}, corruptf("envelope %d is cut short", number)
+			return relay.Mail{}, corruptError("envelope %d is cut short", number)
 		}
 		fields[i], rest = rest[w:w+int(n):w+int(n)], rest[w+int(n):]
 	}
@@ -94,11 +94,11 @@ type tally struct {
 	oldest, expires uint64 // milliseconds
 }
 
-func (t *tally) add(in relay.Incoming) {
+func (t *tally) countMail(in relay.Incoming) {
 	if t.mail == 0 {
-		t.oldest, t.expires = millis(in.Received), millis(in.Expires)
+		t.oldest, t.expires = unixMillis(in.Received), unixMillis(in.Expires)
 	}
-	t.expires = min(t.expires, millis(in.Expires))
+	t.expires = min(t.expires, unixMillis(in.Expires))
 	t.mail++
 	t.bytes += int64(len(in.Text))
 }
@@ -111,7 +111,7 @@ func decodeTally(v []byte) tally {
 	return tally{int(at(0)), int64(at(1)), at(2), at(3)}
 }
 
-func (t tally) encode() []byte {
+func (t tally) encodeTally() []byte {
 	v := make([]byte, 0, 32)
 	for _, n := range []uint64{uint64(t.mail), uint64(t.bytes), t.oldest, t.expires} {
 		v = binary.BigEndian.AppendUint64(v, n)
@@ -119,6 +119,6 @@ func (t tally) encode() []byte {
 	return v
 }
 
-func corruptf(form string, args ...any) error {
+func corruptError(form string, args ...any) error {
 	return fmt.Errorf("%w: "+form, append([]any{store.ErrCorrupt}, args...)...)
 }

@@ -112,7 +112,7 @@ func dropPeriods(periods *bolt.Bucket, now time.Time, keep time.Duration) (dropp
 		c := periods.Cursor()
 		first, _ := c.First()
 		next, _ := c.Next()
-		if first == nil || next == nil || binary.BigEndian.Uint64(next)+uint64(keep.Milliseconds()) > millis(now) {
+		if first == nil || next == nil || binary.BigEndian.Uint64(next)+uint64(keep.Milliseconds()) > unixMillis(now) {
 			return dropped, nil
 		}
 		if err := periods.DeleteBucket(bytes.Clone(first)); err != nil {

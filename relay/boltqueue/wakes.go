@@ -39,7 +39,7 @@ func (q *Queue) Wakes(context.Context) (relay.Wakes, error) {
 			case len(key) > 1 && key[0] == wakeHost && len(raw) == 16:
 				out.Hosts[string(key[1:])] = relay.WakeHost{Failures: int(binary.BigEndian.Uint64(raw)), Next: time.UnixMilli(int64(binary.BigEndian.Uint64(raw[8:]))).UTC()}
 			default:
-				return corruptf("an entry of the bucket wakes has the key %.20x", key)
+				return corruptError("an entry of the bucket wakes has the key %.20x", key)
 			}
 			return nil
 		})
@@ -64,7 +64,7 @@ func (q *Queue) SetWakeHost(ctx context.Context, host string, state relay.WakeHo
 		if state.Failures == 0 {
 			return nil
 		}
-		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(state.Failures)), millis(state.Next))
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(state.Failures)), unixMillis(state.Next))
 	})
 }
 

@@ -27,11 +27,11 @@ func (q *Queue) Watch(inbox string) (pushed <-chan struct{}, stop func()) {
 		w.inboxes[inbox] = entry
 	}
 	entry.waiting++
-	return entry.pushed, sync.OnceFunc(func() { w.leave(inbox, entry) })
+	return entry.pushed, sync.OnceFunc(func() { w.removeWatch(inbox, entry) })
 }
 
-// leave ends one wait, and forgets the inbox with the last.
-func (w *watches) leave(inbox string, entry *watch) {
+// removeWatch ends one wait, and forgets the inbox with the last.
+func (w *watches) removeWatch(inbox string, entry *watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	entry.waiting--
@@ -40,8 +40,8 @@ func (w *watches) leave(inbox string, entry *watch) {
 	}
 }
 
-// notify wakes everyone who waits for the inbox.
-func (w *watches) notify(inbox string) {
+// notifyInbox wakes everyone who waits for the inbox.
+func (w *watches) notifyInbox(inbox string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if entry := w.inboxes[inbox]; entry != nil {

@@ -64,8 +64,8 @@ const (
 	all    = 1 << 30
 )
 
-// letter returns the n-th envelope of a sender to an inbox.
-func letter(inbox, sender string, n int) relay.Incoming {
+// newEnvelope returns the n-th envelope of a sender to an inbox.
+func newEnvelope(inbox, sender string, n int) relay.Incoming {
 	text := fmt.Appendf(nil, `{"from":%q,"id":"id-%d"}`, sender, n)
 	return relay.Incoming{
 		Inbox: inbox, Sender: sender, ID: fmt.Sprintf("id-%d", n), ThreadID: "thread", Nonce: fmt.Sprintf("nonce-%d", n),
@@ -74,7 +74,7 @@ func letter(inbox, sender string, n int) relay.Incoming {
 	}
 }
 
-func push(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
+func pushMail(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
 	t.Helper()
 	n, err := q.Push(context.Background(), in)
 	if err != nil {
@@ -86,7 +86,7 @@ func push(t testing.TB, q relay.Queue, in relay.Incoming) uint64 {
 	return n
 }
 
-func pull(t testing.TB, q relay.Queue, inbox string, after uint64) []relay.Mail {
+func pullMail(t testing.TB, q relay.Queue, inbox string, after uint64) []relay.Mail {
 	t.Helper()
 	page, err := q.Pull(context.Background(), inbox, after, all, all, start)
 	if err != nil {
@@ -113,7 +113,7 @@ func wantIDs(t testing.TB, mail []relay.Mail, want ...string) {
 	}
 }
 
-func open(t testing.TB, s Subject) relay.Queue {
+func openQueue(t testing.TB, s Subject) relay.Queue {
 	t.Helper()
 	q := s.Open(t, t.TempDir(), window)
 	t.Cleanup(func() { q.Close() })
@@ -121,10 +121,10 @@ func open(t testing.TB, s Subject) relay.Queue {
 }
 
 func testOrder(t *testing.T, s Subject) {
-	q := open(t, s)
-	in := letter("a", "did:x", 1)
-	n := push(t, q, in)
-	mail := pull(t, q, "a", 0)
+	q := openQueue(t, s)
+	in := newEnvelope("a", "did:x", 1)
+	n := pushMail(t, q, in)
+	mail := pullMail(t, q, "a", 0)
 	if len(mail) != 1 {
 		t.Fatalf("%d envelopes", len(mail))
 	}
@@ -134,24 +134,24 @@ func testOrder(t *testing.T, s Subject) {
 		t.Fatalf("pushed %+v, pulled %+v", in, m)
 	}
 	for i := 2; i < 20; i++ {
-		if next := push(t, q, letter("a", "did:x", i)); next <= n {
+		if next := pushMail(t, q, newEnvelope("a", "did:x", i)); next <= n {
 			t.Fatalf("number %d after %d", next, n)
 		} else {
 			n = next
 		}
 	}
-	for i, m := range pull(t, q, "a", 0) {
+	for i, m := range pullMail(t, q, "a", 0) {
 		if m.ID != fmt.Sprintf("id-%d", i+1) {
 			t.Fatalf("envelope %d is %s", i, m.ID)
 		}
 	}
-	wantIDs(t, pull(t, q, "b", 0))
+	wantIDs(t, pullMail(t, q, "b", 0))
 }
 
 func testPages(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	for i := range 10 {
-		push(t, q, letter("a", "did:x", i))
+		pushMail(t, q, newEnvelope("a", "did:x", i))
 	}
 	var after uint64
 	var got []string
@@ -182,22 +182,22 @@ func testPages(t *testing.T, s Subject) {
 }
 
 func testAcknowledge(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	for i := range 4 {
-		push(t, q, letter("a", "did:x", i))
+		pushMail(t, q, newEnvelope("a", "did:x", i))
 	}
 	n, err := q.Acknowledge(t.Context(), "a", []string{"id-1", "id-2", "id-1", "unknown"})
 	if err != nil || n != 2 {
 		t.Fatalf("acknowledged %d, %v", n, err)
 	}
-	wantIDs(t, pull(t, q, "a", 0), "id-0", "id-3")
+	wantIDs(t, pullMail(t, q, "a", 0), "id-0", "id-3")
 	if n, err = q.Acknowledge(t.Context(), "a", []string{"id-1"}); err != nil || n != 0 {
 		t.Fatalf("again: %d, %v", n, err)
 	}
 	if n, err = q.Acknowledge(t.Context(), "b", []string{"id-0"}); err != nil || n != 0 {
 		t.Fatalf("from another inbox: %d, %v", n, err)
 	}
-	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 || w.Inboxes != 1 || w.Bytes != int64(2*len(letter("a", "did:x", 0).Text)) {
+	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 || w.Inboxes != 1 || w.Bytes != int64(2*len(newEnvelope("a", "did:x", 0).Text)) {
 		t.Fatalf("counted %+v, %v", w, err)
 	}
 	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-0", "id-3"}); err != nil {
@@ -210,24 +210,24 @@ func testAcknowledge(t *testing.T, s Subject) {
 
 // testForeignIDs: a stranger who sends an envelope with somebody else's id blocks nothing.
 func testForeignIDs(t *testing.T, s Subject) {
-	q := open(t, s)
-	push(t, q, letter("a", "did:stranger", 1))
-	push(t, q, letter("a", "did:x", 1))
-	wantIDs(t, pull(t, q, "a", 0), "id-1", "id-1")
+	q := openQueue(t, s)
+	pushMail(t, q, newEnvelope("a", "did:stranger", 1))
+	pushMail(t, q, newEnvelope("a", "did:x", 1))
+	wantIDs(t, pullMail(t, q, "a", 0), "id-1", "id-1")
 	if n, err := q.Acknowledge(t.Context(), "a", []string{"id-1"}); err != nil || n != 2 {
 		t.Fatalf("acknowledged %d, %v", n, err)
 	}
 }
 
 func testDuplicates(t *testing.T, s Subject) {
-	q := open(t, s)
-	first := letter("a", "did:x", 1)
-	push(t, q, first)
-	sameNonce := letter("a", "did:x", 2)
+	q := openQueue(t, s)
+	first := newEnvelope("a", "did:x", 1)
+	pushMail(t, q, first)
+	sameNonce := newEnvelope("a", "did:x", 2)
 	sameNonce.Nonce = first.Nonce
-	otherText := letter("a", "did:x", 1)
+	otherText := newEnvelope("a", "did:x", 1)
 	otherText.Digest[0]++
-	otherThread := letter("a", "did:x", 3)
+	otherThread := newEnvelope("a", "did:x", 3)
 	otherThread.Nonce, otherThread.ThreadID = first.Nonce, "another"
 	for _, c := range []struct {
 		name string
@@ -249,19 +249,19 @@ func testDuplicates(t *testing.T, s Subject) {
 	if _, err := q.Push(t.Context(), first); !errors.Is(err, relay.ErrRepeated) {
 		t.Errorf("after its acknowledgement: %v", err)
 	}
-	wantIDs(t, pull(t, q, "a", 0), "id-3")
+	wantIDs(t, pullMail(t, q, "a", 0), "id-3")
 }
 
 func testWindow(t *testing.T, s Subject) {
-	q := open(t, s)
-	first := letter("a", "did:x", 1)
-	push(t, q, first)
+	q := openQueue(t, s)
+	first := newEnvelope("a", "did:x", 1)
+	pushMail(t, q, first)
 	at := start
 	for i := 2; at.Before(start.Add(3 * window)); i++ { // mail goes on, so that periods end
 		at = at.Add(window / 16)
-		in := letter("b", "did:y", i)
+		in := newEnvelope("b", "did:y", i)
 		in.Received, in.Expires = at, at.Add(time.Hour)
-		push(t, q, in)
+		pushMail(t, q, in)
 		if _, err := q.Expire(t.Context(), at, 100); err != nil {
 			t.Fatal(err)
 		}
@@ -278,9 +278,9 @@ func testWindow(t *testing.T, s Subject) {
 }
 
 func testQuotas(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	full := func(n int, change func(*relay.Incoming)) error {
-		in := letter("a", "did:x", n)
+		in := newEnvelope("a", "did:x", n)
 		change(&in)
 		_, err := q.Push(t.Context(), in)
 		return err
@@ -311,13 +311,13 @@ func testQuotas(t *testing.T, s Subject) {
 }
 
 func testExpire(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	for i := range 5 {
-		in := letter("a", "did:x", i)
+		in := newEnvelope("a", "did:x", i)
 		in.Expires = start.Add(time.Duration(i) * time.Hour)
-		push(t, q, in)
+		pushMail(t, q, in)
 	}
-	wantIDs(t, pull(t, q, "a", 0), "id-1", "id-2", "id-3", "id-4") // the first expires at once
+	wantIDs(t, pullMail(t, q, "a", 0), "id-1", "id-2", "id-3", "id-4") // the first expires at once
 	now := start.Add(2 * time.Hour)
 	page, err := q.Pull(t.Context(), "a", 0, all, all, now)
 	if err != nil {
@@ -336,34 +336,34 @@ func testExpire(t *testing.T, s Subject) {
 }
 
 func testWipe(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	for i := range 1200 {
-		in := letter("a", "did:x", i)
+		in := newEnvelope("a", "did:x", i)
 		if i%10 == 0 {
 			in.Inbox = "b"
 		}
-		push(t, q, in)
+		pushMail(t, q, in)
 	}
 	if n, err := q.Wipe(t.Context(), "a"); err != nil || n != 1080 {
 		t.Fatalf("wiped %d, %v", n, err)
 	}
-	wantIDs(t, pull(t, q, "a", 0))
-	if got := len(pull(t, q, "b", 0)); got != 120 {
+	wantIDs(t, pullMail(t, q, "a", 0))
+	if got := len(pullMail(t, q, "b", 0)); got != 120 {
 		t.Fatalf("%d envelopes are left in another inbox", got)
 	}
-	if _, err := q.Push(t.Context(), letter("a", "did:x", 1)); !errors.Is(err, relay.ErrRepeated) {
+	if _, err := q.Push(t.Context(), newEnvelope("a", "did:x", 1)); !errors.Is(err, relay.ErrRepeated) {
 		t.Fatalf("a wiped envelope comes again: %v", err)
 	}
 }
 
 func testNames(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	names := []string{"a", "ab", "a b", "a\x01", "aé", "did:wba:x:agents:AIR-1", "did:wba:x:agents:AIR-11"}
 	for _, name := range names {
-		push(t, q, letter(name, "did:x", 1))
+		pushMail(t, q, newEnvelope(name, "did:x", 1))
 	}
 	for _, name := range names {
-		wantIDs(t, pull(t, q, name, 0), "id-1")
+		wantIDs(t, pullMail(t, q, name, 0), "id-1")
 	}
 	if n, err := q.Wipe(t.Context(), "a"); err != nil || n != 1 {
 		t.Fatalf("wiped %d, %v", n, err)
@@ -374,19 +374,19 @@ func testNames(t *testing.T, s Subject) {
 }
 
 func testWatch(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	pushed, stop := q.Watch("a")
 	defer stop()
 	again, stopAgain := q.Watch("a")
 	stopAgain()
 	stopAgain()
-	push(t, q, letter("b", "did:x", 1))
+	pushMail(t, q, newEnvelope("b", "did:x", 1))
 	select {
 	case <-pushed:
 		t.Fatal("mail for another inbox wakes")
 	default:
 	}
-	push(t, q, letter("a", "did:x", 1))
+	pushMail(t, q, newEnvelope("a", "did:x", 1))
 	<-pushed
 	<-again
 	next, stopNext := q.Watch("a")
@@ -399,13 +399,13 @@ func testWatch(t *testing.T, s Subject) {
 }
 
 func testConcurrentDuplicates(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
 	for range 16 {
 		group.Go(func() {
-			_, err := q.Push(context.Background(), letter("a", "did:x", 1))
+			_, err := q.Push(context.Background(), newEnvelope("a", "did:x", 1))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -417,19 +417,19 @@ func testConcurrentDuplicates(t *testing.T, s Subject) {
 		})
 	}
 	group.Wait()
-	if won != 1 || len(pull(t, q, "a", 0)) != 1 {
+	if won != 1 || len(pullMail(t, q, "a", 0)) != 1 {
 		t.Fatalf("%d of 16 equal pushes were accepted", won)
 	}
 }
 
 func testConcurrentOrder(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	const senders, each = 8, 40
 	var group sync.WaitGroup
 	for sender := range senders {
 		group.Go(func() {
 			for i := range each {
-				if _, err := q.Push(context.Background(), letter("a", fmt.Sprintf("did:%d", sender), i)); err != nil {
+				if _, err := q.Push(context.Background(), newEnvelope("a", fmt.Sprintf("did:%d", sender), i)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -437,7 +437,7 @@ func testConcurrentOrder(t *testing.T, s Subject) {
 	}
 	group.Wait()
 	next := map[string]int{}
-	for _, m := range pull(t, q, "a", 0) {
+	for _, m := range pullMail(t, q, "a", 0) {
 		if want := fmt.Sprintf("id-%d", next[m.Sender]); m.ID != want {
 			t.Fatalf("%s: %s came where %s was due", m.Sender, m.ID, want)
 		}
@@ -453,8 +453,8 @@ func testConcurrentOrder(t *testing.T, s Subject) {
 func testReopen(t *testing.T, s Subject) {
 	dir := t.TempDir()
 	q := s.Open(t, dir, window)
-	n := push(t, q, letter("a", "did:x", 1))
-	push(t, q, letter("a", "did:x", 2))
+	n := pushMail(t, q, newEnvelope("a", "did:x", 1))
+	pushMail(t, q, newEnvelope("a", "did:x", 2))
 	if _, err := q.Acknowledge(t.Context(), "a", []string{"id-2"}); err != nil {
 		t.Fatal(err)
 	}
@@ -463,11 +463,11 @@ func testReopen(t *testing.T, s Subject) {
 	}
 	q = s.Open(t, dir, window)
 	defer q.Close()
-	wantIDs(t, pull(t, q, "a", 0), "id-1")
-	if _, err := q.Push(t.Context(), letter("a", "did:x", 2)); !errors.Is(err, relay.ErrRepeated) {
+	wantIDs(t, pullMail(t, q, "a", 0), "id-1")
+	if _, err := q.Push(t.Context(), newEnvelope("a", "did:x", 2)); !errors.Is(err, relay.ErrRepeated) {
 		t.Fatalf("the replay window forgot: %v", err)
 	}
-	if next := push(t, q, letter("a", "did:x", 3)); next <= n+1 {
+	if next := pushMail(t, q, newEnvelope("a", "did:x", 3)); next <= n+1 {
 		t.Fatalf("number %d after %d and another", next, n)
 	}
 }
@@ -475,7 +475,7 @@ func testReopen(t *testing.T, s Subject) {
 func testRestore(t *testing.T, s Subject) {
 	dir := t.TempDir()
 	q := s.Open(t, dir, window)
-	push(t, q, letter("a", "did:x", 1))
+	pushMail(t, q, newEnvelope("a", "did:x", 1))
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +483,7 @@ func testRestore(t *testing.T, s Subject) {
 	s.Restore(t, dir, func() {
 		q := s.Open(t, dir, window)
 		for i := 2; i < 20; i++ {
-			last = push(t, q, letter("a", "did:x", i))
+			last = pushMail(t, q, newEnvelope("a", "did:x", i))
 		}
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
@@ -491,23 +491,23 @@ func testRestore(t *testing.T, s Subject) {
 	})
 	q = s.Open(t, dir, window)
 	defer q.Close()
-	if next := push(t, q, letter("a", "did:x", 99)); next <= last {
+	if next := pushMail(t, q, newEnvelope("a", "did:x", 99)); next <= last {
 		t.Fatalf("after a restore the number is %d, clients have seen %d", next, last)
 	}
-	wantIDs(t, pull(t, q, "a", last), "id-99")
+	wantIDs(t, pullMail(t, q, "a", last), "id-99")
 }
 
 func testBadNames(t *testing.T, s Subject) {
-	q := open(t, s)
+	q := openQueue(t, s)
 	for _, name := range []string{"", "a\x00b", string(bytes.Repeat([]byte("x"), 5000))} {
-		in := letter(name, "did:x", 1)
+		in := newEnvelope(name, "did:x", 1)
 		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("push to %.20q: %v", name, err)
 		}
 		if _, err := q.Pull(t.Context(), name, 0, 1, 1, start); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("pull %.20q: %v", name, err)
 		}
-		in = letter("a", "did:x", 1)
+		in = newEnvelope("a", "did:x", 1)
 		in.ID = name
 		if _, err := q.Push(t.Context(), in); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("push with the id %.20q: %v", name, err)
@@ -520,7 +520,7 @@ func testContacts(t *testing.T, s Subject) {
 	q := s.Open(t, dir, window)
 	defer func() { q.Close() }()
 	write := func(inbox, sender string, n int, at time.Time) error {
-		in := letter(inbox, sender, n)
+		in := newEnvelope(inbox, sender, n)
 		in.MaxFirstContacts, in.Received, in.Expires = 2, at, at.Add(time.Hour)
 		_, err := q.Push(t.Context(), in)
 		return err
@@ -579,11 +579,11 @@ func testWakes(t *testing.T, s Subject) {
 	q := s.Open(t, dir, window)
 	defer func() { q.Close() }()
 	wanted := func(inbox string, n int) uint64 {
-		in := letter(inbox, "did:x", n)
+		in := newEnvelope(inbox, "did:x", n)
 		in.Wake = true
-		return push(t, q, in)
+		return pushMail(t, q, in)
 	}
-	push(t, q, letter("a", "did:x", 0)) // has no wake-up address
+	pushMail(t, q, newEnvelope("a", "did:x", 0)) // has no wake-up address
 	first, second := wanted("b", 0), wanted("b", 1)
 	third := wanted("c", 0)
 	wanted("d", 0)
@@ -620,9 +620,9 @@ func testCounts(t *testing.T, s Subject) {
 	q := s.Open(t, dir, window)
 	defer func() { q.Close() }()
 	for i := range 10 {
-		in := letter("a", "did:x", i)
+		in := newEnvelope("a", "did:x", i)
 		in.Received = start.Add(time.Duration(i) * time.Minute)
-		push(t, q, in)
+		pushMail(t, q, in)
 	}
 	for i := range 10 {
 		w, err := q.CountAll(t.Context())
@@ -636,7 +636,7 @@ func testCounts(t *testing.T, s Subject) {
 			q.Close()
 			q = s.Open(t, dir, window)
 		}
-		if _, err := q.Push(t.Context(), letter("a", "did:x", i)); !errors.Is(err, relay.ErrRepeated) {
+		if _, err := q.Push(t.Context(), newEnvelope("a", "did:x", i)); !errors.Is(err, relay.ErrRepeated) {
 			t.Fatalf("id-%d again: %v", i, err)
 		}
 	}

@@ -57,7 +57,7 @@ func (x Recipients) FindInbox(ctx context.Context, name string) (relay.Inbox, er
 		return relay.Inbox{}, err
 	}
 	web := did.AgentDID(x.Registry.Host(), agent.AirID)
-	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Held: agent.Status == registry.Suspended}
+	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Suspended: agent.Status == registry.Suspended}
 	box.Addresses = []string{box.Name, agent.AirID}
 	web.Method = did.MethodWeb
 	box.Addresses = append(box.Addresses, web.String())

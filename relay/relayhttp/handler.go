@@ -96,18 +96,18 @@ func New(o Options) (*Handler, error) {
 	draft, deployed := dialect{draft: true}, dialect{}
 	h.mux.HandleFunc("GET /inbox/{inbox}/rules", h.getRules)
 	h.mux.HandleFunc("PUT /inbox/{inbox}/rules", h.setRules)
-	h.mux.HandleFunc("POST /inbox/{inbox}", h.push)
-	h.mux.HandleFunc("GET /inbox/{inbox}/pull", func(w http.ResponseWriter, r *http.Request) { h.pull(w, r, draft) })
-	h.mux.HandleFunc("GET /inbox/{inbox}/stream", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, draft) })
-	h.mux.HandleFunc("POST /inbox/{inbox}/ack", func(w http.ResponseWriter, r *http.Request) { h.acknowledge(w, r, draft) })
+	h.mux.HandleFunc("POST /inbox/{inbox}", h.pushEnvelope)
+	h.mux.HandleFunc("GET /inbox/{inbox}/pull", func(w http.ResponseWriter, r *http.Request) { h.pullMail(w, r, draft) })
+	h.mux.HandleFunc("GET /inbox/{inbox}/stream", func(w http.ResponseWriter, r *http.Request) { h.streamMail(w, r, draft) })
+	h.mux.HandleFunc("POST /inbox/{inbox}/ack", func(w http.ResponseWriter, r *http.Request) { h.acknowledgeMail(w, r, draft) })
 	h.mux.HandleFunc("GET /pull/{inbox}", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("stream") == "1" || strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			h.stream(w, r, deployed)
+			h.streamMail(w, r, deployed)
 			return
 		}
-		h.pull(w, r, deployed)
+		h.pullMail(w, r, deployed)
 	})
-	h.mux.HandleFunc("POST /ack/{inbox}", func(w http.ResponseWriter, r *http.Request) { h.acknowledge(w, r, deployed) })
+	h.mux.HandleFunc("POST /ack/{inbox}", func(w http.ResponseWriter, r *http.Request) { h.acknowledgeMail(w, r, deployed) })
 	return h, nil
 }
 
@@ -134,8 +134,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// push is POST /inbox/{inbox}.
-func (h *Handler) push(w http.ResponseWriter, r *http.Request) {
+// pushEnvelope is POST /inbox/{inbox}.
+func (h *Handler) pushEnvelope(w http.ResponseWriter, r *http.Request) {
 	d := dialect{draft: r.Header.Get(a2ahttp.VersionHeader) != ""}
 	text, err := readBody(w, r, a2a.MaxEnvelope)
 	if err == nil && len(text) == 0 {
@@ -204,9 +204,9 @@ func (h *Handler) openInbox(r *http.Request, body []byte, d dialect) (*relay.Rea
 	return h.Relay.Read(r.Context(), r.PathValue("inbox"), m)
 }
 
-// pull answers with a page of mail, after a wait if the client allows one (wait=25s or wait=25) and
+// pullMail answers with a page of mail, after a wait if the client allows one (wait=25s or wait=25) and
 // there is nothing yet.
-func (h *Handler) pull(w http.ResponseWriter, r *http.Request, d dialect) {
+func (h *Handler) pullMail(w http.ResponseWriter, r *http.Request, d dialect) {
 	after, limit, wait, err := readPullQuery(r.URL.Query())
 	var reader *relay.Reader
 	if err == nil {
@@ -280,8 +280,8 @@ func readPullQuery(q url.Values) (after uint64, limit int, wait time.Duration, e
 	return after, min(limit, relay.MaxPage), wait, nil
 }
 
-// acknowledge deletes mail that the recipient has processed.
-func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, d dialect) {
+// acknowledgeMail deletes mail that the recipient has processed.
+func (h *Handler) acknowledgeMail(w http.ResponseWriter, r *http.Request, d dialect) {
 	body, err := readBody(w, r, MaxAckBytes)
 	var ids []string
 	if err == nil {

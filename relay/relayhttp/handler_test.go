@@ -44,7 +44,7 @@ func (a agents) FindInbox(_ context.Context, name string) (relay.Inbox, error) {
 	}
 	box := relay.Inbox{Name: prefix + airID, AirID: airID, Addresses: []string{prefix + airID}}
 	if state := a.states[airID]; state == "held" {
-		box.Held = true
+		box.Suspended = true
 	} else {
 		box.Gone = state
 	}

@@ -21,10 +21,10 @@ const (
 	streamBatch = 20
 )
 
-// stream sends mail as server-sent events until the client leaves, does not read, or its time is over.
+// streamMail sends mail as server-sent events until the client leaves, does not read, or its time is over.
 // Sending is not acknowledging: mail stays until the client acknowledges it, so a connection that is
 // half open loses nothing. A client goes on after the number in Last-Event-ID or since.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, d dialect) {
+func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) {
 	q := r.URL.Query()
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		q.Set("since", last)
