@@ -16,7 +16,7 @@ import (
 func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail int, err error) {
 	_, err = q.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		return nil, boltfile.CatchDamage("check the queue", func() error {
-			if err := q.begin(tx.Tx); err != nil {
+			if err := q.reloadRecent(tx.Tx); err != nil {
 				return err
 			}
 			mail, err = q.checkMail(ctx, tx.Tx, report)

@@ -157,7 +157,7 @@ func (q *Queue) deleteAll(ctx context.Context, writes int, work func(tx *boltfil
 	_, err := q.file.Write(ctx, boltfile.Request{
 		Writes: 4 * writes, Frees: true,
 		Write: func(tx *boltfile.Tx) (refused, err error) {
-			if err := boltfile.CatchDamage("read the queue", func() error { return q.begin(tx.Tx) }); err != nil {
+			if err := boltfile.CatchDamage("read the queue", func() error { return q.reloadRecent(tx.Tx) }); err != nil {
 				return nil, err
 			}
 			deleted, err = work(tx)

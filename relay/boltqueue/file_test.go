@@ -47,7 +47,7 @@ func (s subject) Write(ctx context.Context, changes ...filetest.Change) error {
 		r.Frees = r.Frees && c.Delete
 	}
 	r.Write = func(tx *boltfile.Tx) (refused, err error) {
-		if err := s.begin(tx.Tx); err != nil {
+		if err := s.reloadRecent(tx.Tx); err != nil {
 			return nil, err
 		}
 		for _, c := range changes {
@@ -107,7 +107,7 @@ func (s subject) Get(_ context.Context, key string) (text []byte, err error) {
 func (s subject) Verify(t testing.TB) {
 	t.Helper()
 	_, err := s.file.Write(t.Context(), boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
-		if err := s.begin(tx.Tx); err != nil {
+		if err := s.reloadRecent(tx.Tx); err != nil {
 			return nil, err
 		}
 		return s.verify(tx.Tx), nil

@@ -39,7 +39,7 @@ func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number 
 	var known contact
 	keys := seenKeysOf(in)
 	err = boltfile.CatchDamage("read the queue", func() error {
-		if err := q.begin(tx.Tx); err != nil {
+		if err := q.reloadRecent(tx.Tx); err != nil {
 			return err
 		}
 		if refused = q.checkSeen(tx.Bucket(seenBucket), keys, in); refused != nil {

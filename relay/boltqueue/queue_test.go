@@ -265,7 +265,7 @@ func BenchmarkPull200(b *testing.B) {
 	fill := func(from, to int) {
 		for ; from < to; from += 1000 {
 			_, err := q.file.Write(context.Background(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
-				if err := q.begin(tx.Tx); err != nil {
+				if err := q.reloadRecent(tx.Tx); err != nil {
 					return nil, err
 				}
 				for n := range 1000 {

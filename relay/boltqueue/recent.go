@@ -75,9 +75,9 @@ func newRecent() recent {
 	return recent{sent: map[seenKey]uint64{}, seed: maphash.MakeSeed()}
 }
 
-// begin is called by each request before it reads or changes what is recent. A transaction that
+// reloadRecent is called by each request before it reads or changes what is recent. A transaction that
 // changed it and was given up, because the disk is full, leads to reading it again.
-func (q *Queue) begin(tx *bolt.Tx) error {
+func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 	r := &q.recent
 	if r.tx == tx {
 		return nil
@@ -94,8 +94,8 @@ func (q *Queue) begin(tx *bolt.Tx) error {
 	return nil
 }
 
-// add adds the entry of an envelope.
-func (r *recent) add(number, received uint64, keys seenKeys, digest hash) {
+// addEntry adds the entry of an envelope.
+func (r *recent) addEntry(number, received uint64, keys seenKeys, digest hash) {
 	r.changed = true
 	if len(r.entries) == 0 {
 		r.first = received
@@ -104,7 +104,7 @@ func (r *recent) add(number, received uint64, keys seenKeys, digest hash) {
 	r.entries = append(r.entries, entry{number, keys.name, hash(keys.id[1:]), hash(keys.nonce[1:]), digest})
 	r.sent[keys.sender]++
 	if 2*3*len(r.entries) <= len(r.slots) {
-		r.index(len(r.entries))
+		r.insertPosition(len(r.entries))
 		return
 	}
 	r.slots = make([]uint32, max(1024, 2*len(r.slots)))
@@ -113,12 +113,12 @@ func (r *recent) add(number, received uint64, keys seenKeys, digest hash) {
 
 func (r *recent) indexAll() {
 	for i := range r.entries {
-		r.index(i + 1)
+		r.insertPosition(i + 1)
 	}
 }
 
-// index puts the position of an entry into the table.
-func (r *recent) index(position int) {
+// insertPosition puts the position of an entry into the table.
+func (r *recent) insertPosition(position int) {
 	for which := range nonceHash + 1 {
 		i := r.slotOf(*r.entries[position-1].hash(which))
 		for r.slots[i] != 0 {
@@ -132,8 +132,8 @@ func (r *recent) slotOf(h hash) int {
 	return int(maphash.Bytes(r.seed, h[:]) & uint64(len(r.slots)-1))
 }
 
-// find returns the entries that have a hash, as name, id or nonce.
-func (r *recent) find(h hash) iter.Seq[*entry] {
+// findEntries returns the entries that have a hash, as name, id or nonce.
+func (r *recent) findEntries(h hash) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		if len(r.slots) == 0 {
 			return
@@ -147,9 +147,9 @@ func (r *recent) find(h hash) iter.Seq[*entry] {
 	}
 }
 
-// forget removes the number of mail that was deleted.
-func (r *recent) forget(name hash, number uint64) {
-	for e := range r.find(name) {
+// removeNumber removes the number of mail that was deleted.
+func (r *recent) removeNumber(name hash, number uint64) {
+	for e := range r.findEntries(name) {
 		if e.number == number {
 			r.changed = true
 			e.number |= entryGone
@@ -179,9 +179,9 @@ func readRecent(tx *bolt.Tx) (recent, error) {
 		for i, part := range [][]byte{keys.name[:], keys.id[1:], keys.nonce[1:], keys.sender[1:], digest[:]} {
 			copy(part, raw[8+16*i:])
 		}
-		r.add(number, binary.BigEndian.Uint64(raw), keys, digest)
+		r.addEntry(number, binary.BigEndian.Uint64(raw), keys, digest)
 		if tx.Bucket(mailBucket).Get(mailKey(inbox, number)) == nil {
-			r.forget(keys.name, number)
+			r.removeNumber(keys.name, number)
 		}
 		return nil
 	})
@@ -306,7 +306,7 @@ func (q *Queue) putRecent(tx *bolt.Tx, keys seenKeys, number uint64, in relay.In
 	if err := tx.Bucket(recentBucket).Put(recentKey(number), encodeEntry(in.Inbox, received, keys, digest)); err != nil {
 		return err
 	}
-	q.recent.add(number, received, keys, digest)
+	q.recent.addEntry(number, received, keys, digest)
 	_, err := q.mergeIfDue(tx, 0)
 	return err
 }
@@ -314,7 +314,7 @@ func (q *Queue) putRecent(tx *bolt.Tx, keys seenKeys, number uint64, in relay.In
 // numbersOf returns the numbers of the mail with an id in an inbox.
 func (q *Queue) numbersOf(tx *bolt.Tx, name hash) []uint64 {
 	var numbers []uint64
-	for e := range q.recent.find(name) {
+	for e := range q.recent.findEntries(name) {
 		if e.name == name && e.number&entryGone == 0 {
 			numbers = append(numbers, e.number)
 		}
@@ -329,7 +329,7 @@ func (q *Queue) numbersOf(tx *bolt.Tx, name hash) []uint64 {
 
 // forgetNumber removes the entry of an id, which during a merge may be in both places.
 func (q *Queue) forgetNumber(tx *bolt.Tx, name hash, number uint64) error {
-	q.recent.forget(name, number)
+	q.recent.removeNumber(name, number)
 	return tx.Bucket(idsBucket).Delete(idKey(name, number))
 }
 

@@ -85,7 +85,7 @@ func (q *Queue) checkSeen(seen *bolt.Bucket, keys seenKeys, in relay.Incoming) e
 
 // digestOf returns the digest under the key of an id or a nonce, nil for none.
 func (r *recent) digestOf(key seenKey) []byte {
-	for e := range r.find(hash(key[1:])) {
+	for e := range r.findEntries(hash(key[1:])) {
 		return e.digest[:]
 	}
 	return nil
