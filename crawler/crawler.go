@@ -48,6 +48,9 @@ type Options struct {
 	// Workers is the number of concurrent visits, 2,048 by default. A worker that waits for a
 	// silent host takes about 40 kB of memory and no processor time.
 	Workers int
+	// Busy reports whether the machine has too much to do for another visit to begin; nil: it never has.
+	// A visit that waits for a processor holds buffers, and gets no further.
+	Busy func() bool
 	// Dir holds the frontier's snapshot and the journal of running visits. Without Dir, a restart
 	// reads every host record and cannot tell which host ended the process.
 	Dir string
@@ -101,6 +104,7 @@ type Crawler struct {
 	robots        *robotsCache
 	journal       *journal
 	workers       int
+	busy          func() bool // nil: never
 	dir           string
 	maxCrawlDelay time.Duration
 	formats       []document.Kind
@@ -167,7 +171,7 @@ func New(o Options) (*Crawler, error) {
 		return nil, fmt.Errorf("crawler: %w", err)
 	}
 	return &Crawler{
-		store: o.Store, log: o.Log, workers: o.Workers, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
+		store: o.Store, log: o.Log, workers: o.Workers, busy: o.Busy, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
 		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: politeness.New(politeness.Limits{
@@ -340,7 +344,9 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 		}
 		o.publishStatus()
 		var free chan<- struct{}
-		if next != nil {
+		if next != nil && c.busy != nil && c.busy() {
+			timer.Reset(busyPause)
+		} else if next != nil {
 			free = room
 		} else if at, ok := f.WakeAt(); ok {
 			timer.Reset(min(max(at.Sub(c.now()), 0), clockCheck))
@@ -360,6 +366,9 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 		}
 	}
 }
+
+// busyPause is the time until a busy machine is looked at again.
+const busyPause = 5 * time.Millisecond
 
 // addPending adds new hosts to the frontier, and registers or answers those who wait for a result.
 func (o *frontierLoop) addPending() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +49,7 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 	o := crawler.Options{
 		Now:   e.Now,
 		Store: h.Store, Log: h.log, Roots: e.Roots, Guard: guard, Dir: filepath.Join(h.Config.DataDir, "crawler"),
-		Workers: c.Workers, UserAgent: userAgent(h.Config), Rate: c.Rate,
+		Workers: c.Workers, Busy: processorsAreBusy, UserAgent: userAgent(h.Config), Rate: c.Rate,
 		HostInterval: crawlerInterval(c.HostInterval), DomainInterval: crawlerInterval(c.DomainInterval), AddressInterval: crawlerInterval(c.AddressInterval),
 		HostAtOnce: c.HostConcurrency, DomainAtOnce: c.DomainConcurrency, AddressAtOnce: c.AddressConcurrency, Networks: networks,
 		VerifyWholeChains: c.VerifyFullChains, Formats: formats,
@@ -159,4 +161,14 @@ func (h *Server) crawlAndIndex(ctx context.Context, hosts []string, yield func(c
 		return err
 	}
 	return h.Index.WaitFor(ctx, h.Store.Head().Seq)
+}
+
+// maxRunnable is how many goroutines may wait for each processor while another visit begins.
+const maxRunnable = 16
+
+// processorsAreBusy reports whether more goroutines wait for a processor than another visit should join.
+func processorsAreBusy() bool {
+	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Kind() == metrics.KindUint64 && sample[0].Value.Uint64() > uint64(maxRunnable*runtime.GOMAXPROCS(0))
 }
