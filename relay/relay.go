@@ -227,16 +227,17 @@ func NamesSender(list []string, sender string) bool {
 // storeMail signs a receipt and puts an envelope into the queue.
 func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules Rules) (Accepted, error) {
 	now := r.Now().UTC().Truncate(time.Millisecond)
-	receipt := a2a.NewReceipt(r.DID, e.Envelope, now).Sign(r.Key)
+	receipt := a2a.NewReceipt(r.DID, e.Envelope, now)
+	signed := receipt.Sign(r.Key)
 	number, err := r.Queue.Push(ctx, Incoming{
-		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: e.Digest(),
-		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt,
+		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: receipt.Digest,
+		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: signed,
 		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
 	}
-	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: receipt}, nil
+	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: signed}, nil
 }
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
