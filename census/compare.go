@@ -45,12 +45,12 @@ const compareTime = 20 * time.Millisecond
 func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) {
 	w := walker{store: l.store}
 	for ctx.Err() == nil {
-		id, host, versions := l.nextUncompared()
+		host, versions := l.nextUncompared()
 		if host == "" {
 			return true
 		}
 		if len(versions) > 0 {
-			l.setSeverities(id, w.compareStored(ctx, host, versions))
+			l.setSeverities(host, w.compareStored(ctx, host, versions))
 		}
 		if time.Now().After(until) {
 			break
@@ -62,7 +62,7 @@ func (l *Live) comparePending(ctx context.Context, until time.Time) (done bool) 
 // nextUncompared takes the next host off the list of those with versions to compare, and returns
 // copies of its versions that are not compared yet, each with the one before it; no host if none is
 // left.
-func (l *Live) nextUncompared() (id uint32, host string, pairs [][2]liveVersion) {
+func (l *Live) nextUncompared() (host string, pairs [][2]liveVersion) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := EndOfDay(l.now()).Add(-changeWindow)
@@ -74,9 +74,9 @@ func (l *Live) nextUncompared() (id uint32, host string, pairs [][2]liveVersion)
 				pairs = append(pairs, [2]liveVersion{h.Versions[i-1], v})
 			}
 		}
-		return id, h.Host, pairs
+		return h.Host, pairs
 	}
-	return 0, "", nil
+	return "", nil
 }
 
 // compareStored returns the newer version of each pair with the severity of its change.
@@ -109,10 +109,15 @@ func (w *walker) findVersion(ctx context.Context, host string, v liveVersion) (*
 	return nil, fmt.Errorf("the version %s is gone", prefix)
 }
 
-// setSeverities notes the severities of versions that are still there.
-func (l *Live) setSeverities(id uint32, compared []liveVersion) {
+// setSeverities notes the severities of versions that are still there: the store may be read anew
+// meanwhile.
+func (l *Live) setSeverities(host string, compared []liveVersion) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	id, known := l.ids[host]
+	if !known {
+		return
+	}
 	l.changed = true
 	h := l.rows[id]
 	for _, v := range compared {

@@ -596,8 +596,10 @@ func (l *Live) refreshFigures() {
 	s, hosts := l.computeStats(EndOfDay(l.now()), observed)
 	l.mu.RUnlock()
 	l.mu.Lock()
-	for n, set := range hosts {
-		l.hosts[n] = set
+	for i, n := range observed {
+		if int(n) < len(l.names) && l.names[n] == observedFeature(survivalDays[i]) { // else the store is read anew
+			l.hosts[n] = hosts[n]
+		}
 	}
 	l.mu.Unlock()
 	s.Tables, s.Totals = s.Figures.Tables(), map[string]int{}
