@@ -379,11 +379,7 @@ type Ranking struct {
 //
 // Operations that opposed tells of lose some of their score; it may be nil.
 func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total int, err error) {
-	words, meant, opposed, masks, n, grouped := r.Words, r.Query, r.Opposed, r.Masks, r.Limit, r.Grouped
-	wishes := meant.Clauses
-	mentions := r.Mentions
-	verbs, verbFactors := r.Verbs, r.VerbFactors
-	effects, factors := r.Effects, r.Effects.factorsFor(r.Act)
+	words, masks, n, grouped := r.Words, r.Masks, r.Limit, r.Grouped
 	kept, total := v.collectCandidates(words, masks, wordPool)
 	pool := kept.unsortedTop(v, EmbeddingPool)
 	scores, seen := words.Scores, words.ranked
@@ -398,64 +394,16 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 		}
 		most = max(scores[v.ScoreIndex(first.EntryRef)], minMaximumShare*words.maximum)
 	}
-	highest := float32(0) // cosine
-	look := func(p EntryRef) (r RankedEntry, cosine float32) {
-		m := v.EmbeddingOf(p)
-		cosine = m.Cosine(meant.Whole)
-		if len(wishes) > 0 {
-			_, best := NearestClause(wishes, m)
-			cosine += clauseWeight * (best - cosine)
-		}
-		highest = max(highest, cosine)
-		seen.Add(uint32(v.ScoreIndex(p)))
-		r = RankedEntry{p, combineScores(scores[v.ScoreIndex(p)], most, cosine)}
-		if m.Doubtful {
-			r.Score = int64(float64(r.Score) * doubtfulFactor)
-		}
-		factor := factors[effects.Values.ValueNumber(p)]
-		if verbs != nil {
-			factor *= verbFactors[verbs.ValueNumber(p)]
-		}
-		if mentions != nil && effects.ClassOf(p) == effect.End && !mentions[p.Segment].Has(p.Number) {
-			factor *= endsOther
-		}
-		r.Score = int64(float64(r.Score) * factor)
-		if opposed != nil && opposed(p) {
-			r.Score = int64(float64(r.Score) * opposedFactor)
-		}
-		return r, cosine
-	}
+	scorer := candidateScorer{view: v, ranking: &r, most: most, factors: r.Effects.factorsFor(r.Act)}
 	for i := range pool {
-		pool[i], _ = look(pool[i].EntryRef)
+		pool[i], _ = scorer.scoreCandidate(pool[i].EntryRef)
 	}
-	type wordless struct {
-		RankedEntry
-		cosine float32
-	}
-	var others []wordless
-	if err := meant.awaitNear(); err != nil {
+	if err := r.Query.awaitNear(); err != nil {
 		return nil, false, 0, err
 	}
-	for _, p := range meant.near {
-		if seen.Has(uint32(v.ScoreIndex(p))) {
-			continue
-		}
-		if r, cosine := look(p); scores[v.ScoreIndex(p)] > 0 {
-			pool = append(pool, r)
-		} else {
-			others = append(others, wordless{r, cosine})
-		}
-	}
-	var faint []RankedEntry
-	for _, o := range others {
-		if o.cosine >= max(MinCosine, minCosineShare*highest) {
-			pool = append(pool, o.RankedEntry)
-			words.ByEmbedding = append(words.ByEmbedding, o.EntryRef)
-			total++
-		} else {
-			faint = append(faint, o.RankedEntry)
-		}
-	}
+	before := len(words.ByEmbedding)
+	pool, faint := scorer.addNear(pool)
+	total += len(words.ByEmbedding) - before
 	v.PenalizeHubs(pool, faint)
 	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
 		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {
@@ -479,6 +427,77 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 			}
 		}
 	}
+}
+
+// A candidateScorer scores candidates by words and by embedding.
+type candidateScorer struct {
+	view    *View
+	ranking *Ranking
+	most    float32 // the score by words that counts as the whole
+	highest float32 // the largest cosine of all that were scored
+	factors []float64
+}
+
+// scoreCandidate returns an operation with its score, and its cosine to the query.
+func (c *candidateScorer) scoreCandidate(p EntryRef) (r RankedEntry, cosine float32) {
+	v, o := c.view, c.ranking
+	m := v.EmbeddingOf(p)
+	cosine = m.Cosine(o.Query.Whole)
+	if clauses := o.Query.Clauses; len(clauses) > 0 {
+		_, best := NearestClause(clauses, m)
+		cosine += clauseWeight * (best - cosine)
+	}
+	c.highest = max(c.highest, cosine)
+	at := v.ScoreIndex(p)
+	o.Words.ranked.Add(uint32(at))
+	r = RankedEntry{p, combineScores(o.Words.Scores[at], c.most, cosine)}
+	if m.Doubtful {
+		r.Score = int64(float64(r.Score) * doubtfulFactor)
+	}
+	factor := c.factors[o.Effects.Values.ValueNumber(p)]
+	if o.Verbs != nil {
+		factor *= o.VerbFactors[o.Verbs.ValueNumber(p)]
+	}
+	if o.Mentions != nil && o.Effects.ClassOf(p) == effect.End && !o.Mentions[p.Segment].Has(p.Number) {
+		factor *= endsOther
+	}
+	r.Score = int64(float64(r.Score) * factor)
+	if o.Opposed != nil && o.Opposed(p) {
+		r.Score = int64(float64(r.Score) * opposedFactor)
+	}
+	return r, cosine
+}
+
+// addNear scores the operations whose embeddings are near to the query and that are not in the pool,
+// and adds them to it. Those without a word of the query must be near enough; the others are
+// returned as faint.
+func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry) {
+	type wordless struct {
+		RankedEntry
+		cosine float32
+	}
+	var others []wordless
+	words := c.ranking.Words
+	for _, p := range c.ranking.Query.near {
+		at := c.view.ScoreIndex(p)
+		if words.ranked.Has(uint32(at)) {
+			continue
+		}
+		if r, cosine := c.scoreCandidate(p); words.Scores[at] > 0 {
+			pool = append(pool, r)
+		} else {
+			others = append(others, wordless{r, cosine})
+		}
+	}
+	for _, o := range others {
+		if o.cosine >= max(MinCosine, minCosineShare*c.highest) {
+			pool = append(pool, o.RankedEntry)
+			words.ByEmbedding = append(words.ByEmbedding, o.EntryRef)
+		} else {
+			faint = append(faint, o.RankedEntry)
+		}
+	}
+	return pool, faint
 }
 
 // ScoreIndex is where an entry's score lies.

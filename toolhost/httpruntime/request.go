@@ -89,36 +89,12 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 	if overAGTP {
 		method = http.MethodPost // AGIS 10.1: it governs the transport alone
 	}
-	inQuery := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, method)
-	query, body := target.Query(), map[string]any{}
-	for name, value := range members {
-		if used[name] {
-			continue
-		}
-		in := "body"
-		if inQuery {
-			in = "query"
-		}
-		for _, p := range pin.Copy.Parameters {
-			if p.Name == name && p.In != "" {
-				in = p.In
-			}
-		}
-		if in == "body" {
-			body[name] = value
-			continue
-		}
-		list, many := value.([]any)
-		if !many {
-			list = []any{value}
-		}
-		for _, each := range list {
-			text, plain := plainText(each)
-			if !plain {
-				text = string(altar.AppendValue(nil, each))
-			}
-			query.Add(name, text)
-		}
+	for name := range used {
+		delete(members, name)
+	}
+	query, body := splitParameters(pin, method, members)
+	for name, values := range target.Query() {
+		query[name] = append(values, query[name]...)
 	}
 	target.RawQuery = query.Encode()
 	var content io.Reader
@@ -141,6 +117,40 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 		}
 	}
 	return request, nil
+}
+
+// splitParameters says which parameters go into the query and which into the body: where the document
+// says, or else those of GET, HEAD and DELETE into the query and the others into the body.
+func splitParameters(pin *toolhost.Pin, method string, members map[string]any) (query url.Values, body map[string]any) {
+	query, body = url.Values{}, map[string]any{}
+	standard := "body"
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, method) {
+		standard = "query"
+	}
+	for name, value := range members {
+		in := standard
+		for _, p := range pin.Copy.Parameters {
+			if p.Name == name && p.In != "" {
+				in = p.In
+			}
+		}
+		if in == "body" {
+			body[name] = value
+			continue
+		}
+		list, many := value.([]any)
+		if !many {
+			list = []any{value}
+		}
+		for _, each := range list {
+			text, plain := plainText(each)
+			if !plain {
+				text = string(altar.AppendValue(nil, each))
+			}
+			query.Add(name, text)
+		}
+	}
+	return query, body
 }
 
 // plainText writes a value for an address; false for what has no plain form.
