@@ -59,6 +59,18 @@ func TestWhatEndsSomethingIsLastUnlessAskedFor(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreNotAnsweredByChanges: an operation that only changes something is marked as far where a
+// question is asked, however many of its words it has.
+func TestQuestionsAreNotAnsweredByChanges(t *testing.T) {
+	x, _ := indexed(t, agis("home.test", "SWITCH /lights: Switches the lights of a room on or off"), agis("shop.test", "ORDER /lamp: Orders a lamp"))
+	for asked, far := range map[string]bool{"which lights are on": true, "are the lights of the room on": true, "switch the lights on": false, "how do I switch the lights on": false} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if len(hits) == 0 || hits[0].Operation.Verb != "SWITCH" || hits[0].Far != far {
+			t.Errorf("%q: %+v", asked, hits)
+		}
+	}
+}
+
 func TestProhibitionsLeaveOperationsOut(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	for asked, forbidden := range map[string]string{

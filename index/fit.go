@@ -36,6 +36,12 @@ const (
 	// otherKind is the share of its fit that an operation keeps which does another kind of thing than
 	// what is asked for, such as one that reads where something must be made.
 	otherKind = 0.7
+	// changesAnswer is the fit that an operation has at most which only changes something where a question
+	// is asked: it is far.
+	changesAnswer = 0.29
+	// anyPost is the verb that says least: operations that work an answer out from what is posted to them
+	// bear it, too.
+	anyPost = "CREATE"
 	// shortRequest is the importance of the words of a short request, three words that tell much. A longer
 	// one has details that no document says, so its share of covered words grows with its length to the
 	// power of detailPower.
@@ -53,7 +59,7 @@ const (
 
 // fitOf returns how well an operation fits, 0 to 1, from the words that were found in it and the cosine
 // of its embedding and that of the request.
-func (s *searcher) fitOf(why *Why, class effect.Class, cosine float32) float64 {
+func (s *searcher) fitOf(why *Why, verb string, class effect.Class, cosine float32) float64 {
 	if len(s.request.Words) == 0 {
 		return 1
 	}
@@ -75,6 +81,9 @@ func (s *searcher) fitOf(why *Why, class effect.Class, cosine float32) float64 {
 	}
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
+		if s.request.Act.Question && verb != anyPost {
+			fit = min(fit, changesAnswer)
+		}
 	}
 	return math.Round(fit*fitDigits) / fitDigits
 }

@@ -70,3 +70,30 @@ func TestTwinsOfOneHostAreOneHit(t *testing.T) {
 	catchUp(t, x, s)
 	check("after it came again", 1, 5)
 }
+
+// TestRowsOfSummariesYield: a row of a summary that only names a verb is no hit and is not counted beside
+// the operation that an AI Discovery document of the host describes.
+func TestRowsOfSummariesYield(t *testing.T) {
+	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week")
+	summary := *full
+	summary.Kind, summary.URL, summary.Operations = document.AGISSummary, "https://ferry.test/.well-known/agis.json", nil
+	for _, verb := range []string{"BOOK", "CANCEL"} {
+		summary.Operations = append(summary.Operations, document.Operation{ID: verb, Verb: verb, Effect: document.EffectUnknown, Call: document.Call{Protocol: "agtp"}})
+	}
+	x, _ := indexed(t, &summary, discovery(full))
+	verbs, err := x.Verbs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range verbs {
+		if v.Operations != 1 {
+			t.Errorf("%s is counted %d times", v.Verb, v.Operations)
+		}
+	}
+	for verb, kind := range map[string]document.Kind{"BOOK": document.AI, "CANCEL": document.AGISSummary} {
+		r := search(t, x, query.Query{Verbs: []string{verb}})
+		if r.Total != 1 || len(r.Hits) != 1 || r.Hits[0].Kind != kind {
+			t.Errorf("%s finds %d: %q", verb, r.Total, named(r))
+		}
+	}
+}

@@ -42,6 +42,8 @@ type Act struct {
 	Makes bool
 	// HasValue reports whether the request has a value that may identify a thing: a number, a name.
 	HasValue bool
+	// Question reports whether a question is asked, by its first word.
+	Question bool
 	// Ends reports whether the request asks to end or remove something.
 	Ends bool
 }
@@ -263,6 +265,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 		}
 		r.Act.Ends = r.Act.Ends || act.Ends
 	}
+	r.Act.Question = r.Act.Question && len(r.Acts) == 1
 	for i := range r.Acts {
 		r.Acts[i].HasValue = slices.ContainsFunc(r.Words, func(w Word) bool { return w.Clause == i && (w.Name || w.Weight == valueWeight) })
 		r.Act.HasValue = r.Act.HasValue || r.Acts[i].HasValue
@@ -300,8 +303,9 @@ func actOf(polite, words []string, weights []float32) Act {
 	switch {
 	case isWho(first) && len(lower) > 1 && !slices.Contains(auxiliaries, lower[1]) && actionOf(lower[1]) != 0:
 		act.Verb, act.Wanted = baseVerb(lower[1]), actionOf(lower[1]) // who repairs bicycles
-	case slices.Contains(questionWords, first), len(lower) > 1 && slices.Contains(auxiliaries, first),
-		slices.ContainsFunc(polite, asksToBeTold):
+	case slices.Contains(questionWords, first), len(lower) > 1 && slices.Contains(auxiliaries, first):
+		act.Wanted, act.Question = Reading, asksForFact(lower)
+	case slices.ContainsFunc(polite, asksToBeTold):
 		act.Wanted = Reading
 	default:
 		act.Verb, act.Wanted = parseImperative(lower)
@@ -326,6 +330,21 @@ func actOf(polite, words []string, weights []float32) Act {
 	}
 	return act
 }
+
+// asksForFact reports whether a question asks how things are, not how something is done ("how do I",
+// "where can we").
+func asksForFact(words []string) bool {
+	if words[0] == "how" && (len(words) < 2 || !slices.Contains(measures, words[1])) || slices.Contains(modals, words[0]) {
+		return false
+	}
+	return !slices.ContainsFunc(words[1:min(len(words), 5)], func(w string) bool { return w == "i" || w == "we" || w == "you" })
+}
+
+// Words that follow "how" in questions for a fact, and words that questions for help begin with.
+var (
+	measures = strings.Fields("big far fast high large long many much often old tall")
+	modals   = strings.Fields("can could may might must shall should will would")
+)
 
 // allWords ask for all things of a kind.
 var allWords = strings.Fields("all every everything entire whole empty clear purge bulk")

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
 	"gazetteer/document"
 	"gazetteer/index/entry"
+	"gazetteer/index/query"
 )
 
 // A host may publish one operation in two documents, one of each format. They are one operation here:
@@ -37,6 +40,49 @@ func (v *View) removeTwins() error {
 			s := &v.Segments[t.at.Segment]
 			s.Searchable.Remove(t.at.Number)
 			s.withAliases.Remove(t.at.Number)
+		}
+	}
+	return nil
+}
+
+// removeAnnounced takes the rows of summaries out of what a search may return that only announce an
+// operation which an AI Discovery document of the same host describes: one with the same verb. A row
+// says nothing more. The full AGIS document takes the place of the whole summary, see [supersedingKind].
+func (v *View) removeAnnounced() error {
+	segments := v.snapshot.Segments()
+	for _, host := range v.hostsOfBoth(document.AGISSummary, document.AI) {
+		described := make(map[string]bool)
+		err := v.eachVerb(entry.Source{Host: host, Kind: document.AI}, segments, func(_ EntryRef, verb string) { described[verb] = true })
+		if err != nil {
+			return err
+		}
+		err = v.eachVerb(entry.Source{Host: host, Kind: document.AGISSummary}, segments, func(at EntryRef, verb string) {
+			if verb != "" && described[verb] {
+				v.Segments[at.Segment].Searchable.Remove(at.Number)
+				v.Segments[at.Segment].withAliases.Remove(at.Number)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachVerb calls f with each operation of a document that a search may return, and its verb.
+func (v *View) eachVerb(of entry.Source, segments []*scorch.SegmentSnapshot, f func(at EntryRef, verb string)) error {
+	for i := range v.Segments {
+		s := &v.Segments[i]
+		for _, r := range s.runsOf(of) {
+			verbs, err := s.readColumn(segments[i], query.VerbField)
+			if err != nil {
+				return err
+			}
+			for n := r.start; n < r.operationsEnd; n++ {
+				if s.Searchable.Has(n) {
+					f(EntryRef{Segment: i, Number: n}, verbs.values[verbs.valueOf(n)])
+				}
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -69,7 +70,7 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 		v.Segments, v.ids = append(v.Segments, vs), append(v.ids, s.Id())
 	}
 	v.markSearchable()
-	if err := v.removeTwins(); err != nil {
+	if err := cmp.Or(v.removeTwins(), v.removeAnnounced()); err != nil {
 		return nil, err
 	}
 	v.markReachable()
