@@ -95,22 +95,19 @@ func TestTheWorkedExampleOfASearch(t *testing.T) {
 	}
 }
 
-// TestReadmeCommands runs the commands of the README as they stand there, in their order, in a bare
-// shell: the demo, and the questions that a newcomer asks it from a second terminal.
+// TestReadmeCommands runs every block of commands of the README as a reader who pastes it does: in
+// their order, in a bare shell, beside the demo that the README starts first.
 func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "sh")
+	need.Program(t, "curl")
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "\n    make run\n")
-	_, rest, block := strings.Cut(rest, "```sh\n")
-	commands, rest, closed := strings.Cut(rest, "```")
-	_, rest, second := strings.Cut(rest, "```sh\n")
-	booking, _, closedToo := strings.Cut(rest, "```")
-	if !found || !block || !closed || !second || !closedToo {
-		t.Fatal("README.md has no \"make run\" with two blocks of commands after it")
+	before, _, found := strings.Cut(string(text), "\n    make run ARGS=\"--keep demo-data\"\n")
+	if !found || strings.Contains(before, "```") {
+		t.Fatal("README.md does not begin with make run ARGS=\"--keep demo-data\"")
 	}
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -121,28 +118,20 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("the Makefile has no %q", line)
 		}
 	}
-	address, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
+	var blocks []string
+	for _, rest := range strings.Split(string(text), "\n```sh\n")[1:] {
+		block, _, _ := strings.Cut(rest, "```")
+		blocks = append(blocks, block)
 	}
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
+	if len(blocks) != 7 {
+		t.Fatalf("README.md has %d blocks of commands, want 7", len(blocks))
 	}
-	if err := os.Symlink(os.Args[0], filepath.Join(dir, "bin", "gazetteer")); err != nil {
-		t.Fatal(err)
-	}
-	environment := []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GAZETTEER_LISTEN=" + address}
-	shell := func(ctx context.Context, line string) *exec.Cmd {
-		command := exec.CommandContext(ctx, "sh", "-c", line)
-		command.Dir, command.Env = dir, environment
-		return command
-	}
+	shell := openReadmeShell(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	demo := shell(ctx, "exec bin/gazetteer demo --listen "+address)
+	demo := shell.command(ctx, "exec bin/gazetteer demo --keep demo-data --listen "+shell.address)
 	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
-	told, err := demo.StderrPipe()
+	messages, err := demo.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +139,7 @@ func TestReadmeCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	var printed []string
-	lines := bufio.NewScanner(told)
+	lines := bufio.NewScanner(messages)
 	for lines.Scan() {
 		printed = append(printed, lines.Text())
 		if strings.HasPrefix(lines.Text(), "Stop with Ctrl-C") {
@@ -160,32 +149,130 @@ func TestReadmeCommands(t *testing.T) {
 	if n := len(printed); n == 0 || n > 30 || !strings.HasPrefix(printed[n-1], "Stop with Ctrl-C") {
 		t.Errorf("the demo prints %d lines, want an invitation within 30:\n%s", n, strings.Join(printed, "\n"))
 	}
-	for line := range strings.Lines(commands) {
+	wanted := [][]string{
+		{"reservations.acme.test", "Demo concierge"},
+		{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "  countered         2 messages\n"},
+		{"book_reservation", "Osteria"},
+		{`"tools"`, `"strength": "proved"`, "gazetteer-agent=did:web:", "offered ─▶ countered", "It is your turn"},
+		{"AI418", "not valid", "high", `"inputSchema"`, "ai.json", "reachable"},
+		{"reservations.acme.test", "admission", "service-appeared", "census.md", "manifest"},
+	}
+	for i, want := range wanted {
+		output := shell.runBlock(ctx, blocks[i])
+		for _, w := range want {
+			if !strings.Contains(output, w) {
+				t.Errorf("block %d of README.md does not print %q:\n%s", i+1, w, output)
+			}
+		}
 		// What is said of the far end of a ranking must not be said of its beginning.
-		if out, err := shell(ctx, line).CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "far from it") {
-			t.Errorf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+		if i == 0 && strings.Contains(output, "far from it") {
+			t.Errorf("the first results are far from the query:\n%s", output)
 		}
 	}
-	said := ""
-	for line := range strings.Lines(booking) {
-		out, err := shell(ctx, line).CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", strings.TrimSpace(line), err, out)
-		}
-		said += string(out)
-	}
-	for _, want := range []string{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "  countered         2 messages\n"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the booking of README.md does not print %q:\n%s", want, said)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
-		t.Error("a verb that reads has made a data directory")
+	// Without a data directory, a verb that reads asks the server on the configured address, and makes none.
+	elsewhere := shell.command(ctx, "cd elsewhere && ../bin/gazetteer search book a table && ls")
+	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "\ndata\n") {
+		t.Errorf("a search beside no data: %v\n%s", err, out)
 	}
 	stop()
-	io.Copy(io.Discard, told) // until the demo has closed it
+	io.Copy(io.Discard, messages) // until the demo has closed it
 	if err := demo.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("the demo: %v", err)
+	}
+	check, serve, _ := strings.Cut(strings.TrimSpace(blocks[6]), "\n")
+	shell.runBlock(t.Context(), check)
+	shell.serveUntilReady(serve)
+}
+
+// readmeShell runs commands of the README where it looks as in a fresh clone after make build.
+type readmeShell struct {
+	t            *testing.T
+	dir, address string
+	exports      string // the variables that the README has the reader set
+}
+
+func openReadmeShell(t *testing.T) *readmeShell {
+	t.Helper()
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"bin", "elsewhere"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"bin/gazetteer": program, "web": filepath.Join(root, "web")} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &readmeShell{t: t, dir: dir, address: address, exports: ":"}
+}
+
+func (s *readmeShell) command(ctx context.Context, line string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "127.0.0.1:8080", s.address))
+	command.Dir = s.dir
+	command.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + s.dir, "TMPDIR=" + s.dir, "GAZETTEER_LISTEN=" + s.address}
+	return command
+}
+
+// runBlock runs the lines of a block, each with the exit code that its comment says, 0 if it says none, and
+// returns what they print.
+func (s *readmeShell) runBlock(ctx context.Context, block string) string {
+	s.t.Helper()
+	output := ""
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "export ") {
+			s.exports = line
+		}
+		want := 0
+		if strings.Contains(line, "# exit code 1: ") {
+			want = 1
+		}
+		command := s.command(ctx, s.exports+"\n"+line)
+		out, err := command.CombinedOutput()
+		if command.ProcessState == nil || command.ProcessState.ExitCode() != want {
+			s.t.Errorf("%s: %v, want exit code %d\n%s", line, err, want, out)
+		}
+		output += string(out)
+	}
+	return output
+}
+
+// serveUntilReady starts a server, and stops it as soon as it serves.
+func (s *readmeShell) serveUntilReady(line string) {
+	s.t.Helper()
+	serve := s.command(s.t.Context(), s.exports+"\nexec "+line)
+	serve.Env = append(serve.Env, "GAZETTEER_CRAWLER_ENABLED=false")
+	messages, err := serve.StderrPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ready := false
+	for lines := bufio.NewScanner(messages); !ready && lines.Scan(); {
+		ready = strings.Contains(lines.Text(), "serving")
+	}
+	if !ready {
+		s.t.Errorf("%s does not serve", line)
+	}
+	serve.Process.Signal(os.Interrupt)
+	io.Copy(io.Discard, messages)
+	if err := serve.Wait(); err != nil {
+		s.t.Errorf("%s: %v", line, err)
 	}
 }
 
