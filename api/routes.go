@@ -65,6 +65,8 @@ type servicesInput struct {
 	Limit  int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many services on one page, 1 to 100"`
 	Cursor string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	Is     []string `query:"is,explode" maxItems:"10" enum:"reachable,well-formed,conformant,consistent,answers,-reachable,-well-formed,-conformant,-consistent,-answers" doc:"states of the host that must all hold; with a minus sign, hosts of which the state is not known to hold"`
+
+	Category string `query:"category" maxLength:"100" doc:"a category that the service names, such as finance"`
 }
 
 // ServiceList is one page of services.
@@ -78,12 +80,20 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 	if err != nil {
 		return nil, err
 	}
-	var page answer.ServicePage
-	if len(in.Is) == 0 {
-		page, err = a.Answers.Services(ctx, c.After, in.Limit)
-	} else {
+	list := func(after string, limit int) (answer.ServicePage, error) {
+		return a.Answers.Services(ctx, after, limit)
+	}
+	if len(in.Is) > 0 {
 		is, not := splitStates(in.Is)
-		page, err = a.Answers.ServicesInState(ctx, is, not, c.After, in.Limit)
+		list = func(after string, limit int) (answer.ServicePage, error) {
+			return a.Answers.ServicesInState(ctx, is, not, after, limit)
+		}
+	}
+	var page answer.ServicePage
+	if in.Category == "" {
+		page, err = list(c.After, in.Limit)
+	} else {
+		page, err = answer.ServicesInCategory(in.Category, c.After, in.Limit, list)
 	}
 	if err != nil {
 		return nil, err

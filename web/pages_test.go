@@ -355,7 +355,7 @@ func TestAnAgentPageShowsClaimsAsClaims(t *testing.T) {
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
 		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent says so; nobody has checked it.",
-		"Creator nameRistorante", "Not enough: 0 domains", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
+		"Creator nameRistorante", "Not enough: none by an agent of a domain", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
 		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",

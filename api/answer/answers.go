@@ -120,7 +120,7 @@ type ServiceSummary struct {
 	Findings    string          `json:"findings,omitempty"` // worst severity
 	// The following are for the pages: the categories, the time of the last change of a document,
 	// and the highest level of the documents.
-	Categories []string  `json:"-"`
+	Categories []string  `json:"categories,omitempty" doc:"the categories that its documents name, and its domain, in lower case"`
 	ChangedAt  time.Time `json:"-"`
 	Level      int       `json:"-"`
 }

@@ -95,6 +95,34 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	}
 }
 
+// maxScannedPages is how many pages of a list are read for one page of a category. One of a rare category
+// can have fewer services than there is room for, and still be followed by others.
+const maxScannedPages = 250
+
+// ServicesInCategory returns those services of a list that are in a category, in any case. The list is one of
+// the two above: it returns at most limit services from behind the place after. The error is that of the
+// list.
+func ServicesInCategory(category, after string, limit int, list func(after string, limit int) (ServicePage, error)) (ServicePage, error) {
+	page := ServicePage{Services: []ServiceSummary{}}
+	category = strings.ToLower(category)
+	for range maxScannedPages {
+		next, err := list(after, limit-len(page.Services))
+		if err != nil {
+			return ServicePage{}, err
+		}
+		for _, s := range next.Services {
+			if slices.Contains(s.Categories, category) {
+				page.Services = append(page.Services, s)
+			}
+		}
+		after, page.After, page.Seq = next.After, next.After, next.Seq
+		if after == "" || len(page.Services) == limit {
+			break
+		}
+	}
+	return page, nil
+}
+
 // currentDocuments reads the current documents of a host, without those that cannot be read.
 func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document.Document, error) {
 	var documents []document.Document

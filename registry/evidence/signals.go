@@ -140,7 +140,15 @@ func (e *Collector) attestationSignal(ctx context.Context, a registry.Agent) (Si
 	if s.Date.IsZero() { // none has counted since then
 		s.Date = a.Created
 	}
-	s.Holds, s.What = len(roots) > 0, fmt.Sprintf("%d domains", len(roots))
+	s.Holds = len(roots) > 0
+	switch len(roots) {
+	case 0:
+		s.What = "none by an agent of a domain"
+	case 1:
+		s.What = "by agents of 1 domain"
+	default:
+		s.What = fmt.Sprintf("by agents of %d domains", len(roots))
+	}
 	if rings > 0 {
 		s.Detail = fmt.Sprintf("%d more are not counted: the agent attests them in turn, itself or through others", rings)
 	}

@@ -139,7 +139,11 @@ func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held str
 		a.PrintField("recovery", "committed to "+keys.Commitment)
 	}
 	for _, s := range shown.Evidence {
-		a.PrintField(s.Grade, signalText(now, s))
+		grade := s.Grade
+		if grade == registry.Proved && !s.Holds {
+			grade = "missing"
+		}
+		a.PrintField(grade, signalText(now, s))
 	}
 	for _, d := range shown.Domains {
 		if !d.Proved && record.Status == registry.Active {
@@ -155,7 +159,7 @@ func signalText(now time.Time, s evidence.Signal) string {
 	if s.Signal != registry.SignalClaims { // which begins with the member that claims
 		text = s.Signal + ": " + text
 	}
-	if s.Grade != registry.Claimed && !s.Holds {
+	if s.Grade == registry.Observed && !s.Holds {
 		text += ", which is not enough"
 	}
 	if s.Detail != "" {

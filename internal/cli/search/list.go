@@ -16,6 +16,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 	"gazetteer/lint/format"
 )
 
@@ -62,22 +63,34 @@ func (a *verbs) listCommand(use, short, what string, list func(ctx context.Conte
 // servicesCommand is the verb services.
 func (a *verbs) servicesCommand() *cobra.Command {
 	var states []string
+	var category string
 	command := a.listCommand("services", "List the services that are known, in order of host", "services", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page api.ServiceList
-		raw, err := fetchPage(ctx, c, "/api/v1/services", url.Values{"limit": {strconv.Itoa(view.limit)}, "is": states}, view.page, &page)
+		query := url.Values{"limit": {strconv.Itoa(view.limit)}, "is": states}
+		if category != "" {
+			query.Set("category", category)
+		}
+		raw, err := fetchPage(ctx, c, "/api/v1/services", query, view.page, &page)
 		if err != nil || a.JSON {
 			return a.PrintJSON(raw, err)
+		}
+		if len(page.Services) == 0 && category != "" {
+			if question := nearest.Question(category, listNames(ctx, c, "services", "categories")); question != "" {
+				fmt.Fprintf(a.Out, "category %s: %s\n", format.Visible(category), format.Visible(question))
+			}
 		}
 		for _, s := range page.Services {
 			a.printColumns(s.Host, cli.Plural(s.Operations, "operation"), s.Name)
 			if view.long {
 				a.printDetail("does", s.Description)
 				a.printDetail("domain", s.Domain)
+				a.printDetail("in", strings.Join(s.Categories, ", "))
 				a.printDetail("fetched", cli.FormatAge(a.Environment.Now(), s.FetchedAt))
 			}
 		}
 		return a.endList(len(page.Services), page.Next != "", view, "service")
 	})
+	command.Flags().StringVar(&category, "category", "", "category that the service names, such as finance")
 	command.Flags().StringSliceVar(&states, "is", nil, "required states of the host: reachable, well-formed, conformant, consistent, answers; with a minus sign, excluded ones")
 	return command
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/internal/cli"
@@ -43,8 +44,8 @@ func listValues(ctx context.Context, c *cli.Client, key string) []string {
 // maxNamePages bounds how many pages of names are read for a suggestion.
 const maxNamePages = 20
 
-// listNames reads the names of a list of the API: member holds the name of an entry. What cannot be
-// read has no suggestion.
+// listNames reads the different names of a list of the API: member holds the name of an entry, or its names.
+// What cannot be read has no suggestion.
 func listNames(ctx context.Context, c *cli.Client, list, member string) []string {
 	var names []string
 	cursor := ""
@@ -56,8 +57,14 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 		entries, _ := page[list].([]any)
 		for _, entry := range entries {
 			if fields, ok := entry.(map[string]any); ok {
-				if name, ok := fields[member].(string); ok {
-					names = append(names, name)
+				values, several := fields[member].([]any)
+				if !several {
+					values = []any{fields[member]}
+				}
+				for _, value := range values {
+					if name, ok := value.(string); ok && !slices.Contains(names, name) {
+						names = append(names, name)
+					}
 				}
 			}
 		}
