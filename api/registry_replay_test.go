@@ -74,7 +74,7 @@ var departures = map[string]departure{
 // added are the members that ours has beside the recorded ones.
 var added = []string{
 	// of every problem document
-	"type", "title", "status", "detail", "code", "rule", "section", "where", "help", "hint", "errorCode", "message", "air_id", "expected", "got", "username",
+	"type", "title", "status", "detail", "code", "rule", "section", "where", "help", "hint", "message", "air_id", "expected", "got", "username",
 	"draft", "authority", "note", "did", "log",
 }
 

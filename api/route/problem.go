@@ -26,9 +26,8 @@ import (
 )
 
 // A Problem is the body of every refusal and failure: an RFC 9457 problem
-// document that also carries the members which other conventions read. It says
-// what is wrong, by which rule, where, and how to fix it; it never holds a
-// path, a package, a stack or a text of the store.
+// document. It says each thing once: what is wrong, by which rule, where, and how
+// to fix it. It never holds a path, a package, a stack or a text of the store.
 type Problem struct {
 	// Type is where the problem is described: /openapi.json#/x-problems/{code}.
 	Type   string `json:"type" doc:"where this sort of problem is described"`
@@ -67,10 +66,9 @@ type Problem struct {
 	// Retry is after how many seconds another attempt makes sense.
 	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
 
-	// Members that other conventions read: the AIR reference, ARD.
-	Error     string `json:"error" doc:"the detail again, for clients of the AIR reference"`
-	ErrorCode string `json:"errorCode" doc:"the code of the ARD convention"`
-	Message   string `json:"message" doc:"the detail again, for clients of the ARD convention"`
+	// Error and Message are members of the AIR reference, and set on its paths alone.
+	Error   string `json:"error,omitempty" doc:"the detail again, on the paths of the AIR reference"`
+	Message string `json:"message,omitempty" doc:"an explanation, where the AIR reference has one"`
 }
 
 // Location is a place in a request: a parameter, or a place in its body.
@@ -175,7 +173,6 @@ func NewProblem(s problemKind, detail, help string) *Error {
 	return &Error{Problem: Problem{
 		Type: ProblemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
 		Detail: detail, Help: help,
-		Error: detail, Message: detail, ErrorCode: ardCode(s.Status),
 	}}
 }
 
@@ -214,7 +211,13 @@ func (r *Error) ContentType(string) string {
 
 // MarshalJSON encodes the problem. The standard encoder replaces invalid UTF-8, so a client's text
 // cannot break the answer about it.
-func (r *Error) MarshalJSON() ([]byte, error) { return json.Marshal(r.Problem) }
+func (r *Error) MarshalJSON() ([]byte, error) {
+	p := r.Problem
+	if p.Error = p.Detail; !r.Plain {
+		p.Error, p.Message, p.Hint = "", "", ""
+	}
+	return json.Marshal(p)
+}
 
 // Unwrap makes the cause visible to errors.Is.
 func (r *Error) Unwrap() error { return r.Cause }
@@ -271,22 +274,6 @@ func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what st
 		return nil, NewProblem(rateLimited, fmt.Sprintf("%d %s", e.Quota, what), "wait as long as Retry-After says").WithRetry(e.Wait)
 	}
 	return release, err
-}
-
-// ardCode returns the code of the ARD convention for a status.
-func ardCode(status int) string {
-	switch {
-	case status == 401:
-		return "UNAUTHENTICATED"
-	case status == 404, status == 410:
-		return "NOT_FOUND"
-	case status == 429:
-		return "RATE_LIMIT_EXCEEDED"
-	case status >= 500:
-		return "INTERNAL_ERROR"
-	default:
-		return "INVALID_ARGUMENT"
-	}
 }
 
 // ProblemFor turns any error of the packages below into a problem for the client. It is the error
