@@ -34,6 +34,7 @@ type ResultView struct {
 	Valid      bool               `json:"valid" doc:"it could be read and has no error"`
 	Level      int                `json:"level" doc:"the conformance level reached, 0 to 2"`
 	Findings   []protocol.Finding `json:"findings" doc:"in the order of the text"`
+	Groups     []lint.Group       `json:"groups" doc:"the kinds of findings, each with its number, the most severe first"`
 	Operations int                `json:"operations" doc:"how many things the service can be asked to do"`
 	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of what a language model takes to read it"`
 }
@@ -103,7 +104,7 @@ func (a *API) validateDocument(ctx context.Context, in *validateInput) (*route.O
 
 func viewResult(j answer.ValidationResult) ResultView {
 	return ResultView{
-		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: answer.OrEmpty(j.Findings),
+		Input: j.Input, Kind: j.Kind, Valid: j.Valid, Level: j.Level, Findings: answer.OrEmpty(j.Findings), Groups: lint.GroupFindings(j.Findings),
 		Operations: j.Operations, Tokens: j.Tokens,
 	}
 }

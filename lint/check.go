@@ -72,6 +72,40 @@ type Result struct {
 	strict bool
 }
 
+// A Group is a kind of finding in a document: all findings of a rule with the same words.
+type Group struct {
+	Code     string            `json:"code" doc:"the rule"`
+	Severity protocol.Severity `json:"severity"`
+	Message  string            `json:"message" doc:"what is wrong"`
+	Count    int               `json:"count" doc:"how many findings there are of this kind"`
+	// Findings are their positions in the list of findings, in its order.
+	Findings []int `json:"findings" doc:"their positions in findings, from 0"`
+}
+
+// GroupFindings returns the kinds of findings of a list, the most severe first, otherwise in the order of the
+// list.
+func GroupFindings(findings []protocol.Finding) []Group {
+	type kind struct {
+		code, message, help string
+		severity            protocol.Severity
+	}
+	at := map[kind]int{}
+	groups := []Group{}
+	for n, f := range findings {
+		key := kind{f.Code, f.Message, f.Help, f.Severity}
+		i, seen := at[key]
+		if !seen {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, Group{Code: f.Code, Severity: f.Severity, Message: f.Message})
+		}
+		groups[i].Count++
+		groups[i].Findings = append(groups[i].Findings, n)
+	}
+	slices.SortStableFunc(groups, func(a, b Group) int { return int(b.Severity) - int(a.Severity) })
+	return groups
+}
+
 // Tokens estimates the tokens that a language model needs for a document ([protocol.Tokens]), as
 // published and as JSON without white space.
 type Tokens struct {

@@ -13,6 +13,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/index/query"
+	"gazetteer/lint"
 	"gazetteer/protocol"
 	"gazetteer/web/frame"
 
@@ -91,6 +92,7 @@ type findingView struct {
 type spot struct {
 	Position string // line 4, column 12
 	Pointer  string
+	Anchor   string // of the line on this page, "" when that is not shown
 }
 
 type versionView struct {
@@ -293,7 +295,7 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 		Level:   levelWords(&d.Document),
 		Counts:  countsOf(d.Findings),
 	}
-	findings := groupFindings(d.Findings)
+	findings := groupFindings(d.Findings, nil)
 	v.Findings, v.More = frame.SplitAt(findings, maxFindings)
 	versions, older := frame.SplitAt(d.Versions, maxVersions)
 	for i, o := range versions {
@@ -341,37 +343,31 @@ var severityWords = map[protocol.Severity]string{
 	protocol.Info:    "Note",
 }
 
-// groupFindings merges equal findings into one entry with all places, the most severe first: a
-// document that breaks one rule fifty times needs one fix.
-func groupFindings(findings []protocol.Finding) []findingView {
-	type said struct {
-		code, message, help string
-		severity            protocol.Severity
-	}
-	at := map[said]int{}
-	var groups []findingView
-	for _, f := range findings {
-		key := said{f.Code, f.Message, f.Help, f.Severity}
-		i, seen := at[key]
-		if !seen {
-			at[key] = len(groups)
-			groups = append(groups, findingView{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String(), First: spotOf(f)})
-			continue
+// groupFindings shows each kind of finding once, with its places: a document that breaks one rule fifty times
+// is repaired once. anchorOf returns the anchor of a line on the page, "" when the line is not shown; nil
+// shows no lines.
+func groupFindings(findings []protocol.Finding, anchorOf func(line int) string) []findingView {
+	var views []findingView
+	for _, g := range lint.GroupFindings(findings) {
+		first := findings[g.Findings[0]]
+		v := findingView{Finding: first, Word: severityWords[g.Severity], Tone: g.Severity.String(), First: spotOf(first, anchorOf)}
+		others, more := frame.SplitAt(g.Findings[1:], maxSpots)
+		for _, i := range others {
+			v.Others = append(v.Others, spotOf(findings[i], anchorOf))
 		}
-		if g := &groups[i]; len(g.Others) < maxSpots {
-			g.Others = append(g.Others, spotOf(f))
-		} else {
-			g.More++
-		}
+		v.More = more
+		views = append(views, v)
 	}
-	slices.SortStableFunc(groups, func(a, b findingView) int { return int(b.Severity) - int(a.Severity) })
-	return groups
+	return views
 }
 
-func spotOf(f protocol.Finding) spot {
+func spotOf(f protocol.Finding, anchorOf func(line int) string) spot {
 	s := spot{Pointer: f.Pointer}
 	if f.Line > 0 {
 		s.Position = fmt.Sprintf("line %d, column %d", f.Line, f.Column)
+		if anchorOf != nil {
+			s.Anchor = anchorOf(f.Line)
+		}
 	}
 	return s
 }

@@ -56,7 +56,7 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.View, error) {
 	shown := resultOf(1, answer.ValidationResult{Result: lint.Result{Kind: kind, Findings: d.Findings}, Text: text})
 	v.Lines, v.Rest = shown.Lines, shown.Rest+strings.Count(string(raw.Bytes[len(text):]), "\n")
 	for _, f := range shown.Findings {
-		if f.Anchor == "" {
+		if f.First.Anchor == "" {
 			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})
 		}
 	}

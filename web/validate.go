@@ -281,17 +281,11 @@ type resultView struct {
 	Counts   string
 	Level    string
 	Facts    string
-	Findings []checkedFinding
-	More     int
+	Findings []findingView
+	More     int // kinds of findings that are not shown
 	Savings  []aidiscovery.Saving
 	Lines    []sourceLine
 	Rest     int // lines that are not shown
-}
-
-type checkedFinding struct {
-	protocol.Finding
-	Word, Tone string
-	Anchor     string // of its line, "" when that is not shown
 }
 
 // sourceLine is a line of a document, with what was found in it.
@@ -304,7 +298,7 @@ type sourceLine struct {
 type lineNote struct{ Code, Message, Tone string }
 
 const (
-	maxChecked = 200  // findings of one document
+	maxChecked = 200  // findings of one document that its lines show
 	maxLines   = 3000 // of its text
 	maxSavings = 10
 	maxNotes   = 5 // beside one line
@@ -329,20 +323,23 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 		lines = nil
 	}
 	tones, notes := map[int]string{}, map[int][]lineNote{}
+	anchorOf := func(line int) string {
+		if line > min(len(lines), maxLines) {
+			return ""
+		}
+		return fmt.Sprintf("%s-L%d", v.ID, line)
+	}
 	for _, f := range j.Findings[:min(len(j.Findings), maxChecked)] {
-		shown := checkedFinding{Finding: f, Word: severityWords[f.Severity], Tone: f.Severity.String()}
-		if f.Line > 0 && f.Line <= min(len(lines), maxLines) {
-			shown.Anchor = fmt.Sprintf("%s-L%d", v.ID, f.Line)
+		if f.Line > 0 && anchorOf(f.Line) != "" {
 			tones[f.Line] = heavierTone(tones[f.Line], f.Severity)
 			if len(notes[f.Line]) < maxNotes {
 				notes[f.Line] = append(notes[f.Line], lineNote{f.Code, f.Message, f.Severity.String()})
 			}
 		}
-		v.Findings = append(v.Findings, shown)
 	}
-	v.More = len(j.Findings) - len(v.Findings)
+	v.Findings, v.More = frame.SplitAt(groupFindings(j.Findings, anchorOf), maxFindings)
 	for i, text := range lines[:min(len(lines), maxLines)] {
-		v.Lines = append(v.Lines, sourceLine{fmt.Sprintf("%s-L%d", v.ID, i+1), strings.TrimSuffix(text, "\r"), tones[i+1], i + 1, notes[i+1]})
+		v.Lines = append(v.Lines, sourceLine{anchorOf(i + 1), strings.TrimSuffix(text, "\r"), tones[i+1], i + 1, notes[i+1]})
 	}
 	v.Rest = len(lines) - len(v.Lines)
 	return v

@@ -19,6 +19,8 @@ type asker struct {
 	lines *bufio.Reader
 	live  bool
 	asked int
+	// proposed says that the last answer was an empty line, which took the proposal.
+	proposed bool
 }
 
 func newAsker(w Environment) *asker {
@@ -31,6 +33,8 @@ type question struct {
 	// usual is the answer used for an empty one. optional allows an empty answer.
 	usual    string
 	optional bool
+	// matters marks an answer about effect or authentication: it is reviewed when the proposal was taken.
+	matters bool
 	// faults returns what is wrong with an answer. An error must be corrected; a warning is shown
 	// once, and the same answer is then accepted.
 	faults func(answer string) []protocol.Finding
@@ -107,7 +111,7 @@ func (a *asker) readAnswer(ctx context.Context, usual string) (string, error) {
 	if !a.live {
 		fmt.Fprintln(a.Err, format.Visible(line))
 	}
-	if line == "" {
+	if a.proposed = line == ""; a.proposed {
 		return usual, nil
 	}
 	return line, nil

@@ -5,11 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/convert"
 	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/wording"
 	"gazetteer/protocol/yaml"
 )
 
@@ -24,6 +26,8 @@ type draft struct {
 	domain                  string // AGIS
 	authType, authHeader    string // AI Discovery
 	operations              []operation
+
+	reviews []convert.Review // of proposals that were taken
 }
 
 // operation is one operation of the service.
@@ -343,7 +347,7 @@ func (o operation) verbEffect() effect.Class { return effect.Of(strings.ToLower(
 // usualImpact returns the usual impact of the verb.
 func (o operation) usualImpact() string {
 	switch c := o.verbEffect(); {
-	case c&(effect.End|effect.Tell) != 0:
+	case wording.IsPayment(o.verb), c&(effect.End|effect.Tell) != 0:
 		return "irreversible"
 	case c&(effect.Commit|effect.Change) != 0:
 		return "reversible"

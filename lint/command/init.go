@@ -147,6 +147,7 @@ func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host strin
 		return builtDocument{}, "", err
 	}
 	m, err := assembleFiles(kind, s.writeText(), s.host)
+	m.reviews = append(m.reviews, s.reviews...)
 	if kind == document.AGIS {
 		for i, o := range s.operations {
 			m.reviews = append(m.reviews, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gazetteer/convert"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
@@ -79,7 +80,9 @@ func (s *draft) askTextAt(ctx context.Context, a *asker, value *string, pointers
 		return s.findFaults(pointers...)
 	}
 	answer, err := a.askQuestion(ctx, q)
-	*value = answer
+	if *value = answer; err == nil && q.matters && a.proposed {
+		s.reviews = append(s.reviews, convert.Review{Pointer: pointers[0], Message: "taken as proposed: " + answer + "; correct it if your service differs"})
+	}
 	return err
 }
 
@@ -207,7 +210,7 @@ func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 		return err
 	}
 	err = s.askText(ctx, a, &o.impact, at+"/semantic/impact_tier", question{
-		text: "How far does it reach: informational (it only tells something), reversible (it can be undone), or irreversible?", usual: o.usualImpact(),
+		text: "How far does it reach: informational (it only tells something), reversible (it can be undone), or irreversible?", usual: o.usualImpact(), matters: true,
 	})
 	if err != nil {
 		return err
@@ -239,7 +242,7 @@ func (s *draft) askRest(ctx context.Context, a *asker) error {
 		at = append(at, "/capabilities/"+strconv.Itoa(i)+"/method")
 	}
 	err := s.askTextAt(ctx, a, &s.authType, at, question{
-		text: "How do callers show who they are: none (everybody may call), apikey, bearer or oauth2?", usual: "apikey",
+		text: "How do callers show who they are: none (everybody may call), apikey, bearer or oauth2?", usual: "apikey", matters: true,
 	})
 	if err != nil || s.authType == "none" {
 		return err

@@ -17,6 +17,7 @@ type jsonResult struct {
 	Valid      bool          `json:"valid"`
 	Level      int           `json:"level"`
 	Findings   []jsonFinding `json:"findings"`
+	Groups     []lint.Group  `json:"groups"`
 	Operations int           `json:"operations"`
 	Tokens     lint.Tokens   `json:"tokens"`
 }
@@ -36,7 +37,7 @@ type jsonFinding struct {
 func writeJSON(w *bytes.Buffer, reports []Report, _ Options) error {
 	for _, r := range reports {
 		out := jsonResult{Input: r.Input, Kind: r.Kind, Valid: r.Valid, Level: r.Level,
-			Findings: []jsonFinding{}, Operations: r.Operations, Tokens: r.Tokens}
+			Findings: []jsonFinding{}, Groups: lint.GroupFindings(r.Findings), Operations: r.Operations, Tokens: r.Tokens}
 		for _, f := range r.Findings {
 			out.Findings = append(out.Findings, jsonFinding(f))
 		}

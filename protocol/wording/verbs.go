@@ -408,6 +408,11 @@ type VerbClass struct {
 	Outcome    string
 }
 
+var paymentVerbs = WordSet("pay charge purchase buy donate tip remit transfer wire settle refund repay payout")
+
+// IsPayment reports whether a verb moves money, which only the other side can undo.
+func IsPayment(verb string) bool { return paymentVerbs[strings.ToLower(verb)] }
+
 // ClassifyVerb derives the class of an endpoint from the effect of its verb. safe says that the
 // call is declared to change nothing, which holds unless the verb contradicts it, as in a GET that
 // deletes.
@@ -432,6 +437,8 @@ func ClassifyVerb(verb string, noun []string, many, safe bool) VerbClass {
 		return VerbClass{"notification", "irreversible", "0.9", "Those concerned have been told about the " + thing}
 	case class&effect.End != 0 && class&effect.Commit == 0:
 		return VerbClass{"modification", "irreversible", "0.9", describeOutcome(verb, thing, many)}
+	case IsPayment(verb):
+		return VerbClass{"transaction", "irreversible", "0.9", describeOutcome(verb, thing, many)}
 	case class&effect.Commit != 0:
 		return VerbClass{"transaction", "reversible", "0.8", describeOutcome(verb, thing, many)}
 	default:
