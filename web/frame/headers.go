@@ -10,6 +10,10 @@ import (
 // it and request from it. No other host is asked, and nothing that is written into a page runs.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// discoveryLinks lead programs from any page to what describes the API: RFC 9727, RFC 8631, OpenSearch.
+const discoveryLinks = `</.well-known/api-catalog>; rel="api-catalog", </openapi.json>; rel="service-desc"; type="application/openapi+json", ` +
+	`</docs>; rel="service-doc"; type="text/html", </opensearch.xml>; rel="search"; type="application/opensearchdescription+xml"`
+
 // setSecurityHeaders sets the headers that every answer of this package carries.
 func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
@@ -30,6 +34,9 @@ func writePage(c *gin.Context, v View, html []byte) {
 	h := c.Writer.Header()
 	setSecurityHeaders(h)
 	h.Set("Cache-Control", "no-store")
+	if len(v.Operator) == 0 {
+		h.Set("Link", discoveryLinks)
+	}
 	if status == http.StatusOK && len(v.Operator) == 0 {
 		h.Set("Cache-Control", "no-cache")
 	}
