@@ -803,7 +803,7 @@ func TestAVerbTenThousandTimes(t *testing.T) {
 	}
 }
 
-// TestWordsThatNothingHas: the nearest there is may not be near, and the answer
+// TestWordsThatNothingHas: the closest matches may be unrelated, and the answer
 // says so before a person reads the hits.
 func TestWordsThatNothingHas(t *testing.T) {
 	h := newTestServer(t, options{})

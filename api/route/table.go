@@ -85,7 +85,7 @@ var Table = []Route{
 	{ID: "list-versions", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}/versions", Summary: "The stored versions of a document, newest first"},
 	{ID: "version", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}/versions/{digest}", Summary: "A stored version of a document, byte for byte"},
 	{ID: "compare-versions", Method: http.MethodGet, Path: "/api/v1/services/{host}/documents/{kind}/diff", Summary: "What changed between two stored versions of a document, by severity for its callers"},
-	{ID: "opt-in", Method: http.MethodPost, Path: "/api/v1/services/{host}/opt-in", Summary: "Withdraw that: the host may be visited again", Body: 4 << 10, NoStore: true},
+	{ID: "opt-in", Method: http.MethodPost, Path: "/api/v1/services/{host}/opt-in", Summary: "Withdraw an opt-out: the host may be visited again", Body: 4 << 10, NoStore: true},
 	{ID: "opt-out", Method: http.MethodPost, Path: "/api/v1/services/{host}/opt-out", Summary: "Have a host visited no more, and what it published removed", Body: 4 << 10, NoStore: true},
 	{ID: "recrawl", Method: http.MethodPost, Path: "/api/v1/services/{host}/recrawl", Summary: "Have a host visited again now, at most once in 10 minutes", NoStore: true},
 	{ID: "similar-services", Method: http.MethodGet, Path: "/api/v1/services/{host}/similar", Summary: "Services that do much of what a service does"},

@@ -8,9 +8,9 @@ import (
 )
 
 // A query may ask for several things: "find a hotel in Rome and book a taxi to
-// it". The sum of all its words means neither of them, so that each wish has a
-// meaning of its own beside that of the whole, and an operation is as near as the
-// wish that it answers best lets it be.
+// it". The sum of all its words represents neither of them, so each clause has an
+// embedding of its own beside that of the whole, and an operation is as near as the
+// clause that it answers best lets it be.
 
 const (
 	// clauseWeight is how much the nearest clause counts in the cosine of an operation,
