@@ -151,6 +151,7 @@ type documentRecord struct {
 	Level     int       `json:"level"`
 	Service   struct {
 		Namespace  string   `json:"namespace"`
+		Domain     string   `json:"domain"`
 		Categories []string `json:"categories"`
 		Languages  []string `json:"languages"`
 	} `json:"service"`
@@ -213,7 +214,7 @@ func newDocument(r *documentRecord, tokens int) Document {
 	media, _, _ := strings.Cut(r.MediaType, ";")
 	d := Document{
 		Kind: r.Kind, Digest: r.Digest, MediaType: strings.ToLower(strings.TrimSpace(media)), Bytes: r.Size, Tokens: tokens, Level: r.Level,
-		Fetched: r.FetchedAt, Categories: uniqueWords(r.Service.Categories), Languages: uniqueWords(r.Service.Languages),
+		Fetched: r.FetchedAt, Categories: uniqueWords(append(slices.Clone(r.Service.Categories), r.Service.Domain)), Languages: uniqueWords(r.Service.Languages),
 	}
 	if r.Service.Namespace != "" {
 		d.Namespaces = []string{r.Service.Namespace}
@@ -253,7 +254,8 @@ func newDocument(r *documentRecord, tokens int) Document {
 func newDocumentOf(d *document.Document, tokens int) Document {
 	var r documentRecord
 	r.Kind, r.Digest, r.Size, r.MediaType, r.FetchedAt, r.Level = string(d.Kind), d.Digest, d.Size, d.MediaType, d.FetchedAt, d.Level
-	r.Service.Namespace, r.Service.Categories, r.Service.Languages = d.Service.Namespace, d.Service.Categories, d.Service.Languages
+	r.Service.Namespace, r.Service.Domain = d.Service.Namespace, d.Service.Domain
+	r.Service.Categories, r.Service.Languages = d.Service.Categories, d.Service.Languages
 	for _, o := range d.Operations {
 		r.Operations = append(r.Operations, struct {
 			Verb string `json:"verb"`

@@ -70,7 +70,7 @@ var families = []Family{
 	{Name: "data-class", Title: "Data classes", Column: "data class", Strangers: true, Link: pageLink("/data-classes/"),
 		Definition: "The classes of data that a current document declares (AGIS §8.3), in lower case."},
 	{Name: "category", Title: "Categories", Column: "category", Strangers: true, Link: func(v string) string { return "/services?" + url.Values{"category": {v}}.Encode() },
-		Definition: "The categories that a current document declares, in lower case."},
+		Definition: "The categories that a current AI Discovery document declares, and the domain of a current AGIS document, in lower case."},
 	{Name: "language", Title: "Languages", Column: "language", Strangers: true,
 		Definition: "The languages that a current document declares (BCP 47), in lower case."},
 	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true,

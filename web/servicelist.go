@@ -126,6 +126,7 @@ type servicesView struct {
 	States                []sortChoice
 	Sorts                 []sortChoice
 	Categories            []categoryLink
+	OtherCategories       []categoryLink // folded
 	Services              []summaryView
 	Total                 int // that the filter leaves
 	All                   int
@@ -174,6 +175,9 @@ var serviceSorts = []struct {
 // maxCategories is how many categories the list shows; strangers choose the names.
 const maxCategories = 40
 
+// shownCategories is how many of them are not folded.
+const shownCategories = 12
+
 // servicesPage lists the services that a filter leaves, in the order asked for.
 func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	number, err := frame.PageNumber(c)
@@ -217,7 +221,11 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 			q.Set("category", n.Name)
 		}
 		link.Address = v.listAddress(q)
-		v.Categories = append(v.Categories, link)
+		if len(v.Categories) < shownCategories || link.On {
+			v.Categories = append(v.Categories, link)
+		} else {
+			v.OtherCategories = append(v.OtherCategories, link)
+		}
 	}
 	first := min((number-1)*frame.PerPage, len(found))
 	shown := found[first:min(first+frame.PerPage, len(found))]

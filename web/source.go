@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/document"
 	"gazetteer/lint"
+	"gazetteer/protocol"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -24,10 +27,44 @@ type sourceView struct {
 	Lines              []sourceLine
 	Rest               int        // lines that are not shown
 	Elsewhere          []lineNote // findings without a line
+	LaidOut            bool       // the text was sent in long lines, and is shown with one member a line
 }
 
 // maxSource is how many bytes of a document the page shows; the API has all.
 const maxSource = 48 << 10
+
+// longLine is the length of a line, in bytes, from which on JSON is laid out for reading.
+const longLine = 400
+
+// layOutSource returns a document of long lines, as programs write JSON, with one member a line, and its findings at
+// their lines there. Any other document is returned as it is, with false.
+func layOutSource(text []byte, findings []protocol.Finding) ([]byte, []protocol.Finding, bool) {
+	long := slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool { return len(line) > longLine })
+	var b bytes.Buffer
+	if !long || json.Indent(&b, text, "", "  ") != nil {
+		return text, findings, false
+	}
+	root, err := protocol.ReadJSON(b.Bytes(), protocol.Limits{Bytes: b.Len() + 1})
+	if err != nil {
+		return text, findings, false
+	}
+	places := map[string]*protocol.Node{}
+	var collect func(n *protocol.Node)
+	collect = func(n *protocol.Node) {
+		places[n.Pointer] = n
+		for _, item := range n.Items {
+			collect(item)
+		}
+	}
+	collect(root)
+	moved := slices.Clone(findings)
+	for i, f := range moved {
+		if n := places[f.Pointer]; n != nil && f.Line > 0 {
+			moved[i].Line, moved[i].Column = n.Line, n.Column
+		}
+	}
+	return b.Bytes(), moved, true
+}
 
 // sourcePage shows a document line by line.
 func (p *Pages) sourcePage(c *gin.Context) (frame.View, error) {
@@ -52,9 +89,10 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.View, error) {
 		Host: service.Host, Kind: frame.KindName(string(kind)), KindID: string(kind), URL: frame.ExternalLinkOf(raw.URL),
 		Size: frame.FormatSize(len(raw.Bytes)), Seen: p.MomentOf(d.FetchedAt), Counts: countsOf(d.Findings),
 	}
-	text := raw.Bytes[:min(len(raw.Bytes), maxSource)]
-	shown := resultOf(1, answer.ValidationResult{Result: lint.Result{Kind: kind, Findings: d.Findings}, Text: text})
-	v.Lines, v.Rest = shown.Lines, shown.Rest+strings.Count(string(raw.Bytes[len(text):]), "\n")
+	whole, findings, laidOut := layOutSource(raw.Bytes, d.Findings)
+	text := whole[:min(len(whole), maxSource)]
+	shown := resultOf(1, answer.ValidationResult{Result: lint.Result{Kind: kind, Findings: findings}, Text: text})
+	v.Lines, v.Rest, v.LaidOut = shown.Lines, shown.Rest+strings.Count(string(whole[len(text):]), "\n"), laidOut
 	for _, f := range shown.Findings {
 		if f.First.Anchor == "" {
 			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})

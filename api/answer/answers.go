@@ -118,11 +118,11 @@ type ServiceSummary struct {
 	Operations  int             `json:"operations"`
 	FetchedAt   time.Time       `json:"fetched_at"`
 	Findings    string          `json:"findings,omitempty"` // worst severity
-	// The following are for the pages: the categories, the time of the last change of a document,
-	// and the highest level of the documents.
-	Categories []string  `json:"categories,omitempty" doc:"the categories that its documents name, and its domain, in lower case"`
-	ChangedAt  time.Time `json:"-"`
-	Level      int       `json:"-"`
+	// Categories are those that the documents name, and the domain, in lower case.
+	Categories []string `json:"categories,omitempty" doc:"the categories that its documents name, and its domain, in lower case"`
+	// ChangedAt and Level are for the pages: the last change of a document, and the highest level.
+	ChangedAt time.Time `json:"-"`
+	Level     int       `json:"-"`
 }
 
 // ServicePage is one page of services, in order of host key.

@@ -152,10 +152,10 @@ func TestReadmeCommands(t *testing.T) {
 	wanted := [][]string{
 		{"reservations.acme.test", "Demo concierge"},
 		{"state     offered\n", "counter   The table is free.", "price     5.00 EUR\n", "  countered         2 messages\n"},
-		{"book_reservation", "Osteria"},
-		{`"tools"`, `"strength": "proved"`, "gazetteer-agent=did:web:", "offered ─▶ countered", "It is your turn"},
-		{"AI418", "not valid", "high", `"inputSchema"`, "ai.json", "reachable"},
-		{"reservations.acme.test", "admission", "service-appeared", "census.md", "manifest"},
+		{"approved   book_reservation", `"status":"CONFIRMED"`},
+		{`{"tools":`, `"strength":"proved"`, "gazetteer-agent=did:wba:", "offered ─▶ countered", "It is your turn"},
+		{"not valid", `+      "method": "POST"`, "endpoint-changed", `"inputSchema"`, "Written: try/ai.json", "reachable    yes"},
+		{"admission open", "registered", "of the transparency log"},
 	}
 	for i, want := range wanted {
 		output := shell.runBlock(ctx, blocks[i])

@@ -210,7 +210,7 @@ func TestJSONShape(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &result); err != nil {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
-		sameKeys(t, result, "input", "kind", "valid", "level", "findings", "operations", "tokens")
+		sameKeys(t, result, "input", "kind", "valid", "level", "findings", "groups", "operations", "tokens")
 		var findings []map[string]json.RawMessage
 		if err := json.Unmarshal(result["findings"], &findings); err != nil || findings == nil {
 			t.Fatalf("line %d: findings %s: %v", i+1, result["findings"], err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
+	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
@@ -195,9 +197,21 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	fmt.Fprintln(a.Out)
 	for _, d := range s.Documents {
 		for _, o := range d.Operations {
+			if o.Path == "" && o.Intent == "" && describedElsewhere(s.Documents, o.Verb) {
+				continue // a summary names the verb only
+			}
 			a.printColumns(strings.TrimSpace(o.Verb+" "+OperationName(o)), "", o.Intent)
 		}
 	}
 	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("crawl-log "+s.Host))
 	return nil
+}
+
+// describedElsewhere reports whether a document says more of a verb than its name.
+func describedElsewhere(documents []answer.DocumentView, verb string) bool {
+	return slices.ContainsFunc(documents, func(d answer.DocumentView) bool {
+		return slices.ContainsFunc(d.Operations, func(o document.Operation) bool {
+			return o.Verb == verb && (o.Path != "" || o.Intent != "")
+		})
+	})
 }
