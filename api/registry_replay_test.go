@@ -55,7 +55,7 @@ type departure struct {
 var departures = map[string]departure{
 	"wrong method":                        {405, "405 with Allow: the address is right, the method is not", nil},
 	"preflight":                           {0, "a preflight allows reads to every origin, and writes to none", []string{""}},
-	"register rate 6":                     {400, "only registrations that could be read count against the rate; 429 comes with Retry-After", []string{"/retry_after_seconds"}},
+	"register rate 6":                     {400, "only registrations that could be read count against the rate; 429 comes with Retry-After", []string{"/retry_after_seconds", "/message"}},
 	"get agent":                           {0, "the DID that was minted resolves here at once", []string{"/did_wba_resolved"}},
 	"by-username":                         {0, "as above", []string{"/did_wba_resolved"}},
 	"get agent after attestations":        {0, "as above", []string{"/did_wba_resolved"}},

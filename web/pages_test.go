@@ -672,7 +672,7 @@ func TestAFindingIsSaidOnceWithItsPlaces(t *testing.T) {
 	if n := strings.Count(text, "returns is missing"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
-	for _, want := range []string{"1 error, 30 notes", "line 1, column 3 · /capabilities/0", "20 more places", "line 21, column 3 /capabilities/20", "and 9 more"} {
+	for _, want := range []string{"1 error, 30 notes", "line 1, column 3 · /capabilities/0", "20 more places", "line 21, column 3 · /capabilities/20", "and 9 more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -726,7 +726,7 @@ func TestAHugeServiceStaysReadable(t *testing.T) {
 	}
 	page := parse(t, w.Body.String())
 	text := textOf(page)
-	for _, want := range []string{"1 to 20 of 5,000", "Page 1 of 250", "and 4950 more kinds of findings", "and 4902 more", "and 4902 more"} {
+	for _, want := range []string{"1 to 20 of 5,000", "Page 1 of 250", "and 4,950 more kinds of findings", "and 4902 more", "and 4902 more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -108,7 +108,7 @@ func TestValidateShowsNoMoreThanFits(t *testing.T) {
 	if w.Code != http.StatusOK || w.Body.Len() > 600<<10 {
 		t.Errorf("status %d, %d bytes", w.Code, w.Body.Len())
 	}
-	for _, want := range []string{`id="d1-L3000"`, "more lines", "fix these first"} {
+	for _, want := range []string{`id="d1-L3000"`, "more lines", "20 more places"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("the page does not say %q", want)
 		}

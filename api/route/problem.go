@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,8 +214,15 @@ func (r *Error) ContentType(string) string {
 // cannot break the answer about it.
 func (r *Error) MarshalJSON() ([]byte, error) {
 	p := r.Problem
-	if p.Error = p.Detail; !r.Plain {
+	// An address without a route may be one of the reference's.
+	reference := r.Plain || p.Code == problemNoRoute.Code || p.Code == wrongMethod.Code
+	switch {
+	case !reference:
 		p.Error, p.Message, p.Hint = "", "", ""
+	case p.Status == http.StatusTooManyRequests:
+		p.Error, p.Message = p.Detail, cmp.Or(p.Message, p.Detail)
+	default:
+		p.Error = p.Detail
 	}
 	return json.Marshal(p)
 }
