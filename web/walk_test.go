@@ -921,7 +921,7 @@ const faintTexts = `(() => {
 // brokenLayout names texts that are clipped, words that are broken inside, and controls that overlap.
 // Names of hosts, addresses and code have no words and may be broken.
 const brokenLayout = `(() => {
-	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, .checks thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
+	const faults = [], hidden = e => e.closest(".visually-hidden, .skip, [hidden], .page-results .search, .brand, :is(.checks, .stacked) thead, .page-home:has(.hits, .empty) .hero") || !e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
 	for (const e of document.querySelectorAll("body *")) {
 		const s = getComputedStyle(e)
 		if (/hidden|clip/.test(s.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.innerText?.trim() && !hidden(e)) faults.push("clipped: " + e.outerHTML.slice(0, 120))
