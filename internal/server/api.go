@@ -26,7 +26,7 @@ import (
 	"gazetteer/web/operatorpages"
 )
 
-// newSubmitter returns what accepts host names from visitors. Where nothing is crawled it accepts
+// newSubmitter returns the submitter for host names from visitors. Without a crawler it accepts
 // none.
 func newSubmitter(h *Server, limits *limit.Set) *answer.Submitter {
 	o := answer.SubmitterOptions{
@@ -38,7 +38,7 @@ func newSubmitter(h *Server, limits *limit.Set) *answer.Submitter {
 	return answer.NewSubmitter(o)
 }
 
-// openAPI puts the API and the pages on one handler.
+// openAPI builds one handler for the API and the pages.
 func (h *Server) openAPI(e Environment) error {
 	key, err := readCursorKey(h.Config.DataDir)
 	if err != nil {
@@ -116,7 +116,7 @@ func readCursorKey(dir string) ([]byte, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("read the cursor key: %w", err)
 	}
-	// A damaged key costs only the cursors in flight: make a new one.
+	// A damaged key is replaced: only the cursors in use become invalid.
 	key = make([]byte, 32)
 	rand.Read(key)
 	if err := privatefile.Replace(path, key); err != nil {

@@ -8,7 +8,7 @@ import (
 	"gazetteer/internal/backup"
 )
 
-// writeBackup writes a backup of everything in the data directory that cannot be made again.
+// writeBackup writes a backup of everything in the data directory that cannot be rebuilt.
 func (h *Server) writeBackup(ctx context.Context, dir string) (operator.BackupResult, error) {
 	begun := time.Now()
 	m, err := backup.Write(ctx, backup.Sources{DataDir: h.Config.DataDir, Store: h.Store, Log: h.audit, Queue: h.mail}, dir, func(part string) {

@@ -15,8 +15,7 @@ import (
 // maxBlockList bounds the operator's file, in bytes.
 const maxBlockList = 64 << 20
 
-// readBlockList reads the hosts that the operator does not want visited from a
-// file.
+// readBlockList reads the hosts that the crawler must not visit from the operator's file.
 func readBlockList(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,11 +29,11 @@ func readBlockList(path string) ([]string, error) {
 	return entries, nil
 }
 
-// parseBlockList reads one host a line, "*.example.com" for it and all below; what
-// follows a # is passed over.
+// parseBlockList reads one host per line. "*.example.com" names a host and all hosts below it. A #
+// begins a comment.
 func parseBlockList(r io.Reader) ([]string, error) {
-	// One byte more than may be shows that there is more: a list that is cut short
-	// would let hosts be visited that it names.
+	// Read one byte more than the limit to detect a longer file: a truncated list would allow
+	// visits to hosts that it names.
 	rest := &io.LimitedReader{R: r, N: maxBlockList + 1}
 	var entries []string
 	lines := bufio.NewScanner(rest)
@@ -53,7 +52,7 @@ func parseBlockList(r io.Reader) ([]string, error) {
 	return entries, nil
 }
 
-// ApplyBlockList makes the crawler keep to the operator's list.
+// ApplyBlockList makes the crawler obey the operator's list.
 func (h *Server) ApplyBlockList(ctx context.Context) error {
 	entries, err := readBlockList(h.Config.Crawler.BlockListFile)
 	if err != nil {
@@ -66,8 +65,8 @@ func (h *Server) ApplyBlockList(ctx context.Context) error {
 	return nil
 }
 
-// reloadBlockListOnHangup reads the list again at each SIGHUP until ctx ends. A list that
-// cannot be read leaves the one before in force.
+// reloadBlockListOnHangup reads the list again at each SIGHUP until ctx ends. If the list cannot be
+// read, the previous one stays in force.
 func (h *Server) reloadBlockListOnHangup(ctx context.Context) error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)

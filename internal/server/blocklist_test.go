@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestABlockListIsReadWhole: one that is too long is refused rather than cut.
+// TestABlockListIsReadWhole: a list that is too long is refused, not truncated.
 func TestABlockListIsReadWhole(t *testing.T) {
 	short := strings.NewReader("a.example # its owner asked\n\n*.b.example")
 	if list, err := parseBlockList(short); err != nil || strings.Join(list, " ") != "a.example *.b.example" {
@@ -16,7 +16,7 @@ func TestABlockListIsReadWhole(t *testing.T) {
 	}
 }
 
-// comments is a list without an end.
+// comments is an endless list.
 type comments struct{}
 
 func (comments) Read(b []byte) (int, error) {

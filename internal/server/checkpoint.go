@@ -22,12 +22,12 @@ const noCheckpointCopy = "none"
 // writable asks access(2) whether a directory may be written to.
 const writable = 2
 
-// checkpointInterval is the time between two looks whether the store has the newest checkpoint.
+// checkpointInterval is the time between two checks that the store has the newest checkpoint.
 const checkpointInterval = time.Minute
 
-// findCheckpointCopy returns where the second copy of the last checkpoint is, "" for nowhere. Where the
-// configuration does not say, it is beside the data directory, under a name that all copies of one
-// store and log share: of two copies in one place, one signs.
+// findCheckpointCopy returns the path of the second copy of the last checkpoint, "" for none. By
+// default it is next to the data directory. All copies of one store and log share its name, so that
+// only one of two copies in the same place signs.
 func (h *Server) findCheckpointCopy() string {
 	switch c := h.Config.Registry.CheckpointCopy; c {
 	case noCheckpointCopy:
@@ -53,8 +53,8 @@ func (h *Server) logOrigin() string {
 	return cmp.Or(h.Config.Registry.LogOrigin, h.Config.Registry.DIDHost+"/log")
 }
 
-// knownCheckpoint returns the last checkpoint that the store knows of its log. An operator who begins
-// another log, with another origin, has moved the old one away.
+// knownCheckpoint returns the last checkpoint of the log that the store knows. A checkpoint of
+// another origin does not count: the operator moved the old log away and began a new one.
 func (h *Server) knownCheckpoint(ctx context.Context, origin string, haveLog bool) ([][]byte, error) {
 	record, err := h.Store.Get(ctx, store.CheckpointKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -71,8 +71,8 @@ func (h *Server) knownCheckpoint(ctx context.Context, origin string, haveLog boo
 	return [][]byte{record.Value}, nil
 }
 
-// keepCheckpoints writes the newest checkpoint of the log into the store, at once and every minute, until
-// ctx ends. A store that is put together with an older or another log then shows it.
+// keepCheckpoints writes the newest checkpoint of the log into the store, at once and every minute,
+// until ctx ends. A store that is combined with an older or a different log can then be detected.
 func (h *Server) keepCheckpoints(ctx context.Context) error {
 	tick := time.NewTicker(checkpointInterval)
 	defer tick.Stop()
@@ -88,10 +88,10 @@ func (h *Server) keepCheckpoints(ctx context.Context) error {
 	}
 }
 
-// checkpointTimeout bounds the write of the checkpoint at a stop.
+// checkpointTimeout bounds the write of the checkpoint at shutdown.
 const checkpointTimeout = 2 * time.Second
 
-// keepLastCheckpoint writes the newest checkpoint into the store at a stop.
+// keepLastCheckpoint writes the newest checkpoint into the store at shutdown.
 func (h *Server) keepLastCheckpoint() {
 	ctx, cancel := context.WithTimeout(context.Background(), checkpointTimeout)
 	defer cancel()
@@ -108,7 +108,7 @@ func (h *Server) keepCheckpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Cosignatures come later, and change nothing of what is said here.
+	// Cosignatures arrive later and do not change the text of the checkpoint.
 	at := bytes.LastIndex(signed, []byte("\n\n"))
 	record, err := h.Store.Get(ctx, store.CheckpointKey)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -9,25 +9,27 @@ import (
 )
 
 const (
-	// maxConnections bounds the public connections where the configuration does not.
+	// maxConnections bounds the public connections if the configuration sets no limit.
 	maxConnections = 16_384
-	// maxIdleConnections bounds those that wait for another request after an answer.
+	// maxIdleConnections bounds the connections that wait for another request after an answer.
 	maxIdleConnections = 1024
-	// maxOperatorConnections bounds each of the socket, the metrics and the operator's address.
+	// maxOperatorConnections bounds the connections of the socket, of the metrics address and of
+	// the operator's address, each on its own.
 	maxOperatorConnections = 256
 	// reservedDescriptors are kept for the store, the transparency log, the index and the operator.
 	reservedDescriptors = 512
-	// wideConnectionFactor is how many times the connections of a network the wider one may have.
+	// wideConnectionFactor is the ratio of the connection limit of the wider network to that of a
+	// network.
 	wideConnectionFactor = 4
 )
 
-// operatorConnections bounds what only the operator reaches.
+// operatorConnections returns the limits of the addresses that only the operator reaches.
 func operatorConnections() limit.ConnectionRule {
 	return limit.ConnectionRule{All: maxOperatorConnections, Each: maxOperatorConnections, Wide: maxOperatorConnections, Idle: maxOperatorConnections}
 }
 
-// publicConnections returns how many connections the public address holds: never so many that the
-// process has no descriptor left for its own files and the crawler.
+// publicConnections returns the connection limit of the public address. It leaves enough
+// descriptors for the files of the process and the crawler.
 func publicConnections(c config.Config) limit.ConnectionRule {
 	all := maxConnections
 	if c.API.Connections > 0 {
@@ -49,8 +51,8 @@ func publicConnections(c config.Config) limit.ConnectionRule {
 	return rule
 }
 
-// spareDescriptors returns how many descriptors the process can give to public connections, a
-// quarter of its limit at the least.
+// spareDescriptors returns how many descriptors the process can give to public connections, at
+// least a quarter of its limit.
 func spareDescriptors(c config.Config) int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -21,9 +21,9 @@ import (
 	"gazetteer/limit"
 )
 
-// newGuard returns the guard of everything that asks hosts which strangers name.
-// The addresses that the crawler comes from are forbidden like those of crawler.denied_addresses:
-// what answers there may trust them.
+// newGuard returns the guard of all requests to hosts that strangers name. It forbids the addresses
+// in crawler.denied_addresses and the crawler's own addresses, because a service there may trust
+// them.
 func newGuard(c config.Config) (*fetch.Guard, error) {
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: slices.Concat(c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses), NAT64: c.Crawler.NAT64Prefixes})
 	if err != nil {
@@ -62,7 +62,7 @@ func newCrawler(h *Server, e Environment, observe func(crawler.Result)) (*crawle
 	return crawler.New(o)
 }
 
-// parseFormats reads crawler.formats: kinds that are requested only when they are named.
+// parseFormats reads crawler.formats: the kinds that the crawler requests only if they are listed.
 func parseFormats(names []string) ([]document.Kind, error) {
 	var formats []document.Kind
 	for _, name := range names {
@@ -75,8 +75,8 @@ func parseFormats(names []string) ([]document.Kind, error) {
 	return formats, nil
 }
 
-// crawlerInterval is how the crawler takes an interval: 0 in the configuration is none
-// at all, while 0 in its options is the default.
+// crawlerInterval converts an interval for the crawler's options: 0 in the configuration means
+// none, but 0 in the options means the default.
 func crawlerInterval(d config.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -84,8 +84,8 @@ func crawlerInterval(d config.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// parseNetworkLimits reads the exceptions for addresses: a network, an interval, and
-// how many visits at once.
+// parseNetworkLimits reads the exceptions for addresses: a network, an interval, and the number of
+// concurrent visits.
 func parseNetworkLimits(lines []string) ([]politeness.NetworkLimit, error) {
 	var limits []politeness.NetworkLimit
 	for _, line := range lines {
@@ -110,12 +110,12 @@ func parseNetworkLimits(lines []string) ([]politeness.NetworkLimit, error) {
 	return limits, nil
 }
 
-// checkTimeout bounds one fetch for somebody who waits for it: less than the API
-// takes for an answer, so that what was found until then can still be said.
+// checkTimeout bounds one fetch for a waiting client. It is less than the API's time limit for an
+// answer, so that the answer can still contain the results so far.
 const checkTimeout = 12 * time.Second
 
-// newValidator returns what validates documents for visitors of the API and the pages. It fetches as
-// the crawler does, over connections of its own.
+// newValidator returns the validator of documents for visitors of the API and the pages. It fetches
+// like the crawler, over its own connections.
 func newValidator(c config.Config, e Environment, limits *limit.Set, made func(fetch.Made)) (*answer.Validator, error) {
 	client, err := NewFetcher(c, e, checkTimeout, made)
 	if err != nil {
@@ -127,8 +127,8 @@ func newValidator(c config.Config, e Environment, limits *limit.Set, made func(f
 	}), nil
 }
 
-// NewFetcher returns a client that fetches under the rules of the crawler.
-// session bounds one call; made, which may be nil, is told of every request.
+// NewFetcher returns a client that fetches under the rules of the crawler. session bounds one call.
+// made, if not nil, is called for every request.
 func NewFetcher(c config.Config, e Environment, session time.Duration, made func(fetch.Made)) (*fetch.Client, error) {
 	guard, err := newGuard(c)
 	if err != nil {
@@ -145,8 +145,8 @@ func NewFetcher(c config.Config, e Environment, session time.Duration, made func
 	return fetch.New(o)
 }
 
-// userAgent is what requests are sent under: with the page that explains who
-// crawls, unless it names an address of its own.
+// userAgent returns the User-Agent of requests. It adds the page that describes the crawler, unless
+// the configured value already contains an address.
 func userAgent(c config.Config) string {
 	if c.PublicURL == "" || strings.Contains(c.Crawler.UserAgent, "http") || strings.Contains(c.Crawler.UserAgent, "@") {
 		return c.Crawler.UserAgent
@@ -154,8 +154,7 @@ func userAgent(c config.Config) string {
 	return c.Crawler.UserAgent + " (+" + strings.TrimSuffix(c.PublicURL, "/") + "/bot)"
 }
 
-// crawlAndIndex ends when what it crawled can be found: who waits for a crawl searches
-// next.
+// crawlAndIndex returns when the crawled documents can be found, because its caller searches next.
 func (h *Server) crawlAndIndex(ctx context.Context, hosts []string, yield func(crawler.Result) error) error {
 	if err := h.Crawler.Crawl(ctx, hosts, yield); err != nil {
 		return err
@@ -163,10 +162,12 @@ func (h *Server) crawlAndIndex(ctx context.Context, hosts []string, yield func(c
 	return h.Index.WaitFor(ctx, h.Store.Head().Seq)
 }
 
-// maxRunnable is how many goroutines may wait for each processor while another visit begins.
+// maxRunnable is the number of goroutines that may wait for each processor when another visit
+// begins.
 const maxRunnable = 16
 
-// processorsAreBusy reports whether more goroutines wait for a processor than another visit should join.
+// processorsAreBusy reports whether too many goroutines wait for a processor to begin another
+// visit.
 func processorsAreBusy() bool {
 	sample := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
 	metrics.Read(sample)

@@ -9,8 +9,8 @@ import (
 	"gazetteer/store/follow"
 )
 
-// trackErasures notes when an agent was erased last, so that the next compaction copies the files that
-// still hold its content in unused pages.
+// trackErasures records the time of the last erasure of an agent, so that the next compaction
+// copies the files that still contain erased content in unused pages.
 func (h *Server) trackErasures(ctx context.Context) error {
 	return h.registry.FollowAgents(ctx, new(follow.Position), nil, func(agents []registry.Agent) error {
 		for _, a := range agents {
@@ -22,17 +22,17 @@ func (h *Server) trackErasures(ctx context.Context) error {
 	})
 }
 
-// holdsErased reports whether an agent was erased since the store was copied last. After a start it is
-// not known when that was, so any erased agent counts.
+// holdsErased reports whether an agent was erased since the last copy of the store. After a start
+// that time is unknown, so any erased agent counts.
 func (h *Server) holdsErased(ctx context.Context) bool {
 	upkeep, err := h.Store.Upkeep(ctx)
 	erased := h.erased.Load()
 	return err == nil && erased > 0 && (upkeep.Last.IsZero() || erased >= upkeep.Last.UnixMilli())
 }
 
-// compactViews waits until the index, the log and the feed of changes have followed what was erased,
-// deletes the mail of agents that were erased since the last time, and removes what was deleted from the
-// files of the feed and of the queue.
+// compactViews waits until the index, the log and the feed of changes have applied all erasures. It
+// then deletes the mail of agents that were erased since the last compaction, and removes deleted
+// records from the files of the feed and of the queue.
 func (h *Server) compactViews(ctx context.Context) error {
 	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
 	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
@@ -59,7 +59,7 @@ func (h *Server) compactViews(ctx context.Context) error {
 	return nil
 }
 
-// compactViewsQuietly is compactViews in the quiet hour: a failure has a line in the log.
+// compactViewsQuietly runs compactViews in the hour of low load and logs a failure.
 func (h *Server) compactViewsQuietly(ctx context.Context) {
 	if err := h.compactViews(ctx); err != nil && ctx.Err() == nil {
 		h.log.Warn("what was deleted stays in the files of the feed and of the mail until new values take its place", "error", err)

@@ -42,18 +42,19 @@ import (
 // flipsEnv sets how many bits TestFlipsInTheWholeDirectory flips.
 const flipsEnv = "FLIPS"
 
-// asked is how many of the requests are sent after each damage, chosen anew each time.
+// asked is the number of requests that are sent after each damage. The test chooses them at random
+// each time.
 const asked = 120
 
-// truncationShare is how many bits are flipped for each file that is cut.
+// truncationShare is the number of bit flips for each truncated file.
 const truncationShare = 8
 
-// TestFlipsInTheWholeDirectory flips one bit after another, or cuts one file, anywhere in a data
-// directory that has everything: hosts and documents, agents with handles and rotated keys, the
-// transparency log, mail and rules, keys, the index, the crawler's snapshot. The server is then opened on
-// it, asked for everything, and has another agent registered. What it answers is what it answered before
-// the damage, or an error; what lists and search leave out is named by the log of the server or by the
-// check; and a checkpoint that it signs contains the one that it signed before.
+// TestFlipsInTheWholeDirectory flips one bit at a time, or truncates one file, anywhere in a
+// complete data directory: hosts and documents, agents with handles and rotated keys, the
+// transparency log, mail and rules, keys, the index, the crawler's snapshot. The test then opens
+// the server on it, sends requests, and registers another agent. Each answer must equal the answer
+// before the damage, or be an error. The log of the server or the check must name what lists and
+// search omit. A new checkpoint must contain the one that was signed before.
 func TestFlipsInTheWholeDirectory(t *testing.T) {
 	flips := 40
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
@@ -81,7 +82,7 @@ func TestFlipsInTheWholeDirectory(t *testing.T) {
 	t.Logf("%d damages of %d files: %v", flips, len(d.names), outcomes)
 }
 
-// fastDir returns a temporary directory, in memory where the system has that.
+// fastDir returns a temporary directory, in memory if the system supports it.
 func fastDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "flips")
@@ -99,12 +100,12 @@ type fileImage struct {
 	used    int // the bytes that may be flipped
 }
 
-// A wholeDirectory is a data directory in memory, and what a server answers that runs on it.
+// A wholeDirectory is a data directory in memory, with the answers of a server that runs on it.
 type wholeDirectory struct {
 	now       time.Time
 	files     map[string]fileImage
 	names     []string // of the files that have content
-	requests  []string // paths to ask for, each answered alike by two starts
+	requests  []string // paths to request; two starts give the same answer for each
 	truth     map[string]string
 	mail      string
 	inboxes   []string
@@ -112,11 +113,11 @@ type wholeDirectory struct {
 	publicKey string      // of the log
 }
 
-// A damage is a bit that is flipped, or a length that a file is cut to.
+// A damage is a flipped bit, or the length of a truncated file.
 type damage struct {
 	name string
 	at   int
-	bit  byte // 0: the file is cut
+	bit  byte // 0: the file is truncated
 }
 
 func (x damage) String() string {
@@ -136,7 +137,7 @@ func (d *wholeDirectory) newDamage() damage {
 	return x
 }
 
-// writeFiles puts the directory on disk, with a damage.
+// writeFiles writes the directory to disk, with a damage.
 func (d *wholeDirectory) writeFiles(t *testing.T, dir string, x damage) {
 	t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
@@ -162,7 +163,7 @@ func (d *wholeDirectory) writeFiles(t *testing.T, dir string, x damage) {
 	}
 }
 
-// newWholeDirectory lets a server do some of everything, and keeps the directory that it leaves behind.
+// newWholeDirectory runs a server through some of each operation and reads its data directory.
 func newWholeDirectory(t *testing.T) *wholeDirectory {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
@@ -212,7 +213,8 @@ func newWholeDirectory(t *testing.T) *wholeDirectory {
 	return d
 }
 
-// fill runs a server on an empty directory: it crawls some hosts, registers agents and takes mail.
+// fill runs a server on an empty directory: it crawls some hosts, registers agents and accepts
+// mail.
 func (d *wholeDirectory) fill(t *testing.T, dir string) {
 	t.Helper()
 	n, err := fakenet.Open(fakenet.Options{})
@@ -343,7 +345,7 @@ func (d *wholeDirectory) readFiles(t *testing.T, dir string) {
 	}
 }
 
-// listRequests returns what to ask about the hosts and the log.
+// listRequests returns the requests about the hosts and the log.
 func listRequests(t *testing.T, h *Server) (paths []string) {
 	t.Helper()
 	paths = []string{
@@ -378,7 +380,7 @@ func listRequests(t *testing.T, h *Server) (paths []string) {
 	return paths
 }
 
-// isList reports whether an answer may leave damaged records out, as long as that is named.
+// isList reports whether an answer may omit damaged records, if the server reports them.
 func isList(path string) bool {
 	return strings.Contains(path, "limit=") || strings.HasSuffix(path, "/history") || strings.HasSuffix(path, "/evidence") || strings.HasSuffix(path, "/attestations")
 }
@@ -392,7 +394,7 @@ type flippedServer struct {
 	ended  chan error
 }
 
-// warnings keeps what a server logs at the levels that an operator looks at.
+// warnings stores the log lines of a server at the levels that an operator reads.
 type warnings struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -410,7 +412,7 @@ func (w *warnings) String() string {
 	return w.text.String()
 }
 
-// start starts a server whose clock stands still.
+// start starts a server with a fixed clock.
 func (d *wholeDirectory) start(dir string) *flippedServer {
 	return startFlipped(dir, Environment{Clock: func() time.Time { return d.now }}, false)
 }
@@ -432,14 +434,14 @@ func startFlipped(dir string, e Environment, crawl bool) *flippedServer {
 	case <-ready:
 		waiting, stop := context.WithTimeout(ctx, 20*time.Second)
 		defer stop()
-		s.server.Index.WaitFor(waiting, s.server.Store.Head().Seq) // else search is answered 503
+		s.server.Index.WaitFor(waiting, s.server.Store.Head().Seq) // otherwise search answers 503
 	case err := <-s.ended:
 		s.ended <- err
 	}
 	return s
 }
 
-// stop stops it as an operator would.
+// stop stops the server as an operator does.
 func (s *flippedServer) stop() error {
 	s.cancel()
 	return errors.Join(<-s.ended, s.server.Close())
@@ -454,11 +456,11 @@ func (s *flippedServer) ask(path string) string {
 	return fmt.Sprintf("%d %s", w.Code, pageCursor.ReplaceAllString(w.Body.String(), ""))
 }
 
-// pageCursor matches the cursor of the next page, which another cursor key writes otherwise: clients with
-// an older one begin their list again.
+// pageCursor matches the cursor of the next page. It depends on the cursor key: clients with an
+// older cursor begin their list again.
 var pageCursor = regexp.MustCompile(`"next[a-z_]*":"[^"]*"`)
 
-// readMail returns the mail and the rules of all inboxes; what cannot be read is left out.
+// readMail returns the mail and the rules of all inboxes. It omits what it cannot read.
 func (d *wholeDirectory) readMail(t *testing.T, h *Server) string {
 	var lines []string
 	for _, inbox := range d.inboxes {
@@ -492,7 +494,7 @@ func readLeaves(t *testing.T, log *audit.Log) (hashes []tlog.Hash) {
 	return hashes
 }
 
-// partial is the end of the name of the n-th tile of a tree of that size.
+// partial returns the end of the name of the n-th tile of a tree of that size.
 func partial(size, n int64) string {
 	if rest := size - n*256; rest < 256 {
 		return fmt.Sprintf(".p/%d", rest)
@@ -500,8 +502,8 @@ func partial(size, n int64) string {
 	return ""
 }
 
-// judgeDamage starts a server on a damaged directory and holds what it says against the truth. It returns
-// how the damage came out.
+// judgeDamage starts a server on a damaged directory and compares its answers with the expected
+// ones. It returns the effect of the damage.
 func (d *wholeDirectory) judgeDamage(t *testing.T, dir string, x damage) string {
 	t.Helper()
 	d.writeFiles(t, dir, x)
@@ -514,7 +516,7 @@ func (d *wholeDirectory) judgeDamage(t *testing.T, dir string, x damage) string 
 	if _, err := backup.Check(t.Context(), dir, func(string, int64, int64) {}); err != nil {
 		named = "named by the check"
 	}
-	d.writeFiles(t, dir, x) // the check may have changed what a start would
+	d.writeFiles(t, dir, x) // the check may have changed the same files as a start
 	s := d.start(dir)
 	if s.err != nil {
 		return "named at the start"
@@ -556,8 +558,7 @@ func (d *wholeDirectory) judgeDamage(t *testing.T, dir string, x damage) string 
 	return named
 }
 
-// checkGrowth has another agent registered, and checks that the checkpoint that is signed then contains the
-// one from before.
+// checkGrowth registers another agent and checks that the new checkpoint contains the previous one.
 func (d *wholeDirectory) checkGrowth(t *testing.T, s *flippedServer, x damage) {
 	t.Helper()
 	public, _, err := ed25519.GenerateKey(nil)
@@ -580,7 +581,7 @@ func (d *wholeDirectory) checkGrowth(t *testing.T, s *flippedServer, x damage) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if s.server.audit.WaitFor(ctx, s.server.Store.Head().Seq) != nil {
-		return // it signs nothing more
+		return // it no longer signs
 	}
 	signed, err := s.server.audit.Checkpoint()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"gazetteer/internal/config"
 )
 
-// TestOwnAddressesAreNotAsked: where the crawler comes from is as forbidden as what
-// the operator denies. Nothing is dialled, as the context is over already.
+// TestOwnAddressesAreNotAsked: the crawler's own addresses are as forbidden as the addresses that
+// the operator denies. The test dials nothing, because its context has ended.
 func TestOwnAddressesAreNotAsked(t *testing.T) {
 	c := config.Default()
 	c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses = []string{"11.0.1.0/24"}, []string{"11.0.2.7", "2a00:1234::/48"}

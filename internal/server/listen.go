@@ -13,9 +13,11 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// ListenTCP listens on an address, which by names the way to change.
+// ListenTCP listens on an address. by names the setting that changes the address. The error
+// mentions it.
 func ListenTCP(addr, by string) (net.Listener, error) {
-	// Probes that keep connections alive take four system calls for each; those that speak get them later.
+	// Keep-alive probes need four system calls per connection. Connections that send a request get
+	// them later.
 	listen := net.ListenConfig{KeepAlive: -1}
 	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"gazetteer/registry/audit"
 )
 
-// parseLockWitness reads the witness that is the lock of the log from the configuration; nil for none.
+// parseLockWitness reads from the configuration the witness that serves as the lock of the log; nil
+// for none.
 func parseLockWitness(text string) (*audit.Cosigner, error) {
 	if text == "" {
 		return nil, nil
@@ -26,7 +27,8 @@ func parseLockWitness(text string) (*audit.Cosigner, error) {
 	return &c, nil
 }
 
-// logLock says where the lock of the log is, and whether it survives what happens to the data directory.
+// logLock returns the place of the lock of the log, and whether the lock survives a loss of the
+// data directory.
 func (h *Server) logLock() api.LogLock {
 	switch {
 	case h.Config.Registry.LockWitness != "":
@@ -54,7 +56,7 @@ func isApart(file, dir string) bool {
 	return err == nil && here != there
 }
 
-// deviceOf returns the number of the file system that a directory is on.
+// deviceOf returns the number of the file system that contains a directory.
 func deviceOf(dir string) (uint64, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -67,8 +69,8 @@ func deviceOf(dir string) (uint64, error) {
 	return uint64(stat.Dev), nil
 }
 
-// warnOfLogLock tells the operator when nothing outside of the data directory's disk shows that an older
-// copy of everything was put back, or that two copies sign.
+// warnOfLogLock warns the operator if nothing outside of the data directory's disk can show that an
+// older copy was restored or that two copies sign.
 func (h *Server) warnOfLogLock() {
 	lock := h.logLock()
 	if lock.Apart {
@@ -82,7 +84,8 @@ func (h *Server) warnOfLogLock() {
 	h.log.Warn("the lock of the transparency log, the second copy of its last checkpoint, lies on the disk of the data directory: "+remedy, "copy", h.checkpointCopy)
 }
 
-// resumeSigning lets a halted log sign again, once everything that knows of it agrees.
+// resumeSigning lets a halted log sign again if the witnesses and the copies of its checkpoint
+// agree.
 func (h *Server) resumeSigning(ctx context.Context) error {
 	halt, halted := h.audit.Halted()
 	if !halted {

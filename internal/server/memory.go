@@ -7,8 +7,8 @@ import (
 	"gazetteer/internal/config"
 )
 
-// TuneMemory lets the garbage collector run more rarely while there is room: a
-// crawl makes much garbage and keeps little. GOGC and GOMEMLIMIT win.
+// TuneMemory makes the garbage collector run less often while memory is free: a crawl allocates
+// much and retains little. GOGC and GOMEMLIMIT take precedence.
 func TuneMemory(config config.Config) {
 	if !config.Crawler.Enabled || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// NewServiceNotifier returns what tells the service manager how the server stands, as
-// sd_notify(3) of systemd has it: lines such as READY=1, in a datagram to the
-// socket that NOTIFY_SOCKET names. Where it names none, nobody is told.
+// NewServiceNotifier returns a function that reports the state of the server to the service
+// manager, as in sd_notify(3) of systemd: lines such as READY=1, in a datagram to the socket in
+// NOTIFY_SOCKET. Without NOTIFY_SOCKET it does nothing.
 func NewServiceNotifier(l *slog.Logger) func(state string) {
 	address := os.Getenv("NOTIFY_SOCKET")
 	if address == "" {

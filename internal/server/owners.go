@@ -12,15 +12,15 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// openOwnerRequests returns what answers the requests of owners of hosts. Blocking works in
-// every process; only one that crawls visits a host again.
+// openOwnerRequests returns the service for requests of owners of hosts. Every process can block a
+// host; only a process that crawls can visit it again.
 func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.OwnerRequests, error) {
 	web, err := newHTTPS(h.Config, e)
 	if err != nil {
 		return nil, err
 	}
 	told := &recordingClient{web, h.recorder, "somebody who says that the host is theirs had a proof of it looked for"}
-	// A resolver of its own: what is kept for others must not prove a request.
+	// Use a separate resolver: answers cached for other purposes must not prove a request.
 	resolver, err := resolve.New(resolve.Options{Fetcher: told, Size: 100, Now: e.Now})
 	if err != nil {
 		return nil, err
@@ -35,15 +35,14 @@ func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.Ow
 	return answer.NewOwnerRequests(o), nil
 }
 
-// recordingClient is a client whose requests are written into the ledger of the hosts
-// that got them.
+// recordingClient is a client that records its requests in the ledgers of the requested hosts.
 type recordingClient struct {
 	*resolve.HTTPS
 	recorder *recorder
 	why      string
 }
 
-// Get asks for an https URL: see [resolve.HTTPS.Get].
+// Get requests an https URL: see [resolve.HTTPS.Get].
 func (r *recordingClient) Get(ctx context.Context, address, accept string, limit int) (resolve.Page, error) {
 	begun := time.Now()
 	page, err := r.HTTPS.Get(ctx, address, accept, limit)
@@ -59,7 +58,7 @@ func (r *recordingClient) Post(ctx context.Context, address, body string, limit 
 	return page, err
 }
 
-// recordPage writes down a request that reached somebody.
+// recordPage records a request that reached a server.
 func (r *recordingClient) recordPage(begun time.Time, page resolve.Page) {
 	if page.Remote == "" {
 		return

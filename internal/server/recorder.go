@@ -8,8 +8,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// A recorder writes the requests that visitors caused into the ledger of the
-// hosts that got them. The request does not wait for the store.
+// A recorder writes the requests that visitors caused into the ledgers of the requested hosts. A
+// request does not wait for the store.
 type recorder struct {
 	requests chan recordedRequest
 	record   func(ctx context.Context, why string, made ...fetch.Made) error
@@ -22,18 +22,18 @@ type recordedRequest struct {
 	why  string
 }
 
-// maxUnrecorded is how many requests may wait to be written: more than all
-// visitors together can cause while one write lasts.
+// maxUnrecorded is the number of requests that may wait to be written: more than all visitors
+// together can cause during one write.
 const maxUnrecorded = 4096
 
 func newRecorder(record func(ctx context.Context, why string, made ...fetch.Made) error, l *slog.Logger) *recorder {
 	return &recorder{requests: make(chan recordedRequest, maxUnrecorded), record: record, log: l}
 }
 
-// recordCheck takes a request for a check; it never blocks.
+// recordCheck queues the record of a request for a check. It never blocks.
 func (r *recorder) recordCheck(m fetch.Made) { r.enqueueRequest(m, "a visitor asked for a check") }
 
-// enqueueRequest takes a request; it never blocks.
+// enqueueRequest queues the record of a request. It never blocks.
 func (r *recorder) enqueueRequest(m fetch.Made, why string) {
 	select {
 	case r.requests <- recordedRequest{m, why}:
@@ -42,7 +42,7 @@ func (r *recorder) enqueueRequest(m fetch.Made, why string) {
 	}
 }
 
-// Run writes until ctx ends, and then what is still there.
+// Run writes requests until ctx ends, and then those that still wait.
 func (r *recorder) Run(ctx context.Context) error {
 	for {
 		select {
@@ -59,7 +59,7 @@ func (r *recorder) Run(ctx context.Context) error {
 	}
 }
 
-// writeBatch writes a request and those that wait behind it.
+// writeBatch writes a request and all requests that wait behind it.
 func (r *recorder) writeBatch(ctx context.Context, m recordedRequest) {
 	all := map[string][]fetch.Made{m.why: {m.made}}
 	for n := 1; n < 100 && len(r.requests) > 0; n++ {

@@ -24,8 +24,8 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// openRegistry sets up the registry, what it asks of other hosts, the directory
-// and the transparency log.
+// openRegistry opens the registry, its clients for other hosts, the directory and the transparency
+// log.
 func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed25519.PublicKey) error {
 	c := h.Config.Registry
 	client, err := newHTTPS(h.Config, e)
@@ -70,7 +70,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 	return err
 }
 
-// openLog opens the transparency log, or begins it.
+// openLog opens the transparency log, or creates it.
 func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	c := h.Config.Registry
 	path, dir := filepath.Join(h.Config.DataDir, "log.key"), filepath.Join(h.Config.DataDir, "log")
@@ -79,8 +79,8 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A key that has signed a log signs no other one of that name. Until something
-	// was stored, a first start may have been cut off between the two.
+	// A key that has signed a log must not sign another log of that name. As long as nothing is
+	// stored, an interrupted first start may have left a key without a log.
 	signed := (fileExists(path) || fileExists(h.checkpointCopy)) && h.Store.Head().Seq > 0
 	if !fileExists(dir) && (signed || len(known) > 0) {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: put back any copy of the directory and of %s, with the newest checkpoint of the log that can be found in it; "+
@@ -104,8 +104,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	return log, nil
 }
 
-// explainLogError adds to the error of a log that has lost something what an operator does
-// about it here.
+// explainLogError adds the operator's next step to the error of a log that has lost entries.
 func explainLogError(err error) error {
 	if !errors.Is(err, audit.ErrFork) {
 		return err
@@ -114,9 +113,8 @@ func explainLogError(err error) error {
 		"to begin another log, move log and log.key of the data directory (and the checkpoint beside it, or registry.checkpoint_copy) away and set registry.log_origin to a name that no log had", err)
 }
 
-// openWitness opens what cosigns the checkpoints of other registries. It has its
-// key from the first start, so that others can be given it before they are named
-// here.
+// openWitness opens the witness of other registries' checkpoints. Its key exists from the first
+// start, so that the operator can publish it before the configuration names other registries.
 func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness, error) {
 	var logs []note.Verifier
 	for _, text := range c.Registry.WitnessFor {
@@ -143,7 +141,7 @@ func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness
 	return w, nil
 }
 
-// newDNS returns what looks up TXT records.
+// newDNS returns the client that looks up TXT records.
 func newDNS(c config.Config, e Environment) evidence.DNS {
 	if e.DNS != nil {
 		return e.DNS
@@ -151,7 +149,7 @@ func newDNS(c config.Config, e Environment) evidence.DNS {
 	return evidence.NewDNS(c.Registry.NameServer)
 }
 
-// newHTTPS returns what asks other hosts for DID documents and proofs, under the
+// newHTTPS returns the client that requests DID documents and proofs from other hosts, under the
 // address rules of the crawler.
 func newHTTPS(c config.Config, e Environment) (*resolve.HTTPS, error) {
 	guard, err := newGuard(c)
@@ -165,7 +163,7 @@ func newHTTPS(c config.Config, e Environment) (*resolve.HTTPS, error) {
 	return resolve.NewHTTPS(resolve.HTTPSOptions{Dial: dial, Roots: e.Roots, UserAgent: userAgent(c)})
 }
 
-// parseRegistries reads which registry keeps the agents of a DID host.
+// parseRegistries reads which registry holds the agents of a DID host.
 func parseRegistries(lines []string) (map[string]string, error) {
 	bases := map[string]string{}
 	for _, line := range lines {

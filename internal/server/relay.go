@@ -30,7 +30,7 @@ import (
 	"gazetteer/store/follow"
 )
 
-// minReplayWindow is longer than an envelope can be fresh.
+// minReplayWindow is longer than the lifetime of an envelope.
 const minReplayWindow = 10 * time.Minute
 
 // openRelayKey reads the key that signs receipts, or makes one at the first start.
@@ -108,8 +108,8 @@ func (h *Server) publicHost() string {
 	return u.Hostname()
 }
 
-// newWakeTransport returns what sends wake-ups: under the address rules of the crawler, and never to
-// an address of this machine, because a stranger chose where it goes.
+// newWakeTransport returns the transport of wake-ups. It applies the address rules of the crawler
+// and never connects to an address of this machine, because a stranger chose the destination.
 func (h *Server) newWakeTransport(e Environment) (http.RoundTripper, error) {
 	guard, err := newGuard(h.Config)
 	if err != nil {
@@ -144,7 +144,7 @@ func isOwnAddress(remote net.Addr) bool {
 	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {
-		return true // better no wake-up than one to ourselves
+		return true // refuse the wake-up rather than send it to this machine
 	}
 	return slices.ContainsFunc(all, func(a net.Addr) bool {
 		network, ok := a.(*net.IPNet)
@@ -152,7 +152,7 @@ func isOwnAddress(remote net.Addr) bool {
 	})
 }
 
-// runRelay deletes expired mail, and the mail of agents that end.
+// runRelay deletes expired mail, and the mail of ended agents.
 func (h *Server) runRelay(ctx context.Context) error {
 	expiry := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 	"gazetteer/internal/config"
 )
 
-// A wake-up address of a stranger does not reach this machine, however it is written.
+// A stranger's wake-up address does not reach this machine in any notation.
 func TestWakeUpsDoNotReachThisMachine(t *testing.T) {
 	var reached atomic.Int64
 	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))

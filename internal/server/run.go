@@ -22,10 +22,10 @@ import (
 	"gazetteer/web/history"
 )
 
-// Run serves until ctx ends. It then stops in an order that loses nothing: first it accepts no new
-// work (HTTP, frontier), then it finishes what runs within the grace, then the index and the
-// transparency log follow the store to its end. public may be nil, crawl false. ready, if not nil,
-// is called when everything answers.
+// Run serves until ctx ends. It then stops in an order that loses nothing: it refuses new work
+// (HTTP, frontier), finishes running work within the grace period, and lets the index and the
+// transparency log follow the store to its end. public may be nil. ready, if not nil, is called
+// when all listeners answer.
 func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready func()) error {
 	listeners, err := h.openListeners(public)
 	if err != nil {
@@ -33,7 +33,7 @@ func (h *Server) Run(ctx context.Context, public net.Listener, crawl bool, ready
 	}
 	defer listeners.closeListeners()
 	defer os.Remove(filepath.Join(h.Config.DataDir, SocketName))
-	// The followers outlive everything that writes.
+	// The followers stop after all writers.
 	uncancelled, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopFollowing()
 	followers, following := errgroup.WithContext(uncancelled)
@@ -97,8 +97,7 @@ func (h *Server) openListeners(public net.Listener) (serverListeners, error) {
 	return l, err
 }
 
-// closeListeners closes the listeners that were opened here; those that have served are closed
-// already.
+// closeListeners closes the opened listeners. Listeners that have served are already closed.
 func (l serverListeners) closeListeners() {
 	for _, opened := range []net.Listener{l.metrics, l.admin, l.tools} {
 		if opened != nil {
@@ -107,7 +106,7 @@ func (l serverListeners) closeListeners() {
 	}
 }
 
-// startFollowers runs everything that follows the store.
+// startFollowers starts all followers of the store.
 func (h *Server) startFollowers(ctx context.Context, group *errgroup.Group) {
 	for what, follow := range map[string]func(context.Context) error{
 		"the index": h.Index.Run, "the transparency log": h.audit.Run, "the directory of agents": h.directory.Run,
@@ -130,7 +129,7 @@ type part struct {
 	run     func(context.Context) error
 }
 
-// listParts returns everything that a server runs beside its followers.
+// listParts returns all parts of a server except its followers.
 func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	isPublic := l.public != nil
 	return []part{
@@ -166,12 +165,12 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 	}
 }
 
-// shortagePause is the time before a follower goes on that found no descriptor left.
+// shortagePause is the time before a follower restarts after a shortage of descriptors.
 const shortagePause = time.Second
 
-// followThroughShortages runs a follower, and runs it again when it ended because the process or
-// the system had run out of descriptors or memory for them: that passes, and must not end the
-// process.
+// followThroughShortages runs a follower and restarts it when it failed because the process or the
+// system had no descriptors, or no memory for them. Such a shortage is temporary and must not end
+// the process.
 func (h *Server) followThroughShortages(ctx context.Context, what string, follow func(context.Context) error) error {
 	for {
 		err := follow(ctx)
@@ -194,14 +193,14 @@ func (h *Server) logCosignFailure(err error) {
 	h.log.Warn("the log was not cosigned", "error", err)
 }
 
-// drainTimeout is what visits and answers have of the time for a stop. The rest is for
-// what follows the store.
+// drainTimeout returns the part of the shutdown time for running visits and answers. The rest is
+// for the followers of the store.
 func drainTimeout(config config.Config) time.Duration {
 	return time.Duration(config.ShutdownGrace) * 4 / 5
 }
 
-// awaitFollowers lets what follows the store reach its end, so that the next start finds
-// nothing to catch up with. Not reaching it costs only that.
+// awaitFollowers waits until the followers have reached the end of the store, so that the next
+// start has nothing to catch up on. If they do not reach it, only the next start takes longer.
 func (h *Server) awaitFollowers() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(h.Config.ShutdownGrace)-drainTimeout(h.Config))
 	defer cancel()
@@ -211,16 +210,15 @@ func (h *Server) awaitFollowers() {
 	}
 }
 
-// notifyCaughtUp tells the service manager when what is in the store now can be
-// found.
+// notifyCaughtUp tells the service manager when all current records of the store can be found.
 func (h *Server) notifyCaughtUp(ctx context.Context) {
 	if h.Index.WaitFor(ctx, h.Store.Head().Seq) == nil { // else ctx has ended
 		h.NotifyManager("STATUS=serving " + h.Config.DataDir)
 	}
 }
 
-// watchStore ends the process when the store can acknowledge nothing more: a
-// restart decides by reading what is there.
+// watchStore ends the process when the store can acknowledge no more writes. A restart then reads
+// the stored data to decide which writes succeeded.
 func (h *Server) watchStore(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -230,11 +228,12 @@ func (h *Server) watchStore(ctx context.Context) error {
 	}
 }
 
-// serveListener answers on l until ctx ends, then finishes what runs within the grace.
+// serveListener answers on l until ctx ends, then finishes running requests within the grace
+// period.
 func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.ConnectionRule, handler http.Handler) error {
 	server := route.NewServer(handler, h.log)
 	connections := h.limits.Connections(l, rule)
-	defer connections.Close() // closed already, but for an error of Serve
+	defer connections.Close() // already closed, except after an error of Serve
 	server.ConnState = connections.ConnState
 	server.RegisterOnShutdown(h.api.EndStreams)
 	if h.relayHTTP != nil {
@@ -246,7 +245,7 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout(h.Config))
 		defer cancel()
 		if err := server.Shutdown(grace); err != nil {
-			server.Close() // the grace is over: cut what still runs
+			server.Close() // the grace period is over: close the remaining connections
 		}
 		stopped <- nil
 	}()
@@ -256,7 +255,7 @@ func (h *Server) serveListener(ctx context.Context, l net.Listener, rule limit.C
 	return <-stopped
 }
 
-// recordHistory stores the figures that the page of the status draws, until ctx ends.
+// recordHistory stores the figures that the status page draws, until ctx ends.
 func (h *Server) recordHistory(ctx context.Context) {
 	h.history.Run(ctx, func() history.Sample { return web.SampleOf(h.api.ServerStatus()) }, func(err error) {
 		h.log.Error("the figures of the status are not stored", "error", err)

@@ -25,8 +25,8 @@ import (
 	"gazetteer/store"
 )
 
-// openSelf opens a server whose public address is https://gazetteer.test, in a small internet where
-// that name leads to the server itself, and runs it until the test ends.
+// openSelf opens a server with the public address https://gazetteer.test, in a small internet where
+// that name resolves to the server itself. It runs the server until the test ends.
 func openSelf(t *testing.T) *Server {
 	gin.SetMode(gin.ReleaseMode)
 	t.Helper()
@@ -77,8 +77,8 @@ func readText(t *testing.T, h *Server, path, mediaType string) string {
 	return string(body)
 }
 
-// TestOwnDocumentsHaveNoFinding: what we publish about ourselves keeps every rule that we hold others
-// to, at the highest level.
+// TestOwnDocumentsHaveNoFinding: our own documents obey all rules that we check in others, at the
+// highest level.
 func TestOwnDocumentsHaveNoFinding(t *testing.T) {
 	h := openSelf(t)
 	var inputs []lint.Input
@@ -96,8 +96,8 @@ func TestOwnDocumentsHaveNoFinding(t *testing.T) {
 	}
 }
 
-// TestOwnCrawlerFindsThisServer: our crawler visits this server as any other host, finds nothing
-// wrong, and our search answers what this server is for with it.
+// TestOwnCrawlerFindsThisServer: our crawler visits this server like any other host and finds no
+// error, and our search finds this server by its purpose.
 func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	h := openSelf(t)
 	var visited crawler.Result
@@ -141,8 +141,8 @@ func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	}
 }
 
-// TestOwnDocumentsLeadSomewhere: each address that our documents name is served, and the formats are
-// those of their specifications.
+// TestOwnDocumentsLeadSomewhere: the server answers at each address in our documents, in the
+// formats of the specifications.
 func TestOwnDocumentsLeadSomewhere(t *testing.T) {
 	h := openSelf(t)
 	texts := map[string]string{}

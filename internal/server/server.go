@@ -1,8 +1,9 @@
-// Package server opens everything that lives in one data directory, connects it, and runs it.
+// Package server opens all parts of one data directory, connects them, and runs them.
 //
-// [Open] opens and wires the packages, [Server.Run] serves until its context ends, and
-// [Server.Close] releases the files. The verb serve runs it with a public address; a verb that finds
-// no running server runs it on the socket of the data directory alone, for as long as the verb lasts.
+// [Open] opens and connects the packages, [Server.Run] serves until its context ends, and
+// [Server.Close] releases the files. The command serve runs a server with a public address. A
+// command that finds no running server runs one on the socket of the data directory alone until the
+// command ends.
 package server
 
 import (
@@ -43,7 +44,7 @@ import (
 	"gazetteer/web/history"
 )
 
-// Server is everything that lives in one data directory, opened and wired.
+// Server contains all open parts of one data directory, connected to each other.
 type Server struct {
 	Config    config.Config
 	log       *slog.Logger
@@ -57,7 +58,7 @@ type Server struct {
 	changes   *changefeed.Feed
 	census    *census.Live
 	audit     *audit.Log
-	// checkpointCopy is where the second copy of the last checkpoint of the log is, "" for nowhere.
+	// checkpointCopy is the path of the second copy of the last checkpoint of the log, "" for none.
 	checkpointCopy string
 	limits         *limit.Set
 	witnesses      *audit.Cosigners // of our log
@@ -70,16 +71,16 @@ type Server struct {
 	toolsHTTP      *hosthttp.Handler
 	httpRuntime    *httpruntime.Runtime // nil when it is switched off
 	mail           *boltqueue.Queue
-	history        *history.History // of the figures that the page of the status draws
+	history        *history.History // of the figures that the status page draws
 	recorder       *recorder
 	clock          *steadyclock.Clock
 	mailCompacted  atomic.Int64       // Unix milliseconds of the last compaction of the mail, 0 for none
 	erased         atomic.Int64       // Unix milliseconds of the last erasure of an agent, 0 for none
-	NotifyManager  func(state string) // how the server stands, to the service manager
+	NotifyManager  func(state string) // reports the state of the server to the service manager
 }
 
-// Open opens the data directory and everything in it. observe, which may
-// be nil, is told of every visit.
+// Open opens the data directory and all files in it. observe, if not nil, is called for every
+// visit.
 func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, observe func(crawler.Result)) (_ *Server, err error) {
 	captureStandardLog(l)
 	h := &Server{Config: c, log: l, NotifyManager: func(string) {}, clock: steadyclock.New(e.Now, l)}
@@ -128,8 +129,8 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	return h, h.openAPI(e)
 }
 
-// readVectors reads the table of word vectors that the configuration names; nil,
-// without one, is the program's own.
+// readVectors reads the table of word vectors that the configuration names. Without one it returns
+// nil, which means the built-in table.
 func readVectors(file string) (*wordvec.Table, error) {
 	if file == "" {
 		return nil, nil

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// SocketName is the file in the data directory on which the owner of the
-// directory answers its own machine.
+// SocketName is the name of the socket in the data directory on which the process that owns the
+// directory answers local clients.
 const SocketName = "gazetteer.sock"
 
-// listenSocket listens on the socket of the data directory. We hold the
-// directory, so a socket left there belongs to nobody.
+// listenSocket listens on the socket of the data directory. This process holds the lock of the
+// directory, so no process uses an existing socket.
 func listenSocket(dir string) (net.Listener, error) {
 	path := filepath.Join(dir, SocketName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -28,7 +28,7 @@ func listenSocket(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	// The data directory is 0700 already; the mode holds also when it is not.
+	// The data directory usually has mode 0700; the mode of the socket protects it in any case.
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("restrict %s: %w", path, err)
@@ -36,8 +36,8 @@ func listenSocket(dir string) (net.Listener, error) {
 	return l, nil
 }
 
-// SocketAddress returns an address that fits into the some 100 bytes which
-// systems give the path of a socket: a long one goes by its open directory.
+// SocketAddress returns an address that fits into the roughly 100 bytes that systems allow for the
+// path of a socket. A longer path goes through the open directory.
 func SocketAddress(path string) (string, func(), error) {
 	if len(path) < 100 {
 		return path, func() {}, nil

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// captureStandardLog sends what libraries write to the global log (bleve, and
-// net/http about hostile peers) to ours, so that a terminal and a log file see
-// one kind of line.
+// captureStandardLog sends the global log of libraries (bleve, and net/http about hostile peers) to
+// our logger, so that all log lines have one format.
 func captureStandardLog(l *slog.Logger) {
 	log.SetFlags(0)
 	log.SetOutput(writerFunc(func(p []byte) (int, error) {

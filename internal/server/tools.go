@@ -52,7 +52,7 @@ func (h *Server) openTools(ctx context.Context, e Environment) error {
 	return h.openHTTPRuntime(e)
 }
 
-// openHTTPRuntime makes the runtime that calls services over HTTPS, where it is switched on.
+// openHTTPRuntime creates the runtime that calls services over HTTPS, if it is enabled.
 func (h *Server) openHTTPRuntime(e Environment) error {
 	if !h.Config.Altar.HTTPRuntime {
 		return nil
@@ -82,7 +82,8 @@ func (h *Server) openHTTPRuntime(e Environment) error {
 	return nil
 }
 
-// admitToolClient refuses a client that is no agent of this registry with the evidence that tools need.
+// admitToolClient refuses a client unless it is an agent of this registry with the evidence that
+// tools require.
 func (h *Server) admitToolClient(ctx context.Context, client string, require []string) error {
 	if client == hosthttp.Operator {
 		return nil
@@ -103,11 +104,11 @@ func (h *Server) admitToolClient(ctx context.Context, client string, require []s
 	return nil
 }
 
-// toolsGrace is the part of the time for a stop that calls of tools have.
+// toolsGrace is the part of the shutdown time for running calls of tools.
 func (h *Server) toolsGrace() time.Duration { return drainTimeout(h.Config) * 3 / 4 }
 
-// serveToolsTLS serves the tool host alone over TLS and asks for client certificates. Which are known
-// the host decides by their hash, so no authority is asked.
+// serveToolsTLS serves only the tool host over TLS and requests client certificates. The tool host
+// recognizes a certificate by its hash, so no certificate authority is needed.
 func (h *Server) serveToolsTLS(ctx context.Context, l net.Listener) error {
 	c := h.Config.Altar
 	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
