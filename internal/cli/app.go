@@ -1,9 +1,9 @@
-// Package cli holds what the verbs of the command line share: the global flags, how a verb reaches
-// a server, how it prints, and how an error becomes an exit code.
+// Package cli contains the code that all commands share: the global flags, the connection to a
+// server, the output, and the exit codes of errors.
 //
-// The verbs stand in the packages below, by the person who uses them: search for everybody, agent
-// for the owner of an agent, operator for the person who runs a server. Start with [App], and with
-// [App.WithServer], by which every verb but serve and demo gets its answers.
+// The packages below contain the commands, by user: search for everybody, agent for the owner of an
+// agent, operator for the operator of a server. Start with [App], and with [App.WithServer], which
+// all commands except serve and demo use to reach a server.
 package cli
 
 import (
@@ -21,7 +21,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// FormatCommand is one that the person may run next, with the flags that lead to the same
+// FormatCommand returns a command that the user can run next, with the flags that select the same
 // server.
 func (a *App) FormatCommand(words string) string {
 	text := "gazetteer "
@@ -40,7 +40,7 @@ func (a *App) FormatCommand(words string) string {
 	return text + words
 }
 
-// QuoteForShell writes a word as a shell reads it back.
+// QuoteForShell quotes a word for a shell.
 func QuoteForShell(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r)
@@ -58,7 +58,7 @@ func (a *App) PrintField(name, value string) {
 	}
 }
 
-// PrintNextSteps ends an answer with the commands that go on from there.
+// PrintNextSteps prints the possible next commands at the end of an answer.
 func (a *App) PrintNextSteps(text string, commands ...string) {
 	fmt.Fprintf(a.Out, "\n%s\n", text)
 	for _, command := range commands {
@@ -66,7 +66,7 @@ func (a *App) PrintNextSteps(text string, commands ...string) {
 	}
 }
 
-// PrintJSON ends a verb whose answer is shown as it came.
+// PrintJSON prints an unchanged answer at the end of a command.
 func (a *App) PrintJSON(raw []byte, err error) error {
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *App) PrintJSON(raw []byte, err error) error {
 	return WriteJSONText(a.Out, raw)
 }
 
-// FetchExport writes an export as it comes. One that is cut off leaves no file.
+// FetchExport writes an export while it arrives. An incomplete export leaves no file.
 func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *Signer, out string) error {
 	request, err := server.newRequest(ctx, http.MethodGet, path, nil, by)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *App) FetchExport(ctx context.Context, server *Client, path string, by *
 	return nil
 }
 
-// App is what the verbs share: where they read and write, and the global flags.
+// App contains what all commands share: the input and output streams and the global flags.
 type App struct {
 	Streams
 	Environment server.Environment
@@ -118,10 +118,10 @@ type App struct {
 	Server     string
 	Settings   []string
 	JSON       bool
-	Timeout    time.Duration // how long a server elsewhere may send nothing, 0 for no limit
+	Timeout    time.Duration // how long a remote server may send nothing, 0 for no limit
 }
 
-// Config loads the configuration with the flags over it.
+// Config loads the configuration. Flags override it.
 func (a *App) Config() (config.Config, error) {
 	settings := a.Settings
 	if a.DataDir != "" {

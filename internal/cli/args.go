@@ -13,12 +13,12 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// UsageError is a wrong command line, with where to read what would be right.
+// UsageError returns the error of a wrong command line, with a pointer to the help.
 func UsageError(c *cobra.Command, format string, args ...any) error {
 	return exit.Usagef(format+"\nsee: %s --help", append(args, c.CommandPath())...)
 }
 
-// MinArgs wants n arguments or more.
+// MinArgs requires at least n arguments.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -28,7 +28,7 @@ func MinArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// ExactArgs wants n arguments.
+// ExactArgs requires exactly n arguments.
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -41,7 +41,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// MaxArgs takes up to n arguments.
+// MaxArgs accepts at most n arguments.
 func MaxArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {
@@ -51,7 +51,7 @@ func MaxArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// NoArgs takes none.
+// NoArgs accepts no arguments.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UsageError(c, "%s takes no arguments, got %q", c.Name(), strings.Join(args, " "))
@@ -59,13 +59,13 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// RequireVerb is for a command whose first argument can only be a verb of its own:
-// cobra runs those itself, so that what comes here is none.
+// RequireVerb is for a command whose first argument must be one of its subcommands: cobra runs
+// those itself, so an argument that arrives here is unknown.
 func RequireVerb(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = 2 // slips of the pen
+	c.SuggestionsMinimumDistance = 2 // typing errors
 	mean := ""
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		mean = ": did you mean " + strings.Join(near, " or ") + "?"
@@ -76,7 +76,7 @@ func RequireVerb(c *cobra.Command, args []string) error {
 	return UsageError(c, "unknown command %q for %s%s", args[0], c.CommandPath(), mean)
 }
 
-// HelpCommand is cobra's, but that it refuses what is no verb.
+// HelpCommand returns cobra's help command, but refuses unknown commands.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -95,11 +95,10 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// flagKinds say what a flag of a type wants.
+// flagKinds describes the values that flags of each type accept.
 var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false"}
 
-// FlagError says what is wrong with a flag, in the words of people rather than of
-// the package strconv.
+// FlagError describes the error of a flag in plain words, without the terms of package strconv.
 func FlagError(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {

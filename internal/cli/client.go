@@ -21,37 +21,37 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// Client talks to a running server: over the socket of the data directory, or
-// over the network when --server names one.
+// Client sends requests to a running server: over the socket of the data directory, or over the
+// network if --server is set.
 type Client struct {
 	HTTP  *http.Client
 	Base  string
 	Local bool // over the socket, where the admin routes are
 
 	clock func() time.Time // of the signatures; nil: time.Now
-	// silence is how long the server may send nothing, 0 for no limit.
+	// silence is the longest time without data from the server, 0 for no limit.
 	silence time.Duration
 }
 
-// Access says which servers can answer a verb.
+// Access says which servers can answer a command.
 type Access int
 
 const (
-	// Read is for verbs that anybody can use: any server can answer.
+	// Read is for commands that anybody can use: any server can answer.
 	Read Access = iota
-	// Crawl is for the verb crawl: without a running server this process crawls, and makes the
-	// data directory when there is none.
+	// Crawl is for the command crawl: without a running server this process crawls, and creates the
+	// data directory if it does not exist.
 	Crawl
-	// Registry is for verbs about agents: any server can answer.
+	// Registry is for commands about agents: any server can answer.
 	Registry
 	// Operate is for the operator: only the owner of the data directory can answer.
 	Operate
-	// Setup is for the operator, too: without a data directory one is made.
+	// Setup is for the operator, too. It creates the data directory if it does not exist.
 	Setup
 )
 
-// WithServer connects to a server, calls use with it, and closes what it opened. The error is that
-// of use, or one with an exit code that says where a server was looked for.
+// WithServer connects to a server, calls use with it, and closes the connection. It returns the
+// error of use, or an error with an exit code and the places where it looked for a server.
 func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) error) error {
 	c, stop, err := a.connectToServer(ctx, access)
 	if err != nil {
@@ -65,14 +65,14 @@ func (a *App) WithServer(ctx context.Context, access Access, use func(*Client) e
 	return err
 }
 
-// connectToServer finds the server that answers a verb. The first of these that there is:
+// connectToServer finds the server that answers a command. It takes the first of these that exists:
 //
 //	the address of --server
 //	the socket in the data directory
 //	the data directory itself, served by this process while the verb runs
 //	a server on the configured address
 //
-// The returned function closes what was opened.
+// The returned function closes the connection.
 func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func() error, error) {
 	closeNothing := func() error { return nil }
 	if a.Server != "" {
@@ -109,8 +109,8 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 	return own, stop, nil
 }
 
-// noDataError says that a data directory holds nothing, where else a server was looked for, and what
-// to do.
+// noDataError returns the error of an empty data directory, with the other places where a server
+// was looked for and the next step.
 func noDataError(settings config.Config, access Access) error {
 	switch access {
 	case Operate:
@@ -122,11 +122,11 @@ func noDataError(settings config.Config, access Access) error {
 	}
 }
 
-// probeTimeout bounds the question whether a server answers on the configured address.
+// probeTimeout bounds the check that a server answers on the configured address.
 const probeTimeout = time.Second
 
-// findConfiguredServer returns a client for the server on the configured address; false when none
-// answers there, or when it cannot answer the verb.
+// findConfiguredServer returns a client for the server on the configured address; false if no
+// server answers there, or if it cannot answer the command.
 func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, access Access) (*Client, bool) {
 	if access == Operate || settings.Listen == "" {
 		return nil, false
@@ -141,8 +141,8 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	return c, err == nil && status.Version != ""
 }
 
-// baseOf returns the URL of the server that listens on an address; one that listens on every address
-// answers on loopback, too.
+// baseOf returns the URL of the server that listens on an address. A server that listens on all
+// addresses answers on loopback, too.
 func baseOf(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -163,7 +163,7 @@ func isEmpty(ctx context.Context, c *Client) bool {
 	return err == nil && len(page.Services) == 0
 }
 
-// newRemoteClient talks to the server of --server.
+// newRemoteClient returns a client of the server in --server.
 func (a *App) newRemoteClient() (*Client, error) {
 	server := a.Server
 	u, err := url.Parse(server)
@@ -176,8 +176,8 @@ func (a *App) newRemoteClient() (*Client, error) {
 	return &Client{HTTP: &http.Client{}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
 }
 
-// NewSocketClient returns a client over the socket of the data directory, and
-// false when nobody answers there.
+// NewSocketClient returns a client over the socket of the data directory, and false if no server
+// answers there.
 func NewSocketClient(dir string) (*Client, bool) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		address, release, err := server.SocketAddress(filepath.Join(dir, server.SocketName))
@@ -201,7 +201,7 @@ func NewSocketClient(dir string) (*Client, bool) {
 // public address.
 func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl bool) (*Client, func() error, error) {
 	if settings.LogLevel == config.Default().LogLevel {
-		settings.LogLevel = "warn" // the verb says what happens; the log would say it twice
+		settings.LogLevel = "warn" // the command reports events itself; the log would repeat them
 	}
 	h, err := server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
 	if err != nil {
@@ -234,8 +234,8 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 	return c, stop, nil
 }
 
-// GetJSON asks for path and decodes the answer into v; raw is the body as sent.
-// Statuses other than those in also are errors with their exit code.
+// GetJSON requests path and decodes the answer into v; raw is the unchanged body. Error statuses
+// that are not in also become errors with their exit code.
 func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (raw []byte, err error) {
 	response, err := c.Send(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -259,7 +259,7 @@ func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (
 	return raw, nil
 }
 
-// PostForLines posts body and calls each with every line of the answer as it comes.
+// PostForLines posts body and calls each for every line of the answer when it arrives.
 func (c *Client) PostForLines(ctx context.Context, path string, body any, each func(line []byte) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -291,7 +291,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	}
 }
 
-// Send sends a body of JSON, or none.
+// Send sends a request with a JSON body, or without a body.
 func (c *Client) Send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	request, err := c.newRequest(ctx, method, path, body, nil)
 	if err != nil {
@@ -303,8 +303,8 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte) (*h
 	return c.Do(request)
 }
 
-// Do sends a request; the error knows its exit code. A server that sends nothing for the time of
-// --timeout is given up, also in the middle of its answer.
+// Do sends a request. Its errors have an exit code. It stops waiting if the server sends nothing
+// for the time of --timeout, also in the middle of an answer.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	sent, stop := request, func() {}
 	var watch *time.Timer
@@ -329,7 +329,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	}
 	var about *url.Error
 	if errors.As(err, &about) {
-		err = about.Err // it says the whole address again
+		err = about.Err // it repeats the whole address
 	}
 	if c.Local {
 		return nil, exit.Networkf("the server of the data directory does not answer: %s", DescribeNetworkError(err))
@@ -337,10 +337,10 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, DescribeNetworkError(err))
 }
 
-// errSilent: a server sent nothing for as long as --timeout allows.
+// errSilent means that a server sent nothing for the time of --timeout.
 var errSilent = errors.New("it sends nothing any more (--timeout says how long to wait)")
 
-// A watchedBody is the body of an answer whose sender must not pause for longer than silence.
+// A watchedBody is the body of an answer. It fails if the sender pauses for longer than silence.
 type watchedBody struct {
 	io.ReadCloser
 	watch   *time.Timer // nil: no limit

@@ -33,6 +33,6 @@ func (d Directory) Resolve(ctx context.Context, name string) (did.Document, erro
 	return did.ParseDocument(found.Document, asked)
 }
 
-// Forget implements a2ahttp.Directory: the server keeps documents, and those of other registries for a
-// minute only.
+// Forget implements a2ahttp.Directory. It does nothing: the server caches the documents, those of
+// other registries for only one minute.
 func (Directory) Forget(string) {}

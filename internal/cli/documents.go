@@ -10,13 +10,12 @@ import (
 	"gazetteer/lint/command"
 )
 
-// validateSession bounds one fetch for a person who waits at a terminal, waits
-// for politeness and retries included.
+// validateSession bounds one fetch for a user at a terminal, including retries and the crawler's
+// waits.
 const validateSession = time.Minute
 
-// DocumentCommands are the verbs that judge and make documents: validate, diff,
-// convert and init. They are those of gazlint, with the configuration's way to the
-// network.
+// DocumentCommands returns the commands that check and create documents: validate, diff, convert
+// and init. gazlint has the same commands; these use the network settings of the configuration.
 func (a *App) DocumentCommands() []*cobra.Command {
 	validate := command.Validate(a.newDocumentEnvironment())
 	validate.PreRunE = a.writeJSONByFlag
@@ -25,7 +24,7 @@ func (a *App) DocumentCommands() []*cobra.Command {
 	return []*cobra.Command{validate, compare, command.Convert(a.newDocumentEnvironment()), command.Init(a.newDocumentEnvironment())}
 }
 
-// writeJSONByFlag lets the program's --json choose the format of a verb that has several.
+// writeJSONByFlag lets the global flag --json select the format of a command with several formats.
 func (a *App) writeJSONByFlag(c *cobra.Command, _ []string) error {
 	if a.JSON && !c.Flags().Changed("format") {
 		return c.Flags().Set("format", "json")

@@ -11,7 +11,7 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// ExitCode maps what a verb returned to the code the process ends with.
+// ExitCode returns the exit code of the process for the error of a command.
 func ExitCode(err error) int {
 	var e *exit.Error
 	if code, ours := command.ExitCode(err); ours {
@@ -23,13 +23,13 @@ func ExitCode(err error) int {
 	case errors.As(err, &e):
 		return e.Code
 	case errors.Is(err, context.Canceled):
-		return 130 // ended by a signal, as shells say it
+		return 130 // ended by a signal, as shells report it
 	default:
 		return exit.Data
 	}
 }
 
-// Explain adds to an error of the data directory what a person can do about it.
+// Explain adds the user's next step to an error of the data directory.
 func Explain(err error) error {
 	var held *boltstore.HeldError
 	switch {

@@ -11,16 +11,16 @@ import (
 	"gazetteer/lint/format"
 )
 
-// maxLine is the length of the longest line of a log, in bytes, with its line end.
+// maxLine is the maximum length of a log line in bytes, including its line end.
 const maxLine = 4096
 
-// NewLogger writes text on a terminal and JSON elsewhere, one line an event of at most 4,096 bytes: of a
-// line that would be longer, the longest values are cut. A value that came from the network, an error
-// that quotes it too, has every hidden character escaped: those that move the cursor, and those that
-// reorder a line.
+// NewLogger returns a logger that writes text to a terminal and JSON elsewhere. Each event is one
+// line of at most 4,096 bytes; in a longer line the longest values are truncated. In values from
+// the network, and in errors that quote them, it escapes all hidden characters: those that move the
+// cursor, and those that reorder a line.
 func NewLogger(w io.Writer, level string) *slog.Logger {
 	var l slog.Level
-	l.UnmarshalText([]byte(level)) // Config.check has refused what does not parse
+	l.UnmarshalText([]byte(level)) // Config.check has refused invalid levels
 	options := &slog.HandlerOptions{Level: l}
 	if IsTerminal(w) {
 		return slog.New(boundedHandler{slog.NewTextHandler(w, options)})
@@ -28,14 +28,16 @@ func NewLogger(w io.Writer, level string) *slog.Logger {
 	return slog.New(boundedHandler{slog.NewJSONHandler(w, options)})
 }
 
-// A boundedHandler escapes the values of a record and cuts those that are too long for one line. The
-// attributes of a logger that was made with With are few and our own: they are escaped, and not counted.
+// A boundedHandler escapes the values of a record and truncates values that are too long for one
+// line. It escapes the attributes of With but does not count them, because they are few and our
+// own.
 type boundedHandler struct{ slog.Handler }
 
-// What a line has beside its values: time, level, message, the names of its values and what quotes them.
+// The parts of a line besides its values: time, level, message, the names of its values and the
+// quotation marks.
 const (
 	roomForNames  = 1024
-	shortestValue = 64 // no value is cut to less
+	shortestValue = 64 // no value becomes shorter than this
 )
 
 // Handle implements slog.Handler.
@@ -70,8 +72,8 @@ func (h boundedHandler) WithGroup(name string) slog.Handler {
 	return boundedHandler{h.Handler.WithGroup(name)}
 }
 
-// escapeAttr makes the hidden characters of a text visible. A value of another kind that may hold text
-// becomes its JSON.
+// escapeAttr escapes the hidden characters of a text. It converts other values that may contain
+// text to JSON.
 func escapeAttr(a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
 	switch a.Value.Kind() {
@@ -93,7 +95,7 @@ func escapeAttr(a slog.Attr) slog.Attr {
 			if err != nil {
 				text = fmt.Appendf(nil, "%v", v)
 			}
-			if len(text) > shortestValue { // what is short goes on as it is
+			if len(text) > shortestValue { // short values stay unchanged
 				a.Value = slog.StringValue(format.Visible(string(text)))
 			}
 		}
@@ -101,7 +103,7 @@ func escapeAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// lengthOf is how many bytes the texts among the values take, at most limit each.
+// lengthOf returns the number of bytes of the text values, counting at most limit for each.
 func lengthOf(attrs []slog.Attr, limit int) int {
 	total := 0
 	for _, a := range attrs {
@@ -115,7 +117,8 @@ func lengthOf(attrs []slog.Attr, limit int) int {
 	return total
 }
 
-// quotedLength is the length of a text between quotation marks: all but a few visible characters stay.
+// quotedLength returns the length of a text in quotation marks. Only a few visible characters are
+// escaped.
 func quotedLength(s string) int {
 	n := len(s)
 	for i := range len(s) {
@@ -126,7 +129,7 @@ func quotedLength(s string) int {
 	return n
 }
 
-// clipAttr cuts a text that takes more than limit bytes and says how long it was.
+// clipAttr truncates a text of more than limit bytes and adds its original length.
 func clipAttr(a slog.Attr, limit int) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
@@ -137,7 +140,7 @@ func clipAttr(a slog.Attr, limit int) slog.Attr {
 		cut, taken := 0, 0
 		for _, c := range s {
 			size := quotedLength(string(c))
-			if taken+size > limit-32 { // room for what says how long it was
+			if taken+size > limit-32 { // space for the original length
 				break
 			}
 			cut, taken = cut+utf8.RuneLen(c), taken+size

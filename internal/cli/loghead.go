@@ -24,14 +24,14 @@ import (
 	"gazetteer/registry/audit"
 )
 
-// A LogHead is the newest tree of a registry's log that was seen and verified. For a registry
-// elsewhere it is stored in a private file of the user, one for each, and compared on each use: a
-// log that shows two histories is refused.
+// A LogHead is the newest tree of a registry's log that the program has verified. For each remote
+// registry the program stores it in a private file of the user and compares it on each use: a log
+// that shows two histories is refused.
 type LogHead struct {
 	Log        string `json:"log"`        // its URL
-	Key        string `json:"key"`        // its public key, as it was seen first
+	Key        string `json:"key"`        // its public key when it was first seen
 	Checkpoint string `json:"checkpoint"` // signed
-	// Promises are the signed promises of inclusion that were not seen kept yet.
+	// Promises are the signed promises of inclusion that are not yet fulfilled.
 	Promises []string `json:"promises,omitempty"`
 
 	path     string // "" where nothing is stored
@@ -42,7 +42,8 @@ type LogHead struct {
 // Tree returns the tree.
 func (h *LogHead) Tree() audit.Checkpoint { return h.tree }
 
-// headPath returns the file of the head of a log, "" when the user has no directory for it.
+// headPath returns the path of the file with the head of a log, "" if the user has no directory for
+// it.
 func headPath(log string) string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {
@@ -61,7 +62,7 @@ func headPath(log string) string {
 	return filepath.Join(state, "gazetteer", "log-heads", hex.EncodeToString(sum[:16])+".json")
 }
 
-// ReadLogHead returns the head that was stored for the log at a URL; nil when none was.
+// ReadLogHead returns the stored head of the log at a URL, nil for none.
 func ReadLogHead(log string) (*LogHead, error) {
 	h := &LogHead{Log: log, path: headPath(log)}
 	if h.path == "" {
@@ -104,7 +105,7 @@ func (h *LogHead) saveFile() error {
 	return nil
 }
 
-// ForgetLogHead deletes the head of the log at a URL; false when there was none.
+// ForgetLogHead deletes the stored head of the log at a URL. It returns false if there is none.
 func ForgetLogHead(log string) (bool, error) {
 	path := headPath(log)
 	if path == "" || !FileExists(path) {
@@ -113,9 +114,9 @@ func ForgetLogHead(log string) (bool, error) {
 	return true, privatefile.Remove(path)
 }
 
-// CheckLog fetches the newest tree head of the server's log, compares it with the one that was seen
-// last, and stores it. It returns nil for a server without a log. The error has the exit code of a
-// check that failed when the log contradicts what it has shown before.
+// CheckLog fetches the newest tree head of the server's log, compares it with the previous one, and
+// stores it. It returns nil for a server without a log. If the log contradicts its earlier tree,
+// the error has the exit code of a failed check.
 func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	log := c.Base + "/log"
 	var before *LogHead
@@ -141,7 +142,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 			}
 			return before, a.followPromises(ctx, c, before)
 		}
-		// On this machine a log is begun anew with each trial.
+		// On the local machine each trial begins a new log.
 		fmt.Fprintf(a.Err, "%s is signed with another key than before: another log was begun there.\n", log)
 	}
 	key, err := c.GetText(ctx, "/log/key")
@@ -161,7 +162,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	return h, h.saveFile()
 }
 
-// advanceHead compares a newer checkpoint with a head, and puts it in its place.
+// advanceHead compares a newer checkpoint with a head, and replaces the head.
 func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []byte) error {
 	next, err := audit.ParseCheckpoint(signed, h.verifier)
 	if err != nil {
@@ -207,7 +208,7 @@ func parseHashes(texts []string) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// CheckInclusion checks the proof that a leaf of a record is in a tree that the log has signed,
+// CheckInclusion checks the proof that a signed tree of the log contains a leaf of a record,
 // compares that tree with the head, and returns the hash of the leaf.
 func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
 	tree, err := audit.ParseCheckpoint([]byte(p.Checkpoint), h.verifier)
@@ -228,8 +229,8 @@ func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.L
 	return leaf, a.advanceHead(ctx, c, h, []byte(p.Checkpoint))
 }
 
-// CheckLogged checks what a registry's log has said of a registration, and describes it: the
-// promise to include it, and, where there is one, the proof that it is included.
+// CheckLogged checks and describes the statements of a registry's log about a registration: the
+// promise to include it and, if present, the proof of inclusion.
 func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *air.Logged) (string, error) {
 	h, err := a.CheckLog(ctx, c)
 	if err != nil || h == nil || logged == nil {
@@ -258,11 +259,11 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 	return fmt.Sprintf("leaf %d of %s, verified", logged.Inclusion.Entry.Index, promise.Origin), err
 }
 
-// maxPromises is how many promises of one log are followed up.
+// maxPromises is the number of promises of one log that are checked later.
 const maxPromises = 100
 
-// followPromises looks for what the log has promised to include. A promise that was kept is dropped. One
-// whose time is over is evidence against the log.
+// followPromises checks that the log has included the promised leaves. It removes fulfilled
+// promises. An expired promise is evidence against the log.
 func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 	var open []string
 	var broken error
@@ -293,7 +294,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 	return broken
 }
 
-// isKept reports whether the log proves that it has the leaf of a promise.
+// isKept reports whether the log proves that it contains the leaf of a promise.
 func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise audit.Promise) (bool, error) {
 	entries, err := FetchLogEntries(ctx, c, promise.Key)
 	if err != nil {
@@ -309,8 +310,8 @@ func (a *App) isKept(ctx context.Context, c *Client, h *LogHead, promise audit.P
 	return false, nil
 }
 
-// FetchLogEntries returns the leaves of a record and of those below it, newest first; none when the log
-// does not show any.
+// FetchLogEntries returns the leaves of a record and of the records below it, newest first; none if
+// the log shows none.
 func FetchLogEntries(ctx context.Context, c *Client, key string) ([]air.LogEntry, error) {
 	var entries air.LogEntries
 	_, err := c.SendJSON(ctx, http.MethodGet, "/log/entries?"+url.Values{"key": {key}}.Encode(), nil, nil, &entries)
@@ -320,8 +321,8 @@ func FetchLogEntries(ctx context.Context, c *Client, key string) ([]air.LogEntry
 	return entries.Entries, err
 }
 
-// ProveEntry fetches a leaf, checks that it is in the tree that the log has signed, and returns it with its
-// hash.
+// ProveEntry fetches a leaf, checks that the signed tree of the log contains it, and returns it
+// with its hash.
 func (a *App) ProveEntry(ctx context.Context, c *Client, h *LogHead, index int64) (air.LogEntry, tlog.Hash, error) {
 	var inclusion air.LogInclusion
 	if _, err := c.SendJSON(ctx, http.MethodGet, fmt.Sprintf("/log/inclusion?index=%d", index), nil, nil, &inclusion); err != nil {
@@ -331,7 +332,7 @@ func (a *App) ProveEntry(ctx context.Context, c *Client, h *LogHead, index int64
 	return inclusion.Entry, leaf, err
 }
 
-// IsLoopbackURL reports whether a URL leads to this machine.
+// IsLoopbackURL reports whether a URL points to this machine.
 func IsLoopbackURL(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// DescribeNetworkError says in words why a server did not answer.
+// DescribeNetworkError describes why a server did not answer.
 func DescribeNetworkError(err error) string {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError

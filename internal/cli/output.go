@@ -9,8 +9,8 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// WriteNewFile writes the file that --out names, which must not be there yet. What was
-// not written to its end is taken away again.
+// WriteNewFile writes the file that --out names. The file must not exist. An incomplete file is
+// removed.
 func WriteNewFile(name string, mode os.FileMode, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -25,7 +25,7 @@ func WriteNewFile(name string, mode os.FileMode, write func(io.Writer) error) er
 	return nil
 }
 
-// FileExists reports whether there is a file or a directory at path.
+// FileExists reports whether a file or a directory exists at path.
 func FileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -9,7 +9,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// problem is what an RFC 9457 body tells a person.
+// problem contains the members of an RFC 9457 body that a user needs.
 type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
@@ -38,7 +38,7 @@ func (p problem) formatText() string {
 	return text
 }
 
-// parameterName is what a person calls the parameter that is wrong.
+// parameterName returns the user's name of the wrong parameter.
 func (p problem) parameterName() string {
 	if p.Where.Parameter == "q" {
 		return "the query"
@@ -46,10 +46,10 @@ func (p problem) parameterName() string {
 	return p.Where.Parameter
 }
 
-// StatusError turns a refusal into an error with the verb's exit code.
+// StatusError converts a refusal to an error with the command's exit code.
 func StatusError(status int, body []byte) error {
 	var p problem
-	json.Unmarshal(body, &p) // what does not parse has no words for a person
+	json.Unmarshal(body, &p) // an invalid body contains no message for a user
 	text := p.formatText()
 	if text == "" {
 		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))

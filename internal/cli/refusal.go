@@ -9,7 +9,7 @@ import (
 	"gazetteer/registry"
 )
 
-// refusal is what the registry says beside the words that every problem has.
+// refusal contains the registry's additions to the members that all problems share.
 type refusal struct {
 	Code     string         `json:"code"`
 	Rule     string         `json:"rule"`
@@ -20,12 +20,12 @@ type refusal struct {
 	Work     *registry.Work `json:"work"`
 }
 
-// A RefusedError is an answer that says no, with the rule behind it.
+// A RefusedError is a refusal with the rule that it rests on.
 type RefusedError struct {
 	Status int
 	Code   string         // the kind of problem
 	AirID  string         // the agent that it is about, "" for none
-	Work   *registry.Work // the proof of work that is asked for; nil for none
+	Work   *registry.Work // the required proof of work; nil for none
 	rule   string
 	err    error
 }
@@ -34,10 +34,10 @@ func (e *RefusedError) Error() string { return e.err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// refusalError is statusError with what was expected and what came.
+// refusalError is statusError with the expected and the received values.
 func refusalError(status int, body []byte) error {
 	var r refusal
-	json.Unmarshal(body, &r) // what does not parse has nothing to add
+	json.Unmarshal(body, &r) // an invalid body adds nothing
 	err := StatusError(status, body)
 	var e *exit.Error
 	if !errors.As(err, &e) {

@@ -15,7 +15,7 @@ import (
 	"gazetteer/protocol/httpsig"
 )
 
-// AgentPath is the path of an agent in the API, and of what lies below it.
+// AgentPath returns the path of an agent in the API, or of a resource below it.
 func AgentPath(airID, below string) string {
 	return "/api/v1/agents/" + url.PathEscape(airID) + below
 }
@@ -24,20 +24,20 @@ func AgentPath(airID, below string) string {
 type Signer struct {
 	Key   ed25519.PrivateKey
 	KeyID string
-	// host is what the registry calls itself. Over the socket, where no name of a
-	// host leads to it, a request is signed for this one.
+	// host is the registry's own host name. Requests over the socket, which has no host name, are
+	// signed for it.
 	Host string
 	// Work is the solution of the proof of work of a registration, "" for none.
 	Work string
 }
 
-// NewSigner signs as an agent with the key that is in use.
+// NewSigner returns a signer for an agent with its current key.
 func NewSigner(owner did.Web, key ed25519.PrivateKey) *Signer {
 	return &Signer{Key: key, KeyID: owner.String() + did.KeyFragment, Host: owner.Authority()}
 }
 
-// SendJSON sends a JSON body and decodes the answer into v; raw is the answer as
-// sent. A nil signer sends it unsigned, a nil body sends none.
+// SendJSON sends a JSON body and decodes the answer into v; raw is the unchanged answer. With a nil
+// signer the request is unsigned; with a nil body it has no body.
 func (c *Client) SendJSON(ctx context.Context, method, path string, body any, by *Signer, v any) (raw []byte, err error) {
 	var text []byte
 	if body != nil {
@@ -59,7 +59,7 @@ func (c *Client) SendJSON(ctx context.Context, method, path string, body any, by
 	return c.DecodeAnswer(response, v)
 }
 
-// newRequest makes a request that accepts JSON, signed unless the signer is nil.
+// newRequest creates a request that accepts JSON. It is signed unless the signer is nil.
 func (c *Client) newRequest(ctx context.Context, method, path string, body []byte, by *Signer) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Client) newRequest(ctx context.Context, method, path string, body []byt
 	return request, httpsig.Sign(request, body, by.Key, o)
 }
 
-// DecodeAnswer reads an answer in JSON into v, and closes it; raw is what came.
+// DecodeAnswer decodes a JSON answer into v and closes it; raw is the unchanged body.
 func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err error) {
 	defer response.Body.Close()
 	raw, err = io.ReadAll(io.LimitReader(response.Body, 8<<20))
@@ -98,7 +98,7 @@ func (c *Client) DecodeAnswer(response *http.Response, v any) (raw []byte, err e
 	return raw, nil
 }
 
-// GetText asks for what is no JSON.
+// GetText requests a text that is not JSON.
 func (c *Client) GetText(ctx context.Context, path string) ([]byte, error) {
 	request, err := c.newRequest(ctx, http.MethodGet, path, nil, nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"gazetteer/internal/server"
 )
 
-// ServeCommand returns the verb serve.
+// ServeCommand returns the command serve.
 func (a *App) ServeCommand() *cobra.Command {
 	var listen string
 	var noCrawl bool
@@ -76,7 +76,7 @@ func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
 	})
 }
 
-// formatInvitation says on a terminal what to open.
+// formatInvitation returns the text that tells the user which address to open.
 func formatInvitation(address string) string {
 	return fmt.Sprintf("\nOpen %s in a browser, or ask from another terminal in this directory:\n\n  gazetteer crawl example.com\n  gazetteer search book a table\n\nStop with Ctrl-C.\n\n", address)
 }

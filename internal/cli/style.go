@@ -7,8 +7,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// A Style writes text for a person: on a terminal with colours, elsewhere without. What it writes
-// has every hidden character escaped.
+// A Style writes text for a user: with colours on a terminal, without colours elsewhere. It escapes
+// all hidden characters.
 type Style struct{ color bool }
 
 // NewStyle returns the style of a stream. NO_COLOR (https://no-color.org) turns colours off.
@@ -19,10 +19,10 @@ func NewStyle(w io.Writer) Style {
 // Bold returns text in bold.
 func (s Style) Bold(text string) string { return s.wrapCode("1", text) }
 
-// Dim returns text in a colour that steps back.
+// Dim returns text in a less visible colour.
 func (s Style) Dim(text string) string { return s.wrapCode("2", text) }
 
-// Accent returns text in the colour of names that can be used as they are.
+// Accent returns text in the colour of names that the user can copy unchanged.
 func (s Style) Accent(text string) string { return s.wrapCode("36", text) }
 
 // Warning returns text in the colour of warnings.

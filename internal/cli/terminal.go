@@ -15,7 +15,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// IsTerminal reports whether w is a terminal that a status line can live on.
+// IsTerminal reports whether w is a terminal that can show a status line.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
@@ -40,8 +40,8 @@ func (p *Progress) PrintLine(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// Run shows status every quarter of a second until ctx ends, then takes the
-// status line away. Without a terminal it only waits.
+// Run shows status every quarter of a second until ctx ends, then removes the status line. Without
+// a terminal it only waits.
 func (p *Progress) Run(ctx context.Context, status func() (string, bool)) {
 	if !p.Live {
 		<-ctx.Done()
@@ -64,7 +64,7 @@ func (p *Progress) Run(ctx context.Context, status func() (string, bool)) {
 	}
 }
 
-// FormatCrawlStatus says in one line how far a crawl is.
+// FormatCrawlStatus describes the progress of a crawl in one line.
 func FormatCrawlStatus(s crawler.Status) string {
 	return fmt.Sprintf("%d visited · %d under way · %d waiting · %d without a document · %.1f/s",
 		s.Visits, s.InFlight, s.Due, s.Errors, s.Rate)
@@ -91,8 +91,7 @@ func (p *Progress) eraseStatus() {
 	}
 }
 
-// VisibleLines is visible for our own texts of several lines: their line breaks
-// stay.
+// VisibleLines is visible for our own texts of several lines. It keeps their line breaks.
 func VisibleLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -11,9 +11,9 @@ import (
 	"gazetteer/lint/format"
 )
 
-// WriteJSON writes v as one line of JSON with every hidden character escaped:
-// what encoding/json leaves as it is (C1, DEL, bidi controls) can only stand
-// inside strings, where \uXXXX means the same.
+// WriteJSON writes v as one line of JSON and escapes all hidden characters. The characters that
+// encoding/json does not escape (C1, DEL, bidi controls) can only occur inside strings, where
+// \uXXXX means the same.
 func WriteJSON(w io.Writer, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -40,7 +40,7 @@ func WriteJSONText(w io.Writer, text []byte) error {
 	return err
 }
 
-// FormatAge says how long before now t was, coarsely, as a person would.
+// FormatAge returns the rounded time from t to now in words.
 func FormatAge(now, t time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -48,7 +48,7 @@ func FormatAge(now, t time.Time) string {
 	return FormatSpan(now.Sub(t)) + " ago"
 }
 
-// FormatWait says how far in the future t is.
+// FormatWait returns the time from now to t in words.
 func FormatWait(now, t time.Time) string {
 	if !t.After(now) {
 		return "now"

@@ -8,7 +8,7 @@ import (
 	"gazetteer/internal/version"
 )
 
-// VersionCommand returns the verb version.
+// VersionCommand returns the command version.
 func (a *App) VersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -24,7 +24,7 @@ func (a *App) VersionCommand() *cobra.Command {
 	}
 }
 
-// FormatVersion says in two lines how the program was built: version, commit and date.
+// FormatVersion describes the build of the program in two lines: version, commit and date.
 func FormatVersion(b version.Info) string {
 	text := fmt.Sprintf("gazetteer %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 	if b.Revision == "" {

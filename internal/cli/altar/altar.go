@@ -25,7 +25,7 @@ import (
 
 type verbs struct{ *cli.App }
 
-// Commands returns the verbs.
+// Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a}
 	return []*cobra.Command{v.altarCommand(), v.contractsCommand(), v.toolCommand()}

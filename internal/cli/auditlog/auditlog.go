@@ -7,10 +7,10 @@ import (
 	"gazetteer/internal/cli"
 )
 
-// verbs are the verbs of this package with what all verbs share.
+// verbs are the commands of this package, with the state that all commands share.
 type verbs struct{ *cli.App }
 
-// Commands returns the verbs of this package.
+// Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{(&verbs{a}).logCommand()}
 }

@@ -22,13 +22,13 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// verbs are the verbs of this package with what all verbs share.
+// verbs are the commands of this package, with the state that all commands share.
 type verbs struct {
 	*cli.App
 	key *agent.KeyReader
 }
 
-// Commands returns the verbs of this package.
+// Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a, &agent.KeyReader{}}
 	commands := []*cobra.Command{v.sendCommand(), v.inboxCommand(), v.threadCommand()}

@@ -8,10 +8,10 @@ import (
 	"gazetteer/internal/cli"
 )
 
-// verbs are the verbs of this package with what all verbs share.
+// verbs are the commands of this package, with the state that all commands share.
 type verbs struct{ *cli.App }
 
-// Commands returns the verbs of this package.
+// Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a}
 	return []*cobra.Command{v.crawlerCommand(), v.registryCommand(), v.compactCommand(), v.writeCensusCommand(), v.writeBackupCommand(), v.restoreBackupCommand(), v.checkFilesCommand()}
