@@ -344,7 +344,7 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 		}
 		o.publishStatus()
 		var free chan<- struct{}
-		if next != nil && c.busy != nil && c.busy() {
+		if next != nil && c.busy != nil && len(room) >= visitsWhileBusy && c.busy() {
 			timer.Reset(busyPause)
 		} else if next != nil {
 			free = room
@@ -367,8 +367,12 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 	}
 }
 
-// busyPause is the time until a busy machine is looked at again.
-const busyPause = 5 * time.Millisecond
+// busyPause is the time until a busy machine is looked at again. So many visits run on a busy machine
+// nevertheless: a flood of other work slows the crawl down, but does not stop it.
+const (
+	busyPause       = 5 * time.Millisecond
+	visitsWhileBusy = 32
+)
 
 // addPending adds new hosts to the frontier, and registers or answers those who wait for a result.
 func (o *frontierLoop) addPending() {

@@ -42,6 +42,38 @@ func TestWaitsForTheRateBlameNobody(t *testing.T) {
 	})
 }
 
+// TestBusyMachineVisitsFewHostsAtOnce: on a machine that has too much to do, a few visits run at a
+// time, and every host is visited nevertheless.
+func TestBusyMachineVisitsFewHostsAtOnce(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.opts.Workers, w.opts.Busy = 2048, func() bool { return busy }
+			var running, most atomic.Int64
+			var hosts []string
+			for i := range 200 {
+				host := fmt.Sprintf("h%d.test", i)
+				w.site(host, map[string]http.Handler{aiPath: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					most.Store(max(most.Load(), running.Add(1)))
+					time.Sleep(time.Second)
+					running.Add(-1)
+					json200(ai("Site")).ServeHTTP(rw, r)
+				})})
+				hosts = append(hosts, host)
+			}
+			w.run()
+			for host, r := range w.crawl(hosts...) {
+				if r.Documents != 1 {
+					t.Errorf("%s: %s", host, r.Summary)
+				}
+			}
+			if few := most.Load() <= 32; few != busy {
+				t.Errorf("busy %v: %d hosts were visited at once", busy, most.Load())
+			}
+		})
+	}
+}
+
 // TestNothingIsAskedAfterTheStop: sessions that wait for the rate when the crawler is stopped contact
 // nobody, and do not hold up its end.
 func TestNothingIsAskedAfterTheStop(t *testing.T) {
