@@ -106,7 +106,7 @@ func TestSearchToCallByShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.want("README.md", string(readme), strings.Join(s.commands[2:6], "\n"), `make run ARGS="--keep data"`)
+	s.want("README.md", string(readme), strings.ReplaceAll(strings.Join(s.commands[3:6], "\n"), "bin/gazetteer", "gazetteer"), `make run ARGS="--keep`)
 	s.run(s.commands[0], false)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
