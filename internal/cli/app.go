@@ -51,7 +51,7 @@ func QuoteForShell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// PrintField writes one named line for a person.
+// PrintField prints one line with a name and a value.
 func (a *App) PrintField(name, value string) {
 	if value != "" {
 		fmt.Fprintf(a.Out, "%-9s %s\n", name, format.Visible(value))

@@ -1,5 +1,5 @@
-// Package agent has the verbs by which the owner of an agent registers it, proves what it says, and
-// takes care of its keys. Every change is signed with the key in a file; see [keyring].
+// Package agent contains the commands for the owner of an agent: they register it, prove its
+// claims, and manage its keys. The key in a file signs every change; see [keyring].
 package agent
 
 import (
@@ -16,7 +16,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{(&verbs{a}).agentCommand()}
 }
 
-// agentCommand is the verb agent with the verbs below it.
+// agentCommand returns the command agent with its subcommands.
 func (a *verbs) agentCommand() *cobra.Command {
 	k := &keyring{}
 	c := &cobra.Command{

@@ -18,14 +18,14 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// fetchKeys asks which keys an agent has and had.
+// fetchKeys requests the current and the retired keys of an agent.
 func fetchKeys(ctx context.Context, c *cli.Client, airID string) (airjson.KeysView, error) {
 	var v airjson.KeysView
 	_, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, "/keys"), nil, nil, &v)
 	if err != nil || len(v.Keys) > 0 {
 		return v, err
 	}
-	// Whether it is erased or never had one its record says.
+	// The agent's record says whether it is erased or never had a key.
 	var record airjson.RecordView
 	if _, err := c.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, ""), nil, nil, &record); err != nil {
 		return v, err
@@ -33,9 +33,8 @@ func fetchKeys(ctx context.Context, c *cli.Client, airID string) (airjson.KeysVi
 	return v, exit.NotFoundf("%s has no key: it was registered with a DID of its creator alone", airID)
 }
 
-// readOwnAgent returns the agent whose key is in the file, its key, and its keys as the
-// registry has them. Before that it puts the key in its place that a rotation or
-// a recovery has brought into force meanwhile.
+// readOwnAgent returns the agent whose key is in the file, that key, and the agent's keys in the
+// registry. It first replaces the key if a rotation or a recovery has taken effect meanwhile.
 func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, ed25519.PrivateKey, airjson.KeysView, error) {
 	owner, keys, err := a.findOwnAgent(ctx, c, k)
 	if err != nil {
@@ -45,8 +44,8 @@ func (a *verbs) readOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 	return owner, key, keys, err
 }
 
-// findOwnAgent returns whose key the file holds and what the registry knows of it, for
-// which no passphrase is needed; an error when the key is not the current one.
+// findOwnAgent returns the agent whose key is in the file, and its keys in the registry. It needs
+// no passphrase. It returns an error if the key is not the current one.
 func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (did.Web, airjson.KeysView, error) {
 	fail := func(err error) (did.Web, airjson.KeysView, error) { return did.Web{}, airjson.KeysView{}, err }
 	owner, err := k.readOwner(a)
@@ -71,8 +70,8 @@ func (a *verbs) findOwnAgent(ctx context.Context, c *cli.Client, k *keyring) (di
 	return owner, keys, requireCurrentKey(k.path, f.Public, keys)
 }
 
-// ownerInRegistry returns the agent's DID in the registry that was asked: in one that has
-// imported it, it is another than where its key was made.
+// ownerInRegistry returns the agent's DID in the requested registry: a registry that imported the
+// agent uses a different DID from the one in the key file.
 func ownerInRegistry(owner did.Web, keys airjson.KeysView) (did.Web, error) {
 	if keys.DID == owner.String() {
 		return owner, nil
@@ -85,8 +84,8 @@ func ownerInRegistry(owner did.Web, keys airjson.KeysView) (did.Web, error) {
 	return there, nil
 }
 
-// readOwner says whose key the file holds, or the recovery key when the other is
-// lost.
+// readOwner returns the agent whose key is in the file, or whose recovery key is there if the key
+// is lost.
 func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 	path := k.path
 	if !cli.FileExists(path) && (cli.FileExists(keyfile.Next(path)) || cli.FileExists(k.recoveryPath())) {
@@ -106,7 +105,7 @@ func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 	return owner, nil
 }
 
-// promoteKeys moves keys into their place that the registry knows as current.
+// promoteKeys moves the next keys to the current files if the registry lists them as current.
 func (a *verbs) promoteKeys(k *keyring, keys airjson.KeysView) error {
 	next := keyfile.Next(k.path)
 	if f, err := keyfile.Open(next); err == nil && did.FormatMultikey(f.Public) == keys.Keys[0].PublicKeyMultibase {
@@ -129,7 +128,7 @@ func (a *verbs) promoteKeys(k *keyring, keys airjson.KeysView) error {
 	return nil
 }
 
-// requireCurrentKey reports whether a key is the one that the registry has as current.
+// requireCurrentKey returns an error unless a key is the current one in the registry.
 func requireCurrentKey(path string, key ed25519.PublicKey, keys airjson.KeysView) error {
 	mine := did.FormatMultikey(key)
 	if keys.Keys[0].PublicKeyMultibase == mine {
@@ -143,7 +142,7 @@ func requireCurrentKey(path string, key ed25519.PublicKey, keys airjson.KeysView
 	return exit.Usagef("the key in %s is not that of %s, whose current one is %s", path, keys.AirID, keys.Keys[0].PublicKeyMultibase)
 }
 
-// formatTime writes a time of an answer for a person, or as it came.
+// formatTime formats a time of an answer for a user, or returns it unchanged if it is invalid.
 func formatTime(now time.Time, text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

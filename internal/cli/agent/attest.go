@@ -14,7 +14,7 @@ import (
 	"gazetteer/registry/attestation"
 )
 
-// attestFlags is what agent attest is told.
+// attestFlags contains the flags of agent attest.
 type attestFlags struct {
 	kind, statement string
 	revoke          int

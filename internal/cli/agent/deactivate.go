@@ -62,14 +62,14 @@ func (a *verbs) deactivateAgent(c *cobra.Command, server *cli.Client, k *keyring
 	return nil
 }
 
-// confirmDeactivation asks the person at the terminal to write the AIR ID.
+// confirmDeactivation asks the user at the terminal to enter the AIR ID.
 func (a *verbs) confirmDeactivation(airID, word string) error {
 	terminal, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return exit.Usagef("%s would be %s permanently: confirm with --yes", airID, word)
 	}
 	fmt.Fprintf(a.Err, "%s will be %s permanently. Type its AIR ID to confirm: ", format.Visible(airID), word)
-	line, _ := bufio.NewReader(a.In).ReadString('\n') // what is cut off is no AIR ID
+	line, _ := bufio.NewReader(a.In).ReadString('\n') // a truncated line is no AIR ID
 	if strings.TrimSpace(line) != airID {
 		return exit.Usagef("that is not %s: nothing was done", airID)
 	}

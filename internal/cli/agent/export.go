@@ -48,17 +48,17 @@ its AIR ID and its whole history; the operator there imports the file.
 	return c
 }
 
-// exportFormat names what export writes.
+// exportFormat is the name of the export format.
 const exportFormat = "gazetteer agent 1"
 
-// An exported agent, with the registry's answers as they came.
+// An exported agent, with the registry's unchanged answers.
 type exported struct {
 	Format       string            `json:"format"`
 	Exported     time.Time         `json:"exported"`
-	Registry     string            `json:"registry"` // where it was asked
+	Registry     string            `json:"registry"` // the registry that was asked
 	AirID        string            `json:"air_id"`
 	Record       json.RawMessage   `json:"record"`
-	Document     json.RawMessage   `json:"did_document"` // null for an agent that is gone
+	Document     json.RawMessage   `json:"did_document"` // null for a deleted agent
 	Keys         json.RawMessage   `json:"keys"`
 	Domains      json.RawMessage   `json:"domains"`
 	History      []json.RawMessage `json:"history"`
@@ -77,7 +77,7 @@ func (a *verbs) exportAgent(ctx context.Context, server *cli.Client, k *keyring,
 	} {
 		raw, err := server.SendJSON(ctx, http.MethodGet, cli.AgentPath(airID, below), nil, nil, to)
 		if below == "/did-document" && (cli.IsRefusedWithStatus(err, http.StatusGone) || cli.IsRefusedWithStatus(err, http.StatusNotFound)) {
-			*to = json.RawMessage("null") // who is gone, or has no key, has none
+			*to = json.RawMessage("null") // a deleted agent or one without a key has none
 			continue
 		}
 		if err != nil {

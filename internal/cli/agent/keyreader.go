@@ -10,18 +10,18 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// A KeyReader reads the key of an agent from the file that --key names. Verbs outside this package
-// use it; its flags are those of the verb agent.
+// A KeyReader reads the key of an agent from the file that --key names, for commands outside this
+// package. It has the same flags as the command agent.
 type KeyReader struct{ keys keyring }
 
-// AddFlags adds --key and --passphrase-file to a verb and the verbs below it.
+// AddFlags adds --key and --passphrase-file to a command and its subcommands.
 func (r *KeyReader) AddFlags(c *cobra.Command) {
 	c.PersistentFlags().StringVar(&r.keys.path, "key", "agent.key", "file with the agent's key")
 	c.PersistentFlags().StringVar(&r.keys.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: asked for on the terminal)")
 }
 
-// Read returns the key and the DID of its agent, "" when the file names none. A passphrase is asked
-// for on the terminal unless a file has it.
+// Read returns the key and the DID of its agent, "" if the file names none. It asks for the
+// passphrase on the terminal unless a file contains it.
 func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
 	key, owner, err := r.keys.readKey(&verbs{a}, r.keys.path)
 	if err != nil || owner.Host == "" {
@@ -33,16 +33,16 @@ func (r *KeyReader) Read(a *cli.App) (ed25519.PrivateKey, string, error) {
 // Path returns the path of the key file.
 func (r *KeyReader) Path() string { return r.keys.path }
 
-// ReadRetired returns the retired keys that the mailbox beside the key file keeps, and why others
-// cannot be read. The passphrase is that of Read, which is called before.
+// ReadRetired returns the retired keys in the mailbox next to the key file, and the errors of keys
+// that cannot be read. Call Read first: it reads the passphrase.
 func (r *KeyReader) ReadRetired() ([]ed25519.PrivateKey, []error) {
 	return mailbox.ReadKeys(mailbox.DirOf(r.keys.path), func(_ string, f keyfile.File) (ed25519.PrivateKey, error) {
 		return f.Private(r.keys.passphrase)
 	})
 }
 
-// Owner returns the DID of the agent whose key the file is, without its passphrase, and "" when there
-// is no file or it names none.
+// Owner returns the DID of the agent whose key is in the file. It needs no passphrase. It returns
+// "" if there is no file or the file names no agent.
 func (r *KeyReader) Owner() string {
 	f, err := keyfile.Open(r.keys.path)
 	if err != nil {

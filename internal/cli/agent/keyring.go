@@ -19,18 +19,18 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// agentNote is the note of a key file that says whose key it is: a DID.
+// agentNote is the note in a key file that names the owner of the key by its DID.
 const agentNote = "agent"
 
-// keyring is the key files that the verbs of agents use.
+// keyring contains the key files that the commands for agents use.
 type keyring struct {
 	path           string // of the key in use
 	passphraseFile string
 
-	passphrase []byte // once it was asked for
+	passphrase []byte // after the user was asked for it
 }
 
-// recoveryPath is where the recovery key of a key lies: agent.recovery.key.
+// recoveryPath returns the path of the recovery key: agent.recovery.key.
 func (k *keyring) recoveryPath() string { return recoveryPathOf(k.path) }
 
 func recoveryPathOf(path string) string {
@@ -38,8 +38,8 @@ func recoveryPathOf(path string) string {
 	return strings.TrimSuffix(path, ext) + ".recovery" + ext
 }
 
-// readKey returns the key in a file, and whose it says it is: the zero Web when it
-// does not say.
+// readKey returns the key in a file and the owner that the file names, the zero Web if it names
+// none.
 func (k *keyring) readKey(a *verbs, path string) (ed25519.PrivateKey, did.Web, error) {
 	f, err := keyfile.Open(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func (k *keyring) readKey(a *verbs, path string) (ed25519.PrivateKey, did.Web, e
 	return key, owner, err
 }
 
-// parseOwner reads whose key a file says it is.
+// parseOwner reads the owner that a key file names.
 func parseOwner(f keyfile.File, path string) (did.Web, error) {
 	text := f.Notes[agentNote]
 	if text == "" {
@@ -74,7 +74,7 @@ func parseOwner(f keyfile.File, path string) (did.Web, error) {
 	return owner, nil
 }
 
-// keyError says what to do about a key file that cannot be used.
+// keyError adds the next step to the error of an unusable key file.
 func keyError(err error, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(recoveryPathOf(path)):
@@ -93,8 +93,7 @@ func keyError(err error, path string) error {
 // maxPassphrase bounds a passphrase in bytes.
 const maxPassphrase = 1024
 
-// askPassphrase returns the passphrase of a file or of the person at the
-// terminal.
+// askPassphrase returns the passphrase from a file or from the user at the terminal.
 func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
 	if k.passphraseFile != "" {
 		text, err := os.ReadFile(k.passphraseFile)
@@ -120,7 +119,7 @@ func (k *keyring) askPassphrase(a *verbs, prompt string) ([]byte, error) {
 	return passphrase, nil
 }
 
-// newPassphrase asks for a passphrase that is not yet in use, twice.
+// newPassphrase asks twice for a new passphrase.
 func (k *keyring) newPassphrase(a *verbs) (err error) {
 	if k.passphrase, err = k.askPassphrase(a, "Passphrase for the new keys: "); err != nil || k.passphraseFile != "" {
 		return err
@@ -132,8 +131,8 @@ func (k *keyring) newPassphrase(a *verbs) (err error) {
 	return err
 }
 
-// createKey writes a new key into a file that is not there yet. Like is the file
-// whose protection it takes over: encrypted when that is.
+// createKey writes a new key into a file that must not exist. The new file is encrypted if the file
+// like is encrypted.
 func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -154,8 +153,8 @@ func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519
 	return key, err
 }
 
-// readOrCreateKey returns the key of a file that an earlier, interrupted try has left, or
-// makes one. The error is that of read or make.
+// readOrCreateKey returns the key in a file that an earlier, interrupted attempt created, or
+// creates a key. It returns the error of read or make.
 func (k *keyring) readOrCreateKey(a *verbs, path string, owner did.Web, encrypted bool) (ed25519.PrivateKey, error) {
 	if !cli.FileExists(path) {
 		return k.createKey(path, owner, encrypted)
@@ -167,17 +166,17 @@ func (k *keyring) readOrCreateKey(a *verbs, path string, owner did.Web, encrypte
 	return key, err
 }
 
-// promoteKey puts the next key in the place of the agent's key. The old one is kept in the mailbox
-// beside it first: mail that was sealed to it may still wait.
+// promoteKey replaces the agent's key with the next key. It first saves the old key in the mailbox
+// next to it, because sealed mail for the old key may still be waiting.
 func (k *keyring) promoteKey() error {
 	err := mailbox.KeepKey(mailbox.DirOf(k.path), k.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a key that was lost is recovered
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // recovery of a lost key
 		return err
 	}
 	return keyfile.Promote(k.path)
 }
 
-// formatAgentCommand is a command of agents that the person may run next, with the same key.
+// formatAgentCommand returns an agent command that the user can run next with the same key.
 func (a *verbs) formatAgentCommand(k *keyring, words string) string {
 	text := a.FormatCommand("agent " + words)
 	if k.path != "agent.key" {

@@ -67,7 +67,7 @@ func (a *verbs) mergeAgents(ctx context.Context, server *cli.Client, k, other *k
 	return nil
 }
 
-// exportForTransfer writes an agent as another registry takes it over.
+// exportForTransfer writes an agent in the format that another registry imports.
 func (a *verbs) exportForTransfer(ctx context.Context, server *cli.Client, k *keyring, out string) error {
 	owner, key, keys, err := a.readOwnAgent(ctx, server, k)
 	if err != nil {

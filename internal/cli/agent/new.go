@@ -20,7 +20,7 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// recordFlags are the members of a record that flags set.
+// recordFlags contains the members of a record that flags set.
 type recordFlags struct {
 	description, repository, docs, inbox string
 	capabilities, certifications         []string
@@ -40,7 +40,7 @@ func (t *recordFlags) addTo(c *cobra.Command) {
 	f.BoolVar(&t.openSource, "open-source", false, "its code is open source")
 }
 
-// changedMembers returns the members that flags have set, but for the endpoints.
+// changedMembers returns the members that flags have set, except the endpoints.
 func (t *recordFlags) changedMembers(c *cobra.Command) map[string]any {
 	body := map[string]any{}
 	for flag, m := range map[string]struct {
@@ -61,8 +61,7 @@ func (t *recordFlags) changedMembers(c *cobra.Command) map[string]any {
 	return body
 }
 
-// parseEndpoints returns the service endpoints that flags name; false when they name
-// none.
+// parseEndpoints returns the service endpoints that flags name; false if they name none.
 func (t *recordFlags) parseEndpoints(c *cobra.Command) ([]registry.ServiceEndpoint, bool, error) {
 	var list []registry.ServiceEndpoint
 	if t.inbox != "" {
@@ -78,7 +77,7 @@ func (t *recordFlags) parseEndpoints(c *cobra.Command) ([]registry.ServiceEndpoi
 	return list, c.Flags().Changed("inbox") || c.Flags().Changed("endpoint"), nil
 }
 
-// newFlags is what agent new is told.
+// newFlags contains the flags of agent new.
 type newFlags struct {
 	texts        recordFlags
 	creatorDID   string
@@ -133,7 +132,7 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	}
 	public := key.Public().(ed25519.PublicKey)
 	body["name"], body["public_key"], body["no_secret"] = name, did.FormatPublicKey(public), !n.secret
-	here := n.texts.inbox == inboxHere // its address holds the AIR ID, which is not known yet
+	here := n.texts.inbox == inboxHere // its address contains the AIR ID, which is not known yet
 	if len(services) > 0 && !here {
 		body["service_endpoints"] = services
 	}
@@ -187,7 +186,8 @@ func (a *verbs) registerAgent(c *cobra.Command, server *cli.Client, k *keyring, 
 	return nil
 }
 
-// sendRegistration sends a registration, and does the work that a flooded registry asks for.
+// sendRegistration sends a registration, and computes the proof of work that an overloaded registry
+// requires.
 func (a *verbs) sendRegistration(ctx context.Context, server *cli.Client, body map[string]any, signer *cli.Signer, made *air.RegistrationAnswer) ([]byte, error) {
 	path := cli.AgentPath("register", "") + "?wait=5"
 	raw, err := server.SendJSON(ctx, http.MethodPost, path, body, signer, made)
@@ -202,8 +202,8 @@ func (a *verbs) sendRegistration(ctx context.Context, server *cli.Client, body m
 	return server.SendJSON(ctx, http.MethodPost, path, body, signer, made)
 }
 
-// adoptAgent marks the key files as those of the agent that an earlier try registered with other
-// content, and says how to go on.
+// adoptAgent marks the key files as the keys of the agent that an earlier attempt registered with
+// other content, and prints the next steps.
 func (a *verbs) adoptAgent(ctx context.Context, server *cli.Client, k *keyring, refused *cli.RefusedError) error {
 	keys, err := fetchKeys(ctx, server, refused.AirID)
 	if err != nil {
@@ -230,7 +230,7 @@ func (a *verbs) addEndpoints(ctx context.Context, server *cli.Client, airID, id 
 	return nil
 }
 
-// printApplication tells of a registration that waits for the operator.
+// printApplication describes a registration that waits for the operator.
 func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []byte) error {
 	if err := k.annotateKeys(made.DID); err != nil {
 		return err
@@ -246,8 +246,8 @@ func (a *verbs) printApplication(k *keyring, made air.RegistrationAnswer, raw []
 	return nil
 }
 
-// createKeys makes the two keys, or goes on with those of a try that was cut off.
-// Recovery is nil when there is none.
+// createKeys creates the two keys, or reads the keys of an interrupted attempt. recovery is nil if
+// there is no recovery key.
 func (a *verbs) createKeys(k *keyring, n *newFlags) (key ed25519.PrivateKey, recovery ed25519.PublicKey, err error) {
 	if n.encrypt && !cli.FileExists(k.path) {
 		if err := k.newPassphrase(a); err != nil {
@@ -264,7 +264,8 @@ func (a *verbs) createKeys(k *keyring, n *newFlags) (key ed25519.PrivateKey, rec
 	return key, other.Public().(ed25519.PublicKey), nil
 }
 
-// fetchRegistryHost is what the registry calls itself, for signing the first request.
+// fetchRegistryHost returns the registry's own host name, which the signature of the first request
+// contains.
 func fetchRegistryHost(ctx context.Context, c *cli.Client) (string, error) {
 	if !c.Local {
 		u, err := url.Parse(c.Base)
@@ -273,7 +274,7 @@ func fetchRegistryHost(ctx context.Context, c *cli.Client) (string, error) {
 		}
 		return u.Host, nil
 	}
-	// A server may have been given another name than the configuration here has.
+	// The server's name may differ from the one in the local configuration.
 	var own did.Document
 	if _, err := c.GetJSON(ctx, "/.well-known/did.json", &own); err != nil {
 		return "", err
@@ -285,7 +286,7 @@ func fetchRegistryHost(ctx context.Context, c *cli.Client) (string, error) {
 	return w.Authority(), nil
 }
 
-// annotateKeys notes beside the keys whose they are.
+// annotateKeys writes the name of the owner into the key files.
 func (k *keyring) annotateKeys(id string) error {
 	for _, path := range []string{k.path, k.recoveryPath()} {
 		if path != k.path && !cli.FileExists(path) {
@@ -326,7 +327,7 @@ func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView,
 	a.PrintNextSteps("All that it says is a claim so far. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
 }
 
-// findAgent returns the AIR ID that an argument names, or that of the key file.
+// findAgent returns the AIR ID in an argument, or the one in the key file.
 func (a *verbs) findAgent(ctx context.Context, c *cli.Client, k *keyring, args []string) (airID string, err error) {
 	if len(args) == 0 {
 		owner, err := k.readOwner(a)

@@ -15,7 +15,7 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// missingFiles returns those of the key files that are still to be made.
+// missingFiles returns the key files that do not exist yet.
 func missingFiles(paths ...string) []string {
 	var missing []string
 	for _, path := range paths {
@@ -26,11 +26,11 @@ func missingFiles(paths ...string) []string {
 	return missing
 }
 
-// removeRefusedKeys takes the keys away that this command has made and the registry has
-// refused, and returns the refusal. A key is kept as long as the registry may have
-// it: when no answer came or not the registry's own, when the keys cannot be asked
-// for again, when they name it (somebody on the way may have sent the request
-// twice), and when an earlier try has left it, whose request may still be under way.
+// removeRefusedKeys removes the keys that this command created and the registry refused, and
+// returns the refusal. It keeps a key that the registry may hold: if no answer of the registry
+// arrived, if the agent's keys cannot be fetched, if they contain the key (an intermediary may have
+// sent the request twice), or if the key is from an earlier attempt whose request may still be in
+// progress.
 func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID string, refused error, made []string) error {
 	var no *cli.RefusedError
 	if !errors.As(refused, &no) || no.Code == "" || no.Status >= 500 {
@@ -53,8 +53,8 @@ func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID stri
 	return refused
 }
 
-// knowsKey reports whether a key is or was the agent's, or is to become its key or its
-// recovery key.
+// knowsKey reports whether a key is or was the agent's key, or will become its key or its recovery
+// key.
 func knowsKey(keys airjson.KeysView, f keyfile.File) bool {
 	mine := did.FormatMultikey(f.Public)
 	held := func(k airjson.KeyView) bool { return k.PublicKeyMultibase == mine }

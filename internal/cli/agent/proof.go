@@ -92,7 +92,7 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	return nil
 }
 
-// writeProof writes the files of a proof: all three, or none.
+// writeProof writes all three files of a proof, or none.
 func writeProof(out string, leaf, proof, key []byte) error {
 	var written []string
 	for _, f := range []struct {

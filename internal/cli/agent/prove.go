@@ -54,7 +54,7 @@ Exit code 1 if the domain is not proved.`,
 	return c
 }
 
-// printDomainRecord prints what is to be published for the key in use.
+// printDomainRecord prints the records that the owner must publish for the current key.
 func (a *verbs) printDomainRecord(ctx context.Context, server *cli.Client, k *keyring) error {
 	_, keys, err := a.findOwnAgent(ctx, server, k)
 	if err != nil {
@@ -85,8 +85,8 @@ func (a *verbs) proveDomain(c *cobra.Command, server *cli.Client, k *keyring, do
 	return err
 }
 
-// printDomain tells what came of looking at a domain; rotated says that the agent
-// had another key before.
+// printDomain prints the result of the check of a domain; rotated says that the agent had another
+// key before.
 func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
 	a.PrintField("agent", answer.AirID)
 	d := answer.Domain

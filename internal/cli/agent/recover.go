@@ -16,7 +16,7 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// recoverFlags is what agent recover is told.
+// recoverFlags contains the flags of agent recover.
 type recoverFlags struct {
 	file     string
 	withdraw bool
@@ -91,7 +91,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 		return a.removeRefusedKeys(ctx, server, airID, err, made)
 	}
 	if r.withdraw {
-		// The keys that were to come are of no use any more.
+		// The planned next keys are no longer useful.
 		for _, gone := range []string{keyfile.Next(k.path), keyfile.Next(k.recoveryPath())} {
 			if cli.FileExists(gone) {
 				if err := os.Remove(gone); err != nil {

@@ -34,7 +34,7 @@ shows the agent whose key is in agent.key.`,
 	}
 }
 
-// shownAgent is what show answers as JSON.
+// shownAgent is the JSON output of show.
 type shownAgent struct {
 	Record   json.RawMessage    `json:"record"`
 	Keys     airjson.KeysView   `json:"keys"`
@@ -80,8 +80,8 @@ func (a *verbs) showAgent(ctx context.Context, server *cli.Client, k *keyring, a
 	return nil
 }
 
-// describeKeyFile says whether the key file holds a key of the agent, and settles it. A
-// key without a note whose it is gets one.
+// describeKeyFile says whether the key file contains a key of the agent, and completes pending
+// changes. If the key has no note of its owner, it adds one.
 func (a *verbs) describeKeyFile(k *keyring, keys airjson.KeysView) (string, error) {
 	if len(keys.Keys) == 0 {
 		return "", nil
@@ -92,14 +92,14 @@ func (a *verbs) describeKeyFile(k *keyring, keys airjson.KeysView) (string, erro
 		}
 	}
 	if owner, err := k.readOwner(a); err != nil || owner.String() != keys.DID {
-		return "", nil // the files are another agent's, or there are none
+		return "", nil // the files belong to another agent, or do not exist
 	}
 	if err := a.promoteKeys(k, keys); err != nil {
 		return "", err
 	}
 	f, err := keyfile.Open(k.path)
 	if err != nil {
-		return "", nil // lost: the recovery key alone is here
+		return "", nil // lost: only the recovery key exists
 	}
 	if err := requireCurrentKey(k.path, f.Public, keys); err != nil {
 		return err.Error(), nil
@@ -153,10 +153,10 @@ func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held str
 	}
 }
 
-// signalText tells one piece of evidence in a line.
+// signalText describes one piece of evidence in one line.
 func signalText(now time.Time, s evidence.Signal) string {
 	text := s.What
-	if s.Signal != registry.SignalClaims { // which begins with the member that claims
+	if s.Signal != registry.SignalClaims { // the text begins with the claimed member
 		text = s.Signal + ": " + text
 	}
 	if s.Grade == registry.Observed && !s.Holds {

@@ -17,7 +17,7 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// updateFlags is what agent update is told.
+// updateFlags contains the flags of agent update.
 type updateFlags struct {
 	texts       recordFlags
 	handle      string
@@ -120,10 +120,10 @@ func (a *verbs) updateAgent(c *cobra.Command, server *cli.Client, k *keyring, u 
 	return nil
 }
 
-// inboxHere is what --inbox takes for an inbox at the registry itself.
+// inboxHere is the value of --inbox for an inbox at the registry itself.
 const inboxHere = "here"
 
-// replaceInboxHere puts the address of the agent's inbox at this registry in the place of "here".
+// replaceInboxHere replaces "here" with the address of the agent's inbox at this registry.
 func replaceInboxHere(ctx context.Context, server *cli.Client, airID string, services []registry.ServiceEndpoint) error {
 	for i := range services {
 		if services[i].Type != did.TypeInbox || services[i].ServiceEndpoint != inboxHere {
@@ -154,8 +154,8 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// addOtherEndpoints adds to the named endpoints those that the agent has of other types:
-// the registry replaces the whole list.
+// addOtherEndpoints adds the agent's endpoints of other types to the named endpoints, because the
+// registry replaces the whole list.
 func addOtherEndpoints(c *cli.Client, command *cobra.Command, airID string, named []registry.ServiceEndpoint) ([]registry.ServiceEndpoint, error) {
 	var d did.Document
 	if _, err := c.SendJSON(command.Context(), http.MethodGet, cli.AgentPath(airID, "/did-document"), nil, nil, &d); err != nil {

@@ -1,5 +1,5 @@
-// Package altar has the verbs of the tool host: altar (who may connect), contracts (what may be called)
-// and tool (calling it).
+// Package altar contains the commands of the tool host: altar (admitted clients), contracts
+// (callable tools) and tool (calls).
 package altar
 
 import (
@@ -57,7 +57,7 @@ docs/altar.md describes what is sent.`,
 	return c
 }
 
-// identityFlags say whose identity is added and how it is known.
+// identityFlags contains the identity to add and the way to recognize it.
 type identityFlags struct{ runtime, client, tokenFile, certificate string }
 
 const shortToken = 16
@@ -150,7 +150,7 @@ func readCertificate(file string) (*x509.Certificate, error) {
 	return certificate, nil
 }
 
-// operatorError explains a refusal of a server that takes no operator's requests at that address.
+// operatorError explains the refusal of a server that accepts no operator requests at that address.
 func operatorError(v *verbs, err error) error {
 	if v.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
 		return exit.Usagef("%s does not take what only the operator may ask: run this on the machine of the server, without --server, or name the address of admin_listen", v.Server)
@@ -313,7 +313,7 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	fmt.Fprintf(v.Out, "%-10s %-30s %s\n", c.State, c.Name, format.Visible(about))
 }
 
-// runWithServer is [cli.App.WithServer] for a verb of the operator that prints.
+// runWithServer calls [cli.App.WithServer] for an operator command that prints an answer.
 func (v *verbs) runWithServer(ctx context.Context, use func(*cli.Client) error) error {
 	return v.WithServer(ctx, cli.Operate, func(server *cli.Client) error { return operatorError(v, use(server)) })
 }

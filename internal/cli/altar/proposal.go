@@ -68,7 +68,7 @@ func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []stri
 	return nil
 }
 
-// searchOperations returns the operations that a search finds first.
+// searchOperations returns the first operations of a search.
 func searchOperations(ctx context.Context, server *cli.Client, words string) ([]api.ProposalBody, error) {
 	var found struct {
 		Hits []struct {
@@ -182,7 +182,7 @@ func (v *verbs) changeContract(ctx context.Context, name, verb string, body any)
 	})
 }
 
-// printRequest shows the request of a call that the HTTP runtime would make.
+// printRequest prints the request that the HTTP runtime would send for a call.
 func (v *verbs) printRequest(r *http.Request, body json.RawMessage) {
 	fmt.Fprintf(v.Out, "%s %s\n", r.Method, format.Visible(r.URL.String()))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {

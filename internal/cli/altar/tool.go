@@ -43,14 +43,14 @@ elsewhere name the server and your token:
 	return c
 }
 
-// callFlags are how a tool is called.
+// callFlags contains the flags of a call.
 type callFlags struct {
 	tokenFile, tenant, parameters string
 	arguments                     []string
 	yes, print                    bool
 }
 
-// addFlags declares the flags of every verb that opens a session.
+// addFlags declares the flags that all commands with a session share.
 func (f *callFlags) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of your bearer token, for a server elsewhere")
 	c.Flags().StringVar(&f.tenant, "tenant", "", "tenant_id of the session")
@@ -145,14 +145,14 @@ func (v *verbs) runtimesCommand() *cobra.Command {
 	}
 }
 
-// session is a session that a verb has opened.
+// session is an open session of a command.
 type session struct {
 	server *cli.Client
 	token  string
 	id     string
 }
 
-// withSession opens a session, and ends it when use returns.
+// withSession opens a session, calls use, and ends the session.
 func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session) error) error {
 	token := ""
 	if f.tokenFile != "" {
@@ -364,7 +364,7 @@ func (v *verbs) sendCall(ctx context.Context, s *session, call altar.ToolCall) e
 	return exit.Networkf("the stream ended without its last chunk")
 }
 
-// printPayload prints a text as it is and everything else as JSON.
+// printPayload prints a text unchanged and other values as JSON.
 func (v *verbs) printPayload(payload json.RawMessage) error {
 	var text string
 	if !v.JSON && json.Unmarshal(payload, &text) == nil {
@@ -374,7 +374,7 @@ func (v *verbs) printPayload(payload json.RawMessage) error {
 	return cli.WriteJSONText(v.Out, payload)
 }
 
-// buildParameters makes the parameters of a call from the flags, by the types of the contract.
+// buildParameters builds the parameters of a call from the flags, with the types of the contract.
 func (s *session) buildParameters(ctx context.Context, name string, f *callFlags) (json.RawMessage, error) {
 	if f.parameters != "" {
 		if len(f.arguments) > 0 {
@@ -413,7 +413,7 @@ func (s *session) buildParameters(ctx context.Context, name string, f *callFlags
 	return json.Marshal(values)
 }
 
-// argumentValue writes the text of an argument as JSON of its type.
+// argumentValue converts the text of an argument to JSON of its type.
 func argumentValue(text, kind string) (json.RawMessage, error) {
 	if file, found := strings.CutPrefix(text, "@"); found {
 		content, err := os.ReadFile(file)

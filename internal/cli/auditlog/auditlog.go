@@ -1,4 +1,5 @@
-// Package auditlog has the verbs that check a transparency log, from its files or from a server.
+// Package auditlog contains the commands that check a transparency log, from its files or from a
+// server.
 package auditlog
 
 import (

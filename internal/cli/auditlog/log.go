@@ -24,7 +24,7 @@ import (
 // fetchTimeout bounds one request to the server of a log.
 const fetchTimeout = 30 * time.Second
 
-// logCommand checks a transparency log from its files; it opens no data
+// logCommand returns the command that checks a transparency log from its files. It opens no data
 // directory.
 func (a *verbs) logCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -37,7 +37,7 @@ func (a *verbs) logCommand() *cobra.Command {
 	return c
 }
 
-// A logSource is where a log is read from, and the keys it is checked with.
+// A logSource is the place of a log, with the keys that verify it.
 type logSource struct {
 	place string // directory or URL
 	files audit.Files
@@ -104,7 +104,7 @@ Exit code 1 when something does not hold, 3 when the server cannot be reached.`,
 	return c
 }
 
-// openLog finds the log that the arguments mean.
+// openLog opens the log that the arguments name.
 func (s *logSource) openLog(a *verbs, args []string) error {
 	switch {
 	case len(args) == 1:
@@ -137,8 +137,8 @@ func (s *logSource) openLog(a *verbs, args []string) error {
 	return nil
 }
 
-// serverBase returns the address of the registry that has the log; false for a log that is not read from
-// one.
+// serverBase returns the address of the registry that serves the log; false for a log that is read
+// from files.
 func (s *logSource) serverBase() (string, bool) {
 	base, found := strings.CutSuffix(s.place, "/log")
 	return base, found && strings.Contains(s.place, "://")
@@ -179,8 +179,7 @@ Exit code 1 when nothing was stored.`,
 	}
 }
 
-// readVerifier returns the log's key: the one that was given, or the one that lies
-// beside the log.
+// readVerifier returns the log's key: the key of the flag, or the key next to the log.
 func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 	if s.given = s.key != ""; s.given {
 		return parseVerifier("--key", s.key)
@@ -197,7 +196,7 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 	return v, nil
 }
 
-// parseVerifier reads a public key, or the file that has it.
+// parseVerifier reads a public key, or the file that contains it.
 func parseVerifier(flag, text string) (note.Verifier, error) {
 	if content, err := os.ReadFile(text); err == nil {
 		text = string(content)
@@ -209,7 +208,7 @@ func parseVerifier(flag, text string) (note.Verifier, error) {
 	return v, nil
 }
 
-// classifyError gives what a log's files said its exit code.
+// classifyError adds the exit code to an error of a log's files.
 func classifyError(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -221,7 +220,7 @@ func classifyError(err error) error {
 	}
 }
 
-// A logAnswer is what the verbs of a log print.
+// A logAnswer is the output of the commands for a log.
 type logAnswer struct {
 	Origin    string         `json:"origin"`
 	Size      int64          `json:"size"`
@@ -239,14 +238,13 @@ type cosignedView struct {
 	At      time.Time `json:"at"`
 }
 
-// verifiedView says what was checked besides the signature.
+// verifiedView lists the checks besides the signature.
 type verifiedView struct {
 	Erased int64 `json:"erased_leaves"`
 	Older  int   `json:"older_checkpoints"`
 }
 
-// checkCosignatures says what a signed checkpoint says, and checks the cosignatures that
-// were asked for.
+// checkCosignatures describes a signed checkpoint, and checks the requested cosignatures.
 func (s *logSource) checkCosignatures(c audit.Checkpoint, signed []byte) (logAnswer, error) {
 	answer := logAnswer{Origin: c.Origin, Size: c.N, Root: c.Hash.String(), Key: s.key, KeyGiven: s.given}
 	for _, text := range s.witnesses {
@@ -329,7 +327,7 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 	return a.printAnswer(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint")))
 }
 
-// verifyProof checks a proof that somebody has carried away, without its log.
+// verifyProof checks a saved proof without access to its log.
 func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error {
 	if len(args) != 1 || s.key == "" {
 		return exit.Usagef("a proof needs its file, its leaf and the log's key: gazetteer log verify PROOF --leaf FILE --key KEY")
@@ -358,12 +356,12 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	var record struct {
 		Key string `json:"key"`
 	}
-	json.Unmarshal(leaf, &record) // what is no JSON of ours has no key to show
+	json.Unmarshal(leaf, &record) // a file that is not our JSON contains no key
 	answer.ProvesKey, answer.LeafIndex = record.Key, &p.Index
 	return a.printAnswer(answer, fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
 }
 
-// printAnswer writes an answer for a person, or as JSON.
+// printAnswer writes an answer as text for a user, or as JSON.
 func (a *verbs) printAnswer(answer logAnswer, verdict string) error {
 	if a.JSON {
 		text, err := json.MarshalIndent(answer, "", "  ")

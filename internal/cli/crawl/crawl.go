@@ -1,4 +1,4 @@
-// Package crawl has the verbs that add hosts to the crawler and show what it asked of them.
+// Package crawl contains the commands that add hosts to the crawler and show its requests.
 package crawl
 
 import (

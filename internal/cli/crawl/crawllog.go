@@ -50,7 +50,7 @@ Exit code 1 if the host is unknown.`,
 	return c
 }
 
-// printCrawlLog shows page after page until there are as many visits as wanted.
+// printCrawlLog prints page after page until it has printed the requested number of visits.
 func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, limit int) error {
 	if !a.JSON {
 		a.printConnection(ctx, c, host)
@@ -80,8 +80,8 @@ func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, l
 	return nil
 }
 
-// printConnection shows what the last connection to a host rested on. Nothing is
-// told of a host that has withdrawn; whatever else is wrong, its log says so too.
+// printConnection prints the TLS details of the last connection to a host. It prints nothing for a
+// host that has withdrawn. Other errors appear in the crawl log, too.
 func (a *verbs) printConnection(ctx context.Context, c *cli.Client, host string) {
 	var s answer.Service
 	if _, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s); err != nil || s.State.TLS == nil {
@@ -91,7 +91,7 @@ func (a *verbs) printConnection(ctx context.Context, c *cli.Client, host string)
 	fmt.Fprintf(a.Out, "%s: %s; it expires on %s\n", format.Visible(s.Host), format.Visible(t.String()), t.Expires.UTC().Format(time.DateOnly))
 }
 
-// printVisit shows one visit: one line a request, or one object in JSON.
+// printVisit prints one visit: one line per request, or one JSON object.
 func (a *verbs) printVisit(v crawler.Entry) error {
 	if a.JSON {
 		text, err := json.Marshal(v)

@@ -71,14 +71,14 @@ other, and exit code 0 means that every host has an outcome.`,
 	return c
 }
 
-// crawlFlags is what a crawl was asked for.
+// crawlFlags contains the flags of a crawl.
 type crawlFlags struct {
 	names []string  // of the command line, and "-"
 	list  io.Reader // nil: none
 	once  bool
 }
 
-// checkNames refuses what is no public host name before anything is asked.
+// checkNames refuses invalid public host names before the first request.
 func checkNames(args []string) ([]string, error) {
 	var names []string
 	for _, arg := range args {
@@ -94,8 +94,8 @@ func checkNames(args []string) ([]string, error) {
 	return names, nil
 }
 
-// readHosts yields the hosts of the command line, of standard input and of the list,
-// with a *crawler.LineError for each line of a list that names none.
+// readHosts yields the hosts of the command line, of standard input and of the list. It yields a
+// *crawler.LineError for each line of a list without a host name.
 func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, name := range asked.names {
@@ -123,16 +123,16 @@ func (a *verbs) readHosts(asked crawlFlags) iter.Seq2[string, error] {
 }
 
 const (
-	// hostsPerRequest is how many hosts are handed over at once: that many of the
-	// longest names fit into one request.
+	// hostsPerRequest is the number of hosts in one request. That many of the longest names fit
+	// into it.
 	hostsPerRequest = 10_000
-	// maxRequests is how many of those are waited for at a time.
+	// maxRequests is the number of concurrent requests.
 	maxRequests = 100
 )
 
-// crawlHosts hands the hosts over as they are read, and shows each result as it
-// comes: a list of any length begins at once, and a domain with many hosts, which
-// takes its time, holds up no others.
+// crawlHosts sends the hosts to the server while it reads them, and prints each result when it
+// arrives. A list of any length begins at once, and a slow domain with many hosts does not delay
+// other hosts.
 func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags) error {
 	if !c.Local {
 		return exit.Usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
@@ -164,7 +164,7 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	return err
 }
 
-// crawlAll returns when every host has a result.
+// crawlAll crawls the hosts and returns when every host has a result.
 func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, results *crawlResults) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxRequests)
@@ -192,7 +192,7 @@ func (a *verbs) crawlAll(ctx context.Context, c *cli.Client, asked crawlFlags, r
 			chunk = append(chunk, host)
 		}
 		if err != nil {
-			send() // what was read is crawled, whatever became of the rest
+			send() // crawl the hosts that were read, even if reading the rest failed
 			return errors.Join(group.Wait(), err)
 		}
 		if len(chunk) == hostsPerRequest {

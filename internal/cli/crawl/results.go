@@ -13,19 +13,19 @@ import (
 	"gazetteer/lint/format"
 )
 
-// crawlResults shows results, and counts those without a document.
+// crawlResults prints results, and counts the results without a document.
 type crawlResults struct {
 	*verbs
 	progress *cli.Progress
 
 	mu    sync.Mutex // guards the output and following
 	empty int
-	// For the last line: hosts by state, their operations, and requests made.
+	// For the last line: hosts by state, their operations, and the number of requests.
 	states               map[crawler.State]int
 	operations, requests int
 }
 
-// formatSummary says in one line what a list came to.
+// formatSummary summarizes the results of a list in one line.
 func (s *crawlResults) formatSummary(took time.Duration) string {
 	hosts := 0
 	var parts []string
@@ -43,7 +43,7 @@ func (s *crawlResults) formatSummary(took time.Duration) string {
 	return fmt.Sprintf("%s: %s; %s in %s", cli.Plural(hosts, "host"), strings.Join(parts, ", "), cli.Plural(s.requests, "request"), took.Round(100*time.Millisecond))
 }
 
-// printLine shows a result as the server sends it.
+// printLine prints a result unchanged.
 func (s *crawlResults) printLine(line []byte) error {
 	var r crawler.Result
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -52,7 +52,7 @@ func (s *crawlResults) printLine(line []byte) error {
 	return s.countAndPrint(r, line)
 }
 
-// printRefusedLine shows that a line of a list names no host.
+// printRefusedLine reports that a line of a list names no host.
 func (s *crawlResults) printRefusedLine(wrong *crawler.LineError) error {
 	r := crawler.BadHost(wrong.Err.Host, wrong, s.Environment.Now())
 	line, err := json.Marshal(r)
@@ -78,7 +78,7 @@ func (a *verbs) printResult(p *cli.Progress, r crawler.Result, line []byte) erro
 	if a.JSON {
 		return cli.WriteJSONText(a.Out, line)
 	}
-	// On a terminal results and status line share one screen.
+	// On a terminal the results and the status line share one screen.
 	if p.Live && cli.IsTerminal(a.Out) {
 		p.PrintLine("%s", FormatResult(r, a.Environment.Now()))
 		return nil
@@ -87,7 +87,7 @@ func (a *verbs) printResult(p *cli.Progress, r crawler.Result, line []byte) erro
 	return err
 }
 
-// FormatResult says what a visit came to, in one line.
+// FormatResult describes the result of a visit in one line.
 func FormatResult(r crawler.Result, now time.Time) string {
 	text := fmt.Sprintf("%-36s  %s", format.Visible(r.Host), format.Visible(r.Summary))
 	if n := len(r.New); n > 0 {

@@ -20,11 +20,10 @@ import (
 // linkPattern finds the links of a page to the same site.
 var linkPattern = regexp.MustCompile(`(?:href|src)="(/[^"#]*)`)
 
-// checkAddresses goes through the addresses that the demo gives out: the pages and all that they
-// link to, the endpoints in every DID document, the inbox of every agent, and the documents of
-// every service of the small internet, at their source and as they are stored. None may lead
-// nowhere. The services themselves are described by their owners, whose real addresses are not
-// visited.
+// checkAddresses visits the addresses that the demo publishes: the pages and their links, the
+// endpoints in every DID document, the inbox of every agent, and the documents of every service of
+// the small internet, at their source and in the store. Each address must answer. It does not visit
+// the real addresses in the services' own documents.
 func (d *demo) checkAddresses(ctx context.Context) (string, error) {
 	w := &addressWalk{demo: d, seen: map[string]bool{}, internet: &http.Client{Transport: &http.Transport{
 		DialContext: d.net.Dial(nil), TLSClientConfig: &tls.Config{RootCAs: d.net.Roots()},
@@ -55,15 +54,15 @@ func (d *demo) checkAddresses(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d addresses, among them the pages and their links, %d inboxes and %d documents", len(w.seen), inboxes, documents), nil
 }
 
-// addressWalk remembers which addresses were visited.
+// addressWalk remembers the visited addresses.
 type addressWalk struct {
 	*demo
-	internet *http.Client // leads into the small internet
+	internet *http.Client // connects to the small internet
 	seen     map[string]bool
 }
 
-// walkAgents visits what the DID documents of all agents and of the registry name, and returns how
-// many inboxes there are.
+// walkAgents visits the addresses in the DID documents of all agents and of the registry, and
+// returns the number of inboxes.
 func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 	var page struct {
 		Agents []struct {
@@ -86,7 +85,7 @@ func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 			if s.Type != did.TypeInbox {
 				address := s.ServiceEndpoint
 				if s.Type == "AIRRegistry" {
-					address += "/health" // the endpoint itself is the beginning of all addresses of the API
+					address += "/health" // the endpoint itself is the common prefix of the API's addresses
 				}
 				if err := w.visitAddress(ctx, http.DefaultClient, address); err != nil {
 					return inboxes, fmt.Errorf("%s of %s: %w", s.Type, document.ID, err)
@@ -102,8 +101,8 @@ func (w *addressWalk) walkAgents(ctx context.Context) (inboxes int, err error) {
 	return inboxes, nil
 }
 
-// postToInbox posts an empty body to an inbox. An inbox that is there refuses the body; all else
-// means that nobody would read the mail.
+// postToInbox posts an empty body to an inbox. A working inbox refuses the body; any other answer
+// means that mail to it would be lost.
 func (w *addressWalk) postToInbox(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(""))
 	if err != nil {
@@ -124,8 +123,8 @@ func (w *addressWalk) postToInbox(ctx context.Context, address string) error {
 	return nil
 }
 
-// walkServices visits the documents of all services, at their source and as they are stored, and
-// returns how many there are.
+// walkServices visits the documents of all services, at their source and in the store, and returns
+// their number.
 func (w *addressWalk) walkServices(ctx context.Context) (documents int, err error) {
 	for cursor := ""; ; {
 		var page struct {
@@ -174,7 +173,7 @@ func (w *addressWalk) walkService(ctx context.Context, host string) (documents i
 	return documents, nil
 }
 
-// walkPage visits a page and all that it links to on the demo itself.
+// walkPage visits a page and all links to pages of the demo itself.
 func (w *addressWalk) walkPage(ctx context.Context, path string) error {
 	response, err := w.fetchPage(ctx, path)
 	if err != nil {
@@ -198,7 +197,8 @@ func (w *addressWalk) walkPage(ctx context.Context, path string) error {
 	return nil
 }
 
-// visitAddress asks for an address once. What is not there, or fails, is an error.
+// visitAddress requests an address once. It returns an error if the address does not exist or
+// fails.
 func (w *addressWalk) visitAddress(ctx context.Context, client *http.Client, address string) error {
 	if w.seen[address] {
 		return nil

@@ -18,21 +18,21 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// The agent that the demo registers, and the service that it speaks for.
+// The agent that the demo registers, and the service that it represents.
 const (
 	demoHandle = "concierge"
 	demoDomain = "reservations.acme.test"
 )
 
-// checkAgent registers an agent over the public API, has the owner of a domain
-// name it, and resolves it. A kept directory has the agent already.
+// checkAgent registers an agent over the public API, makes the owner of a domain name it, and
+// resolves it. An existing directory already has the agent.
 func (d *demo) checkAgent(ctx context.Context) (string, error) {
 	concierge, err := d.openParticipant(ctx, conciergeProfile())
 	if err != nil {
 		return "", err
 	}
-	// In a kept directory the domain is proved, and the names of the small internet
-	// are new each time: the proof must stand there to be looked at again.
+	// In an existing directory the domain is already proved, but the small internet is new in each
+	// run: publish the proof again for the next recheck.
 	multikey := did.FormatMultikey(concierge.key.Public().(ed25519.PublicKey))
 	d.nameAgent(concierge.owner.String(), multikey)
 	if err := d.proveDomain(ctx, concierge); err != nil {
@@ -50,12 +50,12 @@ func (d *demo) checkAgent(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s → %s (%s/agents/%s)", r.AirID, r.Inbox, d.base, r.AirID), nil
 }
 
-// nameAgent has the owner of the demo's domain name an agent.
+// nameAgent publishes an agent's AIR ID and key at the demo's domain.
 func (d *demo) nameAgent(id, multikey string) {
 	d.net.SetTXT(evidence.DomainLabel+"."+demoDomain, "gazetteer-agent="+id+"; key="+multikey)
 }
 
-// proveDomain has the concierge show that its domain names it.
+// proveDomain makes the concierge prove that its domain names it.
 func (d *demo) proveDomain(ctx context.Context, concierge *participant) error {
 	server := &cli.Client{HTTP: http.DefaultClient, Base: d.base}
 	var proof air.DomainAnswer
@@ -68,7 +68,7 @@ func (d *demo) proveDomain(ctx context.Context, concierge *participant) error {
 	return nil
 }
 
-// checkFind asks who can do something: in words, and as an orchestrator that wants
+// checkFind searches for agents that can do a task: in words, and as an orchestrator that requires
 // proof.
 func (d *demo) checkFind(ctx context.Context) (string, error) {
 	if d.concierge == nil {

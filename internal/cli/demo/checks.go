@@ -20,13 +20,13 @@ import (
 	"gazetteer/store"
 )
 
-// runChecks runs every check of the demo, prints each with what it saw, and returns
-// how many failed.
+// runChecks runs every check of the demo, prints each result, and returns the number of failed
+// checks.
 func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	checks := []struct {
 		name string
 		run  func(context.Context) (string, error)
-		// fetches is true for a check that judges what was fetched in this run.
+		// fetches is true for a check that judges the fetches of this run.
 		fetches bool
 	}{
 		{"every host came to what is known of it", d.checkOutcomes, false},
@@ -54,7 +54,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 	d.printf("")
 	for _, c := range checks {
 		if c.fetches && d.countVisits() == 0 {
-			continue // nothing was fetched in this run: there is nothing to judge
+			continue // this run fetched nothing that could be judged
 		}
 		saw, err := c.run(ctx)
 		if ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (d *demo) checkOutcomes(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d hosts, %d fetches refused or failed for the labelled reason", visited, refused), nil
 }
 
-// checkPoliteness judges the crawl by the log of the servers.
+// checkPoliteness judges the crawl by the logs of the servers.
 func (d *demo) checkPoliteness(context.Context) (string, error) {
 	asked := map[string]bool{}
 	requests := d.net.Requests()
@@ -156,7 +156,7 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
 }
 
-// demoQueries are phrases as a person would say them.
+// demoQueries are phrases of a natural user.
 var demoQueries = []string{
 	"book a table", "send a text message", "exchange rates", "weather forecast", "translate text", "create a payment",
 }
@@ -192,7 +192,7 @@ func (d *demo) checkIndex(ctx context.Context) (string, error) {
 	return fmt.Sprintf("both at sequence %d", at.Seq), nil
 }
 
-// getJSON asks the public address, as anybody could.
+// getJSON sends a request to the public address, without credentials.
 func (d *demo) getJSON(ctx context.Context, path string, v any) error {
 	response, err := d.fetchPage(ctx, path)
 	if err != nil {
@@ -217,7 +217,7 @@ func (d *demo) fetchPage(ctx context.Context, path string) (*http.Response, erro
 	return http.DefaultClient.Do(request)
 }
 
-// countVisits returns how many hosts were visited in this run.
+// countVisits returns the number of hosts that were visited in this run.
 func (d *demo) countVisits() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

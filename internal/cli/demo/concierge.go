@@ -13,8 +13,8 @@ import (
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
-// conciergeProfile is the agent that the owner of the demo's restaurant names, guestProfile the one
-// that books a table with it.
+// conciergeProfile is the agent of the demo's restaurant. guestProfile is the agent that books a
+// table there.
 func conciergeProfile() profile {
 	return profile{demoHandle, "Demo concierge", "Books tables. Answers an offer with a counter-offer that names a deposit, and accepts a lower one.", []string{"BOOK", "CANCEL"}}
 }
@@ -29,7 +29,8 @@ const (
 	leastDeposit = 300
 )
 
-// bookingWords are what an offer to book a table holds one of.
+// bookingWords are the words that identify an offer to book a table: each offer contains one of
+// them.
 var bookingWords = [...]string{"table", "book", "reserv", "seat", "dinner", "lunch", "예약", "자리"}
 
 // composeReply returns the concierge's answer to a message; nil for one that needs none.
@@ -51,8 +52,8 @@ func composeReply(body a2a.Body, now time.Time) a2a.Body {
 	return nil
 }
 
-// conciergePoll is how long the concierge waits for mail in one request, conciergePause how long it
-// waits after one that failed.
+// conciergePoll is the time that the concierge waits for mail in one request, conciergePause the
+// wait after a failed request.
 const (
 	conciergePoll  = 20 * time.Second
 	conciergePause = time.Second
@@ -81,9 +82,9 @@ func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
 	}
 }
 
-// answerMail answers the messages that were not read yet, each once: a guest whose inbox takes no
-// answer holds up nobody else. An answer that was sent before the program ended breaks a rule of
-// its thread the second time, which is no error.
+// answerMail answers each unread message once. A guest whose inbox refuses the answer does not
+// delay the others. If an earlier run has already sent an answer, the second one breaks a rule of
+// its thread, which is no error.
 func (p *participant) answerMail(ctx context.Context) error {
 	unread, err := p.box.Messages(ctx, mailbox.Selection{Unread: true})
 	if err != nil {
@@ -107,7 +108,7 @@ func (p *participant) answerMail(ctx context.Context) error {
 	return problems
 }
 
-// answerTime is how long the demo waits for an answer of its own concierge.
+// answerTime bounds the wait for an answer of the demo's own concierge.
 const answerTime = 30 * time.Second
 
 // checkNegotiation books a table with the concierge: a sealed offer, its counter, a lower counter,

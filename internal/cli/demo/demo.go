@@ -1,5 +1,5 @@
-// Package demo has the verb demo: it crawls a small internet on loopback, checks every result
-// against what is known of the host, and serves what it found.
+// Package demo contains the command demo: it crawls a small internet on loopback, checks every
+// result against the known properties of the host, and serves the results.
 package demo
 
 import (
@@ -22,8 +22,8 @@ import (
 	"gazetteer/internal/server"
 )
 
-// crawlTimeout is how long the demo waits for its small internet to be crawled
-// before it says which hosts have no result.
+// crawlTimeout bounds the crawl of the small internet. After it the demo lists the hosts without a
+// result.
 const crawlTimeout = 2 * time.Minute
 
 func Command(a *cli.App) *cobra.Command {
@@ -46,7 +46,7 @@ Nothing leaves the machine.`,
 	return c
 }
 
-// demo is one run of the verb.
+// demo is one run of the command.
 type demo struct {
 	*cli.App
 	once         bool
@@ -65,7 +65,7 @@ type demo struct {
 	mu       sync.Mutex          // guards following
 	waiting  map[string]struct{} // hosts without a result yet
 	visits   int                 // of this run
-	expected int                 // hosts without a result when the run began
+	expected int                 // hosts without a result at the start of the run
 	settled  chan struct{}       // closed when nothing is waiting
 }
 
@@ -115,7 +115,7 @@ func (d *demo) addSites() error {
 	return nil
 }
 
-// loadConfig is the user's configuration with the demo's own values over it.
+// loadConfig returns the user's configuration with the demo's own values.
 func (d *demo) loadConfig() (config.Config, func() error, error) {
 	keepNothing := func() error { return nil }
 	c, err := d.App.Config()
@@ -126,7 +126,7 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 		c.LogLevel = "error" // the demo prints each visit itself
 	}
 	c.Registry.AllowLoopback, c.Relay.Enabled = true, true // the agents' inboxes are at the demo itself
-	c.Altar.HTTPRuntime = true                             // every service of the small internet is on loopback
+	c.Altar.HTTPRuntime = true                             // all services of the small internet are on loopback
 	if c.DataDir = d.keep; d.keep != "" {
 		return c, keepNothing, nil
 	}
@@ -138,8 +138,8 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 	return c, func() error { return os.RemoveAll(dir) }, nil
 }
 
-// openListener listens on the address asked for. Unasked, it takes any free port when
-// the usual one is taken.
+// openListener listens on the requested address. Without one it uses the default port, or any free
+// port if that one is in use.
 func (d *demo) openListener() (net.Listener, error) {
 	if d.listen != "" {
 		return server.ListenTCP(d.listen, "--listen")
@@ -150,8 +150,8 @@ func (d *demo) openListener() (net.Listener, error) {
 	return server.ListenTCP("127.0.0.1:0", "--listen")
 }
 
-// listExpectedHosts notes which hosts have no result yet: all that a crawl from the seeds
-// reaches, less what a kept directory knows already.
+// listExpectedHosts records the hosts without a result: all hosts that a crawl from the seeds
+// reaches, except those that an existing directory already knows.
 func (d *demo) listExpectedHosts(ctx context.Context) error {
 	d.waiting = map[string]struct{}{}
 	for _, h := range d.net.Hosts() {
@@ -173,7 +173,7 @@ func (d *demo) listExpectedHosts(ctx context.Context) error {
 	return d.server.Crawler.Add(ctx, d.net.Seeds()...)
 }
 
-// recordVisit is told of every visit by the crawler, after its commit.
+// recordVisit records a visit. The crawler calls it after each commit.
 func (d *demo) recordVisit(r crawler.Result) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,7 +186,8 @@ func (d *demo) recordVisit(r crawler.Result) {
 	}
 }
 
-// serveAndCheck runs the server, and beside it the crawl, the checks and the invitation.
+// serveAndCheck runs the server and, at the same time, the crawl and the checks. It then prints the
+// invitation.
 func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -205,7 +206,7 @@ func (d *demo) serveAndCheck(ctx context.Context, public net.Listener) error {
 	told1 := <-told
 	d.helpers.Wait()
 	if errors.Is(told1, context.Canceled) && ctx.Err() != nil {
-		told1 = nil // interrupted by the user: that is how a demo ends
+		told1 = nil // interrupted by the user: the normal end of a demo
 	}
 	return errors.Join(err, told1)
 }
@@ -241,7 +242,7 @@ func (d *demo) runChecksWhenReady(ctx context.Context, ready <-chan struct{}) er
 	return nil
 }
 
-// awaitCrawl waits until every reachable host has a result and the index has it all.
+// awaitCrawl waits until every reachable host has a result and the index contains all results.
 func (d *demo) awaitCrawl(ctx context.Context) error {
 	patience := time.NewTimer(crawlTimeout)
 	defer patience.Stop()
@@ -258,7 +259,7 @@ func (d *demo) awaitCrawl(ctx context.Context) error {
 // barWidth is the width of the progress bar, in characters.
 const barWidth = 30
 
-// formatBar shows how many of the expected hosts have a result.
+// formatBar draws the share of expected hosts that have a result.
 func (d *demo) formatBar() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -267,7 +268,7 @@ func (d *demo) formatBar() string {
 	return fmt.Sprintf("[%s%s] %d of %d hosts", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), done, d.expected)
 }
 
-// printInvitation says what to do now.
+// printInvitation prints the next steps.
 func (d *demo) printInvitation() {
 	me := os.Args[0] + " --data-dir " + d.server.Config.DataDir
 	d.printf(`
@@ -286,7 +287,7 @@ Open %s, or ask from a second terminal:
 Stop with Ctrl-C.`, d.base, me, me, me, demoDomain, me, me, demoHandle, me, me, demoDomain, me, me)
 }
 
-// printf prints for a person; with --json only the report is printed.
+// printf prints text for a user. With --json the demo prints only the report.
 func (d *demo) printf(format string, args ...any) {
 	if !d.JSON {
 		d.progress.PrintLine(format, args...)

@@ -21,14 +21,15 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// A profile is what the demo registers of an agent.
+// A profile contains the members of an agent that the demo registers.
 type profile struct {
 	handle, name, description string
 	capabilities              []string
 }
 
-// A participant is an agent that the demo runs: its key and its mailbox lie in the data directory,
-// so that a kept directory goes on with the same agent, and its inbox is at the demo's own relay.
+// A participant is an agent that the demo runs. Its key and its mailbox are in the data directory,
+// so that an existing directory continues with the same agent. Its inbox is at the demo's own
+// relay.
 type participant struct {
 	profile
 	key       ed25519.PrivateKey
@@ -40,11 +41,11 @@ type participant struct {
 	collector *mailbox.Collector
 }
 
-// agentNote is the note of a key file that holds the DID of its agent.
+// agentNote is the note in a key file that contains the DID of its agent.
 const agentNote = "agent"
 
-// openParticipant registers an agent over the public API, or goes on with that of a kept directory.
-// Its inbox is then at the address of this run.
+// openParticipant registers an agent over the public API, or continues with the agent of an
+// existing directory. It sets the agent's inbox to the address of this run.
 func (d *demo) openParticipant(ctx context.Context, p profile) (*participant, error) {
 	out := &participant{profile: p}
 	path := filepath.Join(d.server.Config.DataDir, p.handle+".key")
@@ -76,7 +77,7 @@ func (d *demo) openParticipant(ctx context.Context, p profile) (*participant, er
 	return out, d.openMail(ctx, server, path, out)
 }
 
-// readKey reads the key of a participant and whose it is, or makes one that is nobody's yet.
+// readKey reads the key of a participant and its owner, or creates a key without an owner.
 func (d *demo) readKey(ctx context.Context, path string, p *participant) (err error) {
 	p.key, err = keyfile.Read(path, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +103,8 @@ func (d *demo) readKey(ctx context.Context, path string, p *participant) (err er
 	return err
 }
 
-// registerParticipant registers a participant, which signs with its own key, and notes whose key it
-// is.
+// registerParticipant registers a participant, signed with its own key, and writes the owner into
+// the key file.
 func (d *demo) registerParticipant(ctx context.Context, server *cli.Client, path string, p *participant) error {
 	public := p.key.Public().(ed25519.PublicKey)
 	var registered airjson.RegistrationView
@@ -121,7 +122,7 @@ func (d *demo) registerParticipant(ctx context.Context, server *cli.Client, path
 	return keyfile.Annotate(path, keyfile.Notes{agentNote: owner.String()})
 }
 
-// openMail opens the mailbox of a participant and its way to the relay.
+// openMail opens the mailbox of a participant and its connection to the relay.
 func (d *demo) openMail(ctx context.Context, server *cli.Client, path string, p *participant) (err error) {
 	id, people := p.owner.String(), cli.Directory{Server: server}
 	if p.box, err = mailbox.Open(ctx, mailbox.DirOf(path), id, mailbox.Options{Keys: []ed25519.PrivateKey{p.key}}); err != nil {
@@ -155,7 +156,7 @@ func (p *participant) waitForAnswer(ctx context.Context, threadID string, wait t
 	}
 }
 
-// sendAnswer answers a message, sealed when the message was.
+// sendAnswer answers a message. The answer is sealed if the message was.
 func (p *participant) sendAnswer(ctx context.Context, m mailbox.Message, body a2a.Body) error {
 	_, err := p.box.Send(ctx, p.client, a2a.Message{To: m.From, InReplyTo: m.ID, ThreadID: m.ThreadID, Body: body}, a2ahttp.Options{Seal: m.Sealed})
 	return err

@@ -17,8 +17,8 @@ import (
 // toolOperation is the operation of the demo's restaurant that the demo calls through the tool host.
 const toolOperation = "FIND /restaurants"
 
-// checkTools makes a contract of an operation that a search finds, approves it and calls it through
-// the tool host, whose runtime calls the service.
+// checkTools creates a contract for an operation that a search finds, approves it and calls it
+// through the tool host, whose runtime calls the service.
 func (d *demo) checkTools(ctx context.Context) (string, error) {
 	operator, ok := cli.NewSocketClient(d.server.Config.DataDir)
 	if !ok {
@@ -52,7 +52,8 @@ func (d *demo) checkTools(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s (%s at %s) returns %s", name, toolOperation, demoDomain, found.Restaurants[0].Name), nil
 }
 
-// proposeTool returns the name of the contract of toolOperation, which a kept directory has already.
+// proposeTool returns the name of the contract of toolOperation. An existing directory already has
+// the contract.
 func (d *demo) proposeTool(ctx context.Context, operator *cli.Client) (string, error) {
 	var proposed api.Proposals
 	if _, err := operator.SendJSON(ctx, http.MethodPost, "/admin/altar/proposals", api.ProposalBody{Host: demoDomain, Operation: toolOperation}, nil, &proposed); err != nil {

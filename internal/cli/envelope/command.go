@@ -1,6 +1,6 @@
-// Package envelope holds the verbs of "gazetteer envelope", which work on envelopes
-// of A2A draft-1 in files: check, sign, seal, open and driver. They make no request
-// and keep nothing. Begin with [Commands].
+// Package envelope contains the subcommands of "gazetteer envelope", which work on envelopes of A2A
+// draft-1 in files: check, sign, seal, open and driver. They send no requests and store nothing.
+// Start with [Commands].
 package envelope
 
 import (
@@ -33,7 +33,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{(&verbs{a, &agent.KeyReader{}}).envelopeCommand()}
 }
 
-// envelopeCommand is the verb envelope with the verbs below it.
+// envelopeCommand returns the command envelope with its subcommands.
 func (e *verbs) envelopeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "envelope",
@@ -56,8 +56,8 @@ The profile "strict" is the published schema; "wire" is what deployed clients se
 	return c
 }
 
-// maxFile is the largest file that is read, in bytes. An envelope that is too long
-// can be checked all the same.
+// maxFile is the maximum size of an input file in bytes. It allows checks of envelopes that are too
+// long.
 const maxFile = 1 << 20
 
 // readFile reads a file, or the standard input for "-".
@@ -111,8 +111,7 @@ func (e *verbs) readDocument(name, id string) (did.Document, error) {
 	return d, nil
 }
 
-// publicKey reads a multikey, or the current key of the DID document of that DID in a
-// file.
+// publicKey reads a multikey, or a file with a DID document and returns its current key.
 func (e *verbs) publicKey(flag, value, id string) (ed25519.PublicKey, error) {
 	key, err := did.ParseMultikey(value)
 	if err == nil {
@@ -131,7 +130,7 @@ func (e *verbs) publicKey(flag, value, id string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// refusedError turns a refusal into the verb's error.
+// refusedError converts a refusal to the command's error.
 func (e *verbs) refusedError(doing, name string, err error) error {
 	if r, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if i := slices.IndexFunc(a2a.Rules(), func(rule a2a.Rule) bool { return rule.Code == r.Rule }); i >= 0 && a2a.Rules()[i].Section != "" {
@@ -159,7 +158,7 @@ air_id_from_identity_document and parse_air_id; docs/a2a.md has their inputs.`,
 	}
 }
 
-// writeLine writes JSON and a line end.
+// writeLine writes JSON and a line break.
 func (e *verbs) writeLine(text []byte) error {
 	_, err := fmt.Fprintf(e.Out, "%s\n", text)
 	return err

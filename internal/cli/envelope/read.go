@@ -20,7 +20,7 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// checkOptions are the flags of check.
+// checkOptions contains the flags of check.
 type checkOptions struct {
 	profile, sender, receipt, relayKey, at string
 }
@@ -55,7 +55,7 @@ the one that --profile names.`,
 	return c
 }
 
-// checkReport is what check says as JSON.
+// checkReport is the JSON output of check.
 type checkReport struct {
 	Rules     []ruleReport `json:"rules"`
 	Profiles  []string     `json:"profiles"`
@@ -66,7 +66,7 @@ type checkReport struct {
 	Repairs   []string     `json:"repairs,omitempty"` // of signature, clock and receipt
 }
 
-// addRepair notes what the sender can do about a check that failed.
+// addRepair adds advice for the sender about a failed check.
 func (r *checkReport) addRepair(refused *a2a.Refusal) {
 	for _, rule := range a2a.Rules() {
 		if rule.Code == refused.Rule && rule.Repair != "" {
@@ -83,7 +83,7 @@ type ruleReport struct {
 	Strict  string `json:"strict"`
 	Wire    string `json:"wire"`
 	Detail  string `json:"detail,omitempty"`
-	Repair  string `json:"repair,omitempty"` // when the rule is broken
+	Repair  string `json:"repair,omitempty"` // if the rule is broken
 }
 
 func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) error {
@@ -133,8 +133,8 @@ func (e *verbs) checkFile(ctx context.Context, name string, o checkOptions) erro
 	return nil
 }
 
-// checkAuthenticity judges the receipt, the signature and the clock, as far as there is
-// something to judge them with.
+// checkAuthenticity checks the receipt, the signature and the clock, as far as the flags provide
+// the keys and the time for it.
 func (e *verbs) checkAuthenticity(ctx context.Context, out *checkReport, envelope *a2a.Envelope, o checkOptions, at time.Time) (bool, error) {
 	good := true
 	if o.receipt != "" {
@@ -189,7 +189,7 @@ func (e *verbs) checkReceipt(envelope *a2a.Envelope, o checkOptions) (a2a.Receip
 	return receipt, err
 }
 
-// readRelayKey reads a multikey, or the key of receipts in a file with a registry's DID document.
+// readRelayKey reads a multikey, or the receipt key in a file with a registry's DID document.
 func (e *verbs) readRelayKey(value string) (ed25519.PublicKey, error) {
 	key, err := did.ParseMultikey(value)
 	if err == nil {
@@ -212,7 +212,7 @@ func (e *verbs) readRelayKey(value string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// verifySender judges the signature by a key or a DID document that is given.
+// verifySender verifies the signature with a given key or DID document.
 func (e *verbs) verifySender(ctx context.Context, envelope *a2a.Envelope, sender string) (*a2a.Verified, error) {
 	v := a2a.Verifier{Profile: a2a.Wire}
 	if key, err := did.ParseMultikey(sender); err == nil {
@@ -227,18 +227,18 @@ func (e *verbs) verifySender(ctx context.Context, envelope *a2a.Envelope, sender
 	return v.Authenticate(ctx, envelope.Text)
 }
 
-// givenKey is the key of the sender, whatever the DID.
+// givenKey is the key of the sender for every DID.
 type givenKey ed25519.PublicKey
 
-// FindKeys is that of [a2a.KeyFinder].
+// FindKeys implements [a2a.KeyFinder].
 func (k givenKey) FindKeys(context.Context, string, time.Time) ([]ed25519.PublicKey, error) {
 	return []ed25519.PublicKey{ed25519.PublicKey(k)}, nil
 }
 
-// givenDocument is the only document there is.
+// givenDocument resolves only its own DID.
 type givenDocument did.Document
 
-// Resolve is that of [a2a.Resolver].
+// Resolve implements [a2a.Resolver].
 func (d givenDocument) Resolve(context.Context, string) (did.Document, error) {
 	return did.Document(d), nil
 }
@@ -335,7 +335,7 @@ func (e *verbs) openFile(ctx context.Context, name, sender string) error {
 	return e.writeLine(opened.Plaintext)
 }
 
-// formatAge is a duration in the unit that suits it.
+// formatAge formats a duration in a suitable unit.
 func formatAge(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

@@ -59,8 +59,8 @@ func replyFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "reply-to", "", "file with the envelope that this one answers")
 }
 
-// completeEnvelope fills in the members that an envelope lacks. Self is the sender, "" when it
-// is not known; replyTo the file with the envelope that is answered, "" for none.
+// completeEnvelope adds the missing members of an envelope. self is the sender, "" if unknown.
+// replyTo is the file with the answered envelope, "" for none.
 func (e *verbs) completeEnvelope(name string, text []byte, self, replyTo string) ([]byte, error) {
 	missing := map[string]string{"id": a2a.NewID(), "thread_id": a2a.NewID(), "nonce": a2a.NewNonce(), "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	if self != "" {
@@ -151,7 +151,7 @@ func (e *verbs) sealFile(name, recipient, self, replyTo string) error {
 	return e.writeLine(root.AppendWith(nil, "body", sealed.JSON()))
 }
 
-// parseTimes reads --at, now when it is empty.
+// parseTimes reads --at; an empty value means now.
 func (e *verbs) parseTime(at string) (time.Time, error) {
 	if at == "" {
 		return time.Now(), nil
@@ -163,5 +163,5 @@ func (e *verbs) parseTime(at string) (time.Time, error) {
 	return t, nil
 }
 
-// isWellFormed reports whether the form of an envelope is right in a profile.
+// isWellFormed reports whether an envelope has the correct form for a profile.
 func isWellFormed(r a2a.Report, p a2a.Profile) bool { return slices.Contains(r.Profiles(), p) }

@@ -23,7 +23,7 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// inboxFlags are what inbox is told.
+// inboxFlags contains the flags of inbox.
 type inboxFlags struct {
 	follow, keep bool
 	wait         time.Duration
@@ -65,15 +65,15 @@ DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the 
 	return c
 }
 
-// Times of --follow: how long one request waits for mail, and how long a failed one is waited for at
-// first and at most.
+// Times of --follow: the wait for mail in one request, and the first and the longest wait after a
+// failed one.
 const (
 	pollTime  = 25 * time.Second
 	firstWait = time.Second
 	mostWait  = 30 * time.Second
 )
 
-// pullMail brings mail from the relay into the mailbox and prints what is new.
+// pullMail copies mail from the relay into the mailbox and prints new messages.
 func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags) error {
 	me, err := v.readSelf(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	}
 }
 
-// printNothingNew says that there is no new mail, and where the old is.
+// printNothingNew reports that there is no new mail, and names the command for old mail.
 func (v *verbs) printNothingNew(ctx context.Context, me self) error {
 	n, err := me.box.Count(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (v *verbs) printNothingNew(ctx context.Context, me self) error {
 	return nil
 }
 
-// formatMailCommand is a verb of this package that the person may run next, with the same key.
+// formatMailCommand returns a command of this package that the user can run next with the same key.
 func (v *verbs) formatMailCommand(words string) string {
 	text := v.FormatCommand(words)
 	if path := v.key.Path(); path != "agent.key" {
@@ -149,7 +149,7 @@ func (v *verbs) formatMailCommand(words string) string {
 	return text
 }
 
-// waitAfter says why the relay cannot be read at the moment and waits before the next attempt.
+// waitAfter reports the error of the relay and waits before the next attempt.
 func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
 	wait := min(firstWait<<min(failures-1, 10), mostWait)
 	if e, ok := errors.AsType[*a2ahttp.InboxError](err); ok && e.RetryAfter > 0 {
@@ -184,8 +184,8 @@ func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) 
 	return collector, nil
 }
 
-// openInbox returns the inbox of the agent's DID document. One that is at the server of this data
-// directory is read over its socket, which answers even where no public address does.
+// openInbox returns the inbox in the agent's DID document. It reads an inbox at the server of this
+// data directory over the socket, which answers even without a public address.
 func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, document did.Document) (*a2ahttp.Inbox, error) {
 	address, err := a2ahttp.InboxOf(document, true)
 	if err != nil {
@@ -208,7 +208,7 @@ func (v *verbs) openInbox(ctx context.Context, server *cli.Client, me self, docu
 	return inbox, nil
 }
 
-// explainInbox says what can be done when the relay refuses to show the inbox.
+// explainInbox adds the next step to the relay's refusal to show the inbox.
 func explainInbox(err error) error {
 	e, ok := errors.AsType[*a2ahttp.InboxError](err)
 	if !ok {
@@ -232,7 +232,8 @@ func explainInbox(err error) error {
 	return exit.NotFoundf("%s%s", format.Visible(err.Error()), advice)
 }
 
-// printNew prints, saves and marks as read what is unread in the mailbox, the oldest first.
+// printNew prints and saves the unread messages in the mailbox, oldest first, and marks them as
+// read.
 func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, error) {
 	unread, err := me.box.Messages(ctx, mailbox.Selection{Unread: true})
 	if err != nil {
@@ -249,7 +250,7 @@ func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, erro
 	return len(unread), explainMailbox(me.box.MarkRead(ctx, unread...))
 }
 
-// saveEnvelope writes an envelope and its receipt into a directory, for "" nowhere.
+// saveEnvelope writes an envelope and its receipt into a directory. With "" it does nothing.
 func (v *verbs) saveEnvelope(dir string, m mailbox.Message) error {
 	if dir == "" || len(m.Envelope) == 0 {
 		return nil
@@ -270,7 +271,7 @@ func (v *verbs) saveEnvelope(dir string, m mailbox.Message) error {
 	return nil
 }
 
-// fileName makes the name of a file from an id, which the sender chose.
+// fileName returns a safe file name for an id, which the sender chose.
 func fileName(id string) string {
 	safe := []byte(id)
 	for i, c := range safe {
@@ -281,7 +282,7 @@ func fileName(id string) string {
 	return string(safe)
 }
 
-// printMessage prints one message with all that is known of it.
+// printMessage prints one message with all its details.
 func (v *verbs) printMessage(m mailbox.Message) error {
 	if v.JSON {
 		text, err := m.JSON()
@@ -320,7 +321,7 @@ func (v *verbs) printMessage(m mailbox.Message) error {
 	return nil
 }
 
-// describeSender says whether the sender is who the envelope says.
+// describeSender says whether the sender's identity is verified.
 func describeSender(m mailbox.Message) string {
 	if m.Refused == nil {
 		return " (verified)"
@@ -343,7 +344,7 @@ func (v *verbs) describeDelivery(m mailbox.Message) string {
 	return string(m.Delivery)
 }
 
-// printRefusal says which rule a message breaks, where that is written, and what its sender can do.
+// printRefusal prints the rule that a message breaks, its section, and advice for the sender.
 func (v *verbs) printRefusal(r *mailbox.Refusal) {
 	if r == nil {
 		return
@@ -400,7 +401,7 @@ func (v *verbs) printTerms(price a2a.Money, expires time.Time) {
 	v.PrintField("until", expires.UTC().Format(time.RFC3339))
 }
 
-// openSealed returns the body of a verified envelope, opened if it is sealed.
+// openSealed returns the body of a verified envelope. It decrypts a sealed body.
 func openSealed(e *a2a.Verified, keys []ed25519.PrivateKey) (a2a.Body, error) {
 	if e.Body.Type() != a2a.TypeEncrypted {
 		return e.Body, nil

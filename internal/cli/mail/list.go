@@ -20,7 +20,7 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// listFlags say which messages are listed.
+// listFlags selects the messages of a list.
 type listFlags struct {
 	unread         bool
 	peer, thread   string
@@ -73,7 +73,7 @@ be next to each other.
 	return c
 }
 
-// listMessages lists the messages that flags and words select; all for no words.
+// listMessages lists the messages that flags and words select. Without words it lists all.
 func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) error {
 	if f.sent && f.received {
 		return exit.Usagef("--sent and --received contradict each other")
@@ -138,7 +138,7 @@ func (v *verbs) printLine(m mailbox.Message) error {
 	return err
 }
 
-// summarizeMessage says in few words what a message says and what became of it.
+// summarizeMessage summarizes a message and its result in few words.
 func summarizeMessage(m mailbox.Message) string {
 	text := summarizeBody(m.Body())
 	switch {
@@ -152,7 +152,7 @@ func summarizeMessage(m mailbox.Message) string {
 	return text
 }
 
-// summarizeBody says in few words what a body says.
+// summarizeBody summarizes a body in few words.
 func summarizeBody(body a2a.Body) string {
 	switch b := body.(type) {
 	case a2a.Offer:
@@ -181,10 +181,10 @@ func clipText(text string) string {
 	return text
 }
 
-// shortID is as much of an id as people type.
+// shortID returns the beginning of an id, as long as users need to type.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
-// shortName is the AIR ID in a DID, or the DID.
+// shortName returns the AIR ID in a DID, or the DID.
 func shortName(id string) string {
 	if w, err := did.ParseWeb(id); err == nil {
 		if airID, ok := w.AirID(); ok {

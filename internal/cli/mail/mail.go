@@ -1,6 +1,6 @@
-// Package mail has the verbs by which an agent writes to others, reads its mail and follows its
-// negotiations: send, inbox and thread. Envelopes are signed with the key in a file, as those of
-// package agent; the mailbox beside that file keeps what was received and sent.
+// Package mail contains the commands with which an agent sends mail, reads its mail and follows its
+// negotiations: send, inbox and thread. The key in a file signs the envelopes, as in package agent.
+// The mailbox next to that file stores received and sent mail.
 package mail
 
 import (
@@ -38,7 +38,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return commands
 }
 
-// self is an agent that acts: its key, the keys that open its mail, its DID and its mailbox.
+// self is the acting agent: its key, the keys that decrypt its mail, its DID and its mailbox.
 type self struct {
 	key   ed25519.PrivateKey
 	keys  []ed25519.PrivateKey // the current key, then retired ones
@@ -46,7 +46,7 @@ type self struct {
 	box   *mailbox.Mailbox
 }
 
-// readSelf reads the key of the agent, for which it may ask for a passphrase, and opens its mailbox.
+// readSelf reads the key of the agent and opens its mailbox. It may ask for a passphrase.
 func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	key, id, err := v.key.Read(v.App)
 	if err != nil {
@@ -68,7 +68,7 @@ func (v *verbs) readSelf(ctx context.Context) (self, error) {
 	return self{key, keys, owner, box}, explainMailbox(err)
 }
 
-// openMailbox opens the mailbox beside the key file, with the key there.
+// openMailbox opens the mailbox next to the key file with the key in that file.
 func (v *verbs) openMailbox(ctx context.Context) (*mailbox.Mailbox, error) {
 	me, err := v.readSelf(ctx)
 	return me.box, err
@@ -78,7 +78,7 @@ func (v *verbs) noAgentError() error {
 	return exit.Usagef("the key file names no agent: register it with %s", v.FormatCommand("agent new NAME"))
 }
 
-// explainMailbox gives an error of the mailbox its exit code.
+// explainMailbox adds the exit code to an error of the mailbox.
 func explainMailbox(err error) error {
 	switch {
 	case errors.Is(err, mailbox.ErrNotFound), errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
@@ -91,7 +91,7 @@ func explainMailbox(err error) error {
 	return err
 }
 
-// parsePrice reads "12.50 EUR" or "12.50EUR". Every currency is taken to have two decimals.
+// parsePrice reads "12.50 EUR" or "12.50EUR". It assumes two decimals for every currency.
 func parsePrice(text string) (a2a.Money, error) {
 	bad := exit.Usagef("price %q: want an amount and a currency, such as 12.50EUR", text)
 	text = strings.ReplaceAll(text, " ", "")
@@ -110,7 +110,7 @@ func parsePrice(text string) (a2a.Money, error) {
 	return a2a.Money{AmountCents: n, Currency: currency}, nil
 }
 
-// formatPrice writes a price as parsePrice reads it.
+// formatPrice formats a price in the syntax of parsePrice.
 func formatPrice(m a2a.Money) string {
 	return fmt.Sprintf("%d.%02d %s", m.AmountCents/100, m.AmountCents%100, m.Currency)
 }

@@ -13,7 +13,7 @@ import (
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
-// rulesFlags are the rules that replace those of the inbox; a flag that is not given keeps its rule.
+// rulesFlags contains the new rules of the inbox. A missing flag leaves its rule unchanged.
 type rulesFlags struct {
 	allow, block []string
 	wake         string
@@ -45,7 +45,7 @@ comes first; if there is an allow list, nobody else may write.
 	return c
 }
 
-// showRules changes the rules for which a flag was given, and prints all.
+// showRules changes the rules whose flags are set, and prints all rules.
 func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags, given func(flag string) bool) error {
 	me, err := v.readSelf(ctx)
 	if err != nil {

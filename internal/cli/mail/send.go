@@ -17,7 +17,7 @@ import (
 	"gazetteer/protocol/a2a/a2ahttp"
 )
 
-// sendFlags are what send is told.
+// sendFlags contains the flags of send.
 type sendFlags struct {
 	offer, counter, price, decline, withdraw, replyTo, again string
 	accept, seal                                             bool
@@ -68,7 +68,7 @@ message again, with its old id, so that it arrives once.`,
 	return c
 }
 
-// answered is the message that another one answers.
+// answered is the message to which another one replies.
 type answered struct {
 	id, threadID, from, to string
 	body                   a2a.Body // opened
@@ -99,7 +99,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	case before != nil:
 		m.To, m.InReplyTo, m.ThreadID = before.from, before.id, before.threadID
 		if before.from == me.owner.String() {
-			m.To = before.to // a second message about one's own
+			m.To = before.to // a second message after the agent's own
 		}
 	case to == "":
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
@@ -158,7 +158,7 @@ func (v *verbs) printSent(ctx context.Context, me self, sent a2ahttp.Sent) error
 	return nil
 }
 
-// makeBody makes the one body that the flags ask for.
+// makeBody builds the body that the flags select.
 func (v *verbs) makeBody(before *answered, f *sendFlags) (a2a.Body, error) {
 	chosen := 0
 	for _, set := range []bool{f.offer != "", f.counter != "", f.accept, f.decline != "", f.withdraw != ""} {
@@ -203,8 +203,8 @@ func proposedPrice(body a2a.Body) (a2a.Money, error) {
 	return a2a.Money{}, exit.Usagef("the message that is answered proposes nothing that can be accepted")
 }
 
-// findAnswered returns the message that --reply-to names: one of the mailbox, or an envelope in a
-// file.
+// findAnswered returns the message that --reply-to names: a message of the mailbox, or an envelope
+// in a file.
 func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	if cli.FileExists(name) {
 		return v.readEnvelope(ctx, server, me, name)
@@ -225,7 +225,7 @@ func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, n
 	return &answered{m.ID, m.ThreadID, m.From, m.To, m.Body()}, nil
 }
 
-// lastReceived is what --reply-to takes for the newest message that was received and counts.
+// lastReceived is the value of --reply-to for the newest valid received message.
 const lastReceived = "last"
 
 func findLast(ctx context.Context, me self) (*answered, error) {
@@ -241,11 +241,11 @@ func findLast(ctx context.Context, me self) (*answered, error) {
 	return nil, exit.NotFoundf("%s has no message that could be answered: gazetteer inbox pulls new mail", me.box.Dir())
 }
 
-// maxEnvelopeFile is the largest file that is read for --reply-to.
+// maxEnvelopeFile is the maximum size of a file for --reply-to.
 const maxEnvelopeFile = a2a.MaxEnvelope
 
-// readEnvelope reads the envelope that is answered and verifies its signature: nobody should accept
-// a price that somebody else wrote.
+// readEnvelope reads the envelope to answer and verifies its signature: nobody should accept a
+// forged price.
 func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -271,7 +271,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	return &answered{e.ID, e.ThreadID, e.From, e.To, body}, nil
 }
 
-// explainSend says what became of a message that was not delivered, by which rule, and what to do.
+// explainSend explains why a message was not delivered, with the rule and the next step.
 func (v *verbs) explainSend(err error, id string) error {
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		text := "not sent: " + format.Visible(refused.Error())
@@ -291,7 +291,7 @@ func (v *verbs) explainSend(err error, id string) error {
 	return exit.NotFoundf("%s%s", format.Visible(e.Error()), adviceFor(e, again))
 }
 
-// adviceFor says what can be done about an inbox that refuses a message.
+// adviceFor returns advice about an inbox that refuses a message.
 func adviceFor(e *a2ahttp.Error, again string) string {
 	advice := ""
 	switch e.Reason {

@@ -117,7 +117,7 @@ func (v *verbs) printThreadJSON(info mailbox.ThreadInfo, messages []mailbox.Mess
 	return cli.WriteJSON(v.Out, out)
 }
 
-// printNextInThread says what the agent can do: answer, or wait.
+// printNextInThread prints the agent's next step: answer, or wait.
 func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Message, owner string) {
 	t := info.Thread
 	if t.State == "" || t.State.IsClosed() {
@@ -134,7 +134,7 @@ func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Me
 		v.formatMailCommand("send --reply-to "+id+` --decline "a reason"`))
 }
 
-// formatPath returns the states that a thread went through.
+// formatPath returns the sequence of states of a thread.
 func formatPath(messages []mailbox.Message) string {
 	path := string(a2a.Pending)
 	for _, m := range messages {
@@ -148,7 +148,7 @@ func formatPath(messages []mailbox.Message) string {
 // arrowWidth is the width of the drawing between the two agents' lines.
 const arrowWidth = 46
 
-// drawThread draws the messages between the two agents: the owner of the mailbox on the left.
+// drawThread draws the messages between the two agents, with the owner of the mailbox on the left.
 //
 //	you                                        AIR-7F3K-M9JQ-X2PW
 //	 ├─ Offer 5.00 EUR, sealed ─────────────────▶│  offered
@@ -193,7 +193,7 @@ func drawArrow(label string, m mailbox.Message) string {
 	return " │◀" + line + " " + label + " ─┤"
 }
 
-// drawText draws a text below an arrow, at its sender's side.
+// drawText draws a text below an arrow, on the sender's side.
 func drawText(text string, sent bool) string {
 	text = clipRunes(format.Visible(strings.Join(strings.Fields(text), " ")), arrowWidth-6)
 	pad := strings.Repeat(" ", arrowWidth-3-utf8.RuneCountInString(text))
@@ -210,7 +210,7 @@ func clipRunes(text string, most int) string {
 	return text
 }
 
-// summarizeKind names a message: its type, price, and whether it was sealed.
+// summarizeKind returns the type and the price of a message, and whether it was sealed.
 func summarizeKind(m mailbox.Message) string {
 	text := format.Visible(m.Body().Type())
 	switch b := m.Body().(type) {

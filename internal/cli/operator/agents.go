@@ -35,7 +35,7 @@ func (a *verbs) deleteCommand() *cobra.Command {
 		})
 }
 
-// reasonedCommand is a verb that is done to an agent for a reason.
+// reasonedCommand returns a command that changes an agent and requires a reason.
 func (a *verbs) reasonedCommand(use, short, what string, do func(ctx context.Context, server *cli.Client, airID, reason string) error) *cobra.Command {
 	reason := ""
 	c := &cobra.Command{

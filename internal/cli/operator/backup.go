@@ -22,7 +22,7 @@ import (
 // standardStream is the argument that stands for standard output or input.
 const standardStream = "-"
 
-// writeBackupCommand is the verb backup.
+// writeBackupCommand returns the command backup.
 func (a *verbs) writeBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup DIR|-",
@@ -75,7 +75,7 @@ func describeBackup(r operator.BackupResult) string {
 		cli.Plural(r.Files, "file"), float64(r.Bytes)/1e6, r.Seq, cli.Plural(int(r.Leaves), "leaf"), r.TookMS/1000)
 }
 
-// restoreBackupCommand is the verb restore.
+// restoreBackupCommand returns the command restore.
 func (a *verbs) restoreBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore DIR|-",
@@ -117,7 +117,7 @@ server says so at its start and signs nothing that contradicts it.`,
 	}
 }
 
-// checkFilesCommand is the verb check.
+// checkFilesCommand returns the command check.
 func (a *verbs) checkFilesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
@@ -160,7 +160,7 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 	}
 }
 
-// printProblems names what is damaged.
+// printProblems prints the damaged parts.
 func (a *verbs) printProblems(damage *backup.DamageError) error {
 	for _, problem := range damage.Problems {
 		if _, err := fmt.Fprintln(a.Out, cli.VisibleLines(problem.String())); err != nil {
@@ -189,7 +189,7 @@ func (a *verbs) writeCheck(r backup.Report, damage *backup.DamageError) error {
 	return a.PrintJSON(text, err)
 }
 
-// describeCheck says what was read and found whole.
+// describeCheck lists the parts that were read and are intact.
 func describeCheck(r backup.Report) string {
 	text := fmt.Sprintf("%s of the store, %s with their digests and %s of the transparency log are whole\n",
 		cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
@@ -211,8 +211,8 @@ func describeCheck(r backup.Report) string {
 // progressInterval is the time between two lines about one part.
 const progressInterval = 2 * time.Second
 
-// newPartProgress tells a person what is read now: a line for each part, and another every two seconds
-// while it lasts.
+// newPartProgress shows the progress to a user: a line for each part, and another line every two
+// seconds.
 func (a *verbs) newPartProgress(verb string) backup.Progress {
 	var last string
 	var told time.Time
@@ -233,7 +233,7 @@ func (a *verbs) newPartProgress(verb string) backup.Progress {
 	}
 }
 
-// classifyDamage gives a damaged backup its exit code.
+// classifyDamage adds the exit code to the error of a damaged backup.
 func classifyDamage(err error) error {
 	if _, ok := errors.AsType[*backup.DamageError](err); ok {
 		return &exit.Error{Code: exit.Data, Err: err}

@@ -17,7 +17,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// writeCensusCommand is the verb census.
+// writeCensusCommand returns the command census.
 func (a *verbs) writeCensusCommand() *cobra.Command {
 	var at, dir string
 	c := &cobra.Command{
@@ -57,7 +57,7 @@ beside its crawl; a folder is there whole or not at all.`,
 	return c
 }
 
-// printCensus has a census written, shows how far it is, and prints what came of it.
+// printCensus makes the server write a census, shows the progress, and prints the result.
 func (a *verbs) printCensus(ctx context.Context, server *cli.Client, path string) error {
 	var mu sync.Mutex // guards status
 	status := ""

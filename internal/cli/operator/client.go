@@ -12,7 +12,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// withOperator is [cli.App.WithServer] for the verbs of the operator.
+// withOperator calls [cli.App.WithServer] for the commands of the operator.
 func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) error {
 	err := a.WithServer(ctx, cli.Operate, use)
 	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
@@ -26,8 +26,8 @@ func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) e
 
 const operatorRoot = "/admin/registry"
 
-// sendRequest sends one of the operator's requests, and decodes the answer into v.
-// With --json the answer is written as it came, and done is true.
+// sendRequest sends an operator request, and decodes the answer into v. With --json it prints the
+// unchanged answer, and done is true.
 func (a *verbs) sendRequest(ctx context.Context, server *cli.Client, method, path string, body, v any) (done bool, err error) {
 	raw, err := server.SendJSON(ctx, method, path, body, nil, v)
 	if err != nil || !a.JSON {
@@ -36,12 +36,12 @@ func (a *verbs) sendRequest(ctx context.Context, server *cli.Client, method, pat
 	return true, cli.WriteJSONText(a.Out, raw)
 }
 
-// operatorAgentPath is the path of what the operator does with an agent.
+// operatorAgentPath returns the path of an operator request about an agent.
 func operatorAgentPath(airID, below string) string {
 	return "/admin/agents/" + url.PathEscape(airID) + below
 }
 
-// eachPage asks for the pages of a list, until one has no next.
+// eachPage requests the pages of a list until the last one.
 func (a *verbs) eachPage(path string, query url.Values, page func(path string) (next string, err error)) error {
 	for {
 		next, err := page(path + "?" + query.Encode())
@@ -75,7 +75,7 @@ func formatCreator(v airjson.CreatorView) string {
 	return text
 }
 
-// changeAgent sends what is done with an agent and tells how it stands then.
+// changeAgent sends a change of an agent and prints the agent's new state.
 func (a *verbs) changeAgent(ctx context.Context, server *cli.Client, method, path string, body any) error {
 	var v air.AgentStatusAnswer
 	if done, err := a.sendRequest(ctx, server, method, path, body, &v); done || err != nil {

@@ -12,7 +12,7 @@ import (
 	"gazetteer/internal/cli"
 )
 
-// compactCommand is the verb compact.
+// compactCommand returns the command compact.
 func (a *verbs) compactCommand() *cobra.Command {
 	var keep time.Duration
 	c := &cobra.Command{

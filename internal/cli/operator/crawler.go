@@ -16,7 +16,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// crawlerCommand is what an operator tells the crawler about single hosts.
+// crawlerCommand returns the command with which an operator controls the crawler for single hosts.
 func (a *verbs) crawlerCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crawler",
@@ -94,7 +94,7 @@ func (a *verbs) blockedCommand() *cobra.Command {
 	}
 }
 
-// printBlocks shows one block a line.
+// printBlocks prints one block per line.
 func (a *verbs) printBlocks(blocks []crawler.Block) error {
 	for _, b := range blocks {
 		if a.JSON {
@@ -121,7 +121,7 @@ func (a *verbs) printBlocks(blocks []crawler.Block) error {
 	return nil
 }
 
-// formatScope says what a block covers.
+// formatScope describes the scope of a block.
 func formatScope(b crawler.Block) string {
 	if b.Subdomains {
 		return "*." + format.Visible(b.Host)

@@ -1,5 +1,5 @@
-// Package operator has the verbs of the person who runs a server: for the registry, and for single
-// hosts of the crawler. They talk to the socket in the data directory.
+// Package operator contains the commands of the operator of a server: for the registry, and for
+// single hosts of the crawler. They use the socket in the data directory.
 package operator
 
 import (

@@ -17,7 +17,7 @@ import (
 	"gazetteer/registry/admission"
 )
 
-// registryCommand is how the operator looks after the registry.
+// registryCommand returns the command with which the operator manages the registry.
 func (a *verbs) registryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registry",

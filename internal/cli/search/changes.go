@@ -20,7 +20,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// changeFlags are those of the verb changes.
+// changeFlags contains the flags of the command changes.
 type changeFlags struct {
 	hosts, verbs, agents, kinds []string
 	severity, since             string
@@ -44,7 +44,7 @@ func (f *changeFlags) queryValues() url.Values {
 	return q
 }
 
-// changesCommand is the verb changes.
+// changesCommand returns the command changes.
 func (a *verbs) changesCommand() *cobra.Command {
 	var f changeFlags
 	c := &cobra.Command{
@@ -82,7 +82,7 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 	query.Set("limit", strconv.Itoa(f.limit))
 	var list feed.ChangeList
 	raw, err := c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
-	// A server that began a moment ago may not have read all of its store.
+	// A server that has just started may not have read its whole store.
 	for tries := 0; err == nil && list.Behind > 0 && tries < 25 && wait.For(ctx, 200*time.Millisecond) == nil; tries++ {
 		list = feed.ChangeList{}
 		raw, err = c.GetJSON(ctx, "/api/v1/changes?"+query.Encode(), &list)
@@ -107,8 +107,8 @@ func (a *verbs) showChanges(ctx context.Context, c *cli.Client, f changeFlags) e
 	return nil
 }
 
-// printChange writes one change: as a line of JSON, or as time, severity and title, and below it
-// what weighs.
+// printChange writes one change: as a line of JSON, or as time, severity and title, with the
+// important details below.
 func (a *verbs) printChange(c feed.Change) error {
 	if a.JSON {
 		text, err := json.Marshal(c)
@@ -131,15 +131,15 @@ func (a *verbs) printChange(c feed.Change) error {
 	return nil
 }
 
-// followPause is the time before a broken stream is opened again.
+// followPause is the wait before a reconnection after a broken stream.
 const followPause = 3 * time.Second
 
-// followChanges prints changes behind a place until ctx ends.
+// followChanges prints the changes after a position until ctx ends.
 func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags, place string) error {
 	for {
 		err := a.readStream(ctx, c, f, &place)
 		if ctx.Err() != nil {
-			return nil // interrupted, as the only end there is
+			return nil // interrupted: the only normal end
 		}
 		if err != nil {
 			return err
@@ -150,8 +150,8 @@ func (a *verbs) followChanges(ctx context.Context, c *cli.Client, f changeFlags,
 	}
 }
 
-// readStream prints the events of one stream, and notes the place of each. It returns nil when the
-// stream ends, and an error when the server refuses to go on.
+// readStream prints the events of one stream, and records the position of each. It returns nil when
+// the stream ends, and an error when the server refuses to continue.
 func (a *verbs) readStream(ctx context.Context, c *cli.Client, f changeFlags, place *string) error {
 	query := f.queryValues()
 	query.Set("since", *place)

@@ -17,7 +17,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-// explainCommand is the verb explain.
+// explainCommand returns the command explain.
 func (a *verbs) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST",
@@ -98,7 +98,7 @@ func (a *verbs) printHistory(h answer.HostHistory) {
 	}
 }
 
-// printPreview writes what a visit would do.
+// printPreview writes the requests that a visit would make.
 func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
 	if !p.NotBefore.IsZero() {
 		fmt.Fprintf(a.Out, "  be taken %s\n", cli.FormatWait(now, p.NotBefore))
@@ -112,7 +112,7 @@ func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
 	}
 }
 
-// printState writes a state, and for one that fails the evidence.
+// printState writes a state, with the evidence if it is a failure.
 func (a *verbs) printState(s conformance.State) {
 	text := string(s.Verdict)
 	switch {
@@ -134,7 +134,7 @@ func (a *verbs) printState(s conformance.State) {
 	}
 }
 
-// printLastVisit writes the requests of a visit, one a line.
+// printLastVisit writes the requests of a visit, one per line.
 func (a *verbs) printLastVisit(v crawler.Entry) {
 	fmt.Fprintf(a.Out, "\nThe last visit, %s: %s\n", v.At.UTC().Format(time.DateTime), format.Visible(v.Why))
 	for _, r := range v.Requests {

@@ -16,7 +16,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// findFlags is what the verb is asked for.
+// findFlags contains the flags of the command.
 type findFlags struct {
 	filters       map[string]*[]string // by key
 	require, join string
@@ -69,7 +69,7 @@ Exit code 1 when nothing is found.`,
 	return c
 }
 
-// buildQuery is the question as the API takes it.
+// buildQuery returns the question as parameters of the API.
 func (f *findFlags) buildQuery(words string) url.Values {
 	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
 	for key, values := range f.filters {
@@ -89,7 +89,7 @@ func (f *findFlags) buildQuery(words string) url.Values {
 	return q
 }
 
-// hasQuestion reports whether a question asks for something.
+// hasQuestion reports whether a question has any content.
 func (f *findFlags) hasQuestion(q url.Values) bool {
 	return q.Has("q") || slices.ContainsFunc(api.OrchestrateFilters(), q.Has)
 }

@@ -22,8 +22,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// fetchPage asks for a page of a list, following the cursors from the first one, and decodes it
-// into v; raw is the answer as sent. The error says when there are fewer pages.
+// fetchPage requests a page of a list by following the cursors from the first page, and decodes it
+// into v; raw is the unchanged answer. It returns an error if the list has fewer pages.
 func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values, page int, v any) (raw []byte, err error) {
 	for n := 1; ; n++ {
 		var next struct {
@@ -46,7 +46,7 @@ func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values
 	return raw, nil
 }
 
-// listCommand is a verb that shows one page of a list.
+// listCommand returns a command that shows one page of a list.
 func (a *verbs) listCommand(use, short, what string, list func(ctx context.Context, c *cli.Client, view viewFlags) error) *cobra.Command {
 	view := viewFlags{limit: 20}
 	c := &cobra.Command{
@@ -62,7 +62,7 @@ func (a *verbs) listCommand(use, short, what string, list func(ctx context.Conte
 	return c
 }
 
-// servicesCommand is the verb services.
+// servicesCommand returns the command services.
 func (a *verbs) servicesCommand() *cobra.Command {
 	var states []string
 	var category string
@@ -97,7 +97,7 @@ func (a *verbs) servicesCommand() *cobra.Command {
 	return command
 }
 
-// verbsCommand is the verb verbs.
+// verbsCommand returns the command verbs.
 func (a *verbs) verbsCommand() *cobra.Command {
 	return a.listCommand("verbs", "List the verbs that services offer, in order", "verbs", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page struct {
@@ -115,7 +115,7 @@ func (a *verbs) verbsCommand() *cobra.Command {
 	})
 }
 
-// agentsCommand is the verb agents.
+// agentsCommand returns the command agents.
 func (a *verbs) agentsCommand() *cobra.Command {
 	return a.listCommand("agents", "List the agents of the registry, those with the most evidence first", "agents", func(ctx context.Context, c *cli.Client, view viewFlags) error {
 		var page air.AgentList
@@ -141,7 +141,7 @@ func (a *verbs) printDetail(name, text string) {
 	}
 }
 
-// endList says how much was shown; it returns [exit.ErrSilent] when that is nothing.
+// endList prints how many entries were shown. It returns [exit.ErrSilent] for an empty list.
 func (a *verbs) endList(shown int, more bool, view viewFlags, what string) error {
 	style := cli.NewStyle(a.Out)
 	text := cli.Plural(shown, what)
@@ -158,7 +158,7 @@ func (a *verbs) endList(shown int, more bool, view viewFlags, what string) error
 	return nil
 }
 
-// showCommand is the verb show.
+// showCommand returns the command show.
 func (a *verbs) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show HOST",
@@ -207,7 +207,7 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	return nil
 }
 
-// describedElsewhere reports whether a document says more of a verb than its name.
+// describedElsewhere reports whether a document describes a verb beyond its name.
 func describedElsewhere(documents []answer.DocumentView, verb string) bool {
 	return slices.ContainsFunc(documents, func(d answer.DocumentView) bool {
 		return slices.ContainsFunc(d.Operations, func(o document.Operation) bool {

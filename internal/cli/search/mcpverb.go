@@ -46,7 +46,7 @@ the server, followed by /mcp.`,
 	}
 }
 
-// newRequester sends the requests of the tools to a server.
+// newRequester returns a function that sends the requests of the tools to a server.
 func newRequester(server *cli.Client) mcpserver.Requester {
 	return func(ctx context.Context, r mcpserver.Request) (mcpserver.Response, error) {
 		request, err := http.NewRequestWithContext(ctx, r.Method, server.Base+r.Path, bytes.NewReader(r.Body))

@@ -16,14 +16,14 @@ import (
 	"gazetteer/lint/format"
 )
 
-// searchAnswer is the part of an answer that a person reads.
+// searchAnswer is the part of an answer that a user reads.
 type searchAnswer struct {
 	index.Result
 	Hits   []searchHit `json:"hits"`
 	Behind uint64      `json:"behind"`
 }
 
-// searchHit is a hit with what the answer adds to it.
+// searchHit is a hit with the additions of the answer.
 type searchHit struct {
 	index.Hit
 	Caution   string `json:"caution"`
@@ -61,8 +61,8 @@ func (a *verbs) printHits(r searchAnswer, words string, view viewFlags) {
 	a.printBehind(r.Behind)
 }
 
-// printReading says how the words were read, where that is not as they stand: in another spelling, or
-// as something that must not be done.
+// printReading prints how the search interpreted the words if that differs from their text: another
+// spelling, or an exclusion.
 func (a *verbs) printReading(r searchAnswer) {
 	if r.Correction != nil {
 		fmt.Fprintf(a.Out, "Showing results for: %s\n", format.Visible(r.Correction.Query))
@@ -73,7 +73,7 @@ func (a *verbs) printReading(r searchAnswer) {
 	}
 }
 
-// askedWords are the words that were corrected, as they were asked.
+// askedWords returns the original spelling of the corrected words.
 func askedWords(c *index.Correction) string {
 	var words []string
 	for _, w := range c.Words {
@@ -82,10 +82,10 @@ func askedWords(c *index.Correction) string {
 	return strings.Join(words, ", ")
 }
 
-// formatNote makes a sentence of a note.
+// formatNote formats a note as a sentence.
 func formatNote(note string) string { return strings.ToUpper(note[:1]) + note[1:] + "." }
 
-// printBehind says that an answer may lack what is new.
+// printBehind warns that an answer may lack recent changes.
 func (a *verbs) printBehind(records uint64) {
 	if records > 0 {
 		fmt.Fprintf(a.Out, "The index is behind by %s: what is new may be missing.\n", cli.Plural(int(min(records, math.MaxInt32)), "record"))
@@ -95,7 +95,7 @@ func (a *verbs) printBehind(records uint64) {
 // A remark is one more line about a hit.
 type remark struct{ name, text string }
 
-// listRemarks are what a person should know before using what a hit says.
+// listRemarks returns what a user should know before using a hit.
 func (h searchHit) listRemarks() []remark {
 	var remarks []remark
 	if h.Far {
@@ -118,8 +118,8 @@ func formatCounts(counts []index.Count) string {
 	return strings.Join(parts, ", ")
 }
 
-// printHit writes one operation: what it does, who offers it, how to call it,
-// why it is here, how fresh the evidence is, and more that is known of it.
+// printHit writes one operation: its purpose, its service, its call, the reason for the match, the
+// age of the evidence, and further details.
 func printHit(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	printHitLines(a, h, now, more...)
 	fmt.Fprintln(a.Out)
@@ -154,7 +154,7 @@ func printHitLines(a *verbs, h index.Hit, now time.Time, more ...remark) {
 	}
 }
 
-// formatEffect says what an operation does to the world, and how that is known.
+// formatEffect describes the effect of an operation, and the source of that information.
 func formatEffect(e index.Effect) string {
 	if e.Value == "" || e.Value == string(document.EffectUnknown) {
 		return ""
@@ -169,7 +169,7 @@ func formatEffect(e index.Effect) string {
 	return text
 }
 
-// OperationName is the operation's path, or its id where it has none.
+// OperationName returns the operation's path, or its id if it has none.
 func OperationName(o document.Operation) string {
 	if o.Path != "" {
 		return o.Path
@@ -195,7 +195,7 @@ func formatCall(o document.Operation) string {
 	}
 }
 
-// formatParameters lists parameters with where they go; * marks required ones.
+// formatParameters lists parameters with their locations; * marks required ones.
 func formatParameters(params []document.Parameter) string {
 	parts := make([]string, 0, len(params))
 	for _, p := range params {
@@ -238,7 +238,7 @@ func formatReason(w index.Why) string {
 	return strings.Join(parts, "; ")
 }
 
-// fieldNames says in words where a query word was found.
+// fieldNames describes in words the fields that contain a query word.
 var fieldNames = map[string]string{
 	"act":  "what it is called",
 	"what": "what it does",

@@ -44,7 +44,7 @@ func (a *verbs) printOffers(page api.OrchestratePage, view viewFlags) {
 	a.printNear(page.Near)
 }
 
-// printOfferLines writes an operation in one line, and each of its agents in another one.
+// printOfferLines writes one line for an operation, and one line for each of its agents.
 func (a *verbs) printOfferLines(o answer.ServedOperation) {
 	var remarks []remark
 	if o.Freshness.Stale {
@@ -66,7 +66,7 @@ func (a *verbs) printOfferLines(o answer.ServedOperation) {
 	}
 }
 
-// printOffer writes an operation as a search does, and the agents behind it.
+// printOffer writes an operation in the format of a search, with the agents that serve it.
 func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
 	var remarks []remark
 	if o.Freshness.Stale {
@@ -112,7 +112,7 @@ func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
 	fmt.Fprintln(a.Out)
 }
 
-// formatAgent is what an agent is called, with what it calls itself in quotes.
+// formatAgent returns the AIR ID or the DID of an agent, its handle, and its own name in quotes.
 func formatAgent(a join.Agent) string {
 	text := a.DID
 	if a.AirID != "" && !a.UpdatedAt.IsZero() { // this registry's
@@ -127,7 +127,7 @@ func formatAgent(a join.Agent) string {
 	return text
 }
 
-// linkNames say by what an agent is joined.
+// linkNames describes the kinds of links between an agent and an operation.
 var linkNames = map[string]string{
 	evidence.AssociationDomain:   "domain",
 	evidence.AssociationParent:   "domain above",
@@ -138,7 +138,7 @@ var linkNames = map[string]string{
 	join.LinkDIDHost:             "DID on the host",
 }
 
-// formatLink says what one link is, where it can be checked, and when it was seen.
+// formatLink describes one link: its kind, the place to check it, and the time of the last check.
 func formatLink(l join.Link, now time.Time) string {
 	text := linkNames[l.By] + " " + l.What
 	if l.Source != "" {
@@ -150,7 +150,7 @@ func formatLink(l join.Link, now time.Time) string {
 	return text
 }
 
-// formatEvidence lists what holds of an agent, with its grade.
+// formatEvidence lists the valid evidence of an agent with its grade.
 func formatEvidence(signals []evidence.Signal) string {
 	var held []string
 	for _, s := range signals {

@@ -21,7 +21,7 @@ import (
 	"gazetteer/store"
 )
 
-// Resolution is the answer of /api/v1/resolve, with the DID document as sent.
+// Resolution is the answer of /api/v1/resolve, with the unchanged DID document.
 type Resolution struct {
 	Kind       string          `json:"kind"`
 	AirID      string          `json:"air_id"`
@@ -39,7 +39,7 @@ type Resolution struct {
 	} `json:"concerns"`
 }
 
-// candidate is an operation that bears a name, and what its host has to show.
+// candidate is an operation with the requested name, and the evidence of its host.
 type candidate struct {
 	searchHit
 	Claim struct {
@@ -106,8 +106,8 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 	return nil
 }
 
-// proveAgent checks that the log has the newest entry of an agent's history, and that this has the key that
-// the registry shows. It returns what to print.
+// proveAgent checks that the log contains the newest entry of an agent's history, and that this
+// entry contains the key that the registry shows. It returns the text to print.
 func (a *verbs) proveAgent(ctx context.Context, c *cli.Client, head *cli.LogHead, r Resolution) (string, error) {
 	entries, err := cli.FetchLogEntries(ctx, c, store.AgentKey(r.AirID))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package search has the verbs that find something: operations, the agents that serve them, and
-// where to write to.
+// Package search contains the commands that find operations, the agents that serve them, and the
+// addresses of agents.
 package search
 
 import (

@@ -18,7 +18,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// searchFlags say how much of a search is wanted, and in which form.
+// searchFlags selects the size and the format of a search answer.
 type searchFlags struct {
 	viewFlags
 	readingFlags
@@ -28,7 +28,7 @@ type searchFlags struct {
 	fields []string
 }
 
-// readingFlags say how the words of a request are read, and what it may not find.
+// readingFlags controls the interpretation of the words of a request, and the exclusions.
 type readingFlags struct {
 	exact, safe bool
 	minFit      float64
@@ -41,7 +41,7 @@ func (f *readingFlags) addTo(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out what fits the request less, 0 to 1")
 }
 
-// checkFit refuses a fit that no operation has.
+// checkFit refuses a fit outside 0 to 1.
 func (f *readingFlags) checkFit() error {
 	if !(f.minFit >= 0 && f.minFit <= 1) {
 		return exit.Usagef("--min-fit %g: want 0 to 1", f.minFit)
@@ -62,8 +62,8 @@ func (f *readingFlags) addToQuery(query url.Values) {
 	}
 }
 
-// buildQuery are those of the request. Where a number of tokens decides how much
-// there is, there is no limit unless one was given.
+// buildQuery returns the parameters of the request. If a number of tokens bounds the answer, there
+// is no default limit of hits.
 func (f searchFlags) buildQuery(words string, limited bool) url.Values {
 	query := url.Values{"q": {words}}
 	if limited || f.within == 0 {
@@ -149,7 +149,7 @@ Exit code 1 when nothing is found.`,
 	return c
 }
 
-// searchAs writes the answer as it came: it is for programs.
+// searchAs writes the unchanged answer, for programs.
 func (a *verbs) searchAs(ctx context.Context, c *cli.Client, query url.Values) error {
 	response, err := c.Send(ctx, http.MethodGet, "/api/v1/search?"+query.Encode(), nil)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// printSuggestions says, after a search that found nothing, which filter has a value that no service
-// has, and which value may be meant.
+// printSuggestions prints, after a search without results, the filters with unknown values and the
+// most similar known values.
 func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words string) {
 	for word := range strings.FieldsSeq(words) {
 		key, value, isFilter := strings.Cut(strings.TrimPrefix(word, "-"), ":")
@@ -27,7 +27,7 @@ func (a *verbs) printSuggestions(ctx context.Context, c *cli.Client, words strin
 	}
 }
 
-// listValues returns the values that a filter can have; none when they are not known.
+// listValues returns the possible values of a filter; none if they are not known.
 func listValues(ctx context.Context, c *cli.Client, key string) []string {
 	switch key {
 	case "ns":
@@ -41,11 +41,11 @@ func listValues(ctx context.Context, c *cli.Client, key string) []string {
 	}
 }
 
-// maxNamePages bounds how many pages of names are read for a suggestion.
+// maxNamePages bounds the pages of names that are read for a suggestion.
 const maxNamePages = 20
 
-// listNames reads the different names of a list of the API: member holds the name of an entry, or its names.
-// What cannot be read has no suggestion.
+// listNames reads the distinct names in a list of the API: member contains the name of an entry, or
+// its names. A list that cannot be read gives no suggestions.
 func listNames(ctx context.Context, c *cli.Client, list, member string) []string {
 	var names []string
 	cursor := ""
@@ -77,7 +77,7 @@ func listNames(ctx context.Context, c *cli.Client, list, member string) []string
 	return names
 }
 
-// explainUnresolved adds to the error of a name that is not known what may be meant.
+// explainUnresolved adds similar names to the error of an unknown name.
 func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, err error) error {
 	var e *exit.Error
 	if !errors.As(err, &e) || e.Code != exit.NotFound {

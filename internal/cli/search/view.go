@@ -15,23 +15,23 @@ import (
 	"gazetteer/lint/format"
 )
 
-// maxPage is the last page that can be asked for: each costs a request.
+// maxPage is the last page that can be requested: each page costs a request.
 const maxPage = 100
 
-// viewFlags say how much of a list a verb shows, and in which form.
+// viewFlags selects the part of a list that a command shows, and its format.
 type viewFlags struct {
 	limit, page int
 	long        bool
 }
 
-// addTo declares the flags, with the default that limit has.
+// addTo declares the flags with the default of limit.
 func (v *viewFlags) addTo(flags *pflag.FlagSet, what string) {
 	flags.IntVarP(&v.limit, "limit", "n", v.limit, what+" on a page, 1 to 100")
 	flags.IntVar(&v.page, "page", 1, "page to show")
 	flags.BoolVarP(&v.long, "long", "l", false, "show every detail")
 }
 
-// checkValues refuses values that no list has.
+// checkValues refuses invalid values.
 func (v *viewFlags) checkValues() error {
 	if v.limit < 1 || v.limit > 100 {
 		return exit.Usagef("--limit %d: want 1 to 100", v.limit)
@@ -42,7 +42,7 @@ func (v *viewFlags) checkValues() error {
 	return nil
 }
 
-// printPosition ends a list with what it shows of how many.
+// printPosition prints at the end of a list how many entries of the total it shows.
 func (v *viewFlags) printPosition(a *verbs, shown, total int, what string) {
 	style := cli.NewStyle(a.Out)
 	first := (v.page - 1) * v.limit
@@ -59,8 +59,8 @@ func (v *viewFlags) printPosition(a *verbs, shown, total int, what string) {
 	fmt.Fprintln(a.Out, style.Dim(text))
 }
 
-// printHitLine writes one operation in one line: what it is called, where it is, what it does. On a
-// terminal the line is cut at its width.
+// printHitLine writes one operation in one line: its name, its host, its summary. On a terminal it
+// truncates the line at the width.
 func (a *verbs) printHitLine(h index.Hit, remarks []remark) {
 	name := strings.TrimSpace(h.Operation.Verb + " " + OperationName(h.Operation))
 	text := h.Operation.Intent
@@ -76,7 +76,7 @@ const (
 	placeWidth = 30
 )
 
-// printColumns writes one line of three columns: a name, where it is, and a text.
+// printColumns writes one line of three columns: a name, a host, and a text.
 func (a *verbs) printColumns(name, place, text string) {
 	style := cli.NewStyle(a.Out)
 	name, place, text = format.Visible(name), format.Visible(place), format.Visible(text)
@@ -90,7 +90,7 @@ func (a *verbs) printColumns(name, place, text string) {
 	fmt.Fprintln(a.Out, strings.TrimRight(line, " "))
 }
 
-// terminalWidth is the width of the terminal that is written to, 0 for none.
+// terminalWidth returns the width of the output terminal, 0 if the output is no terminal.
 func terminalWidth(a *verbs) int {
 	f, ok := a.Out.(*os.File)
 	if !ok || !cli.IsTerminal(a.Out) {
@@ -103,7 +103,7 @@ func terminalWidth(a *verbs) int {
 	return width
 }
 
-// printNear names verbs that are offered and close to what was asked for.
+// printNear prints offered verbs that are similar to the requested one.
 func (a *verbs) printNear(verbs []string) {
 	if len(verbs) > 0 {
 		fmt.Fprintf(a.Out, "Verbs that are offered: %s\n", format.Visible(strings.Join(verbs, ", ")))
