@@ -10,8 +10,8 @@ import (
 	"gazetteer/internal/privatefile"
 )
 
-// WriteBackup copies the directory of the log into a new directory, as it is between two batches. The log
-// waits meanwhile. A store that is copied later has everything that the copy has.
+// WriteBackup copies the directory of the log into a new directory, in its state between two
+// batches. The log waits meanwhile. A store that is copied later contains all records of this copy.
 func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err error) {
 	if err := makeDir(dir); err != nil {
 		return 0, err
@@ -26,7 +26,7 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 	}
 	for _, part := range []struct {
 		name   string
-		length int64 // what lies behind it does not count
+		length int64 // bytes after it do not count
 	}{
 		{rowsFile, s.Size * rowBytes}, {entriesFile, s.Bytes}, {hashesFile, hashesBytes(s.Size)},
 		{checkpointFile, maxCheckpoint}, {keyFile, maxCheckpoint}, {stateFile, maxCheckpoint},
@@ -41,7 +41,7 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 	return s.Size, privatefile.SyncDir(dir)
 }
 
-// copyPart copies the first bytes of a file.
+// copyPart copies the first size bytes of a file.
 func copyPart(from, to string, most int64) error {
 	in, err := os.Open(from)
 	if err != nil {

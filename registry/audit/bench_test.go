@@ -11,8 +11,8 @@ import (
 	"gazetteer/store"
 )
 
-// BenchmarkProof measures a proof at a million leaves: as it is given, read from
-// the files and checked, against the same proof by tlog alone out of memory.
+// BenchmarkProof measures a proof in a log of a million leaves, read from the files and checked. It
+// compares it with the same proof by tlog alone from memory.
 //
 //	go test -run '^$' -bench Proof -benchtime 20000x ./registry/audit
 func BenchmarkProof(b *testing.B) {
@@ -59,8 +59,8 @@ func BenchmarkProof(b *testing.B) {
 	})
 }
 
-// bigLog makes a log of that many leaves, by the way that a batch of the store
-// takes, and the hashes of its tree in memory.
+// bigLog creates a log of the given number of leaves, in the same way as batches of the store, and
+// the hashes of its tree in memory.
 func bigLog(b *testing.B, size int) (*Log, tlog.HashReader) {
 	b.Helper()
 	dir := b.TempDir()
@@ -109,8 +109,8 @@ func bigLog(b *testing.B, size int) (*Log, tlog.HashReader) {
 	return l, reader
 }
 
-// BenchmarkFollow measures how fast leaves are appended, in the batches that the
-// store hands over, against hashing alone.
+// BenchmarkFollow measures the rate of appended leaves, in batches of the store's size. It compares
+// it with hashing alone.
 //
 //	go test -run '^$' -bench Follow ./registry/audit
 func BenchmarkFollow(b *testing.B) {

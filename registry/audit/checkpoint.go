@@ -13,17 +13,16 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// maxCheckpoint is the longest checkpoint that is read, signatures included.
+// maxCheckpoint is the maximum size of a checkpoint with its signatures, in bytes.
 const maxCheckpoint = 64 << 10
 
-// A Checkpoint is a tree head of the log with that origin.
+// A Checkpoint is a tree head of the log with the given origin.
 type Checkpoint struct {
 	Origin string
 	tlog.Tree
 }
 
-// Text is the body that is signed: origin, size and root hash, a line each
-// (C2SP tlog-checkpoint).
+// Text returns the signed body: origin, size and root hash, one per line (C2SP tlog-checkpoint).
 func (c Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.N, c.Hash)
 }
@@ -63,12 +62,12 @@ func parseText(text string) (Checkpoint, error) {
 
 // emptyTree is the tree without leaves.
 func emptyTree() tlog.Tree {
-	root, _ := tlog.TreeHash(0, nil) // asks for no hash
+	root, _ := tlog.TreeHash(0, nil) // needs no hash
 	return tlog.Tree{Hash: root}
 }
 
-// parseNumber reads a decimal number as the formats of C2SP write it: ASCII
-// digits, no sign, no leading zero.
+// parseNumber reads a decimal number in the form of the C2SP formats: ASCII digits, no sign, no
+// leading zero.
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
@@ -77,7 +76,7 @@ func parseNumber(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseHash reads a hash in base64, in its one canonical spelling.
+// parseHash reads a hash in canonical base64.
 func parseHash(text string) (tlog.Hash, error) {
 	h, err := tlog.ParseHash(text)
 	if err != nil || h.String() != text {
@@ -86,9 +85,9 @@ func parseHash(text string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// ParseCheckpoint checks the signature of a checkpoint with the log's key and
-// returns what it says. The name of the key must be the checkpoint's origin.
-// Signatures of other keys are ignored.
+// ParseCheckpoint checks the signature of a checkpoint with the log's key and returns the
+// checkpoint. The name of the key must be the checkpoint's origin. Signatures of other keys are
+// ignored.
 func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) {
 	c, n, err := openCheckpoint(signed, verifier)
 	switch {
@@ -102,8 +101,8 @@ func ParseCheckpoint(signed []byte, verifier note.Verifier) (Checkpoint, error) 
 	return c, nil
 }
 
-// openCheckpoint reads a checkpoint that may have signatures of other keys only; the note then has
-// no verified ones. A wrong signature of a known key is an error.
+// openCheckpoint reads a checkpoint. It may have only signatures of other keys; the note then has
+// no verified signatures. A wrong signature of a known key is an error.
 func openCheckpoint(signed []byte, known ...note.Verifier) (Checkpoint, *note.Note, error) {
 	if len(signed) > maxCheckpoint {
 		return Checkpoint{}, nil, fmt.Errorf("the checkpoint has %d bytes, more than %d", len(signed), maxCheckpoint)
@@ -126,8 +125,8 @@ func openCheckpoint(signed []byte, known ...note.Verifier) (Checkpoint, *note.No
 // A keptCheckpoint is a checkpoint that was signed and is stored in a file.
 type keptCheckpoint struct {
 	Checkpoint
-	text []byte // as it lies there
-	ours bool   // signed with the log's present key
+	text []byte // the content of the file
+	ours bool   // signed with the log's current key
 }
 
 // readCheckpoints returns the signed checkpoints from all files that exist. If two of them
@@ -148,12 +147,12 @@ func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpo
 		if c.Origin != verifier.Name() {
 			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), verifier.Name()), Remedy: remedyOrigin}
 		}
-		// Without our signature the key was changed. The tree, which must contain the checkpoint,
-		// then shows that it is ours.
+		// A checkpoint without our signature means that the key was changed. The tree must contain
+		// the checkpoint, which shows that it is ours.
 		kept = append(kept, keptCheckpoint{c, text, len(n.Sigs) > 0})
 	}
 	return kept, nil
 }
 
-// maxQuoted is how many bytes of a foreign text a message quotes.
+// maxQuoted is the number of bytes of a foreign text that a message quotes.
 const maxQuoted = 64

@@ -13,18 +13,18 @@ import (
 	"gazetteer/store"
 )
 
-// A StoreComparison counts what [CompareStore] has compared.
+// A StoreComparison contains the counts of [CompareStore].
 type StoreComparison struct {
 	Records int64 // records of the store that are leaves
 	Waiting int64 // records that the log has yet to read
 	Lost    int64 // leaves of records whose loss the operator has accepted
 }
 
-// CompareStore compares a store with the directory of its log, which nobody uses: every leaf with the
-// record that it was made of, and every record that belongs into the log with the leaves. Known are
-// signed checkpoints that are stored elsewhere, which the tree must contain. Progress is called with the
-// number of leaves that were read, now and then. Each problem goes to report; the error says that the
-// comparison could not be made.
+// CompareStore compares a store with the directory of its log, which no process may use: every leaf
+// with its record, and every record that belongs in the log with the leaves. known contains signed
+// checkpoints from other places, which the tree must contain. CompareStore calls progress at
+// intervals with the number of leaves read, and report for each problem. It returns an error if it
+// cannot complete the comparison.
 func CompareStore(ctx context.Context, dir string, s store.Store, verifier note.Verifier, known [][]byte,
 	progress func(done, total int64), report func(problem string)) (StoreComparison, error) {
 	c := comparison{ctx: ctx, store: s, report: report, seed: maphash.MakeSeed(), logged: map[uint64]struct{}{}}
@@ -70,11 +70,11 @@ type comparison struct {
 
 	seed   maphash.Seed
 	logged map[uint64]struct{} // hashes of the keys of leaves that are not erased
-	// changed are the keys that were written or deleted behind the log's cursor.
+	// changed contains the keys that were written or deleted after the log's cursor.
 	changed map[string]bool
 }
 
-// checkKnown looks whether the tree contains a checkpoint that was signed.
+// checkKnown checks that the tree contains a signed checkpoint.
 func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
 	head, _, err := openCheckpoint(text, verifier)
 	switch {
@@ -95,7 +95,7 @@ func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
 	return nil
 }
 
-// readNewKeys notes what was written since the log read the store.
+// readNewKeys collects the keys that were written since the log last read the store.
 func (c *comparison) readNewKeys() error {
 	c.changed = map[string]bool{}
 	head, after := c.store.Head(), c.state.storeCursor()
@@ -146,9 +146,9 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 		switch {
 		case index < c.state.Lost:
 			c.result.Lost++
-		case errors.Is(err, store.ErrCorrupt): // named with the records of the store
+		case errors.Is(err, store.ErrCorrupt): // reported with the records of the store
 		case errors.Is(err, store.ErrNotFound):
-			if !c.changed[e.Key] { // else its erasure is still to come
+			if !c.changed[e.Key] { // otherwise its erasure follows later
 				c.report(fmt.Sprintf("leaf %d is the record %s, and the store does not have it: an older copy of the store was put back", index, e.Key))
 			}
 		case err != nil:
@@ -161,7 +161,7 @@ func (c *comparison) compareLeaves(progress func(done, total int64)) error {
 	return nil
 }
 
-// compareRecords looks whether each record that belongs into the log is there.
+// compareRecords checks that the log contains each record that belongs in it.
 func (c *comparison) compareRecords() error {
 	for _, prefix := range []string{store.AgentPrefix, store.VersionPrefix} {
 		for r, err := range c.store.List(c.ctx, prefix, "") {

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Cosign asks a witness for its cosignature of the newest checkpoint, with a
-// proof that the tree has grown from the one that the witness has cosigned
-// before (C2SP tlog-witness). The cosignature is then part of [Log.Checkpoint]
-// until the next one is signed. prefix is the witness's submission URL; the
-// client decides which addresses may be asked and how long an answer may take.
+// Cosign asks a witness to cosign the newest checkpoint, with a proof that its tree contains the
+// tree that the witness cosigned before (C2SP tlog-witness). The cosignature is then part of
+// [Log.Checkpoint] until the log signs the next one. prefix is the witness's submission URL. The
+// client decides which addresses are allowed and how long an answer may take.
 //
-// A *ForkError says that the witness has cosigned what this log does not have:
-// an older copy of everything was put back.
+// A *ForkError means that the witness has cosigned a tree that this log does not contain: an older
+// copy of all files was restored.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, witness note.Verifier) error {
 	head, signed, err := l.newestHead()
 	if err != nil {
@@ -32,7 +31,7 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	l.mu.Unlock()
 	prove := func(older int64) (tlog.TreeProof, error) { return l.ProveConsistency(ctx, older, head.N) }
 	line, size, err := submitCheckpoint(ctx, client, url, min(older, head.N), head, signed, prove)
-	if err == nil && line == nil { // it is not where we thought, and has said where it is
+	if err == nil && line == nil { // the witness has another size than expected, and has returned it
 		line, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
 	}
 	if err == nil && line == nil {
@@ -44,11 +43,11 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	return l.addCosignature(head, line, witness)
 }
 
-// A prover proves that a tree contains an older one of that size.
+// A prover proves that a tree contains an older one of the given size.
 type prover func(older int64) (tlog.TreeProof, error)
 
-// submitCheckpoint sends one request. It returns the signature lines, or the size that the
-// witness stands at when that is another one than older.
+// submitCheckpoint sends one request. It returns the signature lines, or the size of the witness's
+// tree if it differs from older.
 func submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
 	if older > head.N {
 		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
@@ -87,14 +86,14 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		}
 		return nil, size, err
 	case http.StatusUnprocessableEntity:
-		// Our proofs are checked before they are given, so the witness has another tree.
+		// We check our proofs before we send them, so the witness has another tree.
 		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves than the first %d of this log: %s", older, older, protocol.ClipBytes(string(text), 4*maxQuoted)),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
 	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), maxQuoted))
 }
 
-// addCosignature adds a cosignature to the published checkpoint if that is still the newest.
+// addCosignature adds a cosignature to the published checkpoint if it is still the newest one.
 func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifier) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +116,7 @@ func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifie
 	return nil
 }
 
-// noteWitnessed remembers how far a witness has cosigned; l.mu is held.
+// noteWitnessed records the size that a witness has cosigned. The caller holds l.mu.
 func (l *Log) noteWitnessed(name string, size int64) {
 	if l.witnessed == nil {
 		l.witnessed = map[string]int64{}

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// A cosignature says that at some time the checkpoint was the largest head of
-// its log that the witness knew, and that it is consistent with all that it knew
-// before (C2SP tlog-cosignature, cosignature/v1):
+// A cosignature states that at a given time the checkpoint was the largest head of its log that the
+// witness knew, and that it is consistent with all earlier heads (C2SP tlog-cosignature,
+// cosignature/v1):
 //
 //	signature = time 8 bytes | Ed25519 signature of "cosignature/v1\ntime {time}\n" and the checkpoint's text
 const (
@@ -32,7 +32,7 @@ func cosignedMessage(seconds uint64, text []byte) []byte {
 	return append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
 }
 
-// keyHash returns the number of a key in signature lines.
+// keyHash returns the key hash for signature lines.
 func keyHash(name string, alg byte, public ed25519.PublicKey) uint32 {
 	sum := sha256.Sum256(append([]byte(name+"\n"+string(alg)), public...))
 	return binary.BigEndian.Uint32(sum[:])
@@ -99,15 +99,14 @@ func (v cosignatureVerifier) Verify(text, signature []byte) bool {
 	return seconds < 1<<63 && ed25519.Verify(v.public, cosignedMessage(seconds, text), signature[8:])
 }
 
-// CheckCosignature checks that a checkpoint carries a cosignature of a witness,
-// and returns when the witness made it. The log's own signature is
-// [ParseCheckpoint]'s to check.
+// CheckCosignature checks that a checkpoint has a cosignature of a witness, and returns its time.
+// It does not check the log's own signature: use [ParseCheckpoint].
 func CheckCosignature(signed []byte, witness note.Verifier) (time.Time, error) {
 	_, n, err := openCheckpoint(signed, witness)
 	if err != nil {
 		return time.Time{}, err
 	}
-	for _, s := range n.Sigs { // only those that hold
+	for _, s := range n.Sigs { // only valid ones
 		data, err := base64.StdEncoding.DecodeString(s.Base64)
 		if err == nil && len(data) == 4+cosignatureBytes {
 			return time.Unix(int64(binary.BigEndian.Uint64(data[4:])), 0).UTC(), nil

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// cosignInterval is the time between two rounds of asking the witnesses.
+	// cosignInterval is the time between two rounds of requests to the witnesses.
 	cosignInterval = time.Hour
-	// cosignTimeout is how long one witness may take to answer.
+	// cosignTimeout bounds the answer of one witness.
 	cosignTimeout = 30 * time.Second
 )
 
-// A Cosigner is a witness that is asked to cosign a log.
+// A Cosigner is a witness that cosigns a log on request.
 type Cosigner struct {
 	Key note.Verifier
 	URL string // the prefix of its submission URL, without a slash at the end
@@ -43,28 +43,28 @@ type Anchor struct {
 	Signed     []byte // the checkpoint with its signatures
 }
 
-// Cosigners asks witnesses to cosign a log, and remembers the newest tree that one of them cosigned.
-// Its methods may be called from any goroutine. [NewCosigners] makes one.
+// Cosigners asks witnesses to cosign a log, and remembers the newest cosigned tree. Its methods may
+// be called from any goroutine. [NewCosigners] creates one.
 type Cosigners struct {
 	log  *Log
 	list []Cosigner
 
 	mu     sync.Mutex // guards following
 	newest *Anchor
-	// answers says how each witness has answered, by name.
+	// answers contains the state of each witness, by name.
 	answers map[string]WitnessStatus
 }
 
-// NewCosigners returns the witnesses of a log. It asks none of them.
+// NewCosigners returns the witnesses of a log. It sends no requests.
 func NewCosigners(l *Log, list []Cosigner) *Cosigners {
 	return &Cosigners{log: l, list: list, answers: map[string]WitnessStatus{}}
 }
 
-// Len returns how many witnesses there are.
+// Len returns the number of witnesses.
 func (c *Cosigners) Len() int { return len(c.list) }
 
-// Run asks the witnesses every hour until ctx ends, and then returns nil. It gives the error of each round
-// to failed: a witness that does not answer stops nothing.
+// Run asks the witnesses every hour until ctx ends, and then returns nil. It passes the error of
+// each round to failed and continues.
 func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
 	tick := time.NewTicker(cosignInterval)
 	defer tick.Stop()
@@ -80,8 +80,8 @@ func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
 	}
 }
 
-// AskAll asks every witness to cosign the newest checkpoint. The error joins those of the witnesses that
-// did not.
+// AskAll asks every witness to cosign the newest checkpoint. It joins the errors of the witnesses
+// that failed.
 func (c *Cosigners) AskAll(ctx context.Context) error {
 	client := &http.Client{Timeout: cosignTimeout}
 	var all error
@@ -97,7 +97,7 @@ func (c *Cosigners) AskAll(ctx context.Context) error {
 
 func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness Cosigner) error {
 	if c.log.Head().N == 0 {
-		return nil // there is nothing to cosign yet
+		return nil // no checkpoint exists yet
 	}
 	if err := c.log.Cosign(ctx, client, witness.URL, witness.Key); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness
 	}
 	at, err := CheckCosignature(signed, witness.Key)
 	if err != nil {
-		return nil // another checkpoint was signed meanwhile: the next round cosigns it
+		return nil // the log signed another checkpoint meanwhile: the next round cosigns it
 	}
 	key, err := NewVerifier(c.log.Key())
 	if err != nil {
@@ -124,7 +124,8 @@ func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness
 	return nil
 }
 
-// NewestAnchor returns the newest tree that a witness cosigned, false if there is none since the start.
+// NewestAnchor returns the newest tree that a witness has cosigned since the start, false if there
+// is none.
 func (c *Cosigners) NewestAnchor() (Anchor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

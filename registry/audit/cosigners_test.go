@@ -14,7 +14,7 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestCosignersCosign: what a witness has cosigned is the anchor.
+// TestCosignersCosign: the cosigned tree is the anchor.
 func TestCosignersCosign(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	must := func(err error) {

@@ -34,8 +34,8 @@ func flip(t testing.TB, path string, at int64) {
 	}
 }
 
-// TestDamage opens a log after each sort of damage. Every error names the file
-// and says what to do, and nothing is changed by trying.
+// TestDamage opens a log after each kind of damage. Every error names the file and the repair, and
+// the attempt changes nothing.
 func TestDamage(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 600)
@@ -128,7 +128,7 @@ func stateOf(text string) string { // with its checksum
 	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))
 }
 
-// openError opens the log and its key, and says why that fails.
+// openError opens the log and its key, and returns the error.
 func (h *house) openError() error {
 	h.t.Helper()
 	key, err := OpenKey(filepath.Join(h.dir, "key"), origin)
@@ -160,8 +160,8 @@ func fingerprint(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestDamagedRecord damages a record of the store before the log has read it: it
-// is left out, and not taken for a deletion.
+// TestDamagedRecord damages a record of the store before the log has read it: the log omits the
+// record and does not treat it as deleted.
 func TestDamagedRecord(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)

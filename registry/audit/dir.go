@@ -27,7 +27,7 @@ const (
 	entriesFile    = "entries"
 	hashesFile     = "hashes"
 
-	newSuffix = privatefile.NewSuffix // of a file before it gets its name
+	newSuffix = privatefile.NewSuffix // of a file before it is renamed
 )
 
 const (
@@ -37,8 +37,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// makeDir makes a directory when it is missing. Its parent must exist: a
-// mistyped path should be noticed.
+// makeDir creates a directory if it is missing. Its parent must exist, so that a mistyped path
+// fails.
 func makeDir(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,10 +53,11 @@ func makeDir(dir string) error {
 	return err
 }
 
-// lockDir takes a directory for this process until the file is closed.
+// lockDir locks a directory for this process until the file is closed.
 func lockDir(dir string) (*os.File, error) { return takeLock(filepath.Join(dir, lockFile)) }
 
-// takeLock takes a file, which it makes when it is missing, for this process until it is closed.
+// takeLock locks a file for this process until the file is closed. It creates the file if it is
+// missing.
 func takeLock(path string) (*os.File, error) {
 	f, err := privatefile.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -72,9 +73,7 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// privatefile.ErrUncertain says that a file may or may not have got its new content.
-// openPart opens one of the growing files, and refuses it when it is missing or
-// has lost its end.
+// openPart opens one of the growing files. It fails if the file is missing or too short.
 func openPart(path string, flag int, need int64) (*os.File, error) {
 	f, err := os.OpenFile(path, flag, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +93,7 @@ func openPart(path string, flag int, need int64) (*os.File, error) {
 	return f, nil
 }
 
-// readAt fills data, and says which file ends too early.
+// readAt fills data. Its error names a file that ends too early.
 func readAt(f *os.File, data []byte, offset int64) error {
 	_, err := f.ReadAt(data, offset)
 	if errors.Is(err, io.EOF) {
@@ -111,29 +110,29 @@ func writeAt(f *os.File, data []byte, offset int64) error {
 	return f.Sync()
 }
 
-// state says how far the log has come. It is one file, so the place in the
-// store's log and the size of the tree change together; what lies in the other
-// files beyond the lengths that follow from it was never committed.
+// state is the committed state of the log. It is one file, so the position in the store's log and
+// the size of the tree change together. Bytes in the other files beyond the lengths in the state
+// were never committed.
 type state struct {
 	Format int    `json:"format"`
 	Origin string `json:"origin"`
 	// Salt is the log's secret; see salter.
 	Salt []byte `json:"salt"`
-	// Store, Incarnation and Seq are the cursor. Store stays when the rest is
-	// zero, because the log follows from the beginning again.
+	// Store, Incarnation and Seq are the cursor. If only Store is set, the log follows the store
+	// from the beginning again.
 	Store       string `json:"store"`
 	Incarnation uint64 `json:"incarnation"`
 	Seq         uint64 `json:"seq"`
 	Size        int64  `json:"size"`  // leaves
 	Bytes       int64  `json:"bytes"` // of the entries
-	// Lost: the store need not have the records of the leaves before this one,
-	// because the operator has said that they are lost.
+	// Lost is the number of the first leaf whose record the store must have. The operator has
+	// accepted the loss of the records before it.
 	Lost int64 `json:"lost,omitempty"`
 }
 
 const stateFormat = 1
 
-// storeCursor is zero when the log follows from the beginning.
+// storeCursor returns the cursor. It is zero if the log follows from the beginning.
 func (s state) storeCursor() store.Cursor {
 	if s.Seq == 0 {
 		return store.Cursor{}
@@ -141,7 +140,7 @@ func (s state) storeCursor() store.Cursor {
 	return store.Cursor{Store: s.Store, Incarnation: s.Incarnation, Seq: s.Seq}
 }
 
-// fileBytes is how long the files of the leaves and hashes are together.
+// fileBytes returns the total size of the files of leaves and hashes.
 func (s state) fileBytes() int64 { return s.Size*rowBytes + s.Bytes + hashesBytes(s.Size) }
 
 func writeState(dir string, s state) error {
@@ -156,7 +155,7 @@ func writeState(dir string, s state) error {
 	return nil
 }
 
-// readState returns fs.ErrNotExist when there is no state.
+// readState reads the state. It returns fs.ErrNotExist if there is none.
 func readState(dir string) (state, error) {
 	path := filepath.Join(dir, stateFile)
 	text, err := os.ReadFile(path)

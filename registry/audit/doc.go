@@ -1,33 +1,30 @@
-// Package audit keeps the transparency log of a registry: an append-only Merkle
-// tree (RFC 6962) over what was registered, changed, attested and crawled, in
-// the formats of C2SP that other tools read too (tlog-tiles, tlog-checkpoint,
-// tlog-proof, tlog-witness, tlog-cosignature).
+// Package audit implements the transparency log of a registry: an append-only Merkle tree (RFC
+// 6962) of registrations, changes, attestations and crawled documents, in the C2SP formats, which
+// other tools can read (tlog-tiles, tlog-checkpoint, tlog-proof, tlog-witness, tlog-cosignature).
 //
-// Begin with [Open] and [Log.Run], which follow a store into a tree;
-// [Log.Checkpoint], [Log.Prove] and [Log.Handler] are what the tree is for.
-// [Verify] checks a log from its files alone, and a [Witness] co-signs the
-// checkpoints of other registries.
+// Start with [Open] and [Log.Run], which follow a store and build the tree. [Log.Checkpoint],
+// [Log.Prove] and [Log.Handler] publish it. [Verify] checks a log from its files alone, and a
+// [Witness] cosigns the checkpoints of other registries.
 //
 // # Leaves
 //
-// The records of a store whose keys [HistoryKey] accepts become leaves, in the
-// order in which they were written. Such records are never overwritten. A leaf
-// is the canonical JSON (RFC 8785, numbers kept as they were written) of
+// The records of a store whose keys [HistoryKey] accepts become leaves, in the order of the writes.
+// Such records are never overwritten. A leaf is the canonical JSON (RFC 8785, but with unchanged
+// numbers) of
 //
 //	{"key": the record's key, "record": its JSON value, "salt": …}
 //
-// with "base64" in the place of "record" for a value that is not JSON, and with
-// "sha256" and "size" of the value when the leaf would be longer than the 65,535
-// bytes that the layout allows. The salt keeps a hash from telling a content that
-// could be guessed.
+// with "base64" instead of "record" for a value that is not JSON, and with "sha256" and "size" of
+// the value if the leaf would be longer than the 65,535 bytes that the layout allows. Because of
+// the salt, nobody can confirm a guessed content from its hash.
 //
-// Content is erased by deleting the record in the store. The bytes of its leaves
-// are overwritten where they lie, their hashes stay, so every proof and
-// checkpoint stays good, and another leaf says what was erased:
+// To erase content, delete the record in the store. The log then overwrites the bytes of its leaves
+// in place. The hashes stay, so every proof and checkpoint stays valid. Another leaf lists the
+// erased leaves:
 //
 //	{"deleted": true, "erases": [numbers of leaves], "key": …, "salt": …}
 //
-// A leaf without content that no such leaf names was not erased but removed.
+// A leaf without content that no such leaf lists was not erased but tampered with.
 //
 // # Files
 //
@@ -39,15 +36,15 @@
 //	rows         64 bytes a leaf: where it lies, and the leaf before of the same key
 //	LOCK         held by the process that has the log open
 //
-// A batch of leaves is written and synced behind what counts; then the state is
-// replaced, which makes it count together with the cursor, so a crash loses no
-// leaf and doubles none; then the checkpoint is signed, synced, and handed out.
+// The log writes and syncs a batch of leaves after the committed bytes. It then replaces the state,
+// which commits the batch and the cursor together, so a crash neither loses nor duplicates a leaf.
+// It then signs, syncs and publishes the checkpoint.
 //
 // # What is never signed
 //
-// A tree that does not contain the last signed checkpoint. If a backup was put
-// back, the tree may be shorter than that: it is then grown from the store until
-// it contains the checkpoint again, and nothing is signed before; if the store
-// cannot grow it so far, or grows another tree, the log stops with a [ForkError].
-// It stops with one too when the store has lost records that were logged.
+// The log never signs a tree that does not contain the last signed checkpoint. After a restored
+// backup the tree may be shorter than that: the log then grows it from the store and signs nothing
+// until it contains the checkpoint again. If the store cannot grow it so far, or grows another
+// tree, the log stops with a [ForkError]. It also stops with a [ForkError] if the store has lost
+// logged records.
 package audit

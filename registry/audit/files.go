@@ -19,16 +19,16 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Files reads the files of a log in the layout of C2SP tlog-tiles by their
-// names: "checkpoint", "tile/0/x001/234", "tile/entries/000.p/7"; and "key", the
-// public key, beside them. The error matches [ErrNoFile] when there is none of
-// that name. [FilesIn], [Remote] and [Log.File] are three.
+// Files reads the files of a log in the layout of C2SP tlog-tiles by their names: "checkpoint",
+// "tile/0/x001/234", "tile/entries/000.p/7"; and "key", the public key. The error matches
+// [ErrNoFile] if no file has that name. [FilesIn] and [Remote] return such functions; [Log.File] is
+// another one.
 type Files func(ctx context.Context, name string) ([]byte, error)
 
 // entriesLevel stands for the tiles that hold leaves instead of hashes.
 const entriesLevel = -1
 
-// tileName is the name of a tile of so many hashes or leaves.
+// tileName returns the name of a tile with the given number of hashes or leaves.
 func tileName(level int, n int64, width int) string {
 	name := "tile/entries/"
 	if level != entriesLevel {
@@ -52,16 +52,16 @@ const (
 	tileBytes  = tileWidth * tlog.HashSize
 )
 
-// maxSize is the number of leaves that a log can have, and that can be verified.
+// maxSize is the maximum number of leaves of a log that can be written and verified.
 const maxSize = 1 << 40
 
-// levelSize is the number of hashes in a level of tiles of a tree of that size.
+// levelSize returns the number of hashes in a level of tiles of a tree of the given size.
 func levelSize(level int, size int64) int64 { return size >> (level * tileHeight) }
 
 // maxTileName is longer than the name of any tile.
 const maxTileName = 64
 
-// parseTileName reads the name of a tile, and accepts no other spelling of it.
+// parseTileName reads the name of a tile. It accepts only the canonical spelling.
 func parseTileName(name string) (level int, n int64, width int, ok bool) {
 	rest, tile := strings.CutPrefix(name, "tile/")
 	if !tile || len(name) > maxTileName {
@@ -94,8 +94,8 @@ func parseTileName(name string) (level int, n int64, width int, ok bool) {
 	return level, n, width, tileName(level, n, width) == name
 }
 
-// File reads one file of the layout, as far as the newest checkpoint goes. A
-// leaf that was erased has length 0 in its bundle, which no other leaf has.
+// File reads one file of the layout up to the newest checkpoint. Only an erased leaf has length 0
+// in its bundle.
 func (l *Log) File(ctx context.Context, name string) (_ []byte, err error) {
 	defer l.haltIfDamaged(&err)
 	switch name {
@@ -121,8 +121,8 @@ func (l *Log) File(ctx context.Context, name string) (_ []byte, err error) {
 	return data, nil
 }
 
-// readTile reads a tile of a tree of that size. A partial tile may be asked for
-// after the tile has become wider: its first hashes are the same.
+// readTile reads a tile of a tree of the given size. A partial tile can be requested after the tile
+// has become wider: its first hashes are the same.
 func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, error) {
 	level, n, width, ok := parseTileName(name)
 	if !ok || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
@@ -166,7 +166,7 @@ func splitBundle(bundle []byte, width int) ([][]byte, error) {
 	return leaves, nil
 }
 
-// maxFile is the longest file of each sort.
+// maxFile is the maximum size of each kind of file.
 func maxFile(name string) int64 {
 	switch {
 	case name == checkpointFile || name == keyFile:
@@ -177,8 +177,8 @@ func maxFile(name string) int64 {
 	return tileBytes
 }
 
-// FilesIn reads the files of a log below a directory: what [Log.Export] or a
-// mirror has put there, or the log's own directory, also while it is in use.
+// FilesIn reads the files of a log below a directory: an export of [Log.Export], a mirror, or the
+// log's own directory, even while it is in use.
 func FilesIn(dir string) Files {
 	return func(ctx context.Context, name string) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
@@ -203,8 +203,7 @@ func FilesIn(dir string) Files {
 	}
 }
 
-// isOwn reports whether a directory is a log's own, also when some of its files
-// are missing.
+// isOwn reports whether a directory is a log's own, even if some of its files are missing.
 func isOwn(dir string) bool {
 	return slices.ContainsFunc([]string{stateFile, rowsFile, hashesFile}, func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
@@ -212,8 +211,7 @@ func isOwn(dir string) bool {
 	})
 }
 
-// tileOfLog reads a tile out of a log's own directory. It goes by the last
-// checkpoint, as the log does.
+// tileOfLog reads a tile from a log's own directory. Like the log, it uses the last checkpoint.
 func tileOfLog(dir, name string) ([]byte, error) {
 	s, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -255,8 +253,8 @@ func readBounded(r io.Reader, name string, most int64) ([]byte, error) {
 	return content, nil
 }
 
-// Remote reads the files of a log over HTTP below a URL prefix. The client
-// decides which addresses may be asked and how long an answer may take.
+// Remote reads the files of a log over HTTP below a URL prefix. The client decides which addresses
+// are allowed and how long an answer may take.
 func Remote(client *http.Client, prefix string) Files {
 	prefix = strings.TrimSuffix(prefix, "/") + "/"
 	return func(ctx context.Context, name string) ([]byte, error) {
@@ -279,8 +277,8 @@ func Remote(client *http.Client, prefix string) Files {
 	}
 }
 
-// hashesOf returns a reader of the hashes of a tree of that size out of the
-// files. It does not check them; it remembers the tiles that it has read.
+// hashesOf returns a reader of the hashes of a tree of the given size from the files. It does not
+// check them. It caches the tiles that it has read.
 func hashesOf(ctx context.Context, files Files, size int64) tlog.HashReader {
 	read := map[tlog.Tile][]byte{}
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -305,13 +303,13 @@ func hashesOf(ctx context.Context, files Files, size int64) tlog.HashReader {
 	})
 }
 
-// tileWidthOf is how many hashes or leaves a tile has in a tree of that size.
+// tileWidthOf returns the number of hashes or leaves of a tile in a tree of the given size.
 func tileWidthOf(level int, n, size int64) int {
 	return int(min(tileWidth, levelSize(max(level, 0), size)-n*tileWidth))
 }
 
-// tileOf reads a tile as wide as it is in a tree of that size. When a partial
-// one is gone, because the log has grown, the full one begins with it.
+// tileOf reads a tile with its width in a tree of the given size. If the partial tile no longer
+// exists because the log has grown, the full tile begins with it.
 func tileOf(ctx context.Context, files Files, level int, n, size int64) ([]byte, error) {
 	width := tileWidthOf(level, n, size)
 	name := tileName(level, n, width)
@@ -350,10 +348,10 @@ func cutBundle(full []byte, width int) ([]byte, error) {
 	return full[:n], nil
 }
 
-// Export writes the files of the log as it is at this moment below a directory,
-// which is made when it is missing, in the layout of C2SP tlog-tiles: any web
-// server can serve them, and [Verify] checks them. The checkpoint comes last, so
-// that a mirror that is exported into again never promises what it has not.
+// Export writes the current files of the log below a directory in the layout of C2SP tlog-tiles. It
+// creates the directory if it is missing. Any web server can serve the files, and [Verify] checks
+// them. Export writes the checkpoint last, so that a repeated export into a mirror never announces
+// missing files.
 func (l *Log) Export(ctx context.Context, dir string) error {
 	head, signed, err := l.newestHead()
 	if err != nil {

@@ -21,20 +21,19 @@ import (
 )
 
 const (
-	// stateLag is how far the cursor runs ahead of the one on disk while nothing
-	// but records of other keys comes. They cost little to read again.
+	// stateLag is the maximum distance of the cursor from the one on disk while only records of
+	// other keys arrive. Reading them again is cheap.
 	stateLag = 10000
-	// retryMost is the longest pause after a batch that found the disk full.
+	// retryMost is the longest pause after a batch that failed because the disk was full.
 	retryMost = time.Minute
 )
 
-// Run follows the store until ctx ends, and then returns nil: it appends leaves,
-// signs a checkpoint for each batch of them and keeps that on disk before it
-// hands it out. While the disk is full, the process has no descriptor left or the lock does not
-// answer, it tries again. While the log is halted, it waits; see [Log.Halt]. It returns the first
-// error that following again would not repair: one of the store, a [*ForkError],
-// or a write of which it is not known whether it is on disk; after that the log
-// must be opened again, and until then it serves what it has signed.
+// Run follows the store until ctx ends, and then returns nil. It appends leaves, signs a checkpoint
+// for each batch, and writes the checkpoint to disk before publishing it. It retries while the disk
+// is full, the process has no descriptors, or the lock does not answer. While the log is halted, it
+// waits; see [Log.Halt]. It returns the first error that a retry cannot repair: an error of the
+// store, a [*ForkError], or a write that may or may not be on disk. The log must then be opened
+// again. Until then it serves its signed state.
 func (l *Log) Run(ctx context.Context) error {
 	pause := l.retry
 	for l.broken == nil {
@@ -75,8 +74,8 @@ func (l *Log) Run(ctx context.Context) error {
 	return fmt.Errorf("log %s: %w; open it again", l.dir, l.broken)
 }
 
-// isPassing reports whether a write failed before it changed anything, for want of something that
-// comes back: room on the disk, descriptors, or the lock.
+// isPassing reports whether a write failed before any change because of a temporary shortage: of
+// disk space, of descriptors, or of the lock.
 func isPassing(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
 }
@@ -86,7 +85,7 @@ func (l *Log) followStore(ctx context.Context) error {
 	if err := l.checkStore(ctx); err != nil {
 		return err
 	}
-	if err := l.publishCheckpoint(ctx); err != nil { // a crash may have come between tree and checkpoint
+	if err := l.publishCheckpoint(ctx); err != nil { // a crash may have occurred between tree and checkpoint
 		return err
 	}
 	if err := l.checkReach(); err != nil {
@@ -112,8 +111,8 @@ func (l *Log) followStore(ctx context.Context) error {
 	return err
 }
 
-// restartFollowing goes back to the beginning of the store's log. What the log has
-// already is recognised and left out, so this only finds what it has not.
+// restartFollowing returns to the beginning of the store's log. The log recognizes and skips the
+// records that it already has, so this adds only missing ones.
 func (l *Log) restartFollowing(why string) error {
 	l.log.Warn("reading the store from the beginning, for records that the log has not", "dir", l.dir, "why", why)
 	l.state.Incarnation, l.state.Seq = 0, 0
@@ -121,8 +120,8 @@ func (l *Log) restartFollowing(why string) error {
 	return writeState(l.dir, l.state)
 }
 
-// checkReach stops a log that was put back to an older copy and that the store
-// cannot grow as far as it was signed.
+// checkReach stops a log that was restored from an older copy if the store cannot grow it to the
+// size that was signed.
 func (l *Log) checkReach() error {
 	if l.state.Size >= l.mustReach() || l.state.Seq < l.store.Head().Seq {
 		return nil
@@ -131,9 +130,8 @@ func (l *Log) checkReach() error {
 		Remedy: "put back newer copies of both, or " + remedyAnew}
 }
 
-// checkStore looks whether the store still has what was logged last. It has not
-// if an older copy was put in its place. Deletions that the log has not seen yet
-// are no loss.
+// checkStore checks that the store still has the most recently logged records. They are missing if
+// an older copy of the store was restored. Deletions that the log has not seen yet are no loss.
 func (l *Log) checkStore(ctx context.Context) error {
 	head := l.store.Head()
 	valid := l.state.Seq > 0 && l.state.Incarnation == head.Incarnation && l.state.Seq <= head.Seq
@@ -183,13 +181,12 @@ func (l *Log) stopForLoss(e Entry, what string) error {
 	return l.restartFollowing(fmt.Sprintf("the loss of records was accepted: leaf %d is the record %s, and %s", e.Index, e.Key, what))
 }
 
-// deletedSince returns the keys that were deleted since the log's cursor, as far
-// as any reader can have seen by now.
+// deletedSince returns the keys that were deleted since the log's cursor, including all deletions
+// that any reader can see now.
 //
-// A reader may see a commit that the store's head does not stand for yet, because
-// its last sync is still running. The log of changes does not hand it out before
-// that, so the head is asked once the log has handed out something; and it has
-// something when it is read from before its end.
+// A reader may see a commit that the store's head does not cover yet, because its last sync is
+// still running. The log of changes returns it only after the sync. Read the head after the log has
+// returned a change; it always has one if it is read from before its end.
 func (l *Log) deletedSince(ctx context.Context) (map[string]bool, error) {
 	deleted := map[string]bool{}
 	end := l.store.Head()
@@ -219,8 +216,8 @@ func (l *Log) deletedSince(ctx context.Context) (map[string]bool, error) {
 	return nil, cmp.Or(ctx.Err(), store.ErrClosed)
 }
 
-// damagedRecords are the records of a batch that the store could not read: they
-// come as tombstones, which must not be taken for deletions.
+// damagedRecords contains the records of a batch that the store could not read. They arrive as
+// tombstones, which must not count as deletions.
 type damagedRecords struct {
 	mu   sync.Mutex // guards seqs
 	seqs map[uint64]error
@@ -235,7 +232,7 @@ func (d *damagedRecords) noteDamage(r store.Record, err error) {
 	d.seqs[r.Seq] = err
 }
 
-// takeError returns why a record is damaged, nil if it is not.
+// takeError returns the error of a damaged record, nil for an intact one.
 func (d *damagedRecords) takeError(r store.Record) error {
 	if !r.Deleted {
 		return nil
@@ -247,13 +244,13 @@ func (d *damagedRecords) takeError(r store.Record) error {
 	return err
 }
 
-// A batch is the leaves that are about to be appended.
+// A batch contains the leaves to append.
 type batch struct {
 	*growth
 	rows    []byte
 	content []byte
 	leaves  []pending
-	// heads overlays the tables of the log, by place.
+	// heads overrides the tables of the log, by place.
 	byKey, byGroup map[uint32]int64
 }
 
@@ -261,13 +258,13 @@ type batch struct {
 type pending struct {
 	key string
 	row row
-	// hash is the leaf's, which its bytes no longer have once they are erased.
+	// hash is the hash of the leaf. It cannot be computed from the bytes after an erasure.
 	hash tlog.Hash
 	leaf []byte
 }
 
-// applyRecords appends a batch of the store's log. It returns whether the cursor is on
-// disk; if not, it is no further than a restart can make good.
+// applyRecords appends a batch of the store's log. It returns whether the cursor is on disk. If
+// not, a restart reads the same records again.
 func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo store.Cursor, due bool) (kept bool, err error) {
 	l.writing.Lock() // no backup sees half a batch
 	defer l.writing.Unlock()
@@ -296,7 +293,7 @@ func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo sto
 		l.advanceCursor()
 		return false, nil
 	}
-	// What is appended to a damaged tree is damaged, too, so the tree is checked before.
+	// Leaves that are appended to a damaged tree are damaged, too, so the tree is checked first.
 	if last := l.lastCheckpoint(); l.state.Size == last.N {
 		if err := l.checkContains(last); err != nil {
 			return false, markDamage(err)
@@ -308,8 +305,8 @@ func (l *Log) applyRecords(ctx context.Context, records []store.Record, upTo sto
 	return true, l.publishCheckpoint(ctx)
 }
 
-// addRecord makes a leaf of a record, unless the log has it already: the store is
-// read again from the beginning when it was restored.
+// addRecord adds a leaf for a record unless the log already has it: after a restore the log reads
+// the store from the beginning again.
 func (l *Log) addRecord(b *batch, r store.Record) error {
 	key, group := l.salter.tablePlace(r.Key), l.salter.tablePlace(groupOf(r.Key))
 	leaf, err := l.leafOf(b, r, key)
@@ -336,8 +333,8 @@ func (l *Log) addRecord(b *batch, r store.Record) error {
 	return b.addLeaf(p.hash)
 }
 
-// leafOf returns the leaf of a record, nil when the log has it. For a record that
-// was deleted it first removes the bytes of the leaves that it had.
+// leafOf returns the leaf of a record, nil if the log has it. For a deleted record it first removes
+// the bytes of its leaves.
 func (l *Log) leafOf(b *batch, r store.Record, place uint32) ([]byte, error) {
 	if r.Deleted {
 		erased, again, err := l.eraseKey(b, r.Key, place)
@@ -356,9 +353,8 @@ func (l *Log) leafOf(b *batch, r store.Record, place uint32) ([]byte, error) {
 	return leaf, nil
 }
 
-// eraseKey removes the bytes of the leaves that a record has had since it was
-// last deleted, and returns their numbers. again is true when it was deleted
-// last, and not written since.
+// eraseKey removes the bytes of a record's leaves since its last deletion, and returns their
+// numbers. again is true if the record has not been written since its last deletion.
 func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, again bool, err error) {
 	for leaf, err := range l.ofKey(b, key, place) {
 		switch {
@@ -380,15 +376,15 @@ func (l *Log) eraseKey(b *batch, key string, place uint32) (erased []int64, agai
 	return erased, false, nil
 }
 
-// A keyed leaf is one of a certain key.
+// A keyed leaf is a leaf of the requested key.
 type keyed struct {
 	index int64
 	flags byte
 	hash  tlog.Hash
 }
 
-// ofKey yields the leaves of exactly that key, newest first: those of the batch
-// and then those of the log.
+// ofKey yields the leaves of exactly the given key, newest first: those of the batch and then those
+// of the log.
 func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] {
 	return func(yield func(keyed, error) bool) {
 		at, _ := l.chains.chainHeads(place, 0)
@@ -409,8 +405,8 @@ func (l *Log) ofKey(b *batch, key string, place uint32) iter.Seq2[keyed, error] 
 	}
 }
 
-// keyedAt returns a leaf and its key, if that may be the one in this place, and
-// where the chain goes on.
+// keyedAt returns a leaf and its key if the key may have this place, and the next position of the
+// chain.
 func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key string, before int64, err error) {
 	if index >= l.state.Size {
 		p := b.leaves[index-l.state.Size]
@@ -424,8 +420,7 @@ func (l *Log) keyedAt(b *batch, index int64, place uint32) (leaf keyed, key stri
 	return keyed{index, r.flags, e.Hash}, e.Key, r.prevKey, err
 }
 
-// commitBatch writes a batch behind what is committed, and then the state, which
-// makes it count.
+// commitBatch writes a batch after the committed bytes, and then the state, which commits it.
 func (l *Log) commitBatch(b *batch, next state) error {
 	rows := make([]row, len(b.leaves))
 	for i, p := range b.leaves {
@@ -438,9 +433,9 @@ func (l *Log) commitBatch(b *batch, next state) error {
 	}
 	next.Size += int64(len(b.leaves))
 	if err := l.writeBatch(b, next); err != nil {
-		// A sync that failed may have dropped pages that look written, and a
-		// state may or may not have got its name. A full disk is different: the
-		// write fails before, and nothing counts that is behind the state.
+		// A failed sync may have dropped pages that appear to be written, and the state file may or
+		// may not have been renamed. A full disk is different: the write fails earlier, and bytes
+		// beyond the state do not count.
 		if !isPassing(err) || errors.Is(err, privatefile.ErrUncertain) {
 			l.broken = err
 		}
@@ -481,9 +476,8 @@ func (l *Log) writeBatch(b *batch, next state) error {
 	return writeState(l.dir, next)
 }
 
-// publishCheckpoint signs the tree as it is, if it has grown, and hands the checkpoint out
-// once it is on disk. It refuses when the tree does not contain the checkpoint
-// that was signed before.
+// publishCheckpoint signs the current tree if it has grown, and publishes the checkpoint after
+// writing it to disk. It refuses if the tree does not contain the previous signed checkpoint.
 func (l *Log) publishCheckpoint(ctx context.Context) error {
 	l.mu.Lock()
 	last, served := l.last, l.signed != nil
@@ -552,8 +546,8 @@ func (l *Log) lastCheckpoint() Checkpoint {
 	return l.last
 }
 
-// markDamage makes a contradiction in a tree that was served before what it is: damage, for which the
-// log is halted.
+// markDamage converts a contradiction in a tree that was already served to a damage error, which
+// halts the log.
 func markDamage(err error) error {
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		fork.cause = CauseDamage

@@ -12,8 +12,8 @@ import (
 	"gazetteer/store"
 )
 
-// TestFullDisk lets the log's disk run full while it follows, and makes room
-// again: nothing that was signed is lost, and everything comes in the end.
+// TestFullDisk fills the log's disk while the log follows the store, and then frees space: no
+// signed leaf is lost, and the log finally contains all records.
 func TestFullDisk(t *testing.T) {
 	h := &house{t: t, dir: t.TempDir()}
 	disk := filepath.Join(h.dir, "log")

@@ -13,7 +13,7 @@ import (
 	"gazetteer/store"
 )
 
-// FuzzTileName looks that a name that is read is the only one of its tile.
+// FuzzTileName checks that each tile has only one accepted name.
 func FuzzTileName(f *testing.F) {
 	for _, name := range []string{"tile/0/000", "tile/entries/x001/234.p/7", "tile/63/999.p/255", "tile/0/000.p/256", "tile/0/x000/000", "checkpoint", "tile//", "tile/0/x999/x999/x999/x999/x999/999"} {
 		f.Add(name)
@@ -38,8 +38,8 @@ func FuzzTileName(f *testing.F) {
 	})
 }
 
-// FuzzCheckpoint looks that a text that is read is the one that is written, but
-// for extension lines.
+// FuzzCheckpoint checks that parsing and writing a checkpoint returns the same text, except for
+// extension lines.
 func FuzzCheckpoint(f *testing.F) {
 	key := newKey(f, origin)
 	signed, err := (Checkpoint{origin, emptyTree()}).signWith(key)
@@ -125,7 +125,7 @@ func (s *signedTree) sign(f *testing.F, size int64) []byte {
 	return signed
 }
 
-// FuzzWitness looks that a witness cosigns nothing but what its log has signed.
+// FuzzWitness checks that a witness cosigns only checkpoints that its log has signed.
 func FuzzWitness(f *testing.F) {
 	s := newSignedTree(f, origin)
 	genuine := [][]byte{s.sign(f, 2), s.sign(f, 5)}
@@ -192,8 +192,8 @@ func FuzzVerifier(f *testing.F) {
 	})
 }
 
-// FuzzLeaf looks that each value becomes a leaf that fits, that says all of it,
-// and that is the same the next time.
+// FuzzLeaf checks that each value becomes a leaf of valid size, with the complete value, and that a
+// second call returns the same leaf.
 func FuzzLeaf(f *testing.F) {
 	for _, value := range []string{`{"b":1,"a":[null,1e5,"\u2028"]}`, `"\ud800"`, "\xff", `{"a":1,"a":2}`, strings.Repeat("[", 100), `18446744073709551616`} {
 		f.Add("agent/AIR-1/1", []byte(value))

@@ -17,23 +17,23 @@ import (
 
 // Causes of a [Halt].
 const (
-	// CauseWitness: a witness has cosigned a tree that this log does not contain.
+	// CauseWitness: a witness cosigned a tree that this log does not contain.
 	CauseWitness = "witness"
 	// CauseLock: the lock holds a checkpoint that another process has signed.
 	CauseLock = "lock"
-	// CauseDamage: a file of the log is not what the log wrote.
+	// CauseDamage: a file of the log differs from what the log wrote.
 	CauseDamage = "damage"
 )
 
-// A Halt says why a log no longer signs. It is stored in the directory of the log, so that a restart
-// does not end it; [Log.Resume] does.
+// A Halt is the reason why a log no longer signs. It is stored in the directory of the log, so that
+// it survives a restart. [Log.Resume] ends it.
 type Halt struct {
 	Cause  string    `json:"cause" doc:"witness, lock or damage"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
 }
 
-// Remedy says what the operator does before signing can be resumed.
+// Remedy returns what the operator must do before signing can resume.
 func (h Halt) Remedy() string {
 	switch h.Cause {
 	case CauseWitness:
@@ -44,13 +44,13 @@ func (h Halt) Remedy() string {
 	return "stop the server and put back a copy of the directory of the log; then run: gazetteer registry resume-signing"
 }
 
-// String is the one line for the operator.
+// String returns one line for the operator.
 func (h Halt) String() string {
 	return fmt.Sprintf("the transparency log signs nothing more since %s (%s): %s; to repair it, %s", h.Since.UTC().Format(time.RFC3339), h.Cause, h.Reason, h.Remedy())
 }
 
-// Halt stops signing, because something contradicts what was signed. The log can still be read, and
-// it does not grow. The reason is stored; further calls do not change it.
+// Halt stops signing because of a contradiction to signed checkpoints. The log can still be read,
+// but does not grow. Halt stores the reason; later calls do not change it.
 func (l *Log) Halt(cause string, reason error) {
 	h := Halt{Cause: cause, Reason: describeHalt(reason), Since: l.now().UTC().Truncate(time.Second)}
 	l.mu.Lock()
@@ -71,7 +71,7 @@ func (l *Log) Halt(cause string, reason error) {
 	}
 }
 
-// describeHalt says what contradicts, without the advice that a [Halt] gives itself.
+// describeHalt describes the contradiction, without the advice, which the [Halt] adds itself.
 func describeHalt(reason error) string {
 	if fork, ok := errors.AsType[*ForkError](reason); ok {
 		return fork.Problem
@@ -82,7 +82,7 @@ func describeHalt(reason error) string {
 	return reason.Error()
 }
 
-// Halted returns why the log no longer signs; false while it does.
+// Halted returns the reason why the log no longer signs; false while it signs.
 func (l *Log) Halted() (Halt, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *Log) Halted() (Halt, bool) {
 	return *l.halt, true
 }
 
-// readHalt reads why the log was halted; nil if it was not.
+// readHalt reads the reason of the halt; nil if the log is not halted.
 func readHalt(dir string) (*Halt, error) {
 	path := filepath.Join(dir, haltFile)
 	text, err := os.ReadFile(path)
@@ -104,13 +104,13 @@ func readHalt(dir string) (*Halt, error) {
 	}
 	var h Halt
 	if err := json.Unmarshal(text, &h); err != nil || h.Cause == "" {
-		// Somebody has stopped this log: a damaged reason is no reason to sign.
+		// The log was halted: it must not sign only because the stored reason is damaged.
 		return &Halt{Cause: CauseDamage, Reason: path + " is damaged, so the reason is lost"}, nil
 	}
 	return &h, nil
 }
 
-// haltCause returns the cause to halt for, "" for an error that is none.
+// haltCause returns the cause of a halt for an error, "" if the error is no cause.
 func haltCause(err error) string {
 	if fork, ok := errors.AsType[*ForkError](err); ok {
 		return fork.cause
@@ -121,7 +121,7 @@ func haltCause(err error) string {
 	return ""
 }
 
-// haltIfDamaged halts the log when a reader has met damage.
+// haltIfDamaged halts the log if a reader has found damage.
 func (l *Log) haltIfDamaged(err *error) {
 	if errors.Is(*err, ErrDamaged) {
 		l.Halt(CauseDamage, *err)
@@ -143,9 +143,9 @@ func (l *Log) awaitResume(ctx context.Context) bool {
 	}
 }
 
-// Resume checks the whole log, and lets it sign again when nothing is wrong any more: every leaf and
-// every hash leads to the last checkpoint, and the lock holds no other one. Whether the witnesses
-// agree is the caller's to ask. It does nothing to a log that is not halted.
+// Resume checks the whole log, and lets it sign again if it is intact: every leaf and every hash
+// must lead to the last checkpoint, and the lock must hold no other one. The caller must ask the
+// witnesses. Resume does nothing to a log that is not halted.
 func (l *Log) Resume(ctx context.Context) error {
 	if _, halted := l.Halted(); !halted {
 		return nil
@@ -167,14 +167,14 @@ func (l *Log) Resume(ctx context.Context) error {
 	return nil
 }
 
-// checkWhole checks every leaf and hash, those that are not signed yet included, and the lock.
+// checkWhole checks every leaf and hash, including unsigned ones, and the lock.
 func (l *Log) checkWhole(ctx context.Context) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.inUse.RLock()
 	defer l.inUse.RUnlock()
 	l.mu.Lock()
-	l.damage = nil // it may be repaired
+	l.damage = nil // it may have been repaired
 	last, closed := l.last, l.closed
 	l.mu.Unlock()
 	if closed {
@@ -204,7 +204,7 @@ func (l *Log) checkWhole(ctx context.Context) error {
 		return err
 	}
 	if s.Size < last.N {
-		return nil // it is compared once it is grown again
+		return nil // the comparison follows when the tree is complete again
 	}
 	root, err := tlog.TreeHash(s.Size, l.hashes)
 	if err != nil {

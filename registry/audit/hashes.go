@@ -10,15 +10,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// The tree is kept with all its inner hashes, in one file, in the order of
-// tlog.StoredHashIndex: it only ever grows at its end, and a proof is a few
-// reads of 32 bytes. That takes 64 bytes a leaf; computing the hashes between
-// the tiles anew takes thirty times as long.
+// One file stores the tree with all its inner hashes, in the order of tlog.StoredHashIndex. The
+// file only grows at its end, and a proof needs a few reads of 32 bytes. This takes 64 bytes per
+// leaf. Computing the hashes between the tiles each time takes thirty times as long.
 
 // hashes is the file of them. It is a tlog.HashReader.
 type hashes struct{ file *os.File }
 
-// openHashes opens the file of a tree of that size.
+// openHashes opens the file of a tree of the given size.
 func openHashes(dir string, flag int, size int64) (*hashes, error) {
 	f, err := openPart(filepath.Join(dir, hashesFile), flag, hashesBytes(size))
 	if err != nil {
@@ -27,10 +26,10 @@ func openHashes(dir string, flag int, size int64) (*hashes, error) {
 	return &hashes{f}, nil
 }
 
-// hashesBytes is how long the file of a tree of that size is.
+// hashesBytes returns the length of the file of a tree of the given size.
 func hashesBytes(size int64) int64 { return tlog.StoredHashCount(size) * tlog.HashSize }
 
-// ReadHashes reads hashes that lie close together at once.
+// ReadHashes reads adjacent hashes in one read.
 func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	const close = 4 * tileWidth
 	out := make([]tlog.Hash, len(indexes))
@@ -55,8 +54,8 @@ func (h *hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// authenticateTile checks that the hashes of a tile lead to the root of a tree, so that a damaged one
-// is never handed out.
+// authenticateTile checks that the hashes of a tile lead to the root of a tree, so that a damaged
+// tile is never served.
 func (h *hashes) authenticateTile(tree tlog.Tree, level int, n int64, width int) error {
 	last := tlog.StoredHashIndex(level*tileHeight, n*tileWidth+int64(width)-1)
 	_, err := tlog.TileHashReader(tree, tileReader{h}).ReadHashes([]int64{last})
@@ -66,7 +65,7 @@ func (h *hashes) authenticateTile(tree tlog.Tree, level int, n int64, width int)
 	return &DamagedError{File: h.file.Name(), Problem: fmt.Sprintf("is damaged: what %s needs does not lead to the root of the checkpoint: %v", tileName(level, n, width), err), Remedy: remedyRestore}
 }
 
-// A tileReader reads the tiles of a tree out of its hashes. It is a tlog.TileReader.
+// A tileReader reads the tiles of a tree from its hashes. It is a tlog.TileReader.
 type tileReader struct{ hashes *hashes }
 
 func (r tileReader) Height() int                     { return tileHeight }
@@ -88,8 +87,8 @@ func (h *hashes) leafHash(index int64) (hash tlog.Hash, err error) {
 	return hash, err
 }
 
-// findWrongHash looks for the first hash of a tree that does not follow from the two
-// below it. The error is nil if there is none, and otherwise a *DamagedError.
+// findWrongHash returns a *DamagedError for the first hash of a tree that does not follow from the
+// two below it, nil if there is none.
 func (h *hashes) findWrongHash(size int64) error {
 	for index := range tlog.StoredHashCount(size) {
 		level, n := tlog.SplitStoredHashIndex(index)
@@ -108,12 +107,12 @@ func (h *hashes) findWrongHash(size int64) error {
 	return nil
 }
 
-// A growth is the hashes that a batch adds to a tree. It is a tlog.HashReader of
-// the tree with them.
+// A growth contains the hashes that a batch adds to a tree. It is a tlog.HashReader of the
+// resulting tree.
 type growth struct {
 	stored *hashes
 	count  int64 // of the hashes that are stored
-	size   int64 // leaves, with those added
+	size   int64 // leaves, including the added ones
 	added  []tlog.Hash
 }
 
@@ -128,7 +127,7 @@ func (g *growth) addLeaf(leaf tlog.Hash) error {
 	return err
 }
 
-// ReadHashes reads what is stored, and what is added.
+// ReadHashes reads stored and added hashes.
 func (g *growth) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
@@ -143,7 +142,7 @@ func (g *growth) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// writeHashes puts what is added behind what is stored, and syncs it.
+// writeHashes writes the added hashes after the stored ones, and syncs them.
 func (g *growth) writeHashes() error {
 	data := make([]byte, 0, len(g.added)*tlog.HashSize)
 	for _, h := range g.added {

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Handler serves the log below a prefix that the caller strips (see
-// http.StripPrefix): the layout of C2SP tlog-tiles, and four answers for those
-// who do not want to compute.
+// Handler serves the log below a prefix that the caller strips (see http.StripPrefix): the layout
+// of C2SP tlog-tiles, and four answers for clients that do not compute proofs.
 //
 //	GET /checkpoint                     the newest signed checkpoint
 //	GET /key                            the public key; trust one that you have from elsewhere more
@@ -57,12 +56,12 @@ func (l *Log) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A badQuery says what is wrong with a parameter.
+// A badQuery describes an invalid parameter.
 type badQuery struct{ parameter, problem string }
 
 func (e *badQuery) Error() string { return "parameter " + e.parameter + ": " + e.problem }
 
-// writeError answers with what went wrong, without anything of our insides.
+// writeError answers with the error, without internal details.
 func (l *Log) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var bad *badQuery
 	switch {
@@ -95,15 +94,15 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Write(body)
 }
 
-// How long answers may be kept. Hashes never change; a bundle changes when a
-// leaf of it is erased, and that should be seen the same day.
+// How long answers may be cached. Hashes never change. A bundle changes when one of its leaves is
+// erased, and clients should see that on the same day.
 const (
 	cacheNever  = "no-cache"
 	cacheHour   = "public, max-age=3600"
 	cacheAlways = "public, max-age=31536000, immutable"
 )
 
-// writeBody answers with bytes; the standard library does ranges, conditions, HEAD.
+// writeBody answers with bytes. The standard library handles ranges, conditions and HEAD.
 func writeBody(w http.ResponseWriter, r *http.Request, kind, cache string, body []byte) {
 	sum := sha256.Sum256(body)
 	h := w.Header()
@@ -139,15 +138,14 @@ func (l *Log) answerFile(w http.ResponseWriter, r *http.Request, name string) er
 	return nil
 }
 
-// An EntryView is a leaf as it is served.
+// An EntryView is a leaf in an answer.
 type EntryView struct {
 	Index    int64     `json:"index"`
 	Key      string    `json:"key"`
 	LeafHash tlog.Hash `json:"leaf_hash"`
 	Erased   bool      `json:"erased,omitempty"`
 	Deleted  bool      `json:"deleted,omitempty"`
-	// Leaf is the text that was hashed; the bytes between the quotation marks,
-	// unescaped, are the leaf.
+	// Leaf is the hashed text. The unescaped bytes between the quotation marks are the leaf.
 	Leaf string `json:"leaf,omitempty"`
 }
 
@@ -262,7 +260,7 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 	}{older, newer, p})
 }
 
-// numberParameter reads a number, which may be missing but not be there twice.
+// numberParameter reads a number. The parameter may be missing but must not occur twice.
 func numberParameter(r *http.Request, name string, missing int64) (int64, error) {
 	values := r.URL.Query()[name]
 	if len(values) == 0 {
@@ -283,7 +281,7 @@ func keyParameter(r *http.Request) (string, error) {
 	return values[0], nil
 }
 
-// indexParameter reads which leaf is meant: by its index, or the newest of a key.
+// indexParameter reads the parameter that selects a leaf: its index, or a key for its newest leaf.
 func (l *Log) indexParameter(r *http.Request) (int64, error) {
 	index, err := numberParameter(r, "index", -1)
 	if err != nil || index >= 0 {

@@ -111,7 +111,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestHTTPProofs checks what the JSON says with nothing but tlog.
+// TestHTTPProofs checks the JSON answers with tlog alone.
 func TestHTTPProofs(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -161,8 +161,8 @@ func (h *house) decode(path string, v any) {
 	}
 }
 
-// TestHTTPDamage asks for what is damaged: the answer says nothing of our
-// insides, the operator is told all.
+// TestHTTPDamage requests damaged files: the answer contains no internal details, and the
+// operator's log contains all.
 func TestHTTPDamage(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)

@@ -18,16 +18,16 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// A Key is the Ed25519 key of a log or of a witness. Its name is the origin of
-// the log, or the name of the witness. One key serves one of the two.
+// A Key is the Ed25519 key of a log or of a witness. Its name is the origin of the log, or the name
+// of the witness. A key must serve only one of the two.
 type Key struct {
 	name    string
 	private ed25519.PrivateKey
 	signer  note.Signer
 }
 
-// OpenKey reads the key in a file, which must be for that name. It makes one
-// when there is no such file; the directory must exist.
+// OpenKey reads the key in a file. The key must have the given name. If the file does not exist,
+// OpenKey creates it with a new key; the directory must exist.
 func OpenKey(path, name string) (*Key, error) {
 	secret, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func newKeyFile(path, name string) ([]byte, error) {
 	return content, privatefile.Replace(path, content)
 }
 
-// ParseKey reads a secret key as golang.org/x/mod/sumdb/note writes it:
+// ParseKey reads a secret key in the form of golang.org/x/mod/sumdb/note:
 // "PRIVATE+KEY+{name}+{hash}+{base64}".
 func ParseKey(secret string) (*Key, error) {
 	signer, err := note.NewSigner(secret)
@@ -76,10 +76,10 @@ func ParseKey(secret string) (*Key, error) {
 	return &Key{name: signer.Name(), private: ed25519.NewKeyFromSeed(seed[1:]), signer: signer}, nil
 }
 
-// Name is the origin of the log, or the name of the witness.
+// Name returns the origin of the log, or the name of the witness.
 func (k *Key) Name() string { return k.name }
 
-// Public is the key that clients of a log are configured with, in the form
+// Public returns the key with which clients of a log are configured, in the form
 // "{name}+{hash}+{base64}" of signed notes. [NewVerifier] reads it.
 func (k *Key) Public() string {
 	public, _ := note.NewEd25519VerifierKey(k.name, k.publicKey()) // the key has the right length
@@ -93,8 +93,7 @@ func (k *Key) noteVerifier() note.Verifier {
 	return v
 }
 
-// checkName refuses what cannot be the name of a key, nor therefore the origin of
-// a log (C2SP signed-note).
+// checkName refuses names that a key, and therefore a log, cannot have (C2SP signed-note).
 func checkName(name string) error {
 	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {

@@ -16,14 +16,14 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// killsEnv sets how often TestKill kills; 20 times when it is not set.
+// killsEnv sets the number of kills in TestKill; the default is 20.
 const killsEnv = "KILLS"
 
 const writerCount = 8
 
-// writeUntilKilled follows a store while writers write to it, each from where it
-// was. Every acknowledged write becomes a line "wrote writer number", every
-// checkpoint that is handed out a line "signed base64".
+// writeUntilKilled follows a store while writers write to it; each writer continues from its last
+// number. It prints a line "wrote writer number" for every acknowledged write, and a line "signed
+// base64" for every published checkpoint.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
 	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1})
@@ -79,9 +79,9 @@ func writeEvents(s store.Store, w int) {
 	}
 }
 
-// TestKill kills the process at random moments: while it opens the log, after a
-// few acknowledgements, after many. Every acknowledged write is one leaf, and
-// the tree contains every checkpoint that was ever handed out.
+// TestKill kills the process at random moments: while it opens the log, after a few
+// acknowledgements, after many. Every acknowledged write is one leaf, and the tree contains every
+// published checkpoint.
 func TestKill(t *testing.T) {
 	kills := 20
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
@@ -195,7 +195,7 @@ func (h *house) checkWriter(w, acknowledged int) (last int) {
 	return last
 }
 
-// checkNoDoubles looks that no record became two leaves.
+// checkNoDoubles checks that no record became two leaves.
 func (h *house) checkNoDoubles() {
 	h.t.Helper()
 	seen := map[string]int64{}

@@ -19,16 +19,14 @@ import (
 	"gazetteer/store"
 )
 
-// maxLeaf is the longest leaf that an entry bundle of the tlog-tiles layout can
-// hold.
+// maxLeaf is the maximum size of a leaf in an entry bundle of the tlog-tiles layout, in bytes.
 const maxLeaf = 1<<16 - 1
 
-// HistoryKey reports whether a key of the store is one whose records become
-// leaves: "ver/{rev}/{kind}/{time}-{digest}", a stored version of a document,
-// and everything below an agent's key, "agent/{air id}/…". Such records are
-// written once and never overwritten, so that none can be missed; the record
-// "agent/{air id}" itself is overwritten with each change and holds what is not
-// for the public, so it is no leaf.
+// HistoryKey reports whether the records of a store key become leaves:
+// "ver/{rev}/{kind}/{time}-{digest}", a stored version of a document, and everything below an
+// agent's key, "agent/{air id}/…". Such records are written once and never overwritten, so the log
+// cannot miss any. The record "agent/{air id}" itself is no leaf, because each change overwrites it
+// and it contains private data.
 func HistoryKey(key string) bool {
 	if strings.HasPrefix(key, store.VersionPrefix) {
 		return true
@@ -37,7 +35,7 @@ func HistoryKey(key string) bool {
 	return agent && strings.Contains(rest, "/")
 }
 
-// groupOf is what [Log.Find] looks up: the first two parts of a key.
+// groupOf returns the group that [Log.Find] looks up: the first two parts of a key.
 func groupOf(key string) string {
 	first := strings.IndexByte(key, '/')
 	if first < 0 {
@@ -50,8 +48,8 @@ func groupOf(key string) string {
 }
 
 // A salter computes the salt of a leaf. The salt is erased with the content, so that nobody can
-// guess the content from the hash afterwards. It is a function of the content and of a secret of
-// the log, so that the same record always becomes the same leaf.
+// later guess the content from the hash. It is a function of the content and of a secret of the
+// log, so that the same record always becomes the same leaf.
 type salter []byte
 
 func (s salter) saltOf(leaf []byte) string {
@@ -71,8 +69,8 @@ func (s salter) hmacOf(use string, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// recordLeaf returns the leaf of a record, as the package comment describes it. It
-// depends on nothing but the record and the log's secret.
+// recordLeaf returns the leaf of a record, as the package comment describes it. It depends only on
+// the record and the log's secret.
 func (s salter) recordLeaf(r store.Record) []byte {
 	key := quoteJSON(r.Key)
 	var leaf []byte
@@ -88,7 +86,7 @@ func (s salter) recordLeaf(r store.Record) []byte {
 	return s.joinMembers(`"key":`+key, `,"sha256":"`+hex.EncodeToString(sum[:])+`","size":`+strconv.Itoa(len(r.Value)))
 }
 
-// deletionStart begins the leaf of a deletion, and no other.
+// deletionStart is the prefix of deletion leaves. No other leaf begins with it.
 const deletionStart = `{"deleted":true,"erases":[`
 
 // deletionLeaf returns the leaf for the deletion of a record, with the numbers of the erased
@@ -125,8 +123,8 @@ func (s salter) joinMembers(before, after string) []byte {
 	return []byte("{" + before + `,"salt":"` + salt + `"` + after + "}")
 }
 
-// canonicalJSON writes JSON as RFC 8785 does, but keeps numbers as they are, because the RFC would
-// round large integers. It fails for JSON that two readers could understand differently: a
+// canonicalJSON writes JSON in the form of RFC 8785, but leaves numbers unchanged, because the RFC
+// would round large integers. It fails for JSON that two readers could understand differently: a
 // duplicate member, invalid UTF-8, half a surrogate pair.
 func canonicalJSON(text []byte) ([]byte, error) {
 	return jcs.Canonicalize(text, jcs.Options{Numbers: jcs.Verbatim, KeepForm: true, Depth: maxDepth})

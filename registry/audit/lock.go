@@ -11,18 +11,19 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A witness can be the lock of a log: a checkpoint then counts only once that witness has cosigned
-// it. The witness compares and swaps (C2SP tlog-witness): it takes a checkpoint only with a proof that
-// begins at the one that it took last. So of two copies of a directory one signs, wherever they run.
+// A witness can be the lock of a log: a checkpoint then counts only after that witness has cosigned
+// it. The witness performs a compare-and-swap (C2SP tlog-witness): it accepts a checkpoint only
+// with a proof from the last accepted one. So only one of two copies of a directory can sign,
+// wherever they run.
 
-// lockTimeout is how long the lock may take to answer.
+// lockTimeout bounds the answer of the lock.
 const lockTimeout = 10 * time.Second
 
-// ErrLock says that the lock did not answer, so that nothing may be signed at the moment.
+// ErrLock means that the lock did not answer, so that the log cannot sign at the moment.
 var ErrLock = errors.New("the lock of the log does not answer")
 
-// askLock compares a tree with the one that the lock has, and sets how many leaves the tree must have
-// before the next one is signed. It returns the size that the lock has.
+// askLock compares a tree with the lock's tree, and sets the number of leaves that the tree must
+// have before the next signature. It returns the size of the lock's tree.
 func (l *Log) askLock(ctx context.Context, head Checkpoint) (int64, error) {
 	if l.lockWitness == nil {
 		return 0, nil
@@ -44,14 +45,14 @@ func (l *Log) askLock(ctx context.Context, head Checkpoint) (int64, error) {
 	return cmp.Or(size, head.N), nil
 }
 
-// lockedSize is where the lock is thought to stand.
+// lockedSize returns the assumed size of the lock's tree.
 func (l *Log) lockedSize(head Checkpoint) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return min(l.witnessed[l.lockWitness.Key.Name()], head.N)
 }
 
-// proveGrowth proves that a tree, which need not be signed yet, contains a smaller one.
+// proveGrowth proves that a tree contains a smaller one. The tree may be unsigned.
 func (l *Log) proveGrowth(older int64, head Checkpoint) (tlog.TreeProof, error) {
 	if older == 0 || older == head.N {
 		return tlog.TreeProof{}, nil
@@ -59,8 +60,8 @@ func (l *Log) proveGrowth(older int64, head Checkpoint) (tlog.TreeProof, error) 
 	return tlog.ProveTree(head.N, older, l.hashes)
 }
 
-// submitToLock has the lock take a checkpoint. It returns the cosignature, or the size that the lock
-// has when that is larger than the tree.
+// submitToLock submits a checkpoint to the lock. It returns the cosignature, or the size of the
+// lock's tree if that is larger.
 func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, larger int64, err error) {
 	name := l.lockWitness.Key.Name()
 	client := &http.Client{Timeout: lockTimeout}
@@ -92,8 +93,9 @@ func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, si
 	return fmt.Appendf(nil, "\u2014 %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), 0, nil
 }
 
-// swapLock has the lock take a new checkpoint before it counts, and returns the checkpoint with the
-// cosignature. wait is true when the lock has a larger tree, which this one must grow to first.
+// swapLock submits a new checkpoint to the lock before it counts, and returns the checkpoint with
+// the cosignature. wait is true if the lock has a larger tree, to whose size this one must grow
+// first.
 func (l *Log) swapLock(ctx context.Context, head Checkpoint, signed []byte) (cosigned []byte, wait bool, err error) {
 	if l.lockWitness == nil {
 		return signed, false, nil
@@ -114,13 +116,13 @@ func (l *Log) swapLock(ctx context.Context, head Checkpoint, signed []byte) (cos
 	return nil, false, l.lockIsAhead(larger, head.N)
 }
 
-// lockIsAhead says that the lock has a larger tree than the store can make.
+// lockIsAhead returns the error of a lock with a larger tree than the store can build.
 func (l *Log) lockIsAhead(locked, size int64) error {
 	return &ForkError{cause: CauseLock, Remedy: "stop the other copy for good, or " + remedyRestore,
 		Problem: fmt.Sprintf("the lock %s has taken a checkpoint of %d leaves, and this tree has %d: another copy of this directory is in use, or this is an older one", l.lockWitness.Key.Name(), locked, size)}
 }
 
-// mustReach is how many leaves the tree has to have before something is signed.
+// mustReach returns the number of leaves that the tree must have before the log signs.
 func (l *Log) mustReach() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

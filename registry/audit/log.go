@@ -30,13 +30,13 @@ type Options struct {
 	Dir string
 	// Store is the log to follow.
 	Store store.Store
-	// Key signs the checkpoints; its name is the permanent origin of the log
-	// (C2SP tlog-checkpoint). Another key of the same name may take its place.
+	// Key signs the checkpoints; its name is the permanent origin of the log (C2SP
+	// tlog-checkpoint). Another key of the same name may replace it.
 	Key *Key
-	// Copy is the path of a second copy of the last signed checkpoint, "" for none. Keep it where
-	// no backup of Dir is restored over it: it then shows that all of Dir is older than what was
-	// published. A lock beside it allows one process at a time to sign, and a checkpoint in it that
-	// this process did not write stops the process, so that of two copies of a directory only one
+	// Copy is the path of a second copy of the last signed checkpoint, "" for none. Store it where
+	// no restore of Dir overwrites it: it can then show that Dir is older than the published
+	// checkpoints. A lock file next to it allows only one process at a time to sign. A checkpoint
+	// in it from another process stops this process, so that only one of two copies of a directory
 	// signs.
 	Copy string
 	// Known are signed checkpoints of this log that are stored elsewhere, such as in the store: the
@@ -45,15 +45,16 @@ type Options struct {
 	// Leaf reports which keys of the store become leaves; nil is [HistoryKey]. Their records must
 	// never be overwritten, because the log would miss some of them.
 	Leaf func(key string) bool
-	// AcceptLoss continues although the store has lost records that were logged, because an older
-	// copy of it was restored and there is no newer one. The leaves of the lost records stay.
+	// AcceptLoss continues although the store has lost logged records, because an older copy of it
+	// was restored and no newer one exists. The leaves of the lost records stay.
 	AcceptLoss bool
-	// Lock is a witness that must cosign each checkpoint before it counts, so that of two copies of Dir
-	// only one signs, wherever they run; nil for none. While it does not answer, nothing is signed.
+	// Lock is a witness that must cosign each checkpoint before it counts, so that only one of two
+	// copies of Dir signs, wherever they run; nil for none. While it does not answer, the log signs
+	// nothing.
 	Lock *Cosigner
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log gets a line for each event that an operator must know of; nil discards them.
+	// Log receives a line for each event that an operator must know; nil discards them.
 	Log *slog.Logger
 }
 
@@ -72,7 +73,7 @@ type Log struct {
 	now         func() time.Time
 	salter      salter
 	log         *slog.Logger
-	retry       time.Duration // the first pause when the disk is full
+	retry       time.Duration // the first pause after a full disk
 
 	lock   *os.File
 	signer *os.File // the lock beside the copy
@@ -82,28 +83,28 @@ type Log struct {
 	inUse  sync.RWMutex // held for reading while the files are used, for writing to close them
 
 	state   state // owned by Run
-	broken  error // owned by Run: why nothing may be written any more
+	broken  error // owned by Run: the reason why writes are no longer allowed
 	damaged damagedRecords
 	writing sync.Mutex // held while the files change, and while they are copied
 
-	position follow.Position // up to where the newest checkpoint covers the store
+	position follow.Position // the position up to which the newest checkpoint covers the store
 	resumed  wait.Broadcast  // notified by Resume
 
 	mu     sync.Mutex // guards following
-	last   Checkpoint // the newest that was signed
+	last   Checkpoint // the newest signed one
 	signed []byte     // last, signed; nil while the tree does not contain it
 	closed bool
-	damage error // what a search for damage found
-	halt   *Halt // why nothing more is signed; nil while something is
-	// signedAt is when the newest checkpoint was signed, bytes how long the files are.
+	damage error // the result of the search for damage
+	halt   *Halt // the reason why the log no longer signs; nil while it signs
+	// signedAt is the time of the newest checkpoint, bytes the total size of the files.
 	signedAt time.Time
 	bytes    int64
 
-	witnessed map[string]int64 // what the witnesses have cosigned last, by name
-	// blocked is why nothing can be signed at the moment.
+	witnessed map[string]int64 // the last cosigned size of each witness, by name
+	// blocked is the reason why the log cannot sign at the moment.
 	blocked error
-	// lockSize is the tree that the lock has, when it is larger than ours; lockAnswered when the lock
-	// has cosigned last.
+	// lockSize is the size of the lock's tree if it is larger than ours. lockAnswered is the time
+	// of its last cosignature.
 	lockSize     int64
 	lockAnswered time.Time
 }
@@ -112,8 +113,8 @@ type Log struct {
 // [Log.Run] then fills it; Close must be called.
 //
 // The error matches [ErrHeld] if another process has the directory open, a *ForkError if the tree
-// contradicts a checkpoint, and a *DamagedError if a file is not as the log left it. In all these
-// cases nothing is changed.
+// contradicts a checkpoint, and a *DamagedError if a file differs from what the log wrote. In all
+// these cases Open changes nothing.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	if o.Key == nil || o.Store == nil {
 		return nil, errors.New("open log: it needs a store and a key")
@@ -162,7 +163,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	return l, nil
 }
 
-// openFiles opens the files once the directory is locked.
+// openFiles opens the files after the directory is locked.
 func (l *Log) openFiles(ctx context.Context) error {
 	kept, err := readCheckpoints(l.checkpoints, l.key.noteVerifier())
 	if err != nil {
@@ -327,7 +328,7 @@ func (l *Log) checkState() error {
 // checkTree compares the tree with every checkpoint that is known to have been signed, and writes
 // the newest to all files.
 func (l *Log) checkTree(kept, known []keptCheckpoint) error {
-	if len(kept) == 0 { // just begun: the empty tree is signed, and nothing else
+	if len(kept) == 0 { // just created: only the empty tree is signed
 		var err error
 		if kept, err = readCheckpoints(l.checkpoints, l.key.noteVerifier()); err != nil {
 			return err
@@ -380,8 +381,8 @@ func (l *Log) checkContains(c Checkpoint) error {
 	return nil
 }
 
-// openingCursor returns the cursor of a log that is being opened. While some of the tree is not
-// signed, the cursor covers nothing new; Run sets it after signing.
+// openingCursor returns the cursor of a log that is being opened. While a part of the tree is
+// unsigned, the cursor covers nothing new; Run sets it after signing.
 func (l *Log) openingCursor() store.Cursor {
 	at, head := l.state.storeCursor(), l.store.Head()
 	if l.last.N != l.state.Size || at.Incarnation != head.Incarnation || at.Seq > head.Seq {
@@ -412,11 +413,11 @@ func (l *Log) CheckStore(ctx context.Context) error {
 	return l.checkReach()
 }
 
-// checkLock compares the tree with what the lock has. A lock that does not answer is asked again before
-// anything is signed.
+// checkLock compares the tree with the lock's tree. If the lock does not answer, the log asks it
+// again before the next signature.
 func (l *Log) checkLock(ctx context.Context) error {
 	if l.lockWitness == nil || l.state.Size < l.last.N {
-		return nil // the tree is compared once it is grown again
+		return nil // the comparison follows when the tree is complete again
 	}
 	size, err := l.askLock(ctx, l.lastCheckpoint())
 	if errors.Is(err, ErrLock) {
@@ -466,7 +467,7 @@ func (l *Log) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// acquireFiles lets files be read until release is called.
+// acquireFiles keeps the files open for reading until release is called.
 func (l *Log) acquireFiles(ctx context.Context) (head Checkpoint, release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return Checkpoint{}, nil, err
@@ -492,15 +493,14 @@ func (l *Log) Head() tlog.Tree {
 	return l.last.Tree
 }
 
-// Checkpoint returns the newest signed checkpoint, a signed note of C2SP
-// tlog-checkpoint. It is on disk: nothing that contradicts it will ever be
-// signed.
+// Checkpoint returns the newest signed checkpoint, a signed note of C2SP tlog-checkpoint. It is on
+// disk: the log never signs a checkpoint that contradicts it.
 func (l *Log) Checkpoint() ([]byte, error) {
 	_, signed, err := l.newestHead()
 	return signed, err
 }
 
-// newestHead returns the newest checkpoint, as a value and signed.
+// newestHead returns the newest checkpoint, parsed and as the signed note.
 func (l *Log) newestHead() (Checkpoint, []byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -516,7 +516,6 @@ func (l *Log) newestHead() (Checkpoint, []byte, error) {
 // Cursor returns the place in the store's log up to which the newest checkpoint covers it.
 func (l *Log) Cursor() store.Cursor { return l.position.Cursor() }
 
-// WaitFor waits until the write with that sequence, if it is one that becomes a
-// leaf, is under the newest checkpoint. The error is the context's, [ErrClosed], or [ErrHalted] when
-// the log signs nothing more.
+// WaitFor waits until the newest checkpoint covers the write with the given sequence, if it becomes
+// a leaf. The error is the context's, [ErrClosed], or [ErrHalted] if the log is halted.
 func (l *Log) WaitFor(ctx context.Context, seq uint64) error { return l.position.WaitFor(ctx, seq) }

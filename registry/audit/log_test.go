@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 	h.shut()
 }
 
-// TestCheckpointOpens reads a checkpoint with nothing but the note package.
+// TestCheckpointOpens reads a checkpoint with the note package alone.
 func TestCheckpointOpens(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)
@@ -114,7 +114,7 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
-// withoutSalt takes the salt out of a leaf and looks that it is one.
+// withoutSalt removes the salt from a leaf and checks its form.
 func withoutSalt(t *testing.T, leaf []byte) string {
 	t.Helper()
 	var members struct{ Salt string }
@@ -127,8 +127,8 @@ func withoutSalt(t *testing.T, leaf []byte) string {
 	return strings.Replace(string(leaf), `,"salt":"`+members.Salt+`"`, "", 1)
 }
 
-// TestErase deletes a record in the store: its content is nowhere any more, and
-// everything that was signed and proved still holds.
+// TestErase deletes a record in the store: no file contains its content, and all signatures and
+// proofs stay valid.
 func TestErase(t *testing.T) {
 	h := newHouse(t)
 	secret := "the street where somebody lives"
@@ -188,8 +188,8 @@ func onDisk(t *testing.T, dir, text string) (found bool) {
 	return found
 }
 
-// TestEraseBreaksOff stops erasing at its worst moment: the row says that the
-// leaf is erased, and its bytes are still there.
+// TestEraseBreaksOff stops an erasure at the worst moment: the row is marked as erased, but the
+// bytes of the leaf still exist.
 func TestEraseBreaksOff(t *testing.T) {
 	h := newHouse(t)
 	h.apply(store.Put("agent/AIR-0002/000001", []byte(`{"address":"secret"}`)))
@@ -305,7 +305,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestKeyChanges puts another key of the same name in the place of the first.
+// TestKeyChanges replaces the key with another one of the same name.
 func TestKeyChanges(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)

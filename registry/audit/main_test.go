@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// childTime is how long a child may live: one that does not end by itself shall
-// not hold up all the tests.
+// childTime bounds the lifetime of a child process, so that a hanging child does not delay the
+// other tests.
 const childTime = 5 * time.Minute
 
 // child prepares a process in one of the roles above.
@@ -79,7 +79,7 @@ type house struct {
 	store *boltstore.Store
 	log   *Log
 	lines *lines
-	wait  func() error // waits for Run and returns what it said
+	wait  func() error // waits for Run and returns its error
 	stop  func() error // ends Run before
 }
 
@@ -245,8 +245,8 @@ func (h *house) events(agent, from, to int) {
 	h.apply(writes...)
 }
 
-// check verifies the whole log from its own directory, against everything that
-// it ever signed, and returns the report.
+// check verifies the whole log from its own directory against all signed checkpoints, and returns
+// the report.
 func (h *house) check(older ...[]byte) Report {
 	h.t.Helper()
 	r, err := Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
@@ -298,7 +298,7 @@ func (h *house) save(names ...string) (backup string) {
 	return backup
 }
 
-// restore puts back what save has copied.
+// restore restores the copies of save.
 func (h *house) restore(backup string, names ...string) {
 	h.t.Helper()
 	for _, name := range names {

@@ -16,14 +16,14 @@ import (
 // a number.
 const promiseHeader = "gazetteer inclusion promise v1"
 
-// promiseDelay is how long the log may take to include what it has promised. A full disk or a silent lock
-// may last for hours.
+// promiseDelay is the time within which the log must include a promised leaf. A full disk or an
+// unreachable lock may last for hours.
 const promiseDelay = 24 * time.Hour
 
-// A Promise says that the log will include a leaf. It is signed with the log's key, as a signed note of
-// C2SP whose text is six lines: the header, the origin of the log, the key of the record, the hash of the
-// leaf in base64, and two times of RFC 3339: when it was issued, and by when the leaf is included. If it
-// is not, the note proves that the log has broken its word.
+// A Promise says that the log will include a leaf. It is signed with the log's key, as a signed
+// note of C2SP whose text is six lines: the header, the origin of the log, the key of the record,
+// the hash of the leaf in base64, and two times of RFC 3339: when it was issued, and by when the
+// leaf is included. If the leaf is missing then, the note proves that the log broke its promise.
 type Promise struct {
 	Origin string
 	Key    string // of the record
@@ -32,8 +32,8 @@ type Promise struct {
 	By     time.Time
 }
 
-// Promise signs that the log will include a record of the store. The error matches [ErrHalted] while
-// nothing is signed.
+// Promise returns a signed promise that the log will include a record of the store. The error
+// matches [ErrHalted] while the log is halted.
 func (l *Log) Promise(r store.Record) ([]byte, error) {
 	if _, halted := l.Halted(); halted {
 		return nil, ErrHalted
@@ -51,7 +51,7 @@ func (l *Log) Promise(r store.Record) ([]byte, error) {
 	return signed, nil
 }
 
-// ParsePromise checks the signature of a promise with the log's key and returns what it says.
+// ParsePromise checks the signature of a promise with the log's key and returns the promise.
 func ParsePromise(signed []byte, verifier note.Verifier) (Promise, error) {
 	if len(signed) > maxCheckpoint {
 		return Promise{}, fmt.Errorf("the promise has %d bytes, more than %d", len(signed), maxCheckpoint)

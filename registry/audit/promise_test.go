@@ -11,8 +11,8 @@ import (
 	"gazetteer/store"
 )
 
-// TestPromise: what is promised is included with that hash; a changed promise, one of another key and a
-// checkpoint are no promise, and a halted log promises nothing.
+// TestPromise: the log includes a promised record with the promised hash. A changed promise, a
+// promise of another key and a checkpoint are refused as promises. A halted log promises nothing.
 func TestPromise(t *testing.T) {
 	h := newHouse(t)
 	seq, err := h.store.Apply(t.Context(), event(1, 0))

@@ -19,11 +19,11 @@ type Proof struct {
 	Index  int64
 	Size   int64 // of the tree
 	Leaf   tlog.Hash
-	Hashes tlog.RecordProof // from the leaf's neighbour up
+	Hashes tlog.RecordProof // from the leaf's sibling upwards
 }
 
-// Prove proves that the leaf at index is in the tree of that size, which must
-// not be larger than the newest checkpoint's. The proof has been checked.
+// Prove proves that the tree of the given size contains the leaf at index. The size must not exceed
+// that of the newest checkpoint. Prove checks the proof before it returns it.
 func (l *Log) Prove(ctx context.Context, index, size int64) (_ Proof, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
@@ -66,8 +66,8 @@ func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
 }
 
 // ProveConsistency proves that the tree of size newer contains the tree of size older;
-// tlog.CheckTree checks it. The proof is empty for an empty older tree and for equal sizes. The
-// returned proof has been checked.
+// tlog.CheckTree checks it. The proof is empty for an empty older tree and for equal sizes.
+// ProveConsistency checks the proof before it returns it.
 func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (_ tlog.TreeProof, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
@@ -132,8 +132,8 @@ func (l *Log) Entry(ctx context.Context, index int64) (_ Entry, err error) {
 	return l.readVerified(head, index)
 }
 
-// readVerified reads one leaf. The hash of an erased one has no content to be compared with, so it is
-// compared with the root.
+// readVerified reads one leaf and verifies its hash. An erased leaf has no content, so its hash is
+// verified against the root.
 func (l *Log) readVerified(head Checkpoint, index int64) (Entry, error) {
 	e, _, err := l.leaves.readEntry(index, l.hashes)
 	if err == nil && e.Erased {
@@ -142,10 +142,10 @@ func (l *Log) readVerified(head Checkpoint, index int64) (Entry, error) {
 	return e, err
 }
 
-// Find yields the leaves of a record, and of the records below its key, newest
-// first: for "agent/{air id}" all that happened to the agent, for "ver/{rev}"
-// all versions of the host's documents, for a whole key that record. The key has
-// at least two parts. A leaf that is damaged ends the sequence with its error.
+// Find yields the leaves of a record, and of the records below its key, newest first: for
+// "agent/{air id}" the whole history of the agent, for "ver/{rev}" all versions of the host's
+// documents, for a complete key that record. The key must have at least two parts. A damaged leaf
+// ends the sequence with its error.
 func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		group := l.salter.tablePlace(groupOf(key))
@@ -159,8 +159,8 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	}
 }
 
-// Newest returns the newest leaf of a record, or if there is none, the newest of
-// the records below its key. The error matches [ErrRange] when there is neither.
+// Newest returns the newest leaf of a record or, if there is none, the newest leaf of the records
+// below its key. The error matches [ErrRange] if neither exists.
 func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	place := l.salter.tablePlace(key)
 	at, _ := l.chains.chainHeads(place, 0)
@@ -225,8 +225,8 @@ func (p Proof) Text(checkpoint []byte) []byte {
 	return append(append(out, '\n'), checkpoint...)
 }
 
-// CheckProof checks the text of a proof: the log with that key has signed a tree that contains the
-// leaf. It returns the proof and the checkpoint.
+// CheckProof checks the text of a proof: the log with the given key must have signed a tree that
+// contains the leaf. It returns the proof and the checkpoint.
 func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, Checkpoint, error) {
 	p, signed, err := parseProof(text)
 	if err != nil {
@@ -246,10 +246,10 @@ func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, Checkpoint, e
 	return p, c, nil
 }
 
-// maxHashes is how many hashes a proof may have (C2SP tlog-witness).
+// maxHashes is the maximum number of hashes in a proof (C2SP tlog-witness).
 const maxHashes = 63
 
-// parseProof reads the lines of a proof, and returns the checkpoint behind them.
+// parseProof reads the lines of a proof, and returns the checkpoint that follows them.
 func parseProof(text []byte) (Proof, []byte, error) {
 	if len(text) > maxCheckpoint+8192 {
 		return Proof{}, nil, fmt.Errorf("it has %d bytes", len(text))

@@ -16,7 +16,7 @@ import (
 	"gazetteer/store"
 )
 
-// sizes are where trees and their tiles change shape.
+// sizes contains the sizes at which trees and their tiles change shape.
 var sizes = []int64{1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 700}
 
 // TestProofs checks proofs with the two libraries that others would check them
@@ -124,7 +124,7 @@ func TestProofOutside(t *testing.T) {
 	h.shut()
 }
 
-// TestProofText carries a proof away and checks it without the log.
+// TestProofText saves a proof and checks it without the log.
 func TestProofText(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -335,8 +335,8 @@ func TestProofOfDamage(t *testing.T) {
 	h.shut()
 }
 
-// TestReadYourWrites proves what was just written, as an answer to a
-// registration does.
+// TestReadYourWrites proves a record immediately after its write, like the answer to a
+// registration.
 func TestReadYourWrites(t *testing.T) {
 	h := newHouse(t)
 	for n := range 3 {

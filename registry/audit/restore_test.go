@@ -13,8 +13,8 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestRestoredLog puts back an older copy of the log alone: it grows again from
-// the store into the same tree, and signs nothing before it has.
+// TestRestoredLog restores an older copy of the log alone: it grows from the store to the same
+// tree, and signs nothing before that.
 func TestRestoredLog(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -78,8 +78,8 @@ func TestRestoredTwice(t *testing.T) {
 	h.shut()
 }
 
-// TestRestoredAll puts back an older copy of everything but the checkpoint's
-// second file: nothing is signed, whatever is written from then on.
+// TestRestoredAll restores an older copy of all files except the checkpoint's second file: the log
+// signs nothing, even after further writes.
 func TestRestoredAll(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -134,7 +134,7 @@ func (h *house) stopsWith(want error) error {
 	return err
 }
 
-// keepsSigned looks that nothing else was signed.
+// keepsSigned checks that nothing else was signed.
 func (h *house) keepsSigned(newest []byte) {
 	h.t.Helper()
 	for _, path := range []string{"copy", "log/checkpoint"} {
@@ -145,7 +145,7 @@ func (h *house) keepsSigned(newest []byte) {
 	}
 }
 
-// TestRestoredStore puts back an older copy of the store alone.
+// TestRestoredStore restores an older copy of the store alone.
 func TestRestoredStore(t *testing.T) {
 	for _, writes := range []int{0, 1, 500} {
 		h := newHouse(t)

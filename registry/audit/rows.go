@@ -14,11 +14,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A row is what the log knows of one leaf besides its hash. It says where the
-// leaf lies in the file of entries, behind the key of its record, and where the
-// leaf before it lies in each of two chains: of the same record, and of the
-// same group (see groupOf). Rows are 64 bytes long and never cross a sector, so
-// that a row that is written again is the old one or the new one.
+// A row is the log's metadata of one leaf besides its hash. It contains the position of the leaf in
+// the file of entries, after the key of its record, and the number of the previous leaf in each of
+// two chains: of the same record, and of the same group (see groupOf). Rows are 64 bytes long and
+// never cross a sector, so that an overwritten row is always either the old one or the new one.
 //
 //	offset 8 | key length 2 | leaf length 2 | flags 1 | 0 3 |
 //	before, of its place by key 8 | before, of its place by group 8 |
@@ -37,7 +36,7 @@ type row struct {
 const rowBytes = 64
 
 const (
-	flagErased  = 1 << 0 // the leaf's bytes are gone
+	flagErased  = 1 << 0 // the leaf's bytes are erased
 	flagDeleted = 1 << 1 // the leaf says that the record was deleted
 )
 
@@ -80,7 +79,7 @@ type leaves struct {
 	mu            sync.RWMutex // held for writing while a leaf is erased
 }
 
-// openLeaves opens the files of a log of that many leaves and bytes.
+// openLeaves opens the files of a log with the given numbers of leaves and bytes.
 func openLeaves(dir string, flag int, size, bytes int64) (*leaves, error) {
 	rows, err := openPart(filepath.Join(dir, rowsFile), flag, size*rowBytes)
 	if err != nil {
@@ -111,7 +110,7 @@ func (l *leaves) damagedRow(index int64) error {
 	return &DamagedError{File: l.rows.Name(), Problem: fmt.Sprintf("is damaged: the row of leaf %d does not match its checksum", index), Remedy: remedyRestore}
 }
 
-// readContent returns key and leaf of a row; the leaf is nil when it is erased.
+// readContent returns the key and the leaf of a row; the leaf is nil if it is erased.
 func (l *leaves) readContent(index int64, r row) (key string, leaf []byte, err error) {
 	b := make([]byte, r.keyLen+r.leafLen)
 	if r.flags&flagErased != 0 {
@@ -174,9 +173,9 @@ func (l *leaves) isWiped(r row) (bool, error) {
 	return true, nil
 }
 
-// chains finds the newest leaf of a key and of a group: two tables in memory,
-// each with the newest leaf of a place, from which the rows lead to the others
-// of that place. The tables are filled from the rows when the log is opened.
+// chains finds the newest leaf of a key and of a group. It has two tables in memory with the newest
+// leaf of each place; the rows link it to the older leaves of that place. The tables are filled
+// from the rows when the log is opened.
 type chains struct {
 	mu      sync.RWMutex // guards the tables
 	byKey   [places]int64
@@ -203,7 +202,7 @@ func isBelow(key, asked string) bool {
 }
 
 // scanRows reads the rows of a whole log. It fills the tables, checks that the leaves are
-// contiguous, and returns the rows of erased leaves whose bytes are still there after a crash.
+// contiguous, and returns the rows of erased leaves whose bytes still exist after a crash.
 func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (unfinished []row, err error) {
 	const page = 4096
 	buffer := make([]byte, page*rowBytes)
@@ -246,7 +245,7 @@ type Entry struct {
 	Key string
 	// Hash is the leaf's hash, SHA-256 of a zero byte and the leaf.
 	Hash tlog.Hash
-	// Leaf is the canonical record as it was hashed; nil when it was erased.
+	// Leaf is the hashed canonical record; nil if it was erased.
 	Leaf   []byte
 	Erased bool
 	// Deleted is set if the leaf declares that the record was deleted.

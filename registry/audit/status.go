@@ -2,29 +2,29 @@ package audit
 
 import "time"
 
-// A Status says how a log stands.
+// A Status is the state of a log.
 type Status struct {
 	Origin   string
 	Leaves   int64     // under the newest checkpoint
 	Bytes    int64     // of the files of leaves and hashes
 	SignedAt time.Time // when the newest checkpoint was signed
 	Behind   uint64    // writes of the store that the newest checkpoint does not cover yet
-	Halt     *Halt     // why nothing more is signed; nil while something is
-	// Growing is set while an older copy of the tree is grown again, and nothing is signed.
+	Halt     *Halt     // the reason why the log no longer signs; nil while it signs
+	// Growing is set while the log grows a restored older tree and signs nothing.
 	Growing bool
-	// Blocked is why nothing can be signed at the moment: a full disk, or a lock that does not answer.
-	// It passes by itself.
+	// Blocked is the temporary reason why the log cannot sign: a full disk, or a lock that does not
+	// answer.
 	Blocked error
-	// Lock is the name of the witness that is the log's lock, "" for none; LockAnswered is when it has
-	// cosigned last, zero for never since the start.
+	// Lock is the name of the witness that is the log's lock, "" for none; LockAnswered is the time
+	// of its last cosignature, zero for none since the start.
 	Lock         string
 	LockAnswered time.Time
 }
 
-// Signs reports whether the next change will be signed.
+// Signs reports whether the log will sign the next change.
 func (s Status) Signs() bool { return s.Halt == nil && !s.Growing && s.Blocked == nil }
 
-// Status returns how the log stands now.
+// Status returns the current state of the log.
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,22 +39,22 @@ func (l *Log) Status() Status {
 	return s
 }
 
-// setBlocked notes why nothing can be signed at the moment; nil when something can.
+// setBlocked records the reason why the log cannot sign at the moment; nil if it can.
 func (l *Log) setBlocked(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.blocked = why
 }
 
-// A WitnessStatus says how a witness of a log has answered.
+// A WitnessStatus is the state of a witness of a log.
 type WitnessStatus struct {
 	Witness  string    // the name of its key
-	Asked    time.Time // last; zero for never since the start
-	Answered time.Time // with a cosignature, last; zero for never since the start
-	Err      error     // of the last question
+	Asked    time.Time // time of the last answer; zero for none since the start
+	Answered time.Time // time of the last cosignature; zero for none since the start
+	Err      error     // of the last request
 }
 
-// Status returns how each witness has answered, in the order of the configuration.
+// Status returns the state of each witness, in the order of the configuration.
 func (c *Cosigners) Status() []WitnessStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *Cosigners) Status() []WitnessStatus {
 	return list
 }
 
-// noteAnswer notes how a witness has answered.
+// noteAnswer records the answer of a witness.
 func (c *Cosigners) noteAnswer(witness string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

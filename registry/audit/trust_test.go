@@ -76,7 +76,7 @@ func TestOfTwoCopiesOneSigns(t *testing.T) {
 		t.Errorf("a second process on a copy: %v", err)
 	}
 	h.events(1, 10, 20)
-	// Somebody else has signed a longer tree meanwhile, on a machine that does not see our lock.
+	// Another machine, which does not see our lock, has signed a longer tree meanwhile.
 	other := Checkpoint{Origin: h.log.key.name}
 	other.N, other.Hash[0] = 21, 7
 	signed, err := other.signWith(h.log.key)

@@ -14,17 +14,15 @@ import (
 type Report struct {
 	Checkpoint
 	Signed []byte // the checkpoint as it was signed, with all signatures
-	Erased int64  // leaves whose content is gone; their hashes were checked
+	Erased int64  // leaves whose content is erased; their hashes were checked
 	Older  int    // earlier checkpoints that the tree contains
 }
 
-// Verify checks a whole log from its files, without the program that serves it:
-// that the checkpoint is signed with the key, that every leaf has the hash that
-// the tree gives it, that a leaf without content is one that another leaf says
-// was erased, that every hash of the tree follows from the ones below it up to
-// the signed root, and that the tree contains each of the older checkpoints of
-// the same log, which must be signed too. The error names the first file that is
-// wrong.
+// Verify checks a whole log from its files, without the program that serves it: that the checkpoint
+// is signed with the key, that every leaf has its hash in the tree, that another leaf declares each
+// leaf without content as erased, that every hash of the tree follows from the ones below it up to
+// the signed root, and that the tree contains each of the older checkpoints of the same log, which
+// must be signed, too. The error names the first wrong file.
 func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[]byte) (Report, error) {
 	signed, err := files(ctx, checkpointFile)
 	if err != nil {
@@ -70,7 +68,7 @@ type verification struct {
 	files Files
 	size  int64
 	roots []tlog.Hash    // of the full tiles of the level before
-	gone  map[int64]bool // leaves without content, until a later one says why
+	gone  map[int64]bool // leaves without content, until a later leaf declares the erasure
 
 	erased int64
 }
@@ -135,7 +133,7 @@ func (v *verification) checkBundle(n int64, tile []byte) error {
 	return nil
 }
 
-// keepTileRoot keeps the root of a full tile for the comparison with the level above.
+// keepTileRoot stores the root of a full tile for the comparison with the level above.
 func (v *verification) keepTileRoot(level int, n int64, tile []byte) error {
 	if len(tile) < tileBytes {
 		return nil

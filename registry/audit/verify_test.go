@@ -243,7 +243,7 @@ func TestVerifyOthers(t *testing.T) {
 	}
 }
 
-// TestRemoteAnswers meets servers that answer badly.
+// TestRemoteAnswers checks the handling of invalid answers of servers.
 func TestRemoteAnswers(t *testing.T) {
 	v := newKey(t, "other.example/log").noteVerifier()
 	tests := []struct {
@@ -271,7 +271,7 @@ func TestRemoteAnswers(t *testing.T) {
 	}
 }
 
-// Whoever verifies a log's own directory, of which a file was lost, is told which.
+// The verification of a log's own directory names a missing file.
 func TestVerifyNamesTheFileThatIsMissing(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)

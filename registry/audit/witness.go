@@ -25,24 +25,22 @@ import (
 
 // WitnessOptions of [OpenWitness].
 type WitnessOptions struct {
-	// Dir holds the newest checkpoint that was cosigned of each log, a file each.
-	// It is made when it is missing; its parent must exist. Never put back an
-	// older copy of it: the witness would cosign what it has contradicted.
+	// Dir contains one file per log with the newest cosigned checkpoint. It is created if it is
+	// missing; its parent must exist. Never restore an older copy of it: the witness would cosign
+	// checkpoints that contradict its earlier cosignatures.
 	Dir string
-	// Key is the witness's own, not that of a log.
+	// Key is the witness's own key, not the key of a log.
 	Key *Key
-	// Logs are the keys of the logs whose checkpoints are cosigned; the name of a
-	// key is the origin of its log.
+	// Logs contains the keys of the logs to cosign. The name of a key is the origin of its log.
 	Logs []note.Verifier
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log gets a line when a log has contradicted itself; nil is silence.
+	// Log receives a line when a log contradicts itself; nil discards it.
 	Log *slog.Logger
 }
 
-// A Witness co-signs the checkpoints of other logs, each only after it was shown
-// to contain the one before (C2SP tlog-witness). All methods may be called from
-// any goroutine.
+// A Witness cosigns the checkpoints of other logs. It requires a proof that each checkpoint
+// contains the previous one (C2SP tlog-witness). All methods may be called from any goroutine.
 type Witness struct {
 	cosigner cosigner
 	log      *slog.Logger
@@ -50,19 +48,19 @@ type Witness struct {
 	logs     map[string]*witnessed // by origin
 }
 
-// witnessed is one log that a witness looks at.
+// witnessed is one log that a witness cosigns.
 type witnessed struct {
 	verifier note.Verifier
 	path     string
 
-	mu     sync.Mutex // held while a checkpoint is compared and kept; guards following
-	tree   tlog.Tree  // size 0 when nothing was cosigned
+	mu     sync.Mutex // held while a checkpoint is compared and stored; guards following
+	tree   tlog.Tree  // size 0 if nothing was cosigned
 	signed []byte     // with the cosignature
 }
 
-// OpenWitness reads what was cosigned before. Close must be called. The error
-// matches [ErrHeld] when another process has the directory, and [ErrDamaged]
-// when a file there is not what the witness wrote.
+// OpenWitness reads the earlier cosigned checkpoints. Close must be called. The error matches
+// [ErrHeld] if another process has the directory open, and [ErrDamaged] if a file there differs
+// from what the witness wrote.
 func OpenWitness(o WitnessOptions) (*Witness, error) {
 	if o.Key == nil {
 		return nil, errors.New("open witness: it needs a key")
@@ -92,7 +90,7 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	return w, nil
 }
 
-// loadWitnessed reads what was cosigned of a log.
+// loadWitnessed reads the cosigned checkpoint of a log.
 func (w *Witness) loadWitnessed(l *witnessed) error {
 	signed, err := os.ReadFile(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,14 +118,14 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 	return nil
 }
 
-// Close lets go of the directory.
+// Close unlocks the directory.
 func (w *Witness) Close() error { return w.lock.Close() }
 
-// Public is the key that clients of the witness are configured with.
+// Public returns the key with which clients of the witness are configured.
 func (w *Witness) Public() string { return w.cosigner.key.PublicWitness() }
 
-// Checkpoint returns the newest checkpoint of a log that was cosigned, with its
-// signatures; nil when there is none, or no such log.
+// Checkpoint returns the newest cosigned checkpoint of a log with its signatures; nil if there is
+// none, or no such log.
 func (w *Witness) Checkpoint(origin string) []byte {
 	l, known := w.logs[origin]
 	if !known {
@@ -138,10 +136,10 @@ func (w *Witness) Checkpoint(origin string) []byte {
 	return bytes.Clone(l.signed)
 }
 
-// A WitnessError is why a witness does not cosign.
+// A WitnessError is the reason why a witness refuses to cosign.
 type WitnessError struct {
-	Status  int   // of the answer, as C2SP tlog-witness has it
-	Size    int64 // of the tree that was cosigned last; with http.StatusConflict
+	Status  int   // of the answer (C2SP tlog-witness)
+	Size    int64 // of the last cosigned tree; set with http.StatusConflict
 	Problem string
 }
 
@@ -151,11 +149,10 @@ func newRefusal(status int, format string, args ...any) error {
 	return &WitnessError{Status: status, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Add cosigns the checkpoint of a request and returns the line with the
-// cosignature. The request is the body of C2SP tlog-witness: "old" and a size, a
-// line; the hashes of the consistency proof from that size, a line each; an
-// empty line; and the signed checkpoint. Refusals are a *WitnessError. The
-// checkpoint is on disk before the cosignature is given away.
+// Add cosigns the checkpoint of a request and returns the line with the cosignature. The request is
+// the body of C2SP tlog-witness: a line with "old" and a size; the hashes of the consistency proof
+// from that size, one per line; an empty line; and the signed checkpoint. A refusal is a
+// *WitnessError. Add writes the checkpoint to disk before it returns the cosignature.
 func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	older, proof, signed, err := parseAdd(request)
 	if err != nil {
@@ -184,7 +181,7 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	return w.signCheckpoint(l, c, signed)
 }
 
-// checkCheckpoint compares a checkpoint with the one that was cosigned before.
+// checkCheckpoint compares a checkpoint with the previously cosigned one.
 func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, c Checkpoint) error {
 	switch {
 	case older != l.tree.N:
@@ -204,7 +201,7 @@ func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, 
 	return nil
 }
 
-// signCheckpoint signs a checkpoint, keeps it, and returns the signature's line.
+// signCheckpoint signs a checkpoint, stores it, and returns the signature line.
 func (w *Witness) signCheckpoint(l *witnessed, c Checkpoint, signed []byte) ([]byte, error) {
 	text, _, _ := strings.Cut(string(signed), "\n\n")
 	alone, err := note.Sign(&note.Note{Text: text + "\n"}, w.cosigner)
@@ -216,7 +213,7 @@ func (w *Witness) signCheckpoint(l *witnessed, c Checkpoint, signed []byte) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
 	}
-	n.UnverifiedSigs = nil // strangers' lines are not kept
+	n.UnverifiedSigs = nil // signature lines of other keys are not stored
 	kept, err := note.Sign(n)
 	if err != nil {
 		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
@@ -250,7 +247,7 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 	return older, proof, signed, err
 }
 
-// MaxAdd is the longest request that [Witness.Add] takes, in bytes.
+// MaxAdd is the maximum size of a request of [Witness.Add], in bytes.
 const MaxAdd = maxCheckpoint + maxHashes*64
 
 // Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that

@@ -174,7 +174,7 @@ func TestLibraryCosigns(t *testing.T) {
 	}
 }
 
-// TestWitness goes through what a log may ask of a witness.
+// TestWitness sends a witness all kinds of requests.
 func TestWitness(t *testing.T) {
 	s, key, dir := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1"), filepath.Join(t.TempDir(), "w")
 	w := openWitness(t, dir, key, s.key)
@@ -228,7 +228,7 @@ func TestWitness(t *testing.T) {
 	}
 	refused("a million bytes", bytes.Repeat([]byte("\n"), 1<<20), 400, 0, "more than")
 
-	// A restart keeps what was cosigned.
+	// Cosigned checkpoints survive a restart.
 	before := w.Checkpoint("other.example/log")
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -249,8 +249,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// TestWitnessRace lets many ask at once for two histories of one log: what is
-// cosigned is one history.
+// TestWitnessRace sends concurrent requests for two histories of one log: the witness cosigns only
+// one history.
 func TestWitnessRace(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.key)
@@ -382,7 +382,7 @@ func TestCosign(t *testing.T) {
 	h.shut()
 }
 
-// TestCosignAnswers meets witnesses that answer badly.
+// TestCosignAnswers checks the handling of invalid answers of witnesses.
 func TestCosignAnswers(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)
