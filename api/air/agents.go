@@ -143,7 +143,8 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 		return out, nil
 	}
 	if out.Body.Log, err = a.logRegistration(ctx, agent.AirID, time.Duration(in.Wait)*time.Second); err != nil {
-		// The agent is registered: that must be told. A client that left, and a stop, are no failures.
+		// The agent is registered, so the answer must say so. A disconnected client or a shutdown
+		// is no failure.
 		if ctx.Err() == nil {
 			a.Mux.Log.Error("the transparency log was not asked about a registration", "error", err)
 		}
@@ -154,22 +155,21 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 	return out, nil
 }
 
-// warnOfSameName warns of agents that have the name already. It does not wait for the
-// directory: names are not unique, and a registration must not be slow for a
-// warning.
+// warnOfSameName warns of agents that already have the name. It does not wait for the directory:
+// names are not unique, and a warning must not delay a registration.
 func (a *Routes) warnOfSameName(name string) []string {
 	if a.Answers.Directory == nil {
 		return nil
 	}
 	v, err := a.Answers.Directory.CheckName(name)
 	if err != nil || !v.Exists {
-		return nil // what is wrong with a name is said by the registration
+		return nil // the registration reports an invalid name
 	}
 	return []string{fmt.Sprintf("An agent named '%s' already exists (%d existing). Your agent has been assigned a unique AIR ID.", v.Name, v.Count)}
 }
 
-// warnOfIgnoredMembers warns of members that a registration has in vain: one that was
-// mistyped, or a handle, which is claimed afterwards.
+// warnOfIgnoredMembers warns of members that a registration ignores: a mistyped one, or a handle,
+// which is claimed later.
 func warnOfIgnoredMembers(names []string) []string {
 	const most = 5
 	var out []string
@@ -280,8 +280,7 @@ func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*ro
 	return route.JSON(airjson.NewRecordView(a.Answers.Registry, agent)), nil
 }
 
-// requireEvidence refuses an agent that does not show the evidence which the caller
-// needs.
+// requireEvidence refuses an agent without the evidence that the caller requires.
 func (a *Routes) requireEvidence(ctx context.Context, agent registry.Agent, text string) error {
 	signals, err := registry.ParseRequire(text)
 	if err != nil {
@@ -301,14 +300,13 @@ type lookupInput struct {
 	Require string `query:"require" doc:"evidence that must hold, with commas between"`
 }
 
-// findAgent returns an agent that shows the required evidence, and lets the answer
-// about it be kept.
+// findAgent returns an agent with the required evidence, and makes the answer about it cacheable.
 func (a *Routes) findAgent(ctx context.Context, in *lookupInput) (registry.Agent, error) {
 	agent, seq, err := a.Answers.Registry.Agent(ctx, in.AirID)
 	if err != nil {
 		return agent, route.WithAirID(err, in.AirID)
 	}
-	if agent.Recovery == nil { // which comes into force by time alone
+	if agent.Recovery == nil { // which takes effect when its time comes, without a request
 		route.MarkCacheable(ctx, store.AgentKey(agent.AirID), seq)
 	}
 	return agent, a.requireEvidence(ctx, agent, in.Require)
@@ -346,8 +344,8 @@ func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Outpu
 	return route.Written(a.Mux, airjson.NewUpdateView(agent, fields)), nil
 }
 
-// checkIfMatch refuses to change an agent whose record is another one than the caller
-// has read.
+// checkIfMatch refuses to change an agent whose record differs from the one that the caller has
+// read.
 func (a *Routes) checkIfMatch(now registry.Agent, ifMatch []string) error {
 	tags, err := route.JSONETags(airjson.NewRecordView(a.Answers.Registry, now))
 	if err != nil || route.MatchesETag(ifMatch, tags) {
@@ -370,8 +368,8 @@ func (a *Routes) getDIDDocument(ctx context.Context, in *lookupInput) (*route.Ou
 	return out, nil
 }
 
-// documentCache: senders keep a document for 50 to 70 seconds; no cache on the
-// way may make that longer (A2A §4.5).
+// documentCache: senders cache a document for 50 to 70 seconds; no intermediate cache may extend
+// that (A2A §4.5).
 const documentCache = "public, max-age=50"
 
 func (a *Routes) getTrustScore(ctx context.Context, in *agentInput) (*route.Output[airjson.TrustScoreView], error) {

@@ -8,18 +8,17 @@ import (
 	"gazetteer/limit"
 )
 
-// Options say what the routes of the registry need beside the mux.
+// Options contains what the routes of the registry need besides the mux.
 type Options struct {
-	// Proofs is how many proofs of domains one client may have looked for in an hour; 0 means 30, a
-	// negative number lifts the limit. What all agents together may ask for is counted by the registry,
-	// once it knows who asks.
+	// Proofs is the number of domain proofs that one client may request in an hour; 0 means 30, a
+	// negative number removes the limit. The registry has its own limit for all agents together.
 	Proofs int
-	// Anchored returns the newest tree of the log that a witness has cosigned; nil: there are no
+	// Anchored returns the newest tree of the log that a witness has cosigned; nil if there are no
 	// witnesses.
 	Anchored func() *Anchor
-	// Publish asks the witnesses to cosign; nil: there are no witnesses.
+	// Publish asks the witnesses to cosign; nil if there are no witnesses.
 	Publish func(ctx context.Context) error
-	// Resume lets a halted log sign again; nil: there is no log.
+	// Resume lets a halted log sign again; nil if there is no log.
 	Resume func(ctx context.Context) error
 	Limits *limit.Set
 }
@@ -28,7 +27,7 @@ type Options struct {
 type Routes struct {
 	*route.Mux
 	proofs *limit.Limiter
-	// logChecks and logCheckSlots limit the checks of entries of the log, which cost much.
+	// logChecks and logCheckSlots limit the checks of entries of the log, which are expensive.
 	logChecks     *limit.Limiter
 	logCheckSlots *limit.Slots
 	anchored      func() *Anchor

@@ -15,7 +15,7 @@ import (
 	"gazetteer/registry"
 )
 
-// attestationRoutes declares what agents say of each other.
+// attestationRoutes declares the routes of attestations between agents.
 func (a *Routes) attestationRoutes(h huma.API) {
 	attest := route.Complete(huma.Operation{OperationID: "attest", DefaultStatus: http.StatusCreated})
 	route.Handle(a.Mux, h, attest, a.addAttestation)
@@ -144,13 +144,13 @@ func (a *Routes) listDependents(ctx context.Context, in *dependentsInput) (*rout
 	})
 }
 
-// countInterval is how long the counts of all attestations are kept: making them
-// reads every one.
+// countInterval is the time for which the counts of all attestations are cached: counting reads
+// every attestation.
 const countInterval = 10 * time.Second
 
-// attestationCounts keeps the counts of all attestations.
+// attestationCounts caches the counts of all attestations.
 type attestationCounts struct {
-	mu    sync.Mutex // guards following, and lets one request count for all
+	mu    sync.Mutex // guards following; one request counts for all
 	until time.Time
 	view  airjson.GraphStatsView
 }

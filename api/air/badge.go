@@ -17,8 +17,8 @@ type badgeInput struct {
 	Style  string `query:"style" enum:"flat,for-the-badge" default:"flat" doc:"the form of the badge"`
 }
 
-// getBadge answers with a small picture, also for an agent that is not known: it
-// stands in pages that cannot show an error.
+// getBadge answers with a small picture, even for an unknown agent: pages that embed it cannot show
+// an error.
 func (a *Routes) getBadge(ctx context.Context, in *badgeInput) (*route.RawOutput, error) {
 	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
 	if _, mistyped := errors.AsType[*registry.Error](err); mistyped || errors.Is(err, registry.ErrNoAgent) {

@@ -14,7 +14,7 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// domainRoutes declares what shows that an agent is who it says.
+// domainRoutes declares the routes of the evidence for an agent's identity.
 func (a *Routes) domainRoutes(h huma.API) {
 	prove := route.Op("prove-domain")
 	prove.Responses = map[string]*huma.Response{"202": {
@@ -33,16 +33,16 @@ type DomainBody struct {
 	Domain string `json:"domain" doc:"the name of a domain, such as example.com"`
 }
 
-// DomainAnswer tells how a domain of an agent stands.
+// DomainAnswer is the state of a domain of an agent.
 type DomainAnswer struct {
 	AirID  string          `json:"air_id"`
 	Proved bool            `json:"proved"`
 	Domain registry.Domain `json:"domain" doc:"with what was asked, from where, what came back, and what was expected"`
-	// Publish is what the owner of the domain has to publish.
+	// Publish contains the records that the owner of the domain must publish.
 	Publish Publication `json:"publish"`
 }
 
-// A Publication is what shows that the owner of a domain names an agent.
+// A Publication is the record with which the owner of a domain names an agent.
 type Publication struct {
 	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
 	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
@@ -143,7 +143,7 @@ func (a *Routes) removeDomain(ctx context.Context, in *removeDomainInput) (*rout
 	return out, err
 }
 
-// EvidenceList is what there is to judge an agent by.
+// EvidenceList contains the evidence about an agent.
 type EvidenceList struct {
 	AirID    string            `json:"air_id"`
 	Evidence []evidence.Signal `json:"evidence" doc:"the strongest first in each sort; claims are listed as such"`

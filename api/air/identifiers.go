@@ -20,19 +20,19 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// Media types of DID documents and of what a resolver answers (DID Core §7.1,
-// DID Resolution §7.1). Newer drafts of DID Resolution have a shorter name for
-// the second; it is given to those who ask by it.
+// Media types of DID documents and of a resolver's answers (DID Core §7.1, DID Resolution §7.1).
+// Newer drafts of DID Resolution have a shorter name for the second; clients that request it
+// receive it.
 const (
 	typeDocument        = "application/did+json"
 	typeResolution      = `application/ld+json;profile="https://w3id.org/did-resolution"`
 	typeResolutionShort = "application/did-resolution"
 )
 
-// identifierRoutes declares where resolvers of did:wba and did:web look, and a
-// resolver of our own.
+// identifierRoutes declares the paths that resolvers of did:wba and did:web request, and our own
+// resolver.
 func (a *Routes) identifierRoutes(h huma.API) {
-	// The wildcard bears the name that the page of an agent gives it.
+	// The wildcard has the same name as in the page of an agent.
 	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("did-json")), a.getDIDJSON)
 	route.Handle(a.Mux, h, route.EncodedAs[did.Document](h, typeDocument, route.Op("registry-did")), a.getRegistryDID)
 	op := route.Op("resolve-did")
@@ -60,7 +60,7 @@ func (a *Routes) getRegistryDID(context.Context, *struct{}) (*route.RawOutput, e
 	return route.Encoded(typeDocument, documentCache, a.Answers.Registry.RegistryDocument(a.logKey()))
 }
 
-// logKey is the key that the transparency log is signed with, nil without one.
+// logKey returns the key of the transparency log, nil without a log.
 func (a *Routes) logKey() ed25519.PublicKey {
 	if a.Answers.Log == nil {
 		return nil
@@ -80,12 +80,12 @@ type identifierInput struct {
 	client netip.Addr
 }
 
-// Resolve reads what huma does not (huma.Resolver).
+// Resolve reads the parts that huma does not (huma.Resolver).
 func (in *identifierInput) Resolve(ctx huma.Context) []error {
 	c := humagin.Unwrap(ctx)
 	in.client = route.ClientAddress(c)
-	// Many clients put a DID into the path as it is, so that the %3A before its
-	// port is taken for an escape. One that was escaped has a %25 there.
+	// Many clients put an unescaped DID into the path, so that the %3A before its port is read as
+	// an escape. A correctly escaped DID has %25 there.
 	u := c.Request.URL
 	if raw := u.EscapedPath()[strings.LastIndexByte(u.EscapedPath(), '/')+1:]; strings.HasPrefix(raw, "did:") && !strings.Contains(raw, "%25") {
 		in.DID = raw
@@ -93,7 +93,7 @@ func (in *identifierInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// resolutionOutput is a resolution with the status that belongs to it.
+// resolutionOutput returns a resolution with its HTTP status.
 type resolutionOutput struct {
 	ContentType  string `header:"Content-Type"`
 	CacheControl string `header:"Cache-Control"`
@@ -121,7 +121,7 @@ func (a *Routes) resolveDID(ctx context.Context, in *identifierInput) (*resoluti
 	return out, nil
 }
 
-// wantsDocument reports whether a client asks for the document alone.
+// wantsDocument reports whether a client requests the document alone.
 func wantsDocument(accept string) bool {
 	return (strings.Contains(accept, typeDocument) || strings.Contains(accept, "application/did+ld+json")) && !strings.Contains(accept, "did-resolution")
 }

@@ -12,8 +12,8 @@ import (
 	"gazetteer/registry"
 )
 
-// keyRoutes declares what an owner does with the keys of an agent, and how an
-// agent ends.
+// keyRoutes declares the routes with which an owner manages the keys of an agent and deactivates
+// it.
 func (a *Routes) keyRoutes(h huma.API) {
 	challenge := route.Op("new-challenge")
 	route.Handle(a.Mux, h, challenge, a.createChallenge)
@@ -115,7 +115,7 @@ func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output
 	return out, nil
 }
 
-// AgentStatusAnswer says how an agent stands that was taken out of service.
+// AgentStatusAnswer is the state of an agent that was taken out of service.
 type AgentStatusAnswer struct {
 	AirID   string    `json:"air_id"`
 	Status  string    `json:"status" enum:"deactivated,erased,suspended,active"`

@@ -19,9 +19,8 @@ import (
 	"gazetteer/store"
 )
 
-// logRoutes declares the files of the transparency log (C2SP tlog-tiles), the
-// answers for those who do not want to compute, and the reference's two
-// questions.
+// logRoutes declares the files of the transparency log (C2SP tlog-tiles), the answers for clients
+// that do not compute proofs, and two routes of the reference.
 func (a *Routes) logRoutes(h huma.API) {
 	text := map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	bytes := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{}}}
@@ -39,7 +38,7 @@ func (a *Routes) logRoutes(h huma.API) {
 	route.Handle(a.Mux, h, log("log-inclusion", of(route.SchemaOf[LogInclusion](h))), logAnswer[logInclusionInput](a))
 	route.Handle(a.Mux, h, log("log-consistency", of(route.SchemaOf[LogConsistency](h))), logAnswer[logConsistencyInput](a))
 	route.Handle(a.Mux, h, log("log-proof", text), logAnswer[logProofInput](a))
-	// Tiles have paths of any depth, which OpenAPI knows no word for.
+	// Tiles have paths of any depth, which OpenAPI cannot describe.
 	const tile = answer.LogPath + "/tile/"
 	route.Handle(a.Mux, h, log("log-tile", bytes), logAnswer[logTileInput](a))
 	paths := h.OpenAPI().Paths
@@ -106,7 +105,7 @@ type LogConsistency struct {
 	Hashes []string `json:"hashes" doc:"base64"`
 }
 
-// logAnswer hands a request over to the log.
+// logAnswer passes a request to the log.
 func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput, error) {
 	return func(context.Context, *I) (*route.StreamOutput, error) {
 		if a.Answers.Log == nil {
@@ -119,8 +118,8 @@ func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput,
 			}
 			inner := c.Request.Clone(ctx.Context())
 			inner.URL.Path = strings.TrimPrefix(inner.URL.Path, answer.LogPath)
-			// The answer is tagged and compressed, and conditions are judged, by
-			// the layer that does so for all routes.
+			// The common layer of all routes adds the entity tag, compresses the answer and
+			// evaluates conditions.
 			for _, name := range []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Range", "If-Range"} {
 				inner.Header.Del(name)
 			}
@@ -134,19 +133,19 @@ func logAnswer[I any](a *Routes) func(context.Context, *I) (*route.StreamOutput,
 	}
 }
 
-// logTimeout is how long a question about a record waits for the log to have what was
-// stored before it was asked: who sees an entry of a history looks for its leaf
-// next.
+// logTimeout bounds the time for which a request about a record waits until the log contains the
+// earlier writes: clients that see an entry of a history request its leaf next.
 const logTimeout = 2 * time.Second
 
-// awaitLog waits for that. A log that is far behind answers what it can.
+// awaitLog waits until the log contains the earlier writes. After the timeout the log answers with
+// what it has.
 func (a *Routes) awaitLog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	a.Answers.Log.WaitFor(ctx, a.Answers.Store.Head().Seq) // without it the answer is about less
+	a.Answers.Log.WaitFor(ctx, a.Answers.Store.Head().Seq) // without it the answer covers fewer leaves
 }
 
-// An Anchor is a tree that somebody outside has seen.
+// An Anchor is a tree that an outside witness has seen.
 type Anchor struct {
 	_ struct{} `nullable:"true"`
 
@@ -177,7 +176,7 @@ func (a *Routes) newestAnchor() *Anchor {
 	return a.anchored()
 }
 
-// maxVerified bounds how many entries one request checks.
+// maxVerified bounds the entries that one request checks.
 const maxVerified = 1000
 
 type verifyInput struct {
@@ -186,13 +185,13 @@ type verifyInput struct {
 	client netip.Addr
 }
 
-// Resolve notes who asks (huma.Resolver).
+// Resolve records the client (huma.Resolver).
 func (in *verifyInput) Resolve(ctx huma.Context) []error {
 	in.client = route.ClientAddress(humagin.Unwrap(ctx))
 	return nil
 }
 
-// LogCheck tells whether entries of the log are as its signed tree says.
+// LogCheck says whether entries of the log agree with its signed tree.
 type LogCheck struct {
 	Valid          bool    `json:"valid"`
 	FirstBrokenID  *int64  `json:"first_broken_id" doc:"from 1; null for none"`
@@ -282,7 +281,7 @@ func (a *Routes) resumeSigning(ctx context.Context, _ *struct{}) (*route.Output[
 	return route.NoStore(SigningState{Origin: s.Origin, Leaves: s.Leaves, Signs: s.Signs()}), nil
 }
 
-// Logged is what the transparency log says of a change.
+// Logged is the transparency log's statement about a change.
 type Logged struct {
 	Promise   string        `json:"promise" doc:"a signed note: the log with this origin will include the leaf with this hash by this time"`
 	Inclusion *LogInclusion `json:"inclusion,omitempty" doc:"the leaf, and the proof that it is in the signed tree; absent when that took longer than ?wait="`
@@ -291,8 +290,8 @@ type Logged struct {
 // firstEntry is the number of the registration in the history of an agent.
 const firstEntry = 1
 
-// logRegistration has the log promise to include the registration of an agent, and waits for the proof. It
-// returns nil where there is no log, and while it signs nothing.
+// logRegistration requests the log's promise to include the registration of an agent, and waits for
+// the proof. It returns nil if there is no log, and while the log signs nothing.
 func (a *Routes) logRegistration(ctx context.Context, airID string, wait time.Duration) (*Logged, error) {
 	log := a.Answers.Log
 	if log == nil {
@@ -316,7 +315,7 @@ func (a *Routes) logRegistration(ctx context.Context, airID string, wait time.Du
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := log.WaitFor(ctx, record.Seq); err != nil {
-		return logged, nil // it is promised
+		return logged, nil // the promise covers it
 	}
 	if logged.Inclusion, err = proveNewest(ctx, log, record.Key); err != nil {
 		return logged, err
@@ -324,7 +323,7 @@ func (a *Routes) logRegistration(ctx context.Context, airID string, wait time.Du
 	return logged, nil
 }
 
-// proveNewest returns the newest leaf of a record with the proof that the newest tree has it.
+// proveNewest returns the newest leaf of a record with the proof that the newest tree contains it.
 func proveNewest(ctx context.Context, log *audit.Log, key string) (*LogInclusion, error) {
 	signed, err := log.Checkpoint()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"gazetteer/registry/transfer"
 )
 
-// exportType is the media type of an export: one JSON object a line.
+// exportType is the media type of an export: one JSON object per line.
 const exportType = "application/x-ndjson"
 
 // exportContent describes the body of an export.
@@ -30,7 +30,8 @@ func exportResponse() map[string]*huma.Response {
 	}}
 }
 
-// moveRoutes declares how an owner joins two agents, or takes one elsewhere.
+// moveRoutes declares the routes with which an owner merges two agents, or moves one to another
+// registry.
 func (a *Routes) moveRoutes(h huma.API) {
 	merge := route.Op("merge-agent")
 	route.Handle(a.Mux, h, merge, a.mergeAgents)
@@ -73,7 +74,7 @@ func (a *Routes) exportAgentByOwner(ctx context.Context, in *ownerInput) (*route
 		return nil, in.body.Err
 	}
 	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
-		return nil, err // it costs more than a change does
+		return nil, err // it costs more than a change
 	}
 	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
 	if err == nil {
@@ -85,11 +86,11 @@ func (a *Routes) exportAgentByOwner(ctx context.Context, in *ownerInput) (*route
 	return a.exportAgent(in.AirID, transfer.ExportOptions{}), nil
 }
 
-// exportTimeout is how long an export may take to be read.
+// exportTimeout bounds the time in which a client reads an export.
 const exportTimeout = 10 * time.Minute
 
-// exportAgent answers with an export. It is sent as it is read: a history may be longer
-// than what is held back for an answer, and take longer to fetch.
+// exportAgent answers with an export. It sends the export while reading it: a history may exceed
+// the size of a buffered answer and its time limit.
 func (a *Routes) exportAgent(airID string, o transfer.ExportOptions) *route.StreamOutput {
 	return &route.StreamOutput{Body: func(ctx huma.Context) {
 		c := humagin.Unwrap(ctx)
@@ -101,7 +102,7 @@ func (a *Routes) exportAgent(airID string, o transfer.ExportOptions) *route.Stre
 		switch {
 		case err == nil:
 		case out.begun:
-			// Only a cut tells that it is not whole.
+			// Only a broken connection shows that the export is incomplete.
 			panic(http.ErrAbortHandler)
 		default:
 			r := a.CompleteProblem(ctx.Operation().Path, route.WithAirID(err, airID))
@@ -111,8 +112,8 @@ func (a *Routes) exportAgent(airID string, o transfer.ExportOptions) *route.Stre
 	}}
 }
 
-// exportWriter is an export under way: it begins with the first line, so that what
-// goes wrong before can still be answered properly.
+// exportWriter is an export in progress. The answer begins with the first line, so that earlier
+// errors still get a proper answer.
 type exportWriter struct {
 	c     *gin.Context
 	name  string

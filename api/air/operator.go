@@ -22,9 +22,9 @@ import (
 	"gazetteer/registry/transfer"
 )
 
-// operatorRoutes declares how the operator looks after the registry: the admission policy,
-// applications, block lists, reports, and agents that move. Each of these requests tells the
-// registry that its operator is active.
+// operatorRoutes declares the routes with which the operator manages the registry: the admission
+// policy, applications, block lists, reports, and agents that move. Each of these requests shows
+// the registry that its operator is active.
 func (a *Routes) operatorRoutes(h huma.API) {
 	body := func(op huma.Operation, describe func(huma.API, *huma.Operation)) {
 		item := h.OpenAPI().Paths[op.Path]
@@ -60,7 +60,7 @@ func (a *Routes) operatorRoutes(h huma.API) {
 	h.OpenAPI().Paths[imported.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: exportContent()}
 }
 
-// markAttended has the registry told that its operator looks after it.
+// markAttended records in the registry that its operator is active.
 func markAttended[I, O any](a *Routes, work func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		if err := a.Answers.Registry.RecordAttention(ctx); err != nil {
@@ -70,8 +70,8 @@ func markAttended[I, O any](a *Routes, work func(context.Context, *I) (*O, error
 	}
 }
 
-// readTexts reads a body that is an object of texts with these names and no
-// others; those in required must be there.
+// readTexts reads a body that is an object of texts. It accepts only the given names and requires
+// those in required.
 func readTexts(text []byte, required, optional []string) (map[string]string, error) {
 	root, err := protocol.ReadJSON(text, protocol.Limits{Bytes: route.MaxAgentBody, Depth: 4, Members: 16})
 	if err != nil {
@@ -102,7 +102,7 @@ func readTexts(text []byte, required, optional []string) (map[string]string, err
 	return values, nil
 }
 
-// RegistryStatus says what waits for the operator.
+// RegistryStatus counts the tasks that wait for the operator.
 type RegistryStatus struct {
 	Admission admission.PolicyState `json:"admission"`
 	Waiting   int                   `json:"waiting" doc:"registrations that wait for approval, at most 100 are counted"`
@@ -110,7 +110,7 @@ type RegistryStatus struct {
 	Halted    *audit.Halt           `json:"log_halted,omitempty" doc:"why the transparency log signs nothing more"`
 }
 
-// ReportCount says how the operator keeps up with reports.
+// ReportCount counts open and closed reports.
 type ReportCount struct {
 	Open       int `json:"open"`
 	Overdue    int `json:"overdue"`
@@ -140,7 +140,7 @@ func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Out
 	return route.NoStore(v), nil
 }
 
-// AdmissionBody documents how new agents are to be taken.
+// AdmissionBody documents the admission policy for new agents.
 type AdmissionBody struct {
 	Mode string `json:"mode" enum:"open,approval,closed"`
 	Note string `json:"note,omitempty" doc:"what those are told who are not taken at once"`
@@ -389,7 +389,7 @@ func (in *importInput) Resolve(ctx huma.Context) []error {
 // importTimeout is how long an import may take to arrive and be verified.
 const importTimeout = 10 * time.Minute
 
-// ImportedAgent says what an import rests on.
+// ImportedAgent describes the evidence of an import.
 type ImportedAgent struct {
 	AirID   string   `json:"air_id"`
 	Status  string   `json:"status"`
@@ -404,7 +404,7 @@ func (a *Routes) importAgent(ctx context.Context, in *importInput) (*route.Outpu
 		route.CloseAfter(in.request)
 		return nil, in.err
 	}
-	// It may be some hundred megabytes, so the limits of an answer do not hold.
+	// An import may have some hundred megabytes, so the usual limits do not apply.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importTimeout)
 	defer cancel()
 	control, until := http.NewResponseController(in.request.Writer), time.Now().Add(importTimeout)
@@ -422,7 +422,7 @@ func (a *Routes) importAgent(ctx context.Context, in *importInput) (*route.Outpu
 	return route.Written(a.Mux, ImportedAgent{imported.Agent.AirID, imported.Agent.Status, imported.Origin, imported.Entries, imported.Signed, answer.OrEmpty(imported.Notes)}), nil
 }
 
-// importReader is a body that remembers how it broke off.
+// importReader is a body that remembers its read error.
 type importReader struct {
 	from   io.Reader
 	failed error

@@ -14,8 +14,8 @@ import (
 	"gazetteer/registry"
 )
 
-// DeclareOperator declares what the operator does with agents: in the
-// reference's paths, and below /admin what it has no word for.
+// DeclareOperator declares the operator's routes about agents: under the reference's paths, and
+// under /admin for operations that the reference does not have.
 func (a *Routes) DeclareOperator(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("delete-agent"), markAttended(a, a.deleteAgent))
 	route.Handle(a.Mux, h, route.Op("registry-stats"), markAttended(a, a.registryStats))
@@ -131,7 +131,7 @@ type RecentRegistrations struct {
 	Count  int                  `json:"count"`
 }
 
-// RecentRegistration is one of them.
+// RecentRegistration is one row of it.
 type RecentRegistration struct {
 	AirID             string `json:"air_id"`
 	Name              string `json:"name"`
@@ -177,7 +177,7 @@ func (a *Routes) recentRegistrations(ctx context.Context, in *recentAgentsInput)
 	return out, nil
 }
 
-// RecheckCount tells how many agents were looked at.
+// RecheckCount is the number of checked agents.
 type RecheckCount struct {
 	Checked int `json:"checked" doc:"agents that were due for a check"`
 }
@@ -209,7 +209,7 @@ func (a *Routes) publishAnchor(ctx context.Context, in *route.EmptyInput) (*rout
 		return nil, route.NewProblem(route.Unavailable, "no witness is configured", "name one in registry.witnesses of the configuration").WithRetry(time.Hour)
 	}
 	if a.Answers.Log != nil {
-		a.awaitLog(ctx) // what was acknowledged before is in the tree
+		a.awaitLog(ctx) // acknowledged writes are in the tree
 	}
 	if err := a.publish(ctx); err != nil {
 		return nil, route.NewProblem(route.Unavailable, fmt.Sprintf("no witness has cosigned: %.1000s", err), "see the log of the server").WithRetry(time.Minute).WithCause(err)
@@ -250,7 +250,7 @@ func (a *Routes) eraseAgentByOperator(ctx context.Context, in *ownerInput) (*rou
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is erased.")
 }
 
-// agentStatusOutput tells how an agent stands now.
+// agentStatusOutput answers with the current state of an agent.
 func (a *Routes) agentStatusOutput(agent registry.Agent, err error, airID, message string) (*route.Output[AgentStatusAnswer], error) {
 	if err != nil {
 		return nil, route.WithAirID(err, airID)

@@ -12,7 +12,7 @@ import (
 	"gazetteer/registry/admission"
 )
 
-// reportRoutes declares how anybody tells the operator of abuse.
+// reportRoutes declares the routes for reports of abuse to the operator.
 func (a *Routes) reportRoutes(h huma.API) {
 	report := route.Complete(huma.Operation{OperationID: "report-agent", DefaultStatus: http.StatusCreated})
 	route.Handle(a.Mux, h, report, a.createReport)
@@ -29,7 +29,7 @@ type ReportBody struct {
 	Envelope string `json:"envelope,omitempty" doc:"an envelope (A2A draft-1) that the agent signed, as a text; its signature is checked, and the operator alone sees it"`
 }
 
-// ReportView says how a report stands, for anyone who knows its ID.
+// ReportView is the state of a report, for anyone who knows its ID.
 type ReportView struct {
 	ID      string    `json:"id"`
 	AirID   string    `json:"air_id"`

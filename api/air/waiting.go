@@ -11,16 +11,15 @@ import (
 	"gazetteer/registry"
 )
 
-// waitingRoutes declares where a registration that waits for the operator is
-// asked after.
+// waitingRoutes declares the route for the state of a registration that waits for the operator.
 func (a *Routes) waitingRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("agent-application"), a.getApplication)
 }
 
-// applicationPath is where the registration of an agent is asked after.
+// applicationPath returns the path for the state of an agent's registration.
 func applicationPath(airID string) string { return route.AgentsPath + airID + "/application" }
 
-// ApplicationAnswer says how a registration stands.
+// ApplicationAnswer is the state of a registration.
 type ApplicationAnswer struct {
 	AirID   string    `json:"air_id"`
 	Status  string    `json:"status" enum:"waiting,refused,expired,approved"`

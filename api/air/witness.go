@@ -12,8 +12,8 @@ import (
 	"gazetteer/registry/audit"
 )
 
-// witnessRoutes declares what a witness answers (C2SP tlog-witness), and two
-// questions about it.
+// witnessRoutes declares the routes of a witness (C2SP tlog-witness), and two routes for
+// information about it.
 func (a *Routes) witnessRoutes(h huma.API) {
 	text := func(description string) *huma.Response {
 		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}
@@ -61,8 +61,7 @@ type checkpointInput struct {
 	err  error
 }
 
-// Resolve reads the body, of whatever media type: C2SP tlog-witness names none
-// (huma.Resolver).
+// Resolve reads the body with any media type: C2SP tlog-witness specifies none (huma.Resolver).
 func (in *checkpointInput) Resolve(ctx huma.Context) []error {
 	in.text, in.err = route.ReadBody(ctx)
 	return nil

@@ -21,8 +21,7 @@ type RegistrationView struct {
 	TrustGrade        string `json:"trust_grade"`
 	Created           string `json:"created"`
 	PublicKey         string `json:"public_key,omitempty"`
-	// DIDWBAResolved stands only beside an external did:wba: whether it was
-	// seen to resolve.
+	// DIDWBAResolved is present only with an external did:wba and reports whether it resolved.
 	DIDWBAResolved  *bool  `json:"did_wba_resolved,omitempty"`
 	AgentSecret     string `json:"agent_secret,omitempty"`
 	AgentSecretNote string `json:"agent_secret_note,omitempty"`
@@ -68,9 +67,9 @@ type RecordView struct {
 	Verified           bool               `json:"verified"`
 	VerificationLevel  string             `json:"verification_level"`
 	VerificationStatus VerificationStatus `json:"verification_status"`
-	// DIDWBAResolved is null when the creator's DID is not a did:wba. The DID of
-	// an agent's own resolves here from the moment of its registration; of an
-	// external one the document must list the agent's key.
+	// DIDWBAResolved is null when the creator's DID is not a did:wba. An agent's own DID resolves
+	// here from the moment of its registration. The document of an external DID must list the
+	// agent's key.
 	DIDWBAResolved      *bool        `json:"did_wba_resolved"`
 	DIDWBALastCheckedAt *string      `json:"did_wba_last_checked_at"`
 	IsDemo              bool         `json:"is_demo"`
@@ -83,7 +82,7 @@ type RecordView struct {
 	Evidence            EvidenceView `json:"evidence"`
 }
 
-// CreatorView is who stands behind an agent, as claimed.
+// CreatorView is the claimed creator of an agent.
 type CreatorView struct {
 	DID       string  `json:"did"`
 	Name      string  `json:"name"`
@@ -96,14 +95,14 @@ type SecurityView struct {
 	Certifications []string `json:"certifications"`
 }
 
-// TransparencyView is what an agent says of its openness.
+// TransparencyView contains an agent's claims about its openness.
 type TransparencyView struct {
 	OpenSource       bool   `json:"open_source"`
 	CodeRepository   string `json:"code_repository"`
 	DocumentationURL string `json:"documentation_url"`
 }
 
-// VerificationStatus says how far an agent is from the reference's "Verified".
+// VerificationStatus is the progress of an agent towards the reference's "Verified".
 type VerificationStatus struct {
 	Verified                   bool `json:"verified"`
 	Score                      int  `json:"score"`
@@ -122,7 +121,7 @@ type Components struct {
 	PeerAttestations int `json:"peer_attestations"`
 }
 
-// EvidenceView says what a score rests on.
+// EvidenceView is the evidence behind a score.
 type EvidenceView struct {
 	Label             string `json:"label"`
 	DefinitionVersion string `json:"definition_version"`
@@ -199,7 +198,7 @@ func NewRowView(a registry.Agent) RowView {
 		TrustScore: score.Total, TrustGrade: score.Grade, Created: registry.FormatTimestamp(a.Created)}
 }
 
-// TrustScoreView is what the service #trust-score of a DID document answers.
+// TrustScoreView is the answer of the service #trust-score of a DID document.
 type TrustScoreView struct {
 	AirID        string       `json:"air_id"`
 	TotalScore   int          `json:"total_score"`
@@ -217,7 +216,7 @@ func NewTrustScoreView(r Registry, a registry.Agent) TrustScoreView {
 		CalculatedAt: registry.FormatTimestamp(a.Updated), Evidence: newEvidenceView(r, a, score)}
 }
 
-// verificationLevel is the only level there is before a registry checks papers.
+// verificationLevel is the only level without a check of identity documents by the registry.
 const verificationLevel = "self-verified"
 
 func newEvidenceView(r Registry, a registry.Agent, s registry.Score) EvidenceView {
@@ -230,8 +229,8 @@ func hasMintedCreator(r Registry, a registry.Agent) bool {
 	return a.CreatorDID == r.DID(a.AirID)
 }
 
-// creatorResolved says whether the creator's did:wba is known to resolve and to list
-// the agent's key; nil when it is none.
+// creatorResolved reports whether the creator's did:wba resolves and lists the agent's key; nil if
+// the creator has no did:wba.
 func creatorResolved(r Registry, a registry.Agent) *bool {
 	web, err := did.ParseWeb(a.CreatorDID)
 	if err != nil || web.Method != "wba" {
@@ -241,7 +240,7 @@ func creatorResolved(r Registry, a registry.Agent) *bool {
 	return &resolved
 }
 
-// creatorResolvedAt is when that was seen last; zero for never.
+// creatorResolvedAt returns the time of the last successful check; zero for none.
 func creatorResolvedAt(r Registry, a registry.Agent) time.Time {
 	if hasMintedCreator(r, a) {
 		return a.Created
@@ -256,7 +255,7 @@ func notNil(list []string) []string {
 	return list
 }
 
-// evidenceLabel is the reference's word for what a score rests on.
+// evidenceLabel returns the reference's word for the evidence behind a score.
 func evidenceLabel(s registry.AttestationSummary, c registry.Components) string {
 	switch {
 	case s.IsVerified():

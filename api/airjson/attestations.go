@@ -6,7 +6,7 @@ import (
 	"gazetteer/registry"
 )
 
-// VerifiedStatus says how attestations verify an agent in the reference's sense.
+// VerifiedStatus describes the verification of an agent by attestations in the reference's sense.
 type VerifiedStatus struct {
 	Verified           bool `json:"verified"`
 	VerificationScore  int  `json:"verification_score"`
@@ -32,7 +32,7 @@ type AttestedView struct {
 	TrustAtIssue    int            `json:"attester_trust_at_issue"`
 	TenureAtIssue   float64        `json:"tenure_multiplier_at_issue"`
 	Weight          float64        `json:"weight"`
-	Note            string         `json:"note,omitempty"` // why it weighs nothing
+	Note            string         `json:"note,omitempty"` // the reason why it has no weight
 	VerifiedStatus  VerifiedStatus `json:"verified_status"`
 }
 
@@ -151,7 +151,7 @@ type GraphView struct {
 	OutboundCount int    `json:"outbound_count"`
 }
 
-// An Edge is one active attestation. It names the other one of the two agents.
+// An Edge is one active attestation. It names the other agent.
 type Edge struct {
 	AttesterAirID   string  `json:"attester_air_id,omitempty"`
 	SubjectAirID    string  `json:"subject_air_id,omitempty"`
@@ -239,13 +239,13 @@ type GraphEdges struct {
 	ByType map[string]int `json:"by_type"`
 }
 
-// An AgentNumber is an agent and how many attestations it has to do with.
+// An AgentNumber is an agent with the number of its attestations.
 type AgentNumber struct {
 	AirID string `json:"air_id"`
 	Count int    `json:"count"`
 }
 
-// NewGraphStatsView reads all attestations: cache the answer for a while.
+// NewGraphStatsView reads all attestations: callers should cache the answer.
 func NewGraphStatsView(ctx context.Context, g Graph) (GraphStatsView, error) {
 	s, err := g.Stats(ctx)
 	v := GraphStatsView{

@@ -1,6 +1,6 @@
-// Package airjson is the JSON of the public AIR reference: it reads the bodies of requests and makes
-// the bodies of answers, member for member, so that clients of the reference work unchanged. It knows
-// nothing of HTTP. Begin with [ReadRegistration] and [NewRecordView].
+// Package airjson is the JSON of the public AIR reference: it reads the bodies of requests and
+// builds the bodies of answers, member for member, so that clients of the reference work unchanged.
+// It does not depend on HTTP. Start with [ReadRegistration] and [NewRecordView].
 package airjson
 
 import (
@@ -10,14 +10,14 @@ import (
 	"gazetteer/registry/attestation"
 )
 
-// Registry is what the answers about an agent need to know of its registry.
+// Registry contains the properties of a registry that the answers about an agent need.
 type Registry interface {
 	DID(airID string) string
 	BaseURL() string
 	History(ctx context.Context, airID string, limit, offset int) ([]registry.Entry, int, error)
 }
 
-// Graph is what the answers about attestations are made of.
+// Graph is the source of the answers about attestations.
 type Graph interface {
 	Attestations(ctx context.Context, a registry.Agent) ([]registry.Attestation, error)
 	Issued(ctx context.Context, a registry.Agent) ([]registry.Attestation, error)

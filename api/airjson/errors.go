@@ -6,7 +6,7 @@ import (
 	"gazetteer/registry"
 )
 
-// ErrorView is an error as the reference words it.
+// ErrorView is an error in the words of the reference.
 type ErrorView struct {
 	Error    string `json:"error"`
 	AirID    string `json:"air_id,omitempty"`
@@ -23,8 +23,8 @@ type ErrorView struct {
 	MaxAgeSeconds  int    `json:"max_age_seconds,omitempty"`
 }
 
-// NewErrorView returns the reference's words for an error of the registry, and
-// false for any other error. AirID is the one that was asked for.
+// NewErrorView returns the reference's words for an error of the registry, and false for any other
+// error. airID is the requested one.
 func NewErrorView(err error, airID string) (ErrorView, bool) {
 	var field *registry.Error
 	var taken *registry.HandleTakenError
@@ -62,7 +62,8 @@ func newRefusalView(e *registry.Refusal) ErrorView {
 	return v
 }
 
-// newFieldView returns the words for a refused field. The reference explains some of an attestation.
+// newFieldView returns the words for a refused field. The reference has explanations for some
+// fields of an attestation.
 func newFieldView(e *registry.Error) ErrorView {
 	v := newDetailsView(e.Message, e.Details)
 	switch {

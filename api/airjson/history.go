@@ -17,8 +17,7 @@ type HistoryView struct {
 	Note    string     `json:"note"`
 }
 
-// An EntryRow is one thing that happened, in the reference's shape, and beside
-// that what it rests on.
+// An EntryRow is one event in the reference's shape, with additional members for its evidence.
 type EntryRow struct {
 	ID            int                 `json:"id"`
 	Event         string              `json:"event"`
@@ -45,7 +44,7 @@ func NewHistoryView(ctx context.Context, r Registry, airID string, limit, offset
 	return v, err
 }
 
-// KeysView is which keys an agent has and had.
+// KeysView contains the current and the retired keys of an agent.
 type KeysView struct {
 	AirID      string               `json:"air_id"`
 	DID        string               `json:"did"`
@@ -64,7 +63,7 @@ type KeyView struct {
 	RetiredBy          string  `json:"retired_by,omitempty"`
 }
 
-// PendingRecoveryView is a recovery under way.
+// PendingRecoveryView is a recovery in progress.
 type PendingRecoveryView struct {
 	To    string `json:"to"`
 	Asked string `json:"asked"`

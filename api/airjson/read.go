@@ -15,8 +15,8 @@ import (
 	"gazetteer/registry/transfer"
 )
 
-// MaxReportBody is the largest body of a report: it may hold an envelope as a text, most of whose
-// characters may be escaped. All other bodies are smaller.
+// MaxReportBody is the maximum size of a report's body: it may contain an envelope as a text with
+// mostly escaped characters. All other bodies are smaller.
 const MaxReportBody = 2*a2a.MaxEnvelope + 32<<10
 
 // maxBody is the size of the largest body of a registration or an update, in bytes. The longest valid
@@ -222,7 +222,7 @@ func ReadUpdate(body []byte) (registry.Update, error) {
 // members reads the members of one object and keeps the first error in the order of the text.
 type members struct {
 	object *protocol.Node
-	absent func(*protocol.Node) bool // which nodes count as left out
+	absent func(*protocol.Node) bool // the nodes that count as missing
 	err    error
 	at     int // line and column of err, to find the first
 	column int
@@ -318,7 +318,7 @@ func (m *members) endpointsMember(field string) *[]registry.ServiceEndpoint {
 		for name, to := range map[string]*string{"id": &e.ID, "type": &e.Type, "serviceEndpoint": &e.ServiceEndpoint} {
 			value := item.Member(name)
 			if value == nil {
-				continue // which of them are required is judged with the values
+				continue // the values are checked later, including which are required
 			}
 			if value.Kind != protocol.String || name == "id" && value.Text == "" {
 				m.recordError(value, field+at+"."+name, prefix+at+"."+name+" must be a non-empty string")
