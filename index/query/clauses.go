@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// minClauseWords is how many words that tell something make a wish.
+	// minClauseWords is the minimum number of significant words of a clause.
 	MinClauseWords = 2
-	// noClause is the number of words that belong to no wish, such as what is told
-	// before the first.
+	// noClause is the clause number of words that belong to no clause, such as a statement before
+	// the first one.
 	NoClause = -1
 )
 
-// numberClauses gives each word of a query the number of the wish it belongs to. A wish
-// begins where a sentence does, or after a word such as "and", if it reads as one:
-// with a request, a question or a verb that tells somebody what to do. What follows
-// it and is none ("it should be near the station") belongs to it.
+// numberClauses returns for each word of a query the number of its clause. A clause begins at the
+// start of a sentence or after a word such as "and", if a request, a question or an imperative
+// follows. Other sentences after it ("it should be near the station") belong to it.
 func numberClauses(words []string) []int {
 	numbers := make([]int, len(words))
 	if endOfSegment(words, 0) == len(words) {
@@ -50,7 +49,7 @@ func numberClauses(words []string) []int {
 	return numbers
 }
 
-// endOfSegment returns where the part of words that begins at from ends.
+// endOfSegment returns the end of the segment of words that begins at from.
 func endOfSegment(words []string, from int) int {
 	for i := from + MinClauseWords; i < len(words); i++ {
 		if endsSentence(words[i-1]) || strings.ContainsAny(lastRune(words[i-1]), ",:") && asksQuestion(words[i:]) {
@@ -66,7 +65,7 @@ func endOfSegment(words []string, from int) int {
 	return len(words)
 }
 
-// asksQuestion reports whether words begin as a question does: what is it about, is the author angry.
+// asksQuestion reports whether words begin like a question: what is it about, is the author angry.
 func asksQuestion(words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -76,25 +75,24 @@ func asksQuestion(words []string) bool {
 		slices.Contains(auxiliaries, first) && slices.Contains(determiners, next)
 }
 
-// refersBack reports whether a clause speaks of what an earlier one names: what lands there, send it.
+// refersBack reports whether a clause refers to an object of an earlier one: what lands there, send
+// it.
 func refersBack(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(anaphora, normalizeWord(w)) })
 }
 
-// anaphora are words that stand for what was named before.
+// anaphora are words that refer to something named before.
 var anaphora = strings.Fields("it its there them they their theirs this these that those")
 
-// findClauseStart reports whether a part of a query is a wish, and where in it what is
-// wished begins.
+// findClauseStart reports whether a part of a query is a clause, and where its content begins.
 func findClauseStart(part []string) (start int, is bool) {
 	start, is = skipToClause(part)
 	last := strings.TrimRightFunc(part[len(part)-1], func(r rune) bool { return unicode.IsPunct(r) && r != '?' })
 	return start, is || strings.HasSuffix(last, "?")
 }
 
-// skipToClause passes over what joins a wish to the one before it and over what is
-// said for politeness, and reports whether what follows reads as the beginning of
-// a wish.
+// skipToClause skips conjunctions and polite words at the beginning of a clause, and reports
+// whether the rest reads like the beginning of a clause.
 func skipToClause(words []string) (start int, is bool) {
 	for start < len(words)-1 && slices.Contains(clauseJoiners, normalizeWord(words[start])) {
 		start++
@@ -120,17 +118,17 @@ var (
 	clauseJoiners = strings.Fields("additionally afterwards also and besides finally furthermore moreover next plus then")
 	questionWords = strings.Fields("how what what's when when's where where's which who who's whose why")
 	auxiliaries   = strings.Fields("are can could did do does is may should will would")
-	// determiners stand after a verb that is one: "book a table", "is there a bus".
+	// determiners follow a word that is used as a verb: "book a table", "is there a bus".
 	determiners = strings.Fields("a all an another any each every her him his i it its me my our some that the their them there these they this those us we you your")
 )
 
-// normalizeWord returns a word in lower case without the marks around it.
+// normalizeWord returns a word in lower case without the punctuation around it.
 func normalizeWord(word string) string {
 	return strings.ToLower(strings.TrimFunc(strings.ReplaceAll(word, "’", "'"), unicode.IsPunct))
 }
 
-// minSentenceWord is how many letters a word has at least that ends a sentence with a
-// full stop: a shorter one is cut short (St., No., p.m.).
+// minSentenceWord is the minimum number of letters of a word that ends a sentence with a full stop.
+// Shorter words are abbreviations (St., No., p.m.).
 const minSentenceWord = 3
 
 // endsSentence reports whether a sentence ends after a word.

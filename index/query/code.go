@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A request may be written as a function is: geocode(address) -> lat, lng. Its name is what is asked
-// for; the parameters and what comes back say less.
+// A request may have the form of a function: geocode(address) -> lat, lng. The name is the main
+// content; the parameters and results count less.
 
 const (
 	parameterWeight = 0.5
 	returnedWeight  = 0.4
 )
 
-// callLike is the beginning of a request that is written as a call.
+// callLike matches the beginning of a request in the form of a call.
 var callLike = regexp.MustCompile(`^\s*[\p{L}_][\p{L}\p{N}_.]*\(`)
 
 // typeWords are types of parameters and results in programming languages; they name nothing.
 var typeWords = strings.Fields("string str int integer float double number bool boolean array list dict object void null none any")
 
-// abbreviations are those that programmers write in names.
+// abbreviations are abbreviations that programmers use in names.
 var abbreviations = map[string]string{
 	"addr": "address", "amt": "amount", "auth": "authentication", "cfg": "configuration", "config": "configuration",
 	"curr": "currency", "desc": "description", "dest": "destination", "dir": "directory", "dob": "birthday", "doc": "document",
@@ -30,8 +30,8 @@ var abbreviations = map[string]string{
 	"txn": "transaction", "tz": "timezone", "usr": "user", "var": "variable", "vid": "video",
 }
 
-// splitCode returns the words of a request that is written as code, and how much each counts; ok is
-// false when it is not written so.
+// splitCode returns the words of a request in the form of code, with their weights; ok is false for
+// other requests.
 func splitCode(text string) (fields []string, weights []float32, ok bool) {
 	call, returned, arrow := strings.Cut(text, "->")
 	if !arrow && !callLike.MatchString(text) {

@@ -1,6 +1,6 @@
 package query
 
-// A Error points at the character of the query that cannot be read.
+// An Error points to the invalid character of the query.
 type Error struct {
 	Query   string
 	Offset  int // in characters, from 0

@@ -25,12 +25,12 @@ const (
 	ProtocolField = "protocol"
 )
 
-// UnknownValue is the value of what a document does not say.
+// UnknownValue is the value of a property that a document does not state.
 const UnknownValue = "unknown"
 
 // The states of a document.
 const (
-	StateValid   = "valid"   // nothing worse than a remark was found
+	StateValid   = "valid"   // no finding is worse than a remark
 	StateFlawed  = "flawed"  // warnings were found
 	StateInvalid = "invalid" // errors were found
 )

@@ -11,9 +11,8 @@ import (
 	"gazetteer/index/tokens"
 )
 
-// A Filter is one key of the query language. Its row is all that has to be written down for a
-// filter: parsing, the parameters and bodies of the API, its description, the command line and the
-// help page read it from here.
+// A Filter is one key of the query language. Its row is the only definition of a filter: parsing,
+// the parameters and bodies of the API, its description, the command line and the help page use it.
 type Filter struct {
 	Key    string // in a query, as a parameter, a member of a body and a flag
 	Plural string // the member of an answer that lists the values asked for
@@ -22,12 +21,11 @@ type Filter struct {
 	Doc, Example string
 	// Allowed lists all values there are, nil when anybody may invent more.
 	Allowed []string
-	// All is set where several values must all hold; elsewhere any of them may.
+	// All is set if several values must all match; otherwise one matching value is enough.
 	All bool
-	// Negatable is set where a value with a minus sign before it, or before the key, asks for what
-	// does not have it.
+	// Negatable is set if a minus sign before a value or before the key negates it.
 	Negatable bool
-	// Values returns the member of a query that holds what was asked for.
+	// Values returns the member of a query that contains the values of the filter.
 	Values    func(*Query) *[]string
 	canonical func(string) string
 }
@@ -70,8 +68,8 @@ var filters = []Filter{
 		Values: func(q *Query) *[]string { return &q.Is }, canonical: strings.ToLower},
 }
 
-// IsKey is the key of the filter for the states of hosts. They are not in the index: a follower of
-// their own knows them.
+// IsKey is the key of the filter for the states of hosts. They are not in the index: a separate
+// follower knows them.
 const IsKey = "is"
 
 // StateNames returns the values of the filter is:, in the order of the bits of a host's label. The
@@ -93,8 +91,8 @@ const HostKey = "host"
 // not change it.
 func Filters() []Filter { return filters }
 
-// FiltersOf returns the rows of some keys, in their order. It panics for a key that there is not: the
-// program is wrong then.
+// FiltersOf returns the rows of some keys, in their order. It panics for an unknown key, which is
+// an error of the program.
 func FiltersOf(keys ...string) []Filter {
 	var rows []Filter
 	for _, key := range keys {
@@ -116,7 +114,7 @@ func lookupFilter(key string) (Filter, bool) {
 	return filters[i], true
 }
 
-// describeKeys names the keys there are.
+// describeKeys lists all keys.
 func describeKeys() string {
 	var keys []string
 	for _, f := range filters {
@@ -139,7 +137,7 @@ func (f Filter) Enum() []string {
 	return values
 }
 
-// validateValue says why a value is none that the filter has, "" when it is one.
+// validateValue describes why a filter refuses a value, "" for a valid value.
 func (f Filter) validateValue(value string) (message, help string) {
 	positive := value
 	if f.Negatable {
@@ -154,12 +152,12 @@ func (f Filter) validateValue(value string) (message, help string) {
 // Filtered reports whether the query has a filter.
 func (q Query) Filtered() bool { return q.filterValues() > 0 }
 
-// Narrowed reports whether the query leaves operations out that a search may return.
+// Narrowed reports whether the query excludes operations that a search may return.
 func (q Query) Narrowed() bool {
 	return q.Filtered() || q.Safe || len(q.Without) > 0 || len(q.Phrases) > 0
 }
 
-// IsEmpty reports whether the query asks for nothing that could be found.
+// IsEmpty reports whether the query has no words and no filters.
 func (q Query) IsEmpty() bool {
 	return strings.TrimSpace(q.Words) == "" && len(q.Phrases) == 0 && !q.Filtered()
 }
@@ -179,7 +177,7 @@ func (q Query) filterValues() int {
 func CanonicalVerb(s string) string { return strings.ToUpper(tokens.ClipText(strings.TrimSpace(s))) }
 func CanonicalWord(s string) string { return strings.ToLower(tokens.ClipText(strings.TrimSpace(s))) }
 
-// CanonicalHost gives a host the form in which it is filed: ASCII lower case.
+// CanonicalHost returns the indexed form of a host: ASCII lower case.
 func CanonicalHost(s string) string {
 	s = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
 	if ascii, err := idna.Lookup.ToASCII(s); err == nil {

@@ -12,8 +12,8 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// parseForeign reads a request in another language than English, or in several. Each word is looked
-// for as it is and by what it means in English.
+// parseForeign reads a request in a language other than English, or in several. The search looks
+// for each word unchanged and for its English translations.
 func parseForeign(a analysis.Analyzer, language, text string) Request {
 	r := Request{Language: language}
 	left := maxTerms
@@ -68,7 +68,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 				meanings = append(meanings, p.Meanings...)
 			}
 		}
-		// A Korean word carries its particle with it, and is looked for whole.
+		// A Korean word includes its particle, and is looked for as a whole.
 		if of == translate.Korean && (len(meanings) > 0 || !slices.ContainsFunc(parts, isMark)) {
 			add(field, meanings)
 		}
@@ -78,13 +78,13 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 	return r
 }
 
-// isMark reports whether a part of a text says nothing to look for.
+// isMark reports whether a part of a text has no searchable content.
 func isMark(w translate.Word) bool {
 	return len(w.Meanings) > 0 && len(w.Meanings[0]) == 1
 }
 
-// foreignAct finds what is asked for in the English meanings of a request's words. Japanese and Korean
-// say the verb last.
+// foreignAct finds the act of a request in the English translations of its words. In Japanese and
+// Korean the verb is last.
 func foreignAct(language string, spoken []string, asks bool) Act {
 	act := Act{}
 	for i, w := range spoken {

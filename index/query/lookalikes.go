@@ -19,9 +19,8 @@ var lookalikes = strings.NewReplacer(
 // maxMarks is how many combining marks in a row a script needs.
 const maxMarks = 3
 
-// PlainText gives a request the form in which it is read: compatibility forms are made plain, letters of
-// other scripts that pass for Latin ones within a word become these, and runs of combining marks that no
-// script has are dropped.
+// PlainText normalizes a request: it replaces compatibility forms and, within a word, letters of
+// other scripts that look like Latin ones, and removes runs of combining marks that no script has.
 func PlainText(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return text
@@ -56,7 +55,7 @@ func isLatin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
-// dropMarkRuns leaves out runs of more than maxMarks combining marks.
+// dropMarkRuns removes runs of more than maxMarks combining marks.
 func dropMarkRuns(s string) string {
 	var b strings.Builder
 	var run []rune

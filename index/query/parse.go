@@ -26,13 +26,12 @@ const (
 //	         "lang" | "level" | "state" | "source" | "idempotent" | "is", in any case
 //	text   = '"' characters other than '"' '"'
 //
-// Plain words are looked for in what operations say of themselves; the more of
-// them match, the better. A text in quotes must stand there as it is, but for the
-// endings of its words; a colon or a minus sign in it has no meaning. A word with
-// a minus sign before it must not stand there. A key with a value is a filter:
-// values of one key are alternatives, but those of is: must all hold, as must filters of
-// different keys. A minus sign before is: asks for hosts without that state. A
-// query has at most 2,000 characters and 200 words and values.
+// Plain words match the texts of operations; more matches rank higher. A text in quotes must occur
+// there in the same order, but word endings may differ; a colon or a minus sign in it has no
+// meaning. A word with a minus sign before it must not occur there. A key with a value is a filter:
+// values of one key are alternatives, but those of is: must all hold, as must filters of different
+// keys. A minus sign before is: asks for hosts without that state. A query has at most 2,000
+// characters and 200 words and values.
 //
 // The error is a *[Error] that points at the character.
 func Parse(text string) (Query, error) {
@@ -70,7 +69,7 @@ func (p *parser) errorAt(at int, message, help string) error {
 	return &Error{Query: p.text, Offset: at, Message: message, Help: help}
 }
 
-// checkCharacters refuses what no query needs, before anything is read.
+// checkCharacters refuses characters that no query needs, before parsing.
 func (p *parser) checkCharacters() error {
 	n := 0
 	for i := 0; i < len(p.text); n++ {
@@ -89,7 +88,7 @@ func (p *parser) checkCharacters() error {
 	return nil
 }
 
-// isBidiControl reports whether r can make text look other than it is.
+// isBidiControl reports whether r can change the visible order of a text.
 func isBidiControl(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }
@@ -156,7 +155,7 @@ func (p *parser) parseFilter(start int, key string, f Filter, sign string) error
 	return wrong
 }
 
-// parseExclusion reads a word to leave out.
+// parseExclusion reads an excluded word.
 func (p *parser) parseExclusion(start int) error {
 	p.advance(1)
 	if p.rest[0] == '"' {
@@ -205,7 +204,7 @@ func (p *parser) parseQuoted(start int, add func(string)) error {
 	return p.addValue(start, v, add)
 }
 
-// parseBareWord reads up to the next space.
+// parseBareWord reads a word up to the next space.
 func (p *parser) parseBareWord(start int, add func(string)) error {
 	n := 0
 	for n < len(p.rest) && !unicode.IsSpace(p.rest[n]) {
@@ -217,7 +216,7 @@ func (p *parser) parseBareWord(start int, add func(string)) error {
 	return p.addValue(start, p.advance(n), add)
 }
 
-// addValue adds a value, if there are not too many.
+// addValue adds a value unless there are too many.
 func (p *parser) addValue(start int, v string, add func(string)) error {
 	if p.items += len(strings.Fields(v)); p.items > maxQueryItems {
 		return p.errorAt(start, tooMany, "say it in fewer words")
@@ -228,8 +227,8 @@ func (p *parser) addValue(start int, v string, add func(string)) error {
 
 var tooMany = fmt.Sprintf("the query has more than %d words and values", maxQueryItems)
 
-// Canonical checks a query and returns it with its values in the forms that the
-// index holds, and the default limit.
+// Canonical checks a query and returns it with its values in the indexed forms, and the default
+// limit.
 func (q Query) Canonical() (Query, error) {
 	fail := func(at int, message, help string) (Query, error) {
 		return Query{}, &Error{Query: q.Words, Offset: at, Message: message, Help: help}

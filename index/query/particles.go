@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// particleVerbs are English verbs with a particle, and the single verbs that mean the same. Names of
-// operations have the single verb more often than people do.
+// particleVerbs maps English verbs with a particle to single verbs of the same meaning. Names of
+// operations use the single verb more often than people do.
 var particleVerbs = map[string]string{
 	"back up": "backup", "call off": "cancel", "call up": "phone", "check in": "register", "check out": "pay", "clean up": "remove", "come back": "return",
 	"figure out": "determine", "fill in": "complete", "fill out": "complete", "find out": "retrieve", "get back": "recover", "get rid": "delete",
@@ -19,11 +19,11 @@ var particleVerbs = map[string]string{
 	"turn on": "enable", "wipe out": "delete", "work out": "calculate", "write down": "record",
 }
 
-// maxParticleDistance is how many words may stand between a verb and its particle.
+// maxParticleDistance is the maximum number of words between a verb and its particle.
 const maxParticleDistance = 4
 
-// particleMeaning returns what the verb at the beginning of words means with the particle that follows
-// it, "" when there is none: switch the lights on.
+// particleMeaning returns the single verb for the verb at the beginning of words and its particle,
+// "" for none: switch the lights on.
 func particleMeaning(words []string) string {
 	for i := 1; i < len(words) && i <= maxParticleDistance; i++ {
 		if single := particleVerbs[words[0]+" "+words[i]]; single != "" && (i == 1 || slices.Contains(splitParticles, words[i])) {
@@ -36,11 +36,11 @@ func particleMeaning(words []string) string {
 	return ""
 }
 
-// splitParticles may stand behind the object of their verb.
+// splitParticles may follow the object of their verb.
 var splitParticles = strings.Fields("on off up down out back away over in")
 
-// predicateWeight is how much the predicate of a question counts beside what it is said of: a person
-// who asks whether the air is clean wants to be told about the air.
+// predicateWeight is the weight of the predicate of a question relative to its subject: the
+// question whether the air is clean is about the air.
 const predicateWeight = 0.5
 
 // weighPredicate lowers the weight of the adjective or participle that a question ends its subject
@@ -89,15 +89,15 @@ var languageCodes = map[string]string{
 	"turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
 }
 
-// requirementWeight is how much the words of a requirement on the service count: they say how something
-// is done, not what.
+// requirementWeight is the weight of the words of a requirement on the service: they state the
+// manner of the task, not the task.
 const requirementWeight = 0.3
 
-// requirementNouns are what a service may demand of its callers.
+// requirementNouns are things that a service may require of its callers.
 var requirementNouns = strings.Fields("account authentication credentials key keys login registration signup subscription")
 
-// weighRequirements lowers the weight of words that say what a service must not demand: "without an API
-// key", "no login".
+// weighRequirements lowers the weight of words for things that a service must not require: "without
+// an API key", "no login".
 func weighRequirements(lower []string, weights []float32, from int) {
 	for i := from; i < len(lower); i++ {
 		if w := lower[i]; (w == "without" || w == "no") && i > from {

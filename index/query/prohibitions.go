@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A prohibitionSpan is a prohibition and the words that say it.
+// A prohibitionSpan is a prohibition and its words.
 type prohibitionSpan struct {
 	Prohibition
 	start, end int
@@ -21,15 +21,15 @@ var (
 	negations = strings.Fields("not never don't dont without no nothing none neither nor avoid cannot can't mustn't won't")
 	// beforeNegation are words that belong to the negation that follows them.
 	beforeNegation = strings.Fields("do does must may should shall can could will but and yet")
-	// notNegated follow "no" and "not" where nothing is forbidden.
+	// notNegated are words that follow "no" and "not" without a prohibition.
 	notNegated = strings.Fields("longer more later matter only just yet sure")
-	// everything is what a request says may not change at all.
+	// everything lists words for things that must not change at all.
 	everything = strings.Fields("nothing anything neither everything")
-	// readOnlyWords say that nothing may be changed.
+	// readOnlyWords are words that forbid all changes.
 	readOnlyWords = strings.Fields("read-only readonly view-only dry-run")
 )
 
-// findProhibitions returns what words say must not be done.
+// findProhibitions returns the prohibitions in words.
 func findProhibitions(words []string) []prohibitionSpan {
 	var spans []prohibitionSpan
 	for start := 0; start < len(words); {
@@ -42,7 +42,7 @@ func findProhibitions(words []string) []prohibitionSpan {
 	return spans
 }
 
-// endOfPhrase returns where the phrase ends that begins at start: after a comma or another mark, or
+// endOfPhrase returns the end of the phrase that begins at start: after a comma or another mark, or
 // before "but".
 func endOfPhrase(words []string, start int) int {
 	for i := start; i < len(words); i++ {
@@ -58,7 +58,7 @@ func endOfPhrase(words []string, start int) int {
 }
 
 // findProhibition looks for a prohibition in one phrase. After another phrase, "only the price"
-// says that nothing more is to be done.
+// forbids everything else.
 func findProhibition(words []string, start, end int, follows bool) (prohibitionSpan, bool) {
 	lower := make([]string, end-start)
 	for i := range lower {
@@ -135,15 +135,15 @@ func (s prohibitionSpan) forbidsWord(word string) bool {
 		slices.Contains(readOnlyWords, word) || word == "only" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
 }
 
-// The weights of words that are not what is asked for.
+// The weights of words that are not the main content of a request.
 const (
 	valueWeight   = 0.25 // numbers, identifiers, quoted texts
 	timeWeight    = 0.4  // days, months, currencies
-	contextWeight = 0.5  // what a prohibition is about
-	reasonWeight  = 0.5  // what is said after because, before and the like
-	// NameWeight is that of a capitalized word that no service is called by.
+	contextWeight = 0.5  // the object of a prohibition
+	reasonWeight  = 0.5  // words after because, before and similar words
+	// NameWeight is the weight of a capitalized word that is no service's name.
 	NameWeight = 0.35
-	// KnownNameWeight is that of one that operations mention.
+	// KnownNameWeight is the weight of a capitalized word that operations mention.
 	KnownNameWeight = 0.6
 )
 
@@ -183,7 +183,7 @@ func weighFields(fields []string, from, to int) []float32 {
 			reason = false
 		}
 	}
-	if !slices.Contains(weights, 1) { // nothing but values: they are what is asked for
+	if !slices.Contains(weights, 1) { // only values: they are the main content
 		for i := from; i < to; i++ {
 			weights[i] = 1
 		}

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// A Query asks for operations. Parse one from text with [Parse], or fill
-// it in. Within one filter any value may match (OR), across filters all must.
-// The limits of a query text hold for a Query that was filled in, too.
+// A Query selects operations. Parse one from text with [Parse], or set its fields. Within one
+// filter any value may match (OR), across filters all must. The limits of a query text also apply
+// to a Query whose fields were set directly.
 type Query struct {
 	Words   string   // free text; may be "" when a filter is set
 	Phrases []string // texts in quotes: each must stand in the operation as it is
@@ -26,19 +26,19 @@ type Query struct {
 	States     []string // state:, "valid", "flawed" (with warnings) or "invalid"
 	Sources    []string // source:, of document.Source
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
-	// Is holds the values of is:, states of the host; all must hold. A state with a minus sign before
-	// it must not.
+	// Is contains the values of is:, states of the host. The host must have all of them. It must
+	// not have a state with a minus sign before it.
 	Is []string
-	// Aliases lets documents through that only /ai answered.
+	// Aliases includes documents that only /ai answered.
 	Aliases bool
-	// MinFit leaves out hits that fit the request less, 0 to 1. A page can then be shorter than Limit.
+	// MinFit excludes hits with a lower fit, 0 to 1. A page can then be shorter than Limit.
 	MinFit float64
-	// Verbatim looks for the words as they are, and corrects none.
+	// Verbatim disables the correction of words.
 	Verbatim bool
-	// Safe leaves out operations that end or remove something or cannot be undone, whether their
-	// document declares it or it is inferred from their verb or intent.
+	// Safe excludes operations that end or remove something or cannot be undone, whether declared
+	// in their document or inferred from their verb or intent.
 	Safe bool
-	// Brief leaves out of hits what explains them beyond the words that match.
+	// Brief omits all explanations of hits except the matching words.
 	Brief bool
 
 	Facets []string // fields to count the values of, of FacetFields; at most 16
@@ -46,16 +46,16 @@ type Query struct {
 	Offset int      // operations to pass over, at most 10,000
 }
 
-// What people write: longer texts, and pages further on, come from programs.
+// The usual size of a person's query: programs send longer texts and request later pages.
 const (
 	typicalWords  = 24
 	typicalLength = 256
 	typicalOffset = 1000
 )
 
-// Large reports whether a query asks for more than people write, so that it takes
-// several times as long: many or long words, texts in quotes (which are looked for
-// in the operations themselves), many filters, or a page far down.
+// Large reports whether a query exceeds the usual size of a person's query, so that it takes
+// several times as long: many or long words, texts in quotes (which are looked for in the
+// operations themselves), many filters, or a page far down.
 func (q Query) Large() bool {
 	words := strings.Join(append([]string{q.Words}, q.Without...), " ")
 	return len(words) > typicalLength*utf8.UTFMax || utf8.RuneCountInString(words) > typicalLength || len(strings.Fields(words)) > typicalWords ||

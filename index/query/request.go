@@ -13,17 +13,16 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A Request is what the free text of a query asks for.
+// A Request is the parsed free text of a query.
 type Request struct {
 	Language string // of the words, where they are translated; "" for English
 	Words    []Word // what to look for
 	Act      Act    // what the client wants done
-	// Acts are those of the clauses, by their number; a request for one thing has one.
+	// Acts contains the acts of the clauses, by number. A request for one thing has one act.
 	Acts []Act
-	// refersBack tells of each clause, by its number, whether it speaks of what an earlier one
-	// names.
+	// refersBack says for each clause, by number, whether it refers to an earlier one.
 	refersBack []bool
-	// Prohibitions are what must not be done. Their words are not looked for.
+	// Prohibitions contains the forbidden acts. The search does not look for their words.
 	Prohibitions []Prohibition
 }
 
@@ -31,38 +30,38 @@ type Request struct {
 type Act struct {
 	// Verb is the verb that the request begins with, in its base form; "" when there is none.
 	Verb string
-	// Wanted holds the effects that an operation may have which does what is asked; 0 when the
-	// request does not say.
+	// Wanted contains the allowed effects of an operation that does the task; 0 if the request does
+	// not say.
 	Wanted effect.Class
-	// Object is what an end is asked of, in its stem; "" when nothing is to be ended.
+	// Object is the stem of the object to end; "" if the request ends nothing.
 	Object string
-	// All reports whether an end is asked of all things of a kind.
+	// All reports whether the request ends all things of a kind.
 	All bool
-	// Makes reports whether something new is asked for.
+	// Makes reports whether the request creates something new.
 	Makes bool
 	// HasValue reports whether the request has a value that may identify a thing: a number, a name.
 	HasValue bool
-	// Question reports whether a question is asked, by its first word.
+	// Question reports whether the request is a question, by its first word.
 	Question bool
-	// Ends reports whether the request asks to end or remove something.
+	// Ends reports whether the request ends or removes something.
 	Ends bool
 }
 
-// Reading is the class of operations that leave everything as it was.
+// Reading is the class of operations that change nothing.
 const Reading = effect.Read | effect.Compute
 
-// A Prohibition is what a request says must not happen: "do not send it yet".
+// A Prohibition is an act that a request forbids: "do not send it yet".
 type Prohibition struct {
 	Text string // as asked
-	// Verbs must not be done, in their base form.
+	// Verbs contains the forbidden verbs in their base form.
 	Verbs []string
-	// ReadOnly reports whether nothing may be changed at all.
+	// ReadOnly reports whether the request forbids all changes.
 	ReadOnly bool
 }
 
-// ParseRequest reads the free text of a query. Politeness is dropped, and so are words that leave
-// no term (stop words, punctuation). What must not be done is told from what is wanted, and values
-// (numbers, dates, quoted texts, names) get less weight than what they are given to.
+// ParseRequest reads the free text of a query. It removes polite words and words without a term
+// (stop words, punctuation). It separates prohibitions from the task, and gives values (numbers,
+// dates, quoted texts, names) less weight than the words for the task.
 func ParseRequest(a analysis.Analyzer, text string) Request {
 	text = PlainText(text)
 	if language := translate.Detect(text); language != "" {
@@ -124,7 +123,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	return r
 }
 
-// Clauses returns the requests that a request for several things consists of, nil when it is one.
+// Clauses returns the parts of a request for several things, nil for a request for one thing.
 func (r Request) Clauses() []Request {
 	var clauses []Request
 	for n, act := range r.Acts {
@@ -164,10 +163,10 @@ func (r Request) earlierNouns(n int) []Word {
 	return nouns
 }
 
-// phraseWeight is how much a word counts that means the same as two of the request.
+// phraseWeight is the weight of a single word with the same meaning as two words of the request.
 const phraseWeight = 0.6
 
-// addPhrases adds words that mean the same as two of the request.
+// addPhrases adds single words with the same meaning as two words of the request.
 func (r *Request) addPhrases(a analysis.Analyzer) {
 	var implied []Word
 	for i := range max(len(r.Words)-1, 0) {
@@ -179,7 +178,7 @@ func (r *Request) addPhrases(a analysis.Analyzer) {
 	r.Words = append(r.Words, implied...)
 }
 
-// askedFor are words that questions ask for without saying them.
+// askedFor are words that questions imply but do not contain.
 var askedFor = []struct{ question, words string }{
 	{"where is my", "track location status"}, {"where are my", "track location status"}, {"where's my", "track location status"},
 	{"what time is it", "current timezone clock"},
@@ -187,10 +186,10 @@ var askedFor = []struct{ question, words string }{
 	{"how far", "distance"}, {"how long", "duration time"}, {"how many", "count"}, {"what time", "time"}, {"what's the time", "time"},
 }
 
-// questionWeight is how much such a word counts.
+// questionWeight is the weight of an implied word.
 const questionWeight = 0.5
 
-// addQuestion adds what a question asks for.
+// addQuestion adds the words that a question implies.
 func (r *Request) addQuestion(a analysis.Analyzer, fields []string) {
 	text := strings.ToLower(strings.Join(fields[:min(len(fields), 12)], " "))
 	for _, q := range askedFor {
@@ -201,7 +200,7 @@ func (r *Request) addQuestion(a analysis.Analyzer, fields []string) {
 	}
 }
 
-// parseCode reads a request that is written as a function is.
+// parseCode reads a request in the form of a function.
 func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request {
 	r := Request{}
 	left := maxTerms
@@ -230,7 +229,7 @@ func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request 
 	return r
 }
 
-// setActs finds what the request and each of its clauses want done.
+// setActs finds the act of the request and of each of its clauses.
 func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int) {
 	polite := fields[:from]
 	for start := from; start < to; {
@@ -259,7 +258,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 		case i == 0:
 			r.Act = act
 		case act.Wanted == 0 || r.Act.Wanted == 0:
-			r.Act.Wanted = 0 // what one of the clauses wants, any operation may do
+			r.Act.Wanted = 0 // any operation may do the act of one of the clauses
 		default:
 			r.Act.Wanted |= act.Wanted
 		}
@@ -282,8 +281,8 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 	}
 }
 
-// actOf finds what a clause wants done: weights are those of its words, 0 for a word that tells
-// what must not be done; polite is what was said before it.
+// actOf finds the act of a clause. weights contains the weights of its words, 0 for words of a
+// prohibition. polite contains the polite words before it.
 func actOf(polite, words []string, weights []float32) Act {
 	act := Act{}
 	lower := make([]string, len(words))
@@ -331,8 +330,8 @@ func actOf(polite, words []string, weights []float32) Act {
 	return act
 }
 
-// asksForFact reports whether a question asks how things are, not how something is done ("how do I",
-// "where can we").
+// asksForFact reports whether a question asks for a fact, not for a method ("how do I", "where can
+// we").
 func asksForFact(words []string) bool {
 	if words[0] == "how" && (len(words) < 2 || !slices.Contains(measures, words[1])) || slices.Contains(modals, words[0]) {
 		return false
@@ -366,7 +365,7 @@ func objectOf(words []string) string {
 	return object
 }
 
-// parseImperative reads a verb at the beginning of a clause that tells somebody what to do.
+// parseImperative reads the verb at the beginning of an imperative clause.
 func parseImperative(words []string) (verb string, wanted effect.Class) {
 	first, next := words[0], ""
 	if len(words) > 1 {
@@ -399,7 +398,7 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	return first, effect.Of(first)
 }
 
-// startsValue reports whether a word can only be the beginning of an object.
+// startsValue reports whether a word can only begin an object.
 func startsValue(word string) bool {
 	return word != "" && (unicode.IsDigit(rune(word[0])) || slices.Contains(objectStarts, word))
 }
@@ -409,11 +408,11 @@ var (
 	tellPhrases  = strings.Fields("show tell know what which")
 )
 
-// makingVerbs ask for something that is not there yet.
+// makingVerbs are verbs that create something new.
 var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "design", "draw", "file", "generate", "launch", "make", "open", "order", "post", "produce", "publish",
 	"register", "render", "rent", "reserve", "schedule", "send", "set up", "sign up", "start", "submit", "take", "upload", "write"}
 
-// asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
+// asksToBeTold reports whether a polite opening requests an answer: show me, do you know.
 func asksToBeTold(word string) bool { return slices.Contains(tellPhrases, normalizeWord(word)) }
 
 func isWho(word string) bool { return word == "who" || word == "which" || word == "what" }
@@ -436,7 +435,7 @@ func baseVerb(word string) string {
 	return word
 }
 
-// endsSomething reports whether the i-th word asks for an end: cancel, cancellation, removed.
+// endsSomething reports whether the i-th word means an end: cancel, cancellation, removed.
 func endsSomething(words []string, i int) bool {
 	w := words[i]
 	if effect.Of(w) == effect.End || effect.Of(baseVerb(w)) == effect.End {

@@ -9,15 +9,15 @@ import (
 	"gazetteer/index/tokens"
 )
 
-// A Word is one word of a query and what it is looked up by.
+// A Word is one word of a query with its search terms.
 type Word struct {
 	Asked  string
 	Terms  []tokens.Token
 	Clause int     // the number of the clause that it belongs to, or [NoClause]
-	Weight float32 // how much it counts beside the others, 0 to 1
+	Weight float32 // its relative weight, 0 to 1
 	Name   bool    // a capitalized word in a sentence: a name or a brand
-	// Meanings are English words that a foreign word may mean, or the words that a misspelt one may
-	// stand for, the likeliest first. They are looked for beside the word itself.
+	// Meanings contains the English translations of a foreign word, or the corrections of a
+	// misspelt one, the likeliest first. The search looks for them and for the word itself.
 	Meanings []tokens.Token
 }
 
@@ -25,26 +25,24 @@ type Word struct {
 // (Chinese, Japanese, Korean) gives one for each pair of characters.
 const maxTerms = 64
 
-// Text is all that a query says in words: phrases are words, too.
+// Text returns all words of a query, including those in phrases.
 func (q Query) Text() string { return strings.Join(append([]string{q.Words}, q.Phrases...), " ") }
 
-// A Stem is a stem to look for and how much it counts.
+// A Stem is a stem to look for, with its weight.
 type Stem struct {
 	Text   string
 	Weight float32
-	// Optional is set for a word of which the meanings are looked for, too: nothing is missing where
-	// it does not occur.
+	// Optional is set for a word with Meanings: an operation without the word itself lacks nothing.
 	Optional bool
 }
 
-// meaningWeights are those of the meanings of a word, the likeliest first.
+// meaningWeights contains the weights of the meanings of a word, the likeliest first.
 var meaningWeights = [...]float32{1, 0.5, 0.35}
 
 // meaningWeight returns the weight of the i-th meaning.
 func meaningWeight(i int) float32 { return meaningWeights[min(i, len(meaningWeights)-1)] }
 
-// WeighStems returns the stems of words in order of first appearance, each with the largest weight
-// that it has.
+// WeighStems returns the stems of words in order of first appearance, each with its largest weight.
 func WeighStems(words []Word) []Stem {
 	var stems []Stem
 	add := func(s Stem) {
@@ -67,7 +65,7 @@ func WeighStems(words []Word) []Stem {
 	return stems
 }
 
-// WordForms returns the forms of all words, in order, and how much each counts.
+// WordForms returns the forms of all words, in order, with their weights.
 func WordForms(words []Word) (forms []string, weights []float32) {
 	for _, w := range words {
 		for _, t := range w.Terms {
@@ -80,9 +78,9 @@ func WordForms(words []Word) (forms []string, weights []float32) {
 	return forms, weights
 }
 
-// trimPoliteness tells where in words the wish itself begins and ends, without
-// what people say around it: "I would like to book a table, please" asks for "book
-// a table". If nothing else was said, all of it is the wish.
+// trimPoliteness returns the beginning and the end of a clause without polite words: "I would like
+// to book a table, please" asks for "book a table". If all words are polite words, it returns all
+// of them.
 func trimPoliteness(words []string) (from, to int) {
 	to = len(words)
 	for n := 1; n > 0; from += n {

@@ -1,4 +1,4 @@
-// Package semantic compares texts by meaning. A [Lexicon] turns words into an [Embedding], a unit
-// vector of small integers; [SignCodeOf] and [Centroid] find candidates among many embeddings; and
-// [RelateVerb] says how two verbs are related.
+// Package semantic compares texts by meaning. A [Lexicon] converts words to an [Embedding], a unit
+// vector of small integers. [SignCodeOf] and [Centroid] find candidates among many embeddings.
+// [RelateVerb] returns the relation of two verbs.
 package semantic

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// numClusters is how many cells there are: of a million operations one has some
-	// four thousand.
+	// numClusters is the number of clusters. In an index of a million operations a cluster has
+	// about four thousand.
 	numClusters = 256
-	// clusterRounds is how often the centres are moved to the middle of their texts.
+	// clusterRounds is the number of rounds that move each centroid to the mean of its texts.
 	clusterRounds = 4
-	// clusterCandidates is how many centres are tried that seem nearest by their codes.
+	// clusterCandidates is the number of nearest centroids by sign code that are compared exactly.
 	clusterCandidates = 8
 )
 
-// A centre is the middle of a cell.
+// A Centroid is the mean of a cluster.
 type Centroid struct {
 	Embedding
 	code SignCode
@@ -32,9 +32,9 @@ func newCentroid(sum []float32) Centroid {
 	return Centroid{m, SignCodeOf(m.Vector)}
 }
 
-// computeCentroids returns those of cells. Real texts of operations are gathered around
-// the nearest centre, which moves to the middle of them, and again. Words alone
-// would not do: their sums all lie to one side of them.
+// computeCentroids returns the centroids of the clusters. Each round assigns real texts of
+// operations to the nearest centroid and moves the centroid to their mean. Words instead of texts
+// do not work: the sums of words all lie to one side of the words.
 func (l *Lexicon) computeCentroids() []Centroid {
 	var texts []Centroid
 	for _, text := range wordvec.Samples() {
@@ -66,8 +66,8 @@ func (l *Lexicon) computeCentroids() []Centroid {
 	return centres
 }
 
-// NearestCentroid returns the place of the centre nearest to a meaning, of those
-// whose codes are.
+// NearestCentroid returns the number of the centroid nearest to an embedding, among those with the
+// nearest codes.
 func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
 	var tries [clusterCandidates]struct{ at, distance int }
 	n := 0
@@ -94,7 +94,7 @@ func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
 	return best
 }
 
-// ClustersByDistance returns the places of the centres, those nearest to m first.
+// ClustersByDistance returns the numbers of the centroids, nearest to m first.
 func ClustersByDistance(centres []Centroid, m Embedding) []uint64 {
 	order := make([]uint64, len(centres))
 	for i := range centres {
@@ -109,32 +109,31 @@ func ClustersByDistance(centres []Centroid, m Embedding) []uint64 {
 	return order
 }
 
-// The weights with which the words of a field count in a meaning.
-// stemGroupWeight is how much all forms of a word's stem count beside the word itself: the table
-// knows few of the rarer forms well.
+// The weights of the words of a field in an embedding. stemGroupWeight is the weight of all forms
+// of a word's stem relative to the word itself: the table has poor vectors for rare forms.
 const stemGroupWeight = 0.5
 
-// A lexicon gives each form of a word the vector that it counts with. It belongs
-// to one index and may be used by many goroutines at once.
+// A Lexicon contains the weighted vector of each form of a word. It belongs to one index and may be
+// used by many goroutines at once.
 type Lexicon struct {
 	Table      *wordvec.Table
 	stemGroups map[string][]string // by stem: its forms, sorted
-	Centroids  []Centroid          // of the cells
+	Centroids  []Centroid          // of the clusters
 
 	mu      sync.Mutex // guards following
 	vectors map[string]WordVector
 }
 
-// A heavy vector is one with its length.
+// A WordVector is a weighted vector with its length.
 type WordVector struct {
 	Vector []float32
 	Length float32
 }
 
-// EmbeddedLexicon is that of the table which comes with the program.
+// EmbeddedLexicon returns the lexicon of the built-in table.
 var EmbeddedLexicon = sync.OnceValue(func() *Lexicon { return NewLexicon(wordvec.Embedded()) })
 
-// maxCachedVectors bounds the words whose vectors are kept ready, some 35 MB.
+// maxCachedVectors bounds the words with cached vectors, about 35 MB.
 const maxCachedVectors = 1 << 15
 
 func NewLexicon(t *wordvec.Table) *Lexicon {
@@ -158,12 +157,11 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 	}
 	mean := make([]float32, l.Table.Dim())
 	weights := float32(0)
-	// In sorted order, because the order in which numbers are added up shows in
-	// their last digits.
+	// Use a sorted order, because the order of additions changes the last digits of the sum.
 	for _, w := range words {
 		v, scale, _ := l.Table.Word(w)
-		// By its scale a word of little weight, which is a frequent one, counts for
-		// more: its vector is the surer one.
+		// With its scale a frequent word, which has little weight, counts more: its vector is more
+		// reliable.
 		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
 		wordvec.AddInt8(mean, v, weight*scale)
 		weights += weight
@@ -174,13 +172,13 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 	return mean
 }
 
-// FormVector returns what a form counts with, nil when nothing is known of it.
+// FormVector returns the weighted vector of a form, nil for an unknown form.
 func (l *Lexicon) FormVector(form string) []float32 { return l.WordVector(form).Vector }
 
 // KnowsStem reports whether the table has a word with that stem.
 func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups[stem]) > 0 }
 
-// WordVector returns the vector that a form counts with; its length is 0 when nothing is known of it.
+// WordVector returns the weighted vector of a form; its length is 0 for an unknown form.
 func (l *Lexicon) WordVector(form string) WordVector {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,15 +208,15 @@ func (l *Lexicon) computeVector(form string) []float32 {
 	return v
 }
 
-// A meaning is a unit vector in whole numbers and what to multiply them by; the
-// zero meaning is of a text of which nothing is known.
+// An Embedding is a unit vector of integers with a scale. The zero Embedding belongs to a text
+// without known words.
 type Embedding struct {
 	Vector   []int8
 	Scale    float32
 	Doubtful bool // see meanings
 }
 
-// NewEmbedding makes a meaning of a sum of vectors, which it changes.
+// NewEmbedding converts a sum of vectors to an embedding. It changes the sum.
 func NewEmbedding(sum []float32) Embedding {
 	wordvec.Normalize(sum)
 	m := Embedding{}
@@ -226,9 +224,9 @@ func NewEmbedding(sum []float32) Embedding {
 	return m
 }
 
-// EmbedForms returns the meaning of the words of a wish, given by their forms. A wish has
-// few words, and the heaviest would drown the others: each counts with its weight
-// to the power of ¾.
+// EmbedForms returns the embedding of the words of a clause, given by their forms. A clause has few
+// words, and the one with the largest weight would dominate: each weight is raised to the power of
+// ¾.
 func (l *Lexicon) EmbedForms(forms []string, weights []float32) Embedding {
 	sum := make([]float32, l.Table.Dim())
 	for i, form := range forms {
@@ -245,17 +243,17 @@ func (l *Lexicon) EmbedForms(forms []string, weights []float32) Embedding {
 	return NewEmbedding(sum)
 }
 
-// Cosine of two meanings, 0 when one of them is unknown.
+// Cosine returns the cosine of two embeddings, 0 if one of them is zero.
 func (m Embedding) Cosine(o Embedding) float32 {
 	return float32(wordvec.DotInt8(m.Vector, o.Vector)) * m.Scale * o.Scale
 }
 
-// A code has the signs of a vector's numbers. Vectors that lie near each other
-// differ in few of them, and a hundred codes are compared in the time of one
-// cosine: that is how candidates are found among all entries.
+// A SignCode contains the signs of a vector's numbers. Near vectors differ in few signs, and a
+// hundred codes can be compared in the time of one cosine. The search uses them to find candidates
+// among all entries.
 type SignCode [codeBits / 64]uint64
 
-// A code has room for codeBits signs, of a longer vector the first.
+// A code has codeBits signs; of a longer vector it has the first ones.
 const codeBits = 256
 
 func SignCodeOf(vector []int8) SignCode {
@@ -275,7 +273,7 @@ func (c *SignCode) Distance(o *SignCode) int {
 
 func VectorLength(v []float32) float32 { return float32(math.Sqrt(float64(wordvec.Dot(v, v)))) }
 
-// LimitLength makes v no longer than most, unless that is nothing.
+// LimitLength shortens v to the length most, unless most is 0.
 func LimitLength(v []float32, most float32) {
 	long := VectorLength(v)
 	if most == 0 || long <= most {
@@ -286,12 +284,11 @@ func LimitLength(v []float32, most float32) {
 	}
 }
 
-// minNameIntentCosine is how near the meanings of an operation's name and intent must be:
-// names of brands lie anywhere, so only those that point away are doubted.
+// minNameIntentCosine is the minimum cosine of the embeddings of an operation's name and intent.
+// Vectors of brand names are arbitrary, so only names that point away are doubtful.
 const minNameIntentCosine = 0
 
-// PointApart reports whether two sums of vectors, of which something is known, have
-// nothing in common.
+// PointApart reports whether two nonzero sums of vectors have nothing in common.
 func PointApart(a, b []float32) bool {
 	lengths := wordvec.Dot(a, a) * wordvec.Dot(b, b)
 	return lengths > 0 && float64(wordvec.Dot(a, b)) < minNameIntentCosine*math.Sqrt(float64(lengths))

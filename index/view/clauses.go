@@ -7,27 +7,25 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// A query may ask for several things: "find a hotel in Rome and book a taxi to
-// it". The sum of all its words represents neither of them, so each clause has an
-// embedding of its own beside that of the whole, and an operation is as near as the
-// clause that it answers best lets it be.
+// A query may ask for several things: "find a hotel in Rome and book a taxi to it". The sum of all
+// its words represents neither of them, so each clause has its own embedding besides that of the
+// whole query, and the best clause decides the score of an operation.
 
 const (
-	// clauseWeight is how much the nearest clause counts in the cosine of an operation,
-	// beside the whole query.
+	// clauseWeight is the weight of the nearest clause in the cosine of an operation, relative to
+	// the whole query.
 	clauseWeight = 0.3
 	// maxClauses bounds the work of one query.
 	MaxClauses = 4
 )
 
-// A wish is one of several things that a query asks for.
+// A Clause is one of several requests in a query.
 type Clause struct {
 	Text      string // its words, as asked
 	embedding semantic.Embedding
 }
 
-// EmbedClauses returns what a query asks for when these are several things, nil when it
-// is one.
+// EmbedClauses returns the clauses of a query with their embeddings, nil if the query has only one.
 func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
 	var wishes []Clause
 	for rest := words; len(rest) > 0; {
@@ -50,7 +48,7 @@ func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
 	return wishes
 }
 
-// joinAskedWords returns words as they were asked, of a long text the first ones.
+// joinAskedWords returns the original words; of a long text it returns the first ones.
 func joinAskedWords(words []query.Word) string {
 	var texts []string
 	for _, w := range words[:min(MaxShownWords, len(words))] {
@@ -62,11 +60,11 @@ func joinAskedWords(words []query.Word) string {
 	return strings.Join(texts, " ")
 }
 
-// MaxShownWords is how many words of a wish are shown with each operation.
+// MaxShownWords is the number of words of a clause that are shown with each operation.
 const MaxShownWords = 8
 
-// NearestClause returns the wish that lies nearest to an operation's meaning, and how
-// near. There must be one.
+// NearestClause returns the clause nearest to an operation's embedding, and the cosine. There must
+// be at least one clause.
 func NearestClause(wishes []Clause, m semantic.Embedding) (nearest int, cosine float32) {
 	cosine = wishes[0].embedding.Cosine(m)
 	for i := range wishes[1:] {

@@ -17,12 +17,12 @@ import (
 // A clusterIndex holds the operations of a segment by cluster, with their codes side by side:
 // gathering codes from all over the memory would take ten times as long as comparing them.
 type clusterIndex struct {
-	from    []uint32 // where each cell begins in the following, and where the last ends
+	from    []uint32 // the start of each cluster in the following, and the end of the last one
 	numbers []uint32
 	codes   []semantic.SignCode // of numbers
 }
 
-// NewClusterIndex sorts the operations of a segment whose meaning is known.
+// NewClusterIndex sorts the operations of a segment with known embeddings by cluster.
 func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operations Bitset) clusterIndex {
 	c := clusterIndex{from: make([]uint32, len(centres)+1)}
 	type placed struct {
@@ -55,17 +55,17 @@ func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operatio
 	return c
 }
 
-// How many operations a query's meaning is held against: the cells nearest to it
-// are opened until so many were met, or one in probeShare of all.
+// The number of operations that a query's embedding is compared with: the search opens the nearest
+// clusters until it has met so many, or one in probeShare of all.
 const (
 	MinProbes  = 8192
 	probeShare = 16
 )
 
-// NearestOperations returns the operations in masks whose codes are nearest that of the
-// query, about embeddingPool of those in the cells around it. Which they are does not
-// depend on where they lie: a whole cell and a whole distance is taken or left.
-// The room is for the distances of those that were met.
+// NearestOperations returns the operations in masks whose codes are nearest to the code of the
+// query, about embeddingPool from the clusters around it. The result does not depend on their
+// positions: it contains complete clusters and complete distances. The buffer holds the distances
+// of the compared operations.
 func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []Bitset, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
@@ -149,9 +149,9 @@ func (l *Directory) EmbedQuery(words []query.Word) *QueryEmbedding {
 	}
 }
 
-// StartNearest begins to look for the operations in masks that are nearest to the query
-// and to each of its wishes, beside what its caller does. The caller must call
-// stop before the masks change or the view is closed.
+// StartNearest starts a concurrent search for the operations in masks that are nearest to the query
+// and to each of its clauses. The caller must call stop before the masks change or the view is
+// closed.
 func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
 	s.awaitNear = StartConcurrent(func() error {
 		buffer, _ := s.buffers.Get().(*[]uint8)
@@ -168,11 +168,10 @@ func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
 	return func() { _ = s.awaitNear() } // the caller that needs the answer has waited for it
 }
 
-// notAllowed stands for a distance where a query's filters do not let an operation
-// through.
+// notAllowed is the distance of an operation that the query's filters exclude.
 const notAllowed = math.MaxUint8
 
-// clusterMembers returns the operations of a cell, and their codes.
+// clusterMembers returns the operations of a cluster, and their codes.
 func (c *clusterIndex) clusterMembers(cell uint64) ([]uint32, []semantic.SignCode) {
 	from, to := c.from[cell], c.from[cell+1]
 	return c.numbers[from:to], c.codes[from:to]

@@ -13,11 +13,10 @@ import (
 	"gazetteer/index/wordvec"
 )
 
-// An operation's meaning is a vector: the sum of its words' vectors, made unit
-// length. How near it lies to that of the query is the second part of an
-// operation's score (score.go has the first), and finds what shares no word with
-// the query. Meanings are derived from a segment's postings alone, so they are
-// rebuilt whenever a segment is met that no view has had, and never stored.
+// The embedding of an operation is the sum of its words' vectors, scaled to unit length. Its cosine
+// to the embedding of the query is the second part of an operation's score (score.go has the
+// first), and finds operations that share no word with the query. Embeddings are derived from a
+// segment's postings alone. They are computed for each new segment and never stored.
 
 // The weights with which the words of a field count in an embedding.
 const (
@@ -28,7 +27,7 @@ const (
 	maxContextShare = 0.8
 )
 
-// SegmentEmbeddings are those of all entries of a segment.
+// SegmentEmbeddings contains the embeddings of all entries of a segment.
 type SegmentEmbeddings struct {
 	Dim      int
 	Vectors  []int8
@@ -71,8 +70,8 @@ type weightedTerm struct {
 	weight float32
 }
 
-// readEmbeddings derives the meanings of a segment's entries and its vocabulary.
-// What old has of the same document versions is taken over.
+// readEmbeddings derives the embeddings of a segment's entries and its vocabulary. It copies the
+// embeddings of unchanged document versions from old.
 func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(entry.Source, string) *formerEmbeddings) (*SegmentEmbeddings, Vocabulary, error) {
 	n := len(e.numbers)
 	m := &SegmentEmbeddings{Dim: l.Table.Dim(), Vectors: make([]int8, n*l.Table.Dim()), Scales: make([]float32, n), Doubtful: NewBitset(n)}
@@ -130,7 +129,7 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 	return m, forms, nil
 }
 
-// AddForm notes a form.
+// AddForm adds a form.
 func (v Vocabulary) AddForm(form string) {
 	stem := tokens.StemOf(form)
 	if forms := v[stem]; !slices.Contains(forms, form) {
@@ -138,7 +137,7 @@ func (v Vocabulary) AddForm(form string) {
 	}
 }
 
-// SortForms puts the forms in order and drops what forms says without being told.
+// SortForms sorts the forms and removes the implied ones.
 func (v Vocabulary) SortForms() {
 	for stem, forms := range v {
 		if len(forms) == 1 && forms[0] == stem {
@@ -196,8 +195,7 @@ func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, 
 	}
 }
 
-// formerEmbeddings are those of one document version in a segment that another has
-// taken the place of.
+// formerEmbeddings contains the embeddings of one document version in a replaced segment.
 type formerEmbeddings struct {
 	segment *SegmentData
 	run     *DocumentRun
@@ -207,7 +205,7 @@ func (o *formerEmbeddings) hasShapeOf(r *DocumentRun) bool {
 	return o.run.end-o.run.start == r.end-r.start && o.run.operationsEnd-o.run.start == r.operationsEnd-r.start
 }
 
-// copyInto takes the meanings over, in order.
+// copyInto copies the embeddings, in order.
 func (o *formerEmbeddings) copyInto(m *SegmentEmbeddings, to uint32) {
 	for number := o.run.start; number < o.run.end; number++ {
 		m.SetEmbedding(to+number-o.run.start, o.segment.Meanings.EmbeddingOf(number))

@@ -6,24 +6,24 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// What many services offer tells less than what few do: an operation that lies in a
-// crowd is near to many queries by nothing but the crowd's usual words. Rarity does
-// this for words; for meanings it is done here, among the first of a ranking, by how
-// near the nearest other services come.
+// An operation that many services offer is less significant than one that few offer: it is near to
+// many queries only because of common words (a hub). For words the inverse document frequency
+// corrects this. For embeddings this file does, among the first of a ranking, by the cosine to the
+// nearest other services.
 
 const (
-	// hubnessPool is how many of the first are held against each other.
+	// hubnessPool is the number of first operations that are compared with each other.
 	HubnessPool = 40
-	// hubnessNeighbors is how many other services make a crowd.
+	// hubnessNeighbors is the number of nearest other services that determine the hubness.
 	hubnessNeighbors = 10
-	// hubnessPenalty is how much the cosine to the neighbours takes away from that to the
-	// query. Nothing loses more than half of its score.
+	// hubnessPenalty is the factor of the cosine to the neighbours that is subtracted from the
+	// cosine to the query. No operation loses more than half of its score.
 	hubnessPenalty = 0.2
 )
 
-// PenalizeHubs lowers the scores of a pool by how crowded the operations are. The least
-// crowded keeps its score. Those that are too faint to be answers are company all the
-// same. What comes after the first hubnessPool stays behind them.
+// PenalizeHubs lowers the scores of a pool by the hubness of the operations. The operation with the
+// least hubness keeps its score. Operations with scores too low for an answer still count as
+// neighbours. The operations after the first hubnessPool stay behind them.
 func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	best := v.SortTop(pool, HubnessPool)
 	company := slices.Concat(pool[:min(HubnessPool, best)], faint)
@@ -50,10 +50,9 @@ func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	}
 }
 
-// hubness returns for each of some operations the mean cosine to the nearest one of
-// each of the nearest other services, from 0 to 1. What a service says itself does not
-// crowd it, or it would be the worse for describing all it can do, and it crowds
-// others once.
+// hubness returns for each of some operations the mean cosine to the nearest one of each of the
+// nearest other services, from 0 to 1. The operations of the same service do not count, because a
+// complete description would lower its rank. Each other service counts once.
 func (v *View) hubness(of []RankedEntry) []float32 {
 	meanings, hostOf := make([]semantic.Embedding, len(of)), make([]int, len(of))
 	var hosts []string
