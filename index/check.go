@@ -15,7 +15,7 @@ import (
 	"gazetteer/store"
 )
 
-// A Comparison says what [Compare] has compared.
+// A Comparison contains the counts of [Compare].
 type Comparison struct {
 	Documents int    // of the store, each compared with its entries by a digest and their number
 	Entries   int    // of the index
@@ -57,10 +57,11 @@ func Compare(ctx context.Context, dir string, s store.Store, progress func(done 
 	return c, err
 }
 
-// IsMissing reports whether an error of [Compare] says that there is no index.
+// IsMissing reports whether an error of [Compare] means that no index exists.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// compareDocuments compares every document with its entries, but for those that the index has yet to read.
+// compareDocuments compares every document with its entries, except those that the index has not
+// read yet.
 func (c *Comparison) compareDocuments(ctx context.Context, l *view.Directory, s store.Store, at store.Cursor, progress func(done int)) error {
 	changed, err := documentsSince(ctx, s, at)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Comparison) compareDocuments(ctx context.Context, l *view.Directory, s 
 		stored := v.StoredIDs(src)
 		sum += len(stored.Ids)
 		if err != nil {
-			continue // its record is named as damaged; the index may have the document or not
+			continue // its record is reported as damaged; the index may or may not contain the document
 		}
 		t, err := decodeDocument(r.Value)
 		if err != nil {

@@ -1,11 +1,11 @@
 // Package index answers "who can do this?": it follows the log into a bleve index with one entry for
 // each operation, service and data class, and searches it with its own scorer.
 //
-// Start with [Open], which returns an [Index]; [Index.Run] follows the log and [Index.Search] answers a
-// query, which package query parses from text. Package entry turns documents into entries, package
-// tokens turns texts into terms, package semantic compares meanings, package view ranks. This package
-// puts the steps of a search together (search.go), explains hits (explain.go) and follows the log
-// (follow.go).
+// Start with [Open], which returns an [Index]; [Index.Run] follows the log and [Index.Search]
+// answers a query, which package query parses from text. Package entry converts documents to
+// entries, package tokens converts texts to terms, package semantic compares embeddings, package
+// view ranks. This package combines the steps of a search (search.go), explains hits (explain.go)
+// and follows the log (follow.go).
 //
 // # What is kept where
 //

@@ -27,14 +27,14 @@ import (
 	"gazetteer/store"
 )
 
-// These bound the memory of the documents, and of the operations, that are kept, in bytes.
+// These bound the memory of cached documents and operations, in bytes.
 const (
 	maxDocumentCache  = 128 << 20
 	maxOperationCache = 64 << 20
 )
 
-// documentReader reads the documents whose text is shown, from the store, and keeps the
-// ones used last.
+// documentReader reads the documents with the shown texts from the store, and caches the most
+// recently used ones.
 type documentReader struct {
 	store         store.Store
 	log           *slog.Logger
@@ -43,8 +43,8 @@ type documentReader struct {
 	invalidations atomic.Uint64 // counts the calls of forget
 }
 
-// A storedDocument is a stored document of which each operation is read when it is asked
-// for: a hit shows one of hundreds.
+// A storedDocument is a stored document that decodes each operation on demand: a hit shows one of
+// hundreds.
 type storedDocument struct {
 	document.Document                   // without its operations
 	operations        []json.RawMessage // as stored
@@ -58,27 +58,27 @@ type storedDocument struct {
 	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
 }
 
-// operationKey names one operation of one version of a document. A version that was replaced is not
-// asked for any more, so its operations are the first to be forgotten.
+// operationKey names one operation of one version of a document. Nobody requests a replaced
+// version, so the cache drops its operations first.
 type operationKey struct {
 	source      entry.Source
 	fingerprint string
 	ordinal     int
 }
 
-// preparedOperation is an operation that was asked for, and its terms by field.
+// preparedOperation is a requested operation with its terms by field.
 type preparedOperation struct {
 	document.Operation
 	effect  Effect
 	class   effect.Class // of its effects, inferred
 	caution string       // see [call.Caution]
 	terms   [entry.NumFields][]tokens.Token
-	// vectors are those of the terms of its name and its intent, for explain.
+	// vectors contains the vectors of the terms of its name and its intent, for explain.
 	vectors [entry.CtxField][]semantic.WordVector
 }
 
-// preparedSize is about how many bytes of memory a prepared operation takes beside twice its text: its
-// terms and pointers to their vectors.
+// preparedSize is the approximate memory of a prepared operation in bytes, in addition to twice its
+// text: its terms and pointers to their vectors.
 const preparedSize = 4000
 
 func newDocumentReader(s store.Store, log *slog.Logger) *documentReader {
@@ -162,7 +162,7 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	return p, nil
 }
 
-// findTwin returns the operation that has a key of [entry.TwinKey]; ok is false when none has.
+// findTwin returns the operation with a key of [entry.TwinKey]; ok is false if there is none.
 func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
 	t.twinsOnce.Do(func() {
 		t.twins = make(map[string]int)
@@ -186,16 +186,15 @@ func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
 	return o, err == nil
 }
 
-// serviceTerms are the terms of what is said of the service.
+// serviceTerms returns the terms of the description of the service.
 func (t *storedDocument) serviceTerms(a analysis.Analyzer) []tokens.Token {
 	t.once.Do(func() { t.service = tokens.Tokenize(a, entry.ServiceText(&t.Document)) })
 	return t.service
 }
 
-// fingerprintOf returns a short digest of everything the index takes from a document,
-// whose operations are given as stored. Two documents with one print have the
-// same entries in the same places, so a fetch that brought no news for the index
-// changes nothing in it.
+// fingerprintOf returns a short digest of all content that the index uses of a document, with its
+// operations in stored form. Two documents with the same fingerprint have the same entries in the
+// same places, so a fetch without relevant changes does not change the index.
 func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 	head, err := json.Marshal(struct {
 		Service document.Service
@@ -217,8 +216,7 @@ func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 // apart, which is all they are for.
 const fingerprintBytes = 6
 
-// readDocument returns the stored document, or nil when there is none to show: it is
-// gone, or damaged.
+// readDocument returns the stored document, or nil if it was deleted or is damaged.
 func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*storedDocument, error) {
 	if kept, ok := t.cache.Lookup(src); ok {
 		return kept, nil
@@ -230,7 +228,7 @@ func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*s
 	}
 	if errors.Is(err, store.ErrCorrupt) {
 		t.log.Error("a document of the index is damaged in the store and left out of answers", "host", src.Host, "kind", src.Kind, "error", err)
-		t.cache.Put(src, nil, 100) // so that it is said once
+		t.cache.Put(src, nil, 100) // so that it is reported once
 		return nil, nil
 	}
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// What an operation does to the world decides whether it may answer a request at all: CANCEL is said
-// of the same things as BOOK, and an agent that takes the first hit must not cancel what it was
-// asked to book.
+// The effect of an operation decides whether it may answer a request at all: CANCEL applies to the
+// same objects as BOOK, and an agent that uses the first hit must not cancel instead of booking.
 
 // The sources of an [Effect].
 const (
@@ -21,7 +20,7 @@ const (
 	EffectInferred = "inferred" // it follows from the verb or the intent
 )
 
-// An Effect is what performing an operation does to the world.
+// An Effect is the effect of performing an operation.
 type Effect struct {
 	// Value is informational, reversible or irreversible where the document declares it, otherwise
 	// the classes of package effect: read, compute, commit, change, end, tell; or unknown.
@@ -46,8 +45,8 @@ func EffectOf(o *document.Operation) Effect {
 	return e
 }
 
-// verbFactors returns for each verb that is offered what the score of its operations is multiplied
-// by, nil when the request has no verb that does more than read.
+// verbFactors returns for each offered verb the factor of the scores of its operations, nil if the
+// request has no verb that does more than read.
 func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 	act := s.request.Act
 	if act.Verb == "" || act.Wanted&^query.Reading == 0 {
@@ -69,8 +68,8 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 	}), nil
 }
 
-// objectMentions returns for each segment the operations that mention what an end is asked of, nil
-// when no end is asked of anything.
+// objectMentions returns for each segment the operations that mention the object that the request
+// ends, nil if the request ends nothing.
 func (s *searcher) objectMentions() ([]view.Bitset, error) {
 	if s.request.Act.Object == "" {
 		return nil, nil
@@ -93,8 +92,8 @@ func (s *searcher) objectMentions() ([]view.Bitset, error) {
 	return mentions, nil
 }
 
-// The factors of operations whose verb is the one asked for, or near to it. Verbs that read are so
-// common that they tell nothing.
+// The factors of operations with the requested verb or a similar one. Verbs that read are too
+// common to be significant.
 const (
 	sameVerb    = 1.12
 	similarVerb = 1.06

@@ -12,8 +12,8 @@ import (
 	"gazetteer/index/wordvec"
 )
 
-// explainHit says why an operation of a document matches, from the query's words and
-// the operation's own texts. It is computed for the hits that are shown only.
+// explainHit explains why an operation of a document matches, from the query's words and the
+// operation's own texts. It is computed only for the shown hits.
 func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Query, words []query.Word) Why {
 	why := Why{Coverage: 1}
 	if !q.Brief {
@@ -62,7 +62,7 @@ func matchTerms(w query.Word, parts ...[]tokens.Token) (text, kind string, ok bo
 	return "", "", false
 }
 
-// matchAny looks for one of the terms that were asked for.
+// matchAny looks for one of the requested terms.
 func matchAny(all []tokens.Token, parts ...[]tokens.Token) (text, kind string, ok bool) {
 	for i := range all {
 		asked := &all[i]
@@ -86,16 +86,15 @@ func matchAny(all []tokens.Token, parts ...[]tokens.Token) (text, kind string, o
 
 // The kinds of a match besides the relations exact and stem.
 const (
-	matchMeaning = "meaning" // of what a foreign word means or a misspelt one stands for
+	matchMeaning = "meaning" // of a translation of a foreign word or a correction of a misspelt one
 	matchVector  = "vector"  // of another word with a near vector
 )
 
-// minWordCosine is how near the vectors of two words must be that one may be said to
-// stand for the other.
+// minWordCosine is the minimum cosine of the vectors of two words of similar meaning.
 const minWordCosine = 0.5
 
-// nearestWord returns the word of an operation's name or intent whose vector is
-// nearest to that of a word of the query, if it is near enough to be a reason.
+// nearestWord returns the word of an operation's name or intent with the vector nearest to that of
+// a word of the query, if their cosine is at least minWordCosine.
 func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match, bool) {
 	best, m := float32(minWordCosine), Match{Term: w.Asked, Kind: matchVector}
 	for _, asked := range slices.Concat(w.Terms, w.Meanings[:min(1, len(w.Meanings))]) {
@@ -117,9 +116,9 @@ func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match
 	return m, m.Text != ""
 }
 
-// explainVerb relates the verb offered to the one asked for: the filter's, or the
-// word of the query that stands nearest to it. It is nil when no verb was asked
-// for that relates.
+// explainVerb returns the relation of the offered verb to the requested one: the verb of the
+// filter, or the most closely related word of the query. It returns nil if no requested verb is
+// related.
 func (x *Index) explainVerb(offered string, q query.Query, words []query.Word) *Verb {
 	if offered == "" {
 		return nil
@@ -140,7 +139,7 @@ func (x *Index) explainVerb(offered string, q query.Query, words []query.Word) *
 	return best
 }
 
-// fieldLabels says in words where a match was found.
+// fieldLabels describes the fields of matches in words.
 var fieldLabels = map[string]string{
 	entry.ActField.String():  "its name",
 	entry.WhatField.String(): "what it does",
@@ -148,8 +147,8 @@ var fieldLabels = map[string]string{
 	entry.HeldField.String(): "its data",
 }
 
-// String says in one line why a hit matches, such as "book in its name; table
-// (tables) in its name; not found: friday". It repeats words of strangers.
+// String says in one line why a hit matches, such as "book in its name; table (tables) in its name;
+// not found: friday". It contains words of strangers.
 func (w Why) String() string {
 	var parts []string
 	if w.Clause != "" {
@@ -160,7 +159,7 @@ func (w Why) String() string {
 	}
 	for i, m := range w.Matched {
 		if slices.ContainsFunc(w.Matched[:i], func(o Match) bool { return o.Term == m.Term }) {
-			continue // the first field is the one that says most
+			continue // the first field is the most significant one
 		}
 		text := m.Term
 		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {

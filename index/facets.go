@@ -8,7 +8,7 @@ import (
 	"gazetteer/index/view"
 )
 
-// maxCounts is how many values of a facet a search names.
+// maxCounts is the number of values of a facet in a search.
 const maxCounts = 20
 
 // Explore counts the values of fields over all operations that a query finds,
@@ -25,8 +25,8 @@ func (x *Index) Explore(ctx context.Context, q query.Query, fields []string, lim
 	return x.exploreFacets(ctx, q, fields, limit)
 }
 
-// Hosts returns the hosts of all operations that a query finds, those with the most
-// first. The error is as of [Index.Search].
+// Hosts returns the hosts of all operations that a query finds, ordered by their number of
+// operations. The error is as of [Index.Search].
 func (x *Index) Hosts(ctx context.Context, q query.Query) ([]string, error) {
 	counts, err := x.exploreFacets(ctx, q, []string{query.HostKey}, math.MaxInt)
 	hosts := make([]string, 0, len(counts[query.HostKey]))
@@ -59,5 +59,5 @@ func (x *Index) exploreFacets(ctx context.Context, q query.Query, fields []strin
 	return facets, err
 }
 
-// maxExplored is how many values of a field [Index.Explore] names at most.
+// maxExplored is the maximum number of values of a field in [Index.Explore].
 const maxExplored = 1000

@@ -11,13 +11,13 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// A ranking always has a first place, even where nothing in the index does what is asked. The fit says
-// how well an operation does it, from the operation and the request alone: which words of the request it
-// covers, each word weighted by the length of its vector (which training makes long for words that tell
-// much), how near its embedding is, and whether it does the kind of thing that is asked for. Nothing in
-// it depends on what else the index holds, so one threshold holds for an index of any size.
+// A ranking always has a first place, even if no operation in the index does the task. The fit says
+// how well an operation does the task, from the operation and the request alone: the words of the
+// request that it covers, each weighted by the length of its vector (which training makes long for
+// significant words), the cosine of its embedding, and whether it has the requested kind of effect.
+// It does not depend on other content of the index, so one threshold suits an index of any size.
 
-// FarFit is the fit below which a hit is marked as far.
+// FarFit is the threshold of the fit: hits below it are marked as far.
 //
 // It is calibrated on the development sets of everyday and agents' requests: about 4 % of the requests
 // that the index answers have only far hits among their first three. docs/search.md has the figures, for
@@ -25,22 +25,22 @@ import (
 const FarFit = 0.295
 
 const (
-	// nearMatch is how much a word counts that is matched by another word of near meaning.
+	// nearMatch is the weight of a word that matches another word of similar meaning.
 	nearMatch = 0.3
-	// contextMatch is how much a word counts that only the service or a parameter has.
+	// contextMatch is the weight of a word that occurs only in the service or in a parameter.
 	contextMatch = 0.4
-	// cosineShare is how much the cosine counts in the fit, beside the words that are covered, and
-	// fullCosine the cosine of an operation that fits in full.
+	// cosineShare is the weight of the cosine in the fit, relative to the covered words. fullCosine
+	// is the cosine of a perfect fit.
 	cosineShare = 0.2
 	fullCosine  = 0.7
-	// otherKind is the share of its fit that an operation keeps which does another kind of thing than
-	// what is asked for, such as one that reads where something must be made.
+	// otherKind is the factor of the fit of an operation with another kind of effect than the
+	// requested one, for example one that reads although something must be created.
 	otherKind = 0.7
-	// changesAnswer is the fit that an operation has at most which only changes something where a question
-	// is asked: it is far.
+	// changesAnswer is the maximum fit of an operation that only changes something if the request
+	// is a question: such an operation is far.
 	changesAnswer = 0.29
-	// anyPost is the verb that says least: operations that work an answer out from what is posted to them
-	// bear it, too.
+	// anyPost is the least significant verb: operations that only compute an answer from posted
+	// data have it, too.
 	anyPost = "CREATE"
 	// shortRequest is the importance of the words of a short request, three words that tell much. A longer
 	// one has details that no document says, so its share of covered words grows with its length to the
@@ -50,15 +50,15 @@ const (
 	fitDigits    = 1e4 // a fit has four decimals
 )
 
-// The importance of words whose vector says nothing of it.
+// The importance of words without a significant vector.
 const (
-	unknownWord = 1.5 // no vector: a rare word, which tells much
+	unknownWord = 1.5 // no vector: a rare and significant word
 	unknownCode = 0.3 // no vector, with a digit: a value
 	nameShare   = 0.5 // a name counts for half of a word
 )
 
-// fitOf returns how well an operation fits, 0 to 1, from the words that were found in it and the cosine
-// of its embedding and that of the request.
+// fitOf returns the fit of an operation, 0 to 1, from the matched words and the cosine of its
+// embedding to that of the request.
 func (s *searcher) fitOf(why *Why, verb string, class effect.Class, cosine float32) float64 {
 	if len(s.request.Words) == 0 {
 		return 1
@@ -88,7 +88,7 @@ func (s *searcher) fitOf(why *Why, verb string, class effect.Class, cosine float
 	return math.Round(fit*fitDigits) / fitDigits
 }
 
-// creditOf returns how well a word of the request was found, 0 to 1.
+// creditOf returns the quality of the match of a word of the request, 0 to 1.
 func (w *Why) creditOf(asked string) float64 {
 	credit := 0.0
 	for _, m := range w.Matched {
@@ -105,7 +105,7 @@ func (w *Why) creditOf(asked string) float64 {
 	return credit
 }
 
-// importanceOf returns how much a word of the request tells.
+// importanceOf returns the importance of a word of the request.
 func (x *Index) importanceOf(w *query.Word) float64 {
 	length := float32(0)
 	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {

@@ -19,12 +19,11 @@ import (
 )
 
 const (
-	// batchEntries is how many entries are gathered before they are written:
-	// a batch of one costs thirty times as much an entry, one of many thousands
-	// gains little and takes memory.
+	// batchEntries is the number of entries in one batch: a batch of one entry costs thirty times
+	// as much per entry; a batch of many thousands gains little and needs memory.
 	batchEntries = 4000
-	// batchRecords is how far the cursor runs ahead of the one on disk while
-	// nothing but records of other keys comes. They cost little to read again.
+	// batchRecords is the maximum distance of the cursor from the one on disk while only records of
+	// other keys arrive. Reading them again is cheap.
 	batchRecords = 10000
 	// retryFirst and retryMost are the pauses after a batch that could not be
 	// written, for example because the disk was full.
@@ -32,18 +31,17 @@ const (
 	retryMost  = time.Minute
 )
 
-// A writeError says that a batch could not be written. What the index then
-// holds in memory is not to be trusted: it may have the batch, cursor included.
+// A writeError means that a batch could not be written. The index in memory is then unreliable: it
+// may contain the batch and its cursor.
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return "write to the index: " + e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
-// Run follows the log until ctx ends, and then returns nil. When the log is
-// another one than before, or the index turns out to be damaged, it rebuilds
-// the index from the beginning of the log; when a batch cannot be written, it
-// goes on from what is on disk, after a pause. It returns the first error that
-// following again would not fix: one of the store.
+// Run follows the log until ctx ends, and then returns nil. If the log is a different one, or the
+// index is damaged, it rebuilds the index from the beginning of the log. If a batch cannot be
+// written, it pauses and continues from the state on disk. It returns the first error that a retry
+// cannot repair: an error of the store.
 func (x *Index) Run(ctx context.Context) error {
 	x.prepareFirstView()
 	pause := x.firstRetry
@@ -81,9 +79,9 @@ func (x *Index) Run(ctx context.Context) error {
 	}
 }
 
-// prepareFirstView derives what searches need of an index that was just opened, so that the
-// first one does not wait for it. One that comes meanwhile waits, and is answered
-// as later ones are.
+// prepareFirstView prepares the data of a newly opened index for searches, so that the first search
+// does not wait for it. A search that arrives meanwhile waits, and gets the same answer as later
+// ones.
 func (x *Index) prepareFirstView() {
 	err := x.withSnapshot(func(*view.View, uint64) error { return nil })
 	if err != nil {
@@ -125,7 +123,7 @@ func (x *Index) followLog(ctx context.Context) error {
 	return err
 }
 
-// damagedRecord says that a record is left out of the index.
+// damagedRecord reports that the index omits a record.
 func (x *Index) damagedRecord(r store.Record, err error) {
 	x.log.Error("a damaged record is left out of the index", "key", r.Key, "error", err)
 }
@@ -136,7 +134,7 @@ func (x *Index) currentDirectory() *view.Directory {
 	return x.directory
 }
 
-// rebuildDirectory begins again with an empty index.
+// rebuildDirectory replaces the index by an empty one.
 func (x *Index) rebuildDirectory(why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -152,12 +150,12 @@ func (x *Index) rebuildDirectory(why string) error {
 	return nil
 }
 
-// reopenDirectory goes back to what is on disk.
+// reopenDirectory returns to the state on disk.
 func (x *Index) reopenDirectory() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.directory != nil {
-		x.directory.Bleve.Close() // what it holds in memory is not to be trusted
+		x.directory.Bleve.Close() // its state in memory is unreliable
 		x.directory = nil
 	}
 	l, at, err := x.openDir(x.path)
@@ -169,8 +167,8 @@ func (x *Index) reopenDirectory() error {
 	return nil
 }
 
-// A follower turns records of documents into batches of the index. It belongs
-// to one call of follow.
+// A follower converts records of documents to batches of the index. It belongs to one call of
+// followLog.
 type follower struct {
 	x             *Index
 	durableCursor store.Cursor // the cursor on disk
@@ -179,24 +177,24 @@ type follower struct {
 	order   []entry.Source // of pending, as they came
 	entries int            // of pending
 
-	// While a batch is written the next one is made.
+	// While a batch is written the next one is built.
 	writing *batchWrite
 }
 
-// A batchWrite is a batch on its way to the disk.
+// A batchWrite is a batch that is being written.
 type batchWrite struct {
 	at      store.Cursor
 	sources []entry.Source
 	done    chan error // gets one value
 }
 
-// A documentChange is what is to become of one document: nil when it is gone.
+// A documentChange is the new state of one document: nil if it was deleted.
 type documentChange struct {
 	text *storedDocument
-	made []*bleveDocument.Document // its entries, nil until they are made
+	made []*bleveDocument.Document // its entries, nil until they are built
 }
 
-// countEntries is how many entries a change makes.
+// countEntries returns the number of entries of a change.
 func (c documentChange) countEntries() int {
 	if c.text == nil {
 		return 0
@@ -247,8 +245,8 @@ func (f *follower) addRecord(r store.Record) {
 	if !r.Deleted {
 		t, err := decodeDocument(r.Value)
 		if err != nil {
-			// The store checks its records, so this is a fault of ours. The
-			// document is left out of search instead of stopping everybody's.
+			// The store checks its records, so this is a fault of this program. The index omits the
+			// document so that search continues for all others.
 			f.x.log.Error("a stored document is unreadable and left out of the index", "key", r.Key, "error", err)
 		}
 		c.text = t
@@ -326,7 +324,7 @@ func (f *follower) makeEntries(last *view.View) error {
 	return err
 }
 
-// entriesOf makes the entries of a document, none of one that is gone.
+// entriesOf returns the entries of a document, none for a deleted one.
 func (f *follower) entriesOf(src entry.Source, t *storedDocument) (made []*bleveDocument.Document) {
 	if t == nil {
 		return nil

@@ -23,12 +23,12 @@ const (
 	metaFile = "index_meta.json"
 	storeDir = "store"
 	rootFile = "root.bolt"
-	// unfinishedFile stands beside them while an index is being made. A process that ends
-	// meanwhile leaves no damaged index, but none.
+	// unfinishedFile exists next to them while an index is being created. If the process ends
+	// meanwhile, there is no index instead of a damaged one.
 	unfinishedFile = "unfinished"
 )
 
-// lockTimeout is how long to wait for a lock on the index. Without it, bleve waits without end.
+// lockTimeout bounds the wait for a lock on the index. Without it, bleve waits without a limit.
 const lockTimeout = 300 * time.Millisecond
 
 var errHeld = errors.New("another process holds the index")
@@ -55,7 +55,7 @@ func inspectDirectory(dir string) error {
 	return nil
 }
 
-// checkFiles checks that the files that every index has are there.
+// checkFiles checks that the files of an index exist.
 func checkFiles(dir string) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(files) == 0 {
@@ -79,8 +79,7 @@ func checkFiles(dir string) error {
 	return nil
 }
 
-// readRoot reads all of a root file and returns the segment files that its
-// newest snapshot names.
+// readRoot reads a whole root file and returns the segment files that its newest snapshot names.
 func readRoot(path string) ([]string, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
 	if errors.Is(err, bolterrors.ErrTimeout) {

@@ -8,8 +8,8 @@ import (
 	"gazetteer/index/view"
 )
 
-// Namespaces returns all namespaces that qualify verbs (AGIS §8.2), sorted. What a
-// search would not return (aliases, superseded documents) does not count.
+// Namespaces returns all namespaces that qualify verbs (AGIS §8.2), sorted. Documents that a search
+// does not return (aliases, superseded ones) do not count.
 func (x *Index) Namespaces(ctx context.Context) ([]view.ValueCount, error) {
 	return x.listValues(ctx, query.NamespaceField)
 }

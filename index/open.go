@@ -28,17 +28,16 @@ import (
 
 // Options of [Open].
 type Options struct {
-	// Dir is the directory of the index. It is made when it is missing; nothing
-	// in it is needed for good.
+	// Dir is the directory of the index. It is created if it is missing, and may be deleted at any
+	// time.
 	Dir string
 	// Store is the log to follow and the place of the texts to show.
 	Store store.Store
-	// Vectors are those of words, by which meanings are compared; nil for the
-	// table that comes with the program.
+	// Vectors contains the vectors of words for embeddings; nil for the built-in table.
 	Vectors *wordvec.Table
-	// States knows the present states of hosts, for the filter is:; nil: none is known.
+	// States returns the current states of hosts, for the filter is:; nil if none are known.
 	States view.HostStates
-	// Log gets a line for each rebuild and each failed batch; nil is silence.
+	// Log receives a line for each rebuild and each failed batch; nil discards them.
 	Log *slog.Logger
 }
 
@@ -72,15 +71,14 @@ type Index struct {
 	damages  chan error // holds the damage a search met, until Run sees it
 }
 
-// maxSiblings is how many directories are tried beside one that another process
-// holds.
+// maxSiblings is the number of other directories that are tried if another process holds the first
+// one.
 const maxSiblings = 8
 
-// Open opens the index in o.Dir, or makes it. A directory that is damaged, of
-// another version or of another log is emptied, and one that another process
-// holds is left alone for a sibling (Dir.1, Dir.2, …); in each case the index
-// begins empty, one line is logged, and [Index.Run] fills it from the log. So
-// Open fails only when the directory cannot be written.
+// Open opens the index in o.Dir, or creates it. A directory that is damaged, of another version or
+// of another log is emptied, and one that another process holds is left alone for a sibling (Dir.1,
+// Dir.2, …); in each case the index begins empty, one line is logged, and [Index.Run] fills it from
+// the log. So Open fails only when the directory cannot be written.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -240,8 +238,8 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 	return view.NewDirectory(dir, b, x.lexicon, x.states)
 }
 
-// removeIndexFiles removes an index from dir: what bleve makes there and nothing else, so
-// that a wrong path in a configuration costs nobody their files.
+// removeIndexFiles removes an index from dir. It removes only bleve's files, so that a wrong path
+// in a configuration deletes no other files.
 func removeIndexFiles(dir string) error {
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return os.Rename(dir, dir+".damaged")
@@ -254,8 +252,8 @@ func removeIndexFiles(dir string) error {
 	return nil
 }
 
-// removeSiblings removes what an earlier run left beside a directory that was
-// held then and is not now.
+// removeSiblings removes the indexes of earlier runs next to a directory that another process held
+// then.
 func (x *Index) removeSiblings(dir string) {
 	for n := 1; n <= maxSiblings; n++ {
 		beside := siblingDir(dir, n)

@@ -9,15 +9,13 @@ import (
 	"gazetteer/index/view"
 )
 
-// maxVerified is how many operations are read to see whether a phrase stands in
-// them. The index keeps no places of words: phrases are rare, and the places
-// would take as much room as all else.
+// maxVerified is the number of operations that are read to check for a phrase. The index stores no
+// positions of words: phrases are rare, and positions would double the size of the index.
 const maxVerified = 1000
 
-// applyPhrases takes out of what was found the operations in which a phrase does
-// not stand word by word. They are read from the store, those with the best words
-// first; if there are more than maxVerified, the others are left out and the
-// result says so.
+// applyPhrases removes the found operations that do not contain all phrases word by word. It reads
+// them from the store, those with the best words first. If there are more than maxVerified, it
+// omits the others and the result says so.
 func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note string, err error) {
 	v := s.view
 	phrases := make([][]string, 0, len(s.query.Phrases))

@@ -11,7 +11,7 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// LeftOut says which operations a request forbids, and how many were left out for it.
+// LeftOut describes the operations that a request forbids, and the number of omitted ones.
 type LeftOut struct {
 	Text       string `json:"text"` // the words that forbid them, as asked
 	Operations int    `json:"operations"`
@@ -63,8 +63,8 @@ func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []Left
 	return masks, left, nil
 }
 
-// removeMentions takes the operations out of masks that do more than read and have a verb among
-// their words. It returns how many there were.
+// removeMentions removes from masks the operations that do more than read and have a verb among
+// their words. It returns their number.
 func (s *searcher) removeMentions(masks []view.Bitset, effects *view.EffectColumn, verb string) (int, error) {
 	found, err := s.view.FindPostings(tokens.StemOf(verb))
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *searcher) findOpposedVerbs() (func(view.EntryRef) bool, error) {
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// A RelatedVerb is a verb that is offered, and how it stands to another.
+// A RelatedVerb is an offered verb and its relation to another one.
 type RelatedVerb struct {
 	VerbCount
 	Relation string `json:"relation"` // exact, stem, synonym, hypernym or antonym

@@ -117,7 +117,7 @@ type page struct {
 	classes    []ClassHit
 }
 
-// search finds the page that is asked for and reads the texts of its hits.
+// search finds the requested page and reads the texts of its hits.
 func (s *searcher) search(ctx context.Context) (Result, error) {
 	p, err := s.findPage(ctx)
 	if err != nil {
@@ -140,10 +140,10 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-// nearest is how many of the first hits must be far for the answer to say so.
+// nearest is the number of first hits that must be far for the answer to say so.
 const nearest = 3
 
-// findPage finds what answers the query, and returns the page of it that is asked for.
+// findPage finds the answers to the query, and returns the requested page.
 func (s *searcher) findPage(ctx context.Context) (page, error) {
 	v, q := s.view, s.query
 	correction, err := s.correctSpelling()
@@ -358,9 +358,9 @@ func (s *searcher) putNamedFirst(ctx context.Context, named []view.Bitset, p *pa
 	return nil
 }
 
-// shareBetweenClauses gives each clause of a request for several things its share of the places: the
-// best operation for each, then the second best for each, and so on. What none of them finds keeps
-// its order behind them.
+// shareBetweenClauses distributes the places between the clauses of a request for several things:
+// the best operation for each, then the second best for each, and so on. Other operations follow in
+// unchanged order.
 func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset, p *page) error {
 	clauses := s.request.Clauses()
 	if len(clauses) < 2 || len(clauses) > view.MaxClauses {
@@ -379,7 +379,7 @@ func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset,
 	return nil
 }
 
-// maxClasses is how many data classes of a service a hit names.
+// maxClasses is the number of data classes of a service in a hit.
 const maxClasses = 20
 
 // readOperation reads an operation and its document, which are nil when the stored text is that of

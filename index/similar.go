@@ -9,7 +9,7 @@ import (
 	"gazetteer/index/view"
 )
 
-// A SimilarService is a service that does much of what another does.
+// A SimilarService is a service with many of the same operations as another.
 type SimilarService struct {
 	Host    string           `json:"host"`
 	Kind    document.Kind    `json:"kind"`
@@ -48,7 +48,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 	return similar, err
 }
 
-// similarService tells of a likeness what an answer tells.
+// similarService converts a likeness to the form of an answer.
 func (x *Index) similarService(ctx context.Context, l view.Similarity) (SimilarService, error) {
 	s := SimilarService{Host: l.Other.Host, Kind: l.Other.Kind, Score: l.Score,
 		Classes: slices.Collect(view.IntersectSorted(l.Own.Classes, l.Other.Classes)), Verbs: slices.Collect(view.IntersectSorted(l.Own.Verbs, l.Other.Verbs))}

@@ -31,7 +31,7 @@ const (
 // asked for by comes before what narrows it.
 var suggestKinds = [...]string{SuggestVerb, SuggestNoun, SuggestClass, SuggestService, SuggestNamespace}
 
-// A Suggestion is something that exists and begins like what was typed.
+// A Suggestion is an existing value that begins with the typed text.
 type Suggestion struct {
 	Text       string `json:"text"`
 	Kind       string `json:"kind"`
@@ -101,7 +101,7 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 		return nil, err
 	}
 	for noun, n := range nouns {
-		// What is the verb wherever it stands is no noun.
+		// A word that is always the verb is no noun.
 		if n > verbs[noun] {
 			found[SuggestNoun] = append(found[SuggestNoun], Suggestion{noun, SuggestNoun, n})
 		}
@@ -114,7 +114,7 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 	}
 	for _, s := range found {
 		slices.SortFunc(s, func(a, b Suggestion) int {
-			// A noun that is a verb, too, counts for what it is besides.
+			// A noun that is also a verb counts only where it is not the verb.
 			besides := func(s Suggestion) int {
 				if s.Kind == SuggestNoun {
 					return s.Operations - verbs[s.Text]

@@ -9,9 +9,8 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// How a verb that is offered stands to a word that was asked for. The order is
-// that in which a relation is preferred. Exact and stem are of the word itself,
-// the others are WordNet's (package protocol/english).
+// The relations of an offered verb to a requested word, in the order of preference. Exact and stem
+// are of the word itself, the others are WordNet's (package protocol/english).
 const (
 	RelationExact    = "exact"
 	RelationStem     = "stem"
@@ -28,8 +27,8 @@ func RelationRank(relation string) int { return slices.Index(Relations, relation
 // words that nobody would call related.
 const maxSenses = 3
 
-// RelateVerb tells how an offered verb stands to a word, in any case: one of
-// relations, or "" when they are not related.
+// RelateVerb returns the relation of an offered verb to a word, in any letter case: one of
+// relations, or "" if they are not related.
 func RelateVerb(word, offered string) string {
 	word, offered = strings.ToLower(word), strings.ToLower(offered)
 	if word == "" || offered == "" {
@@ -50,8 +49,8 @@ func RelateVerb(word, offered string) string {
 	return best
 }
 
-// A RelationCache remembers how words and verbs stand to each other, because the same
-// few are asked for in every hit. It may be used from any goroutine.
+// A RelationCache caches the relations of words and verbs, because every hit needs the same few. It
+// may be used from any goroutine.
 type RelationCache struct {
 	mu    sync.Mutex // guards following
 	known map[[2]string]string
