@@ -510,7 +510,7 @@ func (c *Crawler) setPaused(why string) {
 	c.status.Paused = why
 }
 
-// addChunk is how many hosts are added in one Apply.
+// addChunk is the number of hosts that one Apply adds.
 const addChunk = 500
 
 // Add makes hosts known as seeds. They are durable when Add returns, and are visited when they are
@@ -720,7 +720,7 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 	return r, nil
 }
 
-// MaxShownName is how many bytes of a bad host name a result shows: more than any valid name has.
+// MaxShownName is the number of bytes of a bad host name in a result: more than any valid name has.
 const MaxShownName = 300
 
 // BadHost returns the result for a text that is not a host name; err says why.

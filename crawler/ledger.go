@@ -17,7 +17,7 @@ import (
 // host to read. The requests of one visit to one host are one record, which is written together
 // with the result of the visit.
 
-// LedgerAge is how long a ledger entry is kept.
+// LedgerAge is the time for which a ledger entry is stored.
 const LedgerAge = 90 * oneDay
 
 // An Entry lists the requests to a host during one visit.

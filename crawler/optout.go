@@ -22,7 +22,7 @@ type Block struct {
 	Subdomains bool      `json:"subdomains,omitempty"`
 	By         BlockedBy `json:"by"`
 	Why        string    `json:"why,omitempty"` // for a person
-	// Proof is what showed that the owner asks for it: "TXT _gazetteer.example.com".
+	// Proof is the evidence of the owner's request: "TXT _gazetteer.example.com".
 	Proof string    `json:"proof,omitempty"`
 	Since time.Time `json:"since"`
 	// Operator is set when the operator asks for the block as well as the owner, to whom it then

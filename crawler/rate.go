@@ -14,8 +14,8 @@ type Rate struct {
 }
 
 const (
-	minRateInterval = 3  // looks before a rate is believed
-	maxRateInterval = 32 // looks that count: then the older ones count half
+	minRateInterval = 3  // visits before a rate is reliable
+	maxRateInterval = 32 // after this number of visits the older ones count half
 	minRevise       = 6 * time.Hour
 )
 

@@ -91,7 +91,7 @@ func isWorthKeeping(o fetch.Outcome) bool {
 	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
 }
 
-// maxFindings is how many findings are kept with a fetch.
+// maxFindings is the number of findings that are stored with a fetch.
 const maxFindings = 50
 
 // limitFindings shortens a list of findings as the readers do.

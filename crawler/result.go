@@ -62,8 +62,9 @@ func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Do
 		if f.Detail != "" {
 			reason += ": " + f.Detail
 		}
-		// What robots.txt says is told by the documents it concerns. For a host that publishes
-		// something, the absence of another format is not news; neither is the same reason twice.
+		// The results of the affected documents report the effect of robots.txt. If a host
+		// publishes one format, the absence of another is not reported; neither is a repeated
+		// reason.
 		if f.Kind == fetch.KindRobots || classOf(f.Outcome) == classGood || f.Outcome == fetch.Absent || said[reason] {
 			continue
 		}

@@ -503,8 +503,8 @@ func (s *session) leaveHost() {
 	s.wire = nil
 }
 
-// addFormats adds the requests that are made at each visit. What a format left that is not
-// requested any more is dropped.
+// addFormats adds the requests that are made at each visit. The data of a format that is no longer
+// requested is dropped.
 func (s *session) addFormats() {
 	for _, f := range document.Formats {
 		switch {

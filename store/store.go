@@ -62,9 +62,9 @@ type Store interface {
 
 	// List yields the records whose key begins with prefix and is greater than after, in key order,
 	// without tombstones. It reads in pages, so records written meanwhile may or may not appear.
-	// The consumer may take its time: no lock is held while it runs. A record that is damaged is
-	// yielded as its key with an error that [Damaged] knows, and the list goes on behind it; any
-	// other error comes once, last.
+	// The consumer may take its time: no lock is held while it runs. A damaged record is yielded as
+	// its key with an error that [Damaged] recognizes, and the list continues after it; any other
+	// error is yielded once, last.
 	List(ctx context.Context, prefix, after string) iter.Seq2[Record, error]
 
 	// Apply writes all or nothing and returns the sequence of the last write. When it returns nil,

@@ -13,7 +13,7 @@ import (
 	"gazetteer/registry/evidence"
 )
 
-// A RequestKind is what an owner asks of the crawler.
+// A RequestKind is the kind of an owner's request to the crawler.
 type RequestKind string
 
 // The kinds of owner requests.
@@ -86,14 +86,14 @@ type Answer struct {
 	// Done is set when the request is in effect. Without it nothing has changed.
 	Done  bool      `json:"done" doc:"it is as wished now; otherwise nothing has changed"`
 	Since time.Time `json:"since,omitzero" doc:"since when the host is opted out"`
-	// Proof says what showed that the owner asks for it.
+	// Proof is the evidence of the owner's request.
 	Proof string `json:"proof,omitempty" doc:"what showed that the owner asks for it"`
 	// Probes lists what was checked for this request, step by step.
 	Probes  []registry.Probe `json:"probes" doc:"what was asked, from where, what came back, and what was expected"`
 	Publish Publication      `json:"publish" doc:"what shows that the owner asks for it"`
 }
 
-// A Publication is what an owner publishes to have a request carried out.
+// A Publication is a record that an owner publishes to prove a request.
 type Publication struct {
 	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
 	At    []string `json:"at" doc:"where it may stand; one of them is enough"`

@@ -66,7 +66,7 @@ func New(limits Limits) *Limiter {
 // Limits returns the limits that the limiter enforces.
 func (p *Limiter) Limits() Limits { return p.limits }
 
-// A limitState is what a limiter remembers of a host, a domain or an address.
+// A limitState is the state of a limiter for a host, a domain or an address.
 type limitState struct {
 	limiter *rate.Limiter
 	turn    chan struct{} // holds an element for each session that runs
@@ -196,7 +196,7 @@ func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.
 	return time.Time{}, true
 }
 
-// maxBookedWait is how long a visit with a reservation waits: reservations for one second are
+// maxBookedWait bounds the wait of a visit with a reservation: reservations for one second are
 // handed out together.
 const maxBookedWait = 3 * time.Second
 

@@ -24,8 +24,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Names in the directory, beside the file of the schema.
 const (
-	// FormatFile says what the directory holds: format number, id and incarnation, as JSON. Where
-	// it lies, a file was begun.
+	// FormatFile describes the content of the directory: format number, id and incarnation, as
+	// JSON. If it exists, a file was begun.
 	FormatFile = "FORMAT"
 
 	lockFile      = "LOCK"                // flock and the holder's pid
@@ -85,7 +85,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// readIdentity returns the content of FormatFile, and false when there is none.
+// readIdentity returns the content of FormatFile, and false if there is none.
 func readIdentity(dir string, schema Schema) (identity, bool, error) {
 	path := filepath.Join(dir, FormatFile)
 	text, err := os.ReadFile(path)
@@ -119,8 +119,8 @@ func writeIdentity(dir string, id identity) error {
 	return nil
 }
 
-// lockWait is how long a held directory is tried again: long enough for a process that is just
-// leaving, or that has the lock but has not yet written its pid.
+// lockWait bounds the retries on a locked directory: long enough for a process that is ending, or
+// that has the lock but has not yet written its pid.
 const (
 	lockWait  = time.Second
 	lockRetry = 20 * time.Millisecond

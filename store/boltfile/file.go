@@ -41,11 +41,11 @@ var (
 	incarnationKey = []byte("incarnation")
 )
 
-// Schema says what a File holds.
+// Schema describes the content of a File.
 type Schema struct {
 	// Name is the name of the bbolt file in its directory, for example "store.bolt".
 	Name string
-	// Noun is what messages call the whole, for example "store".
+	// Noun is the name of the whole in messages, for example "store".
 	Noun string
 	// Format is the number written into the FORMAT file. Open raises a lower one and refuses a
 	// higher one with a *FormatError.

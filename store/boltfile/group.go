@@ -32,7 +32,7 @@ const (
 	waitMost  = 10 * time.Millisecond
 )
 
-// Request is what one caller of [File.Write] wants.
+// Request is the request of one caller of [File.Write].
 type Request struct {
 	// Write makes the caller's changes in the transaction of the group. refused is the caller's own
 	// error: nothing of the request may have been written then, and the others go on. err spoils

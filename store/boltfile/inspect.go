@@ -257,7 +257,7 @@ func (w *walker) walkBuckets(count int, page []byte) {
 		if flags != bucketFlag || size < 16 || value+size > uint64(len(page)) {
 			throwDamage("its list of buckets makes no sense")
 		}
-		if root := order.Uint64(page[value:]); root != 0 { // 0: the bucket lies inside this page
+		if root := order.Uint64(page[value:]); root != 0 { // 0: the bucket is inside this page
 			w.walkTree(root, nil)
 		}
 	}

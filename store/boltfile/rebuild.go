@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// syncBytes is how much of a copy is written before it is synced: a disk that is given all of
-	// it at once keeps the commits of the serving file waiting.
+	// syncBytes is the number of bytes of a copy between two syncs: writing all of it at once would
+	// delay the commits of the serving file.
 	syncBytes = 4 << 20
-	// catchUpWrites is how many writes a copy catches up with in one transaction, at most.
+	// catchUpWrites is the maximum number of writes that a copy applies in one transaction.
 	catchUpWrites = 2_000
-	// catchUpRest is how many writes may be left for the pause in which the files are swapped.
+	// catchUpRest is the number of writes that may remain for the pause in which the files are
+	// swapped.
 	catchUpRest = 200
 	// catchUpRounds ends a rebuild that cannot keep pace with the writers.
 	catchUpRounds = 10_000
-	// swapTries is how often the swap is put off because a large commit came before it.
+	// swapTries is the number of times that a large commit may postpone the swap.
 	swapTries = 10
 )
 
@@ -44,17 +45,17 @@ type Copier interface {
 	Verify(from, to *bolt.Tx) error
 }
 
-// Rebuilt says what a Rebuild did.
+// Rebuilt is the result of a Rebuild.
 type Rebuilt struct {
 	Before, After int64         // bytes of the file
 	Took          time.Duration // all of it
 	Pause         time.Duration // for how long no commit could begin
 }
 
-// Rebuild copies the content of the file into a new one without unused pages and puts that in its
-// place while the file serves. Only the last step keeps writers waiting. An error means that the
-// old file goes on serving, unless [File.Failed] says otherwise: store.ErrFull when the disk has no
-// room for the copy, ErrRebuilding when another Rebuild runs.
+// Rebuild copies the content of the file into a new one without unused pages and replaces the file
+// while it serves. Only the last step delays writers. After an error the old file continues to
+// serve, unless [File.Failed] says otherwise: store.ErrFull when the disk has no room for the copy,
+// ErrRebuilding when another Rebuild runs.
 func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 	if !f.rebuilding.TryLock() {
 		return Rebuilt{}, ErrRebuilding
@@ -365,7 +366,7 @@ func (c *Copy) fillLength(size int64) error {
 	return c.handle.Truncate(size)
 }
 
-// Usage says how large the file is.
+// Usage is the size of the file and of its parts.
 type Usage struct {
 	Bytes     int64 // of the pages that the file has
 	FreeBytes int64 // of those, the unused ones

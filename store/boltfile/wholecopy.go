@@ -8,7 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// maxWholeCopy is how much a file may hold to be copied whole: nobody can write while it is.
+// maxWholeCopy is the maximum size of a file that is copied as a whole: writers wait during the
+// copy.
 const maxWholeCopy = 256 << 20
 
 // CopyWhole replaces the file by a copy of some of its buckets that holds nothing of what was deleted.

@@ -24,7 +24,7 @@ const (
 // to disk less often than they read records that do not concern them.
 const keepLeast = 20_000
 
-// A Compaction says what [Store.Compact] did.
+// A Compaction is the result of [Store.Compact].
 type Compaction struct {
 	Forgotten int           // tombstones dropped
 	Horizon   store.Cursor  // deletions up to there are forgotten
@@ -124,7 +124,7 @@ func (s *Store) WriteBackup(ctx context.Context, path string) (store.Cursor, err
 
 // MaintainOptions are the settings of [Store.Maintain].
 type MaintainOptions struct {
-	// Keep is how long deletions are kept for followers that have not seen them.
+	// Keep is the time for which deletions are stored for followers that have not seen them.
 	Keep time.Duration
 	// KeepLeast is how many of the newest writes keep their tombstones however old they are, so that a
 	// follower that was killed is not behind the horizon with the cursor that it has on disk; 20,000

@@ -18,7 +18,7 @@ const (
 	maxWrites = 20_000
 )
 
-// A record lies in the file as
+// A record is stored in the file as
 //
 //	sequence 8 | flags 1 | CRC-32C 4 | value
 //
@@ -99,8 +99,8 @@ func addStamp(sum uint32, raw []byte) uint32 {
 	return crc32.Update(sum, castagnoli, raw[:flagsAt])
 }
 
-// record is a store.Record whose Value still lies in the memory of the file: cloneRecord
-// must be called before the transaction ends.
+// record is a store.Record whose Value still points into the memory of the file: cloneRecord must
+// be called before the transaction ends.
 type record store.Record
 
 // decodeRecord verifies a raw record and returns it. The error names the key, never

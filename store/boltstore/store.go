@@ -1,10 +1,10 @@
-// Package boltstore is a store.Store in one bbolt file that one process holds. Begin at [Open];
-// [Store.Apply] and [Store.Changes] are the heart, [Store.Compact] makes the file small again.
+// Package boltstore is a store.Store in one bbolt file that one process holds. Start with [Open].
+// [Store.Apply] and [Store.Changes] are the main methods; [Store.Compact] shrinks the file.
 //
 // # The data directory
 //
 // FORMAT, HEAD and LOCK are those of package boltfile, which also makes writes durable; store.bolt
-// holds the records. Other packages keep their own files beside these.
+// holds the records. Other packages have their own files in the same directory.
 //
 // # The file
 //

@@ -8,7 +8,7 @@ import (
 	"gazetteer/store"
 )
 
-// A Position is how far a follower has followed the log of a store. Its methods may be called from
+// A Position is the position of a follower in the log of a store. Its methods may be called from
 // any goroutine. The zero value stands at the beginning.
 type Position struct {
 	moved wait.Broadcast

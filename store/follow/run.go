@@ -18,7 +18,7 @@ import (
 
 // Options of [Run]. Name and Apply are required.
 type Options struct {
-	// Name says what is derived, for the log and errors: "the change feed".
+	// Name is the name of the derived data in the log and in errors: "the change feed".
 	Name string
 	Log  *slog.Logger // nil: silent
 	// Linger is that of [BatchOptions].
@@ -40,7 +40,7 @@ type Options struct {
 	SaveEvery time.Duration
 }
 
-// saveShare is how many times longer than saving the time between two savings is at least.
+// saveShare is the minimum ratio of the time between two saves to the duration of a save.
 const saveShare = 50
 
 // Run follows the log of s from a position until ctx ends, and then returns nil. Errors are those

@@ -168,7 +168,7 @@ func testHorizonPassesReaders(t *testing.T, subject Subject) {
 		moveHorizon(t, s, s.Head().Seq)
 	})
 	wantErr(t, err, store.ErrCursorGone)
-	// One that waits at the end has missed nothing, and goes on.
+	// A follower that waits at the end has missed nothing, and continues.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	records, ended := make(chan string), make(chan error, 1)

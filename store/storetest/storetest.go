@@ -136,7 +136,7 @@ func listRecords(t testing.TB, s store.Store, prefix, after string) []string {
 	return got
 }
 
-// readChanges shows what lies in the log after the cursor now.
+// readChanges returns the current records of the log after the cursor.
 func readChanges(t testing.TB, s store.Store, after store.Cursor) []string {
 	t.Helper()
 	head := s.Head()

@@ -50,8 +50,8 @@ func Main(m *testing.M, s Subject) {
 	}
 }
 
-// childTime is how long a child may live: one that does not end by itself must not hold up all the
-// tests.
+// childTime bounds the lifetime of a child process, so that a hanging child does not delay the
+// other tests.
 const childTime = 5 * time.Minute
 
 // startChild prepares a process in one of the roles above.
