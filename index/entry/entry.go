@@ -17,9 +17,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// A document becomes one entry for each of its operations, one for its service
-// and one for each of its data classes. What is said of the service as a whole
-// lies in the service's entry alone; a search spreads it over the operations.
+// A document becomes one entry for each of its operations, one for its service and one for each of
+// its data classes. Only the service's entry contains the texts about the whole service; a search
+// applies them to its operations.
 
 // A field is one of the texts of an entry that words are looked up in.
 type Field uint8
@@ -28,7 +28,7 @@ type Field uint8
 const (
 	ActField  Field = iota // of an operation: verb, path nouns, capability id
 	WhatField              // of an operation: intent, outcome, parameter hints
-	CtxField               // of an operation: parameter names; of a service: what it says of itself
+	CtxField               // of an operation: parameter names; of a service: its description
 	HeldField              // of a data class: its name and description
 	NumFields
 )
@@ -44,22 +44,21 @@ const IDField = "_id"
 // A keyword is the value of a keyword field.
 type keyword struct{ field, value string }
 
-// An entry is what the index takes from one operation, service or data class:
-// prepared texts by field, and the values of the filters.
+// An entry is the indexed content of one operation, service or data class: prepared texts by field,
+// and the values of the filters.
 type Entry struct {
 	Text     [NumFields]string
 	keywords []keyword
 }
 
-// MaxOperations is how many operations of one document are indexed; an ordinal
-// has four hexadecimal digits. A document of 262,144 bytes cannot hold more.
+// MaxOperations is the maximum number of indexed operations of one document; an ordinal has four
+// hexadecimal digits. A document of 262,144 bytes cannot hold more.
 const MaxOperations = 1 << 16
 
-// MaxClassEntries is how many data classes of one document get an entry.
+// MaxClassEntries is the maximum number of data classes of one document with an entry.
 const MaxClassEntries = 1 << 12
 
-// maxListed is how many characters of a list of names (data classes, parameters)
-// count.
+// maxListed is the number of characters of a list of names (data classes, parameters) that count.
 const maxListed = 500
 
 // OperationEntry is the entry of an operation.
@@ -114,14 +113,14 @@ func ClassEntry(c *document.DataClass) Entry {
 	return Entry{Text: [NumFields]string{HeldField: l.String()}}
 }
 
-// addKeyword appends a keyword that is not there yet.
+// addKeyword appends a keyword unless it is already present.
 func (e *Entry) addKeyword(field, value string) {
 	if k := (keyword{field, value}); value != "" && !slices.Contains(e.keywords, k) {
 		e.keywords = append(e.keywords, k)
 	}
 }
 
-// StateOf tells how well a document keeps to its draft.
+// StateOf returns the conformance state of a document.
 func StateOf(d *document.Document) string {
 	switch worst, any := protocol.Worst(d.Findings); {
 	case any && worst >= protocol.Error:
@@ -132,7 +131,7 @@ func StateOf(d *document.Document) string {
 	return query.StateValid
 }
 
-// idempotentValue is what an operation declares about being done twice.
+// idempotentValue returns an operation's declaration of idempotency.
 func idempotentValue(o *document.Operation) string {
 	switch {
 	case o.Idempotent == nil:
@@ -144,9 +143,8 @@ func idempotentValue(o *document.Operation) string {
 	}
 }
 
-// ActText is what the operation is called. What one name already says is not
-// said again: an AGIS id is the verb and the path, and the verb of a capability
-// was often derived from its id.
+// ActText returns the names of the operation without repetitions: an AGIS id consists of the verb
+// and the path, and the verb of a capability was often derived from its id.
 func ActText(o *document.Operation) string {
 	var l textJoiner
 	if o.ID != o.Verb+" "+o.Path {
@@ -169,7 +167,7 @@ func containsWord(text, word string) bool {
 	return false
 }
 
-// whatText is what the operation says it does.
+// whatText returns the description of the operation's purpose.
 func whatText(o *document.Operation) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(o.Intent))
@@ -182,7 +180,7 @@ func whatText(o *document.Operation) string {
 	return l.String()
 }
 
-// ServiceText is what is said of the service as a whole.
+// ServiceText returns the description of the whole service.
 func ServiceText(d *document.Document) string {
 	var l textJoiner
 	l.addText(tokens.PrepareText(d.Service.Name))
@@ -207,8 +205,8 @@ func parameterNames(o *document.Operation) string {
 	return names.String()
 }
 
-// A textJoiner gathers texts with spaces between, up to a limit in bytes (0: none).
-// A text that would pass the limit is left out whole.
+// A textJoiner joins texts with spaces, up to a limit in bytes (0: none). It omits a text that
+// would exceed the limit.
 type textJoiner struct {
 	strings.Builder
 	limit int
@@ -230,7 +228,7 @@ type Source struct {
 	Kind document.Kind
 }
 
-// A sort says what an entry stands for.
+// A sort is the kind of an entry.
 type Kind uint8
 
 const (
@@ -254,8 +252,7 @@ func ID(s Source, print string, of Kind, ordinal int) string {
 	}
 }
 
-// SplitID takes an id apart. ok is false for an id that entryID did not make,
-// which only damage can bring.
+// SplitID splits an id. ok is false for an invalid id, which only damage can cause.
 func SplitID(id string) (s Source, print string, of Kind, ordinal int, ok bool) {
 	parts := strings.Split(id, "\x00")
 	if len(parts) != 4 || parts[0] == "" {

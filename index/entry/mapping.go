@@ -25,14 +25,13 @@ func StaticMapping() *mapping.IndexMappingImpl {
 	return m
 }
 
-// formVersion is raised by hand when the form of the index changes in a way
-// that currentVersion cannot see.
+// formVersion is increased by hand if the form of the index changes in a way that CurrentVersion
+// does not detect.
 const formVersion = 2
 
-// CurrentVersion names the form of the entries this program writes. It is
-// computed from what it writes for a sample in which every rule of the analysis
-// is at work, so an index built by other rules is recognised without anybody
-// remembering to raise a number.
+// CurrentVersion names the form of the entries this program writes. It is computed from the entries
+// of a sample that uses every rule of the analysis, so an index built by other rules is recognized
+// without a manual version number.
 func CurrentVersion() (string, error) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {
@@ -60,8 +59,7 @@ func CurrentVersion() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// VersionSample is a document that sets every rule of entry.go and of the
-// analyzer to work.
+// VersionSample is a document that uses every rule of entry.go and of the analyzer.
 func VersionSample() document.Document {
 	return document.Document{
 		Kind: document.AGIS,

@@ -30,7 +30,7 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	case verb == 0:
 		return intent, ofIntent
 	case verb&^query.Reading == 0 && intent&query.Reading == 0:
-		return intent, ofIntent // a verb that reads, with a sentence that does not
+		return intent, ofIntent // a verb that reads, with a sentence that changes something
 	case verb&intent != 0:
 		return verb & intent, ofVerb
 	default:
@@ -38,11 +38,11 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	}
 }
 
-// maxSentences is how many sentences of an intent are read.
+// maxSentences is the number of sentences of an intent that are read.
 const maxSentences = 8
 
-// endingSentence returns the verb that a later sentence of the intent begins with, when it ends
-// something: what stands in front of it does not hide it. It returns "" when no sentence does.
+// endingSentence returns the verb at the beginning of a later sentence of the intent if it ends
+// something, so that an earlier sentence cannot hide it. It returns "" if there is none.
 func endingSentence(o *document.Operation) string {
 	sentences := strings.FieldsFunc(o.Intent, func(r rune) bool { return strings.ContainsRune(".;:!?\n。！？", r) })
 	for _, sentence := range sentences[min(1, len(sentences)):min(maxSentences, len(sentences))] {
@@ -107,8 +107,8 @@ func needsIdentifier(o *document.Operation) bool {
 	return strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "byid") || strings.HasSuffix(name, "_by_id")
 }
 
-// EffectValue is the value of the filter effect: what is declared, unless what is inferred is more
-// dangerous.
+// EffectValue returns the value of the filter effect: the declared effect, unless the inferred one
+// is more dangerous.
 func EffectValue(o *document.Operation) string {
 	class, _ := ClassOf(o)
 	switch {

@@ -17,11 +17,11 @@ const TwinField = "twin"
 // twinKeyBytes is the length of a key before it is encoded. It tells the operations of one host apart.
 const twinKeyBytes = 3
 
-// minTwinWords is how many words an intent has at least that two operations are the same by.
+// minTwinWords is the minimum number of words of an intent that identifies an operation.
 const minTwinWords = 3
 
-// TwinKey returns the key of an operation: a short digest of the words of its intent, "" when the
-// intent says too little to recognize an operation by.
+// TwinKey returns the key of an operation: a short digest of the words of its intent, "" if the
+// intent has too few words to identify an operation.
 func TwinKey(o *document.Operation) string {
 	words := strings.FieldsFunc(strings.ToLower(o.Intent), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) < minTwinWords && !slices.ContainsFunc(words, func(w string) bool { return w[0] >= 0x80 }) {
@@ -34,6 +34,7 @@ func TwinKey(o *document.Operation) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:twinKeyBytes])
 }
 
-// TwinKinds returns the kind of document whose operations give way, and the kind whose operations they
-// give way to. An AGIS document says more of an operation than an AI Discovery document does.
+// TwinKinds returns the kind of document whose operations give way, and the kind whose operations
+// they give way to. An AGIS document describes an operation in more detail than an AI Discovery
+// document.
 func TwinKinds() (yields, remains document.Kind) { return document.AI, document.AGIS }

@@ -15,17 +15,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTextLength is how many characters of one text count. Text comes from strangers:
-// a longer one is more likely stuffing than description.
+// maxTextLength is the number of characters of one text that count. Texts come from strangers: a
+// longer one is more likely keyword stuffing than description.
 const maxTextLength = 500
 
-// NewAnalyzer returns the chain that makes the forms of a prepared text, the same
-// for documents and queries. It is built from its parts instead of being named
-// in bleve's registry, which would need a package variable changed in init.
+// NewAnalyzer returns the analyzer chain for prepared texts, the same for documents and queries. It
+// is built from its parts instead of being named in bleve's registry, which would need a package
+// variable changed in init.
 //
-// Words are kept in the form in which they are written, without their stem: the
-// vector of "booking" is another than that of "book". What a query looks for is
-// the stem, and each segment's vocabulary tells the forms of one.
+// Words keep their written form instead of their stem: the vector of "booking" differs from that of
+// "book". A query looks for the stem, and each segment's vocabulary lists the forms of a stem.
 func NewAnalyzer() (analysis.Analyzer, error) {
 	stopWords := analysis.NewTokenMap()
 	if err := stopWords.LoadBytes(en.EnglishStopWords); err != nil {
@@ -51,8 +50,8 @@ func NewAnalyzer() (analysis.Analyzer, error) {
 // out; in a small index they are rare, and would seem to tell much.
 var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "many"}
 
-// StemOf returns what the English forms of one word have in common. Terms of other
-// scripts are their own stem.
+// StemOf returns the common stem of the English forms of a word. Terms of other scripts are their
+// own stem.
 func StemOf(form string) string {
 	stemmed := porter.NewPorterStemmer().Filter(analysis.TokenStream{{Term: []byte(form)}})
 	return string(stemmed[0].Term)
@@ -103,8 +102,8 @@ func ClipText(s string) string {
 	return s
 }
 
-// isPlainText reports whether split would change nothing: the usual sentence, in
-// which capitals stand only at the beginning of words.
+// isPlainText reports whether split would change nothing: in a usual sentence capitals occur only
+// at the beginning of words.
 func isPlainText(s string) bool {
 	letter := false
 	for i := 0; i < len(s); i++ {

@@ -6,8 +6,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// An analyzer makes the forms of a text. Most texts are in ASCII, for which one
-// pass does what the chain does in seven.
+// An analyzer returns the forms of a text. Most texts are ASCII: one pass then replaces the seven
+// passes of the chain.
 type analyzer struct {
 	stopWords analysis.TokenMap
 	chain     analysis.Analyzer
@@ -23,7 +23,7 @@ func (a *analyzer) Analyze(text []byte) analysis.TokenStream {
 	return a.analyzeASCII(text)
 }
 
-// analyzeASCII does what the chain does with a prepared text in ASCII.
+// analyzeASCII gives the same result as the chain for a prepared text in ASCII.
 func (a *analyzer) analyzeASCII(text []byte) analysis.TokenStream {
 	lower := make([]byte, len(text))
 	for i, c := range text {
@@ -54,10 +54,10 @@ func (a *analyzer) analyzeASCII(text []byte) analysis.TokenStream {
 	return stream
 }
 
-// endOfWord returns where the word ends that begins at from: Unicode Standard Annex
-// 29 for ASCII. An apostrophe stands within a word between letters and between
-// digits, a comma or semicolon between digits. What else might stand within one
-// (a dot, a colon, an underscore) became a space when the text was prepared.
+// endOfWord returns the end of the word that begins at from: Unicode Standard Annex 29 for ASCII.
+// An apostrophe stands within a word between letters and between digits, a comma or semicolon
+// between digits. What else might stand within one (a dot, a colon, an underscore) became a space
+// when the text was prepared.
 func endOfWord(lower []byte, from int) int {
 	for at := from + 1; at < len(lower); at++ {
 		c := lower[at]

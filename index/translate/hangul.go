@@ -16,7 +16,7 @@ import (
 // syllable, so words are compared by their letters (jamo).
 
 const (
-	// minHangul and maxHangul are how many syllables a word has that may be corrected.
+	// minHangul and maxHangul bound the number of syllables of a word that may be corrected.
 	minHangul, maxHangul = 2, 6
 )
 

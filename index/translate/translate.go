@@ -1,8 +1,8 @@
-// Package translate says what words of other languages mean in English, so that a request in one of
-// them finds operations that are described in English. Begin with [Detect] and [Translate].
+// Package translate translates words of other languages to English, so that a request in one of
+// them finds operations that are described in English. Start with [Detect] and [Translate].
 //
 // The table holds some 70,000 words of German, Spanish, French, Japanese, Korean and Chinese.
-// README.md says where they come from and under which licences.
+// README.md names their origin and licences.
 package translate
 
 import (
@@ -98,7 +98,7 @@ func Phrase(first, second string) string {
 	return ""
 }
 
-// A Word is a part of a text and what it means.
+// A Word is a part of a text with its translations.
 type Word struct {
 	Text     string
 	Meanings []string // English words, the likeliest first, or one of the marks; nil when it is not known
@@ -207,7 +207,7 @@ var englishFunctionWords = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// lookupWord returns what a word means in its written form or one of its base forms.
+// lookupWord returns the translations of a word in its written form or one of its base forms.
 func lookupWord(language, word string) []string {
 	table := unpacked()[language]
 	if m := table[word]; m != nil {
@@ -221,7 +221,7 @@ func lookupWord(language, word string) []string {
 	return nil
 }
 
-// Translate cuts one part of a text that has no spaces into words, and says what each means.
+// Translate splits a part of a text without spaces into words, and returns their translations.
 func Translate(language, field string) []Word {
 	field = strings.ToLower(strings.TrimFunc(field, unicode.IsPunct))
 	switch language {
@@ -240,7 +240,7 @@ func translateWord(language, word string) []Word {
 	if m := lookupWord(language, word); m != nil || language != German {
 		return []Word{{word, m}}
 	}
-	// The last part of a compound says what it is, the first what of.
+	// The last part of a compound is the head, the first part modifies it.
 	for at := len(word) - minPart; at >= minPart; at-- {
 		if !utf8.RuneStart(word[at]) {
 			continue
@@ -265,14 +265,14 @@ func translateWord(language, word string) []Word {
 	return []Word{{word, nil}}
 }
 
-// minPart is how many bytes a part of a compound has at least.
+// minPart is the minimum number of bytes of a part of a compound.
 const minPart = 4
 
 // maxWord is how many characters the longest word has that is looked for in a text without spaces.
 const maxWord = 8
 
-// segmentText cuts a text at the longest words that the table knows, from left to right. What it
-// does not know stands between them.
+// segmentText splits a text at the longest words that the table knows, from left to right. Unknown
+// parts remain between them.
 func segmentText(language, text string) []Word {
 	runes := []rune(text)
 	table := unpacked()[language]

@@ -9,7 +9,7 @@ type Bitset []uint64
 
 func NewBitset(n int) Bitset { return make(Bitset, bitsetLen(n)) }
 
-// bitsetLen is how long a set of n numbers is.
+// bitsetLen returns the length of a set of n numbers.
 func bitsetLen(n int) int { return (n + 63) / 64 }
 
 func (b Bitset) Add(i uint32) { b[i/64] |= 1 << (i % 64) }
@@ -46,28 +46,28 @@ func (b Bitset) HasAny(from, to uint32) bool {
 	return false
 }
 
-// intersect keeps what is in other too.
+// intersect removes the numbers that are not in other.
 func (b Bitset) intersect(other Bitset) {
 	for i := range b {
 		b[i] &= other[i]
 	}
 }
 
-// addAll adds what is in other.
+// addAll adds the numbers in other.
 func (b Bitset) addAll(other Bitset) {
 	for i := range b {
 		b[i] |= other[i]
 	}
 }
 
-// RemoveAll removes what is in other.
+// RemoveAll removes the numbers in other.
 func (b Bitset) RemoveAll(other Bitset) {
 	for i := range b {
 		b[i] &^= other[i]
 	}
 }
 
-// Count returns how many numbers are in b.
+// Count returns the number of elements of b.
 func (b Bitset) Count() int {
 	n := 0
 	for _, w := range b {

@@ -39,7 +39,7 @@ func (c *column) valueOf(n uint32) uint32 {
 	return c.own[n]
 }
 
-// columns are read when they are first needed.
+// columns are read on first use.
 type columns struct {
 	mu   sync.Mutex // guards following
 	read map[string]*column
@@ -125,7 +125,7 @@ type FieldValues struct {
 	memo   map[string][]float64
 }
 
-// maxMemo bounds how many lists of numbers the values of a field keep.
+// maxMemo bounds the cached lists of numbers of a field's values.
 const maxMemo = 256
 
 // Memoize returns a number for each value, as compute gives it. The numbers are computed once for a

@@ -17,8 +17,8 @@ func RecoverDamage(f func() error) (err error) {
 	return f()
 }
 
-// A DamageError says that what lies in the index cannot be what was written.
-// The index is rebuilt when one is met.
+// A DamageError means that the content of the index differs from what was written. The index is
+// then rebuilt.
 type DamageError struct{ What string }
 
 func (e *DamageError) Error() string { return "the index is damaged: " + e.What }

@@ -18,8 +18,8 @@ import (
 // terms in use over a million operations take about 170 MB, of 100,000 16 MB.
 const maxPostingsCache = 128 << 20
 
-// A live is one opened index directory and what was derived from it. A rebuild
-// replaces it whole.
+// A Directory is one opened index directory with the data derived from it. A rebuild replaces it
+// completely.
 type Directory struct {
 	path     string
 	Bleve    bleve.Index
@@ -47,7 +47,7 @@ type keywordKey struct {
 	field, value string
 }
 
-// SegmentData is what was derived from a segment, which never changes.
+// SegmentData contains the data derived from a segment. It never changes.
 type SegmentData struct {
 	*segmentEntries
 	Meanings   *SegmentEmbeddings // nil until the first search; set by prepare
@@ -77,8 +77,8 @@ func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon, states HostSta
 	}, nil
 }
 
-// OpenSnapshot gives the snapshot of this moment and its view. The snapshot must be
-// closed: its segments may be read until then.
+// OpenSnapshot returns the current snapshot and its view. The snapshot must be closed; its segments
+// may be read until then.
 func (l *Directory) OpenSnapshot() (*scorch.IndexSnapshot, *View, error) {
 	reader, err := l.Advanced.Reader()
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 	return v, nil
 }
 
-// LatestView is the last view that was made, nil when there is none.
+// LatestView returns the newest view, nil if there is none.
 func (l *Directory) LatestView() *View {
 	l.mu.Lock()
 	defer l.mu.Unlock()

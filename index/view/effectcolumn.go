@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// The shares of its score that an operation keeps whose effect is not what was asked for.
+// The factors of the scores of operations with another effect than the requested one.
 const (
 	endsUnasked   = 0.2  // it ends something, and nothing says that this is wanted
 	mayEndUnasked = 0.65 // it may end something where an answer is wanted
@@ -21,7 +21,7 @@ const (
 	unknownThing  = 0.92 // it needs an identifier, and the request has none
 )
 
-// effectFactor is the share of its score that an operation with these effects keeps for an act.
+// effectFactor returns the factor of the score of an operation with these effects for an act.
 func effectFactor(act query.Act, class effect.Class) float64 {
 	switch {
 	case class == effect.Change && act.Makes:

@@ -9,7 +9,7 @@ import (
 	"gazetteer/index/query"
 )
 
-// RequireStems takes the operations out of masks that lack one of the stems.
+// RequireStems removes from masks the operations that lack one of the stems.
 func (v *View) RequireStems(masks []Bitset, stems []string) error {
 	for _, stem := range stems {
 		found, err := v.FindPostings(stem)
@@ -57,8 +57,7 @@ func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, to
 	return page, total
 }
 
-// ApplyFilters returns for each segment the entries that a query's filters let
-// through.
+// ApplyFilters returns for each segment the entries that pass a query's filters.
 func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 	masks := make([]Bitset, len(v.Segments))
 	narrowed := q.Narrowed()
@@ -139,7 +138,7 @@ func (s *Segment) ofHosts(hosts []string) Bitset {
 	return b
 }
 
-// A MatchSet is what matches a query, before any of it is ordered.
+// A MatchSet contains the unordered matches of a query.
 type MatchSet struct {
 	Masks   []Bitset    // the operations that filters let through, for each segment
 	Words   *wordScores // nil when no words were asked for
@@ -173,7 +172,7 @@ func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []Bitse
 	return f, nil
 }
 
-// clausePlaces is how many places each clause is sure of.
+// clausePlaces is the number of places that are reserved for each clause.
 const clausePlaces = 2
 
 // MergeLists takes entries from the first n lists in turn, then from the others, each entry once and

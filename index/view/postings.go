@@ -80,9 +80,9 @@ const (
 	servicePostingBytes = 16
 )
 
-// TermPostings is where a stem occurs in a segment.
+// TermPostings contains the postings of a stem in a segment.
 type TermPostings struct {
-	All      []Posting        // of entries of every sort, each once
+	All      []Posting        // of entries of all kinds, each once
 	Services []servicePosting // those of services again
 }
 

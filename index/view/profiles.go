@@ -25,8 +25,8 @@ const (
 	verbPart      = 0.15
 )
 
-// A profile sums up one version of a document: what its operations mean on
-// average, and the names of its data classes and verbs, sorted.
+// A profile summarizes one version of a document: the mean embedding of its operations, and the
+// sorted names of its data classes and verbs.
 type Profile struct {
 	mean           semantic.Embedding
 	Classes, Verbs []string
@@ -105,7 +105,7 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 	return byRun, nil
 }
 
-// A likeness is how much a document is like one of a host.
+// A likeness is the similarity of a document to one of a host.
 type Similarity struct {
 	Own, Other *ProfiledDocument
 	Score      float64
@@ -168,13 +168,13 @@ func addMostSimilar(best map[string]Similarity, all []ProfiledDocument, cosines 
 	}
 }
 
-// similarityTo returns how much two documents are alike, 0 to 1.
+// similarityTo returns the similarity of two documents, 0 to 1.
 func (p *Profile) similarityTo(other *Profile) float64 {
 	return embeddingPart*max(0, float64(p.mean.Cosine(other.mean))) +
 		classPart*overlapShare(p.Classes, other.Classes) + verbPart*overlapShare(p.Verbs, other.Verbs)
 }
 
-// IntersectSorted yields what is in two sorted lists.
+// IntersectSorted yields the common elements of two sorted lists.
 func IntersectSorted(a, b []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for len(a) > 0 && len(b) > 0 {

@@ -26,10 +26,10 @@ import (
 const (
 	k1 = 1.2
 	b  = 0.3
-	// maxCount is how often a term counts in a field: repeating it more often
-	// only makes the field longer, and so the score lower.
+	// maxCount is the number of occurrences of a term in a field that count: further repetitions
+	// only make the field longer, and so lower the score.
 	maxCount = 3
-	// cosineWeight is how much a cosine counts beside the share of words.
+	// cosineWeight is the weight of a cosine relative to the score of words.
 	cosineWeight = 2
 )
 
@@ -53,7 +53,7 @@ func termWeight(f entry.Field, ofService bool, count, length int) float32 {
 	return float32(w.Weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
 }
 
-// InverseFrequency is how much a term tells that df of n entries have.
+// InverseFrequency returns the significance of a term that df of n entries have.
 func InverseFrequency(df, n int) float64 {
 	df = min(df, n)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
