@@ -36,7 +36,7 @@ type ownedSite struct {
 	pages   map[string]string // by host and path
 }
 
-// withOwners gives the server a crawler that runs nothing, and takes wishes.
+// withOwners gives the server a crawler that accepts owner requests but makes no visits.
 func withOwners(t *testing.T, limit int) *ownedSite {
 	t.Helper()
 	e := &ownedSite{testServer: newTestServer(t, options{}), zone: nameserver.New(t), pages: map[string]string{}}
@@ -283,7 +283,7 @@ func TestRecrawl(t *testing.T) {
 	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "at most once in 10") {
 		t.Errorf("again: %s, Retry-After %q, %+v", r.Status, r.Header.Get("Retry-After"), p)
 	}
-	// Who signs need not wait for what a stranger has wished.
+	// An owner who signs does not wait for the request of a stranger.
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)

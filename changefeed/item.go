@@ -22,8 +22,8 @@ const (
 	ServiceGone Kind = "service-gone"
 	// ServiceReturned: a host that had gone publishes a document again.
 	ServiceReturned Kind = "service-returned"
-	// ServiceWithdrawn: a host is not shown any more, at the wish of its owner or of the operator. Its
-	// other items are removed.
+	// ServiceWithdrawn: a host is no longer shown, at the request of its owner or of the operator.
+	// Its other items are removed.
 	ServiceWithdrawn Kind = "service-withdrawn"
 	// DocumentAdded: a host published a document of one more format.
 	DocumentAdded Kind = "document-added"

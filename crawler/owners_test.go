@@ -195,7 +195,7 @@ func TestBlockedHostsAreLeftAlone(t *testing.T) {
 		w.run()
 		check("after a restart")
 
-		// An owner's wish is not the operator's to take back by a list.
+		// The operator's list cannot revoke an owner's request.
 		if err := w.crawler.SetBlockList(t.Context(), []string{" *.a.test ", "10.0.0.1"}); err == nil {
 			t.Error("an entry that is no host name is taken")
 		}

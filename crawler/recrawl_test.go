@@ -81,8 +81,8 @@ func TestRecrawl(t *testing.T) {
 	})
 }
 
-// A stranger's wish does not have a host asked again for what it has not
-// (AI Discovery §4.3), and does not keep the owner's waiting.
+// A stranger's request does not cause new requests for documents that a host does not have (AI
+// Discovery §4.3), and does not keep the owner's waiting.
 func TestRecrawlForAnybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -119,7 +119,8 @@ func TestRecrawlForAnybody(t *testing.T) {
 		synctest.Wait()
 		w.wantAsked(mark, "half.test "+robotsPath, "half.test "+aiPath, "half.test "+summaryPath)
 
-		// After three months without a document the wish counts a day after the last look.
+		// After three months without a document the request takes effect one day after the last
+		// visit.
 		time.Sleep(60 * 24 * time.Hour)
 		if err := w.crawler.Recrawl(t.Context(), "nothing.test", crawler.Anybody); errors.As(err, &soon) && soon.Wait > 24*time.Hour {
 			t.Errorf("after sixty days: %v", err)
@@ -127,7 +128,7 @@ func TestRecrawlForAnybody(t *testing.T) {
 	})
 }
 
-// A wish during a visit is one for another visit; it outlives a restart.
+// A request during a visit causes another visit; it survives a restart.
 func TestRecrawlDuringAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

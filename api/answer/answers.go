@@ -47,7 +47,7 @@ type Answers struct {
 	Crawler       CrawlStatus    // nil in a process that does not crawl
 	Validator     *Validator     // judges documents on request
 	Submitter     *Submitter     // takes hosts that strangers name; nil: none are taken
-	OwnerRequests *OwnerRequests // takes what owners of hosts wish; nil: none are taken
+	OwnerRequests *OwnerRequests // accepts requests of owners of hosts; nil: none are accepted
 	// Blocks knows the hidden hosts; nil: all hosts are shown.
 	Blocks Blocker
 	// Standing knows the present states and links of all hosts; nil: they are unknown.

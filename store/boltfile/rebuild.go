@@ -366,7 +366,7 @@ func (c *Copy) fillLength(size int64) error {
 	return c.handle.Truncate(size)
 }
 
-// Usage is the size of the file and of its parts.
+// Usage is the size of the file and of its unused pages.
 type Usage struct {
 	Bytes     int64 // of the pages that the file has
 	FreeBytes int64 // of those, the unused ones
