@@ -333,7 +333,8 @@ func (s *searcher) rankApart(ctx context.Context, request query.Request, masks [
 	return entries, err
 }
 
-// maxListedOfNamed is how many operations are listed of services of whose words the request has none.
+// maxListedOfNamed is the maximum number of listed operations of named services that match no word
+// of the request.
 const maxListedOfNamed = 3
 
 // putNamedFirst puts operations of the services that the request calls by their name before all

@@ -8,7 +8,7 @@ import (
 	"gazetteer/index/view"
 )
 
-// maxOtherHits is how many services and how many data classes a result names.
+// maxOtherHits is the maximum number of services, and of data classes, in a result.
 const maxOtherHits = 3
 
 // namedFactor raises the scores of services that the request calls by their name above all others.

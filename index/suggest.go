@@ -175,8 +175,8 @@ func hasPrefixFold(s, prefix string) bool {
 }
 
 const (
-	// maxBigrams is how many pairs of characters are looked at, and maxBigramChecks in how
-	// many operations each.
+	// maxBigrams is the number of character pairs that are checked, and maxBigramChecks the number
+	// of operations checked for each.
 	maxBigrams      = 20
 	maxBigramChecks = 3
 )

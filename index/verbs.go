@@ -39,10 +39,10 @@ func countVerbs(v *view.View) ([]VerbCount, error) {
 }
 
 const (
-	// maxProposals is how many verbs are proposed.
+	// maxProposals is the maximum number of proposed verbs.
 	maxProposals = 5
-	// minCommonPrefix is how many letters a verb must begin with in common with a
-	// word to be proposed for it.
+	// minCommonPrefix is the minimum length of the common prefix of a word and a verb that is
+	// proposed for it.
 	minCommonPrefix = 4
 )
 
@@ -93,7 +93,7 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	return s.addNearVerbs(near, verbs), nil
 }
 
-// minVerbCosine is how near a verb must be to a request to be proposed for it.
+// minVerbCosine is the minimum cosine of a request and a verb that is proposed for it.
 const minVerbCosine = 0.3
 
 // addNearVerbs fills up proposals with the verbs that are nearest to the request in meaning.

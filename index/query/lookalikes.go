@@ -16,7 +16,7 @@ var lookalikes = strings.NewReplacer(
 	"Α", "A", "Β", "B", "Ε", "E", "Ζ", "Z", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O", "Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X",
 )
 
-// maxMarks is how many combining marks in a row a script needs.
+// maxMarks is the maximum number of consecutive combining marks in any script.
 const maxMarks = 3
 
 // PlainText normalizes a request: it replaces compatibility forms and, within a word, letters of

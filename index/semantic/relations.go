@@ -23,8 +23,7 @@ var Relations = []string{RelationExact, RelationStem, RelationSynonym, RelationH
 
 func RelationRank(relation string) int { return slices.Index(Relations, relation) }
 
-// maxSenses is how many senses of a verb are looked at: the rarer ones lead to
-// words that nobody would call related.
+// maxSenses is the number of senses of a verb that are used: rarer senses lead to unrelated words.
 const maxSenses = 3
 
 // RelateVerb returns the relation of an offered verb to a word, in any letter case: one of

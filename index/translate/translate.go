@@ -268,7 +268,8 @@ func translateWord(language, word string) []Word {
 // minPart is the minimum number of bytes of a part of a compound.
 const minPart = 4
 
-// maxWord is how many characters the longest word has that is looked for in a text without spaces.
+// maxWord is the length in characters of the longest word that is looked for in a text without
+// spaces.
 const maxWord = 8
 
 // segmentText splits a text at the longest words that the table knows, from left to right. Unknown

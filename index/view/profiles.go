@@ -127,8 +127,8 @@ func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
 	return ordered[:min(limit, len(ordered))]
 }
 
-// surePlaces is how many documents are compared in full for each that is asked for, before any is left
-// out for its cosine.
+// surePlaces is the number of documents that are compared in full for each requested one, before
+// the cosine excludes any.
 const surePlaces = 8
 
 // addMostSimilar adds to the best of each host the documents that are most like own, so many hosts at
@@ -193,7 +193,7 @@ func IntersectSorted(a, b []string) iter.Seq[string] {
 	}
 }
 
-// overlapShare is how many of the names in either list are in both.
+// overlapShare returns the share of the names in either list that are in both.
 func overlapShare(a, b []string) float64 {
 	n := 0
 	for range IntersectSorted(a, b) {

@@ -139,8 +139,8 @@ func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScore
 	return nil
 }
 
-// postingsPerTurn is how many postings are gone through before others may go first, a
-// tenth of a millisecond or so.
+// postingsPerTurn is the number of postings that are processed before a yield, about a tenth of a
+// millisecond.
 const postingsPerTurn = 1 << 16
 
 // DocumentFrequency counts the live operations that a stem occurs in, themselves or through
@@ -339,8 +339,8 @@ func (k *Candidates) roundedAll(more int) []RankedEntry {
 
 func roundScore(score float32) int64 { return int64(math.Round(float64(score) / ScoreUnit)) }
 
-// perService is how many operations of one service a ranking by words shows.
-// Without it a large service fills every page; a host: filter lifts it.
+// perService is the number of operations of one service in a ranking by words. Without it a large
+// service fills every page; a host: filter lifts it.
 const perService = 3
 
 // How many operations are looked at closely: those with the best words, and those

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// minSpelled is how many letters a word has at least that may be corrected, and minTwoEdits how
-	// many when two of its letters may be wrong.
+	// minSpelled is the minimum length of a word that may be corrected, and minTwoEdits the minimum
+	// length for two wrong letters.
 	minSpelled, minTwoEdits = 4, 6
-	// minOtherFirst is how many letters a word has at least of which the first may be wrong.
+	// minOtherFirst is the minimum length of a word whose first letter may be wrong.
 	minOtherFirst = 6
 	// maxSpelled is the length up to which words are compared, in letters.
 	maxSpelled = 24

@@ -11,8 +11,8 @@ import (
 	"gazetteer/index/entry"
 )
 
-// MaxPrefix is how many characters of a beginning are looked at, and maxNouns how
-// many words that begin so are counted.
+// MaxPrefix is the number of characters of a prefix that are used, and maxNouns the number of words
+// with that prefix that are counted.
 const (
 	MaxPrefix = 64
 	maxNouns  = 2000

@@ -166,8 +166,8 @@ func (v *View) entryLess(a, b EntryRef) bool {
 	return v.OrdinalOf(a) < v.OrdinalOf(b)
 }
 
-// liveEntries is what the view holds of one document: its live ids, and whether they
-// are all of one version.
+// liveEntries contains the live ids of one document in a view, and whether they all belong to one
+// version.
 type liveEntries struct {
 	Ids         []string
 	Fingerprint string // "" when nothing is there or versions are mixed

@@ -29,10 +29,10 @@ var embedded = sync.OnceValue(func() *Table {
 	return t
 })
 
-// Dim is how many numbers a vector has.
+// Dim is the number of dimensions of a vector.
 func (t *Table) Dim() int { return t.dim }
 
-// Len is how many words have a vector.
+// Len returns the number of words with a vector.
 func (t *Table) Len() int { return len(t.words) }
 
 // Word returns the vector of a word in lower case, which is scale times v. The

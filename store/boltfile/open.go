@@ -26,7 +26,7 @@ import (
 // costs nothing on 64 bits; on 32 there is none to spare, and the map grows.
 const mapSize = (64 << 30) * (bits.UintSize >> 6)
 
-// boltWait is how long bbolt tries for its own lock. This process holds the directory, so only a
+// boltWait bounds bbolt's wait for its own lock. This process holds the directory, so only a
 // foreign tool can have the file open.
 const boltWait = time.Second
 
