@@ -27,6 +27,10 @@ type Options struct {
 	// MCP serves /altar/v1/mcp for an identified client; nil: nothing does.
 	MCP func(client string) http.Handler
 	Log *slog.Logger
+	// RuntimeTimeout is the time that a runtime has to announce itself, to finish a frame and to answer a
+	// ping, and the time between two pings: a half-open connection ends after three times this time at the
+	// latest. 10 s when 0.
+	RuntimeTimeout time.Duration
 }
 
 // A Handler serves the binding.
@@ -47,6 +51,9 @@ const (
 func New(o Options) *Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.RuntimeTimeout == 0 {
+		o.RuntimeTimeout = 10 * time.Second
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
 	h.routePath(Prefix+"runtimes", map[string]roleHandler{"GET": {toolhost.RuntimeIdentity, h.connectRuntime}})

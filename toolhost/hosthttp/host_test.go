@@ -50,6 +50,12 @@ const contractList = `[
 
 func newTestHost(t testing.TB, change func(*toolhost.Options)) *testHost {
 	t.Helper()
+	return newTimedHost(t, change, 0)
+}
+
+// newTimedHost is newTestHost with the time that runtimes have to answer.
+func newTimedHost(t testing.TB, change func(*toolhost.Options), runtimeTimeout time.Duration) *testHost {
+	t.Helper()
 	dir := t.TempDir()
 	ctx := context.Background()
 	db, err := boltstore.Open(ctx, dir+"/store", boltstore.Options{MinFree: -1})
@@ -78,7 +84,7 @@ func newTestHost(t testing.TB, change func(*toolhost.Options)) *testHost {
 		t.Fatal(err)
 	}
 	h.addr = l.Addr().String()
-	handler := hosthttp.New(hosthttp.Options{Host: host, MCP: hostmcp.New(hostmcp.Options{Host: host})})
+	handler := hosthttp.New(hosthttp.Options{Host: host, MCP: hostmcp.New(hostmcp.Options{Host: host}), RuntimeTimeout: runtimeTimeout})
 	server := &http.Server{Handler: handler, ReadTimeout: 20 * time.Second, WriteTimeout: 60 * time.Second}
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)

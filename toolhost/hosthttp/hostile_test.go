@@ -21,7 +21,6 @@ import (
 	"go.uber.org/goleak"
 
 	"gazetteer/altarkit"
-	"gazetteer/internal/need"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -96,7 +95,7 @@ func closeCode(r *bufio.Reader) int {
 
 // Each hostile connection ends with its status, and a runtime beside it goes on.
 func TestHostileFrames(t *testing.T) {
-	h := newTestHost(t, nil)
+	h := newTimedHost(t, nil, 2*time.Second)
 	good := h.connect("rt", "echo")
 	good.readAhead()
 	session := h.session("me-token", `{}`)
@@ -152,8 +151,7 @@ func TestHostileFrames(t *testing.T) {
 
 // Empty continuation frames hold no byte that a limit would count; time ends them.
 func TestEndlessEmptyContinuationFrames(t *testing.T) {
-	need.Time(t, "takes 15 seconds")
-	h := newTestHost(t, nil)
+	h := newTimedHost(t, nil, time.Second)
 	conn, reader := h.raw()
 	conn.SetDeadline(time.Now().Add(2 * testTime))
 	sent := make(chan struct{})
@@ -173,6 +171,25 @@ func TestEndlessEmptyContinuationFrames(t *testing.T) {
 	conn.Close()
 	<-sent
 	h.waitFor("the end of its runtime", func() bool { return h.host.Figures().Runtimes == 0 })
+}
+
+// TestHalfOpenRuntimeFreesItsID: the id of a live runtime is refused a second time; that of a runtime
+// which answers no ping is free within three times the timeout, which is 30 s by default.
+func TestHalfOpenRuntimeFreesItsID(t *testing.T) {
+	const timeout = time.Second
+	h := newTimedHost(t, nil, timeout)
+	begun := time.Now()
+	h.raw() // reads nothing, answers nothing, and stays connected
+	h.waitFor("the runtime", func() bool { return h.host.Figures().Runtimes == 1 })
+	again := h.dial("rt2-token")
+	again.sendText(`{"type":"AnnounceRuntime","runtime_id":"rt2","protocol_version":"1.0.0"}`)
+	again.nextError(altar.AuthorizationFailed)
+	again.wantClosed(websocket.StatusPolicyViolation)
+	h.waitFor("the end of the half-open runtime", func() bool { return h.host.Figures().Runtimes == 0 })
+	if took := time.Since(begun); took < timeout || took > testTime/2 {
+		t.Errorf("the id was free after %v", took)
+	}
+	h.connect("rt2")
 }
 
 func TestPagesOfOtherOriginsAreRefused(t *testing.T) {

@@ -22,15 +22,10 @@ const (
 	maxFrame      = 1 << 20
 	maxQueued     = 4096     // frames that wait to be sent
 	maxQueueBytes = 16 << 20 // their bytes
-	handshakeTime = 10 * time.Second
-	pingInterval  = 10 * time.Second
-	pingTimeout   = 10 * time.Second // a half-open connection ends within pingInterval and pingTimeout
-	frameTime     = 10 * time.Second // for one frame, from its first byte to its last
 	closeTime     = 5 * time.Second
-	maxPings      = 100      // of the runtime, within a pingInterval
+	maxPings      = 100      // of the runtime, between two of ours
 	keptBuffer    = 64 << 10 // a larger buffer is given back after its frame
 	maxReason     = 120      // bytes of the reason of a close frame
-	tickInterval  = time.Second * 5
 )
 
 // connectRuntime is GET /altar/v1/runtimes.
@@ -46,7 +41,7 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 		return
 	}
 	defer done()
-	c := &runtimeConn{queue: make(chan []byte, maxQueued), closing: make(chan struct{})}
+	c := &runtimeConn{timeout: h.RuntimeTimeout, queue: make(chan []byte, maxQueued), closing: make(chan struct{})}
 	hijacker := &batchHijacker{ResponseWriter: w}
 	ws, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
 	if err != nil {
@@ -65,6 +60,7 @@ type runtimeConn struct {
 	ws      *websocket.Conn
 	conn    *batchConn // what ws writes to
 	runtime *toolhost.Runtime
+	timeout time.Duration // [Options.RuntimeTimeout]
 
 	queue   chan []byte
 	queued  atomic.Int64 // bytes in queue
@@ -230,7 +226,7 @@ func (c *runtimeConn) writeRest(ctx context.Context) {
 // watchLiveness ends a connection whose runtime does not announce itself, does not answer pings, sends a frame
 // too slowly or pings without end.
 func (c *runtimeConn) watchLiveness(ctx context.Context) {
-	tick := time.NewTicker(tickInterval)
+	tick := time.NewTicker(c.timeout / 2)
 	defer tick.Stop()
 	begun, pinged := time.Now(), time.Now()
 	for {
@@ -240,15 +236,15 @@ func (c *runtimeConn) watchLiveness(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := time.Now()
-		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > frameTime {
+		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > c.timeout {
 			c.closeWith(websocket.StatusPolicyViolation, "a frame takes too long")
 			return
 		}
-		if !c.announced.Load() && now.Sub(begun) >= handshakeTime {
+		if !c.announced.Load() && now.Sub(begun) >= c.timeout {
 			c.closeWith(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
 			return
 		}
-		if now.Sub(pinged) < pingInterval {
+		if now.Sub(pinged) < c.timeout {
 			continue
 		}
 		pinged = now
@@ -263,7 +259,7 @@ func (c *runtimeConn) watchLiveness(ctx context.Context) {
 
 // pingRuntime reports whether the runtime answers a ping in time.
 func (c *runtimeConn) pingRuntime(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	err := c.ws.Ping(ctx)
 	return err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded)
