@@ -45,6 +45,21 @@ type Manifest struct {
 	Seq         uint64    `json:"seq"`    // the newest write that the store has
 	Leaves      int64     `json:"leaves"` // of the transparency log
 	Files       []File    `json:"files"`
+	// SHA256 is, in hex, that of the manifest without this member. Manifests of earlier versions have none.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// encode returns the text of a manifest, with or without its own checksum.
+func (m Manifest) encode(withChecksum bool) ([]byte, error) {
+	m.SHA256 = ""
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil || !withChecksum {
+		return append(text, '\n'), err
+	}
+	sum := sha256.Sum256(append(text, '\n'))
+	m.SHA256 = hex.EncodeToString(sum[:])
+	text, err = json.MarshalIndent(m, "", "  ")
+	return append(text, '\n'), err
 }
 
 // A File is one file of a backup.
@@ -133,11 +148,11 @@ func writeParts(ctx context.Context, s Sources, dir string, progress func(part s
 	if m.Files, err = listFiles(ctx, dir); err != nil {
 		return m, err
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
+	text, err := m.encode(true)
 	if err != nil {
 		return m, err
 	}
-	return m, privatefile.Replace(filepath.Join(dir, manifestFile), append(text, '\n'))
+	return m, privatefile.Replace(filepath.Join(dir, manifestFile), text)
 }
 
 // storeFile is the file of the store.

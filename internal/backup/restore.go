@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,9 @@ func ReadManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	}
 	if m.Format != manifestFormat {
 		return m, newDamage(fmt.Sprintf("the backup has format %d, this program knows format %d: use the program that wrote it", m.Format, manifestFormat))
+	}
+	if whole, err := m.encode(m.SHA256 != ""); err != nil || !bytes.Equal(text, whole) {
+		return m, newDamage(manifestFile + " was changed after the backup was written: it does not match its own SHA-256")
 	}
 	have, err := listFiles(ctx, dir)
 	if err != nil {
