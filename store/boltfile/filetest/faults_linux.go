@@ -24,15 +24,29 @@ import (
 	"gazetteer/store/boltfile"
 )
 
+// mount and unmount wait for processes that begin: a child of another test has every open file of
+// this process until it executes its program, and a file system with open files is busy.
+func mount(dir string, flags uintptr, options string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
+}
+
+func unmount(dir string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return syscall.Unmount(dir, 0)
+}
+
 // mountTmpfs mounts a small file system, or skips where that is not allowed.
 func mountTmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+	if err := mount(dir, 0, options); err != nil {
 		need.Missing(t, "cannot mount a file system (the floor of free space is tested without): %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		if err := unmount(dir); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,7 +159,7 @@ func testFullDiskAtTheBeginning(t *testing.T, subject Subject) {
 	if _, err := subject.Open(t.Context(), dir, boltfile.Options{}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want that of the system", err)
 	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=1m"); err != nil {
+	if err := mount(disk, syscall.MS_REMOUNT, "size=1m"); err != nil {
 		t.Fatal(err)
 	}
 	subject.openHandle(t, dir).Close()
@@ -155,7 +169,7 @@ func testReadOnlyDisk(t *testing.T, subject Subject) {
 	disk := mountTmpfs(t, "size=1m")
 	dir := filepath.Join(disk, "data")
 	subject.openHandle(t, dir).Close()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+	if err := mount(disk, syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{dir, filepath.Join(disk, "new")} {
