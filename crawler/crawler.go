@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gazetteer/crawler/frontier"
+	"gazetteer/crawler/journal"
 	"gazetteer/crawler/politeness"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -102,7 +103,7 @@ type Crawler struct {
 	userAgent     string
 	politeness    *politeness.Limiter
 	robots        *robotsCache
-	journal       *journal
+	journal       *journal.Journal
 	workers       int
 	busy          func() bool // nil: never
 	dir           string
@@ -172,7 +173,7 @@ func New(o Options) (*Crawler, error) {
 	}
 	return &Crawler{
 		store: o.Store, log: o.Log, workers: o.Workers, busy: o.Busy, transport: transport, userAgent: o.UserAgent, collector: newCollector(transport),
-		dir: o.Dir, journal: &journal{log: o.Log}, maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
+		dir: o.Dir, journal: journal.New(o.Log), maxCrawlDelay: o.MaxCrawlDelay, formats: o.Formats,
 		sessionTime: o.SessionTimeout, grace: o.Grace, observe: o.Observe, now: o.Now,
 		politeness: politeness.New(politeness.Limits{
 			Host:     politeness.Limit{Interval: o.HostInterval, AtOnce: o.HostAtOnce},
@@ -405,7 +406,7 @@ func (o *frontierLoop) addPending() {
 // rescheduleHost gives a host a new due time. A host that is being visited gets it when the visit
 // is done.
 func (o *frontierLoop) rescheduleHost(r request, now time.Time) {
-	if held := o.c.journal.heldUntil(r.host); held.After(r.due) {
+	if held := o.c.journal.HeldUntil(r.host); held.After(r.due) {
 		r.due = held
 	}
 	if o.frontier.IsInFlight(r.host) {
@@ -423,7 +424,9 @@ const maxQueuedVisits = 2 * time.Minute
 func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	c, f := o.c, o.frontier
 	now := c.now()
+	hosts := make([]string, 0, len(batch))
 	for _, v := range batch {
+		hosts = append(hosts, v.entry.Name)
 		if v.cut && v.later.IsZero() {
 			continue // the host stays due
 		}
@@ -450,7 +453,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 		}
 		o.reportVisit(v)
 	}
-	c.journal.endVisits(batch)
+	c.journal.EndVisits(hosts)
 	o.publishStatus()
 }
 

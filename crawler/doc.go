@@ -7,11 +7,7 @@
 // names, in this order. The parts, in the order in which a visit meets them:
 //
 //	hostlist.go	  lists of hosts to start with
-//	frontier.go	  which host is next; owned by the goroutine of Run
-//	hosttable.go	 the frontier's data on a million hosts, in little memory
 //	snapshot.go	  the frontier across a restart
-//	journal.go	   the running visits across a crash
-//	politeness.go	when a session with a host may begin
 //	session.go	   the requests of a session, in order
 //	settle.go	    what an answer means
 //	read.go	      documents that were read, kept, or are no longer current
@@ -28,6 +24,8 @@
 //	optout.go	    hosts that are not visited, and what is removed with them
 //	metrics.go	   counters
 //
+// Package frontier orders the hosts by when they are due, journal carries the running visits across
+// a crash, and politeness decides when a session with a host may begin.
 // Package fetch holds the rules for a single request: names, addresses, robots.txt, redirects,
 // limits.
 //

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"gazetteer/crawler/journal"
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
@@ -216,13 +217,13 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 }
 
 // recordCut records in the ledger that the end of the previous process interrupted visits.
-func (c *Crawler) recordCut(ctx context.Context, flown map[string]startedVisit) error {
+func (c *Crawler) recordCut(ctx context.Context, flown map[string]journal.StartedVisit) error {
 	const most = 1000 // writes at once
 	b := c.newBatch()
 	for visited, f := range flown {
-		for _, asked := range f.asked {
-			e := &Entry{Host: asked.host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.at, Requests: []Request{}, Cut: true}
-			if err := b.addEntry(ctx, asked.host, e, visited); err != nil {
+		for _, asked := range f.Asked {
+			e := &Entry{Host: asked.Host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.At, Requests: []Request{}, Cut: true}
+			if err := b.addEntry(ctx, asked.Host, e, visited); err != nil {
 				return err
 			}
 		}

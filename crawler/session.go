@@ -457,7 +457,7 @@ func (s *session) connectInTurn(ctx, waiting context.Context, host string, addrs
 		if s.connected.IsZero() {
 			s.connected = time.Now()
 		}
-		s.c.journal.beginVisit(s.visit.host.Name, host, addr, s.c.now())
+		s.c.journal.BeginContact(s.visit.host.Name, host, addr, s.c.now())
 		if !addr.IsValid() { // the dialler alone knows where it leads
 			return end, nil
 		}

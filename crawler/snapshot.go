@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gazetteer/crawler/frontier"
+	"gazetteer/internal/privatefile"
 	"gazetteer/store"
 )
 
@@ -45,7 +46,7 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 		}
 	}
 	least := max(limits.Host.Interval, limits.Domain.Interval, 0)
-	cut, flown, recent, err := c.journal.openFile(c.dir, now, least)
+	cut, flown, recent, err := c.journal.Open(c.dir, now, least)
 	if err != nil {
 		return err
 	}
@@ -61,12 +62,12 @@ func (o *frontierLoop) openFrontier(ctx context.Context) error {
 	o.pullInHosts()
 	for host, a := range cut {
 		if o.frontier.IsDue(host, now) {
-			o.frontier.SetDueTime(host, now, a.until)
+			o.frontier.SetDueTime(host, now, a.Until)
 		}
 	}
 	for _, contact := range recent {
-		o.frontier.HoldDomain(contact.host, now, now.Add(limits.Domain.Interval))
-		c.politeness.CountVisit(contact.host, contact.addr)
+		o.frontier.HoldDomain(contact.Host, now, now.Add(limits.Domain.Interval))
+		c.politeness.CountVisit(contact.Host, contact.Addr)
 	}
 	o.snapshot.next = time.Now().Add(snapshotPause)
 	return nil
@@ -179,7 +180,7 @@ func (c *Crawler) settledHead() (store.Cursor, bool) {
 
 // closeSnapshot writes the last snapshot, when all visits are committed.
 func (o *frontierLoop) closeSnapshot() error {
-	err := o.c.journal.closeFile()
+	err := o.c.journal.Close()
 	if o.c.dir == "" {
 		return err
 	}
@@ -195,7 +196,7 @@ func (o *frontierLoop) closeSnapshot() error {
 
 // writeSnapshot replaces the file of the frontier.
 func (o *frontierLoop) writeSnapshot(cursor store.Cursor) error {
-	err := replaceFile(o.snapshotPath(), func(w *bufio.Writer) error { return o.frontier.WriteSnapshot(w, cursor) })
+	err := privatefile.ReplaceUnsynced(o.snapshotPath(), func(w *bufio.Writer) error { return o.frontier.WriteSnapshot(w, cursor) })
 	if err != nil {
 		return fmt.Errorf("write the snapshot of the frontier: %w", err)
 	}

@@ -3,6 +3,7 @@
 package privatefile
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ const NewSuffix = ".new"
 // ErrUncertain says that a file may or may not have its new content. Test with errors.Is.
 var ErrUncertain = errors.New("it is not known what is on disk")
 
-// Open opens a file with mode 0600, whatever the umask is or was. The flags are those of os.OpenFile.
+// Open opens a file with mode 0600, whatever the umask is or was. The flags are those of os.Open.
 // A symbolic link in the place of the file is an error and is not followed.
 func Open(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW, Mode)
@@ -65,6 +66,24 @@ func Replace(path string, content []byte) error {
 		return fmt.Errorf("%w: %w", ErrUncertain, err)
 	}
 	return nil
+}
+
+// ReplaceUnsynced writes a whole file through a buffer, or leaves the one that was there. It survives
+// the end of the process, but perhaps not that of the machine: it is for what can be built again.
+func ReplaceUnsynced(path string, write func(*bufio.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<16)
+	err = errors.Join(write(w), w.Flush(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
 }
 
 // SyncDir makes the names in a directory survive a loss of power.

@@ -1,4 +1,6 @@
-package crawler
+// Package journal records which visits of the crawler are running, so that the next process knows
+// which ones the end of this one interrupted. Start with [New] and [Journal.Open].
+package journal
 
 import (
 	"bufio"
@@ -14,9 +16,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gazetteer/internal/privatefile"
 )
 
-// A journal is the file of the running visits. A host stays due until its result is committed, so a
+// A Journal is the file of the running visits. A host stays due until its result is committed, so a
 // host whose documents end the process would be visited first again after each start. The journal
 // tells the next start which hosts to delay, and which not to ask again within the interval. It has
 // one line for each connection about to be made and for each committed visit:
@@ -26,34 +30,34 @@ import (
 //	a HOST TIMES TIME	         so many visits were interrupted; the next is not before TIME
 //
 // It is not synced: it protects against the end of the process, not of the machine.
-type journal struct {
+type Journal struct {
 	log *slog.Logger
 
 	mu          sync.Mutex // guards following
 	path        string     // "" when there is none
 	file        *os.File
 	lines       int
-	inFlight    map[string]startedVisit
-	interrupted map[string]interruptions
+	inFlight    map[string]StartedVisit
+	interrupted map[string]Interruptions
 }
 
-// A startedVisit is a visit that has begun.
-type startedVisit struct {
+// A StartedVisit is a visit that has begun.
+type StartedVisit struct {
 	at    time.Time
-	asked []contact
+	Asked []Contact
 }
 
-// A contact is a host that a visit was about to ask.
-type contact struct {
-	host string
-	addr netip.Addr // invalid when unknown
-	at   time.Time
+// A Contact is a host that a visit was about to ask.
+type Contact struct {
+	Host string
+	Addr netip.Addr // invalid when unknown
+	At   time.Time
 }
 
-// interruptions counts consecutive interrupted visits to a host.
-type interruptions struct {
+// Interruptions counts consecutive interrupted visits to a host.
+type Interruptions struct {
 	times int
-	until time.Time
+	Until time.Time
 }
 
 // journalLines is the number of lines after which a journal is rewritten with the lines that still
@@ -71,21 +75,21 @@ const (
 
 // waitAfterCut returns how long a host waits after this many interrupted visits in a row.
 func waitAfterCut(times int, least time.Duration) time.Duration {
-	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, oneDay}
+	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
 	return max(steps[min(times, len(steps)-1)], least)
 }
 
 // assignRetrySlots gives a slot to each suspect whose time has come: from soon on when its visit
 // was interrupted just now, otherwise from now on. A slot in the future stays.
-func assignRetrySlots(cut map[string]interruptions, flown map[string]startedVisit, now, soon time.Time) {
+func assignRetrySlots(cut map[string]Interruptions, flown map[string]StartedVisit, now, soon time.Time) {
 	taken := map[int64]int{} // slots by second
 	var waiting []string
 	for host, a := range cut {
 		_, again := flown[host]
 		switch {
 		case a.times < suspected:
-		case a.until.After(soon), !again && a.until.After(now):
-			taken[a.until.Unix()]++
+		case a.Until.After(soon), !again && a.Until.After(now):
+			taken[a.Until.Unix()]++
 		default:
 			waiting = append(waiting, host)
 		}
@@ -100,16 +104,21 @@ func assignRetrySlots(cut map[string]interruptions, flown map[string]startedVisi
 			at = at.Add(time.Second)
 		}
 		taken[at.Unix()]++
-		cut[host] = interruptions{cut[host].times, at}
+		cut[host] = Interruptions{cut[host].times, at}
 	}
 }
 
-// openFile reads the journal of the previous process and starts a new one. It returns the
-// interrupted visits and the contacts of the last minute.
-func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut map[string]interruptions, flown map[string]startedVisit, recent []contact, err error) {
+// New returns a journal that logs the first failed write. Call [journal.openFile] before anything else.
+func New(log *slog.Logger) *Journal { return &Journal{log: log} }
+
+// Open reads the journal of the previous process and starts a new one in dir; without a directory
+// nothing is recorded. It returns the hosts with interrupted visits, the visits that the end of the
+// previous process interrupted, and the contacts of the last minute. least is the minimum time for
+// which an interrupted host waits.
+func (j *Journal) Open(dir string, now time.Time, least time.Duration) (interrupted map[string]Interruptions, started map[string]StartedVisit, recent []Contact, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.inFlight, j.interrupted, j.path = map[string]startedVisit{}, map[string]interruptions{}, ""
+	j.inFlight, j.interrupted, j.path = map[string]StartedVisit{}, map[string]Interruptions{}, ""
 	if dir == "" {
 		return nil, nil, nil, nil
 	}
@@ -118,25 +127,25 @@ func (j *journal) openFile(dir string, now time.Time, least time.Duration) (cut 
 		return nil, nil, nil, err
 	}
 	for host, a := range j.interrupted {
-		if latest := now.Add(max(oneDay, least)); a.until.After(latest) { // the clock was ahead
-			j.interrupted[host] = interruptions{a.times, latest}
+		if latest := now.Add(max(24*time.Hour, least)); a.Until.After(latest) { // the clock was ahead
+			j.interrupted[host] = Interruptions{a.times, latest}
 		}
 	}
-	flown = j.inFlight
+	started = j.inFlight
 	for host, f := range j.inFlight {
 		times := j.interrupted[host].times + 1
-		j.interrupted[host] = interruptions{times, f.at.Add(waitAfterCut(times, least))}
-		if until := now.Add(least); j.interrupted[host].until.Before(until) {
-			j.interrupted[host] = interruptions{times, until}
+		j.interrupted[host] = Interruptions{times, f.at.Add(waitAfterCut(times, least))}
+		if until := now.Add(least); j.interrupted[host].Until.Before(until) {
+			j.interrupted[host] = Interruptions{times, until}
 		}
 	}
-	assignRetrySlots(j.interrupted, flown, now, now.Add(least))
-	j.inFlight = map[string]startedVisit{}
-	return j.interrupted, flown, recent, j.rewriteFile()
+	assignRetrySlots(j.interrupted, started, now, now.Add(least))
+	j.inFlight = map[string]StartedVisit{}
+	return j.interrupted, started, recent, j.rewriteFile()
 }
 
 // readFile reads the file. A line that cannot be read was cut off by the end of the process.
-func (j *journal) readFile(now time.Time) ([]contact, error) {
+func (j *Journal) readFile(now time.Time) ([]Contact, error) {
 	file, err := os.Open(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -145,21 +154,21 @@ func (j *journal) readFile(now time.Time) ([]contact, error) {
 		return nil, fmt.Errorf("read the journal of visits: %w", err)
 	}
 	defer file.Close()
-	var recent []contact
+	var recent []Contact
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 5 && w[0] == "b":
-			c := contact{host: w[3], at: parseMillis(w[1])}
-			c.addr, _ = netip.ParseAddr(w[4])
+			c := Contact{Host: w[3], At: parseMillis(w[1])}
+			c.Addr, _ = netip.ParseAddr(w[4])
 			f := j.inFlight[w[2]]
 			if f.at.IsZero() {
-				f.at = c.at
+				f.at = c.At
 			}
-			f.asked = append(f.asked, c)
+			f.Asked = append(f.Asked, c)
 			j.inFlight[w[2]] = f
-			if now.Sub(c.at) < time.Minute {
+			if now.Sub(c.At) < time.Minute {
 				recent = append(recent, c)
 			}
 		case len(w) == 2 && w[0] == "e":
@@ -167,7 +176,7 @@ func (j *journal) readFile(now time.Time) ([]contact, error) {
 			delete(j.interrupted, w[1])
 		case len(w) == 4 && w[0] == "a":
 			times, _ := strconv.Atoi(w[2])
-			j.interrupted[w[1]] = interruptions{times, parseMillis(w[3])}
+			j.interrupted[w[1]] = Interruptions{times, parseMillis(w[3])}
 		}
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
@@ -182,17 +191,17 @@ func parseMillis(millis string) time.Time {
 }
 
 // rewriteFile replaces the file by one with the lines that still matter. j.mu is held.
-func (j *journal) rewriteFile() error {
+func (j *Journal) rewriteFile() error {
 	if j.file != nil {
 		j.file.Close()
 		j.file = nil
 	}
-	err := replaceFile(j.path, func(w *bufio.Writer) error {
+	err := privatefile.ReplaceUnsynced(j.path, func(w *bufio.Writer) error {
 		for host, a := range j.interrupted {
-			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
+			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.Until.UnixMilli())
 		}
 		for host, f := range j.inFlight {
-			for _, c := range f.asked {
+			for _, c := range f.Asked {
 				w.WriteString(c.formatLine(host))
 			}
 		}
@@ -208,46 +217,46 @@ func (j *journal) rewriteFile() error {
 	return nil
 }
 
-func (c contact) formatLine(host string) string {
+func (c Contact) formatLine(host string) string {
 	addr := "-"
-	if c.addr.IsValid() {
-		addr = c.addr.String()
+	if c.Addr.IsValid() {
+		addr = c.Addr.String()
 	}
-	return fmt.Sprintf("b %d %s %s %s\n", c.at.UnixMilli(), host, c.host, addr)
+	return fmt.Sprintf("b %d %s %s %s\n", c.At.UnixMilli(), host, c.Host, addr)
 }
 
-// beginVisit records that a visit to a host is about to ask a host, with the address if it is
+// BeginContact records that a visit to a host is about to ask a host, with the address if it is
 // known.
-func (j *journal) beginVisit(host, asked string, addr netip.Addr, now time.Time) {
+func (j *Journal) BeginContact(host, asked string, addr netip.Addr, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {
 		return
 	}
-	c := contact{host: asked, addr: addr, at: now}
+	c := Contact{Host: asked, Addr: addr, At: now}
 	f := j.inFlight[host]
 	if f.at.IsZero() {
 		f.at = now
 	}
-	f.asked = append(f.asked, c)
+	f.Asked = append(f.Asked, c)
 	j.inFlight[host] = f
 	j.appendLines(c.formatLine(host), 1)
 }
 
-// endVisits records that visits are committed.
-func (j *journal) endVisits(batch []*visit) {
+// EndVisits records that visits are committed.
+func (j *Journal) EndVisits(hosts []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file == nil {
 		return
 	}
 	var b strings.Builder
-	for _, v := range batch {
-		fmt.Fprintf(&b, "e %s\n", v.entry.Name)
-		delete(j.inFlight, v.entry.Name)
-		delete(j.interrupted, v.entry.Name)
+	for _, host := range hosts {
+		fmt.Fprintf(&b, "e %s\n", host)
+		delete(j.inFlight, host)
+		delete(j.interrupted, host)
 	}
-	j.appendLines(b.String(), len(batch))
+	j.appendLines(b.String(), len(hosts))
 	if j.lines > journalLines {
 		if err := j.rewriteFile(); err != nil {
 			j.log.Warn("visits are no longer written down", "error", err)
@@ -257,7 +266,7 @@ func (j *journal) endVisits(batch []*visit) {
 
 // appendLines appends lines. A visit does not depend on them, so an error is logged only once. j.mu
 // is held.
-func (j *journal) appendLines(text string, lines int) {
+func (j *Journal) appendLines(text string, lines int) {
 	j.lines += lines
 	if _, err := j.file.WriteString(text); err != nil {
 		j.log.Warn("visits are no longer written down", "error", err)
@@ -266,9 +275,9 @@ func (j *journal) appendLines(text string, lines int) {
 	}
 }
 
-// closeFile closes the journal of a process that ends normally: visits that it ends itself do not
+// Close closes the journal of a process that ends normally: visits that it ends itself do not
 // count against a host.
-func (j *journal) closeFile() error {
+func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.path == "" {
@@ -276,17 +285,17 @@ func (j *journal) closeFile() error {
 	}
 	// Lines of the last minute stay, because the intervals need them.
 	now := time.Now()
-	err := replaceFile(j.path, func(w *bufio.Writer) error {
+	err := privatefile.ReplaceUnsynced(j.path, func(w *bufio.Writer) error {
 		for host, f := range j.inFlight {
-			for _, c := range f.asked {
-				if now.Sub(c.at) < time.Minute {
+			for _, c := range f.Asked {
+				if now.Sub(c.At) < time.Minute {
 					w.WriteString(c.formatLine(host))
 				}
 			}
 			fmt.Fprintf(w, "e %s\n", host)
 		}
 		for host, a := range j.interrupted {
-			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.until.UnixMilli())
+			fmt.Fprintf(w, "a %s %d %d\n", host, a.times, a.Until.UnixMilli())
 		}
 		return nil
 	})
@@ -300,26 +309,9 @@ func (j *journal) closeFile() error {
 	return nil
 }
 
-// heldUntil returns until when a host with interrupted visits waits.
-func (j *journal) heldUntil(host string) time.Time {
+// HeldUntil returns until when a host with interrupted visits waits.
+func (j *Journal) HeldUntil(host string) time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.interrupted[host].until
-}
-
-// replaceFile writes a temporary file and renames it over the file of that name.
-func replaceFile(path string, write func(*bufio.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(file, 1<<16)
-	err = errors.Join(write(w), w.Flush(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return err
+	return j.interrupted[host].Until
 }
