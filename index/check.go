@@ -19,14 +19,13 @@ import (
 type Comparison struct {
 	Documents int    // of the store, each compared with its entries by a digest and their number
 	Entries   int    // of the index
-	Behind    uint64 // writes of the store that the index has yet to read
+	Behind    uint64 // writes of the store that the index has not read yet
 }
 
-// Compare compares the index in a directory that nobody uses with the store: the checksum of every
-// segment, and for every document the number of its entries and the digest of the content that they were
-// made of. The error matches fs.ErrNotExist when there is no index, and is a [*view.DamageError] when the
-// index is damaged or holds something else than the store; the next start then makes it again. Nothing is
-// written.
+// Compare compares an index directory that no process uses with the store: the checksum of every
+// segment, and for every document the number of its entries and the digest of its content. The
+// error matches fs.ErrNotExist when there is no index, and is a [*view.DamageError] when the index
+// is damaged or differs from the store; the next start then rebuilds it. Compare writes nothing.
 func Compare(ctx context.Context, dir string, s store.Store, progress func(done int)) (c Comparison, err error) {
 	if err := inspectDirectory(dir); err != nil {
 		return c, err

@@ -40,7 +40,7 @@ type documentReader struct {
 	log           *slog.Logger
 	cache         *cache.Sized[entry.Source, *storedDocument]
 	operations    *cache.Sized[operationKey, *preparedOperation]
-	invalidations atomic.Uint64 // counts the calls of forget
+	invalidations atomic.Uint64 // counts the calls of invalidate
 }
 
 // A storedDocument is a stored document that decodes each operation on demand: a hit shows one of
@@ -52,7 +52,7 @@ type storedDocument struct {
 	worst             string // severity of its findings; "" without any
 
 	once    sync.Once
-	service []tokens.Token // of what its entries share; set by once
+	service []tokens.Token // of the texts that its entries share; set by once
 
 	twinsOnce sync.Once
 	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
@@ -73,7 +73,7 @@ type preparedOperation struct {
 	class   effect.Class // of its effects, inferred
 	caution string       // see [call.Caution]
 	terms   [entry.NumFields][]tokens.Token
-	// vectors contains the vectors of the terms of its name and its intent, for explain.
+	// vectors contains the vectors of the terms of its name and its intent, for explanations.
 	vectors [entry.CtxField][]semantic.WordVector
 }
 
@@ -130,8 +130,8 @@ func (t *storedDocument) splitOperations(list []byte) error {
 	return nil
 }
 
-// decodeOperation reads the n-th operation. The package reads as encoding/json does, in
-// half the time, which is a tenth of that of indexing.
+// decodeOperation reads the n-th operation. The package decodes like encoding/json in half the
+// time; decoding is a tenth of the time of indexing.
 func (t *storedDocument) decodeOperation(n int) (document.Operation, error) {
 	var o document.Operation
 	err := jsonv1.Unmarshal(t.operations[n], &o)
@@ -207,13 +207,12 @@ func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	h.Write(head)       // never fails; JSON ends where it ends, so that no two
-	h.Write(operations) // pairs read alike
+	h.Write(head)       // never fails; JSON marks its own end, so that no two
+	h.Write(operations) // pairs have the same bytes
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:fingerprintBytes]), nil
 }
 
-// fingerprintBytes is the length of a print: 48 bits tell two versions of one document
-// apart, which is all they are for.
+// fingerprintBytes is the length of a fingerprint: 48 bits tell two versions of one document apart.
 const fingerprintBytes = 6
 
 // readDocument returns the stored document, or nil if it was deleted or is damaged.
@@ -239,8 +238,8 @@ func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*s
 		return nil, nil // logged by the follower, which left it out
 	}
 	if t.invalidations.Load() == before {
-		// Nothing was replaced while we read, so this is what stands. The operations are kept as
-		// stored, all else takes less than twice its bytes.
+		// Nothing was replaced during the read, so this is the current document. The operations are
+		// kept as stored, the rest takes less than twice its bytes.
 		t.cache.Put(src, read, 2*len(r.Value))
 	}
 	return read, nil

@@ -14,7 +14,7 @@ import (
 // The effect of an operation decides whether it may answer a request at all: CANCEL applies to the
 // same objects as BOOK, and an agent that uses the first hit must not cancel instead of booking.
 
-// The sources of an [Effect].
+// The values of [Effect.Source].
 const (
 	EffectDeclared = "declared" // the document says it
 	EffectInferred = "inferred" // it follows from the verb or the intent
@@ -26,7 +26,7 @@ type Effect struct {
 	// the classes of package effect: read, compute, commit, change, end, tell; or unknown.
 	Value  string `json:"value"`
 	Source string `json:"source"`         // declared or inferred
-	From   string `json:"from,omitempty"` // what it was inferred from: "verb CANCEL", "intent: deletes"
+	From   string `json:"from,omitempty"` // the basis of the inference: "verb CANCEL", "intent: deletes"
 	// Destructive reports whether the operation ends or removes something, by its verb, its intent
 	// or its document, whichever is the most dangerous.
 	Destructive bool `json:"destructive,omitempty"`

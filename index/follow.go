@@ -138,7 +138,7 @@ func (x *Index) currentDirectory() *view.Directory {
 func (x *Index) rebuildDirectory(why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.directory.Bleve.Close() // it is thrown away
+	x.directory.Bleve.Close() // its content is not needed
 	x.directory = nil
 	x.position.MoveTo(store.Cursor{})
 	x.log.Warn("rebuilding the index", "dir", x.path, "why", why)
@@ -202,9 +202,9 @@ func (c documentChange) countEntries() int {
 	return len(c.text.operations) + 1 + min(len(c.text.DataClasses), entry.MaxClassEntries)
 }
 
-// applyRecords takes a batch of the log. Each batch of the index that comes of it
-// carries the cursor of its own last record, so whatever survives a crash is a
-// state the index may go on from.
+// applyRecords applies a batch of the log. Each batch of the index that results carries the cursor
+// of its own last record, so every state that survives a crash is one from which the index can
+// continue.
 func (f *follower) applyRecords(batch []store.Record, upTo store.Cursor) error {
 	defer f.awaitBatch() // after an error, which says more than a second one
 	at := upTo
@@ -261,10 +261,10 @@ func (f *follower) addRecord(r store.Record) {
 	f.pending[src] = c
 }
 
-// writePending begins to write what is pending, together with the cursor; [follower.written]
-// waits for the end of it. Entries of an earlier version are found in the index itself: keeping a count of them for each
-// document among bleve's internal values would cost more and more, because
-// bleve writes all of those again with every batch.
+// writePending begins to write the pending changes with the cursor; [follower.written] waits for
+// the end. It finds entries of an earlier version in the index itself: a count of them for each
+// document among bleve's internal values would cost more and more, because bleve writes all of
+// those again with every batch.
 func (f *follower) writePending(at store.Cursor) error {
 	l := f.x.currentDirectory()
 	if err := f.makeEntries(l.LatestView()); err != nil {
@@ -303,8 +303,8 @@ func (f *follower) writePending(at store.Cursor) error {
 	return nil
 }
 
-// makeEntries makes the entries of what is pending, but for documents that are the
-// same in the last view of the index, which may be nil: those will hardly be written.
+// makeEntries makes the entries of the pending changes, except for documents that are the same in
+// the last view of the index, which may be nil: those are probably not written.
 func (f *follower) makeEntries(last *view.View) error {
 	made := make([][]*bleveDocument.Document, len(f.order))
 	err := view.RunParallel(len(f.order), func(i int) error {
@@ -376,8 +376,8 @@ func (f *follower) startBatch(l *view.Directory, batch *bleve.Batch, s indexStat
 	}()
 }
 
-// awaitBatch waits for the batch that is being written, if there is one, and moves the
-// cursor behind it.
+// awaitBatch waits for the batch that is being written, if there is one, and moves the cursor to
+// its end.
 func (f *follower) awaitBatch() error {
 	w := f.writing
 	if w == nil {

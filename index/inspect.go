@@ -33,10 +33,10 @@ const lockTimeout = 300 * time.Millisecond
 
 var errHeld = errors.New("another process holds the index")
 
-// inspectDirectory reads an index directory before bleve does, because bleve takes an
-// emptied root file for a new index, may end the process on a cut one, and
-// opens segments without looking into them. It returns nil for a sound index,
-// fs.ErrNotExist when there is none, errHeld or a *damageError.
+// inspectDirectory reads an index directory before bleve does, because bleve treats an emptied root
+// file as a new index, may end the process on a truncated one, and opens segments without reading
+// them. It returns nil for a sound index, fs.ErrNotExist when there is none, errHeld or a
+// *damageError.
 func inspectDirectory(dir string) error {
 	if err := checkFiles(dir); err != nil {
 		return err

@@ -14,8 +14,8 @@ func (x *Index) Namespaces(ctx context.Context) ([]view.ValueCount, error) {
 	return x.listValues(ctx, query.NamespaceField)
 }
 
-// DataClasses returns all data classes that services say they hold (AGIS §8.3),
-// sorted; otherwise as [Index.Namespaces].
+// DataClasses returns all data classes that services say they hold (AGIS §8.3), sorted. The same
+// documents count as for [Index.Namespaces].
 func (x *Index) DataClasses(ctx context.Context) ([]view.ValueCount, error) {
 	return x.listValues(ctx, query.ClassField)
 }

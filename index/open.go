@@ -31,7 +31,7 @@ type Options struct {
 	// Dir is the directory of the index. It is created if it is missing, and may be deleted at any
 	// time.
 	Dir string
-	// Store is the log to follow and the place of the texts to show.
+	// Store is the log to follow, and the source of the shown texts.
 	Store store.Store
 	// Vectors contains the vectors of words for embeddings; nil for the built-in table.
 	Vectors *wordvec.Table
@@ -44,8 +44,8 @@ type Options struct {
 // Errors of an index. Test with errors.Is.
 var (
 	ErrClosed = errors.New("the index is closed")
-	// ErrUnavailable: the index cannot be read at this moment; it is being
-	// rebuilt. Ask again.
+	// ErrUnavailable: the index cannot be read at this moment because it is being rebuilt. Try
+	// again.
 	ErrUnavailable = errors.New("the index is being rebuilt")
 )
 
@@ -75,10 +75,10 @@ type Index struct {
 // one.
 const maxSiblings = 8
 
-// Open opens the index in o.Dir, or creates it. A directory that is damaged, of another version or
-// of another log is emptied, and one that another process holds is left alone for a sibling (Dir.1,
-// Dir.2, …); in each case the index begins empty, one line is logged, and [Index.Run] fills it from
-// the log. So Open fails only when the directory cannot be written.
+// Open opens the index in o.Dir, or creates it. It empties a directory that is damaged, of another
+// version or of another log. If another process holds the directory, it uses a sibling (Dir.1,
+// Dir.2, …). In each case the index is empty at first, the log gets one line, and [Index.Run] fills
+// the index from the log. So Open fails only when the directory cannot be written.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -180,8 +180,8 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 	return l, at, nil
 }
 
-// readState returns the place of an index in the log, and an error if it is not
-// an index that this program can go on with.
+// readState returns the position of an index in the log, and an error if this program cannot
+// continue that index.
 func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
 	value, err := l.Bleve.GetInternal([]byte(stateKey))
 	if err != nil {
@@ -214,8 +214,7 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 	if err := removeIndexFiles(dir); err != nil {
 		return nil, err
 	}
-	// bleve makes files that others of the group can read; the directory keeps
-	// them out.
+	// bleve makes its files readable for the group; the directory denies the access.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

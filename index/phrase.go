@@ -29,7 +29,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 		}
 	}
 	if len(phrases) == 0 {
-		return "", nil // nothing but words that are too common to look for
+		return "", nil // only words that are too common to look for
 	}
 	for _, stems := range phrases {
 		if err := view.YieldTurn(ctx); err != nil {
@@ -65,8 +65,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 	return note, nil
 }
 
-// containsPhrases reports whether all phrases stand in the texts of an operation or of its
-// service.
+// containsPhrases reports whether all phrases occur in the texts of an operation or of its service.
 func (x *Index) containsPhrases(ctx context.Context, v *view.View, p view.EntryRef, phrases [][]string) (bool, error) {
 	t, o, err := x.readOperation(ctx, v, p)
 	if t == nil || err != nil {

@@ -11,14 +11,14 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// LeftOut describes the operations that a request forbids, and the number of omitted ones.
+// LeftOut describes the operations that a request forbids, with the number of omitted ones.
 type LeftOut struct {
 	Text       string `json:"text"` // the words that forbid them, as asked
 	Operations int    `json:"operations"`
 }
 
-// applyProhibitions takes the operations out of masks that do what the request says must not be
-// done. The masks that it returns are its own.
+// applyProhibitions removes the operations that the request forbids from masks. It returns new
+// masks.
 func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []LeftOut, error) {
 	if len(s.request.Prohibitions) == 0 {
 		return masks, nil, nil

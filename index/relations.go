@@ -13,9 +13,9 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// findOpposedVerbs returns a function that tells whether an operation's verb is the
-// opposite of a word, and related to none in another way; nil when no verb is. It is
-// asked for every candidate, so all the work is done here.
+// findOpposedVerbs returns a function that tells whether an operation's verb is the opposite of a
+// word of the query, and related to none in another way; nil when no verb is. The function is
+// called for every candidate, so all the work is done here.
 func (s *searcher) findOpposedVerbs() (func(view.EntryRef) bool, error) {
 	var opposites []string
 	for _, w := range s.request.Words {

@@ -16,13 +16,13 @@ import (
 	"gazetteer/index/view"
 )
 
-// Search answers a query. The error is a *[query.Error] when the query cannot be answered as asked,
-// [ErrUnavailable] while the index cannot be read, [ErrClosed], or the context's.
+// Search answers a query. The error is a *[query.Error] if the query is invalid, [ErrUnavailable]
+// while the index cannot be read, [ErrClosed], or the context's.
 //
 // With words, hits are ordered by score and a service shows at most three operations, unless Hosts
-// is set; without, they are ordered by host, kind and place in the document, and all are shown. A
-// hit whose document has changed since it was indexed is left out, so a page can be shorter than
-// asked for while the index is behind.
+// is set; without words, they are ordered by host, kind and place in the document, and all are
+// shown. A hit whose document has changed since it was indexed is omitted, so a page can be shorter
+// than requested while the index is behind.
 func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	q, err := q.Canonical()
 	if err != nil {
@@ -45,7 +45,7 @@ func (x *Index) Search(ctx context.Context, q query.Query) (Result, error) {
 	return result, nil
 }
 
-// emptyResult is the answer to a query whose words leave nothing to look for.
+// emptyResult is the answer to a query whose words contain nothing to search for.
 func (x *Index) emptyResult(q query.Query) Result {
 	result := Result{Hits: []Hit{}, Seq: x.Cursor().Seq, Note: "every word of the query is too common to search for"}
 	if strings.IndexFunc(q.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
@@ -57,8 +57,8 @@ func (x *Index) emptyResult(q query.Query) Result {
 	return result
 }
 
-// withSnapshot calls f with the present view of the index, which has all writes up to the sequence
-// it is given. Run is told of damage that f meets, and rebuilds the index.
+// withSnapshot calls f with the current view of the index, which has all writes up to the given
+// sequence. If f meets damage, withSnapshot reports it to Run, which rebuilds the index.
 func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -97,14 +97,14 @@ type searcher struct {
 	view    *view.View
 	query   query.Query
 	request query.Request
-	// maxCounts is how many values of each facet are named.
+	// maxCounts is the maximum number of values of each facet.
 	maxCounts int
 
 	embedding  *view.QueryEmbedding
 	importance []float64 // of the words of the request; see [searcher.fitOf]
 }
 
-// A page is one page of entries in order, and what is known of all that match.
+// A page is one page of entries in order, and the totals of all matching entries.
 type page struct {
 	entries    []view.RankedEntry
 	total      int
@@ -140,10 +140,10 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-// nearest is the number of first hits that must be far for the answer to say so.
+// nearest is the number of first hits that must all be far for the answer to say so.
 const nearest = 3
 
-// findPage finds the answers to the query, and returns the requested page.
+// findPage finds the matches of the query and returns the requested page.
 func (s *searcher) findPage(ctx context.Context) (page, error) {
 	v, q := s.view, s.query
 	correction, err := s.correctSpelling()
@@ -162,7 +162,7 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 		return page{}, err
 	}
 	s.embedding = v.Directory.EmbedQuery(s.request.Words)
-	if len(q.Phrases) == 0 { // phrases would take operations out of the masks
+	if len(q.Phrases) == 0 { // phrases would remove operations from the masks
 		defer s.embedding.StartNearest(v, masks)()
 	}
 	found, err := v.MatchWords(ctx, s.request.Words, masks)
@@ -204,8 +204,8 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	return p, nil
 }
 
-// weighNames lets the names of a request count for less than what is asked for, unless a service is
-// called by them.
+// weighNames gives the names in a request less weight than the words for the task, unless a service
+// has that name.
 func (s *searcher) weighNames() error {
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
@@ -232,8 +232,8 @@ func (s *searcher) weighNames() error {
 	return nil
 }
 
-// allowedOperations returns for each segment the operations that filters and unwanted words let
-// through.
+// allowedOperations returns for each segment the operations that the filters and the excluded words
+// allow.
 func (s *searcher) allowedOperations() ([]view.Bitset, error) {
 	v := s.view
 	masks, err := v.ApplyFilters(s.query)
@@ -256,8 +256,8 @@ func (s *searcher) allowedOperations() ([]view.Bitset, error) {
 	return masks, nil
 }
 
-// rankPage orders what was found for words, and sets the entries of the page. The first page gets
-// the services and data classes that match, too.
+// rankPage orders the matches of words, and sets the entries of the page. The first page also gets
+// the matching services and data classes.
 func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) (err error) {
 	q := s.query
 	named, err := s.view.OperationsOfNamed(query.ServiceName(q.Words), found.Masks)
@@ -285,7 +285,7 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 	return nil
 }
 
-// rankFound returns the first entries of what was found, in order.
+// rankFound returns the first matches, in order.
 func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.RankedEntry, more bool, total int, err error) {
 	opposed, err := s.findOpposedVerbs()
 	if err != nil {
@@ -318,7 +318,7 @@ func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.Ra
 	})
 }
 
-// rankApart returns the first entries for a request of its own among the operations in masks.
+// rankApart returns the first entries for a separate request among the operations in masks.
 func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []view.Bitset, limit int) ([]view.RankedEntry, error) {
 	one := *s
 	one.request = request
@@ -383,7 +383,7 @@ func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset,
 // maxClasses is the number of data classes of a service in a hit.
 const maxClasses = 20
 
-// readOperation reads an operation and its document, which are nil when the stored text is that of
+// readOperation reads an operation and its document, which are nil if the stored text belongs to
 // another version.
 func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef) (*storedDocument, *preparedOperation, error) {
 	run, n := v.RunOf(p), v.OrdinalOf(p)
@@ -398,8 +398,8 @@ func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef
 	return t, o, nil
 }
 
-// readHits reads the texts of entries. An entry whose stored text is that of another version is
-// left out.
+// readHits reads the texts of entries. It omits an entry whose stored text belongs to another
+// version.
 func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]Hit, error) {
 	hits := make([]Hit, 0, len(entries))
 	began := time.Now()
@@ -421,7 +421,7 @@ func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]
 	return hits, nil
 }
 
-// readHit reads the text of an entry; ok is false when it is that of another version.
+// readHit reads the text of an entry; ok is false if it belongs to another version.
 func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok bool, err error) {
 	run := s.view.RunOf(r.EntryRef)
 	t, operation, err := s.index.readOperation(ctx, s.view, r.EntryRef)

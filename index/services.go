@@ -14,9 +14,8 @@ const maxOtherHits = 3
 // namedFactor raises the scores of services that the request calls by their name above all others.
 const namedFactor = 16
 
-// findServicesAndClasses adds the services and data classes with the best words of their own, before
-// them the services whose operations are named. One service stands behind many operations, so they are
-// few.
+// findServicesAndClasses adds the services and data classes that match the words best, after the
+// services whose operations are named. A service has many operations, so there are few services.
 func (s *searcher) findServicesAndClasses(ctx context.Context, f *view.MatchSet, named []view.Bitset) (serviceHits []ServiceHit, classHits []ClassHit, err error) {
 	v, q := s.view, s.query
 	all := !q.Aliases && !q.Narrowed() // no operation of theirs has to be looked for

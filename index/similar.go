@@ -20,9 +20,9 @@ type SimilarService struct {
 	Verbs   []string `json:"verbs,omitempty"`
 }
 
-// Similar returns the services most like that of a host, at most limit (10 when 0,
-// at most 100), best first. It is empty for a host that is not known. Hosts are
-// compared document by document, and each is named once.
+// Similar returns the services most similar to that of a host, at most limit (10 when 0, at most
+// 100), best first. It is empty for an unknown host. Hosts are compared document by document, and
+// each is listed once.
 func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarService, error) {
 	if limit == 0 {
 		limit = 10
@@ -48,7 +48,7 @@ func (x *Index) Similar(ctx context.Context, host string, limit int) ([]SimilarS
 	return similar, err
 }
 
-// similarService converts a likeness to the form of an answer.
+// similarService converts a similarity to the form of an answer.
 func (x *Index) similarService(ctx context.Context, l view.Similarity) (SimilarService, error) {
 	s := SimilarService{Host: l.Other.Host, Kind: l.Other.Kind, Score: l.Score,
 		Classes: slices.Collect(view.IntersectSorted(l.Own.Classes, l.Other.Classes)), Verbs: slices.Collect(view.IntersectSorted(l.Own.Verbs, l.Other.Verbs))}

@@ -13,11 +13,11 @@ import (
 
 // A Correction says that a query was answered as if some of its words were spelt otherwise.
 type Correction struct {
-	Query string          `json:"query"` // with the words that were looked for
+	Query string          `json:"query"` // with the replaced words
 	Words []CorrectedWord `json:"words"`
 }
 
-// A CorrectedWord is a word that nothing has, and the one that was looked for beside it.
+// A CorrectedWord is an unknown word and its replacement.
 type CorrectedWord struct {
 	Asked string `json:"asked"`
 	Used  string `json:"used"`
@@ -26,8 +26,8 @@ type CorrectedWord struct {
 // maxCorrections bounds the words of one query that are corrected.
 const maxCorrections = 6
 
-// correctSpelling answers as if the words of the query that nothing is known of were spelt as words
-// of the index or of the table of words. The words as they were asked are looked for, too.
+// correctSpelling replaces the unknown words of the query by similar words of the index or of the
+// table of words. The search looks for the original words, too.
 func (s *searcher) correctSpelling() (*Correction, error) {
 	if s.query.Verbatim || len(s.request.Words) == 0 {
 		return nil, nil
@@ -81,8 +81,8 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	return &correction, nil
 }
 
-// correctHangul answers as if the Korean words that neither the table of translations nor the index
-// knows were spelt as the table has them.
+// correctHangul replaces the Korean words that neither the table of translations nor the index
+// knows by similar words of the table.
 func (s *searcher) correctHangul() (*Correction, error) {
 	fields := strings.Fields(query.PlainText(s.query.Words))
 	var correction Correction
@@ -126,8 +126,8 @@ func (s *searcher) isIndexed(word string) (bool, error) {
 	return true, nil
 }
 
-// isUnknown reports whether neither the index nor the table of words nor a dictionary knows a word.
-// Of a word that the dictionary has and nobody uses ("wether"), it is true all the same.
+// isUnknown reports whether the index, the table of words and the dictionary all lack a word. A
+// word that the dictionary has but nobody uses ("wether") is also unknown.
 func (s *searcher) isUnknown(word string) (bool, error) {
 	if u := english.Lookup(word); u.Known() && (u.NounCount > 0 || u.VerbCount > 0 || u.AdjectiveCount > 0 || u.Written > 0 || u.Modern) {
 		return false, nil

@@ -10,15 +10,15 @@ import (
 	"gazetteer/store"
 )
 
-// An indexState is what the index knows of itself. It lies in the index's own batch,
-// so it is true of exactly what the index holds.
+// An indexState describes the index. It is stored in the index's own batch, so it is true of
+// exactly the content of the index.
 type indexState struct {
 	Version string       `json:"version"` // currentVersion of the program that built it
 	Cursor  store.Cursor `json:"cursor"`
 	Entries int          `json:"entries"` // live entries, to notice lost ones
 }
 
-// stateKey is where the state lies among bleve's internal values.
+// stateKey is the key of the state among bleve's internal values.
 const stateKey = "gazetteer/state"
 
 // encodeState gives the stored form: a checksum, a space and JSON.

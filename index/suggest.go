@@ -21,14 +21,14 @@ import (
 // The kinds of a [Suggestion].
 const (
 	SuggestVerb      = "verb"
-	SuggestNoun      = "noun" // a word of what operations are called or, where words are not written apart, of what they do
+	SuggestNoun      = "noun" // a word of operations' names or, in scripts without spaces, of their descriptions
 	SuggestClass     = "class"
 	SuggestService   = "service" // a host
 	SuggestNamespace = "namespace"
 )
 
-// suggestKinds are the kinds in their order of an answer: what an operation is
-// asked for by comes before what narrows it.
+// suggestKinds are the kinds in the order of an answer: words for the task come before words that
+// narrow it.
 var suggestKinds = [...]string{SuggestVerb, SuggestNoun, SuggestClass, SuggestService, SuggestNamespace}
 
 // A Suggestion is an existing value that begins with the typed text.
@@ -38,12 +38,11 @@ type Suggestion struct {
 	Operations int    `json:"operations"`
 }
 
-// Suggest completes what was typed, in any case: at most limit (10 when 0, at most
-// 100) verbs, nouns, data classes, services and namespaces, or only those of the
-// kinds that are named. What was typed in whole comes first, then the kinds in this
-// order, and of each the most offered first. No kind takes the place of another: a
-// fifth of the limit is kept for each that has so many. Nothing completes an empty
-// text.
+// Suggest completes the typed text, in any letter case: at most limit (10 when 0, at most 100)
+// verbs, nouns, data classes, services and namespaces, or only those of the given kinds. An exact
+// match comes first, then the kinds in this order, with the most offered first in each. No kind
+// uses up the places of another: a fifth of the limit is reserved for each kind that has enough. An
+// empty text has no completions.
 func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]Suggestion, error) {
 	if limit == 0 {
 		limit = 10
@@ -73,8 +72,8 @@ func (x *Index) Suggest(ctx context.Context, typed string, limit int, kinds ...s
 	return distributePlaces(found, typed, limit), nil
 }
 
-// collectSuggestions returns by kind all that begins like what was typed, which is in lower
-// case and cut as names are.
+// collectSuggestions returns all suggestions by kind that begin with the typed text, which is in
+// lower case and split like names.
 func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed string) (map[string][]Suggestion, error) {
 	found := make(map[string][]Suggestion)
 	verbs := make(map[string]int)
@@ -127,8 +126,8 @@ func (x *Index) collectSuggestions(ctx context.Context, v *view.View, typed stri
 	return found, err
 }
 
-// distributePlaces makes one list of suggestions by kind: a fifth of the places for each
-// kind, and what is left over for the first ones.
+// distributePlaces makes one list of suggestions by kind: a fifth of the places for each kind, and
+// the remaining places for the first kinds.
 func distributePlaces(found map[string][]Suggestion, typed string, limit int) []Suggestion {
 	taken, left := [len(suggestKinds)]int{}, limit
 	for i, kind := range suggestKinds {
@@ -159,13 +158,12 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// isExactly reports whether a value is what was typed, in any case.
+// isExactly reports whether a value equals the typed text, in any letter case.
 func isExactly(value, typed string) bool {
 	return strings.EqualFold(value, typed) || strings.EqualFold(tokens.PrepareName(value), typed)
 }
 
-// hasTypedPrefix reports whether a value, or what splitting makes of it, begins with what
-// was typed.
+// hasTypedPrefix reports whether a value, in its own or its split form, begins with the typed text.
 func hasTypedPrefix(value, typed string) bool {
 	return hasPrefixFold(value, typed) || hasPrefixFold(tokens.PrepareName(value), typed)
 }
@@ -181,10 +179,9 @@ const (
 	maxBigramChecks = 3
 )
 
-// suggestBigrams completes what is written in a script of which pairs of characters are
-// indexed (Korean, Chinese, Japanese, Thai). The names of operations are Latin by the
-// drafts, so these are words of what operations do. A pair out of the middle of a
-// word is none.
+// suggestBigrams completes text in a script whose pairs of characters are indexed (Korean, Chinese,
+// Japanese, Thai). The drafts require Latin names of operations, so these are words of
+// descriptions. A pair from the middle of a word is not a suggestion.
 func (x *Index) suggestBigrams(ctx context.Context, v *view.View, typed string) ([]Suggestion, error) {
 	if first, _ := utf8.DecodeRuneInString(typed); utf8.RuneCountInString(typed) > 2 || !tokens.IsBigramScript(first) && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return nil, nil

@@ -13,9 +13,8 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// Verbs returns all verbs that are offered, sorted, each with the number of
-// operations and of services that offer it. Operations that a search would not
-// return (aliases, superseded ones) do not count.
+// Verbs returns all offered verbs, sorted, each with the number of operations and of services that
+// offer it. Operations that a search would not return (aliases, superseded ones) do not count.
 func (x *Index) Verbs(ctx context.Context) ([]VerbCount, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -46,9 +45,9 @@ const (
 	minCommonPrefix = 4
 )
 
-// proposeVerbs proposes verbs that are offered, for a query that found nothing: those
-// related to a word that was asked for, then those that it may be a typing error
-// of, then those that begin alike.
+// proposeVerbs proposes offered verbs for a query that found nothing: first those related to a word
+// of the query, then those that a word may be a typing error of, then those with the same
+// beginning.
 func (s *searcher) proposeVerbs() ([]string, error) {
 	verbs, err := countVerbs(s.view)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	}
 	type candidate struct {
 		VerbCount
-		distance int // the place of the relation, then of likeness
+		distance int // the rank of the relation, then of the similarity
 	}
 	var candidates []candidate
 	for _, o := range verbs {
@@ -151,7 +150,7 @@ func (s proposal) proposalRank(offered string) int {
 	return -1
 }
 
-// commonPrefix counts the characters in which a and b begin alike.
+// commonPrefix counts the characters of the common prefix of a and b.
 func commonPrefix(a, b string) int {
 	n := 0
 	for a != "" && b != "" {

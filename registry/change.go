@@ -11,7 +11,7 @@ import (
 	"gazetteer/store"
 )
 
-// A change is a record of an agent that is being worked out anew. Everything it
+// A Change is a record of an agent that is being worked out anew. Everything it
 // brings along goes into one write of the store, on condition that nobody wrote
 // any of it meanwhile; else it is worked out again on what is there then.
 type Change struct {

@@ -21,7 +21,7 @@ const (
 	BlockPrefix    = "block/"
 	DomainPrefix   = "domain/"
 	KeyPrefix      = "key/"
-	// AttestationPrefix is that of all attestations, in the order of their numbers.
+	// AttestationPrefix is the prefix of all attestations, in the order of their numbers.
 	AttestationPrefix = "attestation/"
 	PendingPrefix     = "pending/"
 	BanPrefix         = "ban/"
@@ -32,8 +32,9 @@ const (
 // Keys of the registry's admission policy.
 const (
 	AdmissionPolicyKey = "admission"
-	// EarlierAdmissionPolicyKey is where data directories from before December 2026 have it. It is
-	// read while there is no record under AdmissionPolicyKey, and never written.
+	// EarlierAdmissionPolicyKey is the key of the admission policy in data directories from before
+	// December 2026. It is read while there is no record under AdmissionPolicyKey, and never
+	// written.
 	EarlierAdmissionPolicyKey = "door"
 )
 
@@ -77,13 +78,13 @@ func TurnKey(host string, at time.Time) string {
 	return TurnsOf(host) + at.UTC().Format("20060102T150405.000Z")
 }
 
-// BlobKey is the key of raw bytes with that digest.
+// BlobKey is the key of the raw bytes with a digest.
 func BlobKey(digest string) string { return BlobPrefix + digest }
 
-// LedgerOf is the prefix of what a host was asked, oldest first.
+// LedgerOf is the prefix of the requests to a host, oldest first.
 func LedgerOf(host string) string { return LedgerPrefix + ReverseHost(host) + "/" }
 
-// LedgerKey is the key of what a host was asked during one visit, which may be a visit to another
+// LedgerKey is the key of the requests to a host during one visit, which may be a visit to another
 // host.
 func LedgerKey(host string, at time.Time, visited string) string {
 	return LedgerOf(host) + at.UTC().Format("20060102T150405.000Z") + "-" + visited
@@ -98,16 +99,16 @@ func DomainKey(domain string) string { return DomainPrefix + ReverseHost(domain)
 // AgentKey is the key of an agent.
 func AgentKey(airID string) string { return AgentPrefix + airID }
 
-// EntriesOf is the prefix of what happened to an agent, oldest first.
+// EntriesOf is the prefix of the changes of an agent, oldest first.
 func EntriesOf(airID string) string { return AgentKey(airID) + "/" }
 
-// EntryKey is the key of the n-th thing that happened to an agent, from 1.
+// EntryKey is the key of the n-th change of an agent, from 1.
 func EntryKey(airID string, n int) string {
 	digits := strconv.Itoa(n)
 	return AgentPrefix + airID + "/" + zeros[min(len(digits), len(zeros)):] + digits
 }
 
-// zeros fill up the number of an entry, so that keys sort like numbers.
+// zeros pads the number of an entry, so that keys sort like numbers.
 const zeros = "00000000"
 
 // KeyKey is the key of an agent's proved public key, written as a multikey.
@@ -125,7 +126,7 @@ func PendingKey(airID string) string { return PendingPrefix + airID }
 // BansOf is the prefix of one of the registry's block lists.
 func BansOf(kind string) string { return BanPrefix + kind + "/" }
 
-// BanKey is the key of one line of a block list.
+// BanKey is the key of one entry of a block list.
 func BanKey(kind, value string) string { return BansOf(kind) + value }
 
 // ReportKey is the key of an abuse report, whose id begins with its time.

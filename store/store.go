@@ -9,11 +9,11 @@ import (
 // A Record is the latest write to one key.
 type Record struct {
 	Key string
-	// Value is owned by the reader: it is never changed after it was handed out. It is nil when
-	// Deleted.
+	// Value belongs to the reader: it never changes after the store has returned it. It is nil when
+	// Deleted is set.
 	Value []byte
 	// Seq is the number of the write. Numbers start at 1, grow by one for each write and are never
-	// given out twice within one incarnation.
+	// reused within one incarnation.
 	Seq uint64
 	// Deleted marks a tombstone. Only [Store.Changes] yields tombstones.
 	Deleted bool
@@ -105,8 +105,8 @@ type Store interface {
 }
 
 // Damaged reports whether a record and error of [Store.List] or [Store.Changes] stand for one
-// damaged record, behind which the others come: a flipped bit in one host's record must not hide
-// all other hosts.
+// damaged record, after which the sequence continues: a flipped bit in one host's record must not
+// hide all other hosts.
 func Damaged(r Record, err error) bool { return r.Key != "" && errors.Is(err, ErrCorrupt) }
 
 // Errors of a store. Test with errors.Is.
@@ -116,8 +116,8 @@ var (
 	ErrInvalid    = errors.New("invalid write")
 	ErrClosed     = errors.New("the store is closed")
 	ErrCursorGone = errors.New("the cursor belongs to another log, or is too old")
-	// ErrUnknown: a commit failed in a way that may have kept it. Nothing is acknowledged any more
-	// on this handle; the process should end and restart.
+	// ErrUnknown: a commit failed in a way that may have kept it. This handle acknowledges no
+	// further write; the process should end and restart.
 	ErrUnknown = errors.New("the outcome of a write is unknown; the store takes no more writes until it is reopened")
 	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
 	ErrCorrupt = errors.New("the store is damaged")

@@ -51,7 +51,7 @@ type Mux struct {
 	responses    *responseCache
 	gzips        *gzipCache
 	notFound     gin.HandlerFunc // set before serving
-	// fixed are the methods of the public addresses without a variable part.
+	// Fixed are the methods of the public addresses without a variable part.
 	Fixed   map[string][]string
 	rows    map[string]Route // the table, by method and by path as gin has it
 	Now     func() time.Time

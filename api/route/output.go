@@ -72,7 +72,7 @@ func Encoded(mediaType, cache string, v any) (*RawOutput, error) {
 	return &RawOutput{ContentType: mediaType, CacheControl: cache, Body: append(body, '\n')}, nil
 }
 
-// An output is an answer in JSON.
+// An Output is an answer in JSON.
 type Output[T any] struct {
 	CacheControl string `header:"Cache-Control"`
 	Link         string `header:"Link"`

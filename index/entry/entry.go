@@ -21,7 +21,7 @@ import (
 // its data classes. Only the service's entry contains the texts about the whole service; a search
 // applies them to its operations.
 
-// A field is one of the texts of an entry that words are looked up in.
+// A Field is one of the texts of an entry in which words are searched.
 type Field uint8
 
 // The fields, in the order in which a match is preferred when it is explained.
@@ -44,7 +44,7 @@ const IDField = "_id"
 // A keyword is the value of a keyword field.
 type keyword struct{ field, value string }
 
-// An entry is the indexed content of one operation, service or data class: prepared texts by field,
+// An Entry is the indexed content of one operation, service or data class: prepared texts by field,
 // and the values of the filters.
 type Entry struct {
 	Text     [NumFields]string
@@ -228,7 +228,7 @@ type Source struct {
 	Kind document.Kind
 }
 
-// A sort is the kind of an entry.
+// A Kind is the kind of an entry.
 type Kind uint8
 
 const (
@@ -237,9 +237,9 @@ const (
 	KindClass
 )
 
-// ID is the id of an entry. Ids sort by host, kind, sort and ordinal among
-// the live entries, because a document has one print at a time: "s" and "t" come
-// after the hexadecimal digits of an operation.
+// ID is the id of an entry. Live entries are sorted by host, document kind, entry kind and ordinal,
+// because a document has one fingerprint at a time: "s" and "t" come after the hexadecimal digits
+// of an operation.
 func ID(s Source, print string, of Kind, ordinal int) string {
 	prefix := s.Host + "\x00" + string(s.Kind) + "\x00" + print + "\x00"
 	switch of {
@@ -270,9 +270,9 @@ func SplitID(id string) (s Source, print string, of Kind, ordinal int, ok bool) 
 	return s, print, of, int(n), err == nil && len(parts[3]) == 4
 }
 
-// BleveEntry gives an entry the form bleve takes. Nothing is stored, no places of
-// terms are kept and no column values: texts come from the store, and the scorer
-// needs only how often a term occurs and how long its field is.
+// BleveEntry converts an entry to bleve's form. It stores no texts, positions of terms or column
+// values: texts come from the store, and the scorer needs only the frequency of a term and the
+// length of its field.
 func BleveEntry(id string, e Entry, a analysis.Analyzer) *bleveDocument.Document {
 	d := bleveDocument.NewDocument(id)
 	for f, text := range e.Text {

@@ -12,10 +12,9 @@ import (
 	"gazetteer/index/tokens"
 )
 
-// StaticMapping is the mapping that is stored in the index: it takes nothing
-// from a document by itself. Entries are built field by field in entry.go, so
-// nothing depends on reflection or on bleve's defaults (which cost five times
-// the bytes and more than twice the time).
+// StaticMapping is the mapping that is stored in the index: it derives nothing from a document by
+// itself. Entries are built field by field in entry.go, so nothing depends on reflection or on
+// bleve's defaults (which cost five times the bytes and more than twice the time).
 func StaticMapping() *mapping.IndexMappingImpl {
 	m := bleve.NewIndexMapping()
 	m.DefaultMapping = bleve.NewDocumentDisabledMapping()
@@ -29,9 +28,9 @@ func StaticMapping() *mapping.IndexMappingImpl {
 // does not detect.
 const formVersion = 2
 
-// CurrentVersion names the form of the entries this program writes. It is computed from the entries
-// of a sample that uses every rule of the analysis, so an index built by other rules is recognized
-// without a manual version number.
+// CurrentVersion names the form of the entries that this program writes. It is computed from the
+// entries of a sample that uses every rule of the analysis, so an index built by other rules is
+// detected without a manual version number.
 func CurrentVersion() (string, error) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {

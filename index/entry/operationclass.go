@@ -30,7 +30,7 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	case verb == 0:
 		return intent, ofIntent
 	case verb&^query.Reading == 0 && intent&query.Reading == 0:
-		return intent, ofIntent // a verb that reads, with a sentence that changes something
+		return intent, ofIntent // a verb that reads, with an intent that changes something
 	case verb&intent != 0:
 		return verb & intent, ofVerb
 	default:
@@ -93,7 +93,7 @@ func endsMany(o *document.Operation) bool {
 	return false
 }
 
-// IdentifierFlag marks an operation that needs the identifier of what it works on.
+// IdentifierFlag marks an operation that needs the identifier of its object.
 const IdentifierFlag = 1 << 8
 
 // needsIdentifier reports whether an operation works on one thing of which the caller must know the

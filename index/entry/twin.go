@@ -10,11 +10,11 @@ import (
 	"gazetteer/document"
 )
 
-// TwinField is the keyword field by which the same operation of one host is recognized in two
-// documents of it.
+// TwinField is the keyword field that identifies the same operation in two documents of one host.
 const TwinField = "twin"
 
-// twinKeyBytes is the length of a key before it is encoded. It tells the operations of one host apart.
+// twinKeyBytes is the length of a key before it is encoded. It distinguishes the operations of one
+// host.
 const twinKeyBytes = 3
 
 // minTwinWords is the minimum number of words of an intent that identifies an operation.
@@ -34,7 +34,6 @@ func TwinKey(o *document.Operation) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:twinKeyBytes])
 }
 
-// TwinKinds returns the kind of document whose operations give way, and the kind whose operations
-// they give way to. An AGIS document describes an operation in more detail than an AI Discovery
-// document.
+// TwinKinds returns the kind of document whose twins are omitted, and the kind whose twins remain.
+// An AGIS document describes an operation in more detail than an AI Discovery document.
 func TwinKinds() (yields, remains document.Kind) { return document.AI, document.AGIS }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// minClauseWords is the minimum number of significant words of a clause.
+	// MinClauseWords is the minimum number of significant words of a clause.
 	MinClauseWords = 2
 	// NoClause is the clause number of words that belong to no clause, such as a statement before
 	// the first one.

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// The keyword fields, for filters and facets. Those of the second group belong to
-// the service and lie in its entry; a protocol may be of either.
+// The keyword fields, for filters and facets. Those of the second group belong to the service and
+// are in its entry; a protocol may belong to either.
 const (
 	VerbField       = "verb"
 	EffectField     = "effect"
@@ -35,8 +35,8 @@ const (
 	StateInvalid = "invalid" // errors were found
 )
 
-// FacetFields are the fields whose values can be counted, sorted. They are the
-// keys of the query language, and two that only describe: category and capability.
+// FacetFields returns the fields whose values can be counted, sorted: the keys of the query
+// language, and two that are not filters: category and capability.
 func FacetFields() []string {
 	fields := []string{CategoryField, CapabilityField}
 	for _, f := range filters {

@@ -16,10 +16,10 @@ import (
 type Filter struct {
 	Key    string // in a query, as a parameter, a member of a body and a flag
 	Plural string // the member of an answer that lists the values asked for
-	Field  string // of the index; "" for hosts, which the ids tell, and for their states
-	// Doc says what a value is, Example shows one in a query.
+	Field  string // of the index; "" for hosts, which are part of the ids, and for their states
+	// Doc describes the values; Example shows one in a query.
 	Doc, Example string
-	// Allowed lists all values there are, nil when anybody may invent more.
+	// Allowed lists all valid values, nil if the set is open.
 	Allowed []string
 	// All is set if several values must all match; otherwise one matching value is enough.
 	All bool
@@ -125,8 +125,8 @@ func describeKeys() string {
 		`, as in verb:BOOK; to search for a text with a colon, put it in quotes, as in "10:30"`
 }
 
-// Enum returns all values that the filter takes, those with a minus sign among them; nil when anybody
-// may invent more.
+// Enum returns all valid values of the filter, including those with a minus sign; nil if the set is
+// open.
 func (f Filter) Enum() []string {
 	values := slices.Clone(f.Allowed)
 	if f.Negatable {
@@ -183,5 +183,5 @@ func CanonicalHost(s string) string {
 	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
 		return ascii
 	}
-	return s // no host has such a name, so nothing will be found
+	return s // no host has this name, so the search finds nothing
 }

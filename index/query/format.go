@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// String writes a query as [Parse] reads it: words, texts in quotes, words to
-// leave out, then the filters in the order of the keys. A value that was not read
-// from a text may hold what the language cannot say, such as a quotation mark;
-// what is written then is not read back.
+// String formats a query in the language of [Parse]: words, texts in quotes, excluded words, then
+// the filters in the order of the keys. Values that did not come from a text may contain characters
+// that the language cannot express, such as a quotation mark; then [Parse] does not return the same
+// query.
 func (q Query) String() string {
 	var items []string
 	if words := strings.TrimSpace(q.Words); words != "" {
@@ -42,8 +42,7 @@ func (q Query) HasValue(facet, value string) bool {
 	return ok && slices.Contains(q.FilterValues(facet), f.canonical(value))
 }
 
-// FilterValues returns the values of a facet that a query filters by, in the form in
-// which the index holds them.
+// FilterValues returns the values of a facet that a query filters by, in their indexed form.
 func (q Query) FilterValues(facet string) []string {
 	f, ok := lookupFilter(facet)
 	if !ok {
@@ -52,9 +51,9 @@ func (q Query) FilterValues(facet string) []string {
 	return mapValues(*f.Values(&q), f.canonical)
 }
 
-// Toggled returns the query with the filter for a value of a facet added, or taken
-// out where it stands. It is false where no text says that query: for the facets
-// that only describe, and for a value that the language cannot write.
+// Toggled returns the query with the filter for a value of a facet added, or removed if it is
+// present. It returns false if no text expresses that query: for facets that are not filters, and
+// for values that the language cannot express.
 func (q Query) Toggled(facet, value string) (Query, bool) {
 	f, ok := lookupFilter(facet)
 	if !ok {

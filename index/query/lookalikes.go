@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes are letters of other scripts that look like a Latin letter, each followed by it. They are
-// read as that letter only where a word has Latin letters, too.
+// lookalikes maps letters of other scripts to the Latin letter that they look like. They are
+// replaced only in words that also have Latin letters.
 var lookalikes = strings.NewReplacer(
 	"а", "a", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "i", "ј", "j", "ӏ", "l", "о", "o", "р", "p", "ԛ", "q", "ѕ", "s", "ѵ", "v", "ԝ", "w", "х", "x", "у", "y",
 	"А", "A", "В", "B", "С", "C", "Е", "E", "Н", "H", "І", "I", "Ј", "J", "К", "K", "М", "M", "О", "O", "Р", "P", "Ѕ", "S", "Т", "T", "Х", "X", "У", "Y",

@@ -58,7 +58,7 @@ func Parse(text string) (Query, error) {
 // A parser reads one query from left to right.
 type parser struct {
 	text  string
-	rest  []rune // what is left to read
+	rest  []rune // the rest of the input
 	at    int    // characters read
 	query Query
 	words []string

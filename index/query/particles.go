@@ -69,7 +69,7 @@ func isFormOfBe(word string) bool {
 	return word == "is" || word == "are" || word == "was" || word == "were"
 }
 
-// lowerPredicate lowers the weight of the word at i when nothing or a preposition or a time follows.
+// lowerPredicate lowers the weight of the word at i if nothing, a preposition or a time follows.
 func lowerPredicate(lower []string, weights []float32, i int) {
 	if i >= len(lower) || slices.Contains(determiners, lower[i]) || slices.Contains(prepositions, lower[i]) {
 		return
@@ -79,8 +79,8 @@ func lowerPredicate(lower []string, weights []float32, i int) {
 	}
 }
 
-// languageCodes are the codes of languages by their English names. A path says /es/ where a request
-// says Spanish.
+// languageCodes are the codes of languages by their English names: a path contains /es/ and a
+// request says Spanish.
 var languageCodes = map[string]string{
 	"arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en",
 	"estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu",

@@ -14,7 +14,7 @@ import (
 type prohibitionSpan struct {
 	Prohibition
 	start, end int
-	keep       bool // the words are looked for all the same
+	keep       bool // the search also looks for the words
 }
 
 var (
@@ -129,7 +129,7 @@ func forbiddenVerbs(words []string) []string {
 	return verbs
 }
 
-// forbidsWord reports whether a word is one of those that forbid, and not of what it is about.
+// forbidsWord reports whether a word expresses the prohibition, not its object.
 func (s prohibitionSpan) forbidsWord(word string) bool {
 	return slices.Contains(negations, word) || slices.Contains(beforeNegation, word) || slices.Contains(everything, word) ||
 		slices.Contains(readOnlyWords, word) || word == "only" || slices.Contains(s.Verbs, baseVerb(word)) || slices.ContainsFunc(english.Base(word), func(b string) bool { return slices.Contains(s.Verbs, b) })
@@ -154,8 +154,8 @@ var (
 	reasonWords = strings.Fields("because since so before until while whereas although")
 )
 
-// weighFields returns how much each word from from up to to counts: 1 for what is asked for, less
-// for a value that it is asked with.
+// weighFields returns the weight of each word from from up to to: 1 for words for the task, less
+// for values.
 func weighFields(fields []string, from, to int) []float32 {
 	weights := make([]float32, len(fields))
 	quoted, reason := false, false
@@ -229,7 +229,7 @@ func isValue(w string) bool {
 	return letters <= digits || letters == capitals && (digits > 1 || strings.ContainsAny(w, "-/#"))
 }
 
-// isNameIn reports whether the i-th word is a capitalized one in a sentence of words that are not.
+// isNameIn reports whether the i-th word is capitalized in a sentence of words that are not.
 func isNameIn(fields []string, i, from int) bool {
 	if i == from || len(fields) < 4 || i > 0 && endsSentence(fields[i-1]) {
 		return false

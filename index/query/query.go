@@ -10,8 +10,8 @@ import (
 // to a Query whose fields were set directly.
 type Query struct {
 	Words   string   // free text; may be "" when a filter is set
-	Phrases []string // texts in quotes: each must stand in the operation as it is
-	Without []string // words with a minus sign: operations that have one are left out
+	Phrases []string // texts in quotes, which the operation must contain word by word
+	Without []string // words with a minus sign, which the operation must not contain
 
 	Verbs      []string // verb:
 	Namespaces []string // ns:
@@ -26,10 +26,10 @@ type Query struct {
 	States     []string // state:, "valid", "flawed" (with warnings) or "invalid"
 	Sources    []string // source:, of document.Source
 	Idempotent []string // idempotent:, "yes", "no" or "unknown"
-	// Is contains the values of is:, states of the host. The host must have all of them. It must
-	// not have a state with a minus sign before it.
+	// Is contains the values of is:, states that the host must have. It must not have a state with
+	// a minus sign before it.
 	Is []string
-	// Aliases includes documents that only /ai answered.
+	// Aliases includes documents that were found at /ai only.
 	Aliases bool
 	// MinFit excludes hits with a lower fit, 0 to 1. A page can then be shorter than Limit.
 	MinFit float64
@@ -41,9 +41,9 @@ type Query struct {
 	// Brief omits all explanations of hits except the matching words.
 	Brief bool
 
-	Facets []string // fields to count the values of, of FacetFields; at most 16
+	Facets []string // fields whose values are counted, from FacetFields; at most 16
 	Limit  int      // operations, 1 to 100; 20 when 0
-	Offset int      // operations to pass over, at most 10,000
+	Offset int      // operations to skip, at most 10,000
 }
 
 // The usual size of a person's query: programs send longer texts and request later pages.

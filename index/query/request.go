@@ -83,13 +83,13 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighRequirements(lower, weights, from)
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
-			continue // nothing else was asked
+			continue // the request contains nothing else
 		}
 		p := s.Prohibition
 		p.Text = strings.Join(fields[from+s.start:from+s.end], " ")
 		r.Prohibitions = append(r.Prohibitions, p)
 		for i := s.start; i < s.end && !s.keep; i++ {
-			weights[from+i] *= contextWeight // it is about the same things
+			weights[from+i] *= contextWeight // the task is about the same things
 			if s.forbidsWord(normalizeWord(fields[from+i])) {
 				weights[from+i] = 0
 			}
@@ -150,8 +150,8 @@ func (r Request) Clauses() []Request {
 	return clauses
 }
 
-// earlierNouns returns the words before the n-th clause that may be nouns, with the weight of what
-// a clause is about.
+// earlierNouns returns the words before the n-th clause that may be nouns, with the weight of an
+// object.
 func (r Request) earlierNouns(n int) []Word {
 	var nouns []Word
 	for _, w := range r.Words {
@@ -204,7 +204,7 @@ func (r *Request) addQuestion(a analysis.Analyzer, fields []string) {
 func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request {
 	r := Request{}
 	left := maxTerms
-	name := 0 // how many fields the name has
+	name := 0 // the number of fields of the name
 	for i, field := range fields {
 		if weights[i] == 1 {
 			name = i + 1
@@ -273,7 +273,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 	}
 	for i := range r.Prohibitions {
 		p := &r.Prohibitions[i]
-		// Something is to be done all the same: what it must not touch is something else.
+		// The request still asks for an action: the prohibition is about something else.
 		p.ReadOnly = p.ReadOnly && (r.Act.Wanted == 0 || r.Act.Wanted&Reading != 0)
 		if p.ReadOnly {
 			r.Act.Wanted = Reading
@@ -412,13 +412,13 @@ var (
 var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "design", "draw", "file", "generate", "launch", "make", "open", "order", "post", "produce", "publish",
 	"register", "render", "rent", "reserve", "schedule", "send", "set up", "sign up", "start", "submit", "take", "upload", "write"}
 
-// asksToBeTold reports whether a polite opening requests an answer: show me, do you know.
+// asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
 func asksToBeTold(word string) bool { return slices.Contains(tellPhrases, normalizeWord(word)) }
 
 func isWho(word string) bool { return word == "who" || word == "which" || word == "what" }
 
-// actionOf returns the effects of a verb in any of its forms, 0 when the word is no verb or one
-// that only reads.
+// actionOf returns the effects of a verb in any of its forms, 0 for a word that is no verb or a
+// verb that only reads.
 func actionOf(word string) effect.Class {
 	class := effect.Of(baseVerb(word))
 	if class&^Reading == 0 {

@@ -32,7 +32,8 @@ func (q Query) Text() string { return strings.Join(append([]string{q.Words}, q.P
 type Stem struct {
 	Text   string
 	Weight float32
-	// Optional is set for a word with Meanings: an operation without the word itself lacks nothing.
+	// Optional is set for a word with Meanings: an operation without the word itself is not
+	// incomplete.
 	Optional bool
 }
 

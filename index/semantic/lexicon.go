@@ -98,8 +98,8 @@ func NearestCentroid(centres []Centroid, m *Embedding, c *SignCode) int {
 func ClustersByDistance(centres []Centroid, m Embedding) []uint64 {
 	order := make([]uint64, len(centres))
 	for i := range centres {
-		// The bits of positive numbers are in the order of the numbers, so that whole
-		// numbers can be sorted: less is nearer, and of the same the first.
+		// Positive floating-point numbers have the same order as their bits, so that integers can
+		// be sorted: a smaller one is nearer, and the index breaks ties.
 		order[i] = uint64(math.Float32bits(2-centres[i].Cosine(m)))<<32 | uint64(i)
 	}
 	slices.Sort(order)
@@ -109,8 +109,8 @@ func ClustersByDistance(centres []Centroid, m Embedding) []uint64 {
 	return order
 }
 
-// The weights of the words of a field in an embedding. stemGroupWeight is the weight of all forms
-// of a word's stem relative to the word itself: the table has poor vectors for rare forms.
+// stemGroupWeight is the weight of all forms of a word's stem relative to the word itself: the
+// table has poor vectors for rare forms.
 const stemGroupWeight = 0.5
 
 // A Lexicon contains the weighted vector of each form of a word. It belongs to one index and may be
@@ -160,8 +160,8 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 	// Use a sorted order, because the order of additions changes the last digits of the sum.
 	for _, w := range words {
 		v, scale, _ := l.Table.Word(w)
-		// With its scale a frequent word, which has little weight, counts more: its vector is more
-		// reliable.
+		// Dividing by the scale gives a frequent word, which has a small scale, more weight: its
+		// vector is more reliable.
 		weight := 1 / max(scale*scale, math.SmallestNonzeroFloat32)
 		wordvec.AddInt8(mean, v, weight*scale)
 		weights += weight
@@ -213,7 +213,7 @@ func (l *Lexicon) computeVector(form string) []float32 {
 type Embedding struct {
 	Vector   []int8
 	Scale    float32
-	Doubtful bool // see meanings
+	Doubtful bool // see SegmentEmbeddings
 }
 
 // NewEmbedding converts a sum of vectors to an embedding. It changes the sum.
@@ -253,7 +253,7 @@ func (m Embedding) Cosine(o Embedding) float32 {
 // among all entries.
 type SignCode [codeBits / 64]uint64
 
-// A code has codeBits signs; of a longer vector it has the first ones.
+// codeBits is the number of signs in a code; of a longer vector the first ones are used.
 const codeBits = 256
 
 func SignCodeOf(vector []int8) SignCode {

@@ -16,7 +16,7 @@ const (
 	RelationStem     = "stem"
 	RelationSynonym  = "synonym"  // the two share one of their common senses
 	RelationHypernym = "hypernym" // one is the more general word for the other
-	RelationAntonym  = "antonym"  // the two are opposites: named so that nobody is misled
+	RelationAntonym  = "antonym"  // the two are opposites: shown so that nobody is misled
 )
 
 var Relations = []string{RelationExact, RelationStem, RelationSynonym, RelationHypernym, RelationAntonym}
@@ -55,13 +55,13 @@ type RelationCache struct {
 	known map[[2]string]string
 }
 
-// maxCachedWord is the length in bytes up to which a word is worth remembering.
+// maxCachedWord is the maximum length in bytes of a cached word.
 const maxCachedWord = 64
 
-// maxRelations bounds what a RelationCache remembers.
+// maxRelations is the maximum number of relations in a RelationCache.
 const maxRelations = 1 << 15
 
-// RelateVerb is the function relate.
+// RelateVerb returns the result of the function [RelateVerb], from the cache if possible.
 func (g *RelationCache) RelateVerb(word, offered string) string {
 	key := [2]string{word, offered}
 	g.mu.Lock()
@@ -73,14 +73,14 @@ func (g *RelationCache) RelateVerb(word, offered string) string {
 		g.known = make(map[[2]string]string)
 	}
 	r := RelateVerb(word, offered)
-	if len(word) <= maxCachedWord { // a longer one is no word that comes again
+	if len(word) <= maxCachedWord { // a longer one is unlikely to occur again
 		g.known[key] = r
 	}
 	return r
 }
 
-// VerbsOf returns the verbs that a word is a form of, or, for a noun, is made
-// from: found gives find, cancellation cancel.
+// VerbsOf returns the verbs of which a word is a form or, for a noun, from which it is derived:
+// found gives find, cancellation cancel.
 func VerbsOf(word string) []string {
 	verbs := english.Base(word)
 	if english.Lookup(word).Verb {

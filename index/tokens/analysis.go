@@ -46,8 +46,8 @@ func NewAnalyzer() (analysis.Analyzer, error) {
 	}}, nil
 }
 
-// moreStopWords are words of questions that bleve's list takes for nouns or leaves
-// out; in a small index they are rare, and would seem to tell much.
+// moreStopWords are words of questions that bleve's list lacks or treats as nouns; in a small index
+// they are rare, and would seem significant.
 var moreStopWords = []string{"will", "shall", "may", "might", "must", "much", "many"}
 
 // StemOf returns the common stem of the English forms of a word. Terms of other scripts are their
@@ -67,7 +67,7 @@ func PrepareText(s string) string { return prepare(s, true) }
 func PrepareName(s string) string { return prepare(s, false) }
 
 func prepare(s string, keepWhole bool) string {
-	// The tokenizer gives wrong places in a text that is not UTF-8.
+	// The tokenizer returns wrong positions in a text that is not valid UTF-8.
 	s = ClipText(norm.NFKC.String(strings.ToValidUTF8(ClipText(s), "\uFFFD")))
 	if isPlainText(s) {
 		return s
@@ -123,9 +123,8 @@ func isPlainText(s string) bool {
 	return true
 }
 
-// isSeparator reports whether r stands between words. A dot does: in a name it
-// parts words, at the end of a sentence it does no harm; "3.5" becoming "3 5"
-// costs little.
+// isSeparator reports whether r separates words. A dot does: in a name it separates words, and at
+// the end of a sentence it does no harm; that "3.5" becomes "3 5" costs little.
 func isSeparator(r rune) bool {
 	switch r {
 	case '_', '-', '/', '.', ':', '{', '}', '\\', '#', '+', '=', '&', '?', '~':
@@ -134,8 +133,8 @@ func isSeparator(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r)
 }
 
-// splitCamel writes the parts of word to b with spaces between and returns how
-// many there are: HTTPServer gives HTTP Server, getUserIDs gives get User IDs.
+// splitCamel writes the parts of word to b with spaces between them and returns their number:
+// HTTPServer becomes HTTP Server, getUserIDs becomes get User IDs.
 func splitCamel(b *strings.Builder, word string) int {
 	runes := []rune(word)
 	parts, from := 1, 0
@@ -159,8 +158,8 @@ func camelBoundary(runes []rune, i int) bool {
 	if prev := runes[i-1]; unicode.IsLower(prev) || unicode.IsDigit(prev) {
 		return true
 	}
-	// The last capital of a run belongs to the word it begins (HTTPServer),
-	// except before a plural s (APIs, URLsOf).
+	// The last capital of a run begins the next word (HTTPServer), except before a plural s (APIs,
+	// URLsOf).
 	if !unicode.IsUpper(runes[i-1]) || i+1 >= len(runes) || !unicode.IsLower(runes[i+1]) {
 		return false
 	}
@@ -168,8 +167,8 @@ func camelBoundary(runes []rune, i int) bool {
 	return !plural
 }
 
-// A term is one unit of a text: its stem, the form of it that the index holds, and
-// the word it came from.
+// A Token is one unit of a text: its stem, the form of it that the index holds, and the word it
+// came from.
 type Token struct{ Stem, Form, Surface string }
 
 // Tokenize analyses a prepared text.

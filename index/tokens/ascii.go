@@ -23,7 +23,7 @@ func (a *analyzer) Analyze(text []byte) analysis.TokenStream {
 	return a.analyzeASCII(text)
 }
 
-// analyzeASCII gives the same result as the chain for a prepared text in ASCII.
+// analyzeASCII returns the same result as the chain for a prepared text in ASCII.
 func (a *analyzer) analyzeASCII(text []byte) analysis.TokenStream {
 	lower := make([]byte, len(text))
 	for i, c := range text {
@@ -54,10 +54,10 @@ func (a *analyzer) analyzeASCII(text []byte) analysis.TokenStream {
 	return stream
 }
 
-// endOfWord returns the end of the word that begins at from: Unicode Standard Annex 29 for ASCII.
-// An apostrophe stands within a word between letters and between digits, a comma or semicolon
-// between digits. What else might stand within one (a dot, a colon, an underscore) became a space
-// when the text was prepared.
+// endOfWord returns the end of the word that begins at from: Unicode Standard Annex 29 for ASCII. A
+// word can contain an apostrophe between letters and between digits, and a comma or semicolon
+// between digits. PrepareText has replaced the other characters that a word could contain (a dot, a
+// colon, an underscore) by spaces.
 func endOfWord(lower []byte, from int) int {
 	for at := from + 1; at < len(lower); at++ {
 		c := lower[at]

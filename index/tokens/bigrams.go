@@ -7,9 +7,9 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// wordTokenizer adds to the words of Unicode's rules (UAX 29) those that the rules leave
-// to dictionaries: Thai, Lao, Khmer and Burmese are written without spaces, and a
-// tokenizer that has no dictionary leaves them out. Each run of them is a token.
+// wordTokenizer adds to the words of Unicode's rules (UAX 29) the words that the rules leave to
+// dictionaries: Thai, Lao, Khmer and Burmese are written without spaces, and a tokenizer without a
+// dictionary omits them. Each run of them is a token.
 type wordTokenizer struct{ words analysis.Tokenizer }
 
 // Tokenize implements analysis.Tokenizer.
@@ -44,8 +44,8 @@ func (t wordTokenizer) Tokenize(text []byte) analysis.TokenStream {
 	return out
 }
 
-// findRun returns where in a text the first run of characters of a sort begins and
-// ends, both the end of the text when there is none. No sort has ASCII in it.
+// findRun returns the beginning and the end of the first run of characters of a class in a text, or
+// twice the end of the text if there is none. No class contains ASCII.
 func findRun(text []byte, is func(rune) bool) (from, to int) {
 	size := 1
 	for ; from < len(text); from += size {
@@ -71,8 +71,8 @@ func containsRune(text []byte, is func(rune) bool) bool {
 	return from < to
 }
 
-// isUnspacedScript reports whether r is of a script that is written without spaces between
-// words and that Unicode's rules do not part.
+// isUnspacedScript reports whether r is of a script that is written without spaces between words
+// and that Unicode's rules do not split.
 func isUnspacedScript(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 		unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet)
@@ -83,11 +83,10 @@ func IsBigramScript(r rune) bool {
 	return r >= 0x0E00 && (unicode.Is(unicode.Hangul, r) || isUnspacedScript(r))
 }
 
-// bigramFilter cuts Korean words into pairs of syllables, so that a word is found
-// whatever particle it carries (예약, 예약을, 예약해), and what is unspaced into pairs
-// of characters, so that a word is found wherever it stands. bleve's cjk filter
-// leaves both alone because they are called letters. Every pair keeps the place of
-// its whole word, which is what an explanation shows.
+// bigramFilter cuts Korean words into pairs of syllables, so that a word is found with any particle
+// (예약, 예약을, 예약해), and runs of unspaced scripts into pairs of characters, so that a word is found
+// anywhere in them. bleve's cjk filter leaves both alone because Unicode classifies them as
+// letters. Every pair keeps the position of its whole word, which an explanation shows.
 type bigramFilter struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -112,8 +111,8 @@ func (bigramFilter) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// cutLeadingRun returns the longest beginning of term that is all of paired characters
-// or has none.
+// cutLeadingRun returns the longest prefix of term that consists only of paired characters or only
+// of others.
 func cutLeadingRun(term []byte) (run []byte, in bool) {
 	from, to := findRun(term, IsBigramScript)
 	if from > 0 {
@@ -122,8 +121,8 @@ func cutLeadingRun(term []byte) (run []byte, in bool) {
 	return term[:to], true
 }
 
-// splitBigrams returns the overlapping pairs of a run of paired characters, or the run
-// itself when it is one character or of others.
+// splitBigrams returns the overlapping pairs of a run of paired characters, or the run itself if it
+// is one character or consists of others.
 func splitBigrams(run []byte, paired bool) [][]byte {
 	if !paired || utf8.RuneCount(run) < 2 {
 		return [][]byte{run}

@@ -46,8 +46,8 @@ func isHangul(word string) bool {
 	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.Is(unicode.Hangul, r) })
 }
 
-// CorrectHangul returns a Korean word with the letter corrected that keeps the table from knowing
-// how it begins, "" when the table knows it or nothing is near. Particles stay as they are.
+// CorrectHangul returns a Korean word with one letter corrected so that the table knows its
+// beginning, "" if the table knows it already or nothing is near. Particles stay unchanged.
 func CorrectHangul(field string) string {
 	field = strings.TrimFunc(field, unicode.IsPunct)
 	if !isHangul(field) {
@@ -67,8 +67,8 @@ func CorrectHangul(field string) string {
 	return ""
 }
 
-// nearestHangul returns the word of n syllables that differs in one letter, "" when there is none.
-// Of several the one with the most common English meaning is taken.
+// nearestHangul returns the word of n syllables that differs in one letter, "" if there is none. Of
+// several it returns the one with the most common English meaning.
 func nearestHangul(letters []rune, n int) string {
 	best, most := "", -1
 	for _, w := range hangulBySyllables()[n] {
@@ -83,8 +83,8 @@ func nearestHangul(letters []rune, n int) string {
 	return best
 }
 
-// differInOneLetter reports whether two words differ in one letter that is another one, missing, or
-// too many, or in two that are swapped.
+// differInOneLetter reports whether two words differ by one letter that is replaced, missing or
+// added, or by two that are swapped.
 func differInOneLetter(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a

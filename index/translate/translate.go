@@ -34,9 +34,9 @@ const (
 	Chinese  = "zh"
 )
 
-// Marks that stand in place of English words.
+// Marks that are used instead of English words.
 const (
-	Nothing  = "-" // a word that says nothing to look for
+	Nothing  = "-" // a word without searchable content
 	Question = "?" // a word that asks
 	Negation = "!" // a word that forbids
 )
@@ -89,8 +89,8 @@ func (t tables) addLines(text string, parse func(line string) (words, meanings [
 	}
 }
 
-// Phrase returns a single word that means the same as an English noun of two words, "" when there
-// is none: "cash machine" is an atm.
+// Phrase returns a single word with the meaning of an English noun of two words, "" if there is
+// none: "cash machine" is an atm.
 func Phrase(first, second string) string {
 	if m := unpacked()["en"][first+" "+second]; len(m) > 0 {
 		return m[0]
@@ -101,10 +101,10 @@ func Phrase(first, second string) string {
 // A Word is a part of a text with its translations.
 type Word struct {
 	Text     string
-	Meanings []string // English words, the likeliest first, or one of the marks; nil when it is not known
+	Meanings []string // English words, the likeliest first, or one of the marks; nil for an unknown word
 }
 
-// Detect returns the language of a text, "" for English and for what the table does not have.
+// Detect returns the language of a text, "" for English and for languages that the table lacks.
 func Detect(text string) string {
 	hangul, kana, han := 0, 0, 0
 	for _, r := range text {
@@ -128,15 +128,16 @@ func Detect(text string) string {
 	return detectLatin(text)
 }
 
-// The weights of the evidence for a language: a word such as "the", a word of the dictionary, and
-// one that English does not have.
+// The weights of the evidence for a language: a word such as "the", a word of the dictionary, and a
+// word that English lacks.
 const (
 	functionEvidence = 2
 	wordEvidence     = 1
 	foreignEvidence  = 1.5
 )
 
-// detectLatin tells German, Spanish and French from English by the words of each that a text has.
+// detectLatin distinguishes German, Spanish, French and English by the number of their words in a
+// text.
 func detectLatin(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 	ofEnglish, known := 0.0, make([]bool, len(words))
@@ -174,8 +175,8 @@ func detectLatin(text string) string {
 	return language
 }
 
-// mostEvidence returns the most evidence that words can give for a language, without a look at their
-// base forms; english tells which of them are English.
+// mostEvidence returns the maximum evidence of words for a language, without a lookup of their base
+// forms; english tells which of them are English.
 func mostEvidence(language string, words []string, english []bool) (most float64) {
 	table := unpacked()[language]
 	for i, w := range words {
@@ -191,7 +192,7 @@ func mostEvidence(language string, words []string, english []bool) (most float64
 	return most
 }
 
-// isFunctionWord reports whether the meanings of a word say that it has none of its own.
+// isFunctionWord reports whether a word has only a grammatical function, according to its meanings.
 func isFunctionWord(meanings []string) bool {
 	return len(meanings[0]) == 1 && !unicode.IsLetter(rune(meanings[0][0]))
 }
@@ -268,8 +269,7 @@ func translateWord(language, word string) []Word {
 // minPart is the minimum number of bytes of a part of a compound.
 const minPart = 4
 
-// maxWord is the length in characters of the longest word that is looked for in a text without
-// spaces.
+// maxWord is the maximum length in characters of a word that is looked up in a text without spaces.
 const maxWord = 8
 
 // segmentText splits a text at the longest words that the table knows, from left to right. Unknown
@@ -278,7 +278,7 @@ func segmentText(language, text string) []Word {
 	runes := []rune(text)
 	table := unpacked()[language]
 	var words []Word
-	unknown := 0 // where characters begin that the table does not know
+	unknown := 0 // the start of the characters that the table lacks
 	flush := func(to int) {
 		if unknown < to {
 			words = append(words, Word{string(runes[unknown:to]), nil})
@@ -306,8 +306,8 @@ func segmentText(language, text string) []Word {
 	return words
 }
 
-// translateInflected returns what a Japanese verb or adjective means of which the text has the
-// stem: the part in Han characters without its ending.
+// translateInflected returns the meanings of a Japanese verb or adjective from its stem in a text:
+// the part in Han characters without the ending.
 func translateInflected(language string, table map[string][]string, stem, rest []rune) []string {
 	if language != Japanese || len(rest) == 0 || !unicode.Is(unicode.Hiragana, rest[0]) || !unicode.Is(unicode.Han, stem[0]) {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 )
 
-// A bitset is a set of the numbers of a segment's entries.
+// A Bitset is a set of the numbers of a segment's entries.
 type Bitset []uint64
 
 func NewBitset(n int) Bitset { return make(Bitset, bitsetLen(n)) }
@@ -18,7 +18,7 @@ func (b Bitset) Remove(i uint32) { b[i/64] &^= 1 << (i % 64) }
 
 func (b Bitset) Has(i uint32) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
-// addRange adds the numbers from from up to to.
+// addRange adds the numbers from from up to, but not including, to.
 func (b Bitset) addRange(from, to uint32) {
 	if from >= to {
 		return
@@ -36,7 +36,7 @@ func (b Bitset) addRange(from, to uint32) {
 	b[last] |= tail
 }
 
-// HasAny reports whether one of the numbers from from up to to is in b.
+// HasAny reports whether b contains a number from from up to, but not including, to.
 func (b Bitset) HasAny(from, to uint32) bool {
 	for i := from; i < to; i++ {
 		if b.Has(i) {

@@ -7,15 +7,15 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// A query may ask for several things: "find a hotel in Rome and book a taxi to it". The sum of all
-// its words represents neither of them, so each clause has its own embedding besides that of the
-// whole query, and the best clause decides the score of an operation.
+// A query may contain several requests: "find a hotel in Rome and book a taxi to it". The sum of
+// all its words represents none of them, so each clause has its own embedding in addition to that
+// of the whole query, and the best clause decides the score of an operation.
 
 const (
 	// clauseWeight is the weight of the nearest clause in the cosine of an operation, relative to
 	// the whole query.
 	clauseWeight = 0.3
-	// maxClauses bounds the work of one query.
+	// MaxClauses bounds the work of one query.
 	MaxClauses = 4
 )
 

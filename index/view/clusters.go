@@ -15,7 +15,7 @@ import (
 // the index nor on the order in which entries were written.
 
 // A clusterIndex holds the operations of a segment by cluster, with their codes side by side:
-// gathering codes from all over the memory would take ten times as long as comparing them.
+// reading codes from all over the memory would take ten times as long as comparing them.
 type clusterIndex struct {
 	from    []uint32 // the start of each cluster in the following, and the end of the last one
 	numbers []uint32
@@ -55,8 +55,8 @@ func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operatio
 	return c
 }
 
-// The number of operations that a query's embedding is compared with: the search opens the nearest
-// clusters until it has met so many, or one in probeShare of all.
+// The minimum number of operations that a query's embedding is compared with: the search opens the
+// nearest clusters until it has compared that many, or one in probeShare of all operations.
 const (
 	MinProbes  = 8192
 	probeShare = 16
@@ -64,8 +64,8 @@ const (
 
 // NearestOperations returns the operations in masks whose codes are nearest to the code of the
 // query, about embeddingPool from the clusters around it. The result does not depend on their
-// positions: it contains complete clusters and complete distances. The buffer holds the distances
-// of the compared operations.
+// positions: it always includes whole clusters and all operations at the same distance. The buffer
+// holds the distances of the compared operations.
 func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Embedding, masks []Bitset, room *[]uint8) []EntryRef {
 	if query.Scale == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 	}
 	if taken < EmbeddingPool/2 && histogram[limit] < 8*EmbeddingPool {
 		taken += histogram[limit]
-		limit++ // one distance is shared by many
+		limit++ // many operations have the same distance
 	}
 	near := make([]EntryRef, 0, taken)
 	for _, cell := range order[:opened] {

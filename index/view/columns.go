@@ -18,9 +18,9 @@ type Count struct {
 	Operations int    `json:"operations"`
 }
 
-// A column has the values that a segment's operations have of one keyword field,
-// as numbers. An operation has at most one of its own; a service has any number,
-// which are those of each of its operations.
+// A column has the values of one keyword field for a segment's operations, as numbers. An operation
+// has at most one value of its own. A service has any number of values, which apply to each of its
+// operations.
 type column struct {
 	values []string
 	own    []uint32   // by entry: a value's number, and 0 for none; nil when none has one
@@ -100,8 +100,8 @@ func sameOf(own []uint32) uint32 {
 	return own[0]
 }
 
-// hostColumn has the hosts, which no field of the index holds but the runs do.
-// Runs are in the order of their hosts.
+// hostColumn returns the hosts. They are not a field of the index but known from the runs, which
+// are in the order of their hosts.
 func (d *SegmentData) hostColumn() *column {
 	c := &column{values: []string{""}, runs: make([][]uint32, len(d.Runs))}
 	for r := range d.Runs {
@@ -118,7 +118,7 @@ type FieldValues struct {
 	All     []string // the first is "", of no value
 	columns []*column
 	of      [][]uint32 // for each segment: where its values stand in all
-	// folded tells where the values stand in all that are a text in lower case.
+	// Folded tells where the values stand in all that are a text in lower case.
 	Folded func() map[string][]int
 
 	memoMu sync.Mutex // guards following
@@ -128,8 +128,8 @@ type FieldValues struct {
 // maxMemo bounds the cached lists of numbers of a field's values.
 const maxMemo = 256
 
-// Memoize returns a number for each value, as compute gives it. The numbers are computed once for a
-// key; the caller must not change them.
+// Memoize returns a number for each value, computed by compute. The numbers are computed once for
+// each key; the caller must not change them.
 func (v *FieldValues) Memoize(key string, compute func(value string) float64) []float64 {
 	v.memoMu.Lock()
 	defer v.memoMu.Unlock()
@@ -156,7 +156,7 @@ func (v *FieldValues) indexFolded() map[string][]int {
 	return folded
 }
 
-// ValueNumber tells where an operation's own value stands in all.
+// ValueNumber returns the index of an operation's own value in All.
 func (v *FieldValues) ValueNumber(p EntryRef) uint32 {
 	return v.of[p.Segment][v.columns[p.Segment].valueOf(p.Number)]
 }
@@ -210,7 +210,7 @@ type ValueCount struct {
 	Services   int    `json:"services"`
 }
 
-// CountValues counts the values of a field over all that a search may return. A view
+// CountValues counts the values of a field over all operations that a search may return. A view
 // counts each field once.
 func (v *View) CountValues(field string) ([]ValueCount, error) {
 	v.listMu.Lock()
@@ -261,8 +261,7 @@ func (v *View) CountValues(field string) ([]ValueCount, error) {
 	return list, nil
 }
 
-// valueNames returns values of the column, sorted and each once, without that of
-// nothing.
+// valueNames returns values of the column, sorted and without duplicates and the empty value.
 func (c *column) valueNames(at []uint32) []string {
 	at = slices.Clone(at)
 	slices.Sort(at) // as the values are

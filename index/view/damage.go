@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// RecoverDamage runs f and makes an error of a panic: a damaged segment can lead bleve
-// beyond the end of a slice or of the mapped file.
+// RecoverDamage runs f and converts a panic to an error: a damaged segment can lead bleve beyond
+// the end of a slice or of the mapped file.
 func RecoverDamage(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

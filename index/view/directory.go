@@ -30,7 +30,7 @@ type Directory struct {
 	Postings *cache.Sized[string, *StemPostings] // by stem
 	keywords *cache.Sized[keywordKey, Bitset]
 	scratch  sync.Pool // of *wordScores
-	// distanceBuffers holds *[]uint8, the room of nearestOperations.
+	// distanceBuffers holds *[]uint8, the buffers of [View.NearestOperations].
 	distanceBuffers sync.Pool
 
 	spellingOnce sync.Once
@@ -38,7 +38,7 @@ type Directory struct {
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*SegmentData
-	replaced []*SegmentData // gone, and not yet asked for the meanings they had
+	replaced []*SegmentData // replaced segments whose embeddings were not yet copied
 	last     *View
 }
 
@@ -58,8 +58,8 @@ type SegmentData struct {
 	hosts      hostNumbers
 }
 
-// NewDirectory returns the directory of an opened index. states may be nil: no state of a host is
-// known then.
+// NewDirectory returns the directory of an opened index. states may be nil: then no state of a host
+// is known.
 func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon, states HostStates) (*Directory, error) {
 	advanced, err := b.Advanced()
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *Directory) OpenSnapshot() (*scorch.IndexSnapshot, *View, error) {
 	return snapshot, v, nil
 }
 
-// viewOf returns the view of a snapshot, the last one again if nothing changed.
+// viewOf returns the view of a snapshot: the previous view if nothing has changed.
 func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,8 +141,8 @@ func (l *Directory) LatestView() *View {
 	return l.last
 }
 
-// PrepareView derives what a search needs of a view's segments. The follower does
-// without, and most segments that it makes are merged away before anybody asks.
+// PrepareView derives the data that a search needs from a view's segments. The follower does not
+// need it, and most of its segments are merged before a search uses them.
 func (v *View) PrepareView() error {
 	v.Directory.mu.Lock()
 	defer v.Directory.mu.Unlock()
@@ -161,13 +161,13 @@ func (v *View) PrepareView() error {
 	}
 	v.prepared = true
 	if v == v.Directory.last {
-		v.Directory.replaced = nil // what they had was taken over
+		v.Directory.replaced = nil // their embeddings were copied
 	}
 	return nil
 }
 
-// formerEmbeddingsOf returns the meanings of a document version in a segment that has them,
-// nil when there is none. The caller holds mu until it is done with them.
+// formerEmbeddingsOf returns the embeddings of a document version from a replaced segment that has
+// them, nil if there is none. The caller holds mu while it uses them.
 func (l *Directory) formerEmbeddingsOf(src entry.Source, print string) *formerEmbeddings {
 	for _, d := range l.replaced {
 		if r := d.findRun(src, print); r != nil {
@@ -177,14 +177,14 @@ func (l *Directory) formerEmbeddingsOf(src entry.Source, print string) *formerEm
 	return nil
 }
 
-// StemPostings are those of a stem in the segments of one view. They are kept
-// together, because a search wants them of every segment.
+// StemPostings are the postings of a stem in the segments of one view. They are kept together
+// because a search needs those of every segment.
 type StemPostings struct {
 	segments []uint64 // their ids
 	found    []*TermPostings
 }
 
-// postingsIn returns the postings in a segment, nil when they are not there.
+// postingsIn returns the postings in a segment, nil if there are none.
 func (p *StemPostings) postingsIn(id uint64) *TermPostings {
 	if i := slices.Index(p.segments, id); i >= 0 {
 		return p.found[i]
@@ -231,8 +231,7 @@ func (l *Directory) operationsWithValue(s *scorch.SegmentSnapshot, d *SegmentDat
 	return b, nil
 }
 
-// NewWordScores returns those of a view with nothing in them, and what takes them back when
-// they are done with.
+// NewWordScores returns empty word scores for a view, and a function that releases them.
 func (l *Directory) NewWordScores(v *View) (s *wordScores, done func()) {
 	s, _ = l.scratch.Get().(*wordScores)
 	if s == nil {

@@ -1,8 +1,8 @@
-// Package view reads one state of the index: which entries are live, in which of them a term occurs,
-// what they mean, and how they rank.
+// Package view reads one state of the index: which entries are live, in which of them a term
+// occurs, their embeddings, and their ranks.
 //
-// A [Directory] is one opened index directory. [Directory.OpenSnapshot] gives a [View], which does
-// not change: searches that began on an older state finish on it. All data derived from one of
+// A [Directory] is one opened index directory. [Directory.OpenSnapshot] returns a [View], which
+// does not change: searches that began on an older state finish on it. All data derived from one of
 // bleve's segments (entries, postings, columns of values, embeddings, spelled words) is cached with
 // the segment, because a segment never changes.
 //

@@ -10,14 +10,14 @@ import (
 
 // The factors of the scores of operations with another effect than the requested one.
 const (
-	endsUnasked   = 0.2  // it ends something, and nothing says that this is wanted
-	mayEndUnasked = 0.65 // it may end something where an answer is wanted
-	writesToRead  = 0.7  // it changes something where an answer is wanted
-	keepsNotEnds  = 0.6  // it does something else where an end is wanted
-	readsToWrite  = 0.85 // it only reads where something is to be done
-	writesAnother = 0.85 // it does something else than what is to be done
-	changesToMake = 0.92 // it changes what is there where something is to be made
-	endsOther     = 0.6  // it ends something else than what is to be ended, or more of it
+	endsUnasked   = 0.2  // it ends something, and the request does not ask for that
+	mayEndUnasked = 0.65 // it may end something but an answer is wanted
+	writesToRead  = 0.7  // it changes something but an answer is wanted
+	keepsNotEnds  = 0.6  // it does something else but an end is wanted
+	readsToWrite  = 0.85 // it only reads but something must be done
+	writesAnother = 0.85 // it does something else than the request
+	changesToMake = 0.92 // it changes something that exists but something new is wanted
+	endsOther     = 0.6  // it ends another object than the requested one, or more objects
 	unknownThing  = 0.92 // it needs an identifier, and the request has none
 )
 
@@ -71,7 +71,7 @@ func (v *View) Effects() (*EffectColumn, error) {
 // ClassOf returns the inferred effects of an operation.
 func (c *EffectColumn) ClassOf(p EntryRef) effect.Class { return c.Classes[c.Values.ValueNumber(p)] }
 
-// factorsFor returns for each value the share of its score that an operation keeps.
+// factorsFor returns for each value the factor of the scores of its operations.
 func (c *EffectColumn) factorsFor(act query.Act) []float64 {
 	factors := make([]float64, len(c.Classes))
 	for i, class := range c.Classes {

@@ -22,8 +22,9 @@ import (
 const (
 	ownWordWeight     = 1   // of fields act and what
 	contextWordWeight = 0.4 // of parameter names and of the service
-	// maxContextShare is the length that the sum of the context words may have, as a share of that
-	// of the own words: a service with a long name would otherwise outweigh what it does.
+	// maxContextShare is the maximum length of the sum of the context words, as a share of the
+	// length of the sum of the own words: otherwise a service with a long name would outweigh the
+	// operation.
 	maxContextShare = 0.8
 )
 
@@ -33,8 +34,8 @@ type SegmentEmbeddings struct {
 	Vectors  []int8
 	Scales   []float32 // 0: nothing is known
 	Clusters clusterIndex
-	// doubtful are the operations whose name and intent have nothing in common,
-	// as those of a borrowed name have.
+	// Doubtful has the operations whose name and intent have nothing in common, for example because
+	// of a borrowed name.
 	Doubtful Bitset
 }
 
@@ -51,8 +52,8 @@ func (m *SegmentEmbeddings) SetEmbedding(number uint32, v semantic.Embedding) {
 	}
 }
 
-// Vocabulary tells the forms in which a stem occurs in a segment. Stems that
-// occur as themselves only are left out.
+// Vocabulary has the forms in which a stem occurs in a segment. It omits stems that occur only in
+// their own form.
 type Vocabulary map[string][]string
 
 // FormsOf returns the forms of a stem.
@@ -63,9 +64,9 @@ func (v Vocabulary) FormsOf(stem string) []string {
 	return []string{stem}
 }
 
-// A weightedTerm is a word of an entry and how much it counts there.
+// A weightedTerm is a word of an entry with its weight.
 type weightedTerm struct {
-	word   uint32 // its place among the vectors of a reading
+	word   uint32 // the index of its vector among those of a reading
 	field  entry.Field
 	weight float32
 }

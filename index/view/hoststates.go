@@ -7,28 +7,29 @@ import (
 	"gazetteer/index/query"
 )
 
-// HostStates knows the present states of hosts, which change without their documents. Its methods
-// may be called from any goroutine.
+// HostStates has the current states of hosts, which change without their documents. Its methods may
+// be called from any goroutine.
 type HostStates interface {
 	// HostNumber returns the number of a host, which never changes; false for an unknown host.
 	HostNumber(host string) (uint32, bool)
-	// HostLabels returns for each number the states that hold, as bits in the order of
-	// [query.StateNames]. What it returned is never changed. A number behind its end has none.
+	// HostLabels returns the states of each host by number, as bits in the order of
+	// [query.StateNames]. The result never changes. A host with a number beyond its end has no
+	// state.
 	HostLabels() []uint8
 }
 
-// hostNumbers are those of the hosts of a segment, found when they are first needed.
+// hostNumbers has the numbers of the hosts of a segment, which are looked up on first use.
 type hostNumbers struct {
 	mu      sync.Mutex // guards following
-	numbers []uint32   // by run, unknownHost where it was not known when it was looked up
-	missing int        // how many are unknownHost
-	known   int        // how many hosts there were when they were looked up
+	numbers []uint32   // by run; unknownHost if the host was unknown at the lookup
+	missing int        // the number of unknown hosts
+	known   int        // the number of all hosts at the lookup
 }
 
 const unknownHost = math.MaxUint32
 
-// numbersOfRuns returns the number of the host of each run. labels are those of all hosts: those
-// that were not known are looked up again when there are more.
+// numbersOfRuns returns the number of the host of each run. labels are those of all hosts: if there
+// are more of them, hosts that were unknown are looked up again.
 func (h *hostNumbers) numbersOfRuns(runs []DocumentRun, states HostStates, known int) []uint32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +58,7 @@ func (l *Directory) hostLabels() *labels {
 	return &labels{l.states, l.states.HostLabels()}
 }
 
-// labels are those of all hosts at one moment.
+// labels has the states of all hosts at one moment.
 type labels struct {
 	states HostStates
 	bits   []uint8 // by number
@@ -105,7 +106,7 @@ func (s *Segment) withStates(states []string, l *labels) Bitset {
 	return b
 }
 
-// stateColumn has the states of the hosts. It is made anew for each use, because they change.
+// stateColumn returns the states of the hosts. It is computed for each use, because they change.
 func (d *SegmentData) stateColumn(l *labels) *column {
 	names := query.StateNames()
 	c := &column{values: append([]string{""}, names...), runs: make([][]uint32, len(d.Runs))}

@@ -6,13 +6,13 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// An operation that many services offer is less significant than one that few offer: it is near to
-// many queries only because of common words (a hub). For words the inverse document frequency
-// corrects this. For embeddings this file does, among the first of a ranking, by the cosine to the
+// An operation that many services offer is less significant than one that few offer: common words
+// alone make it near to many queries (a hub). For words, the inverse document frequency corrects
+// this. For embeddings, this file does so among the first of a ranking, by the cosine to the
 // nearest other services.
 
 const (
-	// hubnessPool is the number of first operations that are compared with each other.
+	// HubnessPool is the number of first operations that are compared with each other.
 	HubnessPool = 40
 	// hubnessNeighbors is the number of nearest other services that determine the hubness.
 	hubnessNeighbors = 10
@@ -23,7 +23,7 @@ const (
 
 // PenalizeHubs lowers the scores of a pool by the hubness of the operations. The operation with the
 // least hubness keeps its score. Operations with scores too low for an answer still count as
-// neighbours. The operations after the first hubnessPool stay behind them.
+// neighbours. The operations after the first HubnessPool stay behind them.
 func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	best := v.SortTop(pool, HubnessPool)
 	company := slices.Concat(pool[:min(HubnessPool, best)], faint)

@@ -27,8 +27,8 @@ func (v *View) RequireStems(masks []Bitset, stems []string) error {
 	return nil
 }
 
-// ListInOrder returns entries from to to of those in masks, by host, kind and
-// ordinal, and how many there are.
+// ListInOrder returns the entries from from up to, but not including, to of those in masks, ordered
+// by host, kind and ordinal, and the number of all.
 func (v *View) ListInOrder(masks []Bitset, from, to int) (page []RankedEntry, total int) {
 	for i := range masks {
 		total += masks[i].Count()
@@ -69,7 +69,7 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 			mask = vs.withAliases
 		}
 		if narrowed {
-			mask = slices.Clone(mask) // and is changed, here and by what comes after
+			mask = slices.Clone(mask) // and the callers of this function change it, too
 		}
 		for _, f := range query.Filters() {
 			values := *f.Values(&q)
@@ -104,8 +104,8 @@ func (v *View) ApplyFilters(q query.Query) ([]Bitset, error) {
 	return masks, nil
 }
 
-// OperationsOfNamed returns those of the operations in masks whose service is called by a name, which
-// has the form of [query.ServiceName]; nil when there is none.
+// OperationsOfNamed returns the operations in masks whose service has a name, in the form of
+// [query.ServiceName]; nil if there is none.
 func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) {
 	if name == "" {
 		return nil, nil
@@ -126,8 +126,7 @@ func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) 
 	return named, nil
 }
 
-// ofHosts returns the entries of some hosts. Ids begin with the host, so no
-// field is needed for it.
+// ofHosts returns the entries of some hosts. Ids begin with the host, so this needs no field.
 func (s *Segment) ofHosts(hosts []string) Bitset {
 	b := NewBitset(s.N)
 	for _, host := range hosts {
@@ -140,7 +139,7 @@ func (s *Segment) ofHosts(hosts []string) Bitset {
 
 // A MatchSet contains the unordered matches of a query.
 type MatchSet struct {
-	Masks   []Bitset    // the operations that filters let through, for each segment
+	Masks   []Bitset    // the operations that pass the filters, for each segment
 	Words   *wordScores // nil when no words were asked for
 	Release func()      // must be called when the scores are no longer needed
 }
@@ -158,7 +157,7 @@ func (f *MatchSet) appendOperations(segment int, to []uint32) []uint32 {
 	return to
 }
 
-// MatchWords finds what matches words among the operations in masks.
+// MatchWords finds the matches of words among the operations in masks.
 func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []Bitset) (*MatchSet, error) {
 	f := &MatchSet{Masks: masks, Release: func() {}}
 	if len(words) == 0 {
@@ -175,9 +174,9 @@ func (v *View) MatchWords(ctx context.Context, words []query.Word, masks []Bitse
 // clausePlaces is the number of places that are reserved for each clause.
 const clausePlaces = 2
 
-// MergeLists takes entries from the first n lists in turn, then from the others, each entry once and
-// of each service at most perService when they are grouped. The score of an entry is at most that of
-// the one before it.
+// MergeLists takes entries from the first n lists in turn, then from the others. It takes each
+// entry once and, if grouped, at most perService of each service. The score of an entry is at most
+// that of the one before it.
 func (v *View) MergeLists(lists [][]RankedEntry, n, limit int, grouped bool) []RankedEntry {
 	merged := make([]RankedEntry, 0, limit)
 	seen, hosts := make(map[EntryRef]bool), make(map[string]int)

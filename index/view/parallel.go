@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// RunParallel calls f with every number below n, on all processors at once, as guarded
-// as its caller should be. It returns the error of the lowest number that had one;
-// after an error no more calls are begun.
+// RunParallel calls f with every number below n, on all processors at once, with the protection
+// against damage of its caller. It returns the error of the lowest number that failed; after an
+// error it starts no more calls.
 func RunParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
@@ -36,8 +36,8 @@ func RunParallel(n int, f func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// StartConcurrent runs f, guarded, while its caller goes on. The caller must wait, which
-// it may do more than once, and learns what f returned.
+// StartConcurrent runs f, protected against damage, while its caller continues. The caller must
+// call wait, which returns the error of f and may be called more than once.
 func StartConcurrent(f func() error) (wait func() error) {
 	var err error
 	var running sync.WaitGroup
@@ -48,13 +48,14 @@ func StartConcurrent(f func() error) (wait func() error) {
 	}
 }
 
-// YieldTurn ends a search whose client has left, and lets other goroutines run first: without it a
-// long search keeps a processor for ten milliseconds at a time, in which a usual one would be done.
+// YieldTurn ends a search whose client has disconnected, and lets other goroutines run first:
+// without it a long search occupies a processor for ten milliseconds at a time, longer than a usual
+// search takes.
 func YieldTurn(ctx context.Context) error {
 	runtime.Gosched()
 	return ctx.Err()
 }
 
-// TurnTime is about how long a search goes on before it yields. To yield for each hit would cost
-// more than to show it: an idle processor is woken to look for work.
+// TurnTime is the approximate time after which a search yields. Yielding for each hit would cost
+// more than showing it: an idle processor would wake up to look for work.
 const TurnTime = 100 * time.Microsecond

@@ -30,7 +30,7 @@ func eachTerm(s *scorch.SegmentSnapshot, field string, f func(dictionary segment
 	}
 }
 
-// EachPosting calls f with the postings of a term, which come in bleve's order.
+// EachPosting calls f with the postings of a term, in bleve's order.
 func (e *segmentEntries) EachPosting(s *scorch.SegmentSnapshot, dictionary segment.TermDictionary, term string, counted bool, f func(number uint32, count, length int)) error {
 	found, err := dictionary.PostingsList([]byte(term), nil, nil)
 	if err != nil {
@@ -54,21 +54,20 @@ func (e *segmentEntries) EachPosting(s *scorch.SegmentSnapshot, dictionary segme
 		}
 		count, length := 1, 1
 		if counted {
-			// bleve's norm is 1/√length; the length comes back exactly.
+			// bleve's norm is 1/√length; this recovers the exact length.
 			count, length = int(p.Frequency()), int(math.Round(1/(p.Norm()*p.Norm())))
 		}
 		f(e.numbers[p.Number()], count, length)
 	}
 }
 
-// A posting is one entry in which a term occurs, and how much the term says
-// about it: see termWeight.
+// A Posting is one entry in which a term occurs, with the weight of the term in it: see termWeight.
 type Posting struct {
 	Number uint32
 	weight float32
 }
 
-// A servicePosting is that of a service, which is spread over its operations.
+// A servicePosting is the posting of a service, which applies to its operations.
 type servicePosting struct {
 	Posting
 	from, to uint32 // the numbers of the operations
@@ -82,16 +81,15 @@ const (
 
 // TermPostings contains the postings of a stem in a segment.
 type TermPostings struct {
-	All      []Posting        // of entries of all kinds, each once
-	Services []servicePosting // those of services again
+	All      []Posting        // of entries of all kinds, without duplicates
+	Services []servicePosting // the postings of services, repeated
 }
 
 func (p *TermPostings) memorySize() int {
 	return postingBytes*cap(p.All) + servicePostingBytes*cap(p.Services)
 }
 
-// readTerm decodes the postings of a stem: those of all its forms in all fields,
-// added up for each entry.
+// readTerm decodes the postings of a stem: the sum over all its forms and fields for each entry.
 func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*TermPostings, error) {
 	n := int(s.FullSize())
 	sums := make([]float32, n)
@@ -138,8 +136,8 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*Te
 	return p, nil
 }
 
-// readKeyword decodes which operations have a value of a keyword field,
-// themselves or through their service.
+// readKeyword decodes the operations that have a value of a keyword field, themselves or through
+// their service.
 func readKeyword(s *scorch.SegmentSnapshot, e *segmentEntries, field, value string) (Bitset, error) {
 	dictionary, err := s.Segment().Dictionary(field)
 	if err != nil {

@@ -16,37 +16,36 @@ import (
 	"gazetteer/index/semantic"
 )
 
-// The parts of a similarity: the cosine of what the two services' operations mean
-// on average, and how much of their data classes and of their verbs they share
-// (of all that either has).
+// The weights of the parts of a similarity: the cosine of the mean embeddings of the two services'
+// operations, and the shares of data classes and of verbs that both have.
 const (
 	embeddingPart = 0.7
 	classPart     = 0.15
 	verbPart      = 0.15
 )
 
-// A profile summarizes one version of a document: the mean embedding of its operations, and the
+// A Profile summarizes one version of a document: the mean embedding of its operations, and the
 // sorted names of its data classes and verbs.
 type Profile struct {
 	mean           semantic.Embedding
 	Classes, Verbs []string
 }
 
-// profiles are those of a segment, by run. They are made when somebody first asks
-// for them, and stay true as the segment does.
+// profiles has the profiles of a segment, by run. They are made on first use and stay valid because
+// a segment never changes.
 type profiles struct {
 	mu    sync.Mutex // guards following
 	byRun []Profile
 }
 
-// A profiled document is one that a search may return operations of.
+// A ProfiledDocument is a document with operations that a search may return.
 type ProfiledDocument struct {
 	entry.Source
 	*Profile
 }
 
-// ListProfiles returns those of all documents that a search may return operations of. The list is made
-// once for a view.
+// ListProfiles returns the profiles of all documents with operations that a search may return. The
+// list is made once for each view.
 func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
 	v.profilesMu.Lock()
 	defer v.profilesMu.Unlock()
@@ -105,14 +104,14 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 	return byRun, nil
 }
 
-// A likeness is the similarity of a document to one of a host.
+// A Similarity is the similarity of a document to one of a host.
 type Similarity struct {
 	Own, Other *ProfiledDocument
 	Score      float64
 }
 
-// MostSimilar returns the documents that are most like those of a host, the best of
-// each other host, best first.
+// MostSimilar returns the documents that are most similar to those of a host, the best of each
+// other host, best first.
 func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
 	best := make(map[string]Similarity)
 	cosines := make([]float32, len(all))
@@ -131,9 +130,9 @@ func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
 // the cosine excludes any.
 const surePlaces = 8
 
-// addMostSimilar adds to the best of each host the documents that are most like own, so many hosts at
-// least. A document is compared in full only if its cosine lets it come among them. The room is for the
-// cosines.
+// addMostSimilar adds the documents that are most similar to own to the best of each host, for at
+// least limit hosts. It compares a document in full only if the cosine leaves it a chance to be
+// among them. room is a buffer for the cosines.
 func addMostSimilar(best map[string]Similarity, all []ProfiledDocument, cosines []float32, own *ProfiledDocument, limit int) {
 	for j := range all {
 		if cosines[j] = -1; all[j].Host != own.Host {
@@ -153,7 +152,7 @@ func addMostSimilar(best map[string]Similarity, all []ProfiledDocument, cosines 
 			compare(j)
 		}
 	}
-	least := 0.0 // the score of the last of those that are asked for
+	least := 0.0 // the score of the last requested one
 	if len(best) >= limit {
 		scores := make([]float64, 0, len(best))
 		for _, s := range best {

@@ -13,16 +13,15 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// An operation's score has two parts. The first is a sum over the query's stems,
-// and over the fields of the operation and of its service:
+// An operation's score has two parts. The first is a sum over the query's stems, and over the
+// fields of the operation and of its service:
 //
-//	sum of  weight(field) · idf(stem) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
+//	sum of	weight(field) · idf(stem) · tf·(k1+1) / (tf + k1·(1 − b + b·length/pivot(field)))
 //
-// which is BM25 by field with fixed pivots in place of average lengths, and with
-// idf from the operations that are alive now; it is taken as a share of the best
-// there is. The second part is the cosine of the meanings of query and operation.
-// So a score depends on what the index holds and on nothing else: not on its
-// history, not on its segments.
+// This is BM25 by field with fixed pivots instead of average lengths, and with idf from the
+// operations that are live now. It is divided by the maximum possible score. The second part is the
+// cosine of the embeddings of query and operation. So a score depends only on the live content of
+// the index, not on its history or its segments.
 const (
 	k1 = 1.2
 	b  = 0.3
@@ -33,8 +32,8 @@ const (
 	cosineWeight = 2
 )
 
-// A fieldWeight is how much a field counts, and its usual length in terms, measured
-// over 100,000 operations.
+// A fieldWeight is the weight of a field, and its usual length in terms, measured over 100,000
+// operations.
 type fieldWeight struct{ Weight, pivot float64 }
 
 var (
@@ -42,8 +41,7 @@ var (
 	serviceWeight = fieldWeight{0.7, 30}
 )
 
-// termWeight returns the part of the score that depends on the posting alone,
-// which is kept with it.
+// termWeight returns the part of the score that depends on the posting alone and is stored with it.
 func termWeight(f entry.Field, ofService bool, count, length int) float32 {
 	w := FieldWeights[f]
 	if ofService {
@@ -53,28 +51,28 @@ func termWeight(f entry.Field, ofService bool, count, length int) float32 {
 	return float32(w.Weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
 }
 
-// InverseFrequency returns the significance of a term that df of n entries have.
+// InverseFrequency returns the significance of a term that occurs in df of n entries.
 func InverseFrequency(df, n int) float64 {
 	df = min(df, n)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
-// wordScores are the first parts of the scores of a view's entries.
+// wordScores has the first parts of the scores of a view's entries.
 type wordScores struct {
-	Scores  []float32 // by where an entry lies in the view: see at
-	Matched []Bitset  // for each segment: the entries with a score, deleted ones too
-	maximum float32   // about what an operation would have that has all words
+	Scores  []float32 // by the position of an entry in the view: see ScoreIndex
+	Matched []Bitset  // for each segment: the entries with a score, including deleted ones
+	maximum float32   // about the score of an operation that has all words
 
-	ranked   Bitset       // by where an entry lies in the view: those that rank has looked at
+	ranked   Bitset       // by the position of an entry in the view: those that the ranking has scored
 	bits     Bitset       // of the other sets
 	counting countBuffers // for facets
 	pool     Candidates   // room for the next
 
-	// byEmbedding are the operations that rank found by their meaning alone.
+	// ByEmbedding has the operations that the ranking found by their embedding alone.
 	ByEmbedding []EntryRef
 }
 
-// reset makes room for the entries of a view and leaves nothing in it.
+// reset resizes the scores for the entries of a view and clears them.
 func (s *wordScores) reset(v *View) {
 	if cap(s.Scores) < v.Size {
 		s.Scores = make([]float32, v.Size)
@@ -143,8 +141,8 @@ func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScore
 // millisecond.
 const postingsPerTurn = 1 << 16
 
-// DocumentFrequency counts the live operations that a stem occurs in, themselves or through
-// their service; one in which it occurs in both ways counts twice.
+// DocumentFrequency counts the live operations in which a stem occurs, themselves or through their
+// service; an operation with both occurrences counts twice.
 func (v *View) DocumentFrequency(stem string, found []*TermPostings) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,11 +170,11 @@ func (v *View) DocumentFrequency(stem string, found []*TermPostings) int {
 	return n
 }
 
-// maxFrequencies bounds how many stems' frequencies a view keeps.
+// maxFrequencies is the maximum number of stems whose frequencies a view caches.
 const maxFrequencies = 1 << 16
 
-// A ranked is an entry and its score in millionths. Scores that differ by less
-// are ties, broken by host, kind and ordinal.
+// A RankedEntry is an entry and its score in millionths. Entries whose scores differ by less are
+// ties, ordered by host, kind and ordinal.
 type RankedEntry struct {
 	EntryRef
 	Score int64
@@ -195,18 +193,18 @@ func (r RankedEntry) ranksBefore(v *View, o RankedEntry) bool {
 	return v.entryLess(r.EntryRef, o.EntryRef)
 }
 
-// BestByWords returns the n best of the entries in masks (one for each segment) by their
-// words, in order, and how many have a score at all.
+// BestByWords returns the n entries in masks (one for each segment) with the best word scores, in
+// order, and the number of entries with a score.
 func (v *View) BestByWords(words *wordScores, masks []Bitset, n int) (top []RankedEntry, total int) {
 	kept, total := v.collectCandidates(words, masks, n)
 	return kept.SortedTop(v), total
 }
 
-// collectCandidates gathers the n best, and how many have a score at all. They lie in the
-// room of words: what was gathered before is gone.
+// collectCandidates collects the n best entries and counts the entries with a score. They use the
+// buffer of words: the result of the previous call becomes invalid.
 func (v *View) collectCandidates(words *wordScores, masks []Bitset, n int) (kept Candidates, total int) {
 	kept = Candidates{N: n, limit: 4 * n, list: words.pool.list[:0], scores: words.pool.scores}
-	defer func() { words.pool = kept }() // who has it is done with it before the next
+	defer func() { words.pool = kept }() // its user is done before the next call
 	for i := range v.Segments {
 		s := &v.Segments[i]
 		scores := words.Scores[s.Base : s.Base+s.N]
@@ -225,18 +223,18 @@ func (v *View) collectCandidates(words *wordScores, masks []Bitset, n int) (kept
 	return kept, total
 }
 
-// A candidate is an entry and its score.
+// A Candidate is an entry and its score.
 type Candidate struct {
 	EntryRef
 	Score float32
 }
 
-// Candidates gathers the n best, and as many more as share the score of the last
-// of them, so that what is kept does not depend on the order of what came.
+// Candidates collects the n best entries, and all others with the score of the last of them, so
+// that the result does not depend on the order of insertion.
 type Candidates struct {
 	N         int
 	list      []Candidate
-	Threshold float32 // nothing below it can be among the best any more
+	Threshold float32 // entries below it cannot be among the best
 	limit     int     // the length at which the list is pruned
 
 	scores []float32 // room for those of the list
@@ -251,13 +249,13 @@ func (k *Candidates) AddCandidate(c Candidate) {
 	if len(k.list) < k.limit {
 		return
 	}
-	// Scores that are a tie when they are rounded stay together.
+	// Scores that are equal after rounding stay together.
 	k.Threshold = max(k.Threshold, nthLargest(k.copyScores(), k.N)-2*ScoreUnit)
 	k.list = slices.DeleteFunc(k.list, func(c Candidate) bool { return c.Score < k.Threshold })
 	k.limit = max(4*k.N, 2*len(k.list))
 }
 
-// copyScores returns the scores of the list, to be put in another order.
+// copyScores returns a copy of the scores of the list, which the caller may reorder.
 func (k *Candidates) copyScores() []float32 {
 	if cap(k.scores) < len(k.list) {
 		k.scores = make([]float32, 2*len(k.list))
@@ -308,14 +306,14 @@ func (k *Candidates) SortedTop(v *View) []RankedEntry {
 	return top[:min(k.N, len(top))]
 }
 
-// unsortedTop returns the n best, in any order, with room for so many more.
+// unsortedTop returns the n best, in any order, with capacity for more further entries.
 func (k *Candidates) unsortedTop(v *View, more int) []RankedEntry {
 	top := k.roundedAll(more)
 	if len(top) <= k.N {
 		return top
 	}
-	// What is better than the last of them by more than a tie is among them; only
-	// those that share its score have to be put in order.
+	// Entries that are better than the last by more than a tie are among them; only those with its
+	// score have to be ordered.
 	least := roundScore(nthLargest(k.copyScores(), k.N))
 	better := 0
 	for i, r := range top {
@@ -343,41 +341,39 @@ func roundScore(score float32) int64 { return int64(math.Round(float64(score) / 
 // service fills every page; a host: filter lifts it.
 const perService = 3
 
-// How many operations are looked at closely: those with the best words, and those
-// whose meaning seems nearest. The rest keeps the order of its words.
+// The number of operations that are scored in full: those with the best words, and those whose
+// embedding seems nearest. The others keep the order of their words.
 const (
 	wordPool      = 128
 	EmbeddingPool = 256
 )
 
-// How near the meaning of an operation must be that shares no word with the
-// query, to be an answer at all: by itself, and as a share of the nearest.
+// The minimum cosine of an operation that shares no word with the query: by itself, and as a share
+// of the nearest.
 const (
 	MinCosine      = 0.13
 	minCosineShare = 0.3
 )
 
-// A ranking is what is ranked, and by what.
+// A Ranking has the input of [View.RankOperations].
 type Ranking struct {
 	Words       *wordScores
-	Query       *QueryEmbedding     // the operations nearest to it are being looked for
-	Opposed     func(EntryRef) bool // operations that lose some of their score; may be nil
+	Query       *QueryEmbedding     // with the running search for the nearest operations
+	Opposed     func(EntryRef) bool // tells which operations get a lower score; may be nil
 	Masks       []Bitset            // the operations to rank, for each segment
-	Limit       int                 // how many are asked for
+	Limit       int                 // the number of requested entries
 	Grouped     bool                // whether a service has at most perService places
-	Effects     *EffectColumn       // what operations do to the world
-	Act         query.Act           // what is asked for
+	Effects     *EffectColumn       // the inferred effects of operations
+	Act         query.Act           // the requested act
 	Verbs       *FieldValues        // the verbs of operations; nil when the verb does not matter
-	Mentions    []Bitset            // the operations that mention what an end is asked of; nil when none is
+	Mentions    []Bitset            // the operations that mention the object that the request ends; nil if it ends nothing
 	VerbFactors []float64           // by the number of a verb
 }
 
-// RankOperations orders the operations in masks (one for each segment) by both parts of the
-// score, and returns the first n of them, where a service has at most perService
-// places (any number when grouped is false), whether there are more, and how many
-// operations match in all. What is near in meaning is being looked for.
-//
-// Operations that opposed tells of lose some of their score; it may be nil.
+// RankOperations orders the operations in masks (one for each segment) by both parts of the score.
+// It returns the first Limit of them, with at most perService of each service if Grouped is set,
+// whether there are more, and the number of all matching operations. It waits for the search for
+// the nearest operations.
 func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total int, err error) {
 	words, masks, n, grouped := r.Words, r.Masks, r.Limit, r.Grouped
 	kept, total := v.collectCandidates(words, masks, wordPool)
@@ -417,7 +413,7 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 			more = len(page) > n
 			return page[:min(n, len(page))], more, total, nil
 		}
-		// Go on with those that were not looked at closely.
+		// Continue with the operations that were not scored in full.
 		rest, _ := v.BestByWords(words, masks, take)
 		for _, r := range rest {
 			if at := uint32(v.ScoreIndex(r.EntryRef)); !seen.Has(at) {
@@ -433,8 +429,8 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 type candidateScorer struct {
 	view    *View
 	ranking *Ranking
-	most    float32 // the score by words that counts as the whole
-	highest float32 // the largest cosine of all that were scored
+	most    float32 // the word score that counts as 1
+	highest float32 // the largest cosine of all scored operations
 	factors []float64
 }
 
@@ -468,9 +464,9 @@ func (c *candidateScorer) scoreCandidate(p EntryRef) (r RankedEntry, cosine floa
 	return r, cosine
 }
 
-// addNear scores the operations whose embeddings are near to the query and that are not in the pool,
-// and adds them to it. Those without a word of the query must be near enough; the others are
-// returned as faint.
+// addNear scores the operations whose embeddings are near to the query and that are not in the
+// pool, and adds them to it. Operations without a word of the query must be near enough; the others
+// are returned as faint.
 func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry) {
 	type wordless struct {
 		RankedEntry
@@ -500,28 +496,28 @@ func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry)
 	return pool, faint
 }
 
-// ScoreIndex is where an entry's score lies.
+// ScoreIndex is the position of an entry in the scores of the view.
 func (v *View) ScoreIndex(p EntryRef) int { return v.Segments[p.Segment].Base + int(p.Number) }
 
 func (v *View) EmbeddingOf(p EntryRef) semantic.Embedding {
 	return v.Segments[p.Segment].Meanings.EmbeddingOf(p.Number)
 }
 
-// doubtfulFactor is the part of its score that an operation keeps whose name and
-// intent have nothing in common.
+// doubtfulFactor is the factor of the score of an operation whose name and intent have nothing in
+// common.
 const doubtfulFactor = 0.8
 
-// opposedFactor is the part of its score that an operation keeps whose verb is the
-// opposite of one that was asked for: who wants to buy has no use for SELL, though
-// the two are said of the same things.
+// opposedFactor is the factor of the score of an operation whose verb is the opposite of a
+// requested one: a client that wants to buy does not want SELL, although the texts are about the
+// same things.
 const opposedFactor = 0.8
 
-// minMaximumShare keeps the best from counting as a full match that has only a small
-// part of what was asked for.
+// minMaximumShare prevents that the best operation counts as a full match if it has only a small
+// part of the request.
 const minMaximumShare = 0.4
 
-// combineScores is a score in its unit, 0 to 1: the share that an operation's words
-// have of the most there is, and its cosine.
+// combineScores returns the score in its unit, 0 to 1, from an operation's share of the maximum
+// word score and from its cosine.
 func combineScores(words, most, cosine float32) int64 {
 	var score float64
 	if most > 0 {
@@ -543,8 +539,8 @@ func (v *View) SortRanked(list []RankedEntry) {
 	})
 }
 
-// SortTop puts about the n best before all others, in order, and returns how many
-// they are: as many more as share the score of the last of them.
+// SortTop moves about the n best before all others, in order, and returns their number: it includes
+// all entries with the score of the last of them.
 func (v *View) SortTop(list []RankedEntry, n int) int {
 	if n >= len(list) {
 		v.SortRanked(list)
@@ -565,11 +561,11 @@ func (v *View) SortTop(list []RankedEntry, n int) int {
 	return first
 }
 
-// perPage is how many of the best are put in order for each that is shown. More are
-// only where one service has most of them.
+// perPage is the number of best entries to order for each shown one. More are needed only if one
+// service has most of them.
 const perPage = 6
 
-// firstEntries returns the first n entries, of each host perService when they are grouped.
+// firstEntries returns the first n entries, at most perService of each host if grouped.
 func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEntry {
 	if grouped {
 		return v.limitPerService(list, n)
@@ -577,7 +573,7 @@ func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEnt
 	return list[:min(n, len(list))]
 }
 
-// limitPerService keeps the first perService entries of each host, n in all.
+// limitPerService keeps the first perService entries of each host, at most n in all.
 func (v *View) limitPerService(top []RankedEntry, n int) []RankedEntry {
 	seen := make(map[string]int)
 	var kept []RankedEntry

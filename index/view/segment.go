@@ -13,31 +13,30 @@ import (
 	"gazetteer/index/entry"
 )
 
-// bleve's segments never change: an update writes a new segment and marks
-// entries of older ones as deleted, and merging replaces segments by new ones
-// with new numbers. So whatever is derived from a segment stays true as long as
-// it lives.
+// bleve's segments never change: an update writes a new segment and marks entries of older ones as
+// deleted, and merging replaces segments by new ones with new numbers. So all data derived from a
+// segment stays valid.
 
-// segmentEntries says which entries lie in a segment, deleted ones included. They
-// are numbered here in the order of their ids, not as in bleve, which scatters what
-// it is given: so the entries of one document lie beside each other in all that is
-// kept by number, and what is said of its service is spread in one go.
+// segmentEntries lists the entries of a segment, including deleted ones. They are numbered here in
+// the order of their ids, not in bleve's order, which is arbitrary: so the entries of one document
+// are neighbours in all data by number, and the data of a service is spread over its operations in
+// one pass.
 type segmentEntries struct {
 	Runs    []DocumentRun // by host, kind and print
 	numbers []uint32      // by bleve's number: ours
 	RunOf   []uint32      // by number: the index of its run
-	ordinal []uint16      // by number: its place among its sort in its document
+	ordinal []uint16      // by number: its place among the entries of its kind in its document
 
 	Operations, Services, classes Bitset
 	NonOperations                 Bitset // services and data classes
 }
 
-// A run is one version of one document in one segment: its operations, its
-// service and its data classes, of which a damaged segment may lack some.
+// A DocumentRun is one version of one document in one segment: its operations, its service and its
+// data classes. A damaged segment may lack some of them.
 type DocumentRun struct {
 	entry.Source
 	Fingerprint               string
-	start, operationsEnd, end uint32 // the numbers of operations are from from to to, the others' from there to end
+	start, operationsEnd, end uint32 // the operations have the numbers from start up to operationsEnd, the other entries those up to end
 }
 
 // readEntries reads the ids of a segment, which its dictionary holds sorted.
@@ -106,7 +105,8 @@ func (e *segmentEntries) addEntry(id string) error {
 	return nil
 }
 
-// OperationsOf returns the numbers of the operations of a run: from, and up to to.
+// OperationsOf returns the numbers of the operations of a run: from from up to, but not including,
+// to.
 func (e *segmentEntries) OperationsOf(r uint32) (from, to uint32) {
 	return e.Runs[r].start, e.Runs[r].operationsEnd
 }
@@ -165,8 +165,7 @@ func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) Bitset {
 	return b
 }
 
-// supersedingKind returns the kind whose operations stand in for those of kind k of
-// the same host.
+// supersedingKind returns the kind whose operations replace those of kind k of the same host.
 func supersedingKind(k document.Kind) (document.Kind, bool) {
 	if k == document.AGISSummary {
 		// The summary repeats verb and path of the full document's operations,

@@ -26,7 +26,7 @@ const (
 	maxSpelled = 24
 )
 
-// IsSpelled reports whether a word is one that spelling can be wrong of.
+// IsSpelled reports whether spelling correction applies to a word.
 func IsSpelled(word string) bool {
 	return len(word) >= minSpelled && len(word) <= maxSpelled && letterMask(word) != 0
 }
@@ -51,8 +51,8 @@ func letterMask(word string) uint32 {
 	return mask
 }
 
-// spelling has the words of a segment. It is filled when it is first needed, and stays true as the
-// segment does.
+// spelling has the words of a segment. It is filled on first use and stays valid because a segment
+// never changes.
 type spelling struct {
 	mu     sync.Mutex // guards following
 	filled bool
@@ -83,8 +83,8 @@ func (d *SegmentData) spelledWords(s *scorch.SegmentSnapshot) ([]spelledWord, er
 	return d.spelling.words, nil
 }
 
-// NearestSpelling returns the word that a misspelt one most likely stands for, "" when none is
-// near. A view remembers its answers.
+// NearestSpelling returns the most likely correction of a misspelt word, "" if no word is near. A
+// view caches the answers.
 func (v *View) NearestSpelling(word string) (string, error) {
 	v.mu.Lock()
 	used, ok := v.corrections[word]
@@ -107,7 +107,7 @@ func (v *View) NearestSpelling(word string) (string, error) {
 			}
 			common := wordFrequency(c.text)
 			if common < minUsage && frequency < minFrequency || c.cost > 1.5 && frequency == 0 {
-				continue // a rarer word than what was written
+				continue // a rarer word than the original
 			}
 			best.offer(c.text, c.cost-frequencyWeight*math.Log10(1+float64(frequency))-usageWeight*common)
 		}
@@ -134,21 +134,21 @@ func (v *View) NearestSpelling(word string) (string, error) {
 	return best.text, nil
 }
 
-// A word stands for another one only when it is used: in the index, or in English.
+// A word is a correction only if it is used: in the index, or in English.
 const (
 	minFrequency = 3
 	minUsage     = 2
 )
 
-// The weights of what speaks for a word, in edits.
+// The weights of the evidence for a correction, in edits.
 const (
 	frequencyWeight = 0.3  // for each power of ten of operations that have it
 	usageWeight     = 0.15 // for each power of two of its uses in English
-	swapCost        = 0.6  // of two letters that are swapped, the commonest slip
+	swapCost        = 0.6  // of two swapped letters, the most common typing error
 	firstLetterCost = 0.5  // of a wrong first letter, besides the edit
 )
 
-// modernUses stands for the uses of a word that is younger than the counts.
+// modernUses is the assumed number of uses of a word that is newer than the counts.
 const modernUses = 15
 
 // wordFrequency returns how common a word is in English, as a power of two.
@@ -164,7 +164,8 @@ func wordFrequency(word string) float64 {
 	return math.Log2(1 + float64(count))
 }
 
-// A spellingChoice is the best of the words offered to it; of the same cost the first in order.
+// A spellingChoice is the best of the offered words; of several with the same cost the first in
+// order.
 type spellingChoice struct {
 	text string
 	cost float64
@@ -176,7 +177,7 @@ func (c *spellingChoice) offer(text string, cost float64) {
 	}
 }
 
-// nearSpellings returns the words that are few edits from a word, and how many, at most
+// nearSpellings returns the words that are few edits from a word, with the number of edits: at most
 // maxNearSpellings of the nearest.
 func nearSpellings(words []spelledWord, word string) []spellingChoice {
 	allowed := 1
@@ -214,11 +215,11 @@ func nearSpellings(words []spelledWord, word string) []spellingChoice {
 	return near[:min(len(near), maxNearSpellings)]
 }
 
-// maxNearSpellings bounds the words of which the frequency is looked up.
+// maxNearSpellings bounds the words whose frequency is looked up.
 const maxNearSpellings = 32
 
-// EditDistance counts the letters to insert, remove, replace or swap with their neighbour to make b
-// of a, and returns more than limit when there are more than that.
+// EditDistance counts the letters to insert, remove, replace or swap with their neighbour to change
+// a to b. Above limit it returns a number above limit.
 func EditDistance(a, b string, limit int) int {
 	var rows [3][maxSpelled + 2]int
 	before, last, row := rows[0][:], rows[1][:], rows[2][:]

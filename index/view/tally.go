@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A tally counts the values of fields.
+// FacetCounts has the counts of the values of fields.
 type FacetCounts map[string]fieldTally
 
 type fieldTally struct {
 	*FieldValues
-	counts []int // by where a value stands in all
+	counts []int // by the index of a value in All
 	room   *countBuffers
 }
 
-// CountFacets counts the values of fields over what filters and words found.
+// CountFacets counts the values of fields over the matches of filters and words.
 func (v *View) CountFacets(f *MatchSet, fields []string) (FacetCounts, error) {
 	room := &countBuffers{}
 	if f.Words != nil {
@@ -45,7 +45,7 @@ func (v *View) CountFacets(f *MatchSet, fields []string) (FacetCounts, error) {
 	return sums, nil
 }
 
-// AddEntries counts operations that were found in another way.
+// AddEntries also counts operations that were found in another way.
 func (t FacetCounts) AddEntries(v *View, operations []EntryRef) {
 	for _, p := range operations {
 		one, run := []uint32{p.Number}, []runCount{{v.Segments[p.Segment].RunOf[p.Number], 0, 1}}
@@ -55,7 +55,7 @@ func (t FacetCounts) AddEntries(v *View, operations []EntryRef) {
 	}
 }
 
-// MostFrequent names the most frequent values of each field.
+// MostFrequent returns the most frequent values of each field.
 func (t FacetCounts) MostFrequent(limit int) map[string][]Count {
 	facets := make(map[string][]Count, len(t))
 	for field, sum := range t {
@@ -64,7 +64,7 @@ func (t FacetCounts) MostFrequent(limit int) map[string][]Count {
 	return facets
 }
 
-// NoCounts are the counts of fields over nothing.
+// NoCounts returns the counts of fields over no operation.
 func NoCounts(fields []string) map[string][]Count {
 	facets := make(map[string][]Count, len(fields))
 	for _, field := range fields {
@@ -73,14 +73,14 @@ func NoCounts(fields []string) map[string][]Count {
 	return facets
 }
 
-// A runCount says how many of a run's operations were found, and where they begin
-// among all of the segment that were.
+// A runCount is the number of the found operations of a run, and the index of the first of them
+// among all found operations of the segment.
 type runCount struct {
 	run         uint32
 	from, found int
 }
 
-// A countBuffers is room for counting, which is used again.
+// A countBuffers has buffers for counting, which are reused.
 type countBuffers struct {
 	counts     []int
 	several    []int
@@ -98,7 +98,7 @@ func (r *countBuffers) zeroCounts(n int) []int {
 	return counts
 }
 
-// runsOf appends the runs of operations, which are in order.
+// runsOf appends the runs of operations, which are sorted.
 func runsOf(operations, runOf []uint32, to []runCount) []runCount {
 	for from := 0; from < len(operations); {
 		r, end := runOf[operations[from]], from+1
@@ -111,8 +111,8 @@ func runsOf(operations, runOf []uint32, to []runCount) []runCount {
 	return to
 }
 
-// countValues counts values over operations, which are in order and of these runs. to
-// says where each value is counted.
+// countValues counts values over operations, which are sorted and belong to these runs. to maps
+// each value to its count.
 func (c *column) countValues(operations []uint32, runs []runCount, to []uint32, counts []int) {
 	if c.own != nil {
 		for _, r := range runs {
@@ -142,7 +142,7 @@ func (t fieldTally) mostFrequent(limit int) []Count {
 		counts = counts[:min(limit, len(counts))]
 	}
 	least := 1
-	several := t.room.several[:0] // what is counted more than once
+	several := t.room.several[:0] // the values that occur more than once
 	for at, n := range t.counts {
 		if at > 0 && n > 1 {
 			several = append(several, n)
@@ -157,7 +157,7 @@ func (t fieldTally) mostFrequent(limit int) []Count {
 			continue
 		}
 		counts = append(counts, Count{t.All[at], n})
-		if len(counts)/4 >= limit { // many are as rare as the last of them
+		if len(counts)/4 >= limit { // many are as rare as the last one
 			order()
 		}
 	}

@@ -18,11 +18,11 @@ const (
 	maxNouns  = 2000
 )
 
-// HostsWithLabel returns the hosts of which a label begins with a text, each with the number of its
-// operations. The last label does not count, because most hosts have it in common.
+// HostsWithLabel returns the hosts with a label that begins with a text, each with the number of
+// its operations. The last label does not count, because many hosts share it.
 func (v *View) HostsWithLabel(typed string) map[string]int {
 	operations := make(map[string]int)
-	typed = strings.ReplaceAll(typed, " ", ".") // PrepareName took the dots out
+	typed = strings.ReplaceAll(typed, " ", ".") // PrepareName has removed the dots
 	within := "." + typed
 	for i := range v.Segments {
 		s := &v.Segments[i]

@@ -12,11 +12,11 @@ import (
 	"gazetteer/index/query"
 )
 
-// A host may publish one operation in two documents, one of each format. They are one operation here:
-// that of the format which says less gives way, in searches and in counts.
+// A host may publish one operation in two documents, one of each format. They are one operation
+// here: the one of the less detailed format is omitted in searches and in counts.
 
-// removeTwins takes the operations out of what a search may return whose twin in another document of
-// the same host it returns.
+// removeTwins removes the operations from the searchable ones whose twin in another document of the
+// same host is searchable.
 func (v *View) removeTwins() error {
 	yields, remains := entry.TwinKinds()
 	for _, host := range v.hostsOfBoth(yields, remains) {
@@ -45,9 +45,9 @@ func (v *View) removeTwins() error {
 	return nil
 }
 
-// removeAnnounced takes the rows of summaries out of what a search may return that only announce an
-// operation which an AI Discovery document of the same host describes: one with the same verb. A row
-// says nothing more. The full AGIS document takes the place of the whole summary, see [supersedingKind].
+// removeAnnounced removes the rows of summaries from the searchable operations that only announce
+// an operation of an AI Discovery document of the same host: one with the same verb. A row contains
+// no more information. The full AGIS document replaces the whole summary, see [supersedingKind].
 func (v *View) removeAnnounced() error {
 	segments := v.snapshot.Segments()
 	for _, host := range v.hostsOfBoth(document.AGISSummary, document.AI) {
@@ -88,7 +88,8 @@ func (v *View) eachVerb(of entry.Source, segments []*scorch.SegmentSnapshot, f f
 	return nil
 }
 
-// HasTwins reports whether operations of a host gave way to their twins in another document of it.
+// HasTwins reports whether operations of a host were omitted because of their twins in another
+// document of it.
 func (v *View) HasTwins(host string) bool { return v.twinHosts[host] }
 
 // hostsOfBoth returns the hosts that have live operations of two kinds of document, in order.
@@ -110,7 +111,7 @@ func (v *View) hostsOfBoth(a, b document.Kind) []string {
 	return slices.SortedFunc(maps.Keys(hosts), strings.Compare)
 }
 
-// A keyedOperation is an operation and the key that its twin has, too.
+// A keyedOperation is an operation and the key that its twin shares.
 type keyedOperation struct {
 	at  EntryRef
 	key string
@@ -139,7 +140,7 @@ func (v *View) keyedOperations(of entry.Source) ([]keyedOperation, error) {
 	return all, nil
 }
 
-// twinKeys returns how many operations of a document have each key.
+// twinKeys returns the number of operations of a document for each key.
 func (v *View) twinKeys(of entry.Source) (map[string]int, error) {
 	all, err := v.keyedOperations(of)
 	keys := make(map[string]int, len(all))

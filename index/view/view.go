@@ -11,7 +11,7 @@ import (
 	"gazetteer/index/entry"
 )
 
-// A view is one state of the index, made ready for searching. It does not
+// A View is one state of the index, made ready for searching. It does not
 // change; searches that began on an older one finish on it.
 type View struct {
 	Directory  *Directory
@@ -20,9 +20,9 @@ type View struct {
 	ids        []uint64        // of the segments
 	Operations int             // operations that are not deleted
 	twinHosts  map[string]bool // hosts of which operations gave way to their twins
-	Entries    int             // entries of every sort that are not deleted
+	Entries    int             // entries of every kind that are not deleted
 	Size       int             // entries, deleted ones included
-	prepared   bool            // see live.prepare; guarded by the live's mu
+	prepared   bool            // see PrepareView; guarded by the directory's mu
 
 	listMu sync.Mutex // guards following
 	lists  map[string][]ValueCount
@@ -32,27 +32,27 @@ type View struct {
 	profiled   []ProfiledDocument
 
 	mu          sync.Mutex        // guards following
-	frequencies map[string]int    // in how many live operations a stem occurs
-	corrections map[string]string // of misspelt words: what they most likely stand for
+	frequencies map[string]int    // the number of live operations in which a stem occurs
+	corrections map[string]string // the most likely corrections of misspelt words
 }
 
-// A Segment is a segment and what of it counts now.
+// A Segment is a segment with its currently live entries.
 type Segment struct {
 	*SegmentData
-	Base int // where its entries begin among those of all segments
+	Base int // the index of its first entry among those of all segments
 	N    int // entries, deleted ones included
 
 	Deleted      Bitset
-	deletedCount int // how many are deleted
+	deletedCount int // the number of deleted ones
 	// searchable has the operations that a search may return: neither deleted nor
 	// superseded, nor from an alias; withAliases has the latter too.
 	Searchable, withAliases Bitset
-	// reachable has the services and data classes of documents of which a search may
-	// return an operation.
+	// Reachable has the services and data classes of documents with an operation that a search may
+	// return.
 	Reachable Bitset
 }
 
-// newView makes a view of a snapshot, with what is known of its segments.
+// newView makes a view of a snapshot, with the derived data of its segments.
 func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentData) (*View, error) {
 	v := &View{Directory: dir, snapshot: snapshot, frequencies: make(map[string]int)}
 	for i, s := range snapshot.Segments() {
@@ -77,8 +77,8 @@ func newView(dir *Directory, snapshot *scorch.IndexSnapshot, derived []*SegmentD
 	return v, nil
 }
 
-// markSearchable computes which entries a search may return. Superseding depends on which
-// documents are there now, not on the order in which they came.
+// markSearchable computes the entries that a search may return. Superseding depends on the
+// documents that exist now, not on the order of their arrival.
 func (v *View) markSearchable() {
 	present := make(map[entry.Source]bool) // documents that supersede others
 	for i := range v.Segments {
@@ -107,8 +107,8 @@ func (v *View) markSearchable() {
 	}
 }
 
-// markReachable computes which services and data classes belong to a document of which a search may
-// return an operation.
+// markReachable computes the services and data classes of documents with an operation that a search
+// may return.
 func (v *View) markReachable() {
 	for i := range v.Segments {
 		s := &v.Segments[i]
@@ -133,14 +133,14 @@ func (s *Segment) hasLiveOperation(r DocumentRun) bool {
 	return false
 }
 
-// removeRun takes the entries of r out of b.
+// removeRun removes the entries of r from b.
 func (s *Segment) removeRun(b Bitset, r DocumentRun) {
 	for n := r.start; n < r.operationsEnd; n++ {
 		b[n/64] &^= 1 << (n % 64)
 	}
 }
 
-// A place is an entry of a view.
+// An EntryRef is the position of an entry in a view.
 type EntryRef struct {
 	Segment int
 	Number  uint32
@@ -170,10 +170,10 @@ func (v *View) entryLess(a, b EntryRef) bool {
 // version.
 type liveEntries struct {
 	Ids         []string
-	Fingerprint string // "" when nothing is there or versions are mixed
+	Fingerprint string // "" if there is no entry or versions are mixed
 }
 
-// StoredIDs returns what the view holds of a document.
+// StoredIDs returns the entries of a document in the view.
 func (v *View) StoredIDs(src entry.Source) liveEntries {
 	var d liveEntries
 	for i := range v.Segments {

@@ -1,16 +1,12 @@
 package wordvec
 
-// block is how many numbers the functions below take at a time.
+// block is the number of numbers that the functions below process at a time.
 const block = 8
 
-// dotInt8Blocks is the inner product of so many blocks.
-//
-//go:noescape
+// dotInt8Blocks returns the inner product of a number of blocks.
 func dotInt8Blocks(a, b *int8, blocks int) int32
 
-// dotBlocks gives four sums, the i-th of a[8k+i]·b[8k+i] + a[8k+4+i]·b[8k+4+i].
-//
-//go:noescape
+// dotBlocks returns four sums, the i-th of a[8k+i]·b[8k+i] + a[8k+4+i]·b[8k+4+i].
 func dotBlocks(a, b *float32, blocks int, sums *[4]float32)
 
 // addBlocks adds weight times v to to.
@@ -18,7 +14,5 @@ func dotBlocks(a, b *float32, blocks int, sums *[4]float32)
 //go:noescape
 func addBlocks(to, v *float32, blocks int, weight float32)
 
-// addInt8Blocks does the same with whole numbers.
-//
-//go:noescape
+// addInt8Blocks does the same with integers.
 func addInt8Blocks(to *float32, v *int8, blocks int, weight float32)

@@ -4,8 +4,8 @@ package wordvec
 
 import "math"
 
-// block is how many numbers a processor's own functions take at a time: there are
-// none for this one, and no vector is so long.
+// block is the number of numbers that assembly functions process at a time: there are none for this
+// processor, and no vector is that long.
 const block = math.MaxInt
 
 func dotInt8Blocks(_, _ *int8, _ int) int32               { panic("no block is so long") }

@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// The embedded table is one zlib stream, written by the folder gen:
+// The embedded table is one zlib stream, written by tools/wordvec:
 //
-//	dim, words                 two uvarints
-//	a word each, sorted:       a byte, how many bytes it shares with the one before;
-//	                           a byte, how many follow; those bytes
-//	scales                     a float32 each, little endian
-//	rows                       dim int8 each
+//	dim, words	               two uvarints
+//	a word each, sorted:	     a byte, the number of bytes it shares with the one before;
+//		                         a byte, the number of bytes that follow; those bytes
+//	scales	                   a float32 each, little endian
+//	rows	                     dim int8 each
 
 var errShort = errors.New("it ends too early")
 
@@ -28,7 +28,7 @@ func unpackTable(packed []byte) (*Table, error) {
 		return nil, err
 	}
 	var unpacked bytes.Buffer
-	unpacked.Grow(2 * len(packed)) // it is hardly made smaller
+	unpacked.Grow(2 * len(packed)) // it is hardly compressed
 	if _, err := unpacked.ReadFrom(z); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func unpackTable(packed []byte) (*Table, error) {
 	return t, nil
 }
 
-// unpackWords reads n words and returns what follows them.
+// unpackWords reads n words and returns the rest of raw.
 func (t *Table) unpackWords(raw []byte, n uint32) ([]byte, error) {
 	var word []byte
 	for i := range n {

@@ -14,9 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a table in text form. They hold two million words of 300 numbers,
-// which is what the largest public tables have, and keep a wrong file from
-// filling the memory.
+// Limits of a table in text form. They allow two million words of 300 numbers, the size of the
+// largest public tables, and keep a wrong file from filling the memory.
 const (
 	maxWords   = 2_000_000
 	maxDim     = 1024
@@ -25,23 +24,22 @@ const (
 	maxLine    = 32 * maxDim // bytes of a row
 )
 
-// Read reads a table in text form, plain or gzipped, one word a line. A line is
-// either a word and its numbers, parted by spaces or tabs (the form of GloVe,
-// and of word2vec with its line of sizes at the top):
+// Read reads a table in text form, plain or gzipped, with one word a line. A line is either a word
+// and its numbers, separated by spaces or tabs (the form of GloVe, and of word2vec with its line of
+// sizes at the top):
 //
 //	invoice 0.12 -0.4 …
 //
-// or, a third of the size, a word, its relative frequency, a scale and the
-// base64 of one int8 a number, parted by tabs:
+// or, in a third of the size, a word, its relative frequency, a scale and the base64 of one int8 a
+// number, separated by tabs:
 //
 //	invoice	1.2e-04	0.00061	gTHGERTQOQ…
 //
-// Lines that begin with "# " are remarks. Words are made lower case, and the
-// first of several equal ones counts. A vector's length is its word's weight: in
-// a table that was not made for this, where all have about the same, scale the
-// frequent words down first.
+// Lines that begin with "# " are comments. Words are converted to lower case, and the first of
+// several equal ones counts. The length of a vector is the weight of its word: in a table of
+// another origin, where all lengths are about the same, scale the frequent words down first.
 //
-// An error says which line is wrong and why.
+// An error names the line and the reason.
 func Read(r io.Reader) (*Table, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if head, err := in.Peek(2); err == nil && bytes.Equal(head, []byte{0x1f, 0x8b}) {
@@ -137,7 +135,7 @@ func plainRow(fields []string) ([]int8, float32, error) {
 	return q, scale, nil
 }
 
-// parseNumber reads a number that can be calculated with: sums of such never
+// parseNumber reads a number that is small enough to calculate with: sums of such numbers never
 // overflow.
 func parseNumber(s string) (float32, error) {
 	x, err := strconv.ParseFloat(s, 32)

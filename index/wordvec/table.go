@@ -9,9 +9,9 @@ import (
 // goroutines at once.
 type Table struct {
 	dim    int
-	words  map[string]uint32 // place of the word's row
+	words  map[string]uint32 // index of the word's row
 	rows   []int8            // dim numbers a word
-	scales []float32         // what a row is multiplied by
+	scales []float32         // the factor of a row
 }
 
 //go:embed vectors.bin
@@ -35,8 +35,7 @@ func (t *Table) Dim() int { return t.dim }
 // Len returns the number of words with a vector.
 func (t *Table) Len() int { return len(t.words) }
 
-// Word returns the vector of a word in lower case, which is scale times v. The
-// caller must not change v.
+// Word returns the vector of a word in lower case as scale times v. The caller must not change v.
 func (t *Table) Word(w string) (v []int8, scale float32, ok bool) {
 	at, ok := t.words[w]
 	if !ok {
@@ -46,12 +45,11 @@ func (t *Table) Word(w string) (v []int8, scale float32, ok bool) {
 	return t.rows[from : from+t.dim : from+t.dim], t.scales[at], true
 }
 
-// Sum adds the vectors of words, which are in lower case, to dst of length
-// [Table.Dim], each times its weight, and returns how many words were known.
-// When weights is nil, each counts once.
+// Sum adds the vectors of words, which must be in lower case, to dst of length [Table.Dim], each
+// times its weight, and returns the number of known words. If weights is nil, each has the weight
+// 1.
 //
-// A Korean word that is not in the table counts as those of its pairs of
-// syllables that are.
+// A Korean word that is not in the table counts as the sum of its known pairs of syllables.
 func (t *Table) Sum(dst []float32, words []string, weights []float32) int {
 	known := 0
 	var few [8]uint32

@@ -2,8 +2,8 @@ package wordvec
 
 import "math"
 
-// A processor's own functions, where there are any, take numbers in blocks; what is
-// left over, and everything elsewhere, is done by the plain ones here.
+// Functions in assembly, where they exist, process numbers in blocks; the plain functions here
+// process the rest, and everything on other processors.
 
 // Normalize makes v unit length. A vector of zeros stays as it is.
 func Normalize(v []float32) {
@@ -17,8 +17,8 @@ func Normalize(v []float32) {
 	}
 }
 
-// Dot returns the inner product of two vectors of one length: of unit vectors,
-// their cosine. It has the same bits on every processor.
+// Dot returns the inner product of two vectors of the same length: of unit vectors, their cosine.
+// The result has the same bits on every processor.
 func Dot(a, b []float32) float32 {
 	b = b[:len(a)]
 	n := len(a) / block * block
@@ -29,7 +29,7 @@ func Dot(a, b []float32) float32 {
 	return dotProduct(a[n:], b[n:], s)
 }
 
-// dotProduct goes on with four sums, which do not wait for each other.
+// dotProduct continues with four sums, which do not depend on each other.
 func dotProduct(a, b []float32, s [4]float32) float32 {
 	for len(a) >= 8 && len(b) >= 8 {
 		s[0] += float32(a[0]*b[0]) + float32(a[4]*b[4]) // conversions forbid fusing, which rounds otherwise
@@ -45,7 +45,7 @@ func dotProduct(a, b []float32, s [4]float32) float32 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// Add adds weight times v to to, which is as long.
+// Add adds weight times v to to, which has the same length.
 func Add(to, v []float32, weight float32) {
 	v = v[:len(to)]
 	n := len(to) / block * block
@@ -61,7 +61,7 @@ func addPlain(to, v []float32, weight float32) {
 	}
 }
 
-// AddInt8 adds weight times v to to, which is as long.
+// AddInt8 adds weight times v to to, which has the same length.
 func AddInt8(to []float32, v []int8, weight float32) {
 	v = v[:len(to)]
 	n := len(to) / block * block
@@ -77,8 +77,7 @@ func addInt8Plain(to []float32, v []int8, weight float32) {
 	}
 }
 
-// Quantize returns v in whole numbers from -127 to 127, and what to multiply
-// them by to have v again, nearly.
+// Quantize returns v as integers from -127 to 127, and the factor that restores v approximately.
 func Quantize(v []float32) (q []int8, scale float32) {
 	var most float32
 	for _, x := range v {
@@ -95,8 +94,8 @@ func Quantize(v []float32) (q []int8, scale float32) {
 	return q, scale
 }
 
-// DotInt8 returns the inner product of two vectors of whole numbers of one
-// length; times both scales, it is that of the vectors they stand for.
+// DotInt8 returns the inner product of two integer vectors of the same length; times both scales,
+// it is the inner product of the original vectors.
 func DotInt8(a, b []int8) int32 {
 	b = b[:len(a)]
 	n := len(a) / block * block

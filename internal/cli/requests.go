@@ -20,11 +20,11 @@ func AgentPath(airID, below string) string {
 	return "/api/v1/agents/" + url.PathEscape(airID) + below
 }
 
-// A signer signs requests for an agent.
+// A Signer signs requests for an agent.
 type Signer struct {
 	Key   ed25519.PrivateKey
 	KeyID string
-	// host is the registry's own host name. Requests over the socket, which has no host name, are
+	// Host is the registry's own host name. Requests over the socket, which has no host name, are
 	// signed for it.
 	Host string
 	// Work is the solution of the proof of work of a registration, "" for none.

@@ -301,7 +301,7 @@ func (c *savingFinder) visitProse(n *protocol.Node) {
 	}
 }
 
-// Openings that say what every description describes: "This API endpoint allows
+// openings that say what every description describes: "This API endpoint allows
 // you to find …". Each element is one step; a step may be left out when it is
 // optional.
 var openings = [][]step{

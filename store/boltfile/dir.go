@@ -22,10 +22,10 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Names in the directory, beside the file of the schema.
+// Names in the directory, in addition to the file of the schema.
 const (
 	// FormatFile describes the content of the directory: format number, id and incarnation, as
-	// JSON. If it exists, a file was begun.
+	// JSON. If it exists, the directory has had a file.
 	FormatFile = "FORMAT"
 
 	lockFile      = "LOCK"                // flock and the holder's pid
@@ -52,9 +52,9 @@ func newIdentity(format int) identity {
 	return identity{Format: format, Store: hex.EncodeToString(id), Incarnation: 1}
 }
 
-// prepareDir makes the directory when it is missing. Its parent must exist: a mistyped path should
-// be noticed. An existing directory keeps its mode, it may hold other files; ours are private
-// anyway.
+// prepareDir creates the directory if it is missing. Its parent must exist, so that a mistyped path
+// is noticed. An existing directory keeps its mode because it may hold other files; the files of
+// this package are private anyway.
 func prepareDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -126,7 +126,7 @@ const (
 	lockRetry = 20 * time.Millisecond
 )
 
-// lockDir takes the directory for this process, or returns a *HeldError that names its holder.
+// lockDir locks the directory for this process, or returns a *HeldError that names the holder.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
 	f, err := privatefile.Open(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -198,8 +198,8 @@ func freeSpace(dir string) (int64, error) {
 
 // head is the content of headFile: a lower bound of the acknowledged writes. It is rewritten in
 // place after each commit and not synced: that costs one system call, survives the death of the
-// process, and after a loss of power it is merely older. A file that is behind it has lost
-// acknowledged writes: an older file was put in its place, or its newest commit was damaged.
+// process, and is merely older after a loss of power. A file that is behind it has lost
+// acknowledged writes: an older file replaced it, or its newest commit was damaged.
 type head struct{ incarnation, seq uint64 }
 
 const headFormat = "%020d %020d"
@@ -218,7 +218,7 @@ func writeHead(f *os.File, h head) error {
 	return err
 }
 
-// readHead returns false when the file holds nothing to go by.
+// readHead returns false when the file holds no usable head.
 func readHead(f *os.File) (head, bool) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64))
 	if err != nil || len(text) != 20+1+20+1+8+1 {

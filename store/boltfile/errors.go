@@ -25,7 +25,7 @@ func (e *HeldError) Error() string {
 // nothing: the readable rest is still in the file. It matches store.ErrCorrupt.
 type DamagedError struct {
 	Dir     string
-	File    string // path of the file that is wrong
+	File    string // path of the damaged file
 	Problem string // the damage, as the rest of a sentence that begins with File
 }
 
@@ -47,9 +47,9 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s says that the %s has format %d, this program knows formats up to %d; nothing was changed: use the newer program that wrote it", e.File, e.Noun, e.Format, e.Known)
 }
 
-// CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics
-// when it meets a page that makes no sense, and the memory of a file faults where the disk cannot
-// deliver it or the file was cut; a fault can only be caught in the goroutine that asked for it.
+// CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics on
+// an invalid page, and an access to mapped memory faults where the disk cannot deliver it or the
+// file was truncated. A fault can only be caught in the goroutine that accesses the memory.
 func CatchDamage(doing string, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

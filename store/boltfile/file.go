@@ -1,24 +1,24 @@
 // Package boltfile keeps one bbolt file in a directory of its own so that a crash, a full disk, a
-// damaged disk or a second process loses no acknowledged write. It opens the file only when it is
+// damaged disk or a second process loses no acknowledged write. It opens the file only if it is
 // sound and the one that was closed there, groups the writes of concurrent callers into one commit,
-// and can replace the file by a compact copy while it serves. Begin at [Open]; [File.View],
-// [File.Write] and [File.Rebuild] are the heart. The caller decides what the buckets hold: see
+// and can replace the file by a compact copy while it serves. Start with [Open]; the main methods
+// are [File.View], [File.Write] and [File.Rebuild]. The caller decides what the buckets hold: see
 // [Schema]. Package boltstore is built on it.
 //
 // # The directory
 //
-//	FORMAT        format number, id of the file and incarnation (JSON)
-//	NAME.bolt     the bbolt file; the schema gives the name
-//	HEAD          the last acknowledged sequence, to detect a rollback
-//	LOCK          flock, and the pid of the process that holds it
-//	*.new         a file that is being made; it replaces the one without the suffix or is removed
-//	*.rebuilt     a compact copy that is being made; it is treated like *.new
+//	FORMAT	      format number, id of the file and incarnation (JSON)
+//	NAME.bolt	   the bbolt file; the schema gives the name
+//	HEAD	        the last acknowledged sequence, to detect a rollback
+//	LOCK	        flock, and the pid of the process that holds it
+//	*.new	       an unfinished file; it replaces the one without the suffix or is removed
+//	*.rebuilt	   an unfinished compact copy; it is treated like *.new
 //
 // # Promises
 //
-// When Write returns nil its changes are synced. When a commit fails, nothing is acknowledged any
-// more: see [File.Failed]. Open refuses a damaged or foreign file and leaves it unchanged. Errors
-// are those of package store. Runs on Linux, macOS and FreeBSD.
+// When Write returns nil its changes are synced. After a failed commit nothing more is
+// acknowledged: see [File.Failed]. Open refuses a damaged or foreign file and leaves it unchanged.
+// Errors are those of package store. Runs on Linux, macOS and FreeBSD.
 package boltfile
 
 import (
@@ -50,8 +50,9 @@ type Schema struct {
 	// Format is the number written into the FORMAT file. Open raises a lower one and refuses a
 	// higher one with a *FormatError.
 	Format int
-	// Buckets are created in a new file, beside "meta", which this package shares with the caller:
-	// it uses the keys "store" and "incarnation" there. A file without one of them is refused.
+	// Buckets are created in a new file, in addition to "meta", which this package shares with the
+	// caller: it uses the keys "store" and "incarnation" there. A file that lacks one of them is
+	// refused.
 	Buckets [][]byte
 	// Later are buckets that files of an earlier layout lack. They are created in a new file; the
 	// caller creates them in an older one.
@@ -65,10 +66,12 @@ type Schema struct {
 type Options struct {
 	// Log gets a line when the file was rolled back and when it fails; nil for none.
 	Log *slog.Logger
-	// MinFree is the number of bytes of free disk below which Write refuses everything but requests
-	// that free space, with store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
+	// MinFree is the number of bytes of free disk below which Write refuses all requests except
+	// those that free space, with store.ErrFull. 0 means 64 MiB, a negative number turns the check
+	// off.
 	MinFree int64
-	// Commit ends a transaction; nil is bbolt's own. Tests replace it to make commits fail.
+	// Commit ends a transaction; nil means bbolt's own commit. Tests replace it to make commits
+	// fail.
 	Commit func(tx *bolt.Tx, file *os.File) error
 }
 
@@ -94,8 +97,8 @@ type File struct {
 	stopped   chan struct{} // closed by runCommits
 	failed    chan struct{} // closed by fail
 
-	// broken is closed when bbolt panicked where it may hold its locks: then it must not be called
-	// again, not even to close.
+	// broken is closed when bbolt panicked where it may hold its locks: then bbolt must not be
+	// called again, not even to close the file.
 	broken chan struct{}
 
 	// inUse is held for reading while db is used by anyone but runCommits, for a page at a time and
@@ -116,7 +119,7 @@ type File struct {
 	err error      // why the file failed
 }
 
-// ID returns the id of the file, which it keeps for its whole life, copies of it included.
+// ID returns the id of the file, which never changes and which its copies share.
 func (f *File) ID() string { return f.id }
 
 // Incarnation returns the number of the history that sequences belong to. It grows when
@@ -126,8 +129,8 @@ func (f *File) Incarnation() uint64 { return f.incarnation }
 // Dir returns the directory of the file.
 func (f *File) Dir() string { return f.dir }
 
-// Progress returns the sequence of the newest write on disk, and a channel that is closed when
-// there is a newer one.
+// Progress returns the sequence of the newest write on disk, and a channel that is closed when a
+// newer one is on disk.
 func (f *File) Progress() (uint64, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,15 +145,15 @@ func (f *File) advanceSequence(seq uint64) {
 }
 
 // Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
-// or the file turned out to be damaged while it was written to. From then on Write answers
-// store.ErrUnknown. The process should end with a non-zero code: only opening the file again shows
-// whether the commit was kept.
+// or when damage to the file was found during a write. From then on Write returns store.ErrUnknown.
+// The process should end with a non-zero code: only opening the file again shows whether the commit
+// was kept.
 func (f *File) Failed() <-chan struct{} { return f.failed }
 
 // Closing returns a channel that is closed when Close is called.
 func (f *File) Closing() <-chan struct{} { return f.closing }
 
-// Err returns why the file failed, nil as long as it has not. It matches store.ErrUnknown.
+// Err returns the reason why the file failed, nil while it has not. It matches store.ErrUnknown.
 func (f *File) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +172,7 @@ func (f *File) failWrites(cause error) error {
 	return f.err
 }
 
-// failReads fails the file, and ends reading from it too.
+// failReads marks the file as failed and also ends reading from it.
 func (f *File) failReads(cause error) error {
 	err := f.failWrites(cause)
 	f.mu.Lock()
@@ -189,8 +192,8 @@ func (f *File) isBroken() bool {
 	}
 }
 
-// Close waits for running calls and releases the files. A Write that has begun to commit still gets
-// its answer, a Rebuild is given up. Calling Close again does nothing.
+// Close waits for running calls and releases the files. A Write that has begun to commit still
+// returns its result; a Rebuild is abandoned. A second call does nothing.
 func (f *File) Close() error {
 	if !f.markClosed() {
 		return nil

@@ -16,17 +16,17 @@ import (
 	"gazetteer/store"
 )
 
-// A group takes callers until one of these is reached; then it commits.
+// A group is committed when it reaches one of these limits.
 const (
 	groupWrites = 20_000
 	groupBytes  = 32 << 20
 )
 
-// queueLength is the number of requests that wait for runCommits; further callers wait for room.
+// queueLength is the number of requests that can wait for runCommits; further callers block.
 const queueLength = 1024
 
-// A group waits for each caller that is expected, for no more than this part of the time that the
-// commit before took, and no longer than this.
+// A group waits for each expected caller, but not longer than this part of the duration of the
+// previous commit, and not longer than the maximum.
 const (
 	waitShare = 4
 	waitMost  = 10 * time.Millisecond
@@ -35,8 +35,8 @@ const (
 // Request is the request of one caller of [File.Write].
 type Request struct {
 	// Write makes the caller's changes in the transaction of the group. refused is the caller's own
-	// error: nothing of the request may have been written then, and the others go on. err spoils
-	// the transaction for the whole group and fails the file.
+	// error: the request must not have written anything then, and the other requests continue. err
+	// fails the transaction for the whole group, and the file.
 	Write func(tx *Tx) (refused, err error)
 	// Writes and Bytes are the size of the request: a group has at most 20,000 writes or 32 MiB
 	// before its last request.
@@ -52,27 +52,27 @@ type Tx struct {
 	changed  bool
 }
 
-// NextSequence gives out the sequence of the next write.
+// NextSequence assigns the sequence of the next write.
 func (tx *Tx) NextSequence() uint64 {
 	tx.changed = true
 	tx.seq++
 	return tx.seq
 }
 
-// Sequence returns the sequence that was last given out.
+// Sequence returns the sequence that was last assigned.
 func (tx *Tx) Sequence() uint64 { return tx.seq }
 
-// MarkChanged says that the transaction must be committed though no sequence was given out.
+// MarkChanged says that the transaction must be committed although no sequence was assigned.
 func (tx *Tx) MarkChanged() { tx.changed = true }
 
-// pending is one request on its way to runCommits.
+// pending is one request that waits for runCommits.
 type pending struct {
 	Request
 	answer chan answer
-	taken  atomic.Bool // by runCommits, or back by the caller
+	taken  atomic.Bool // by runCommits, or taken back by the caller
 }
 
-// claimRequest takes a request and reports whether it was still free.
+// claimRequest claims a request and reports whether nobody had claimed it.
 func (p *pending) claimRequest() bool { return p.taken.CompareAndSwap(false, true) }
 
 type answer struct {
@@ -81,9 +81,10 @@ type answer struct {
 }
 
 // Write runs a request in a transaction that it shares with concurrent callers, and returns the
-// sequence of its last write once that is on disk. ctx counts until the commit begins; the commit
-// itself is waited for, so that its outcome is known. store.ErrFull, store.ErrCorrupt and the
-// request's own error mean that nothing was written, store.ErrUnknown that it is not known.
+// sequence of its last write once that is on disk. A canceled ctx has an effect until the commit
+// begins; Write waits for a commit that has begun, so that its outcome is known. store.ErrFull,
+// store.ErrCorrupt and the request's own error mean that nothing was written, store.ErrUnknown that
+// the outcome is unknown.
 func (f *File) Write(ctx context.Context, r Request) (uint64, error) {
 	seq, err := f.awaitWrite(ctx, r)
 	if errors.Is(err, store.ErrFull) {
@@ -153,12 +154,13 @@ func (f *File) endError() error {
 	return store.ErrClosed
 }
 
-// runCommits owns the writing side: it takes the callers that wait, puts them into one transaction,
-// and takes those that came meanwhile. It ends at Close or when the file has failed.
+// runCommits owns the writing side: it puts the requests of all waiting callers into one
+// transaction, commits it, and repeats. It ends at Close or when the file has failed.
 //
-// Callers that were just answered often write again. Without waiting for them, they would find the
-// next commit under way, and two halves of them would take turns, with a sync for each half. What
-// each wants is put into the transaction while the others are still on their way.
+// Callers that were just answered often write again. If runCommits did not wait for them, they
+// would arrive during the next commit, and two halves of the callers would take turns, with a sync
+// for each half. The changes of each caller are put into the transaction while the others are still
+// arriving.
 func (f *File) runCommits() {
 	defer close(f.stopped)
 	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
@@ -172,7 +174,8 @@ func (f *File) runCommits() {
 	}
 }
 
-// nextRequest waits for a request and meanwhile runs exclusive tasks; nil when no more are taken.
+// nextRequest waits for a request and meanwhile runs exclusive tasks; nil when no further requests
+// are accepted.
 func (f *File) nextRequest() *pending {
 	for {
 		select { // the end of the file comes before waiting requests
@@ -201,8 +204,8 @@ func (f *File) nextRequest() *pending {
 	}
 }
 
-// gatherGroup yields the callers that wait, the first one first. While they are fewer than
-// expected, it waits for more, patience for each, as long as they keep coming.
+// gatherGroup yields the waiting callers, first as the first one. While they are fewer than
+// expected, it waits up to patience for each further caller.
 func (f *File) gatherGroup(first *pending, expected int, patience time.Duration) iter.Seq[*pending] {
 	return func(yield func(*pending) bool) {
 		late := time.NewTimer(patience)
@@ -217,8 +220,8 @@ func (f *File) gatherGroup(first *pending, expected int, patience time.Duration)
 	}
 }
 
-// nextInGroup returns a request that waits, or, if it may wait itself, one that comes within
-// patience; nil for none.
+// nextInGroup returns a waiting request or, if wait is set, one that arrives within patience; nil
+// for none.
 func (f *File) nextInGroup(wait bool, late *time.Timer, patience time.Duration) *pending {
 	for {
 		select {
@@ -252,19 +255,20 @@ type member struct {
 	reply answer
 }
 
-// commitGroup commits the group and answers every caller in it. It returns how many callers there
-// may be in the next, these and those that came meanwhile, and how long the commit took.
+// commitGroup commits the group and answers every caller in it. It returns the number of callers to
+// expect in the next group, those of this one and those that arrived meanwhile, and the duration of
+// the commit.
 func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.Duration) {
 	seq, _ := f.Progress()
 	group, last, took, err := f.writeGroup(callers, seq)
 	if err == nil && last > seq {
-		// Before anyone is answered: HEAD must not be behind what was acknowledged.
+		// This comes before the answers: HEAD must not be behind an acknowledged write.
 		if err := writeHead(f.head, head{f.incarnation, last}); err != nil {
 			f.log.Warn("a rollback of the "+f.schema.Noun+" might go unnoticed", "dir", f.dir, "err", err)
 		}
 		f.advanceSequence(last)
 	}
-	expected = len(group) + len(f.requests) // callers that are answered may be among the waiting at once
+	expected = len(group) + len(f.requests) // callers that are answered may write again at once
 	for _, m := range group {
 		if err != nil {
 			m.reply = answer{err: err}
@@ -275,7 +279,7 @@ func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.
 }
 
 // writeGroup makes the callers' changes after seq in one transaction. It returns the callers with
-// their answers, the last sequence given out, and how long the commit took. An error counts for
+// their answers, the last assigned sequence, and the duration of the commit. An error applies to
 // the whole group.
 func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, took time.Duration, err error) {
 	full := f.checkSpace()
@@ -324,8 +328,7 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 
 // isNoSpace reports whether a commit ended because a page could not be written for lack of space.
 // Pages go to unused places and the meta page comes last, so nothing has happened then, and bbolt
-// takes it back cleanly. A sync that fails for lack of space is another matter: it is not of this
-// form.
+// rolls back cleanly. A sync that fails for lack of space is a different case and has another form.
 func isNoSpace(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && path.Op == "write" && errors.Is(err, syscall.ENOSPC)
@@ -337,8 +340,8 @@ func (f *File) RefusedWrites() uint64 { return f.refused.Load() }
 // DiskFree returns how many bytes are free on the disk of the file.
 func (f *File) DiskFree() (int64, error) { return freeSpace(f.dir) }
 
-// CheckWrites returns why nothing can be written at the moment: the error of [File.Err], or
-// store.ErrFull; nil when something can.
+// CheckWrites returns the reason why the file currently accepts no writes: the error of [File.Err],
+// or store.ErrFull; nil when it accepts them.
 func (f *File) CheckWrites() error {
 	if err := f.Err(); err != nil {
 		return err
@@ -346,7 +349,7 @@ func (f *File) CheckWrites() error {
 	return f.checkSpace()
 }
 
-// checkSpace returns store.ErrFull when the disk has less room than it should.
+// checkSpace returns store.ErrFull when the disk has less free space than Options.MinFree.
 func (f *File) checkSpace() error {
 	if f.minFree < 0 {
 		return nil
@@ -358,7 +361,7 @@ func (f *File) checkSpace() error {
 	return fmt.Errorf("%w: %d MiB are free under %s, %d MiB are wanted", store.ErrFull, left>>20, f.dir, f.minFree>>20)
 }
 
-// A task is run by runCommits while nothing is written.
+// A task is work that runCommits runs while nothing is written.
 type task struct {
 	work func()
 	done chan struct{}
@@ -369,7 +372,7 @@ func (t *task) runWork() {
 	t.work()
 }
 
-// runExclusively has runCommits run work between two commits. It returns an error when work was not
+// runExclusively has runCommits run work between two commits. It returns an error if work was not
 // run.
 func (f *File) runExclusively(ctx context.Context, work func()) error {
 	t := &task{work: work, done: make(chan struct{})}

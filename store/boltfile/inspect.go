@@ -7,20 +7,20 @@ import (
 	"io"
 )
 
-// bbolt trusts its file: it takes an emptied one for new, faults on a cut one, recurses until the
-// stack ends on a branch page that points to itself, and overwrites pages that a damaged list calls
-// free. So the pages that it navigates by are read here first, without mapping the file: the two
-// meta pages, the free list, and the branch pages of every tree, about one page in sixty. Leaves
-// are covered by the checksums of their records. bbolt's own Tx.Check would read every page at each
-// start; docs/benchmarks.md has the time that both take.
+// bbolt trusts its file: it treats an emptied file as new, faults on a truncated one, recurses
+// until the stack overflows on a branch page that points to itself, and overwrites pages that a
+// damaged list calls free. So this file first reads the pages that bbolt navigates by, without
+// mapping the file: the two meta pages, the free list, and the branch pages of every tree, about
+// one page in sixty. Leaves are covered by the checksums of their records. bbolt's own Tx.Check
+// would read every page at each start; docs/benchmarks.md has the time of both.
 //
 // The layout is that of bbolt's file version 2, with integers in the byte order of the machine:
 //
-//	page    id 8 | flags 2 | count 2 | overflow 4 | elements
-//	meta    magic 4 | version 4 | page size 4 | flags 4 | root 8 | root sequence 8 |
-//	        free list 8 | high water 8 | transaction 8 | FNV-64a 8
-//	branch  position 4 | key size 4 | page 8
-//	leaf    flags 4 | position 4 | key size 4 | value size 4
+//	page	  id 8 | flags 2 | count 2 | overflow 4 | elements
+//	meta	  magic 4 | version 4 | page size 4 | flags 4 | root 8 | root sequence 8
+//		      | free list 8 | high water 8 | transaction 8 | FNV-64a 8
+//	branch	position 4 | key size 4 | page 8
+//	leaf	  flags 4 | position 4 | key size 4 | value size 4
 const (
 	pageSize       = 4096
 	pageHeaderSize = 16
@@ -68,9 +68,9 @@ func parseMeta(page []byte) (m meta, magic bool, problem string) {
 	}, true, ""
 }
 
-// Inspect reads the meta, branch and free-list pages of a bolt file. problem is what makes it
-// unusable, "" for nothing; lostMeta says that one of the two meta pages is damaged, so that the
-// newest commit may be missing.
+// Inspect reads the meta, branch and free-list pages of a bolt file. problem describes the damage
+// that makes it unusable, "" for none; lostMeta says that one of the two meta pages is damaged, so
+// that the newest commit may be missing.
 func Inspect(f io.ReaderAt, size int64) (lostMeta bool, problem string, err error) {
 	if size == 0 {
 		return false, "is empty", nil
@@ -121,7 +121,7 @@ func chooseMeta(both []byte) (newest meta, lost bool, problem string) {
 	return m1, false, ""
 }
 
-// walker visits the branch pages of a file and its free list. Every page may be reached once.
+// walker visits the branch pages of a file and its free list. It may reach every page only once.
 type walker struct {
 	file  io.ReaderAt
 	pages uint64   // the high-water mark: pages have smaller numbers
@@ -144,7 +144,7 @@ func (w *walker) walkFile(m meta) (problem string, err error) {
 	return "", nil
 }
 
-// damage ends a walk. It is thrown as a panic because every step of the walk can meet it.
+// damage ends a walk. It is passed on by a panic because every step of the walk can meet it.
 type damage struct {
 	problem string
 	err     error
@@ -165,7 +165,7 @@ func (w *walker) markUsed(id uint64) {
 	w.used[id/64] |= 1 << (id % 64)
 }
 
-// readPage reads a whole page with its overflow, and marks the latter.
+// readPage reads a whole page with its overflow pages, and marks the latter as used.
 func (w *walker) readPage(id uint64) (flags uint16, count int, page []byte) {
 	page = w.readBytes(id, 1)
 	if order.Uint64(page) != id {
@@ -193,9 +193,9 @@ func (w *walker) readBytes(id, n uint64) []byte {
 	return b
 }
 
-// walkTree walks the tree at root. Trees of bbolt are equally deep everywhere, so the way to the
-// first leaf tells which pages are leaves; only the first leaf is read, and given to leaf when that
-// is not nil (a tree of one leaf).
+// walkTree walks the tree at root. All leaves of a bbolt tree have the same depth, so the path to
+// the first leaf tells which pages are leaves. Only the first leaf is read, and passed to leaf if
+// that is not nil (a tree of one leaf).
 func (w *walker) walkTree(root uint64, leaf func(count int, page []byte)) {
 	depth := 0
 	for id := root; ; depth++ {

@@ -21,7 +21,7 @@ import (
 	"gazetteer/store"
 )
 
-// mapSize is the address space set aside for the file. bbolt cannot grow its map while a reader is
+// mapSize is the address space reserved for the file. bbolt cannot grow its map while a reader is
 // in it, so a writer would wait for every reader each time the file outgrew its map. Address space
 // costs nothing on 64 bits; on 32 there is none to spare, and the map grows.
 const mapSize = (64 << 30) * (bits.UintSize >> 6)
@@ -30,15 +30,15 @@ const mapSize = (64 << 30) * (bits.UintSize >> 6)
 // foreign tool can have the file open.
 const boltWait = time.Second
 
-// Open opens the file in dir, or begins one there: dir may be missing (its parent must exist) or
-// hold no file. Close must be called.
+// Open opens the file in dir, or creates one: dir may be missing (its parent must exist) or hold no
+// file. Close must be called.
 //
-// The error matches *HeldError when another process has the directory, *DamagedError when a file is
-// damaged, missing or foreign, *FormatError when a newer program wrote it. None of these changes
+// The error matches *HeldError when another process holds the directory, *DamagedError when a file
+// is damaged, missing or foreign, *FormatError when a newer program wrote it. None of these changes
 // anything in the directory.
 //
-// A file that lost acknowledged writes, because an older file was put in its place or its newest
-// commit was damaged, opens as a new incarnation, and the log says so.
+// A file that lost acknowledged writes, because an older file replaced it or its newest commit was
+// damaged, opens as a new incarnation, and the log says so.
 func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 
 func (f *File) boltPath() string { return filepath.Join(f.dir, f.schema.Name) }
 
-// openFiles does what Open does once the directory is held.
+// openFiles does the work of Open after the directory is locked.
 func (f *File) openFiles() error {
 	id, err := f.prepareFile()
 	if err != nil {
@@ -98,17 +98,17 @@ func (f *File) openFiles() error {
 	if err := f.settleIdentity(id, lostMeta); err != nil {
 		return errors.Join(err, f.closeBolt())
 	}
-	// A copy that was never finished: the process was killed, or the disk was full.
+	// An unfinished copy: the process was killed, or the disk was full.
 	if err := removeFile(f.boltPath() + rebuiltSuffix); err != nil {
 		return errors.Join(fmt.Errorf("data directory: %w", err), f.closeBolt(), f.head.Close())
 	}
 	return nil
 }
 
-// prepareFile returns the identity of the file in the directory, making the file first when there
-// is none. The order keeps apart, at whatever moment the process is killed, a file that was never
-// finished from one that was lost: an empty bolt file is completed under another name, then FORMAT
-// is written, and only then does the file get its name.
+// prepareFile returns the identity of the file in the directory, and creates the file if there is
+// none. The order of the steps distinguishes an unfinished file from a lost one, at whatever moment
+// the process is killed: an empty bolt file is completed under another name, then FORMAT is
+// written, and only then does the file get its name.
 func (f *File) prepareFile() (identity, error) {
 	path := f.boltPath()
 	id, exists, err := readIdentity(f.dir, f.schema)
@@ -175,7 +175,7 @@ func (f *File) nameNewFile() error {
 	return nil
 }
 
-// createFile makes an empty bolt file with the buckets of the schema.
+// createFile creates an empty bolt file with the buckets of the schema.
 func (f *File) createFile(path string, id identity) error {
 	// A file of that name is from a process that was killed before it wrote FORMAT.
 	if err := removeFile(path); err != nil {
@@ -238,7 +238,7 @@ func openBolt(path string, flag int) (db *bolt.DB, file *os.File, err error) {
 			InitialMmapSize: mapSize,
 			NoStatistics:    true,
 			OpenFile: func(path string, _ int, _ os.FileMode) (*os.File, error) {
-				// bbolt would add O_CREATE and so begin anew where a file has just gone.
+				// bbolt would add O_CREATE and so create a new file where one has just disappeared.
 				file, err = privatefile.Open(path, flag)
 				return file, err
 			},
@@ -251,13 +251,13 @@ func openBolt(path string, flag int) (db *bolt.DB, file *os.File, err error) {
 	return db, file, err
 }
 
-// abandonFile releases a file whose bbolt panicked. The memory stays mapped, and with it the lock
-// would stay; so that is given up first.
+// abandonFile releases a file after a panic of bbolt. The memory stays mapped, and would keep the
+// lock; so the lock is released first.
 func abandonFile(file *os.File) error {
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
-// explainOpen puts an error of bbolt's Open into words.
+// explainOpen explains an error of bbolt's Open.
 func (f *File) explainOpen(err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return fmt.Errorf("open %s: another program has locked the file: %w", f.boltPath(), &HeldError{Dir: f.dir})
@@ -268,8 +268,8 @@ func (f *File) explainOpen(err error) error {
 	return fmt.Errorf("open %s: %w", f.boltPath(), err)
 }
 
-// settleIdentity reads where the file stands, decides whether it continues the history that was
-// acknowledged, and makes that known. It raises the format of an older file.
+// settleIdentity reads the last sequence of the file, decides whether the file continues the
+// acknowledged history, and records the decision. It raises the format of an older file.
 func (f *File) settleIdentity(id identity, lostMeta bool) error {
 	inFile, err := f.readContents()
 	if err != nil {
@@ -307,7 +307,7 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 	return nil
 }
 
-// describeRollback says why the history in the file is not the one that was acknowledged, or "".
+// describeRollback says why the history in the file is not the acknowledged one, or "".
 func (f *File) describeRollback(inFile head, incarnation uint64, promised head, known, lostMeta bool) string {
 	name := f.schema.Name
 	switch {
@@ -321,8 +321,8 @@ func (f *File) describeRollback(inFile head, incarnation uint64, promised head, 
 	return ""
 }
 
-// beginIncarnation makes the new incarnation durable: first in FORMAT, so that a process that dies
-// in between finds the two different and does it again.
+// beginIncarnation makes the new incarnation durable: first in FORMAT, so that after a process that
+// dies in between, the next one finds the two different and repeats the step.
 func (f *File) beginIncarnation(id identity) error {
 	if err := writeIdentity(f.dir, id); err != nil {
 		return err

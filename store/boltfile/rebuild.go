@@ -36,10 +36,11 @@ var ErrRebuilding = errors.New("the file is being rebuilt already")
 // A Copier copies the content of a File, which is read and written meanwhile. Its methods are
 // called by one goroutine at a time.
 type Copier interface {
-	// CopyAll copies everything that is not written after it began, by [Copy.Update].
+	// CopyAll copies everything that was written before it began, by [Copy.Update].
 	CopyAll(ctx context.Context, c *Copy) error
-	// CatchUp copies at most so many of the writes that were made since CopyAll began and that it
-	// has not copied yet, and returns how many it copied: fewer than the limit when none is left.
+	// CatchUp copies at most limit of the writes that were made since CopyAll began and are not
+	// copied yet. It returns the number of copied writes, which is below the limit when none is
+	// left.
 	CatchUp(from, to *bolt.Tx, limit int) (copied int, err error)
 	// Verify is called when nothing is left to copy, before the copy replaces the file.
 	Verify(from, to *bolt.Tx) error
@@ -49,7 +50,7 @@ type Copier interface {
 type Rebuilt struct {
 	Before, After int64         // bytes of the file
 	Took          time.Duration // all of it
-	Pause         time.Duration // for how long no commit could begin
+	Pause         time.Duration // the time during which no commit could begin
 }
 
 // Rebuild copies the content of the file into a new one without unused pages and replaces the file
@@ -84,8 +85,8 @@ func (f *File) Rebuild(ctx context.Context, copier Copier) (Rebuilt, error) {
 	return Rebuilt{Before: usage.Bytes, After: after.Bytes, Took: time.Since(begun), Pause: pause}, nil
 }
 
-// asFull makes store.ErrFull of the errors with which a full disk answers. The copy counts for
-// nothing, so a sync that fails for lack of space may be among them.
+// asFull converts the errors of a full disk to store.ErrFull. The copy has no value yet, so a sync
+// that fails for lack of space is included.
 func asFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
@@ -93,8 +94,8 @@ func asFull(err error) error {
 	return err
 }
 
-// checkRoomForCopy returns store.ErrFull when a copy of so many bytes would leave less free space
-// than Write asks for.
+// checkRoomForCopy returns store.ErrFull if a copy of that size would leave less free space than
+// Write requires.
 func (f *File) checkRoomForCopy(size int64) error {
 	left, err := freeSpace(f.dir)
 	if err != nil {
@@ -141,7 +142,7 @@ func (f *File) createCopy(path string) (*Copy, error) {
 // File returns the file that is copied.
 func (c *Copy) File() *File { return c.f }
 
-// Update runs fill, which puts about so many bytes, in a transaction of the copy.
+// Update runs fill, which puts about that many bytes, in a transaction of the copy.
 func (c *Copy) Update(ctx context.Context, bytes int64, fill func(to *bolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -209,10 +210,10 @@ func (f *File) fillAndSwap(ctx context.Context, c *Copy, copier Copier) (pause t
 	}
 }
 
-// CopyTo copies the content of the file into a new file at path, which holds what this one held at one
-// moment, and is on disk when CopyTo returns without an error; with one, nothing is at path. It reads in
-// short transactions, so that the file does not grow meanwhile; only the last step, like that of a
-// Rebuild, keeps writers waiting. ErrRebuilding says that another copy is being made.
+// CopyTo copies the content of the file, as it is at one moment, into a new file at path, which is
+// on disk when CopyTo returns without an error. After an error there is no file at path. CopyTo
+// reads in short transactions, so that the file does not grow meanwhile; only the last step, like
+// that of a Rebuild, delays writers. ErrRebuilding says that another copy is being made.
 func (f *File) CopyTo(ctx context.Context, path string, copier Copier) error {
 	if !f.rebuilding.TryLock() {
 		return ErrRebuilding
@@ -255,7 +256,7 @@ func (f *File) fillCopy(ctx context.Context, c *Copy, copier Copier) error {
 	return c.syncCopy()
 }
 
-// compareCopy has the copier verify the copy, and gives the file of the copy its length.
+// compareCopy has the copier verify the copy, and sets the length of its file.
 func (f *File) compareCopy(c *Copy, copier Copier) error {
 	return f.View("compare the copy", func(from *bolt.Tx) error {
 		return CatchDamage("read the copy", func() error {
@@ -269,8 +270,8 @@ func (f *File) compareCopy(c *Copy, copier Copier) error {
 	})
 }
 
-// WriteSnapshot writes the whole file, as it is at one moment, to a new file at path. While it does, the
-// file may grow by what is written meanwhile; use [File.CopyTo] for a large one.
+// WriteSnapshot writes the whole file, as it is at one moment, to a new file at path. Meanwhile the
+// file may grow by the size of new writes; use [File.CopyTo] for a large one.
 func (f *File) WriteSnapshot(path string) (err error) {
 	out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -318,9 +319,9 @@ func (f *File) catchUpOnce(c *Copy, copier Copier) (copied int, err error) {
 	return copied, err
 }
 
-// swapFiles puts the copy in the place of the file, which old then holds. runCommits runs it, so
-// nothing is written meanwhile. ready is false, and nothing has happened, when so much was written
-// since the last sync of the copy that writers would wait long; unless force is set.
+// swapFiles replaces the file by the copy; old then holds the old file. runCommits runs it, so
+// nothing is written meanwhile. Unless force is set, it does nothing and returns ready false if so
+// much was written since the last sync of the copy that writers would wait long.
 func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, err error) {
 	for {
 		copied, err := f.catchUpOnce(c, copier)
@@ -356,8 +357,8 @@ func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, e
 	return true, err
 }
 
-// fillLength makes the copy as long as its pages ask for: the last ones may have been freed before
-// they were written.
+// fillLength extends the copy to the length that its pages require: the last ones may have been
+// freed before they were written.
 func (c *Copy) fillLength(size int64) error {
 	info, err := c.handle.Stat()
 	if err != nil || info.Size() >= size {

@@ -12,9 +12,9 @@ import (
 	"gazetteer/store"
 )
 
-// View runs read in a read transaction. read must not call anything that may wait: writers and
-// Close wait for it. doing describes the work in the error that damage to the file causes. The
-// keys and values of the transaction are memory of the file: read must copy those that it keeps.
+// View runs read in a read transaction. read must not call anything that may block: writers and
+// Close wait for it. doing describes the work in the error for a damaged file. The keys and values
+// of the transaction are memory of the file: read must copy those that it keeps.
 func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 	f.inUse.RLock()
 	defer f.inUse.RUnlock()
@@ -41,8 +41,8 @@ func (f *File) View(doing string, read func(tx *bolt.Tx) error) error {
 }
 
 // beginTx begins a transaction of bbolt, which reads a meta page there with its locks held: if that
-// faulted, everyone else would wait without end. The one way in which it happens, the file cut
-// under the running process, is looked for first.
+// faulted, everyone else would wait without end. So beginTx first checks for the only cause, a file
+// that was truncated under the running process.
 func (f *File) beginTx(writable bool) (*bolt.Tx, error) {
 	if err := checkMetaPages(f.handle, f.schema.Name); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (f *File) WaitDurable(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Find returns what is stored under key, nil for nothing. It detects a damaged branch page that
-// leads the search past the key.
+// Find returns the value of key, nil for none. It detects a damaged branch page that leads the
+// search past the key.
 func Find(c *bolt.Cursor, key []byte) ([]byte, error) {
 	next, value := c.Seek(key)
 	if value != nil && bytes.Equal(next, key) {
@@ -95,8 +95,8 @@ func CheckSeek(b *bolt.Bucket, key []byte) error {
 	return checkPosition(c, next, key)
 }
 
-// checkPosition checks where the search for key has ended, at next or behind everything: the
-// entries on either side must be on that side of key.
+// checkPosition checks the position at which the search for key has ended, at next or after
+// everything: the entries on either side must be on that side of key.
 func checkPosition(c *bolt.Cursor, next, key []byte) error {
 	var before []byte
 	if next == nil {

@@ -12,10 +12,10 @@ import (
 // copy.
 const maxWholeCopy = 256 << 20
 
-// CopyWhole replaces the file by a copy of some of its buckets that holds nothing of what was deleted.
-// Writes wait while it is made. An error means that the old file goes on serving; a file that holds
-// more than 256 MiB is not copied, and what was deleted stays in it until new values take its place.
-// noun says in the error what the file is.
+// CopyWhole replaces the file by a copy of some of its buckets that contains no deleted data.
+// Writes wait meanwhile. After an error the old file continues to serve. A file that holds more
+// than 256 MiB is not copied, and deleted data stays in it until new values take its place. noun
+// names the file in the error.
 func (f *File) CopyWhole(ctx context.Context, noun string, buckets ...[]byte) error {
 	usage, err := f.Usage(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func (f *File) CopyWhole(ctx context.Context, noun string, buckets ...[]byte) er
 	return nil
 }
 
-// A wholeCopier copies all buckets in the last step, while nothing is written: what is deleted before then
-// never gets into the copy.
+// A wholeCopier copies all buckets in the last step, while nothing is written: data that was
+// deleted before then never gets into the copy.
 type wholeCopier struct {
 	buckets [][]byte
 	steps   int
@@ -40,7 +40,7 @@ type wholeCopier struct {
 // CopyAll implements [Copier].
 func (c *wholeCopier) CopyAll(context.Context, *Copy) error { return nil }
 
-// CatchUp implements [Copier]. The first step is the one that other writers do not wait for.
+// CatchUp implements [Copier]. Other writers do not wait for the first step.
 func (c *wholeCopier) CatchUp(from, to *bolt.Tx, _ int) (int, error) {
 	if c.steps++; c.steps == 1 {
 		return 0, nil
@@ -48,7 +48,7 @@ func (c *wholeCopier) CatchUp(from, to *bolt.Tx, _ int) (int, error) {
 	for _, name := range c.buckets {
 		source := from.Bucket(name)
 		if source == nil {
-			continue // of a younger layout
+			continue // of a newer layout
 		}
 		if to.Bucket(name) != nil {
 			if err := to.DeleteBucket(name); err != nil {

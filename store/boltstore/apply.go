@@ -14,10 +14,10 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// fewWrites are compared with each other rather than kept in a map.
+// fewWrites is the number of writes up to which pairwise comparison is faster than a map.
 const fewWrites = 8
 
-// request is one Apply on its way into a batch.
+// request is one Apply that waits for its batch.
 type request struct {
 	changes []change
 	bytes   int
@@ -44,7 +44,7 @@ func newRequest(writes []store.Write) (*request, error) {
 	return r, nil
 }
 
-// findRepeated returns a key that two writes have.
+// findRepeated returns a key that occurs in two writes.
 func findRepeated(writes []store.Write) (key string, twice bool) {
 	if len(writes) <= fewWrites {
 		for i, w := range writes {
@@ -64,9 +64,9 @@ func findRepeated(writes []store.Write) (key string, twice bool) {
 	return "", false
 }
 
-// Apply writes all or nothing, as store.Store says. ctx counts until the commit begins; the commit
-// itself is waited for, so that its outcome is known. store.ErrFull and store.ErrCorrupt mean that
-// nothing was written.
+// Apply writes all or nothing, as store.Store says. A canceled ctx has an effect until the commit
+// begins; Apply waits for a commit that has begun, so that its outcome is known. store.ErrFull and
+// store.ErrCorrupt mean that nothing was written.
 func (s *Store) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
 	r, err := newRequest(writes)
 	if err != nil {
@@ -83,8 +83,8 @@ type batch struct {
 	tx *boltfile.Tx
 
 	records, log *bolt.Bucket
-	lookup       *bolt.Cursor // of records; its position means nothing
-	entries      []uint64     // see checkRequest; kept for its memory
+	lookup       *bolt.Cursor // of records; its position has no meaning
+	entries      []uint64     // see checkRequest; reused to save memory
 	number       [8]byte      // a key of the log; bbolt keeps a copy
 }
 
@@ -119,8 +119,8 @@ func (b *batch) applyRequest(r *request) (refused, err error) {
 	return nil, nil
 }
 
-// checkRequest finds in entries the sequence of each key's entry in the log, 0 for none, and
-// refuses a request whose expectations are not met.
+// checkRequest sets entries to the sequence of each key's entry in the log, 0 for none, and refuses
+// a request whose expectations are not met.
 func (b *batch) checkRequest(r *request) error {
 	b.entries = b.entries[:0]
 	for i := range r.changes {
@@ -142,8 +142,8 @@ func (b *batch) checkRequest(r *request) error {
 	return nil
 }
 
-// readCurrent returns the newest write to key, the zero record if there is none. It is verified,
-// because its sequence says which entry of the log will go.
+// readCurrent returns the newest write to key, the zero record if there is none. It verifies the
+// record, because the record's sequence decides which entry of the log is removed.
 func (b *batch) readCurrent(key []byte) (record, error) {
 	raw, err := boltfile.Find(b.lookup, key)
 	if raw == nil {

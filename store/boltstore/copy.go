@@ -10,17 +10,17 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// The copy is filled in transactions of at most this size.
+// The maximum size of a transaction that fills the copy.
 const (
 	copyRecords = 4_000
 	copyBytes   = 1 << 20
 )
 
-// copier copies the store into a new file, without the tombstones up to the horizon: first the
-// records in the order of their keys, then the log in its own, both packed densely; then, in turns,
-// what was written meanwhile. Each step reads a transaction of its own, so a record may be written
-// between them: start tells which sequences the first two steps are responsible for, the log of
-// changes names all later ones.
+// copier copies the store into a new file, without the tombstones up to the horizon. The first step
+// copies the records in key order, the second the log in its own order, both packed densely. The
+// third step repeats: it copies the writes made meanwhile. Each step reads in several transactions,
+// so a record may be written between them: the first two steps are responsible for the sequences up
+// to start, and the log of changes names all later ones.
 type copier struct {
 	store    *Store
 	horizon  uint64 // it does not move meanwhile
@@ -79,8 +79,8 @@ func (c *copier) copyRecords(ctx context.Context, to *boltfile.Copy) error {
 	return nil
 }
 
-// copyLog copies the entries of the log up to start, each with a look at the record it names: a
-// copy that lost part of a damaged tree must not take the place of the file.
+// copyLog copies the entries of the log up to start and looks up the record of each: a copy that
+// lost part of a damaged tree must not replace the file.
 func (c *copier) copyLog(ctx context.Context, to *boltfile.Copy) error {
 	for from := []byte{}; from != nil; {
 		page, next, size, err := readPairs(to.File(), logBucket, from)
@@ -140,8 +140,8 @@ func (c *copier) checkDropped(file *boltfile.File, entries []copiedPair) error {
 	})
 }
 
-// readPairs reads a page of a bucket from a key on, its size, and where the next page begins, nil
-// for nowhere.
+// readPairs reads a page of a bucket from a key on. It returns the page, its size, and the key
+// where the next page begins, nil for none.
 func readPairs(file *boltfile.File, bucket, from []byte) (page []copiedPair, next []byte, size int64, err error) {
 	err = file.View("copy", func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucket)
@@ -162,7 +162,7 @@ func readPairs(file *boltfile.File, bucket, from []byte) (page []copiedPair, nex
 	return page, next, size, err
 }
 
-// CatchUp copies the records that the log names after the place that the copy has reached.
+// CatchUp copies the records that the log names after the position that the copy has reached.
 func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	records, log := from.Bucket(recordsBucket), from.Bucket(logBucket)
 	newRecords, newLog := to.Bucket(recordsBucket), to.Bucket(logBucket)

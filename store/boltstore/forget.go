@@ -14,14 +14,14 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Bucket "meta" holds under these keys a value with its CRC-32C (4 bytes) behind it.
+// Under these keys, bucket "meta" holds a value followed by its CRC-32C (4 bytes).
 var (
 	horizonKey = []byte("horizon") // 8 bytes: deletions up to this sequence are forgotten
 	marksKey   = []byte("marks")   // 16 bytes a mark: Unix time in seconds, sequence
 )
 
-// Tombstones are dropped in transactions of at most this many: each may lie on a page of its own,
-// and writers wait for the commit.
+// The maximum size of a transaction that drops tombstones: each may lie on a page of its own, and
+// writers wait for the commit.
 const (
 	forgetAtOnce = 1_000
 	forgetVisits = 10_000 // records looked at in one read transaction
@@ -30,7 +30,7 @@ const (
 // markPause is the least time between two marks.
 const markPause = time.Hour
 
-// A mark says that the log ended at seq at a time.
+// A mark records the end of the log at one time.
 type mark struct {
 	at  time.Time
 	seq uint64
@@ -89,9 +89,9 @@ func putMarks(tx *bolt.Tx, marks []mark) error {
 	return putChecked(tx, marksKey, value)
 }
 
-// addMark adds a mark to those in time order, without the ones that are of no use for a horizon
-// that keeps deletions for that time: later ones than now, when the clock was wrong, and all but
-// the newest of those that are older.
+// addMark adds a mark to the others in time order. It drops the marks that no longer help to find a
+// horizon that keeps deletions for that time: marks later than now, from a wrong clock, and among
+// the marks older than the time all but the newest.
 func addMark(marks []mark, now mark, keep time.Duration) []mark {
 	var useful []mark
 	for _, m := range marks {
@@ -109,7 +109,8 @@ func addMark(marks []mark, now mark, keep time.Duration) []mark {
 	return append(useful, now)
 }
 
-// sequenceAt returns where the log ended at a time, as far as the marks tell: rather too far back.
+// sequenceAt returns the end of the log at a time, as far as the marks tell. In doubt it returns an
+// earlier end.
 func sequenceAt(marks []mark, at time.Time) (seq uint64) {
 	for _, m := range marks {
 		if !m.at.After(at) {
@@ -121,7 +122,7 @@ func sequenceAt(marks []mark, at time.Time) (seq uint64) {
 
 // Forget moves the horizon to the cursor and drops the tombstones up to it, as store.Store says.
 // When it ends early, with an error or with the process, the horizon has moved, and the next call
-// drops what is left.
+// drops the rest.
 func (s *Store) Forget(ctx context.Context, upTo store.Cursor) error {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
@@ -175,8 +176,8 @@ func (s *Store) isForgotten(key, raw []byte, horizon uint64) (seq uint64, yes bo
 	return r.Seq, err == nil && r.Deleted && r.Seq <= horizon && !s.keepDeletion(r.Key)
 }
 
-// moveHorizon moves the horizon forward to seq. The newest write stays in front of it, so that the
-// log always ends where Head stands.
+// moveHorizon moves the horizon forward to seq, but never up to the newest write, so that the log
+// always ends at Head.
 func (s *Store) moveHorizon(ctx context.Context, seq uint64) error {
 	seq = min(seq, max(s.Head().Seq, 1)-1)
 	if seq <= s.horizon.Load() {
@@ -199,8 +200,8 @@ type tombstone struct {
 	seq uint64
 }
 
-// findTombstones returns tombstones that are to be dropped, where the search goes on, nil when
-// there is no more, and how many records it has looked at.
+// findTombstones returns tombstones to drop, the key where the search continues, nil at the end,
+// and the number of records it has read.
 func (s *Store) findTombstones(ctx context.Context, from []byte) (found []tombstone, next []byte, visits int, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, 0, err
@@ -227,7 +228,7 @@ func (s *Store) findTombstones(ctx context.Context, from []byte) (found []tombst
 	return found, next, visits, err
 }
 
-// dropTombstones deletes tombstones that are still there, and returns how many.
+// dropTombstones deletes those of the tombstones that are still there, and returns their number.
 func (s *Store) dropTombstones(ctx context.Context, found []tombstone) (dropped int, err error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -256,8 +257,8 @@ func (s *Store) dropTombstones(ctx context.Context, found []tombstone) (dropped 
 	return dropped, nil
 }
 
-// noteTime keeps a mark of where the log ends now, for the time that deletions are kept, and
-// returns where it ended that long ago.
+// noteTime adds a mark of the present end of the log, keeps marks for as long as deletions are
+// kept, and returns where the log ended that long ago.
 func (s *Store) noteTime(ctx context.Context, now time.Time, keep time.Duration) (seq uint64, err error) {
 	_, err = s.file.Write(ctx, boltfile.Request{Writes: 1, Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		marks, err := readMarks(tx.Tx)

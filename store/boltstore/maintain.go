@@ -12,40 +12,39 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Maintain copies the file when at least this much of it is unused or, where it is less, when at
-// least so many of the records are tombstones to be dropped: dropping them one by one takes longer.
+// Maintain copies the file when at least this much of it is unused or, in a smaller file, when at
+// least this many of the records are tombstones to drop: dropping them one by one takes longer.
 const (
 	copyShare           = 4 // a quarter, of the bytes or the records
 	copyLeastBytes      = 64 << 20
 	copyLeastTombstones = 100_000
 )
 
-// keepLeast is how many of the newest writes the horizon stays behind: followers write their cursors
-// to disk less often than they read records that do not concern them.
+// keepLeast is the number of newest writes that the horizon never covers: followers write their
+// cursors to disk less often than they read records that do not concern them.
 const keepLeast = 20_000
 
 // A Compaction is the result of [Store.Compact].
 type Compaction struct {
 	Forgotten int           // tombstones dropped
-	Horizon   store.Cursor  // deletions up to there are forgotten
+	Horizon   store.Cursor  // deletions up to this cursor are forgotten
 	Before    int64         // bytes of the file
-	After     int64         // the same when the file was not copied
+	After     int64         // equal to Before when the file was not copied
 	Took      time.Duration // all of it
-	Pause     time.Duration // for how long no write could begin
+	Pause     time.Duration // the time during which no write could begin
 }
 
 // Compact drops the tombstones that are older than keep (0 drops all) and replaces the file by a
 // copy without unused pages while the store serves. It knows the age of a tombstone from marks that
-// each call leaves, so a tombstone from before the first call counts as new. An error means that
-// the old file goes on serving, unless Failed says otherwise; store.ErrFull that the disk has no
-// room for the copy: then the tombstones were dropped, and new records take the place that they
-// had.
+// each call leaves, so a tombstone from before the first call counts as new. After an error the old
+// file continues to serve, unless Failed says otherwise. store.ErrFull means that the disk has no
+// room for the copy: the tombstones were dropped, and new records reuse their space.
 func (s *Store) Compact(ctx context.Context, keep time.Duration) (Compaction, error) {
 	return s.compactStore(ctx, keep, keepLeast, true)
 }
 
-// compactStore is Compact; least is MaintainOptions.KeepLeast, and without always the file is copied
-// only where that is worthwhile.
+// compactStore implements Compact; least is MaintainOptions.KeepLeast. Without always, it copies
+// the file only when that saves enough.
 func (s *Store) compactStore(ctx context.Context, keep time.Duration, least uint64, always bool) (c Compaction, err error) {
 	s.forgetting.Lock()
 	defer s.forgetting.Unlock()
@@ -111,9 +110,9 @@ func (s *Store) copyFile(ctx context.Context, c *Compaction) error {
 	return nil
 }
 
-// WriteBackup copies the store into a new file at path while it serves, as it is at one moment, and
-// returns that moment. The copy has no deletions that are forgotten here. An error means that nothing is
-// at path.
+// WriteBackup copies the store, as it is at one moment, into a new file at path while it serves,
+// and returns that moment. The copy has no deletions that are forgotten here. After an error there
+// is no file at path.
 func (s *Store) WriteBackup(ctx context.Context, path string) (store.Cursor, error) {
 	copying := &copier{store: s, horizon: s.horizon.Load()}
 	if err := s.file.CopyTo(ctx, path, copying); err != nil {
@@ -126,23 +125,23 @@ func (s *Store) WriteBackup(ctx context.Context, path string) (store.Cursor, err
 type MaintainOptions struct {
 	// Keep is the time for which deletions are stored for followers that have not seen them.
 	Keep time.Duration
-	// KeepLeast is how many of the newest writes keep their tombstones however old they are, so that a
-	// follower that was killed is not behind the horizon with the cursor that it has on disk; 20,000
+	// KeepLeast is the number of newest writes that keep their tombstones, however old they are, so
+	// that a follower that was killed is not behind the horizon with its cursor on disk; 20,000
 	// when 0.
 	KeepLeast uint64
-	// Hour is the hour of the day, in UTC, at the beginning of which the work is done.
+	// Hour is the hour of the day, in UTC, in which the daily work begins.
 	Hour int
-	// MustCopy, unless nil, is asked whether the file is to be copied although that saves little: unused
-	// pages hold content that was erased.
+	// MustCopy, if set, decides whether the file is copied although that saves little: unused pages
+	// may hold erased content.
 	MustCopy func(context.Context) bool
-	// After, unless nil, is called after the work of a day.
+	// After, if set, is called after the work of a day.
 	After func(context.Context)
 }
 
-// Maintain drops the tombstones that are old enough once a day, and copies the file when a quarter
-// of it, and 64 MiB, is unused or a quarter of its records, and 100,000, are dropped. It returns
-// nil when ctx ends or the store is closed, and an error only when the store has failed: what else
-// goes wrong gets a line in the log, and is tried again the next day.
+// Maintain drops the tombstones that are old enough once a day. It copies the file when a quarter
+// of it, and 64 MiB, is unused, or when a quarter of its records, and 100,000, are dropped. It
+// returns nil when ctx ends or the store is closed, and an error only when the store has failed.
+// Other failures get a line in the log, and the work is tried again the next day.
 func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 	for {
 		if wait.For(ctx, untilHour(time.Now(), o.Hour)) != nil {
@@ -166,7 +165,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 	}
 }
 
-// untilHour returns the time from now until the hour begins next.
+// untilHour returns the time from now until the hour next begins.
 func untilHour(now time.Time, hour int) time.Duration {
 	now = now.UTC()
 	next := time.Date(now.Year(), now.Month(), now.Day(), hour, 0, 0, 0, time.UTC)

@@ -15,7 +15,7 @@ import (
 )
 
 // List and Changes read in pages, each in a transaction of its own that ends before the consumer
-// sees a record. A page ends at whichever comes first.
+// sees a record. A page ends at the first of these limits.
 const (
 	pageRecords = 256
 	pageBytes   = 1 << 20
@@ -90,8 +90,8 @@ type entry struct {
 	err    error
 }
 
-// readList returns a page of the records from a key on, and where the next page begins, nil for
-// nowhere. With an error come the records before it.
+// readList returns a page of the records from a key on, and the key where the next page begins, nil
+// for none. On an error it also returns the records before the error.
 func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
 		records := tx.Bucket(recordsBucket)
@@ -120,8 +120,8 @@ func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte,
 }
 
 // Changes yields the latest record of every key written after the cursor and waits for more, as
-// store.Store says. It yields store.ErrClosed when the store is closed, and store.ErrUnknown rather
-// than anything that stands beside a commit which failed and may or may not stay.
+// store.Store says. It yields store.ErrClosed when the store is closed. It yields store.ErrUnknown
+// instead of records near a failed commit that may or may not persist.
 func (s *Store) Changes(ctx context.Context, after store.Cursor) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := s.checkCursor(after); err != nil {
@@ -155,8 +155,8 @@ func (s *Store) Changes(ctx context.Context, after store.Cursor) iter.Seq2[store
 	}
 }
 
-// checkCursor refuses a cursor that is no place in this log. Whether it is behind the horizon is
-// for readChanges to see.
+// checkCursor refuses a cursor that is not a position in this log. readChanges checks whether it is
+// behind the horizon.
 func (s *Store) checkCursor(c store.Cursor) error {
 	if c == (store.Cursor{}) {
 		return nil
@@ -173,8 +173,8 @@ func (s *Store) checkCursor(c store.Cursor) error {
 	return nil
 }
 
-// waitNewer waits until something newer than place is on disk, or the store is closed, which the
-// next read will notice, or ctx ends.
+// waitNewer waits until a write newer than place is on disk, or until ctx ends or the store is
+// closed, which the next read notices.
 func (s *Store) waitNewer(ctx context.Context, place uint64) {
 	for {
 		seq, grown := s.file.Progress()
@@ -193,12 +193,12 @@ func (s *Store) waitNewer(ctx context.Context, place uint64) {
 
 // readChanges returns a page of the log after a place, and the place it reaches.
 //
-// A transaction may see a commit whose last sync is still running. If its records were handed out,
-// or only the gap that an overwritten record leaves, and then the power failed, a follower would
-// have missed a record permanently. So the page waits until what it saw is on disk.
+// A transaction may see a commit whose last sync is still running. If readChanges returned its
+// records, or only the gap that an overwritten record leaves, and then the power failed, a follower
+// would have missed a record permanently. So the page waits until everything it saw is on disk.
 //
-// needed is a sequence up to which the reader misses no deletion. It is gone when the horizon has
-// passed both that and the place: a deletion in between may have been dropped.
+// needed is a sequence up to which the reader misses no deletion. The place is gone when the
+// horizon has passed both needed and the place: a deletion in between may have been dropped.
 func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []entry, reached uint64, err error) {
 	var seen uint64
 	err = s.file.View("read the log", func(tx *bolt.Tx) error {

@@ -13,7 +13,7 @@ import (
 
 // Limits of a write, as store.Store states them.
 const (
-	maxKey    = 1024 // two host names of 253 bytes, and what belongs to them
+	maxKey    = 1024 // two host names of 253 bytes, and the rest of the key
 	maxValue  = 16 << 20
 	maxWrites = 20_000
 )
@@ -22,8 +22,8 @@ const (
 //
 //	sequence 8 | flags 1 | CRC-32C 4 | value
 //
-// with the checksum over key, value, flags and sequence. The sequence comes last in it, so that a
-// caller can sum key and value before its number is known.
+// with the checksum over key, value, flags and sequence. The sequence is the last part of the sum,
+// so that a caller can sum key and value before the number is known.
 const (
 	flagsAt    = 8
 	sumAt      = 9
@@ -35,7 +35,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // change is one store.Write, encoded in the goroutine of its caller so that the one goroutine that
-// commits has little left to do.
+// commits has little work left.
 type change struct {
 	key    []byte
 	raw    []byte // the record; sequence and checksum are set by setSequence
@@ -131,7 +131,7 @@ func cloneRecord(r record) store.Record {
 	return store.Record(r)
 }
 
-// A recordError says that one record is damaged, and nothing around it.
+// A recordError says that one record is damaged but nothing else is.
 type recordError struct{ err error }
 
 func (e *recordError) Error() string { return e.err.Error() }

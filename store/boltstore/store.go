@@ -34,10 +34,10 @@ import (
 // BoltFile is the name of the file of records in the data directory.
 const BoltFile = "store.bolt"
 
-// FormatFile is the file by which a data directory is recognised.
+// FormatFile is the file that marks a data directory.
 const FormatFile = boltfile.FormatFile
 
-// Errors of Open, of package boltfile.
+// Errors of Open, which package boltfile defines.
 type (
 	HeldError    = boltfile.HeldError
 	DamagedError = boltfile.DamagedError
@@ -60,8 +60,8 @@ type Options struct {
 	// MinFree is the number of bytes of free disk below which Apply of anything but deletions
 	// answers store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
 	MinFree int64
-	// KeepDeletion tells which keys keep their tombstones behind the horizon, for a follower that
-	// must see every deletion even when it begins anew; nil means none.
+	// KeepDeletion decides which keys keep their tombstones behind the horizon, for a follower that
+	// must see every deletion even when it starts again; nil means none.
 	KeepDeletion func(key string) bool
 }
 
@@ -112,8 +112,8 @@ func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.
 	return s, nil
 }
 
-// readLast returns the sequence of the last entry of the log, after a look at the record it names,
-// and reads the horizon.
+// readLast returns the sequence of the last entry of the log after it has read the record of that
+// entry, and sets the horizon.
 func (s *Store) readLast(tx *bolt.Tx) (uint64, error) {
 	horizon, err := readHorizon(tx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) Head() store.Cursor {
 	return s.cursorAt(seq)
 }
 
-// Horizon returns the cursor behind which deletions are forgotten, as store.Store says.
+// Horizon returns the cursor up to which deletions are forgotten, as store.Store says.
 func (s *Store) Horizon() store.Cursor { return s.cursorAt(s.horizon.Load()) }
 
 func (s *Store) cursorAt(seq uint64) store.Cursor {
@@ -145,16 +145,16 @@ func (s *Store) cursorAt(seq uint64) store.Cursor {
 }
 
 // Failed returns a channel that is closed when a commit has failed in a way that may have kept it,
-// or the file turned out to be damaged while it was written to. From then on Apply answers
-// store.ErrUnknown. The process should end with a non-zero code: only opening the store again shows
-// whether the commit was kept.
+// or when damage to the file was found during a write. From then on Apply returns store.ErrUnknown.
+// The process should end with a non-zero code: only opening the store again shows whether the
+// commit was kept.
 func (s *Store) Failed() <-chan struct{} { return s.file.Failed() }
 
-// Err returns why the store failed, nil as long as it has not. It matches store.ErrUnknown.
+// Err returns the reason why the store failed, nil while it has not. It matches store.ErrUnknown.
 func (s *Store) Err() error { return s.file.Err() }
 
 // Close ends all Changes, waits for running calls and releases the files. An Apply that has begun
-// to commit still gets its answer, a compaction is given up. Calling it again does nothing.
+// to commit still returns its result; a compaction is abandoned. A second call does nothing.
 func (s *Store) Close() error { return s.file.Close() }
 
 // readLogged returns the record that an entry of the log names.
@@ -179,7 +179,7 @@ type Upkeep struct {
 	Failures    int           // times that forgetting or compacting failed
 	Last        time.Time     // when the last compaction ended
 	LastTook    time.Duration // and how long it took
-	LastPause   time.Duration // and for how long no write could begin
+	LastPause   time.Duration // and the time during which no write could begin
 	Usage       boltfile.Usage
 	Refused     uint64 // writes, because the disk was full
 	DiskFree    int64  // bytes; -1 where the system does not tell
@@ -198,8 +198,8 @@ func (s *Store) Upkeep(ctx context.Context) (Upkeep, error) {
 	return u, err
 }
 
-// CheckWrites returns why nothing can be written at the moment, nil when something can: store.ErrFull,
-// or store.ErrUnknown after a failure.
+// CheckWrites returns the reason why the store currently accepts no writes, nil when it does:
+// store.ErrFull, or store.ErrUnknown after a failure.
 func (s *Store) CheckWrites() error { return s.file.CheckWrites() }
 
 func (s *Store) countUpkeep(count func(u *Upkeep)) {
@@ -208,7 +208,7 @@ func (s *Store) countUpkeep(count func(u *Upkeep)) {
 	count(&s.upkeep)
 }
 
-// isEnd reports an error that comes because the store or the context ended.
+// isEnd reports whether an error is due to the end of the store or of the context.
 func isEnd(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrClosed)
 }

@@ -12,17 +12,17 @@ type BatchOptions struct {
 	Batch  int           // most records handed over at once; 1,000 when 0
 	Linger time.Duration // longest wait for a batch to fill; 200 ms when 0
 	// Damaged, when set, is called for each damaged record, and apply gets the record as a
-	// tombstone, because its value cannot be trusted. Without it the first damaged record ends
-	// ReadBatches.
+	// tombstone, because its value cannot be trusted. Without it ReadBatches ends at the first
+	// damaged record.
 	Damaged func(r store.Record, err error)
 }
 
-// ReadBatches reads the changes of s after the cursor and hands them to apply in batches: as soon
-// as Batch records are there, or Linger after the first of them. apply gets the cursor that stands for
-// everything up to the end of its batch and must keep it in the same commit as the data that it
-// derives. ReadBatches returns nil when ctx ends, and the first error of the log or of apply
-// otherwise. [store.ErrCursorGone] calls for a rebuild from the zero cursor; it may come at any
-// time, when the horizon of the store passes the follower. ReadBatches waits for its own goroutine.
+// ReadBatches reads the changes of s after the cursor and passes them to apply in batches: as soon
+// as there are Batch records, or Linger after the first of them. apply gets the cursor for
+// everything up to the end of its batch and must save it in the same commit as the derived data.
+// ReadBatches returns nil when ctx ends, and otherwise the first error of the log or of apply.
+// [store.ErrCursorGone] requires a rebuild from the zero cursor; it may come at any time, when the
+// horizon of the store passes the follower. ReadBatches waits for its own goroutine.
 func ReadBatches(ctx context.Context, s store.Store, after store.Cursor, o BatchOptions, apply func(batch []store.Record, upTo store.Cursor) error) error {
 	if o.Batch == 0 {
 		o.Batch = 1000

@@ -9,7 +9,7 @@ import (
 )
 
 // A Position is the position of a follower in the log of a store. Its methods may be called from
-// any goroutine. The zero value stands at the beginning.
+// any goroutine. The zero value is the beginning of the log.
 type Position struct {
 	moved wait.Broadcast
 
@@ -18,14 +18,14 @@ type Position struct {
 	err    error
 }
 
-// Cursor returns the place in the log up to which everything was followed.
+// Cursor returns the position up to which the log was followed.
 func (p *Position) Cursor() store.Cursor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cursor
 }
 
-// MoveTo sets the cursor and wakes those that wait.
+// MoveTo sets the cursor and wakes the waiting callers.
 func (p *Position) MoveTo(c store.Cursor) {
 	p.mu.Lock()
 	p.cursor = c
@@ -33,7 +33,8 @@ func (p *Position) MoveTo(c store.Cursor) {
 	p.moved.Notify()
 }
 
-// SetError sets what [Position.WaitFor] returns instead of waiting; nil: it waits again.
+// SetError sets the error that [Position.WaitFor] returns instead of waiting; after SetError(nil)
+// it waits again.
 func (p *Position) SetError(err error) {
 	p.mu.Lock()
 	p.err = err
@@ -42,7 +43,7 @@ func (p *Position) SetError(err error) {
 }
 
 // WaitFor waits until the log was followed up to a sequence. The error is that of ctx, or the one
-// of [Position.SetError].
+// set by [Position.SetError].
 func (p *Position) WaitFor(ctx context.Context, seq uint64) error {
 	for {
 		moved := p.moved.Next()

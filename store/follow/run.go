@@ -1,9 +1,9 @@
 // Package follow keeps data that is derived from the records of a store up to date.
 //
-// [Run] is the whole life of a follower: it builds the data where there is none, applies the log in
-// batches, builds again when the place in the log is gone, and saves. A [Position] says how far the
-// follower is, and lets others wait for a write. A follower whose own files can fail uses
-// [ReadBatches] and a Position in a loop of its own.
+// [Run] is the whole life of a follower: it builds the data when there is none, applies the log in
+// batches, rebuilds when the position in the log is gone, and saves. A [Position] tells how far the
+// follower is, and lets callers wait for a write. A follower whose own files can fail uses
+// [ReadBatches] and a Position in its own loop.
 package follow
 
 import (
@@ -25,17 +25,17 @@ type Options struct {
 	Linger time.Duration
 	// Damaged is that of [BatchOptions]; nil: damaged records are logged and come as tombstones.
 	Damaged func(r store.Record, err error)
-	// Rebuild begins the data again: it empties the data, may fill it from the store, and moves the
-	// position to where the log is to be followed from. It is called when the position is at the
-	// beginning or its place in the log is gone. nil: the log is read again from the beginning.
+	// Rebuild starts the data again: it empties the data, may fill it from the store, and moves the
+	// position to where following starts. It is called when the position is at the beginning or is
+	// gone from the log. nil: the log is read again from the beginning.
 	Rebuild func(ctx context.Context) error
 	// Apply applies a batch of records. The position moves to upTo afterwards, or earlier if Apply
 	// itself moves it.
 	Apply func(ctx context.Context, batch []store.Record, upTo store.Cursor) error
-	// Save stores the data, or how far it goes, for the next start. It is called when Run ends, with
-	// a context that has not ended. If SaveEvery is set, it is also called after a batch when
-	// SaveEvery, and fifty times the time that saving takes, have passed since the last call.
-	// nil: nothing is stored.
+	// Save stores the data, or its position, for the next start. It is called when Run ends, with a
+	// context that has not ended. If SaveEvery is set, it is also called after a batch when
+	// SaveEvery, and fifty times the duration of a save, have passed since the last call. nil:
+	// nothing is stored.
 	Save      func(ctx context.Context) error
 	SaveEvery time.Duration
 }

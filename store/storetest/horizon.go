@@ -69,7 +69,7 @@ func testHorizon(t *testing.T, subject Subject) {
 	}
 	for range 2 {
 		moveHorizon(t, s, 5)
-		moveHorizon(t, s, 2) // never back
+		moveHorizon(t, s, 2) // it never moves back
 		if h := s.Horizon(); h != at(5) {
 			t.Fatalf("the horizon is %+v, want %+v", h, at(5))
 		}
@@ -93,8 +93,8 @@ func testHorizon(t *testing.T, subject Subject) {
 	wantRecords(t, "in the end", readChanges(t, s, store.Cursor{}), "d=1@5", "b-@6", "c=2@7", "a=back@8")
 }
 
-// testHorizonAtTheEnd forgets everything: the newest write stays, be it a deletion, so that a
-// reader that begins anew ends where Head stands.
+// testHorizonAtTheEnd forgets everything: the newest write stays, even if it is a deletion, so that
+// a reader that starts again ends at Head.
 func testHorizonAtTheEnd(t *testing.T, subject Subject) {
 	dir := t.TempDir()
 	s := subject.Open(t, dir)
@@ -152,14 +152,14 @@ func testHorizonPassesReaders(t *testing.T, subject Subject) {
 	if err != nil || len(got) != n {
 		t.Fatalf("a reader from the beginning got %d of %d records, error %v", len(got), n, err)
 	}
-	// It would miss one of a record that it has been given.
+	// It would miss the deletion of a record that it has already read.
 	_, err = read(store.Cursor{}, func() {
 		mustApply(t, s, store.Delete("k/0001"))
 		mustApply(t, s, store.Put("end", nil))
 		moveHorizon(t, s, s.Head().Seq)
 	})
 	wantErr(t, err, store.ErrCursorGone)
-	// So would one from the middle.
+	// So would a reader from the middle.
 	middle := s.Horizon()
 	mustApply(t, s, writes...)
 	_, err = read(middle, func() {
@@ -229,9 +229,9 @@ func testHorizonReopened(t *testing.T, subject Subject) {
 	wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "b=@2", "c=@3", "end=@5")
 }
 
-// testFollowersBehindTheHorizon lets followers run, stop, fall behind and begin anew, beside
-// writers that put and delete and while the store forgets and is compacted. In the end each holds
-// exactly what the store holds.
+// testFollowersBehindTheHorizon lets followers run, stop, fall behind and start again, while
+// writers put and delete and the store forgets and is compacted. In the end each must hold exactly
+// the content of the store.
 func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	const writers, rounds = 4, 200
 	s := openStore(t, subject)
@@ -297,9 +297,9 @@ func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	}
 }
 
-// followAndRebuild keeps a copy of the store until the record "end" comes, and begins anew when its
-// cursor is gone. Three times it stops after so many records, if that is not 0, and takes its
-// cursor up again when the horizon has passed it.
+// followAndRebuild keeps a copy of the store until the record "end" comes, and starts again when
+// its cursor is gone. If most is not 0, it stops after that many records, three times, and resumes
+// from its cursor when the horizon has passed it.
 func followAndRebuild(t *testing.T, s store.Store, most int) (view map[string]string, rebuilds int) {
 	view = map[string]string{}
 	cursor := store.Cursor{}

@@ -1,5 +1,5 @@
-// Package storetest is what every store.Store must pass: call [Run] from the tests of an
-// implementation. It knows the store only through its interface, and through a [Subject], which
+// Package storetest holds the tests that every store.Store must pass: call [Run] from the tests of
+// an implementation. It knows the store only through its interface, and through a [Subject], which
 // opens it, makes its commits fail and compacts it.
 package storetest
 
@@ -20,16 +20,16 @@ type Subject struct {
 	// Open opens the store kept in dir, which is empty at first. Keys with KeptPrefix keep their
 	// tombstones behind the horizon. Run closes it.
 	Open func(t testing.TB, dir string) store.Store
-	// FailCommit makes the next commit of s fail, with what it was to write kept or not.
+	// FailCommit makes the next commit of s fail. The fault decides whether its writes persist.
 	FailCommit func(t testing.TB, s store.Store, f Fault)
-	// Compact makes the files of s small without forgetting anything, while s serves.
+	// Compact makes the files of s smaller without forgetting anything, while s serves.
 	Compact func(t testing.TB, s store.Store) error
 }
 
-// KeptPrefix begins the keys whose tombstones a Subject keeps.
+// KeptPrefix is the prefix of the keys whose tombstones a Subject keeps.
 const KeptPrefix = "kept/"
 
-// Fault is a way for a commit to fail.
+// Fault is a way in which a commit can fail.
 type Fault int
 
 const (
@@ -95,7 +95,7 @@ func mustApply(t testing.TB, s store.Store, writes ...store.Write) uint64 {
 	return seq
 }
 
-// wantErr checks the sentinel of an error.
+// wantErr checks that an error matches a sentinel.
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -486,7 +486,8 @@ func testClosed(t *testing.T, subject Subject) {
 	}
 }
 
-// testOneWinner lets eight callers change one key from the same state, over and over.
+// testOneWinner lets eight callers change one key from the same state, repeatedly: one must win
+// each time.
 func testOneWinner(t *testing.T, subject Subject) {
 	s := openStore(t, subject)
 	var seq uint64
@@ -550,8 +551,8 @@ func testGroupedCallers(t *testing.T, subject Subject) {
 	}
 }
 
-// testFollowers lets four followers, one of which starts anew again and again, run beside eight
-// writers that put, overwrite and delete. In the end each must hold exactly what the store holds.
+// testFollowers lets four followers, one of which starts again repeatedly, run beside eight writers
+// that put, overwrite and delete. In the end each must hold exactly the content of the store.
 func testFollowers(t *testing.T, subject Subject) {
 	const writers, rounds = 8, 150
 	s := openStore(t, subject)
@@ -606,8 +607,8 @@ func testFollowers(t *testing.T, subject Subject) {
 	}
 }
 
-// followUntilEnd keeps a copy of the store until the record "end" comes. An impatient
-// follower stops after each few records and takes its cursor up again.
+// followUntilEnd keeps a copy of the store until the record "end" comes. An impatient follower
+// stops after every few records and resumes from its cursor.
 func followUntilEnd(t *testing.T, s store.Store, impatient bool) map[string]string {
 	view := map[string]string{}
 	cursor := s.Head()
@@ -639,7 +640,7 @@ func followUntilEnd(t *testing.T, s store.Store, impatient bool) map[string]stri
 	}
 }
 
-// testFailedCommit makes the commit of a group fail both ways, and at each of three places in a
+// testFailedCommit makes the commit of a group fail in both ways, at each of three points of a
 // history.
 func testFailedCommit(t *testing.T, subject Subject) {
 	for _, fault := range []Fault{NotPersisted, PersistedAnyway} {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A moment is a time as template "moment" shows it: relative for reading, exact
+// A Moment is a time as template "moment" shows it: relative for reading, exact
 // for machines and for those who point at it. The zero moment is "never".
 type Moment struct {
 	Exact string // RFC 3339, for the datetime attribute

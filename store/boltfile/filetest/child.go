@@ -21,16 +21,15 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Tests that need a second process run this binary again, with what it should do in the
-// environment.
+// Tests that need a second process run this binary again, with its role in the environment.
 const (
 	roleEnv = "FILETEST_ROLE"
 	dirEnv  = "FILETEST_DIR"
-	// writesEnv sets how many writes write-one-thread makes.
+	// writesEnv sets the number of writes that write-one-thread makes.
 	writesEnv = "FILETEST_WRITES"
 )
 
-// Main runs the tests, or what a second process does for them.
+// Main runs the tests, or the role of a second process for them.
 func Main(m *testing.M, s Subject) {
 	switch os.Getenv(roleEnv) {
 	case "":
@@ -67,7 +66,7 @@ func startChild(t *testing.T, role, dir string, wrap ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir)
 	cmd.Stderr = os.Stderr
-	// A traced process lives on when strace is killed: they are ended together.
+	// A traced process survives strace: they are killed together.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd
@@ -88,14 +87,14 @@ func failChild(err error) {
 	os.Exit(3)
 }
 
-// holdFile keeps the file until its standard input ends.
+// holdFile holds the file open until its standard input ends.
 func holdFile(h Handle) {
 	fmt.Println("open")
 	io.Copy(io.Discard, os.Stdin)
 	h.Close()
 }
 
-// compactAndClose compacts the file, with a writer beside it whose acknowledgements become lines.
+// compactAndClose compacts the file while a writer runs whose acknowledgements become lines.
 func compactAndClose(h Handle) {
 	done := make(chan struct{})
 	var writer sync.WaitGroup
@@ -130,7 +129,7 @@ func lastKey(writer int) string       { return fmt.Sprintf("last/%d", writer) }
 func entryKey(writer, n int) string   { return fmt.Sprintf("entry/%d/%d", writer, n) }
 func entryValue(writer, n int) string { return strings.Repeat(fmt.Sprintf("%d/%d ", writer, n), 50) }
 
-// writeWithoutEnd lets writers write until the process is killed, each from where it was; every
+// writeWithoutEnd lets writers write until the process is killed, each from its last number; every
 // acknowledgement becomes a line "writer number".
 func writeWithoutEnd(h Handle) {
 	var writers sync.WaitGroup
@@ -159,9 +158,9 @@ func writeWithoutEnd(h Handle) {
 	writers.Wait()
 }
 
-// writeOnOneThread writes until a write fails, a thousand times at most or as
-// often as the environment says, and says how each went.
-// Commits stay on one thread, so that the n-th sync of it is the n-th of all.
+// writeOnOneThread writes until a write fails, at most a thousand times or as often as the
+// environment says, and prints each result. Commits stay on one thread, so that the n-th sync of it
+// is the n-th of all.
 func writeOnOneThread(s Subject) {
 	h := childHandle(s, func(tx *bolt.Tx, _ *os.File) error {
 		runtime.LockOSThread()

@@ -16,8 +16,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// testCutWhileOpen takes the file away under the running subject: reads fail with an error, and the
-// process lives.
+// testCutWhileOpen truncates the file under the running subject: reads fail with an error, and the
+// process survives.
 func testCutWhileOpen(t *testing.T, subject Subject) {
 	for _, size := range []int64{0, pageSize, 2 * pageSize, 20 * pageSize} {
 		t.Run(fmt.Sprintf("to %d bytes", size), func(t *testing.T) {
@@ -98,7 +98,7 @@ func testFloorOfFreeSpace(t *testing.T, subject Subject) {
 func testFailureIsReported(t *testing.T, subject Subject) {
 	var handle *os.File
 	dir := t.TempDir()
-	closeHandle(t, subject.openHandle(t, dir)) // a subject may write when it begins
+	closeHandle(t, subject.openHandle(t, dir)) // a subject may write when it opens
 	h, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1, Commit: func(tx *bolt.Tx, file *os.File) error {
 		handle = file
 		file.Close()
@@ -128,10 +128,10 @@ func testFailureIsReported(t *testing.T, subject Subject) {
 	_ = h.Close()
 }
 
-// FailCommit returns a commit that fails when the next one is asked for, with what it was to write
-// kept or not. For a commit that is not kept the file is closed under bbolt, which meets the error
-// on its own way through. For one that is kept bbolt does all of it, and then comes the error that
-// a failing second sync would give; "failing sync" has both from the system itself.
+// FailCommit returns a commit that fails. kept decides whether its writes persist. For a commit
+// that does not persist, the file is closed under bbolt, which then meets the error by itself. For
+// one that persists, bbolt completes it, and then comes the error that a failing second sync would
+// give; "failing sync" has both from the system itself.
 func FailCommit(kept bool) func(tx *bolt.Tx, file *os.File) error {
 	return func(tx *bolt.Tx, file *os.File) error {
 		if !kept {
@@ -144,8 +144,8 @@ func FailCommit(kept bool) func(tx *bolt.Tx, file *os.File) error {
 	}
 }
 
-// testFailingCommit makes a commit fail both ways. Neither is acknowledged, nor is anything after
-// it; the next process finds the file as the commit left it.
+// testFailingCommit makes a commit fail in both ways. Neither is acknowledged, nor is any later
+// one; the next process finds the file as the commit left it.
 func testFailingCommit(t *testing.T, subject Subject) {
 	for _, kept := range []bool{false, true} {
 		t.Run(fmt.Sprintf("kept %v", kept), func(t *testing.T) {

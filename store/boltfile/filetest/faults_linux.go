@@ -24,8 +24,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// mount and unmount wait for processes that begin: a child of another test has every open file of
-// this process until it executes its program, and a file system with open files is busy.
+// mount and unmount wait for processes that are starting: a child of another test has every open
+// file of this process until it executes its program, and a file system with open files is busy.
 func mount(dir string, flags uintptr, options string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -91,7 +91,7 @@ func freeSpace(t testing.TB, dir string) int64 {
 }
 
 // testFullDisk fills a disk of 6 MiB: first with a floor, which keeps room for deletions, then
-// without one, until the system says no.
+// without one, until the system refuses.
 func testFullDisk(t *testing.T, subject Subject) {
 	disk := mountTmpfs(t, "size=6m")
 	dir := filepath.Join(disk, "data")
@@ -179,8 +179,8 @@ func testReadOnlyDisk(t *testing.T, subject Subject) {
 	}
 }
 
-// asNobody runs f without the rights of root: the right to files belongs to a thread on Linux.
-// Without root it just runs f.
+// asNobody runs f without the rights of root: on Linux they belong to a thread. Without root it
+// just runs f.
 func asNobody(t *testing.T, f func()) {
 	if os.Getuid() != 0 {
 		f()
@@ -222,7 +222,7 @@ func testUnwritableDirectory(t *testing.T, subject Subject) {
 	}
 }
 
-// straceArgs returns the words that run a program under strace, or skips.
+// straceArgs returns the arguments that run a program under strace, or skips the test.
 func straceArgs(t *testing.T, inject string) []string {
 	t.Helper()
 	path := need.Program(t, "strace")
@@ -233,8 +233,8 @@ func straceArgs(t *testing.T, inject string) []string {
 }
 
 // testFailingSync has the system refuse the first and the second sync of the first and the third
-// commit. The first refusal of a commit leaves nothing of it, the second all of it; neither is
-// acknowledged, and nothing after it.
+// commit. If the first sync of a commit fails, nothing of it remains; if the second fails, all of
+// it. Neither is acknowledged, nor is any later one.
 func testFailingSync(t *testing.T, subject Subject) {
 	for sync := 1; sync <= 6; sync++ {
 		if sync == 3 || sync == 4 {
@@ -270,8 +270,8 @@ func testFailingSync(t *testing.T, subject Subject) {
 }
 
 // testFailingWrite has the system refuse the pages of a commit with an error that is not about
-// space. It refuses every write from the fifth on: a single one might be of the zeroes ahead, which
-// a commit can do without.
+// space. It refuses every write from the fifth on: a single one might be of the zeroes at the end,
+// which a commit does not need.
 func testFailingWrite(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 0)
 	cmd := startChild(t, "write-one-thread", dir, straceArgs(t, "pwrite64:error=EIO:when=5+")...)
@@ -290,7 +290,7 @@ func testFailingWrite(t *testing.T, subject Subject) {
 	verifyHandle(t, subject, s)
 }
 
-// Lines of strace: what changes the file, what syncs it, and what acknowledges a write.
+// Lines of strace that change the file, sync it, or acknowledge a write.
 var (
 	tracedWrite    = regexp.MustCompile(`pwrite64\(\d+<([^>]*)>, "((?:\\x[0-9a-f]{2})*)", \d+, (\d+)`)
 	tracedTruncate = regexp.MustCompile(`ftruncate\(\d+<([^>]*)>, (\d+)`)
@@ -298,9 +298,9 @@ var (
 	tracedAnswer   = regexp.MustCompile(`write\(1<[^>]*>, "\\x61\\x63\\x6b`) // "ack…"
 )
 
-// testPowerLoss records every write, truncation and sync of a process that writes, and replays them up to each
-// sync: what was written behind it is lost, or was written in part and out of order. Every such file opens,
-// and has all that was acknowledged by then.
+// testPowerLoss records every write, truncation and sync of a process that writes, and replays them
+// up to each sync: later writes are lost, or written in part and out of order. Every such file must
+// open and have everything that was acknowledged by then.
 func testPowerLoss(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 0)
 	image := mustRead(t, filepath.Join(dir, subject.Name))
@@ -355,7 +355,7 @@ func testPowerLoss(t *testing.T, subject Subject) {
 	}
 }
 
-// checkAfterPowerLoss opens a file as a loss of power leaves it.
+// checkAfterPowerLoss opens a file in the state after a loss of power.
 func checkAfterPowerLoss(t *testing.T, subject Subject, before string, image []byte, acknowledged int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -414,8 +414,8 @@ func truncateTo(t *testing.T, image []byte, size string) []byte {
 	return image[:n]
 }
 
-// testKillWhileBeginning kills the process at each system call with which it begins a store.
-// Whatever is left, the next one begins it or goes on with it.
+// testKillWhileBeginning kills the process at each system call with which it creates a store. The
+// next process must create the store or continue with it.
 func testKillWhileBeginning(t *testing.T, subject Subject) {
 	kills := 0
 	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "renameat", "ftruncate"} {
@@ -444,8 +444,8 @@ func testKillWhileBeginning(t *testing.T, subject Subject) {
 	}
 }
 
-// testFullDiskDuringRebuild has the disk run full while the file is rebuilt, at the first try by
-// the floor and then by the system: the old file goes on serving.
+// testFullDiskDuringRebuild has the disk run full while the file is rebuilt, first by the floor and
+// then by the system: the old file continues to serve.
 func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
 	disk := mountTmpfs(t, "size=12m")
 	dir := filepath.Join(disk, "data")
@@ -455,8 +455,8 @@ func testFullDiskDuringRebuild(t *testing.T, subject Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is left lets the copy begin, as the file has many free pages, and not end: a ballast
-	// grows as the copy does.
+	// The remaining space lets the copy begin, as the file has many free pages, but not end: a
+	// ballast grows as the copy does.
 	for _, left := range []int64{64 << 10, 256 << 10, usage.Bytes / 4} {
 		ballast := filepath.Join(disk, "ballast")
 		if err := os.WriteFile(ballast, make([]byte, max(freeSpace(t, disk)-left, 0)), 0o600); err != nil {
@@ -524,9 +524,9 @@ func testKillWhileRebuilding(t *testing.T, subject Subject) {
 	}
 }
 
-// testFailingCallsWhileRebuilding has the system refuse each of those calls. Where the copy is
-// concerned the old file goes on serving; where the file itself is, it fails as with any commit.
-// Either way the next process finds everything that was acknowledged.
+// testFailingCallsWhileRebuilding has the system refuse each of those calls. If a call concerns the
+// copy, the old file continues to serve; if it concerns the file itself, the file fails as with any
+// commit. In both cases the next process finds everything that was acknowledged.
 func testFailingCallsWhileRebuilding(t *testing.T, subject Subject) {
 	files := subject.filledFiles(t)
 	failures := 0
@@ -542,7 +542,7 @@ func testFailingCallsWhileRebuilding(t *testing.T, subject Subject) {
 	}
 }
 
-// nextCall goes through the first calls one by one, and then by greater steps.
+// nextCall returns the next call to fail: the first calls one by one, and then larger steps.
 func nextCall(n int) int { return n + 1 + n/3 }
 
 // filledFiles returns the files of a subject that is worth rebuilding.

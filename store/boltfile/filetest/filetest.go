@@ -1,7 +1,7 @@
-// Package filetest is what every user of package boltfile must pass: damaged, cut and foreign
-// files, full, read-only and failing disks, kill -9 at any moment, and replacing the file while it
-// serves. Call [Run] from the tests of the user, and [Main] from its TestMain: tests that need a
-// second process run the test binary again.
+// Package filetest holds the tests that every user of package boltfile must pass: damaged,
+// truncated and foreign files, full, read-only and failing disks, kill -9 at any moment, and
+// replacing the file while it serves. Call [Run] from the tests of the user, and [Main] from its
+// TestMain: tests that need a second process run the test binary again.
 package filetest
 
 import (
@@ -44,7 +44,7 @@ type Handle interface {
 	Write(ctx context.Context, changes ...Change) error
 	// Get returns the value of a key, or store.ErrNotFound.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// Verify compares what the subject holds in several places.
+	// Verify compares the copies of its data that the subject holds in several places.
 	Verify(t testing.TB)
 	// Compact replaces the file by a copy.
 	Compact(ctx context.Context) error
@@ -214,7 +214,7 @@ func wantIncarnation(t testing.TB, h Handle, want uint64) {
 
 func isMissing(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
-// What tests need of bbolt's pages; boltfile/inspect.go has the layout.
+// The parts of bbolt's pages that tests change; boltfile/inspect.go has the layout.
 const (
 	pageSize       = 4096
 	pageHeaderSize = 16
@@ -234,7 +234,7 @@ func newestMeta(file []byte) []byte {
 	return file[pageSize : 2*pageSize]
 }
 
-// UsedBytes is the size that the meta pages of a bolt file ask for.
+// UsedBytes is the size that the meta pages of a bolt file require.
 func UsedBytes(file []byte) int {
 	return int(order.Uint64(newestMeta(file)[pageHeaderSize+40:])) * pageSize
 }

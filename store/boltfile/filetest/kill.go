@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// killsEnv sets how often TestKill kills; 20 times when it is not set.
+// killsEnv sets the number of kills in TestKill; 20 by default.
 const killsEnv = "KILLS"
 
 // testKill kills a process that writes, at random moments: while it opens the store, after a few
@@ -37,8 +37,8 @@ func testKill(t *testing.T, subject Subject) {
 	t.Logf("%d acknowledged writes over %d kills", total, kills)
 }
 
-// killOnce runs a writer until that many acknowledgements have come, kills it, and notes every one
-// that came until its end.
+// killOnce runs a writer until it has printed that many acknowledgements, kills it, and records all
+// of its acknowledgements.
 func killOnce(t *testing.T, subject Subject, dir string, after int, acknowledged []int) int {
 	t.Helper()
 	cmd := startChild(t, "write", dir)
@@ -66,8 +66,8 @@ func killOnce(t *testing.T, subject Subject, dir string, after int, acknowledged
 	return n
 }
 
-// checkWriter looks for everything that a writer was told is there, and returns how far the writer
-// came: one more write may be there that was not answered.
+// checkWriter checks that every acknowledged write is there, and returns the number of the last
+// write: one more than acknowledged may be there.
 func checkWriter(t *testing.T, s Handle, w, acknowledged int) (last int) {
 	t.Helper()
 	if value, err := s.Get(t.Context(), lastKey(w)); err == nil {

@@ -64,7 +64,7 @@ func checkPrivateFiles(t *testing.T, subject Subject, umask int) {
 			t.Error(err)
 		}
 	}
-	// A file that somebody opened to others is made private again.
+	// A file that somebody made readable for others is made private again.
 	for _, name := range []string{subject.Name, headFile, lockFile} {
 		if err := os.Chmod(filepath.Join(dir, name), 0o666); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func testHeldByAnotherProcess(t *testing.T, subject Subject) {
 		t.Fatal("the holder did not open the store")
 	}
 	before := subject.readFiles(t, dir)
-	synctest.Test(t, func(t *testing.T) { // whose clock counts the waits alone
+	synctest.Test(t, func(t *testing.T) { // whose clock advances only by the waits
 		start := time.Now()
 		_, err = subject.Open(t.Context(), dir, boltfile.Options{})
 		if took := time.Since(start); took > 0 {
@@ -177,8 +177,8 @@ func testUnusableDirectory(t *testing.T, subject Subject) {
 	}
 }
 
-// testDamagedFiles has every way in which a file of the directory can be wrong at opening. Each is
-// refused with a remedy and stays as it is.
+// testDamagedFiles covers every way in which a file of the directory can be wrong when it is
+// opened. Each is refused with a remedy and is not changed.
 func testDamagedFiles(t *testing.T, subject Subject) {
 	other := subject.closedDir(t, 1)
 	base := subject.readFiles(t, subject.closedDir(t, 200))
@@ -333,8 +333,8 @@ func testOlderFormat(t *testing.T, subject Subject) {
 	}
 }
 
-// testUnfinishedBeginning has the states in which a process can be killed while it begins a file:
-// each is completed, and nothing else is.
+// testUnfinishedBeginning covers the states in which a process can be killed while it creates a
+// file: each is completed, and nothing else is.
 func testUnfinishedBeginning(t *testing.T, subject Subject) {
 	t.Run("before FORMAT", func(t *testing.T) {
 		dir := t.TempDir()
@@ -360,8 +360,8 @@ func testUnfinishedBeginning(t *testing.T, subject Subject) {
 	})
 }
 
-// testRollback has every way in which acknowledged writes can be lost behind the store's back. Each
-// opens as a new incarnation and is said loudly.
+// testRollback covers every way in which acknowledged writes can be lost without the store's
+// knowledge. Each opens as a new incarnation, with a line in the log.
 func testRollback(t *testing.T, subject Subject) {
 	olderMeta := func(b []byte, newer bool) []byte {
 		page := b[:pageSize]
@@ -374,7 +374,7 @@ func testRollback(t *testing.T, subject Subject) {
 	for _, c := range []struct {
 		name   string
 		change func(t *testing.T, dir string, old []byte)
-		seq    uint64 // where the log ends then
+		seq    uint64 // the end of the log afterwards
 		says   string
 	}{
 		{"newer meta page zeroed", func(t *testing.T, dir string, _ []byte) {
@@ -437,7 +437,7 @@ func testRollback(t *testing.T, subject Subject) {
 	}
 }
 
-// testHeadLost shows that HEAD is a witness, not something to depend on.
+// testHeadLost shows that HEAD detects lost writes but is not needed to open the file.
 func testHeadLost(t *testing.T, subject Subject) {
 	for name, content := range map[string]string{"empty": "", "rubbish": "rubbish", "flipped": "00000000000000000001 00000000000000000009 00000000\n"} {
 		t.Run(name, func(t *testing.T) {

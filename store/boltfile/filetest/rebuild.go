@@ -20,7 +20,7 @@ import (
 
 const rebuildKeys = 3_000
 
-// fillForRebuild writes records of which most are deleted again.
+// fillForRebuild writes records and deletes most of them again.
 func fillForRebuild(t testing.TB, h Handle) {
 	t.Helper()
 	var puts, deletions []Change
@@ -42,7 +42,7 @@ func fillForRebuild(t testing.TB, h Handle) {
 	}
 }
 
-// checkRebuilt looks for what fillForRebuild has left.
+// checkRebuilt checks the records that fillForRebuild has left.
 func checkRebuilt(t testing.TB, h Handle) {
 	t.Helper()
 	for i := range rebuildKeys {
@@ -103,8 +103,8 @@ func testRebuild(t *testing.T, subject Subject) {
 	verifyHandle(t, subject, h)
 }
 
-// testRebuildBesideWriters has writers put, overwrite and delete, and readers read, while the file
-// is rebuilt again and again.
+// testRebuildBesideWriters lets writers put, overwrite and delete, and readers read, while the file
+// is rebuilt repeatedly.
 func testRebuildBesideWriters(t *testing.T, subject Subject) {
 	const writers = 4
 	dir := subject.closedDir(t, 0)
@@ -189,7 +189,8 @@ func (c *brokenCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {
 func (c *brokenCopier) CatchUp(_, _ *bolt.Tx, _ int) (int, error) { return 0, c.failAt(4) }
 func (c *brokenCopier) Verify(_, _ *bolt.Tx) error                { return c.failAt(5) }
 
-// testFailingRebuild has a rebuild fail at each step of its copier: the old file goes on serving.
+// testFailingRebuild lets a rebuild fail at each step of its copier: the old file continues to
+// serve.
 func testFailingRebuild(t *testing.T, subject Subject) {
 	dir := subject.closedDir(t, 5)
 	h := subject.openHandle(t, dir)
