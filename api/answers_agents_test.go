@@ -14,6 +14,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
@@ -48,7 +49,7 @@ func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
 	if _, err := a.LogStatus(ctx); !errors.Is(err, answer.ErrNoLog) {
 		t.Errorf("without a log: %v", err)
 	}
-	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
+	key, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
 	if err != nil {
 		t.Fatal(err)
 	}

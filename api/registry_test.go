@@ -24,6 +24,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
 )
 
@@ -471,7 +472,7 @@ func TestLogOverHTTP(t *testing.T) {
 		registerAgent(t, h)
 	}
 	h.awaitLog()
-	verifier, err := audit.NewVerifier(h.answers.Log.Key())
+	verifier, err := checkpoint.NewVerifier(h.answers.Log.Key())
 	if err != nil {
 		t.Fatal(err)
 	}

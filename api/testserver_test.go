@@ -17,9 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
-	"golang.org/x/mod/sumdb/note"
-
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/answer"
@@ -38,6 +35,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
 	"gazetteer/relay"
 	"gazetteer/relay/boltqueue"
@@ -49,6 +47,9 @@ import (
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
 	"gazetteer/toolhost/hostmcp"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/mod/sumdb/note"
 )
 
 func TestMain(m *testing.M) {
@@ -233,7 +234,7 @@ const patience = 2 * time.Minute
 func (h *testServer) openLog() {
 	h.t.Helper()
 	dir := h.t.TempDir()
-	key, err := audit.OpenKey(dir+"/log.key", "registry.example/log")
+	key, err := checkpoint.OpenKey(dir+"/log.key", "registry.example/log")
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -247,11 +248,11 @@ func (h *testServer) openLog() {
 		}
 	})
 	h.runUntilEnd("follow the store into the log", h.answers.Log.Run)
-	own, err := audit.NewVerifier(key.Public())
+	own, err := checkpoint.NewVerifier(key.Public())
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	other, err := audit.OpenKey(dir+"/witness.key", "registry.example/witness")
+	other, err := checkpoint.OpenKey(dir+"/witness.key", "registry.example/witness")
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func (h *testServer) awaitLog() {
 // awaitCosignature has the log's newest checkpoint cosigned by the server's own witness.
 func (h *testServer) awaitCosignature() {
 	h.t.Helper()
-	witness, err := audit.NewVerifier(h.answers.Witness.Public())
+	witness, err := checkpoint.NewVerifier(h.answers.Witness.Public())
 	if err != nil {
 		h.t.Fatal(err)
 	}

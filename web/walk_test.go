@@ -36,6 +36,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -531,7 +532,7 @@ func openHouse(t *testing.T) *house {
 	t.Cleanup(func() { must(t, x.Close()) })
 	r, err := registrar.New(registrar.Options{Store: s, DIDHost: "gazetteer.test"})
 	must(t, err)
-	key, err := audit.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
+	key, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), "gazetteer.test/log")
 	must(t, err)
 	tree, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(t.TempDir(), "log"), Store: s, Key: key})
 	must(t, err)

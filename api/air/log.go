@@ -9,14 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // logRoutes declares the files of the transparency log (C2SP tlog-tiles), the answers for clients
@@ -329,11 +330,11 @@ func proveNewest(ctx context.Context, log *audit.Log, key string) (*LogInclusion
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := audit.NewVerifier(log.Key())
+	verifier, err := checkpoint.NewVerifier(log.Key())
 	if err != nil {
 		return nil, err
 	}
-	head, err := audit.ParseCheckpoint(signed, verifier)
+	head, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
 		return nil, err
 	}

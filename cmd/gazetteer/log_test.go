@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/mod/sumdb/note"
-
 	"gazetteer/internal/need"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/mod/sumdb/note"
 )
 
 // makeLog is a command of the scripts: it makes a log of so many leaves, one of
@@ -58,7 +59,7 @@ func newLog(dir string, leaves int) (l *audit.Log, closeAll func() error, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := audit.OpenKey(filepath.Join(dir, "secret"), "registry.test/log")
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "secret"), "registry.test/log")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,12 +116,12 @@ func newLog(dir string, leaves int) (l *audit.Log, closeAll func() error, err er
 }
 
 // keepsakes are what somebody keeps of a log: a proof, its leaf, and keys.
-func keepsakes(ctx context.Context, l *audit.Log, dir string, key *audit.Key, index int64) (map[string][]byte, error) {
-	witnessKey, err := audit.OpenKey(filepath.Join(dir, "witness-secret"), "witness.test/w1")
+func keepsakes(ctx context.Context, l *audit.Log, dir string, key *checkpoint.Key, index int64) (map[string][]byte, error) {
+	witnessKey, err := checkpoint.OpenKey(filepath.Join(dir, "witness-secret"), "witness.test/w1")
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := audit.NewVerifier(key.Public())
+	verifier, err := checkpoint.NewVerifier(key.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *audit.Key, in
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())
 	defer server.Close()
-	cosigner, err := audit.NewVerifier(witnessKey.PublicWitness())
+	cosigner, err := checkpoint.NewVerifier(witnessKey.PublicWitness())
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/attestation"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
@@ -531,7 +532,7 @@ func (b *book) checkAgents(s store.Store) map[string]bool {
 func (b *book) checkLog(s store.Store, dir string, entries map[string]bool) {
 	t, ctx := b.t, b.t.Context()
 	t.Helper()
-	key, err := audit.OpenKey(filepath.Join(dir, "log.key"), killHost+"/log")
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), killHost+"/log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -562,7 +563,7 @@ func (b *book) checkLog(s store.Store, dir string, entries map[string]bool) {
 	if err := errors.Join(err, <-ran, l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := audit.NewVerifier(l.Key())
+	verifier, err := checkpoint.NewVerifier(l.Key())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"gazetteer/internal/exit"
-	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 )
 
 // ownKey makes a key of a data directory before its first start, so that others can
 // be given it.
-func ownKey(t *testing.T, dir, file, name string) *audit.Key {
+func ownKey(t *testing.T, dir, file, name string) *checkpoint.Key {
 	t.Helper()
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	key, err := audit.OpenKey(filepath.Join(data, file), name)
+	key, err := checkpoint.OpenKey(filepath.Join(data, file), name)
 	if err != nil {
 		t.Fatal(err)
 	}

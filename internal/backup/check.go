@@ -12,6 +12,7 @@ import (
 	"gazetteer/index"
 	"gazetteer/index/view"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
@@ -157,9 +158,9 @@ func (c *checker) checkKeys() {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var key *audit.Key
+		var key *checkpoint.Key
 		if err == nil {
-			key, err = audit.ParseKey(strings.TrimSpace(string(text)))
+			key, err = checkpoint.ParseKey(strings.TrimSpace(string(text)))
 		}
 		if err != nil {
 			c.addProblem(remedy, "%s cannot be read: %v", name, err)
@@ -188,7 +189,7 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 	if err != nil {
 		return err
 	}
-	verifier, err := audit.NewVerifier(strings.TrimSpace(string(key)))
+	verifier, err := checkpoint.NewVerifier(strings.TrimSpace(string(key)))
 	if err != nil {
 		c.addProblem("start the server, which writes the file again from log.key", "log/key, the public key of the transparency log, cannot be read: %v", err)
 		return nil

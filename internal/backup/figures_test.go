@@ -16,6 +16,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/internal/wait"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -44,7 +45,7 @@ func TestBackupFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	fillStore(t, s, megabytes)
-	key, err := audit.OpenKey(filepath.Join(dir, "log.key"), "backup.test/log")
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), "backup.test/log")
 	if err != nil {
 		t.Fatal(err)
 	}

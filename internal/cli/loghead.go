@@ -15,13 +15,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/mod/sumdb/note"
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/api/air"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/privatefile"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // A LogHead is the newest tree of a registry's log that the program has verified. For each remote
@@ -36,11 +37,11 @@ type LogHead struct {
 
 	path     string // "" where nothing is stored
 	verifier note.Verifier
-	tree     audit.Checkpoint
+	tree     checkpoint.Checkpoint
 }
 
 // Tree returns the tree.
-func (h *LogHead) Tree() audit.Checkpoint { return h.tree }
+func (h *LogHead) Tree() checkpoint.Checkpoint { return h.tree }
 
 // headPath returns the path of the file with the head of a log, "" if the user has no directory for
 // it.
@@ -76,10 +77,10 @@ func ReadLogHead(log string) (*LogHead, error) {
 		err = json.Unmarshal(text, h)
 	}
 	if err == nil {
-		h.verifier, err = audit.NewVerifier(h.Key)
+		h.verifier, err = checkpoint.NewVerifier(h.Key)
 	}
 	if err == nil {
-		h.tree, err = audit.ParseCheckpoint([]byte(h.Checkpoint), h.verifier)
+		h.tree, err = checkpoint.Parse([]byte(h.Checkpoint), h.verifier)
 	}
 	if err != nil {
 		return nil, exit.Dataf("%s, the last tree head of %s, cannot be used: %v; if you know why, run: gazetteer log forget %s", h.path, log, err, log)
@@ -136,7 +137,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 		return nil, err
 	}
 	if before != nil {
-		if _, err := audit.ParseCheckpoint(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
+		if _, err := checkpoint.Parse(signed, before.verifier); err == nil || !IsLoopbackURL(c.Base) {
 			if err := a.advanceHead(ctx, c, before, signed); err != nil {
 				return before, err
 			}
@@ -153,8 +154,8 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 	if !c.Local {
 		h.path = headPath(log)
 	}
-	if h.verifier, err = audit.NewVerifier(h.Key); err == nil {
-		h.tree, err = audit.ParseCheckpoint(signed, h.verifier)
+	if h.verifier, err = checkpoint.NewVerifier(h.Key); err == nil {
+		h.tree, err = checkpoint.Parse(signed, h.verifier)
 	}
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %v", log, err)
@@ -164,7 +165,7 @@ func (a *App) CheckLog(ctx context.Context, c *Client) (*LogHead, error) {
 
 // advanceHead compares a newer checkpoint with a head, and replaces the head.
 func (a *App) advanceHead(ctx context.Context, c *Client, h *LogHead, signed []byte) error {
-	next, err := audit.ParseCheckpoint(signed, h.verifier)
+	next, err := checkpoint.Parse(signed, h.verifier)
 	if err != nil {
 		return exit.NotFoundf("%s: %v. It was signed with %s before; if its operator has published another key, run: gazetteer log forget %s", h.Log, err, h.Key, h.Log)
 	}
@@ -211,7 +212,7 @@ func parseHashes(texts []string) ([]tlog.Hash, error) {
 // CheckInclusion checks the proof that a signed tree of the log contains a leaf of a record,
 // compares that tree with the head, and returns the hash of the leaf.
 func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
-	tree, err := audit.ParseCheckpoint([]byte(p.Checkpoint), h.verifier)
+	tree, err := checkpoint.Parse([]byte(p.Checkpoint), h.verifier)
 	if err != nil {
 		return tlog.Hash{}, exit.NotFoundf("the proof of inclusion of %s: %v", h.Log, err)
 	}

@@ -32,7 +32,7 @@ var rows = [][]string{
 	{"protocol/a2a/driver", "protocol/a2a/a2ahttp", "protocol/a2a/a2atest"},
 	{"document", "store", "index/wordvec", "index/tokens", "index/translate", "index/cache"},
 	{"document/diff", "store/follow", "store/boltfile", "store/storetest", "fetch", "call", "lint/repair", "registry/resolve", "registry/keyfile", "index/query", "index/semantic"},
-	{"crawler/frontier", "crawler/journal", "crawler/politeness", "index/entry", "conformance"},
+	{"crawler/frontier", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint"},
 	{"index/view"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
 	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation", "changefeed"},

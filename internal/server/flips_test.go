@@ -25,9 +25,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/crawler"
 	"gazetteer/internal/backup"
 	"gazetteer/internal/config"
@@ -35,8 +32,12 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/relay"
 	"gazetteer/store/boltfile/filetest"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // flipsEnv sets how many bits TestFlipsInTheWholeDirectory flips.
@@ -587,11 +588,11 @@ func (d *wholeDirectory) checkGrowth(t *testing.T, s *flippedServer, x damage) {
 	if err != nil {
 		return
 	}
-	verifier, err := audit.NewVerifier(d.publicKey)
+	verifier, err := checkpoint.NewVerifier(d.publicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := audit.ParseCheckpoint(signed, verifier)
+	head, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
 		t.Errorf("%s: a checkpoint is handed out that does not verify: %v", x, err)
 		return

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/join"
@@ -19,9 +17,12 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // openRegistry opens the registry, its clients for other hosts, the directory and the transparency
@@ -86,7 +87,7 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: put back any copy of the directory and of %s, with the newest checkpoint of the log that can be found in it; "+
 			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
-	key, err := audit.OpenKey(path, h.logOrigin())
+	key, err := checkpoint.OpenKey(path, h.logOrigin())
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%w (the name is registry.log_origin, or made of registry.did_host)", err)}
 	}
@@ -118,7 +119,7 @@ func explainLogError(err error) error {
 func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness, error) {
 	var logs []note.Verifier
 	for _, text := range c.Registry.WitnessFor {
-		v, err := audit.NewVerifier(text)
+		v, err := checkpoint.NewVerifier(text)
 		if err != nil {
 			return nil, exit.Usagef("registry.witness_for %q: %v; want the public key of a log, as the other registry shows it at /log/key", text, err)
 		}
@@ -130,7 +131,7 @@ func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness
 		}
 		logs = append(logs, v)
 	}
-	key, err := audit.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
+	key, err := checkpoint.OpenKey(filepath.Join(c.DataDir, "witness.key"), c.Registry.DIDHost+"/witness")
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/registry/audit/checkpoint"
 )
 
 // WriteBackup copies the directory of the log into a new directory, in its state between two
@@ -29,7 +30,7 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 		length int64 // bytes after it do not count
 	}{
 		{rowsFile, s.Size * rowBytes}, {entriesFile, s.Bytes}, {hashesFile, hashesBytes(s.Size)},
-		{checkpointFile, maxCheckpoint}, {keyFile, maxCheckpoint}, {stateFile, maxCheckpoint},
+		{checkpointFile, checkpoint.MaxSize}, {keyFile, checkpoint.MaxSize}, {stateFile, checkpoint.MaxSize},
 	} {
 		if err := ctx.Err(); err != nil {
 			return 0, err

@@ -7,10 +7,11 @@ import (
 	"hash/maphash"
 	"os"
 
+	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
-
-	"gazetteer/store"
 )
 
 // A StoreComparison contains the counts of [CompareStore].
@@ -76,7 +77,7 @@ type comparison struct {
 
 // checkKnown checks that the tree contains a signed checkpoint.
 func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
-	head, _, err := openCheckpoint(text, verifier)
+	head, _, err := checkpoint.Open(text, verifier)
 	switch {
 	case err != nil:
 		c.report("the checkpoint that the store keeps of the log is damaged: " + err.Error())

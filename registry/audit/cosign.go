@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -48,7 +49,7 @@ type prover func(older int64) (tlog.TreeProof, error)
 
 // submitCheckpoint sends one request. It returns the signature lines, or the size of the witness's
 // tree if it differs from older.
-func submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
+func submitCheckpoint(ctx context.Context, client *http.Client, url string, older int64, head checkpoint.Checkpoint, signed []byte, prove prover) (lines []byte, size int64, err error) {
 	if older > head.N {
 		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned a tree of %d leaves, and this one has %d: an older copy of the log was put back", older, head.N),
 			Remedy: remedyRestore + ", or " + remedyAnew}
@@ -71,7 +72,7 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		return nil, 0, err
 	}
 	defer answer.Body.Close()
-	text, err := readBounded(answer.Body, "the answer", maxCheckpoint)
+	text, err := readBounded(answer.Body, "the answer", checkpoint.MaxSize)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,7 +80,7 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 	case http.StatusOK:
 		return text, 0, nil
 	case http.StatusConflict:
-		size, err := parseNumber(strings.TrimSuffix(string(text), "\n"))
+		size, err := checkpoint.ParseNumber(strings.TrimSuffix(string(text), "\n"))
 		if err == nil && size == older {
 			err = &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves: an older copy of the log was put back and written to", size),
 				Remedy: remedyRestore + ", or " + remedyAnew}
@@ -87,21 +88,21 @@ func submitCheckpoint(ctx context.Context, client *http.Client, url string, olde
 		return nil, size, err
 	case http.StatusUnprocessableEntity:
 		// We check our proofs before we send them, so the witness has another tree.
-		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves than the first %d of this log: %s", older, older, protocol.ClipBytes(string(text), 4*maxQuoted)),
+		return nil, 0, &ForkError{cause: CauseWitness, Problem: fmt.Sprintf("a witness has cosigned another tree of %d leaves than the first %d of this log: %s", older, older, protocol.ClipBytes(string(text), 4*checkpoint.MaxQuoted)),
 			Remedy: remedyRestore + ", or " + remedyAnew}
 	}
-	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), maxQuoted))
+	return nil, 0, fmt.Errorf("the answer is %s: %s", answer.Status, protocol.ClipBytes(string(text), checkpoint.MaxQuoted))
 }
 
 // addCosignature adds a cosignature to the published checkpoint if it is still the newest one.
-func (l *Log) addCosignature(head Checkpoint, lines []byte, witness note.Verifier) error {
+func (l *Log) addCosignature(head checkpoint.Checkpoint, lines []byte, witness note.Verifier) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last != head || l.signed == nil {
 		l.noteWitnessed(witness.Name(), head.N)
 		return nil
 	}
-	_, n, err := openCheckpoint(append(bytes.Clone(l.signed), lines...), witness)
+	_, n, err := checkpoint.Open(append(bytes.Clone(l.signed), lines...), witness)
 	if err != nil {
 		return fmt.Errorf("the witness %s has answered with something else than its signature: %w", witness.Name(), err)
 	}

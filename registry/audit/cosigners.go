@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	"golang.org/x/mod/sumdb/note"
 )
 
@@ -31,7 +33,7 @@ func ParseCosigner(text string) (Cosigner, error) {
 	if len(fields) != 2 || !strings.HasPrefix(fields[1], "http://") && !strings.HasPrefix(fields[1], "https://") {
 		return Cosigner{}, errors.New("want the public key of a witness and the URL to send checkpoints to")
 	}
-	key, err := NewVerifier(fields[0])
+	key, err := checkpoint.NewVerifier(fields[0])
 	return Cosigner{Key: key, URL: strings.TrimSuffix(fields[1], "/")}, err
 }
 
@@ -39,7 +41,7 @@ func ParseCosigner(text string) (Cosigner, error) {
 type Anchor struct {
 	Witness    string // the name of its key
 	Time       time.Time
-	Checkpoint Checkpoint
+	Checkpoint checkpoint.Checkpoint
 	Signed     []byte // the checkpoint with its signatures
 }
 
@@ -106,15 +108,15 @@ func (c *Cosigners) askWitness(ctx context.Context, client *http.Client, witness
 	if err != nil {
 		return err
 	}
-	at, err := CheckCosignature(signed, witness.Key)
+	at, err := checkpoint.CheckCosignature(signed, witness.Key)
 	if err != nil {
 		return nil // the log signed another checkpoint meanwhile: the next round cosigns it
 	}
-	key, err := NewVerifier(c.log.Key())
+	key, err := checkpoint.NewVerifier(c.log.Key())
 	if err != nil {
 		return err
 	}
-	checkpoint, err := ParseCheckpoint(signed, key)
+	checkpoint, err := checkpoint.Parse(signed, key)
 	if err != nil {
 		return err
 	}

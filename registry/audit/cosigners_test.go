@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // TestCosignersCosign: the cosigned tree is the anchor.
@@ -26,14 +27,14 @@ func TestCosignersCosign(t *testing.T) {
 	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1})
 	must(err)
 	defer s.Close()
-	key, err := audit.OpenKey(filepath.Join(dir, "log.key"), "registry.example/log")
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), "registry.example/log")
 	must(err)
 	log, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key})
 	must(err)
 	defer log.Close()
-	logKey, err := audit.NewVerifier(log.Key())
+	logKey, err := checkpoint.NewVerifier(log.Key())
 	must(err)
-	other, err := audit.OpenKey(filepath.Join(dir, "witness.key"), "witness.example")
+	other, err := checkpoint.OpenKey(filepath.Join(dir, "witness.key"), "witness.example")
 	must(err)
 	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
 	must(err)

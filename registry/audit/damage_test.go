@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/sumdb/tlog"
-
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store/boltstore"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // flip changes one bit of a file.
@@ -88,7 +89,7 @@ func TestDamage(t *testing.T) {
 		{"entries: cut", cut(entriesFile, 100), ErrDamaged, "entries is cut"},
 		{"key: of another log", func() {
 			remove(filepath.Join(h.dir, "key"))()
-			if _, err := OpenKey(filepath.Join(h.dir, "key"), "other.example/log"); err != nil {
+			if _, err := checkpoint.OpenKey(filepath.Join(h.dir, "key"), "other.example/log"); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, "it is the key of other.example/log, not of registry.example/log"},
@@ -131,7 +132,7 @@ func stateOf(text string) string { // with its checksum
 // openError opens the log and its key, and returns the error.
 func (h *house) openError() error {
 	h.t.Helper()
-	key, err := OpenKey(filepath.Join(h.dir, "key"), origin)
+	key, err := checkpoint.OpenKey(filepath.Join(h.dir, "key"), origin)
 	if err != nil {
 		return err
 	}

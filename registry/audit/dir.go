@@ -13,7 +13,11 @@ import (
 	"syscall"
 
 	"gazetteer/internal/privatefile"
+	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // Names in the directory of a log; see the package comment.
@@ -180,4 +184,36 @@ func readState(dir string) (state, error) {
 		return state{}, wrong
 	}
 	return s, nil
+}
+
+// A keptCheckpoint is a checkpoint that was signed and is stored in a file.
+type keptCheckpoint struct {
+	checkpoint.Checkpoint
+	text []byte // the content of the file
+	ours bool   // signed with the log's current key
+}
+
+// readCheckpoints returns the signed checkpoints from all files that exist. If two of them
+// contradict each other, the tree shows it, because it cannot contain both.
+func readCheckpoints(files []string, verifier note.Verifier) (kept []keptCheckpoint, err error) {
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		c, n, err := checkpoint.Open(text, verifier)
+		if err != nil {
+			return nil, &DamagedError{File: path, Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
+		}
+		if c.Origin != verifier.Name() {
+			return nil, &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), verifier.Name()), Remedy: remedyOrigin}
+		}
+		// A checkpoint without our signature means that the key was changed. The tree must contain
+		// the checkpoint, which shows that it is ours.
+		kept = append(kept, keptCheckpoint{c, text, len(n.Sigs) > 0})
+	}
+	return kept, nil
 }

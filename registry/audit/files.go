@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -126,7 +127,7 @@ func (l *Log) File(ctx context.Context, name string) (_ []byte, err error) {
 func readTile(name string, size int64, hashes *hashes, leaves *leaves) ([]byte, error) {
 	level, n, width, ok := parseTileName(name)
 	if !ok || n*tileWidth+int64(width) > levelSize(max(level, 0), size) {
-		return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, maxQuoted))
+		return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, checkpoint.MaxQuoted))
 	}
 	if level != entriesLevel {
 		return tlog.ReadTileData(tlog.Tile{H: tileHeight, L: level, N: n, W: width}, hashes)
@@ -170,7 +171,7 @@ func splitBundle(bundle []byte, width int) ([][]byte, error) {
 func maxFile(name string) int64 {
 	switch {
 	case name == checkpointFile || name == keyFile:
-		return maxCheckpoint
+		return checkpoint.MaxSize
 	case strings.HasPrefix(name, "tile/entries/"):
 		return tileWidth * (2 + maxLeaf)
 	}
@@ -186,7 +187,7 @@ func FilesIn(dir string) Files {
 		}
 		_, _, _, tile := parseTileName(name)
 		if !tile && name != checkpointFile && name != keyFile {
-			return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, maxQuoted))
+			return nil, fmt.Errorf("%w: %q", ErrNoFile, protocol.ClipBytes(name, checkpoint.MaxQuoted))
 		}
 		if tile && isOwn(dir) {
 			return tileOfLog(dir, name)
@@ -224,7 +225,7 @@ func tileOfLog(dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := openCheckpoint(signed) // Verify has checked the signature
+	head, _, err := checkpoint.Open(signed) // Verify has checked the signature
 	if err != nil {
 		return nil, err
 	}

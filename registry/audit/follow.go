@@ -11,13 +11,14 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/wait"
 	"gazetteer/limit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/follow"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 const (
@@ -502,8 +503,8 @@ func (l *Log) publishCheckpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head := Checkpoint{Origin: l.key.name, Tree: tlog.Tree{N: l.state.Size, Hash: root}}
-	signed, err := head.signWith(l.key)
+	head := checkpoint.Checkpoint{Origin: l.key.Name(), Tree: tlog.Tree{N: l.state.Size, Hash: root}}
+	signed, err := head.Sign(l.key)
 	if err != nil {
 		return err
 	}
@@ -540,7 +541,7 @@ func (l *Log) advanceCursor() {
 }
 
 // lastCheckpoint returns the newest checkpoint that was signed.
-func (l *Log) lastCheckpoint() Checkpoint {
+func (l *Log) lastCheckpoint() checkpoint.Checkpoint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last

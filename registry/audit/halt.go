@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/internal/privatefile"
+	"gazetteer/registry/audit/checkpoint"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Causes of a [Halt].
@@ -210,7 +211,7 @@ func (l *Log) checkWhole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	size, err := l.askLock(ctx, Checkpoint{Origin: l.key.name, Tree: tlog.Tree{N: s.Size, Hash: root}})
+	size, err := l.askLock(ctx, checkpoint.Checkpoint{Origin: l.key.Name(), Tree: tlog.Tree{N: s.Size, Hash: root}})
 	if err == nil && size > s.Size {
 		err = l.lockIsAhead(size, s.Size)
 	}

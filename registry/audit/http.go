@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -266,7 +268,7 @@ func numberParameter(r *http.Request, name string, missing int64) (int64, error)
 	if len(values) == 0 {
 		return missing, nil
 	}
-	n, err := parseNumber(values[0])
+	n, err := checkpoint.ParseNumber(values[0])
 	if len(values) > 1 || err != nil {
 		return 0, &badQuery{name, "it is one decimal number without sign and leading zeros"}
 	}

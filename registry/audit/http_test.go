@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -127,7 +129,7 @@ func TestHTTPProofs(t *testing.T) {
 		Checkpoint string
 	}
 	h.decode("/inclusion?key="+eventKey(1, 42), &inclusion)
-	c, err := ParseCheckpoint([]byte(inclusion.Checkpoint), h.verifier())
+	c, err := checkpoint.Parse([]byte(inclusion.Checkpoint), h.verifier())
 	if err != nil {
 		t.Fatal(err)
 	}

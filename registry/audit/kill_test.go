@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -30,7 +31,7 @@ func writeUntilKilled(dir string) {
 	if err != nil {
 		childFails(err)
 	}
-	key, err := OpenKey(filepath.Join(dir, "key"), origin)
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "key"), origin)
 	if err != nil {
 		childFails(err)
 	}

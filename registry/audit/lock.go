@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -24,11 +26,11 @@ var ErrLock = errors.New("the lock of the log does not answer")
 
 // askLock compares a tree with the lock's tree, and sets the number of leaves that the tree must
 // have before the next signature. It returns the size of the lock's tree.
-func (l *Log) askLock(ctx context.Context, head Checkpoint) (int64, error) {
+func (l *Log) askLock(ctx context.Context, head checkpoint.Checkpoint) (int64, error) {
 	if l.lockWitness == nil {
 		return 0, nil
 	}
-	signed, err := head.signWith(l.key)
+	signed, err := head.Sign(l.key)
 	if err != nil {
 		return 0, err
 	}
@@ -46,14 +48,14 @@ func (l *Log) askLock(ctx context.Context, head Checkpoint) (int64, error) {
 }
 
 // lockedSize returns the assumed size of the lock's tree.
-func (l *Log) lockedSize(head Checkpoint) int64 {
+func (l *Log) lockedSize(head checkpoint.Checkpoint) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return min(l.witnessed[l.lockWitness.Key.Name()], head.N)
 }
 
 // proveGrowth proves that a tree contains a smaller one. The tree may be unsigned.
-func (l *Log) proveGrowth(older int64, head Checkpoint) (tlog.TreeProof, error) {
+func (l *Log) proveGrowth(older int64, head checkpoint.Checkpoint) (tlog.TreeProof, error) {
 	if older == 0 || older == head.N {
 		return tlog.TreeProof{}, nil
 	}
@@ -62,7 +64,7 @@ func (l *Log) proveGrowth(older int64, head Checkpoint) (tlog.TreeProof, error) 
 
 // submitToLock submits a checkpoint to the lock. It returns the cosignature, or the size of the
 // lock's tree if that is larger.
-func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, signed []byte, prove prover) (lines []byte, larger int64, err error) {
+func (l *Log) submitToLock(ctx context.Context, older int64, head checkpoint.Checkpoint, signed []byte, prove prover) (lines []byte, larger int64, err error) {
 	name := l.lockWitness.Key.Name()
 	client := &http.Client{Timeout: lockTimeout}
 	url := l.lockWitness.URL + "/add-checkpoint"
@@ -82,7 +84,7 @@ func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, si
 	if lines == nil {
 		return nil, 0, fmt.Errorf("%w: %s: its last checkpoint changes while it is asked", ErrLock, name)
 	}
-	_, n, err := openCheckpoint(append(append([]byte{}, signed...), lines...), l.lockWitness.Key)
+	_, n, err := checkpoint.Open(append(append([]byte{}, signed...), lines...), l.lockWitness.Key)
 	if err != nil || len(n.Sigs) == 0 {
 		return nil, 0, fmt.Errorf("%w: %s has answered without a signature of its key", ErrLock, name)
 	}
@@ -96,7 +98,7 @@ func (l *Log) submitToLock(ctx context.Context, older int64, head Checkpoint, si
 // swapLock submits a new checkpoint to the lock before it counts, and returns the checkpoint with
 // the cosignature. wait is true if the lock has a larger tree, to whose size this one must grow
 // first.
-func (l *Log) swapLock(ctx context.Context, head Checkpoint, signed []byte) (cosigned []byte, wait bool, err error) {
+func (l *Log) swapLock(ctx context.Context, head checkpoint.Checkpoint, signed []byte) (cosigned []byte, wait bool, err error) {
 	if l.lockWitness == nil {
 		return signed, false, nil
 	}

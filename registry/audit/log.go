@@ -15,13 +15,14 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/internal/privatefile"
 	"gazetteer/internal/wait"
 	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/follow"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Options of [Open].
@@ -32,7 +33,7 @@ type Options struct {
 	Store store.Store
 	// Key signs the checkpoints; its name is the permanent origin of the log (C2SP
 	// tlog-checkpoint). Another key of the same name may replace it.
-	Key *Key
+	Key *checkpoint.Key
 	// Copy is the path of a second copy of the last signed checkpoint, "" for none. Store it where
 	// no restore of Dir overwrites it: it can then show that Dir is older than the published
 	// checkpoints. A lock file next to it allows only one process at a time to sign. A checkpoint
@@ -65,7 +66,7 @@ type Log struct {
 	checkpoints []string // the files of the last signed checkpoint
 	copy        string   // the second of them, "" for none
 	known       [][]byte
-	key         *Key
+	key         *checkpoint.Key
 	store       store.Store
 	isLeaf      func(string) bool
 	acceptLoss  bool
@@ -90,9 +91,9 @@ type Log struct {
 	position follow.Position // the position up to which the newest checkpoint covers the store
 	resumed  wait.Broadcast  // notified by Resume
 
-	mu     sync.Mutex // guards following
-	last   Checkpoint // the newest signed one
-	signed []byte     // last, signed; nil while the tree does not contain it
+	mu     sync.Mutex            // guards following
+	last   checkpoint.Checkpoint // the newest signed one
+	signed []byte                // last, signed; nil while the tree does not contain it
 	closed bool
 	damage error // the result of the search for damage
 	halt   *Halt // the reason why the log no longer signs; nil while it signs
@@ -165,7 +166,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 
 // openFiles opens the files after the directory is locked.
 func (l *Log) openFiles(ctx context.Context) error {
-	kept, err := readCheckpoints(l.checkpoints, l.key.noteVerifier())
+	kept, err := readCheckpoints(l.checkpoints, l.key.Verifier())
 	if err != nil {
 		return err
 	}
@@ -243,9 +244,9 @@ func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 
 // createLog creates a log without leaves.
 func (l *Log) createLog() (state, error) {
-	s := state{Format: stateFormat, Origin: l.key.name, Salt: make([]byte, 32), Store: l.store.Head().Store}
+	s := state{Format: stateFormat, Origin: l.key.Name(), Salt: make([]byte, 32), Store: l.store.Head().Store}
 	rand.Read(s.Salt)
-	signed, err := Checkpoint{l.key.name, emptyTree()}.signWith(l.key)
+	signed, err := checkpoint.Checkpoint{Origin: l.key.Name(), Tree: checkpoint.EmptyTree()}.Sign(l.key)
 	if err != nil {
 		return s, err
 	}
@@ -267,12 +268,12 @@ func (l *Log) createLog() (state, error) {
 // readKnown reads the checkpoints that are stored elsewhere.
 func (l *Log) readKnown() (known []keptCheckpoint, err error) {
 	for _, text := range l.known {
-		c, n, err := openCheckpoint(text, l.key.noteVerifier())
+		c, n, err := checkpoint.Open(text, l.key.Verifier())
 		if err != nil {
 			return nil, &DamagedError{File: "the checkpoint in the store", Problem: "is damaged: " + err.Error(), Remedy: remedyCheckpoint}
 		}
-		if c.Origin != l.key.name {
-			return nil, &DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, maxQuoted), l.key.name), Remedy: remedyOrigin}
+		if c.Origin != l.key.Name() {
+			return nil, &DamagedError{File: "the store", Problem: fmt.Sprintf("is of the log %q, not of %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted), l.key.Name()), Remedy: remedyOrigin}
 		}
 		known = append(known, keptCheckpoint{c, text, len(n.Sigs) > 0})
 	}
@@ -299,7 +300,7 @@ func (l *Log) checkCopy() error {
 	if l.copy == "" {
 		return nil
 	}
-	there, err := readCheckpoints([]string{l.copy}, l.key.noteVerifier())
+	there, err := readCheckpoints([]string{l.copy}, l.key.Verifier())
 	if err != nil || len(there) == 0 {
 		return err
 	}
@@ -315,8 +316,8 @@ func (l *Log) checkCopy() error {
 
 func (l *Log) checkState() error {
 	path := filepath.Join(l.dir, stateFile)
-	if l.state.Origin != l.key.name {
-		return &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.key.name), Remedy: remedyOrigin}
+	if l.state.Origin != l.key.Name() {
+		return &DamagedError{File: path, Problem: fmt.Sprintf("is of the log %q, not of %q", l.state.Origin, l.key.Name()), Remedy: remedyOrigin}
 	}
 	if head := l.store.Head(); l.state.Store != head.Store {
 		return &DamagedError{File: path, Problem: fmt.Sprintf("follows the store %s, this is the store %s", l.state.Store, head.Store),
@@ -330,7 +331,7 @@ func (l *Log) checkState() error {
 func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 	if len(kept) == 0 { // just created: only the empty tree is signed
 		var err error
-		if kept, err = readCheckpoints(l.checkpoints, l.key.noteVerifier()); err != nil {
+		if kept, err = readCheckpoints(l.checkpoints, l.key.Verifier()); err != nil {
 			return err
 		}
 	}
@@ -350,7 +351,7 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 		if !newest.ours {
 			l.log.Warn("the last checkpoint was signed with another key and is signed again; clients need the new key", "dir", l.dir, "key", l.key.Public())
 			var err error
-			if text, err = l.last.signWith(l.key); err != nil {
+			if text, err = l.last.Sign(l.key); err != nil {
 				return err
 			}
 		}
@@ -369,7 +370,7 @@ func (l *Log) checkTree(kept, known []keptCheckpoint) error {
 
 // checkContains refuses a tree that does not contain a checkpoint. The tree must be at least as
 // large.
-func (l *Log) checkContains(c Checkpoint) error {
+func (l *Log) checkContains(c checkpoint.Checkpoint) error {
 	root, err := tlog.TreeHash(c.N, l.hashes)
 	if err != nil {
 		return err
@@ -468,20 +469,20 @@ func (l *Log) closeFiles() error {
 }
 
 // acquireFiles keeps the files open for reading until release is called.
-func (l *Log) acquireFiles(ctx context.Context) (head Checkpoint, release func(), err error) {
+func (l *Log) acquireFiles(ctx context.Context) (head checkpoint.Checkpoint, release func(), err error) {
 	if err := ctx.Err(); err != nil {
-		return Checkpoint{}, nil, err
+		return checkpoint.Checkpoint{}, nil, err
 	}
 	l.inUse.RLock()
 	if head, _, err = l.newestHead(); err != nil {
 		l.inUse.RUnlock()
-		return Checkpoint{}, nil, err
+		return checkpoint.Checkpoint{}, nil, err
 	}
 	return head, l.inUse.RUnlock, nil
 }
 
 // Origin returns the name of the log.
-func (l *Log) Origin() string { return l.key.name }
+func (l *Log) Origin() string { return l.key.Name() }
 
 // Key returns the public key of the log, in the form with which clients are configured.
 func (l *Log) Key() string { return l.key.Public() }
@@ -501,14 +502,14 @@ func (l *Log) Checkpoint() ([]byte, error) {
 }
 
 // newestHead returns the newest checkpoint, parsed and as the signed note.
-func (l *Log) newestHead() (Checkpoint, []byte, error) {
+func (l *Log) newestHead() (checkpoint.Checkpoint, []byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.closed:
-		return Checkpoint{}, nil, ErrClosed
+		return checkpoint.Checkpoint{}, nil, ErrClosed
 	case l.signed == nil:
-		return Checkpoint{}, nil, ErrGrowing
+		return checkpoint.Checkpoint{}, nil, ErrGrowing
 	}
 	return l.last, slices.Clone(l.signed), nil
 }

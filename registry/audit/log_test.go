@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/sumdb/note"
-
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 func TestFollow(t *testing.T) {
@@ -315,7 +316,7 @@ func TestKeyChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.open(Options{})
-	if _, err := ParseCheckpoint(h.checkpoint(), old); err == nil || !strings.Contains(err.Error(), "is not signed with the key "+origin) {
+	if _, err := checkpoint.Parse(h.checkpoint(), old); err == nil || !strings.Contains(err.Error(), "is not signed with the key "+origin) {
 		t.Errorf("with the old key: %v", err)
 	}
 	if r := h.check(); r.N != 3 {
@@ -324,7 +325,7 @@ func TestKeyChanges(t *testing.T) {
 	if !strings.Contains(h.lines.String(), "signed with another key") {
 		t.Errorf("the operator is told %s", h.lines)
 	}
-	c, err := ParseCheckpoint(before, old)
+	c, err := checkpoint.Parse(before, old)
 	if err != nil || c.Tree != h.log.Head() {
 		t.Errorf("the tree is %v, was %v, error %v", h.log.Head(), c.Tree, err)
 	}
@@ -333,11 +334,11 @@ func TestKeyChanges(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
-	k, err := OpenKey(filepath.Join(dir, "key"), origin)
+	k, err := checkpoint.OpenKey(filepath.Join(dir, "key"), origin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenKey(filepath.Join(dir, "key"), origin)
+	again, err := checkpoint.OpenKey(filepath.Join(dir, "key"), origin)
 	if err != nil || again.Public() != k.Public() {
 		t.Errorf("the key is %v, error %v", again, err)
 	}
@@ -345,26 +346,26 @@ func TestKeys(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, error %v", info.Mode(), err)
 	}
-	if _, err := OpenKey(filepath.Join(dir, "key"), "other.example"); err == nil || !strings.Contains(err.Error(), "the key of registry.example/log, not of other.example") {
+	if _, err := checkpoint.OpenKey(filepath.Join(dir, "key"), "other.example"); err == nil || !strings.Contains(err.Error(), "the key of registry.example/log, not of other.example") {
 		t.Errorf("another name: %v", err)
 	}
 	for _, name := range []string{"", "a b", "a+b", "a\nb", "\xff", strings.Repeat("x", 300)} {
-		if _, err := OpenKey(filepath.Join(dir, "none"), name); err == nil || !strings.Contains(err.Error(), "is not a name") {
+		if _, err := checkpoint.OpenKey(filepath.Join(dir, "none"), name); err == nil || !strings.Contains(err.Error(), "is not a name") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, text := range []string{"", "PRIVATE+KEY+x", k.Public(), "PRIVATE+KEY+" + k.Public()} {
-		if _, err := ParseKey(text); err == nil {
+		if _, err := checkpoint.ParseKey(text); err == nil {
 			t.Errorf("%q is read as a secret key", text)
 		}
 	}
 	for _, public := range []string{k.Public(), k.PublicWitness()} {
-		v, err := NewVerifier(public)
+		v, err := checkpoint.NewVerifier(public)
 		if err != nil || v.Name() != origin {
 			t.Errorf("%s: %v", public, err)
 		}
 		typo := strings.Replace(public, "log+", "lug+", 1)
-		if _, err := NewVerifier(typo); err == nil || !strings.Contains(err.Error(), "typing error") {
+		if _, err := checkpoint.NewVerifier(typo); err == nil || !strings.Contains(err.Error(), "typing error") {
 			t.Errorf("%s: %v", typo, err)
 		}
 	}

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 const origin = "registry.example/log"
@@ -138,9 +139,9 @@ func openStore(t testing.TB, dir string) *boltstore.Store {
 	return s
 }
 
-func openKey(t testing.TB, dir string) *Key {
+func openKey(t testing.TB, dir string) *checkpoint.Key {
 	t.Helper()
-	k, err := OpenKey(filepath.Join(dir, "key"), origin)
+	k, err := checkpoint.OpenKey(filepath.Join(dir, "key"), origin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func (h *house) check(older ...[]byte) Report {
 
 func (h *house) verifier() note.Verifier {
 	h.t.Helper()
-	v, err := NewVerifier(openKey(h.t, h.dir).Public())
+	v, err := checkpoint.NewVerifier(openKey(h.t, h.dir).Public())
 	if err != nil {
 		h.t.Fatal(err)
 	}

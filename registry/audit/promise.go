@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
-
-	"gazetteer/store"
 )
 
 // promiseHeader is the first line of a promise. No checkpoint begins with it: its second line would not be
@@ -42,9 +43,9 @@ func (l *Log) Promise(r store.Record) ([]byte, error) {
 		return nil, fmt.Errorf("promise inclusion: the record %s becomes no leaf", r.Key)
 	}
 	issued := l.now().UTC().Truncate(time.Second)
-	text := strings.Join([]string{promiseHeader, l.key.name, r.Key, tlog.RecordHash(l.salter.recordLeaf(r)).String(),
+	text := strings.Join([]string{promiseHeader, l.key.Name(), r.Key, tlog.RecordHash(l.salter.recordLeaf(r)).String(),
 		issued.Format(time.RFC3339), issued.Add(promiseDelay).Format(time.RFC3339), ""}, "\n")
-	signed, err := note.Sign(&note.Note{Text: text}, l.key.signer)
+	signed, err := l.key.SignText(text)
 	if err != nil {
 		return nil, fmt.Errorf("promise inclusion: %w", err)
 	}
@@ -53,8 +54,8 @@ func (l *Log) Promise(r store.Record) ([]byte, error) {
 
 // ParsePromise checks the signature of a promise with the log's key and returns the promise.
 func ParsePromise(signed []byte, verifier note.Verifier) (Promise, error) {
-	if len(signed) > maxCheckpoint {
-		return Promise{}, fmt.Errorf("the promise has %d bytes, more than %d", len(signed), maxCheckpoint)
+	if len(signed) > checkpoint.MaxSize {
+		return Promise{}, fmt.Errorf("the promise has %d bytes, more than %d", len(signed), checkpoint.MaxSize)
 	}
 	n, err := note.Open(signed, note.VerifierList(verifier))
 	if err != nil {
@@ -69,7 +70,7 @@ func ParsePromise(signed []byte, verifier note.Verifier) (Promise, error) {
 		return Promise{}, errors.New("the promise is of another log")
 	}
 	var errs [3]error
-	p.Leaf, errs[0] = parseHash(lines[3])
+	p.Leaf, errs[0] = checkpoint.ParseHash(lines[3])
 	p.Issued, errs[1] = time.Parse(time.RFC3339, lines[4])
 	p.By, errs[2] = time.Parse(time.RFC3339, lines[5])
 	return p, errors.Join(errs[:]...)

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
-
-	"gazetteer/store"
 )
 
 // TestPromise: the log includes a promised record with the promised hash. A changed promise, a
@@ -51,7 +52,7 @@ func TestPromise(t *testing.T) {
 	if _, err := ParsePromise(h.checkpoint(), h.verifier()); err == nil {
 		t.Error("a checkpoint was taken for a promise")
 	}
-	if _, err := ParseCheckpoint(signed, h.verifier()); err == nil {
+	if _, err := checkpoint.Parse(signed, h.verifier()); err == nil {
 		t.Error("a promise was taken for a checkpoint")
 	}
 	if _, err := h.log.Promise(store.Record{Key: "host/com.example"}); err == nil {

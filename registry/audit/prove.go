@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -34,7 +35,7 @@ func (l *Log) Prove(ctx context.Context, index, size int64) (_ Proof, err error)
 	return l.proveInclusion(head, index, size)
 }
 
-func (l *Log) proveInclusion(head Checkpoint, index, size int64) (Proof, error) {
+func (l *Log) proveInclusion(head checkpoint.Checkpoint, index, size int64) (Proof, error) {
 	if index < 0 || index >= size || size > head.N {
 		return Proof{}, fmt.Errorf("%w: leaf %d in a tree of %d, the log has %d leaves", ErrRange, index, size, head.N)
 	}
@@ -58,7 +59,7 @@ func (l *Log) proveInclusion(head Checkpoint, index, size int64) (Proof, error) 
 
 // treeRoot returns the root of the tree of a size. The root of the newest checkpoint is known; an
 // older one is computed.
-func (l *Log) treeRoot(head Checkpoint, size int64) (tlog.Hash, error) {
+func (l *Log) treeRoot(head checkpoint.Checkpoint, size int64) (tlog.Hash, error) {
 	if size == head.N {
 		return head.Hash, nil
 	}
@@ -101,7 +102,7 @@ func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (_ tlog.
 
 // locateDamage searches the whole tree once for the hash that made a proof fail. Later callers get
 // the same result.
-func (l *Log) locateDamage(head Checkpoint) error {
+func (l *Log) locateDamage(head checkpoint.Checkpoint) error {
 	l.mu.Lock()
 	found := l.damage
 	l.mu.Unlock()
@@ -134,7 +135,7 @@ func (l *Log) Entry(ctx context.Context, index int64) (_ Entry, err error) {
 
 // readVerified reads one leaf and verifies its hash. An erased leaf has no content, so its hash is
 // verified against the root.
-func (l *Log) readVerified(head Checkpoint, index int64) (Entry, error) {
+func (l *Log) readVerified(head checkpoint.Checkpoint, index int64) (Entry, error) {
 	e, _, err := l.leaves.readEntry(index, l.hashes)
 	if err == nil && e.Erased {
 		_, err = l.proveInclusion(head, index, head.N)
@@ -173,7 +174,7 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	for e, err := range l.Find(ctx, key) {
 		return e, err
 	}
-	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, protocol.ClipBytes(key, maxQuoted))
+	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, protocol.ClipBytes(key, checkpoint.MaxQuoted))
 }
 
 // followChain yields the leaves of one place, backwards from a number plus one. The function step
@@ -227,34 +228,31 @@ func (p Proof) Text(checkpoint []byte) []byte {
 
 // CheckProof checks the text of a proof: the log with the given key must have signed a tree that
 // contains the leaf. It returns the proof and the checkpoint.
-func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, Checkpoint, error) {
+func CheckProof(text, leaf []byte, verifier note.Verifier) (Proof, checkpoint.Checkpoint, error) {
 	p, signed, err := parseProof(text)
 	if err != nil {
-		return Proof{}, Checkpoint{}, fmt.Errorf("read the proof: %w", err)
+		return Proof{}, checkpoint.Checkpoint{}, fmt.Errorf("read the proof: %w", err)
 	}
-	c, err := ParseCheckpoint(signed, verifier)
+	c, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
-		return Proof{}, Checkpoint{}, err
+		return Proof{}, checkpoint.Checkpoint{}, err
 	}
 	p.Size, p.Leaf = c.N, tlog.RecordHash(leaf)
 	if p.Index >= p.Size {
-		return Proof{}, Checkpoint{}, fmt.Errorf("the proof is for leaf %d, the checkpoint has %d leaves", p.Index, p.Size)
+		return Proof{}, checkpoint.Checkpoint{}, fmt.Errorf("the proof is for leaf %d, the checkpoint has %d leaves", p.Index, p.Size)
 	}
 	if err := tlog.CheckRecord(p.Hashes, p.Size, c.Hash, p.Index, p.Leaf); err != nil {
-		return Proof{}, Checkpoint{}, fmt.Errorf("the proof does not lead from the leaf to the root %s of the checkpoint: the leaf is another one, or the proof is", c.Hash)
+		return Proof{}, checkpoint.Checkpoint{}, fmt.Errorf("the proof does not lead from the leaf to the root %s of the checkpoint: the leaf is another one, or the proof is", c.Hash)
 	}
 	return p, c, nil
 }
 
-// maxHashes is the maximum number of hashes in a proof (C2SP tlog-witness).
-const maxHashes = 63
-
 // parseProof reads the lines of a proof, and returns the checkpoint that follows them.
 func parseProof(text []byte) (Proof, []byte, error) {
-	if len(text) > maxCheckpoint+8192 {
+	if len(text) > checkpoint.MaxSize+8192 {
 		return Proof{}, nil, fmt.Errorf("it has %d bytes", len(text))
 	}
-	lines, checkpoint, found := bytes.Cut(text, []byte("\n\n"))
+	lines, signed, found := bytes.Cut(text, []byte("\n\n"))
 	if !found {
 		return Proof{}, nil, errors.New("it has no empty line before the checkpoint")
 	}
@@ -270,29 +268,10 @@ func parseProof(text []byte) (Proof, []byte, error) {
 	if !found {
 		return Proof{}, nil, errors.New("it has no line with the index")
 	}
-	index, err := parseNumber(number)
+	index, err := checkpoint.ParseNumber(number)
 	if err != nil {
 		return Proof{}, nil, err
 	}
-	hashes, err := parseHashes(rest)
-	return Proof{Index: index, Hashes: hashes}, checkpoint, err
-}
-
-// parseHashes reads one hash in base64 from each line.
-func parseHashes(text string) ([]tlog.Hash, error) {
-	if text == "" {
-		return nil, nil
-	}
-	lines := strings.Split(text, "\n")
-	if len(lines) > maxHashes {
-		return nil, fmt.Errorf("it has %d hashes, more than %d", len(lines), maxHashes)
-	}
-	hashes := make([]tlog.Hash, len(lines))
-	for i, line := range lines {
-		var err error
-		if hashes[i], err = parseHash(line); err != nil {
-			return nil, err
-		}
-	}
-	return hashes, nil
+	hashes, err := checkpoint.ParseHashes(rest)
+	return Proof{Index: index, Hashes: hashes}, signed, err
 }

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store"
+
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/tlog"
-
-	"gazetteer/store"
 )
 
 // sizes contains the sizes at which trees and their tiles change shape.
@@ -154,7 +155,7 @@ func TestProofText(t *testing.T) {
 	if _, _, err := CheckProof(withExtra, e.Leaf, v); err != nil {
 		t.Errorf("with extra data: %v", err)
 	}
-	other, err := NewVerifier(newKey(t, "other.example").Public())
+	other, err := checkpoint.NewVerifier(newKey(t, "other.example").Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +191,9 @@ func TestProofText(t *testing.T) {
 	}
 }
 
-func newKey(t testing.TB, name string) *Key {
+func newKey(t testing.TB, name string) *checkpoint.Key {
 	t.Helper()
-	k, err := OpenKey(filepath.Join(t.TempDir(), "key"), name)
+	k, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), name)
 	if err != nil {
 		t.Fatal(err)
 	}

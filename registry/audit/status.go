@@ -28,7 +28,7 @@ func (s Status) Signs() bool { return s.Halt == nil && !s.Growing && s.Blocked =
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Origin: l.key.name, Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered, Behind: l.position.Behind(l.store)}
+	s := Status{Origin: l.key.Name(), Leaves: l.last.N, Bytes: l.bytes, SignedAt: l.signedAt, Growing: l.signed == nil, Blocked: l.blocked, LockAnswered: l.lockAnswered, Behind: l.position.Behind(l.store)}
 	if l.halt != nil {
 		h := *l.halt
 		s.Halt = &h

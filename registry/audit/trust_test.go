@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/mod/sumdb/tlog"
-
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // TestADamagedTileIsNotServed flips a bit in every hash of the file of hashes that a tile holds: the
@@ -77,9 +78,9 @@ func TestOfTwoCopiesOneSigns(t *testing.T) {
 	}
 	h.events(1, 10, 20)
 	// Another machine, which does not see our lock, has signed a longer tree meanwhile.
-	other := Checkpoint{Origin: h.log.key.name}
+	other := checkpoint.Checkpoint{Origin: h.log.key.Name()}
 	other.N, other.Hash[0] = 21, 7
-	signed, err := other.signWith(h.log.key)
+	signed, err := other.Sign(h.log.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,14 +109,14 @@ func TestTheStoreKnowsItsLog(t *testing.T) {
 	h.shut()
 	s := openStore(t, filepath.Join(h.dir, "store"))
 	defer s.Close()
-	newKey := func(name string) *Key {
-		key, err := OpenKey(filepath.Join(t.TempDir(), "key"), name)
+	newKey := func(name string) *checkpoint.Key {
+		key, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return key
 	}
-	for name, key := range map[string]*Key{"no log": own, "no log and a new key": newKey(own.name)} {
+	for name, key := range map[string]*checkpoint.Key{"no log": own, "no log and a new key": newKey(own.Name())} {
 		dir := filepath.Join(t.TempDir(), "log")
 		l, err := Open(t.Context(), Options{Dir: dir, Store: s, Key: key, Known: [][]byte{known}})
 		if err == nil {
@@ -239,7 +240,7 @@ func TestDamageHaltsTheLog(t *testing.T) {
 type lockServer struct {
 	*httptest.Server
 	silent atomic.Bool // it answers nobody
-	key    *Key
+	key    *checkpoint.Key
 }
 
 func (s *lockServer) cosigner(t *testing.T) *Cosigner {
@@ -252,7 +253,7 @@ func (s *lockServer) cosigner(t *testing.T) *Cosigner {
 }
 
 // newLock makes a lock for the log of a house.
-func newLock(t *testing.T, log *Key) *lockServer {
+func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	t.Helper()
 	s := &lockServer{key: newKey(t, "lock.test")}
 	handler := openWitness(t, t.TempDir(), s.key, log).Handler()

@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
 // A Report lists what [Verify] has verified.
 type Report struct {
-	Checkpoint
+	checkpoint.Checkpoint
 	Signed []byte // the checkpoint as it was signed, with all signatures
 	Erased int64  // leaves whose content is erased; their hashes were checked
 	Older  int    // earlier checkpoints that the tree contains
@@ -28,7 +30,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
-	head, err := ParseCheckpoint(signed, verifier)
+	head, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
 		return Report{}, fmt.Errorf("verify %s: %w", checkpointFile, err)
 	}
@@ -47,7 +49,7 @@ func Verify(ctx context.Context, files Files, verifier note.Verifier, older ...[
 		return r, fmt.Errorf("verify: %w", err)
 	}
 	for i, text := range older {
-		c, err := ParseCheckpoint(text, verifier)
+		c, err := checkpoint.Parse(text, verifier)
 		if err != nil {
 			return r, fmt.Errorf("verify older checkpoint %d: %w", i+1, err)
 		}
@@ -178,7 +180,7 @@ func (v *verification) checkHashes() error {
 }
 
 // checkHead compares the root of the first c.N leaves with a checkpoint.
-func (v *verification) checkHead(c Checkpoint) error {
+func (v *verification) checkHead(c checkpoint.Checkpoint) error {
 	root, err := tlog.TreeHash(c.N, hashesOf(v.ctx, v.files, v.size))
 	if err != nil {
 		return err

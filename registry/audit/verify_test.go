@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"gazetteer/store"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // TestVerifySources verifies one log from its own directory, from a copy of that
@@ -237,7 +237,7 @@ func (s *stranger) files(size int64) Files {
 func TestVerifyOthers(t *testing.T) {
 	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
 		s := newStranger(t, "other.example/log")
-		if r, err := Verify(t.Context(), s.files(size), s.key.noteVerifier()); err != nil || r.N != size {
+		if r, err := Verify(t.Context(), s.files(size), s.key.Verifier()); err != nil || r.N != size {
 			t.Errorf("%d leaves: %+v, %v", size, r, err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestVerifyOthers(t *testing.T) {
 
 // TestRemoteAnswers checks the handling of invalid answers of servers.
 func TestRemoteAnswers(t *testing.T) {
-	v := newKey(t, "other.example/log").noteVerifier()
+	v := newKey(t, "other.example/log").Verifier()
 	tests := []struct {
 		name   string
 		answer func(http.ResponseWriter, *http.Request)

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/protocol"
+	"gazetteer/registry/audit/checkpoint"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -30,7 +31,7 @@ type WitnessOptions struct {
 	// checkpoints that contradict its earlier cosignatures.
 	Dir string
 	// Key is the witness's own key, not the key of a log.
-	Key *Key
+	Key *checkpoint.Key
 	// Logs contains the keys of the logs to cosign. The name of a key is the origin of its log.
 	Logs []note.Verifier
 	// Now is the clock; nil is time.Now.
@@ -42,10 +43,11 @@ type WitnessOptions struct {
 // A Witness cosigns the checkpoints of other logs. It requires a proof that each checkpoint
 // contains the previous one (C2SP tlog-witness). All methods may be called from any goroutine.
 type Witness struct {
-	cosigner cosigner
-	log      *slog.Logger
-	lock     *os.File
-	logs     map[string]*witnessed // by origin
+	key  *checkpoint.Key
+	now  func() time.Time
+	log  *slog.Logger
+	lock *os.File
+	logs map[string]*witnessed // by origin
 }
 
 // witnessed is one log that a witness cosigns.
@@ -71,7 +73,7 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Witness{cosigner: cosigner{o.Key, o.Now}, log: o.Log, logs: map[string]*witnessed{}}
+	w := &Witness{key: o.Key, now: o.Now, log: o.Log, logs: map[string]*witnessed{}}
 	err := makeDir(o.Dir)
 	if err == nil {
 		w.lock, err = lockDir(o.Dir)
@@ -99,16 +101,16 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 	if err != nil {
 		return err
 	}
-	own, err := NewVerifier(w.cosigner.key.PublicWitness())
+	own, err := checkpoint.NewVerifier(w.key.PublicWitness())
 	if err != nil {
 		return err
 	}
-	c, n, err := openCheckpoint(signed, own)
+	c, n, err := checkpoint.Open(signed, own)
 	switch {
 	case err == nil && len(n.Sigs) == 0:
 		err = fmt.Errorf("it is not cosigned by %s", own.Name())
 	case err == nil && c.Origin != l.verifier.Name():
-		err = fmt.Errorf("it is of the log %q", protocol.ClipBytes(c.Origin, maxQuoted))
+		err = fmt.Errorf("it is of the log %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted))
 	}
 	if err != nil {
 		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
@@ -122,7 +124,7 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 func (w *Witness) Close() error { return w.lock.Close() }
 
 // Public returns the key with which clients of the witness are configured.
-func (w *Witness) Public() string { return w.cosigner.key.PublicWitness() }
+func (w *Witness) Public() string { return w.key.PublicWitness() }
 
 // Checkpoint returns the newest cosigned checkpoint of a log with its signatures; nil if there is
 // none, or no such log.
@@ -161,9 +163,9 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	l, known := w.logs[origin]
 	if !known {
-		return nil, newRefusal(http.StatusNotFound, "this witness does not know the log %q", protocol.ClipBytes(origin, maxQuoted))
+		return nil, newRefusal(http.StatusNotFound, "this witness does not know the log %q", protocol.ClipBytes(origin, checkpoint.MaxQuoted))
 	}
-	c, err := ParseCheckpoint(signed, l.verifier)
+	c, err := checkpoint.Parse(signed, l.verifier)
 	if err != nil {
 		return nil, newRefusal(http.StatusForbidden, "%v", err)
 	}
@@ -182,7 +184,7 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 }
 
 // checkCheckpoint compares a checkpoint with the previously cosigned one.
-func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, c Checkpoint) error {
+func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, c checkpoint.Checkpoint) error {
 	switch {
 	case older != l.tree.N:
 		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("the last checkpoint that was cosigned has size %d, not %d", l.tree.N, older)}
@@ -202,9 +204,9 @@ func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, 
 }
 
 // signCheckpoint signs a checkpoint, stores it, and returns the signature line.
-func (w *Witness) signCheckpoint(l *witnessed, c Checkpoint, signed []byte) ([]byte, error) {
+func (w *Witness) signCheckpoint(l *witnessed, c checkpoint.Checkpoint, signed []byte) ([]byte, error) {
 	text, _, _ := strings.Cut(string(signed), "\n\n")
-	alone, err := note.Sign(&note.Note{Text: text + "\n"}, w.cosigner)
+	alone, err := note.Sign(&note.Note{Text: text + "\n"}, checkpoint.NewCosigner(w.key, w.now))
 	if err != nil {
 		return nil, fmt.Errorf("cosign the checkpoint of %s: %w", c.Origin, err)
 	}
@@ -240,15 +242,15 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 	if !found {
 		return 0, nil, nil, errors.New(`its first line is not "old" and a size`)
 	}
-	if older, err = parseNumber(number); err != nil {
+	if older, err = checkpoint.ParseNumber(number); err != nil {
 		return 0, nil, nil, err
 	}
-	proof, err = parseHashes(rest)
+	proof, err = checkpoint.ParseHashes(rest)
 	return older, proof, signed, err
 }
 
 // MaxAdd is the maximum size of a request of [Witness.Add], in bytes.
-const MaxAdd = maxCheckpoint + maxHashes*64
+const MaxAdd = checkpoint.MaxSize + checkpoint.MaxHashes*64
 
 // Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that
 // the caller strips.

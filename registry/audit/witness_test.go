@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/registry/audit/checkpoint"
+
 	formats "github.com/transparency-dev/formats/note"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -27,7 +29,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // A stranger is somebody else's log: trees of texts, and a key.
 type stranger struct {
 	t      *testing.T
-	key    *Key
+	key    *checkpoint.Key
 	hashes []tlog.Hash
 }
 
@@ -56,7 +58,7 @@ func (s *stranger) grow(size int64, text string) []byte {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	signed, err := (Checkpoint{s.key.name, tlog.Tree{N: size, Hash: root}}).signWith(s.key)
+	signed, err := (checkpoint.Checkpoint{Origin: s.key.Name(), Tree: tlog.Tree{N: size, Hash: root}}).Sign(s.key)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -87,11 +89,11 @@ func (s *stranger) request(older, newer int64, checkpoint []byte) []byte {
 	return append(append(body, '\n'), checkpoint...)
 }
 
-func openWitness(t *testing.T, dir string, key *Key, logs ...*Key) *Witness {
+func openWitness(t *testing.T, dir string, key *checkpoint.Key, logs ...*checkpoint.Key) *Witness {
 	t.Helper()
 	o := WitnessOptions{Dir: dir, Key: key, Now: func() time.Time { return noon }}
 	for _, l := range logs {
-		o.Logs = append(o.Logs, l.noteVerifier())
+		o.Logs = append(o.Logs, l.Verifier())
 	}
 	w, err := OpenWitness(o)
 	if err != nil {
@@ -106,12 +108,12 @@ func openWitness(t *testing.T, dir string, key *Key, logs ...*Key) *Witness {
 func TestCosignature(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.key)
-	checkpoint := s.grow(5, "a")
-	line, err := w.Add(t.Context(), s.request(0, 5, checkpoint))
+	signed := s.grow(5, "a")
+	line, err := w.Add(t.Context(), s.request(0, 5, signed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cosigned := append(bytes.Clone(checkpoint), line...)
+	cosigned := append(bytes.Clone(signed), line...)
 
 	theirs, err := formats.NewVerifierForCosignatureV1(key.PublicWitness())
 	if err != nil {
@@ -120,57 +122,36 @@ func TestCosignature(t *testing.T) {
 	if n, err := note.Open(cosigned, note.VerifierList(theirs)); err != nil || len(n.Sigs) != 1 || n.Sigs[0].Name != "witness.example/w1" {
 		t.Errorf("the library refuses it: %+v, %v", n, err)
 	}
-	ours, err := NewVerifier(key.PublicWitness())
+	ours, err := checkpoint.NewVerifier(key.PublicWitness())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := CheckCosignature(cosigned, ours); err != nil || !at.Equal(noon) {
+	if at, err := checkpoint.CheckCosignature(cosigned, ours); err != nil || !at.Equal(noon) {
 		t.Errorf("cosigned at %v, error %v", at, err)
 	}
-	if _, err := CheckCosignature(checkpoint, ours); err == nil || !strings.Contains(err.Error(), "is not cosigned by witness.example/w1") {
+	if _, err := checkpoint.CheckCosignature(signed, ours); err == nil || !strings.Contains(err.Error(), "is not cosigned by witness.example/w1") {
 		t.Errorf("without: %v", err)
 	}
-	if c, err := ParseCheckpoint(cosigned, s.key.noteVerifier()); err != nil || c.N != 5 {
+	if c, err := checkpoint.Parse(cosigned, s.key.Verifier()); err != nil || c.N != 5 {
 		t.Errorf("the log's own signature: %v", err)
 	}
 
-	text, _, _ := strings.Cut(string(checkpoint), "\n\n")
+	text, _, _ := strings.Cut(string(signed), "\n\n")
 	parts := strings.Fields(string(line))
 	data, err := base64.StdEncoding.DecodeString(parts[2])
 	if err != nil || len(data) != 4+8+64 || binary.BigEndian.Uint64(data[4:]) != uint64(noon.Unix()) {
 		t.Fatalf("the line is %q", line)
 	}
 	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s\n", noon.Unix(), text)
-	if !ed25519.Verify(key.publicKey(), []byte(message), data[12:]) {
+	_, public, _ := strings.Cut(key.Public(), "+")
+	_, public, _ = strings.Cut(public, "+")
+	typed, err := base64.StdEncoding.DecodeString(public)
+	if err != nil || !ed25519.Verify(typed[1:], []byte(message), data[12:]) {
 		t.Error("the signature is not one of the message that the specification has")
 	}
-	damaged := append(bytes.Clone(checkpoint), bytes.Replace(line, []byte(parts[2]), []byte(base64.StdEncoding.EncodeToString(append(data[:4:4], append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, data[12:]...)...))), 1)...)
-	if _, err := CheckCosignature(damaged, ours); err == nil || !strings.Contains(err.Error(), "does not hold") {
+	damaged := append(bytes.Clone(signed), bytes.Replace(line, []byte(parts[2]), []byte(base64.StdEncoding.EncodeToString(append(data[:4:4], append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, data[12:]...)...))), 1)...)
+	if _, err := checkpoint.CheckCosignature(damaged, ours); err == nil || !strings.Contains(err.Error(), "does not hold") {
 		t.Errorf("with another time: %v", err)
-	}
-}
-
-// TestLibraryCosigns reads what the library of the public witnesses signs.
-func TestLibraryCosigns(t *testing.T) {
-	key := newKey(t, "witness.example/w2")
-	seed := append([]byte{algEd25519}, key.private.Seed()...)
-	secret := fmt.Sprintf("PRIVATE+KEY+%s+%08x+%s", key.name, keyHash(key.name, algEd25519, key.publicKey()), base64.StdEncoding.EncodeToString(seed))
-	signer, err := formats.NewSignerForCosignatureV1(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStranger(t, "other.example/log")
-	text, _, _ := strings.Cut(string(s.grow(3, "a")), "\n\n")
-	signed, err := note.Sign(&note.Note{Text: text + "\n"}, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := NewVerifier(key.PublicWitness())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at, err := CheckCosignature(signed, v); err != nil || at.IsZero() {
-		t.Errorf("cosigned at %v, error %v", at, err)
 	}
 }
 
@@ -283,8 +264,8 @@ func TestWitnessFiles(t *testing.T) {
 	if _, err := w.Add(t.Context(), s.request(0, 5, s.grow(5, "a"))); err != nil {
 		t.Fatal(err)
 	}
-	open := func(key *Key) error {
-		w, err := OpenWitness(WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.noteVerifier()}})
+	open := func(key *checkpoint.Key) error {
+		w, err := OpenWitness(WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.Verifier()}})
 		if err == nil {
 			w.Close()
 		}
@@ -319,25 +300,25 @@ func TestCosign(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)
 	key, other := newKey(t, "witness.example/w1"), newKey(t, "witness.example/w2")
-	servers := map[*Key]string{}
-	for _, k := range []*Key{key, other} {
+	servers := map[*checkpoint.Key]string{}
+	for _, k := range []*checkpoint.Key{key, other} {
 		w := openWitness(t, filepath.Join(t.TempDir(), "w"), k, openKey(t, h.dir))
 		server := httptest.NewServer(w.Handler())
 		t.Cleanup(server.Close)
 		servers[k] = server.URL
 	}
-	verifier := func(k *Key) note.Verifier {
-		v, err := NewVerifier(k.PublicWitness())
+	verifier := func(k *checkpoint.Key) note.Verifier {
+		v, err := checkpoint.NewVerifier(k.PublicWitness())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	cosign := func(k *Key) error {
+	cosign := func(k *checkpoint.Key) error {
 		return h.log.Cosign(t.Context(), http.DefaultClient, servers[k], verifier(k))
 	}
-	cosignedBy := func(k *Key) bool {
-		_, err := CheckCosignature(h.checkpoint(), verifier(k))
+	cosignedBy := func(k *checkpoint.Key) bool {
+		_, err := checkpoint.CheckCosignature(h.checkpoint(), verifier(k))
 		return err == nil
 	}
 	for range 2 {
@@ -347,7 +328,7 @@ func TestCosign(t *testing.T) {
 		if !cosignedBy(key) || !cosignedBy(other) || bytes.Count(h.checkpoint(), []byte("\n")) != 7 {
 			t.Errorf("the checkpoint is %s", h.checkpoint())
 		}
-		if _, err := ParseCheckpoint(h.checkpoint(), h.verifier()); err != nil {
+		if _, err := checkpoint.Parse(h.checkpoint(), h.verifier()); err != nil {
 			t.Error(err)
 		}
 		h.events(1, int(h.log.Head().N), int(h.log.Head().N)+300)
@@ -387,7 +368,7 @@ func TestCosignAnswers(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)
 	key := newKey(t, "witness.example/w1")
-	v, err := NewVerifier(key.PublicWitness())
+	v, err := checkpoint.NewVerifier(key.PublicWitness())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +383,7 @@ func TestCosignAnswers(t *testing.T) {
 		{"noise", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }, "something else than its signature"},
 		{"another's signature", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("\u2014 witness.example/w3 AAAAAQAA\n")) }, "without a signature of its key"},
 		{"a signature that does not hold", func(w http.ResponseWriter, _ *http.Request) {
-			data := append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), make([]byte, cosignatureBytes)...)
+			data := append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), make([]byte, 8+ed25519.SignatureSize)...)
 			fmt.Fprintf(w, "\u2014 witness.example/w1 %s\n", base64.StdEncoding.EncodeToString(data))
 		}, "does not hold"},
 		{"a size that is none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusConflict) }, "not a decimal number"},
@@ -429,7 +410,7 @@ func TestCosignAnswers(t *testing.T) {
 func TestWitnessHTTP(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	said := &lines{}
-	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.noteVerifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
+	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.Verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

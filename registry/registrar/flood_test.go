@@ -16,6 +16,7 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
 )
@@ -91,7 +92,7 @@ func TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken(t *testing.T) {
 func followed(t *testing.T, s store.Store) *audit.Log {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := audit.OpenKey(filepath.Join(dir, "key"), "registry.test/log")
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "key"), "registry.test/log")
 	if err != nil {
 		t.Fatal(err)
 	}

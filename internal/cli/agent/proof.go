@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"gazetteer/api/air"
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *verbs) proofCommand(k *keyring) *cobra.Command {
@@ -74,7 +75,7 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	if err != nil {
 		return err
 	}
-	verifier, err := audit.NewVerifier(string(key))
+	verifier, err := checkpoint.NewVerifier(string(key))
 	if err != nil {
 		return exit.NotFoundf("the key of the log: %v", err)
 	}

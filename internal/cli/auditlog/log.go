@@ -12,13 +12,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/mod/sumdb/note"
-
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/checkpoint"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 )
 
 // fetchTimeout bounds one request to the server of a log.
@@ -189,7 +190,7 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 		return nil, classifyError(fmt.Errorf("the log's public key: %w; give it with --key", err))
 	}
 	s.key = strings.TrimSpace(string(text))
-	v, err := audit.NewVerifier(s.key)
+	v, err := checkpoint.NewVerifier(s.key)
 	if err != nil {
 		return nil, exit.NotFoundf("the key beside the log: %v", err)
 	}
@@ -201,7 +202,7 @@ func parseVerifier(flag, text string) (note.Verifier, error) {
 	if content, err := os.ReadFile(text); err == nil {
 		text = string(content)
 	}
-	v, err := audit.NewVerifier(strings.TrimSpace(text))
+	v, err := checkpoint.NewVerifier(strings.TrimSpace(text))
 	if err != nil {
 		return nil, exit.Usagef("%s: %v", flag, err)
 	}
@@ -245,14 +246,14 @@ type verifiedView struct {
 }
 
 // checkCosignatures describes a signed checkpoint, and checks the requested cosignatures.
-func (s *logSource) checkCosignatures(c audit.Checkpoint, signed []byte) (logAnswer, error) {
+func (s *logSource) checkCosignatures(c checkpoint.Checkpoint, signed []byte) (logAnswer, error) {
 	answer := logAnswer{Origin: c.Origin, Size: c.N, Root: c.Hash.String(), Key: s.key, KeyGiven: s.given}
 	for _, text := range s.witnesses {
 		witness, err := parseVerifier("--witness", text)
 		if err != nil {
 			return answer, err
 		}
-		at, err := audit.CheckCosignature(signed, witness)
+		at, err := checkpoint.CheckCosignature(signed, witness)
 		if err != nil {
 			return answer, exit.NotFoundf("%v", err)
 		}
@@ -273,7 +274,7 @@ func (a *verbs) printHead(ctx context.Context, s *logSource, args []string) erro
 	if err != nil {
 		return classifyError(err)
 	}
-	c, err := audit.ParseCheckpoint(signed, verifier)
+	c, err := checkpoint.Parse(signed, verifier)
 	if err != nil {
 		return classifyError(err)
 	}
@@ -310,7 +311,7 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 		if err != nil {
 			return err
 		}
-		_, foreign := audit.ParseCheckpoint([]byte(orEmpty(head)), verifier)
+		_, foreign := checkpoint.Parse([]byte(orEmpty(head)), verifier)
 		if head != nil && (foreign == nil || !cli.IsLoopbackURL(s.place)) {
 			checkpoints = append(checkpoints, []byte(head.Checkpoint))
 		}

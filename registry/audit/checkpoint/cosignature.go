@@ -1,4 +1,4 @@
-package audit
+package checkpoint
 
 import (
 	"crypto/ed25519"
@@ -45,7 +45,9 @@ func (k *Key) PublicWitness() string {
 	return fmt.Sprintf("%s+%08x+%s", k.name, keyHash(k.name, algCosignature, k.publicKey()), base64.StdEncoding.EncodeToString(public))
 }
 
-// A cosigner is the note.Signer of a witness.
+// NewCosigner returns the note.Signer of a witness, which signs with the time of a clock.
+func NewCosigner(key *Key, now func() time.Time) note.Signer { return cosigner{key, now} }
+
 type cosigner struct {
 	key *Key
 	now func() time.Time
@@ -70,14 +72,14 @@ func NewVerifier(public string) (note.Verifier, error) {
 	number, text, _ := strings.Cut(rest, "+")
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(data) != 1+ed25519.PublicKeySize || data[0] != algEd25519 && data[0] != algCosignature {
-		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file %q has it", protocol.ClipBytes(public, maxQuoted), keyFile)
+		return nil, fmt.Errorf("%q is not a public key: want name+hash+base64 of an Ed25519 key, as the log's file \"key\" has it", protocol.ClipBytes(public, MaxQuoted))
 	}
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	v := cosignatureVerifier{name, data[1:]}
 	if number != fmt.Sprintf("%08x", keyHash(name, data[0], v.public)) {
-		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, protocol.ClipBytes(number, maxQuoted))
+		return nil, fmt.Errorf("the public key of %s has a typing error: its parts do not fit the number %s", name, protocol.ClipBytes(number, MaxQuoted))
 	}
 	return v, nil
 }
@@ -100,9 +102,9 @@ func (v cosignatureVerifier) Verify(text, signature []byte) bool {
 }
 
 // CheckCosignature checks that a checkpoint has a cosignature of a witness, and returns its time.
-// It does not check the log's own signature: use [ParseCheckpoint].
+// It does not check the log's own signature: use [Parse].
 func CheckCosignature(signed []byte, witness note.Verifier) (time.Time, error) {
-	_, n, err := openCheckpoint(signed, witness)
+	_, n, err := Open(signed, witness)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -1,4 +1,4 @@
-package audit
+package checkpoint
 
 import (
 	"crypto/ed25519"
@@ -86,9 +86,15 @@ func (k *Key) Public() string {
 	return public
 }
 
+// SignText signs a text as a note (C2SP signed-note).
+func (k *Key) SignText(text string) ([]byte, error) {
+	return note.Sign(&note.Note{Text: text}, k.signer)
+}
+
 func (k *Key) publicKey() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
-func (k *Key) noteVerifier() note.Verifier {
+// Verifier returns the verifier of the signatures of a log with this key.
+func (k *Key) Verifier() note.Verifier {
 	v, _ := note.NewVerifier(k.Public()) // just made
 	return v
 }
@@ -97,7 +103,7 @@ func (k *Key) noteVerifier() note.Verifier {
 func checkName(name string) error {
 	bad := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == '+' }
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
-		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", protocol.ClipBytes(name, maxQuoted), maxName)
+		return fmt.Errorf("%q is not a name of at most %d bytes without spaces and plus signs, such as registry.example/log", protocol.ClipBytes(name, MaxQuoted), maxName)
 	}
 	return nil
 }
