@@ -14,6 +14,8 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/operator"
+	"gazetteer/api/route"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/store"
 )
@@ -172,6 +174,26 @@ func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.get("/readyz", 200)
+}
+
+// TestNotReadyUntilTheStatesAreThere has states of hosts that begin to follow the store later than the
+// index.
+func TestNotReadyUntilTheStatesAreThere(t *testing.T) {
+	h := newTestServer(t, options{})
+	h.publishAll("a.example")
+	states := standing.Open(standing.Options{Store: h.store})
+	h.answers.Standing = states
+	if p := h.get("/readyz", 503).problem(t); p.Code != "not-ready" || !strings.Contains(p.Detail, "the states of hosts at 0") {
+		t.Errorf("%+v", p)
+	}
+	h.runUntilEnd("follow the store into the states", states.Run)
+	if err := states.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	var ready route.Readiness
+	if err := json.Unmarshal(h.get("/readyz", 200).body, &ready); err != nil || ready.States != ready.Store || ready.Index != ready.Store || !ready.Read {
+		t.Errorf("%+v %v", ready, err)
+	}
 }
 
 func TestCrawlThatCannotBeginIsAnsweredProperly(t *testing.T) {

@@ -103,9 +103,13 @@ type writeChecker interface {
 
 // possibleWork returns which kinds of work are possible.
 func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
-	w := route.Work{Read: ready, Write: true}
+	states := a.StatesComplete()
+	w := route.Work{Read: ready && states, Write: true}
 	if !ready {
 		w.Problems = append(w.Problems, "read: the index is behind the store, so answers are not complete yet")
+	}
+	if !states {
+		w.Problems = append(w.Problems, "read: the states of hosts are behind the store, so the filter is: does not find all hosts yet")
 	}
 	if s, ok := a.Answers.Store.(writeChecker); ok && s.CheckWrites() != nil {
 		w.Write = false
@@ -132,15 +136,24 @@ type readinessInput struct {
 func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output[route.Readiness], error) {
 	index, head := a.Answers.Index.Cursor(), a.Answers.Store.Head()
 	w := a.possibleWork(a.Ready.ObserveCursors(index, head), a.logStatus())
+	out := route.JSON(route.Readiness{Status: "ready", Work: w, Index: index.Seq, Store: head.Seq})
+	if s := a.Answers.Standing; s != nil {
+		out.Body.States = s.Cursor().Seq
+	}
 	if !w.Read {
-		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the store at %d: answers are not complete yet", index.Seq, head.Seq),
+		return nil, route.NewProblem(route.NotReady, fmt.Sprintf("the index is at sequence %d, the states of hosts at %d, the store at %d: answers are not complete yet", index.Seq, out.Body.States, head.Seq),
 			"ask again in a moment").WithRetry(time.Second)
 	}
 	if in.Work == "write" && !w.Write || in.Work == "sign" && !w.Sign {
 		at := slices.IndexFunc(w.Problems, func(p string) bool { return strings.HasPrefix(p, in.Work+": ") })
 		return nil, route.NewProblem(route.NotReady, w.Problems[at], "read the other kinds of work at /readyz; ask again once the operator has repaired this").WithRetry(time.Minute)
 	}
-	out := route.JSON(route.Readiness{Status: "ready", Work: w, Index: index.Seq, Store: head.Seq})
+	if f := a.Answers.Feed; f != nil {
+		out.Body.Changes = f.Cursor().Seq
+	}
+	if c := a.Answers.Census; c != nil {
+		out.Body.Figures = c.Stats().Cursor.Seq
+	}
 	if !w.Write || !w.Sign {
 		out.Body.Status = "limited"
 	}

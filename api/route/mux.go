@@ -47,7 +47,8 @@ type Mux struct {
 	// publicHost and publicScheme are those of the public URL: clients sign them.
 	publicHost   string
 	publicScheme string
-	Ready        *readiness
+	Ready        *readiness // of the index
+	readyStates  *readiness // of the states of hosts
 	responses    *responseCache
 	gzips        *gzipCache
 	notFound     gin.HandlerFunc // set before serving
@@ -93,8 +94,9 @@ func New(o Options) (*Mux, error) {
 		Cursors:     cursorCodec{key: o.CursorKey, now: o.Now},
 		Resolutions: o.Limits.Limiter(limit.Rule{Name: "resolutions", Each: cmp.Or(o.Resolutions, 120), All: cmp.Or(o.ResolutionsGlobal, 3000)}),
 		publicHost:  public.Host, publicScheme: public.Scheme,
-		Ready: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
-		Now:   o.Now, Started: o.Now(),
+		Ready:       &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
+		readyStates: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
+		Now:         o.Now, Started: o.Now(),
 		Streams: newStreams(o.Limits),
 	}
 	if a.origins, err = newOriginCheck(public); err != nil {

@@ -9,8 +9,8 @@ import (
 	"gazetteer/store"
 )
 
-// readiness reports whether answers are reliable. The index follows the store, so it is always
-// slightly behind. It is not ready from the start, or from the beginning of a rebuild, until it has
+// readiness reports whether answers of a follower of the store are reliable: those of the index, or
+// of the states of hosts. A follower is always slightly behind. It is not ready from the start, or from the beginning of a rebuild, until it has
 // reached the head that the store had then, and whenever it lags more than maxLag records.
 type readiness struct {
 	maxLag uint64
@@ -27,6 +27,14 @@ func (a *Mux) indexComplete() bool {
 		return true // nothing that needs one is served
 	}
 	return a.Ready.ObserveCursors(a.Answers.Index.Cursor(), a.Answers.Store.Head())
+}
+
+// StatesComplete reports whether the states of hosts are complete, on which the filter is: rests.
+func (a *Mux) StatesComplete() bool {
+	if a.Answers.Standing == nil {
+		return true // nothing that needs them is served
+	}
+	return a.readyStates.ObserveCursors(a.Answers.Standing.Cursor(), a.Answers.Store.Head())
 }
 
 // isIndexMiss reports whether an error says that the index lacks a name, which is not reliable
@@ -49,13 +57,16 @@ type Work struct {
 	Problems []string `json:"problems,omitempty" doc:"why something is not possible"`
 }
 
-// A Readiness is how far the index follows the store, and which work is possible.
+// A Readiness is how far the index and the other followers follow the store, and which work is possible.
 type Readiness struct {
 	Status string `json:"status" doc:"ready; or limited: something that was not asked for is not possible"`
 	Work
-	// Index and Store are sequence numbers.
-	Index uint64 `json:"index" doc:"the sequence that answers are based on"`
-	Store uint64 `json:"store" doc:"the newest sequence of the store"`
+	// Index, States, Changes, Figures and Store are sequence numbers.
+	Index   uint64 `json:"index" doc:"the sequence that answers are based on"`
+	States  uint64 `json:"states,omitempty" doc:"the sequence that the states of hosts and the filter is: are based on"`
+	Changes uint64 `json:"changes,omitempty" doc:"the sequence up to which the feed of changes is complete; it may be behind while the server is ready"`
+	Figures uint64 `json:"figures,omitempty" doc:"the sequence that the figures of the census are based on; they may be behind while the server is ready"`
+	Store   uint64 `json:"store" doc:"the newest sequence of the store"`
 }
 
 // ObserveCursors compares the index's cursor with the head of the store.
