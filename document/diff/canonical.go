@@ -88,7 +88,26 @@ func scalarText(n *protocol.Node) string {
 
 // normalizeSpace puts a text into Unicode's composed form with single spaces.
 func normalizeSpace(s string) string {
+	if isNormalized(s) {
+		return s
+	}
 	return strings.Join(strings.Fields(norm.NFC.String(s)), " ")
+}
+
+// isNormalized reports whether a text is ASCII with single spaces, as most texts are.
+func isNormalized(s string) bool {
+	space := true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ' && !space:
+			space = true
+		case c <= ' ' || c > '~':
+			return false
+		default:
+			space = false
+		}
+	}
+	return !space || s == ""
 }
 
 // equalValues reports whether two values mean the same. One of them may be nil.

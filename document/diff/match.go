@@ -61,16 +61,8 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 	if len(c.a.operations) > mostCompared || len(c.b.operations) > mostCompared {
 		return nil
 	}
-	contents := map[*operation]string{}
-	contentOf := func(o *operation) string {
-		text, known := contents[o]
-		if !known {
-			text = o.canonicalContent()
-			contents[o] = text
-		}
-		return text
-	}
-	sameContent := func(a, b *operation) bool { return contentOf(a) == contentOf(b) }
+	contents := contentCache{}
+	sameContent := func(a, b *operation) bool { return contents.contentOf(a) == contents.contentOf(b) }
 	if c.a.kind == document.AI {
 		return []func(a, b *operation) bool{
 			sameContent,
@@ -154,19 +146,38 @@ func (c *comparison) findTakeovers(pairs []pair, out map[*operation]bool) {
 	if c.a.kind == document.AI {
 		property = (*version).callOf
 	}
-	var owners map[string]*operation // by content
+	var owners map[string][]*operation // by intent, which operations with the same content share
+	contents := contentCache{}
 	for _, p := range pairs {
 		if p.renamed || c.a.kind == document.AGISSummary || property(c.a, p.a) == property(c.b, p.b) {
 			continue
 		}
 		if owners == nil {
-			owners = make(map[string]*operation, len(c.a.operations))
+			owners = make(map[string][]*operation, len(c.a.operations))
 			for _, o := range c.a.operations {
-				owners[o.canonicalContent()] = o
+				intent := intentOf(c.a, o)
+				owners[intent] = append(owners[intent], o)
 			}
 		}
-		if owner := owners[p.b.canonicalContent()]; owner != nil && owner != p.a {
-			out[p.a] = true
+		for _, owner := range slices.Backward(owners[intentOf(c.b, p.b)]) {
+			if contents.contentOf(owner) == contents.contentOf(p.b) {
+				if owner != p.a {
+					out[p.a] = true
+				}
+				break
+			}
 		}
 	}
+}
+
+// contentCache keeps the canonical contents of operations.
+type contentCache map[*operation]string
+
+func (c contentCache) contentOf(o *operation) string {
+	text, known := c[o]
+	if !known {
+		text = o.canonicalContent()
+		c[o] = text
+	}
+	return text
 }

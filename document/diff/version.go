@@ -58,13 +58,11 @@ func (v *version) readAI(in Input) ([]protocol.Finding, error) {
 	if v.base != nil {
 		host = v.base.Host
 	}
-	_, findings, err := aidiscovery.Parse(in.Bytes, aidiscovery.Options{Host: host})
+	doc, findings, err := aidiscovery.Parse(in.Bytes, aidiscovery.Options{Host: host})
 	if err != nil {
 		return nil, err
 	}
-	if err := v.readTree(in.Bytes); err != nil {
-		return nil, err
-	}
+	v.root = doc.Root
 	names := counter{}
 	for i, n := range v.root.Member("capabilities").Elements() {
 		if n.Kind == protocol.Object {
@@ -90,28 +88,16 @@ func (v *version) readAGIS(in Input) ([]protocol.Finding, error) {
 }
 
 func (v *version) readSummary(in Input) ([]protocol.Finding, error) {
-	_, findings, err := agis.ParseSummary(in.Bytes, agis.Options{})
+	summary, findings, err := agis.ParseSummary(in.Bytes, agis.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := v.readTree(in.Bytes); err != nil {
-		return nil, err
-	}
+	v.root = summary.Root
 	names := counter{}
 	for _, n := range v.root.Member("methods").Elements() {
 		v.operations = append(v.operations, newSummaryMethod(n, names))
 	}
 	return findings, nil
-}
-
-func (v *version) readTree(text []byte) error {
-	text, _ = protocol.TrimBOM(text)
-	root, err := protocol.ReadJSON(text, protocol.Limits{})
-	if err != nil {
-		return fmt.Errorf("%w: %w", document.ErrUnreadable, err)
-	}
-	v.root = root
-	return nil
 }
 
 // memberAt returns the value at a path of member names below the root, nil if there is none.

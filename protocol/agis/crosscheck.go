@@ -16,7 +16,7 @@ import (
 // among its methods, and each data class among its data classes if it lists
 // any.
 func CrossCheck(s *Summary, d *Document) []protocol.Finding {
-	c := crossCheck{protocol.NewReport(rules, protocol.Limits{}), s.root}
+	c := crossCheck{protocol.NewReport(rules, protocol.Limits{}), s.Root}
 	var methods, declared []string
 	for _, m := range s.Methods {
 		methods = append(methods, strings.ToUpper(m.Name))
@@ -28,7 +28,7 @@ func CrossCheck(s *Summary, d *Document) []protocol.Finding {
 	c.compareTexts("domain", s.Domain, d.Vocabulary.Domain)
 	c.compareTexts("namespace", s.Namespace, d.Vocabulary.Namespace)
 	c.compareTexts("version", s.ServiceVersion, d.ServiceVersion)
-	if n := s.root.Member("negotiable"); n != nil && s.Negotiable != d.Vocabulary.Negotiable {
+	if n := s.Root.Member("negotiable"); n != nil && s.Negotiable != d.Vocabulary.Negotiable {
 		c.reportDifference(n, fmt.Sprintf("negotiable is %v here and %v in the full document", s.Negotiable, d.Vocabulary.Negotiable))
 	}
 	if d.DataManifest != nil {

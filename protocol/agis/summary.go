@@ -62,7 +62,7 @@ func (c *checker) readSummary(root *protocol.Node) *Summary {
 		PreAuthDiscovery:  root.Member("pre_auth_discovery").True(),
 		ServiceVersion:    root.Member("version").Str(),
 		Links:             readLinks(root),
-		root:              root,
+		Root:              root,
 	}
 	for _, item := range root.Member("methods").Elements() {
 		if item.Kind == protocol.String {

@@ -120,8 +120,8 @@ type Summary struct {
 	PreAuthDiscovery  bool
 	ServiceVersion    string // version
 	Links             Links
-
-	root *protocol.Node
+	// Root is the whole tree, for what the fields above do not hold.
+	Root *protocol.Node
 }
 
 // A SummaryMethod is one verb of a summary.

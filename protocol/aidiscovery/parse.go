@@ -161,6 +161,7 @@ func (c *checker) readDocument(root *protocol.Node) *Document {
 	c.rateLimits(root)
 	c.readMeta(root)
 	c.checkTexts(root)
+	c.doc.Root = root
 	return &c.doc
 }
 

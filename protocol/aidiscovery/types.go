@@ -1,5 +1,7 @@
 package aidiscovery
 
+import "gazetteer/protocol"
+
 // A Document is an AI Discovery document (§3.1). What a broken document lacks
 // or gives a wrong type is left at its zero value.
 type Document struct {
@@ -10,6 +12,8 @@ type Document struct {
 	TokenHints   TokenHints
 	RateLimits   RateLimits
 	Meta         Meta
+	// Root is the whole tree, for what the fields above do not hold.
+	Root *protocol.Node
 }
 
 // A Service is who publishes the document (§3.2).
