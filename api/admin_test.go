@@ -67,8 +67,8 @@ func TestCrawlStreams(t *testing.T) {
 	}
 }
 
-// TestCrawlCutShort: an answer that is not whole does not look whole.
-func TestCrawlCutShort(t *testing.T) {
+// TestCrawlInterrupted: an answer that is not whole does not look whole.
+func TestCrawlInterrupted(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Operator.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
 			return errors.Join(yield(crawler.Result{Host: hosts[0]}), context.DeadlineExceeded)
@@ -88,8 +88,8 @@ func TestCrawlCutShort(t *testing.T) {
 	h.get("/healthz", 200)
 }
 
-// TestCrawlEndsWithItsClient: who leaves stops what was begun for them.
-func TestCrawlEndsWithItsClient(t *testing.T) {
+// TestCrawlStopsWhenClientDisconnects: who leaves stops what was begun for them.
+func TestCrawlStopsWhenClientDisconnects(t *testing.T) {
 	ended := make(chan error, 1)
 	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Operator.Crawl = func(ctx context.Context, _ []string, _ func(crawler.Result) error) error {
@@ -161,7 +161,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestNotReadyUntilTheIndexIsThere(t *testing.T) {
+func TestNotReadyWithoutIndex(t *testing.T) {
 	h := newTestServer(t, options{unread: true})
 	registerAgent(t, h)
 	r := h.get("/readyz", 503)
@@ -196,7 +196,7 @@ func TestNotReadyUntilTheStatesAreThere(t *testing.T) {
 	}
 }
 
-func TestCrawlThatCannotBeginIsAnsweredProperly(t *testing.T) {
+func TestCrawlStartErrorIsReported(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Operator.Add = func(context.Context, ...string) error { return fmt.Errorf("add hosts: %w", store.ErrFull) }
 		o.Operator.Crawl = func(context.Context, []string, func(crawler.Result) error) error {

@@ -188,7 +188,7 @@ func TestTrustedProxy(t *testing.T) {
 
 // A member that means nothing in a registration is left out, as the reference
 // leaves it out, but not without a word.
-func TestMembersThatARegistrationLeavesOut(t *testing.T) {
+func TestRegistrationWithoutOptionalMembers(t *testing.T) {
 	h := newTestServer(t, options{})
 	for body, want := range map[string][]string{
 		`"username": "alice"`:                                    {"claim a handle with PUT"},
@@ -213,7 +213,7 @@ func TestMembersThatARegistrationLeavesOut(t *testing.T) {
 }
 
 // Whoever asks by a handle is not told to check an id.
-func TestAHandleThatNobodyHas(t *testing.T) {
+func TestUnknownHandle(t *testing.T) {
 	h := newTestServer(t, options{})
 	if p := h.get("/api/v1/agents/by-username/nobody_here", 404).problem(t); p.Error != "No agent with that username" || p.Code != "no-agent" {
 		t.Errorf("%+v", p)

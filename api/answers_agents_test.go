@@ -31,7 +31,7 @@ func storeAgent(t *testing.T, r *registrar.Registrar, name string, n byte) (regi
 	return agent, key
 }
 
-func TestWhatPagesAskOfAgentsAndTheLog(t *testing.T) {
+func TestPagesOfAgentsAndLog(t *testing.T) {
 	ctx := t.Context()
 	s, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{})
 	if err != nil {

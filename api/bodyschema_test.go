@@ -9,7 +9,7 @@ import (
 )
 
 // What the description says of a body is what is taken.
-func TestBodiesAreTakenAsDescribed(t *testing.T) {
+func TestRequestBodiesMatchSchemas(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	described, err := jsonschema.UnmarshalJSON(bytes.NewReader(h.get("/openapi.json", 200).body))

@@ -42,9 +42,9 @@ func (h *testServer) changes(query string) (list feed.ChangeList) {
 	return list
 }
 
-// TestChangesFollowTheStore: a follower sees what appeared and changed after its place, once and in
+// TestChangeFeedFollowsStore: a follower sees what appeared and changed after its place, once and in
 // order, and a registration; the places do not expire and do not depend on filters.
-func TestChangesFollowTheStore(t *testing.T) {
+func TestChangeFeedFollowsStore(t *testing.T) {
 	h := newTestServer(t, options{})
 	first := h.changes("limit=100")
 	if len(first.Changes) != 0 || first.More || first.Next == "" {
@@ -112,8 +112,8 @@ func TestChangesFollowTheStore(t *testing.T) {
 	}
 }
 
-// TestPlacesOfOthersAreRefused: with a reason, and where to begin instead.
-func TestPlacesOfOthersAreRefused(t *testing.T) {
+// TestForeignCursorsAreRefused: with a reason, and where to begin instead.
+func TestForeignCursorsAreRefused(t *testing.T) {
 	key := func(o *api.Options) { o.CursorKey = []byte("0123456789abcdef") }
 	h := newTestServer(t, options{api: key})
 	replaced := newTestServer(t, options{api: key}) // the same key, another store

@@ -22,9 +22,9 @@ func (c *setClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead
 // set sets how far the clock is ahead.
 func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// TestReplaysAfterTheClockWasAhead: a request whose nonce was dropped while the clock was ahead is not
+// TestReplaysAfterClockWasAhead: a request whose nonce was dropped while the clock was ahead is not
 // taken again when the clock is right again; new requests are.
-func TestReplaysAfterTheClockWasAhead(t *testing.T) {
+func TestReplaysAfterClockWasAhead(t *testing.T) {
 	clock := &setClock{}
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.now}})
 	a := registerProved(t, h, 1, "")
@@ -51,9 +51,9 @@ func TestReplaysAfterTheClockWasAhead(t *testing.T) {
 	}
 }
 
-// TestKeysAfterTheClockWasAhead: a key that was rotated while the clock was ahead is in use since now at
+// TestIdempotencyKeysAfterClockWasAhead: a key that was rotated while the clock was ahead is in use since now at
 // the latest, and no interval ends before it begins.
-func TestKeysAfterTheClockWasAhead(t *testing.T) {
+func TestIdempotencyKeysAfterClockWasAhead(t *testing.T) {
 	clock := &setClock{}
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.now}})
 	a := registerProved(t, h, 1, "")

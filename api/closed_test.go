@@ -15,7 +15,7 @@ import (
 
 // A host whose robots.txt has come to forbid everything stays known, with the
 // reason beside each document that could not be asked for again.
-func TestAServiceThatClosed(t *testing.T) {
+func TestClosedService(t *testing.T) {
 	h := newTestServer(t, options{})
 	d := h.publish("shut.example", document.AI, "application/json", aiText("Shut"), seen)
 	later := seen.Add(27 * time.Hour)

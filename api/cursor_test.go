@@ -99,8 +99,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestServicesAreInOrderOfHost and are not confused by hosts that begin alike.
-func TestServicesAreInOrderOfHost(t *testing.T) {
+// TestServicesAreSortedByHost and are not confused by hosts that begin alike.
+func TestServicesAreSortedByHost(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishAll("a.example", "b-a.example", "b.a.example", "b.example", "bb.example")
 	h.publish("a.example", document.AGIS, "application/json", agisText("n", "Books a table for the agent"), seen)
@@ -113,7 +113,7 @@ func TestServicesAreInOrderOfHost(t *testing.T) {
 	}
 }
 
-func TestCursorsThatAreNotOurs(t *testing.T) {
+func TestForeignCursorIsRefused(t *testing.T) {
 	now := seen
 	clock := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), func() time.Time { return now } }
 	h := newTestServer(t, options{api: clock})

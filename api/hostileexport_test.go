@@ -20,7 +20,7 @@ import (
 
 // What hostile documents say comes out as tools with names that callers take and
 // schemas that are schemas.
-func TestExportsOfHostileDocumentsAreWellFormed(t *testing.T) {
+func TestHostileDocumentsExportWellFormed(t *testing.T) {
 	h := newTestServer(t, options{})
 	inputs := []string{
 		`{"type": "banana"}`, `{"type": "object", "properties": {"a": {"type": 5}}}`, `{"type": "object", "required": "a"}`,
@@ -79,7 +79,7 @@ func (noSchemas) Load(url string) (any, error) {
 }
 
 // A line for curl, given to a real shell, asks the service and does nothing else.
-func TestCurlLinesInAShell(t *testing.T) {
+func TestCurlCommandsRunInShell(t *testing.T) {
 	for _, program := range []string{"sh", "curl"} {
 		need.Program(t, program)
 	}

@@ -37,9 +37,9 @@ func visitOperations(t *testing.T, h *testServer, visit func(method, path string
 	}
 }
 
-// TestEveryBodyHasALimit: a body that is too large is refused before it is read,
+// TestEveryBodyIsLimited: a body that is too large is refused before it is read,
 // whether its length is said or not, and a compressed one is not taken at all.
-func TestEveryBodyHasALimit(t *testing.T) {
+func TestEveryBodyIsLimited(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	asked := 0
 	visitOperations(t, h, func(method, path string, _, operation map[string]any) {
@@ -158,9 +158,9 @@ func sendEndlessBody(t *testing.T, h *testServer, head string) (status, sent int
 	return <-answered, sent
 }
 
-// TestEveryOtherMethod: where something is served, every method that is not taken
+// TestEveryOtherMethodOfRoutes: where something is served, every method that is not taken
 // is told which are.
-func TestEveryOtherMethod(t *testing.T) {
+func TestEveryOtherMethodOfRoutes(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	asked := map[string]bool{}
 	visitOperations(t, h, func(_, path string, item, _ map[string]any) {
@@ -181,9 +181,9 @@ func TestEveryOtherMethod(t *testing.T) {
 	})
 }
 
-// TestSecretsStayOut looks for what is secret in everything that anybody is
+// TestSecretsAreNotLogged looks for what is secret in everything that anybody is
 // answered, in what is exported, and in the log.
-func TestSecretsStayOut(t *testing.T) {
+func TestSecretsAreNotLogged(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	h.publishSamples()
 	paths := goodPaths(t, h)
@@ -230,9 +230,9 @@ func firstAirID(path string) string {
 	return "\x00"
 }
 
-// TestKeysThatAreRefusedOverHTTP: keys under which anybody can sign, or that are
+// TestRefusedIdempotencyKeysOverHTTP: keys under which anybody can sign, or that are
 // none, or another's.
-func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
+func TestRefusedIdempotencyKeysOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{})
 	taken := registerProved(t, h, 1, "")
 	text := func(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
@@ -264,9 +264,9 @@ func TestKeysThatAreRefusedOverHTTP(t *testing.T) {
 	}
 }
 
-// TestGuessesAreSlowedDown: who guesses, at a secret or at a signature, is told to
+// TestSecretGuessesAreLimited: who guesses, at a secret or at a signature, is told to
 // wait; a body that cannot be read is no guess.
-func TestGuessesAreSlowedDown(t *testing.T) {
+func TestSecretGuessesAreLimited(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Limits: admission.Limits{Failures: 6}}})
 	a, b := registerAgent(t, h), registerProved(t, h, 1, "")
 	guess := func(i int) bufferedResponse {

@@ -12,7 +12,7 @@ import (
 
 // Strangers name their namespaces, classes of data and verbs as they like; each
 // that a list names can be opened.
-func TestOddNamesCanBeOpened(t *testing.T) {
+func TestUnusualNamesCanBeRequested(t *testing.T) {
 	h := newTestServer(t, options{})
 	odd := []string{"a/b", "..", ".", "x.y.z", "50%", "a%2Fb", "a+b", "two words", "a;b", "a&b=c?d#e", "가나 다", "<b>", "😀", `c:\d`, "//", "/lead", "trail/"}
 	for i, name := range odd {

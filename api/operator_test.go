@@ -46,7 +46,7 @@ func (h *testServer) applyFor(name string, status int) air.RegistrationAnswer {
 	return v
 }
 
-func TestRegistrationsWaitForTheOperator(t *testing.T) {
+func TestRegistrationsWaitForOperator(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	h.requestOperator("PUT", "/admin/registry/admission", `{"mode": "approval", "note": "write to door@registry.example"}`, 200)
 	first, second := h.applyFor("First", 202), h.applyFor("Second", 202)
@@ -97,8 +97,8 @@ func TestRegistrationsWaitForTheOperator(t *testing.T) {
 	}
 }
 
-// TestRegistrationClosesItself after a week in which only strangers came.
-func TestRegistrationClosesItself(t *testing.T) {
+// TestUnattendedRegistrationCloses after a week in which only strangers came.
+func TestUnattendedRegistrationCloses(t *testing.T) {
 	now := seen
 	clock := func() time.Time { return now }
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
@@ -300,9 +300,9 @@ func TestMerges(t *testing.T) {
 	h.requestOperator("POST", "/admin/agents/"+third.AirID+"/merge", `{"into": "`+third.AirID+`"}`, 400)
 }
 
-// TestAnAgentMovesHouse exports an agent with its history and imports it into
+// TestAgentMovesToAnotherRegistry exports an agent with its history and imports it into
 // another registry.
-func TestAnAgentMovesHouse(t *testing.T) {
+func TestAgentMovesToAnotherRegistry(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerProved(t, h, 1, "")
 	for i := range 20 {
@@ -359,8 +359,8 @@ func TestAnAgentMovesHouse(t *testing.T) {
 	}
 }
 
-// TestOnlyTheOperatorIsAnswered asks every operator's route of the public.
-func TestOnlyTheOperatorIsAnswered(t *testing.T) {
+// TestOperatorRoutesRequireOperator asks every operator's route of the public.
+func TestOperatorRoutesRequireOperator(t *testing.T) {
 	h := newTestServer(t, options{})
 	spec := readSpec(t, h.requestAt(h.admin, "GET", "/admin/openapi.json", nil).body)
 	asked := 0
@@ -381,9 +381,9 @@ func TestOnlyTheOperatorIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAdminAnswersAreAsDescribed holds what the operator gets against the
+// TestAdminResponsesMatchSchemas holds what the operator gets against the
 // description, and lets no cache have it.
-func TestAdminAnswersAreAsDescribed(t *testing.T) {
+func TestAdminResponsesMatchSchemas(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Mode: admission.ModeApproval}})
 	waiting := h.applyFor("First", 202)
 	h.requestOperator("POST", "/admin/registry/bans", `{"kind": "domain", "value": "evil.example"}`, 200)

@@ -73,7 +73,7 @@ func agentsOf(o answer.ServedOperation) string {
 	return strings.Join(all, ", ")
 }
 
-func TestWhoCanBookATable(t *testing.T) {
+func TestServicesThatBookATable(t *testing.T) {
 	z := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
@@ -146,7 +146,7 @@ func TestWhoCanBookATable(t *testing.T) {
 
 // Agents are listed by a verb that is offered where they are shown to be at home:
 // at a domain of theirs or, by DNS, below it; what one says of itself does not count.
-func TestAgentsByTheVerbsOfTheirDomains(t *testing.T) {
+func TestAgentsByVerbsOfTheirDomains(t *testing.T) {
 	z := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
 	h.publish("trattoria.example", document.AI, "application/json", aiText("Trattoria"), seen)
@@ -213,7 +213,7 @@ func TestOffersInPages(t *testing.T) {
 	h.get("/api/v1/orchestrate?verb=LIST&limit=2&cursor="+page.Next, 400)
 }
 
-func TestAnAgentOfAnotherRegistry(t *testing.T) {
+func TestForeignAgent(t *testing.T) {
 	const far, gone = "did:wba:elsewhere.example:agents:AIR-7G3K-M9JQ-X2PT", "did:web:elsewhere.example:gone"
 	const inbox = "https://elsewhere.example/inbox/1"
 	pages := web{"https://elsewhere.example/agents/AIR-7G3K-M9JQ-X2PT/did.json": `{"id": "` + far + `", "service": [{"id": "` + far + `#inbox", "type": "A2AInbox", "serviceEndpoint": "` + inbox + `"}]}`}
@@ -240,7 +240,7 @@ func TestAnAgentOfAnotherRegistry(t *testing.T) {
 
 // What a caller of a namespace should know stands beside the operations, and each
 // says how fresh it is, as a hit of a search does.
-func TestAnOfferSaysWhatAHitSays(t *testing.T) {
+func TestOfferContainsFieldsOfHit(t *testing.T) {
 	h := newTestServer(t, options{})
 	for _, host := range []string{"ristorante.example", "thief.example"} {
 		h.publish(host, document.AGIS, "application/json", agisText("ristorante", "Books a table for the agent"), seen)

@@ -172,7 +172,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	}
 }
 
-func TestOptOutOfADomain(t *testing.T) {
+func TestOptOutOfDomain(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publishAll("example.com", "a.example.com", "b.example.com")
 	e.zone.Publish("_gazetteer.example.com", "gazetteer-opt-out=*.example.com")
@@ -320,7 +320,7 @@ func TestRecrawl(t *testing.T) {
 	}
 }
 
-func TestWishesAreCounted(t *testing.T) {
+func TestClausesAreCounted(t *testing.T) {
 	e := withOwners(t, 2)
 	for range 2 {
 		e.sendOwnerRequest("www.example.com", "opt-out", "", 202)

@@ -76,7 +76,7 @@ func oneWinner(t *testing.T, got map[int]int, success, refusal int) {
 	}
 }
 
-func TestOfManyClientsOneGetsIt(t *testing.T) {
+func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
 	t.Run("handle", func(t *testing.T) {
 		h := newTestServer(t, options{})
 		var requests []*http.Request

@@ -153,8 +153,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestQueryErrorsHaveAColumn asks whether a bad query is pointed at.
-func TestQueryErrorsHaveAColumn(t *testing.T) {
+// TestQueryErrorsHaveColumn asks whether a bad query is pointed at.
+func TestQueryErrorsHaveColumn(t *testing.T) {
 	h := newTestServer(t, options{})
 	p := h.get("/api/v1/search?q=caf%C3%A9+colour:red", 400).problem(t)
 	if p.Where == nil || p.Where.Column != 6 {
@@ -306,7 +306,7 @@ func TestOurFailures(t *testing.T) {
 	h.get("/healthz", 200)
 }
 
-func TestNoRoomForNewData(t *testing.T) {
+func TestNoDiskSpaceForNewData(t *testing.T) {
 	h := newTestServer(t, options{store: boltstore.Options{MinFree: 1 << 62}})
 	r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
 	if r.StatusCode != 503 || r.Header.Get("Retry-After") != "300" || r.problem(t).Code != "unavailable" {

@@ -33,10 +33,10 @@ var clientErrors = map[string]string{
 	"400": "ValidationError", "401": "AuthenticationError", "403": "AuthenticationError", "404": "AgentNotFoundError", "409": "ConflictError",
 }
 
-// TestClientOfTheReference drives the npm package agent-identity-registry 0.1.0,
+// TestReferenceClient drives the npm package agent-identity-registry 0.1.0,
 // unchanged, against our server. It needs node, and the package in
 // testdata/air/node_modules, where .ci/install puts it.
-func TestClientOfTheReference(t *testing.T) {
+func TestReferenceClient(t *testing.T) {
 	node := need.Program(t, "node")
 	if _, err := os.Stat("testdata/air/node_modules/agent-identity-registry"); err != nil {
 		need.Missing(t, "the npm package is not here: run npm ci in api/testdata/air")

@@ -78,8 +78,8 @@ var added = []string{
 	"draft", "authority", "note", "did", "log",
 }
 
-// TestDeparturesAreWrittenDown holds the page for readers against the list.
-func TestDeparturesAreWrittenDown(t *testing.T) {
+// TestDocumentedDifferencesFromReference holds the page for readers against the list.
+func TestDocumentedDifferencesFromReference(t *testing.T) {
 	page, err := os.ReadFile("../docs/registry.md")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDeparturesAreWrittenDown(t *testing.T) {
 	}
 }
 
-func TestReplayOfTheReference(t *testing.T) {
+func TestReplayReferenceExchanges(t *testing.T) {
 	text, err := os.ReadFile("testdata/air/registry.json")
 	if err != nil {
 		t.Fatal(err)

@@ -174,9 +174,9 @@ func TestSignedWrites(t *testing.T) {
 	}
 }
 
-// TestSignedBehindAProxy: TLS ends before the server, so that only the public
+// TestSignedRequestBehindProxy: TLS ends before the server, so that only the public
 // URL tells what the client has signed.
-func TestSignedBehindAProxy(t *testing.T) {
+func TestSignedRequestBehindProxy(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example" }})
 	h.secure = true
 	a := registerProved(t, h, 1, "")
@@ -224,7 +224,7 @@ func rotationBody(t testing.TB, x registry.Rotation) string {
 		"recovery_commitment": x.Commitment, "old_signature": x.OldSignature, "new_signature": x.NewSignature}))
 }
 
-func TestKeysOverHTTP(t *testing.T) {
+func TestIdempotencyKeysOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	a := registerProved(t, h, 10, "")
 	next, recoveryKey := keyFromSeed(11), keyFromSeed(12)
@@ -454,7 +454,7 @@ func TestIdentifiersWithPort(t *testing.T) {
 	}
 }
 
-func TestResolutionsHaveABudget(t *testing.T) {
+func TestResolutionsAreRateLimited(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Resolver: attesterDocuments()}, api: func(o *api.Options) { o.Resolutions = 2 }})
 	a := registerAgent(t, h)
 	h.get("/1.0/identifiers/did:wba:one.example", 200)
@@ -510,8 +510,8 @@ func TestWithoutLogAndDirectory(t *testing.T) {
 	h.get("/.well-known/did.json", 200)
 }
 
-// TestOperatorOfAgents: what the operator does answers on the socket alone.
-func TestOperatorOfAgents(t *testing.T) {
+// TestOperatorActionsOnAgents: what the operator does answers on the socket alone.
+func TestOperatorActionsOnAgents(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerProved(t, h, 40, "")
 	for _, request := range []string{"DELETE " + a.path, "GET /api/v1/admin/stats", "GET /api/v1/admin/recent", "POST /api/v1/admin/cron/publish-anchor", "POST /api/v1/admin/cron/did-wba-resolve"} {
@@ -626,8 +626,8 @@ func TestRegistryRefusals(t *testing.T) {
 	}
 }
 
-// TestSecretEndsAnAgent: who has only the secret can still end the agent.
-func TestSecretEndsAnAgent(t *testing.T) {
+// TestSecretDeactivatesAgent: who has only the secret can still end the agent.
+func TestSecretDeactivatesAgent(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
@@ -639,8 +639,8 @@ func TestSecretEndsAnAgent(t *testing.T) {
 	}
 }
 
-// TestChangesHaveABudget bounds what one client writes.
-func TestChangesHaveABudget(t *testing.T) {
+// TestChangeFeedIsRateLimited bounds what one client writes.
+func TestChangeFeedIsRateLimited(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Limits: admission.Limits{Changes: 2, AllChanges: 100}}})
 	a := registerAgent(t, h)
 	for i := range 3 {

@@ -43,8 +43,8 @@ var relayMistakes = map[string]departure{
 	"stream":                                      {0, "as above; events have ids, so that a client can go on, and no cache may keep them", nil},
 }
 
-// TestRelayMistakesAreWrittenDown holds the page for readers against the list.
-func TestRelayMistakesAreWrittenDown(t *testing.T) {
+// TestDocumentedRelayDifferences holds the page for readers against the list.
+func TestDocumentedRelayDifferences(t *testing.T) {
 	page, err := os.ReadFile("../docs/a2a.md")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ type relayPlayer struct {
 	numbers    map[float64]float64
 }
 
-func TestReplayOfTheReferenceRelay(t *testing.T) {
+func TestReplayReferenceRelayExchanges(t *testing.T) {
 	text, err := os.ReadFile("testdata/air/relay.json")
 	if err != nil {
 		t.Fatal(err)

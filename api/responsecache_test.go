@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestKeptAnswersAreNeverOld: a client whose write was confirmed reads that write,
+// TestCachedResponsesAreCurrent: a client whose write was confirmed reads that write,
 // while others request the same answer in all its forms.
-func TestKeptAnswersAreNeverOld(t *testing.T) {
+func TestCachedResponsesAreCurrent(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID
@@ -63,9 +63,9 @@ func TestKeptAnswersAreNeverOld(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatIsGoneIsNotKept: the next request sees a change of an agent, in every form of
+// TestDeletedAgentIsNotCached: the next request sees a change of an agent, in every form of
 // the answer, and what was erased is no longer in memory.
-func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
+func TestDeletedAgentIsNotCached(t *testing.T) {
 	for name, c := range map[string]struct {
 		end      func(h *testServer, a owner)
 		record   int // status of the record then
@@ -119,9 +119,9 @@ func TestAnAgentThatIsGoneIsNotKept(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatMayBeKeptIsKept: nothing of the operator, nothing with a query, no
+// TestOnlyCacheableResponsesAreCached: nothing of the operator, nothing with a query, no
 // refusal, and a bounded number of headers.
-func TestOnlyWhatMayBeKeptIsKept(t *testing.T) {
+func TestOnlyCacheableResponsesAreCached(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID

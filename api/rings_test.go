@@ -30,7 +30,7 @@ func (o owner) attest(about owner, now time.Time) {
 
 // Two agents that attest each other show no attestations: not in the list, not
 // when they are looked up by a caller who requires them, and not in the evidence.
-func TestWhoAttestEachOtherShowNoAttestations(t *testing.T) {
+func TestMutualAttestationsAreHidden(t *testing.T) {
 	now := time.Now()
 	d := documents{}
 	for i, id := range []string{"did:wba:one.example", "did:wba:two.example"} {

@@ -126,7 +126,7 @@ func logSize(h *testServer) string {
 	return fmt.Sprint(h.answers.Log.Head().N)
 }
 
-func TestEveryGET(t *testing.T) {
+func TestEveryGETRoute(t *testing.T) {
 	h := newTestServer(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen } }})
 	h.publishSamples()
 	spec := readSpec(t, h.get("/openapi.json", 200).body)

@@ -49,7 +49,7 @@ func (h *testServer) post(path, body string, status int) bufferedResponse {
 	return r
 }
 
-func TestAHitSaysAllThatACallerNeeds(t *testing.T) {
+func TestHitContainsCallDetails(t *testing.T) {
 	h := newTestServer(t, options{log: true, api: func(o *api.Options) { o.Now = func() time.Time { return seen.Add(time.Hour) } }})
 	h.publishSamples()
 	page := readAs[api.SearchPage](h, "/api/v1/search?q=book+a+table&host=ristorante.example&facets=verb,+host,verb&fields=all", 200)
@@ -81,9 +81,9 @@ func TestAHitSaysAllThatACallerNeeds(t *testing.T) {
 	}
 }
 
-// TestFormsOfAHit: the short form is part of the whole form, at the same paths; fields chooses members of
+// TestHitForms: the short form is part of the whole form, at the same paths; fields chooses members of
 // the whole form; explain adds why a result matches.
-func TestFormsOfAHit(t *testing.T) {
+func TestHitForms(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	const path = "/api/v1/search?q=book+a+table&limit=10"
@@ -168,7 +168,7 @@ func missingFrom(part, whole any, at string) (paths []string) {
 	return paths
 }
 
-func TestSearchByBodyIsTheSameSearch(t *testing.T) {
+func TestSearchByBodyEqualsSearchByQuery(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for query, body := range map[string]string{
@@ -277,7 +277,7 @@ func TestWithinTokens(t *testing.T) {
 	h.get("/api/v1/search?q=verb:BOOK&within_tokens=1000000000", 400)
 }
 
-func TestCursorsBelongToTheirSearch(t *testing.T) {
+func TestCursorOfAnotherSearchIsRefused(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	next := readAs[api.SearchPage](h, "/api/v1/search?verb=BOOK&limit=2", 200).Next
@@ -295,8 +295,8 @@ func TestCursorsBelongToTheirSearch(t *testing.T) {
 	}
 }
 
-// TestAnIndexThatIsBehindSaysSo: an empty answer is not served as a complete one.
-func TestAnIndexThatIsBehindSaysSo(t *testing.T) {
+// TestStaleIndexIsReported: an empty answer is not served as a complete one.
+func TestStaleIndexIsReported(t *testing.T) {
 	h := newTestServer(t, options{unread: true})
 	_, writes := h.prepareDocument("late.example", document.AI, "application/json", aiText("Late"), seen)
 	seq, err := h.store.Apply(t.Context(), writes...)
@@ -492,9 +492,9 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreClaimedByOthers: all candidates with what each has to show, the
+// TestNamesClaimedByOthers: all candidates with what each has to show, the
 // best proved first, and what is wrong is said.
-func TestNamesThatAreClaimedByOthers(t *testing.T) {
+func TestNamesClaimedByOthers(t *testing.T) {
 	h := newTestServer(t, options{})
 	publish := func(host, namespace string) {
 		h.publish(host, document.AGIS, "application/json", agisText(namespace, "Books a restaurant table for the requesting agent"), seen)
@@ -555,9 +555,9 @@ func TestNamesThatAreClaimedByOthers(t *testing.T) {
 	}
 }
 
-// TestNamesThatLeadNowhere: whatever is wrong with a name, the answer says which
+// TestNamesWithoutTarget: whatever is wrong with a name, the answer says which
 // half it is and what form it should have.
-func TestNamesThatLeadNowhere(t *testing.T) {
+func TestNamesWithoutTarget(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, c := range []struct {
@@ -727,9 +727,9 @@ func (g largeGate) Search(ctx context.Context, q query.Query) (index.Result, err
 	return g.gate.Search(ctx, q)
 }
 
-// TestNobodyWaitsForLargeSearches: of fifty of the dearest queries one runs and the
+// TestSmallSearchesDoNotWaitForLargeOnes: of fifty of the dearest queries one runs and the
 // others wait, and who asks a usual one is answered meanwhile.
-func TestNobodyWaitsForLargeSearches(t *testing.T) {
+func TestSmallSearchesDoNotWaitForLargeOnes(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	g := &gate{h.index, make(chan struct{}, 100), make(chan struct{})}
@@ -771,8 +771,8 @@ func TestNobodyWaitsForLargeSearches(t *testing.T) {
 	}
 }
 
-// TestASearchEndsWithItsClient: what nobody waits for is not searched for.
-func TestASearchEndsWithItsClient(t *testing.T) {
+// TestSearchStopsWhenClientDisconnects: what nobody waits for is not searched for.
+func TestSearchStopsWhenClientDisconnects(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	g := &gate{h.index, make(chan struct{}, 1), make(chan struct{})}
@@ -791,8 +791,8 @@ func TestASearchEndsWithItsClient(t *testing.T) {
 	h.get("/api/v1/search?q=book", 200) // the place is free again
 }
 
-// TestAVerbTenThousandTimes ranks no higher than once.
-func TestAVerbTenThousandTimes(t *testing.T) {
+// TestOneVerbInTenThousandOperations ranks no higher than once.
+func TestOneVerbInTenThousandOperations(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publish("plain.example", document.AI, "application/json", aiText("Plain"), seen)
 	stuffed := strings.Replace(aiText("Stuffed"), "Book a table for a party", "Book a table for a party"+strings.Repeat(" book", 10_000), 1)
@@ -803,9 +803,9 @@ func TestAVerbTenThousandTimes(t *testing.T) {
 	}
 }
 
-// TestWordsThatNothingHas: the closest matches may be unrelated, and the answer
+// TestUnknownWords: the closest matches may be unrelated, and the answer
 // says so before a person reads the hits.
-func TestWordsThatNothingHas(t *testing.T) {
+func TestUnknownWords(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for q, want := range map[string]string{
@@ -827,7 +827,7 @@ func TestWordsThatNothingHas(t *testing.T) {
 	}
 }
 
-func TestSearchLeavesOutWhatIsNotWanted(t *testing.T) {
+func TestSearchExcludesUnwanted(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publish("stays.example", document.AGIS, "application/json", `{"agis_version": "1.0", "service": {"name": "Stays"}, "endpoints": [
 		{"method": "BOOK", "path": "/room", "semantic": {"intent": "Books a hotel room for some nights"}},

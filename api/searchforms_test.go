@@ -13,7 +13,7 @@ import (
 
 // A filter means the same in the query language, as a parameter and in a body, in
 // any letter case.
-func TestFiltersMeanTheSameEverywhere(t *testing.T) {
+func TestFiltersAgreeAcrossInterfaces(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, c := range []struct{ key, value string }{
@@ -36,7 +36,7 @@ func TestFiltersMeanTheSameEverywhere(t *testing.T) {
 	h.get("/api/v1/search?verb=BO%0AOK", 400)
 }
 
-func TestNumbersAreDigits(t *testing.T) {
+func TestNumericParametersRequireDigits(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, query := range []string{"limit=%2B5", "within_tokens=%2B500", "limit=%2D0", "limit=5%20", "limit=0x5", "limit=5_0"} {
@@ -52,7 +52,7 @@ func TestNumbersAreDigits(t *testing.T) {
 }
 
 // Counts of what was not found are empty lists, as those of an exploration are.
-func TestFacetsOfNothing(t *testing.T) {
+func TestFacetsOfEmptyQuery(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, query := range []string{"verb=XYZZY", "q=the", "q=%21%21"} {
@@ -68,7 +68,7 @@ func TestFacetsOfNothing(t *testing.T) {
 
 // Where not even one result fits, the answer says how many tokens it takes, and that
 // is the truth.
-func TestTooFewTokensSayHowMany(t *testing.T) {
+func TestTooFewTokensNameTheMinimum(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, query := range []string{"q=verb:BOOK", "q=verb:BOOK&facets=verb", "q=verb:BOOK&facets=verb,host,ns"} {
@@ -90,7 +90,7 @@ func TestTooFewTokensSayHowMany(t *testing.T) {
 }
 
 // The forms for callers keep within the tokens, too.
-func TestFormsForCallersWithinTokens(t *testing.T) {
+func TestHitFormsStayWithinTokens(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	for _, as := range []string{"mcp", "functions", "curl"} {
@@ -149,7 +149,7 @@ func withoutComments(text string) string {
 }
 
 // An operation is chosen once, however its host is spelt.
-func TestExportTakesAnOperationOnce(t *testing.T) {
+func TestExportContainsOperationOnce(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	id := readAs[api.SearchPage](h, "/api/v1/search?q=verb:BOOK&limit=1", 200).Hits[0].ID
@@ -161,7 +161,7 @@ func TestExportTakesAnOperationOnce(t *testing.T) {
 }
 
 // Where no operation has an agent the answer says that, not that words are missing.
-func TestOrchestrateSaysWhyNothingIsShown(t *testing.T) {
+func TestOrchestrateExplainsEmptyResult(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
 	page := readAs[api.OrchestratePage](h, "/api/v1/orchestrate?q=table+zzyzx&joined=true", 200)

@@ -65,8 +65,8 @@ func TestStats(t *testing.T) {
 	h.get("/api/v1/stats/hosts?figure=format:ai&cursor=forged", 400)
 }
 
-// TestCensusOverTheSocket has a census written beside the server.
-func TestCensusOverTheSocket(t *testing.T) {
+// TestCensusOverSocket has a census written beside the server.
+func TestCensusOverSocket(t *testing.T) {
 	h := newTestServer(t, options{})
 	dir := filepath.Join(t.TempDir(), "census")
 	r := h.requestAt(h.admin, "POST", "/admin/census?at=2026-01-02&dir="+url.QueryEscape(dir), strings.NewReader(""))

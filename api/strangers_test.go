@@ -28,10 +28,10 @@ func rotateFrom(t *testing.T, h *testServer, o owner, seed byte, from string) bu
 	return h.request("POST", o.path+"/keys", rotationBody(t, x), "Content-Type", jsonType, "X-Forwarded-For", from)
 }
 
-// TestStrangersSpendOnlyTheirOwnBudget: writes that prove nothing, to agents that do not exist, from
+// TestClientsUseOnlyTheirOwnQuota: writes that prove nothing, to agents that do not exist, from
 // 52 addresses, and wrong secrets from more networks than are counted, leave every owner free to
 // update, to rotate a key and to deactivate.
-func TestStrangersSpendOnlyTheirOwnBudget(t *testing.T) {
+func TestClientsUseOnlyTheirOwnQuota(t *testing.T) {
 	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: 20, AllChanges: 100, Failures: 3, Reports: -1}))
 	victim, other := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
 	refused := 0
@@ -60,9 +60,9 @@ func TestStrangersSpendOnlyTheirOwnBudget(t *testing.T) {
 	}
 }
 
-// TestGuessesDoNotStandBeforeProofs: the network from which very many guesses came may still rotate a
+// TestSecretGuessesDoNotBlockProofs: the network from which very many guesses came may still rotate a
 // key, and use the right secret.
-func TestGuessesDoNotStandBeforeProofs(t *testing.T) {
+func TestSecretGuessesDoNotBlockProofs(t *testing.T) {
 	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: 3, Reports: -1}))
 	o, a := registerProved(t, h, 1, ""), registerAgent(t, h)
 	const from = "192.0.2.1"
@@ -83,9 +83,9 @@ func TestGuessesDoNotStandBeforeProofs(t *testing.T) {
 	}
 }
 
-// TestNetworksDoNotSpendAllRegistrations: what 50 /48 networks register in one go leaves others able to
+// TestOneNetworkCannotUseAllRegistrations: what 50 /48 networks register in one go leaves others able to
 // register, also where the operator approves.
-func TestNetworksDoNotSpendAllRegistrations(t *testing.T) {
+func TestOneNetworkCannotUseAllRegistrations(t *testing.T) {
 	for _, mode := range []string{admission.ModeOpen, admission.ModeApproval} {
 		t.Run(mode, func(t *testing.T) {
 			o := fromNetwork(admission.Limits{Registrations: 20, AllRegistrations: 1000, Changes: -1, AllChanges: -1, Reports: -1})
@@ -109,9 +109,9 @@ func TestNetworksDoNotSpendAllRegistrations(t *testing.T) {
 	}
 }
 
-// TestOneStrangerDoesNotStopTheProofOfADomain: an agent that has a domain checked as often as it may
+// TestStrangerCannotBlockDomainProof: an agent that has a domain checked as often as it may
 // leaves the owner of the domain a check.
-func TestOneStrangerDoesNotStopTheProofOfADomain(t *testing.T) {
+func TestStrangerCannotBlockDomainProof(t *testing.T) {
 	records := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
 	stranger, rightful := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
@@ -130,8 +130,8 @@ func TestOneStrangerDoesNotStopTheProofOfADomain(t *testing.T) {
 	}
 }
 
-// TestChecksOfTheLogHaveALimit: a client has so many entries of the log checked and no more.
-func TestChecksOfTheLogHaveALimit(t *testing.T) {
+// TestLogVerificationIsRateLimited: a client has so many entries of the log checked and no more.
+func TestLogVerificationIsRateLimited(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	statuses := map[int]int{}
 	for range 70 {
@@ -146,9 +146,9 @@ func TestChecksOfTheLogHaveALimit(t *testing.T) {
 	}
 }
 
-// TestOwnersTakeTheirName: the owner of a proved domain takes the handle of its name from an agent
+// TestOwnersClaimTheirName: the owner of a proved domain takes the handle of its name from an agent
 // that has proved nothing, and nobody else does.
-func TestOwnersTakeTheirName(t *testing.T) {
+func TestOwnersClaimTheirName(t *testing.T) {
 	records := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
 	squatter, rightful := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")

@@ -11,7 +11,7 @@ import (
 )
 
 // Every row of the table is served where it says, and no route is served without a row.
-func TestTheTableNamesEveryRoute(t *testing.T) {
+func TestTableNamesEveryRoute(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	served := map[string]bool{}
 	for operator, routes := range map[bool]gin.RoutesInfo{false: h.api.Engine().Routes(), true: h.api.OperatorEngine().Routes()} {

@@ -166,7 +166,7 @@ func TestValidateAddress(t *testing.T) {
 	}
 }
 
-func TestJudgeTakesOneThing(t *testing.T) {
+func TestJudgeAcceptsOneInput(t *testing.T) {
 	a := &answer.Answers{Validator: answer.NewValidator(answer.ValidatorOptions{Now: func() time.Time { return seen }})}
 	for _, s := range []answer.ValidationRequest{{}, {Text: []byte("{}"), Address: "a.example"}} {
 		if _, err := a.Validate(t.Context(), s); err != answer.ErrNothingToValidate {

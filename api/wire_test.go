@@ -47,9 +47,9 @@ func describeRawBytes(t *testing.T, h *testServer, text string) (statuses []int,
 	}
 }
 
-// TestBytesThatAreTwoRequests: no request is answered that another reader of
+// TestRequestSmuggling: no request is answered that another reader of
 // the same bytes would not have seen, and the connection ends.
-func TestBytesThatAreTwoRequests(t *testing.T) {
+func TestRequestSmuggling(t *testing.T) {
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-smuggled", func(*gin.Context) { t.Error("the smuggled request was answered") })
 	}})
@@ -92,9 +92,9 @@ func TestBytesThatAreTwoRequests(t *testing.T) {
 	}
 }
 
-// TestBadLinesBehindGoodRequests: each request on a connection is looked at, and
+// TestMalformedBytesAfterValidRequest: each request on a connection is looked at, and
 // a body may hold any bytes.
-func TestBadLinesBehindGoodRequests(t *testing.T) {
+func TestMalformedBytesAfterValidRequest(t *testing.T) {
 	h := newTestServer(t, options{})
 	get := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 	folded := "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n"

@@ -231,8 +231,8 @@ func TestWriteInChild(t *testing.T) {
 	}
 }
 
-// TestAnAuthorRecomputesFigures does what METHOD.md says, with the tools that it names.
-func TestAnAuthorRecomputesFigures(t *testing.T) {
+// TestFiguresCanBeRecomputed does what METHOD.md says, with the tools that it names.
+func TestFiguresCanBeRecomputed(t *testing.T) {
 	for _, tool := range []string{"sh", "awk", "sort"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			need.Missing(t, "%s is not here", tool)
@@ -329,8 +329,8 @@ func TestEmptyStoreAndOneHost(t *testing.T) {
 	}
 }
 
-// TestDatesOfThePast takes the census of a day of the history, and of one before it.
-func TestDatesOfThePast(t *testing.T) {
+// TestPastDates takes the census of a day of the history, and of one before it.
+func TestPastDates(t *testing.T) {
 	s := fill(t, 300, false)
 	now := write(t, s, day)
 	past := write(t, s, day.AddDate(0, -6, 0))
@@ -352,8 +352,8 @@ func TestDatesOfThePast(t *testing.T) {
 	}
 }
 
-// TestAStoreWithoutHistory has hosts of a time when changes of states were not recorded.
-func TestAStoreWithoutHistory(t *testing.T) {
+// TestStoreWithoutTurns has hosts of a time when changes of states were not recorded.
+func TestStoreWithoutTurns(t *testing.T) {
 	s := fill(t, 50, false)
 	removeAll(t, s, store.TurnPrefix)
 	dir := write(t, s, day)
@@ -383,8 +383,8 @@ func removeAll(t *testing.T, s store.Store, prefix string) {
 	}
 }
 
-// TestOptedOutHostsAreNowhere searches all files for a host whose owner opted out.
-func TestOptedOutHostsAreNowhere(t *testing.T) {
+// TestOptedOutHostsAreOmitted searches all files for a host whose owner opted out.
+func TestOptedOutHostsAreOmitted(t *testing.T) {
 	s := fill(t, 40, false)
 	block := `{"host":"bank.test","subdomains":true,"by":"owner","since":"2026-11-01T00:00:00Z"}`
 	if _, err := s.Apply(t.Context(), store.Put(store.BlockKey("bank.test"), []byte(block))); err != nil {
@@ -429,8 +429,8 @@ func TestWrongTimes(t *testing.T) {
 	}
 }
 
-// TestTextsOfStrangersAreHarmless reads every file of the folder that shows them.
-func TestTextsOfStrangersAreHarmless(t *testing.T) {
+// TestForeignTextIsEscaped reads every file of the folder that shows them.
+func TestForeignTextIsEscaped(t *testing.T) {
 	dir := write(t, fill(t, 400, true), day)
 	entries, err := os.ReadDir(filepath.Join(dir, "data"))
 	if err != nil {
@@ -473,9 +473,9 @@ func TestTextsOfStrangersAreHarmless(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfACensusThatFails cancels one, has one write to a full disk, and has one find the
+// TestFailedCensusLeavesNoFiles cancels one, has one write to a full disk, and has one find the
 // rest of one that was killed.
-func TestNothingIsLeftOfACensusThatFails(t *testing.T) {
+func TestFailedCensusLeavesNoFiles(t *testing.T) {
 	data := t.TempDir()
 	s := openStore(t, data)
 	if err := fakestore.Fill(t.Context(), s, fakestore.Options{Root: "..", Services: 2000, At: day.Add(-time.Hour)}); err != nil {
@@ -545,8 +545,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestEachFileHasOneTable holds against two tables of one name.
-func TestEachFileHasOneTable(t *testing.T) {
+// TestEachFileIsDocumentedOnce holds against two tables of one name.
+func TestEachFileIsDocumentedOnce(t *testing.T) {
 	dir := write(t, fill(t, 20, false), day)
 	names := map[string]int{}
 	for line := range strings.Lines(read(t, dir, "SHA256SUMS")) {

@@ -75,8 +75,8 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 	}
 }
 
-// TestLiveFiguresAreThoseOfTheCensus follows a store through changes and restarts.
-func TestLiveFiguresAreThoseOfTheCensus(t *testing.T) {
+// TestLiveFiguresEqualCensus follows a store through changes and restarts.
+func TestLiveFiguresEqualCensus(t *testing.T) {
 	s := fill(t, 300, false)
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
 	l, stop := follow(t, s, snapshot)
@@ -123,8 +123,8 @@ func TestLiveFiguresAreThoseOfTheCensus(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnotherStoreIsNoUse opens one store with the snapshot of another.
-func TestSnapshotOfAnotherStoreIsNoUse(t *testing.T) {
+// TestSnapshotOfAnotherStoreIsIgnored opens one store with the snapshot of another.
+func TestSnapshotOfAnotherStoreIsIgnored(t *testing.T) {
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
 	_, stop := follow(t, fill(t, 30, false), snapshot)
 	stop()
@@ -135,8 +135,8 @@ func TestSnapshotOfAnotherStoreIsNoUse(t *testing.T) {
 	}
 }
 
-// TestListsHavePages walks the list behind a figure.
-func TestListsHavePages(t *testing.T) {
+// TestListsArePaged walks the list behind a figure.
+func TestListsArePaged(t *testing.T) {
 	l, _ := follow(t, fill(t, 130, false), "")
 	var all []string
 	for after := uint32(0); ; {

@@ -163,7 +163,7 @@ func aiText(name, endpoint string) string {
 	}))
 }
 
-func TestItemsTellWhatHappened(t *testing.T) {
+func TestItemsDescribeChanges(t *testing.T) {
 	w := newWorld(t, 0)
 	w.publish("shop.example", aiText("Shop", "https://shop.example/book"), began)
 	w.publish("shop.example", aiText("Shop", "https://evil.example/book"), began.Add(time.Hour))
@@ -251,8 +251,8 @@ func TestAlternatingVersionsAreOneItem(t *testing.T) {
 	}
 }
 
-// TestGoingAndComingIsOneItem: so is a document that is there every other hour.
-func TestGoingAndComingIsOneItem(t *testing.T) {
+// TestRemovalAndReturnIsOneItem: so is a document that is there every other hour.
+func TestRemovalAndReturnIsOneItem(t *testing.T) {
 	w := newWorld(t, 0)
 	for i := range 40 {
 		at := began.Add(time.Duration(i) * time.Hour)
@@ -268,8 +268,8 @@ func TestGoingAndComingIsOneItem(t *testing.T) {
 	}
 }
 
-// TestRestlessDocumentIsOneItem: a document with a time in it is another one each hour.
-func TestRestlessDocumentIsOneItem(t *testing.T) {
+// TestFrequentlyChangedDocumentIsOneItem: a document with a time in it is another one each hour.
+func TestFrequentlyChangedDocumentIsOneItem(t *testing.T) {
 	w := newWorld(t, 0)
 	for i := range 100 {
 		w.publish("shop.example", aiText(fmt.Sprint("Shop at ", i), "https://shop.example/book"), began.Add(time.Duration(i)*time.Hour))
@@ -301,9 +301,9 @@ func TestOptOutRemovesItems(t *testing.T) {
 	}
 }
 
-// TestStatesOfPublishersAreTold: a change of the states of a host that publishes documents is an item,
+// TestPublisherStatesAreReported: a change of the states of a host that publishes documents is an item,
 // its first sight and those of other hosts are none.
-func TestStatesOfPublishersAreTold(t *testing.T) {
+func TestPublisherStatesAreReported(t *testing.T) {
 	w := newWorld(t, 0)
 	good := conformance.Standing{Class: conformance.Publishes, Reachable: conformance.Yes, WellFormed: conformance.Yes, Conformant: conformance.Yes, Consistent: conformance.Unknown, Answers: conformance.Yes, Level: 1}
 	bad := good

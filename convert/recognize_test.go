@@ -10,7 +10,7 @@ import (
 
 // Whatever is handed to whichever conversion, the error says what it is and what
 // to do about it.
-func TestOtherInputsAreNamed(t *testing.T) {
+func TestOtherInputKindsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "the text is empty",
 		" \n\t":                       "the text is empty",

@@ -20,7 +20,7 @@ import (
 // No form of such an address is reached by a redirect over https or http, by a
 // document that a summary names, by a related service, or by a name handed in;
 // nothing but hosts under .test is ever dialled.
-func TestEveryFormOfAnAddressAtEveryDoor(t *testing.T) {
+func TestEveryAddressFormIsRefused(t *testing.T) {
 	forms := fakenet.AddressForms()
 	if len(forms) < 110 {
 		t.Fatalf("%d forms, want 110", len(forms))

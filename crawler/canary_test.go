@@ -14,7 +14,7 @@ import (
 // always answers every path alike.
 type always struct{ page }
 
-func TestHostsThatAnswerEverythingAlike(t *testing.T) {
+func TestHostsWithOneAnswerForAllPaths(t *testing.T) {
 	same := always{json200(ai("Same"))}
 	perPath := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { json200(ai("Made for "+r.URL.Path)).ServeHTTP(w, r) })
 	html := page{body: "<html>Welcome", header: map[string]string{"Content-Type": "text/html"}}

@@ -284,7 +284,7 @@ const (
 	summaryPath = "/.well-known/agis.json"
 )
 
-func TestVisitFetchesEverythingInOrderOnOneConnection(t *testing.T) {
+func TestVisitUsesOneConnectionInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("acme.test", map[string]http.Handler{
@@ -577,7 +577,7 @@ func TestRedirects(t *testing.T) {
 }
 
 // Hosts that redirect to each other must not wait for each other.
-func TestHostsThatRedirectToEachOther(t *testing.T) {
+func TestMutualRedirects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.HostInterval, w.opts.DomainInterval = time.Second, time.Second
@@ -632,7 +632,7 @@ func (w *world) wantPolite(gap time.Duration) {
 	}
 }
 
-func TestApexThatRedirectsAllToWWW(t *testing.T) {
+func TestApexRedirectsToWWW(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		apex := w.site("shop.test", nil)

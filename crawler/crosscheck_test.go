@@ -72,7 +72,7 @@ func TestSummaryIsComparedWithItsDocument(t *testing.T) {
 
 // Only a summary can declare interaction protocols; the full document, whose
 // operations are the ones that are found, has them too, as long as they stand there.
-func TestADocumentHasTheProtocolsOfItsSummary(t *testing.T) {
+func TestDocumentGetsProtocolsOfSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		summary := func(more string) http.Handler {
@@ -106,7 +106,7 @@ func TestADocumentHasTheProtocolsOfItsSummary(t *testing.T) {
 }
 
 // A summary that is closed although the full document promises otherwise.
-func TestSummaryThatIsClosed(t *testing.T) {
+func TestClosedSummary(t *testing.T) {
 	for _, c := range []struct {
 		promise string
 		codes   []string

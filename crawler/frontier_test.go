@@ -164,7 +164,7 @@ func TestCrawlEndsWithRun(t *testing.T) {
 	})
 }
 
-func TestRunFinishesWhatIsUnderWay(t *testing.T) {
+func TestRunFinishesCurrentVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Grace = 5 * time.Second
@@ -281,7 +281,7 @@ func TestFullDiskPausesAndResumes(t *testing.T) {
 	})
 }
 
-func TestFullDiskDoesNotHoldUpTheEnd(t *testing.T) {
+func TestFullDiskDoesNotDelayStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
@@ -306,7 +306,7 @@ func TestFullDiskDoesNotHoldUpTheEnd(t *testing.T) {
 	})
 }
 
-func TestConflictIsResolvedForItsHostAlone(t *testing.T) {
+func TestConflictAffectsItsHostOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("s.test", map[string]http.Handler{summaryPath: relatedHosts("a.test", "b.test", "new.test")})
@@ -366,7 +366,7 @@ func TestSubmissionDuringAVisit(t *testing.T) {
 	})
 }
 
-func TestBrokenStoreEndsRun(t *testing.T) {
+func TestStoreFailureEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
@@ -388,7 +388,7 @@ func TestBrokenStoreEndsRun(t *testing.T) {
 	})
 }
 
-func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
+func TestUnstorableDocumentAffectsItsHostOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
@@ -410,7 +410,7 @@ func TestDocumentThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
 }
 
 // A visit of which nothing at all can be stored does not end the others.
-func TestVisitThatCannotBeStoredHarmsItsHostAlone(t *testing.T) {
+func TestUnstorableVisitAffectsItsHostOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})

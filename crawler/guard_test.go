@@ -22,7 +22,7 @@ func (r resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, 
 
 // Without a Dial of its own a crawler is behind the guard: a real server on
 // loopback is not reached by any name or redirect.
-func TestCrawlerIsGuarded(t *testing.T) {
+func TestCrawlerRefusesPrivateAddresses(t *testing.T) {
 	w := newWorldOf(t, fakenetEmpty)
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: []string{"8.8.4.0/24"}, Resolver: resolver{
 		"us.test.":      {netip.MustParseAddr("8.8.4.4")}, // where we are ourselves

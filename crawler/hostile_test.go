@@ -356,7 +356,7 @@ func TestHostileAnswers(t *testing.T) {
 // All of them at once, on fewer workers than there are of them, and again when
 // they are due: the good hosts among them are done at once, and in the end nothing
 // is under way, no goroutine is left (the bubble sees to that) and no memory.
-func TestHostileHostsAmongGood(t *testing.T) {
+func TestHostileAndGoodHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers = 128
@@ -455,7 +455,7 @@ func TestSizes(t *testing.T) {
 }
 
 // A connection that is reset in the middle of a body leaves nothing behind.
-func TestResetInTheBody(t *testing.T) {
+func TestResetInBody(t *testing.T) {
 	w := newWorldOf(t, fakenetEmpty)
 	w.net.Serve("a.test", fakenet.Site{HTTP1: true, Handler: &site{pages: map[string]http.Handler{
 		aiPath: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -482,7 +482,7 @@ func TestResetInTheBody(t *testing.T) {
 	}
 }
 
-func TestUnreachableHostsAreSettledAtOnce(t *testing.T) {
+func TestUnreachableHostsEndAtOnce(t *testing.T) {
 	page := &site{pages: map[string]http.Handler{aiPath: json200(ai("A"))}}
 	for _, c := range []struct {
 		name    string
@@ -520,7 +520,7 @@ func TestUnreachableHostsAreSettledAtOnce(t *testing.T) {
 	}
 }
 
-func TestSilentHostsDoNotHoldUpOthers(t *testing.T) {
+func TestSilentHostsDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers = 32
@@ -587,7 +587,7 @@ func TestOneDomainOfManyHosts(t *testing.T) {
 
 // A robots.txt that cannot be had forbids everything for as long as that lasts,
 // and costs the host a few requests a day.
-func TestRobotsThatCannotBeHadForEver(t *testing.T) {
+func TestPermanentlyUnavailableRobots(t *testing.T) {
 	for name, c := range map[string]struct {
 		robots http.Handler
 		asked  int // requests in 60 days at the most

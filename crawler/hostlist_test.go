@@ -64,7 +64,7 @@ func TestReadHosts(t *testing.T) {
 	}
 }
 
-func TestReadHostsTellsOfFailures(t *testing.T) {
+func TestReadHostsReportsFailures(t *testing.T) {
 	broken := errors.New("broken")
 	for _, r := range []io.Reader{
 		io.MultiReader(strings.NewReader("a.example\n"), iotest.ErrReader(broken)),

@@ -120,7 +120,7 @@ func TestLedgerHoldsEveryRequest(t *testing.T) {
 }
 
 // What a visit asked is in the ledger also when the crawler ended before it.
-func TestLedgerOfVisitsThatWereCutShort(t *testing.T) {
+func TestLedgerOfInterruptedVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("slow.test", map[string]http.Handler{aiPath: http.HandlerFunc(silent)})
@@ -139,7 +139,7 @@ func TestLedgerOfVisitsThatWereCutShort(t *testing.T) {
 	})
 }
 
-func TestBlockedHostsAreLeftAlone(t *testing.T) {
+func TestBlockedHostsAreNotVisited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, host := range []string{"a.test", "www.a.test", "b.test", "x.b.test"} {
@@ -246,7 +246,7 @@ func TestBlockDuringAVisit(t *testing.T) {
 
 // A domain's million names are believed a hundred at a time, and more when other
 // domains vouch for it.
-func TestLinksToOneDomainAreBudgeted(t *testing.T) {
+func TestLinksToOneDomainAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		name := func(i, j int) string { return fmt.Sprintf("agtp://s%d-%d.farm.test", i, j) }

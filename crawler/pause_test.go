@@ -17,9 +17,9 @@ func silentNet(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, nil
 }
 
-// TestPausesCountForNobody: a host that did not answer while this process was stopped is asked
+// TestPausesDoNotCountAsFailures: a host that did not answer while this process was stopped is asked
 // again, and nothing is recorded against it. Without a pause, its silence is.
-func TestPausesCountForNobody(t *testing.T) {
+func TestPausesDoNotCountAsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var fakenetEmpty = fakenet.Options{Empty: true}
 
-func TestCrawlDelayIsHonoured(t *testing.T) {
+func TestCrawlDelayIsObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for host, delay := range map[string]string{"a.test": "5", "b.test": "3600"} {
@@ -80,7 +80,7 @@ func (w *world) overlap(key func(host string) string) (gap time.Duration, atOnce
 // Hosts of a thousand domains on a few machines: no address is asked more often,
 // or by more visits at once, than its network allows, redirects from elsewhere
 // included; and the others are not held up.
-func TestAddressesAreSpared(t *testing.T) {
+func TestRateOfAddressIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Workers, w.opts.AddressInterval, w.opts.AddressAtOnce = 64, time.Second, 2
@@ -174,7 +174,7 @@ func TestManyRedirectsToOneHost(t *testing.T) {
 	})
 }
 
-func TestRateOfAll(t *testing.T) {
+func TestTotalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Rate = 5
@@ -194,7 +194,7 @@ func TestRateOfAll(t *testing.T) {
 }
 
 // What other programs read from the environment has no say here.
-func TestEnvironmentIsIgnored(t *testing.T) {
+func TestProxyEnvironmentIsIgnored(t *testing.T) {
 	for _, pair := range []string{
 		"COLLY_MAX_BODY_SIZE=7", "COLLY_DISALLOWED_DOMAINS=a.test", "COLLY_USER_AGENT=other", "COLLY_MAX_REQUESTS=1",
 		"COLLY_IGNORE_ROBOTSTXT=n", "COLLY_CACHE_DIR=" + t.TempDir(), "COLLY_FOLLOW_REDIRECTS=yes",
@@ -220,7 +220,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 	}
 }
 
-func TestNothingComesBackToTheServer(t *testing.T) {
+func TestServerReceivesNoForeignData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{

@@ -9,7 +9,7 @@ import (
 // A document that changes at random, so often on average, is soon looked at about
 // once for each change, whatever it was looked at before; within a factor of two
 // and the bounds.
-func TestRateFindsHowOftenADocumentChanges(t *testing.T) {
+func TestRateFollowsChangesOfDocument(t *testing.T) {
 	for _, period := range []time.Duration{time.Hour, 6 * time.Hour, oneDay, 3 * oneDay, 10 * oneDay, 100 * oneDay} {
 		want := min(max(period, minRevise), maxFreshness)
 		random := rand.New(rand.NewPCG(1, uint64(period)))

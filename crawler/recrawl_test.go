@@ -83,7 +83,7 @@ func TestRecrawl(t *testing.T) {
 
 // A stranger's request does not cause new requests for documents that a host does not have (AI
 // Discovery §4.3), and does not keep the owner's waiting.
-func TestRecrawlForAnybody(t *testing.T) {
+func TestRecrawlByStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("nothing.test", nil)
@@ -174,7 +174,7 @@ func TestRecrawlDuringAVisit(t *testing.T) {
 }
 
 // The time that a host names itself is waited out.
-func TestRecrawlHeedsRetryAfter(t *testing.T) {
+func TestRecrawlObeysRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		busy := page{status: 429, header: map[string]string{"Retry-After": "3600"}}
@@ -197,7 +197,7 @@ func TestRecrawlHeedsRetryAfter(t *testing.T) {
 
 // Who waits for a host whose visit was cut off, and which is therefore held back,
 // gets the result of its visit; of one that is held back for long, that it is.
-func TestCrawlWaitsForHostsThatAreHeldBack(t *testing.T) {
+func TestCrawlWaitsForDelayedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, host := range []string{"once.test", "often.test"} {

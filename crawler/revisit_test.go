@@ -131,7 +131,7 @@ func TestRetryAfterDate(t *testing.T) {
 	})
 }
 
-func TestRobots503IsTriedAgainAndThenLeftForADay(t *testing.T) {
+func TestRobots503IsRetriedThenPausedForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := w.site("a.test", map[string]http.Handler{robotsPath: page{status: 503}, aiPath: json200(ai("A"))})
@@ -152,7 +152,7 @@ func TestRobots503IsTriedAgainAndThenLeftForADay(t *testing.T) {
 	})
 }
 
-func TestNothingIsAskedTwiceBeforeItsTime(t *testing.T) {
+func TestNoRequestBeforeDueTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A"))})
@@ -184,7 +184,7 @@ func TestNothingIsAskedTwiceBeforeItsTime(t *testing.T) {
 	})
 }
 
-func TestUnchangedDocumentsAreNotSentAgain(t *testing.T) {
+func TestUnchangedDocumentsAreNotTransferred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var sent atomic.Int32
@@ -231,7 +231,7 @@ func TestUnchangedDocumentsAreNotSentAgain(t *testing.T) {
 	})
 }
 
-func TestDocumentsThatGo(t *testing.T) {
+func TestRemovedDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		then  http.Handler

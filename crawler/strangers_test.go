@@ -85,7 +85,7 @@ func TestNotModifiedUnasked(t *testing.T) {
 
 // A document that loses everything it offered is stored as it is now; what it was
 // stays among its versions, with its bytes.
-func TestDocumentThatShrinks(t *testing.T) {
+func TestShrinkingDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		full := ai("A")
@@ -117,7 +117,7 @@ func TestDocumentThatShrinks(t *testing.T) {
 }
 
 // A permanent 500 costs the host three requests in growing gaps, then one a day.
-func TestErrorsForEver(t *testing.T) {
+func TestPermanentErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("a.test", map[string]http.Handler{aiPath: page{status: 500}, summaryPath: page{status: 500}})
@@ -225,7 +225,7 @@ func TestTreesOfHosts(t *testing.T) {
 // A document that names 100,000 hosts is too large to be read; the largest one
 // that is read adds 16 domains, or 63 hosts of one; and one that names the host
 // itself, in whatever form, adds nothing.
-func TestDocumentsOfManyLinks(t *testing.T) {
+func TestDocumentsWithManyLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var all, domains, below []string
@@ -260,7 +260,7 @@ func TestDocumentsOfManyLinks(t *testing.T) {
 
 // robots.txt that comes to forbid everything: the next visit asks for nothing
 // else, what is known stays and is marked with the reason, wherever it is told.
-func TestRobotsThatCloses(t *testing.T) {
+func TestRobotsConnectionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := w.site("a.test", map[string]http.Handler{aiPath: json200(ai("A")), summaryPath: json200(summary("https://a.test/full"))})

@@ -22,9 +22,9 @@ func (w *world) manySites(n int) []string {
 	return hosts
 }
 
-// TestWaitsForTheRateBlameNobody: with more workers than the rate lets begin within the time of a
+// TestRateWaitsAreNotFailures: with more workers than the rate lets begin within the time of a
 // session, every host is visited in its turn, and none is said to have refused.
-func TestWaitsForTheRateBlameNobody(t *testing.T) {
+func TestRateWaitsAreNotFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Rate, w.opts.Workers = 2, 2048
@@ -74,9 +74,9 @@ func TestBusyMachineVisitsFewHostsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedAfterTheStop: sessions that wait for the rate when the crawler is stopped contact
+// TestNoRequestAfterStop: sessions that wait for the rate when the crawler is stopped contact
 // nobody, and do not hold up its end.
-func TestNothingIsAskedAfterTheStop(t *testing.T) {
+func TestNoRequestAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Rate, w.opts.Workers, w.opts.Grace = 10, 500, 10*time.Second
@@ -110,9 +110,9 @@ func TestNothingIsAskedAfterTheStop(t *testing.T) {
 	})
 }
 
-// TestBusyHubIsNoOutcome: a host whose document lies at another host that has no turn free is asked
+// TestBusyHubIsNotAnOutcome: a host whose document lies at another host that has no turn free is asked
 // again soon. Nothing is recorded against either.
-func TestBusyHubIsNoOutcome(t *testing.T) {
+func TestBusyHubIsNotAnOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.HostInterval, w.opts.Workers = 10*time.Second, 16
@@ -144,9 +144,9 @@ func TestBusyHubIsNoOutcome(t *testing.T) {
 	})
 }
 
-// TestHostThatNamesATimeIsLeftAlone: after a 503 or 429 with Retry-After nothing more is asked of the
+// TestRetryAfterHostIsNotVisited: after a 503 or 429 with Retry-After nothing more is asked of the
 // host in this visit, and everything when the time has come.
-func TestHostThatNamesATimeIsLeftAlone(t *testing.T) {
+func TestRetryAfterHostIsNotVisited(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
@@ -175,9 +175,9 @@ func TestHostThatNamesATimeIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestGoneForGood: after a 410 at the authoritative path the other one is not asked (AI Discovery
+// TestPermanentlyGoneHost: after a 410 at the authoritative path the other one is not asked (AI Discovery
 // §4.1 allows it after a 404).
-func TestGoneForGood(t *testing.T) {
+func TestPermanentlyGoneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.site("gone.test", map[string]http.Handler{aiPath: page{status: 410}, "/ai": json200(ai("Gone"))})

@@ -30,7 +30,7 @@ func TestCrossCheck(t *testing.T) {
 	}
 }
 
-func TestProtocolsOfSummaryAndDocument(t *testing.T) {
+func TestSummaryAndDocumentProtocols(t *testing.T) {
 	const summary, full = `{"agis":"1.0","interaction_protocols":["request","query"]}`, "agis: \"1.0\"\nservice: Acme\n"
 	for text, want := range map[string]string{full: "request query", full + "interaction_protocols: [confirm]\n": "confirm"} {
 		got, err := document.Protocols([]byte(summary), []byte(text))

@@ -8,7 +8,7 @@ import (
 	"gazetteer/document"
 )
 
-func TestWhoADocumentNames(t *testing.T) {
+func TestLinksOfDocument(t *testing.T) {
 	const id, did = "AIR-7G3K-M9JQ-X2PT", "did:wba:registry.example:agents:AIR-7G3K-M9JQ-X2PT"
 	for _, c := range []struct{ name, text, want string }{
 		{"a member that no draft has", `{"agent": "` + did + `"}`, did + " " + id + " /agent"},
@@ -47,7 +47,7 @@ func TestWhoADocumentNames(t *testing.T) {
 	}
 }
 
-func TestADocumentNamesTwentyAtMost(t *testing.T) {
+func TestDocumentLinksTwentyAtMost(t *testing.T) {
 	var all []string
 	for i := range 1000 {
 		all = append(all, fmt.Sprintf(`"did:web:a%d.example"`, i))

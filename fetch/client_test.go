@@ -325,7 +325,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestKindIsToldLater(t *testing.T) {
+func TestKindIsSetLater(t *testing.T) {
 	internet, client := open(t, empty, fetch.Options{})
 	internet.Handle("a.test", site{"/some": text("agis: 1.0"), "/some.yaml": text("agis: 1.0"), aiPath: text("{}")})
 	some, err := client.Document(t.Context(), "", "https://a.test/some")
@@ -351,7 +351,7 @@ func TestKindIsToldLater(t *testing.T) {
 	}
 }
 
-func TestCrawlDelayIsHonoured(t *testing.T) {
+func TestCrawlDelayIsObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		internet, client := open(t, memory, fetch.Options{MaxCrawlDelay: 5 * time.Second})
 		internet.Handle("a.test", site{"/robots.txt": text("User-agent: *\nCrawl-delay: 60\n"), aiPath: ai("A")})
@@ -399,7 +399,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestSlowAnswersAreNamed(t *testing.T) {
+func TestSlowResponsesAreReported(t *testing.T) {
 	for _, c := range []struct {
 		delay, timeout time.Duration
 		outcome        fetch.Outcome
@@ -485,7 +485,7 @@ func TestOneConnectionToAHost(t *testing.T) {
 }
 
 // Without a Dial of its own a client is behind the guard.
-func TestClientIsGuarded(t *testing.T) {
+func TestClientRefusesPrivateAddresses(t *testing.T) {
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Resolver: &answers{addrs: map[string][]netip.Addr{
 		"rebound.test.": addrs("127.0.0.1"), "mixed.test.": addrs("8.8.8.8", "169.254.169.254"),
 	}}})
@@ -504,7 +504,7 @@ func TestClientIsGuarded(t *testing.T) {
 	}
 }
 
-func TestCertificateThatEndsSoon(t *testing.T) {
+func TestExpiringCertificate(t *testing.T) {
 	var ahead time.Duration // of the clock that the client goes by
 	internet, client := open(t, empty, fetch.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
 	internet.Handle("a.test", site{aiPath: ai("A"), summaryPath: summary("agtp://a.test")})
@@ -528,7 +528,7 @@ func TestCertificateThatEndsSoon(t *testing.T) {
 	}
 }
 
-func TestRulesAreWhole(t *testing.T) {
+func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range fetch.Rules() {
 		if seen[r.Code] || !strings.HasPrefix(r.Code, "FETCH") || r.Slug == "" || r.Basis != "own" || !strings.HasPrefix(r.Section, "RFC ") {

@@ -52,7 +52,7 @@ func slowly(text string, n int) []string {
 	return append(out, text)
 }
 
-func TestAnswersInPieces(t *testing.T) {
+func TestFragmentedResponses(t *testing.T) {
 	small := okHead + "Content-Length: 2\r\n\r\n{}"
 	interim := "HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestAnswersInPieces(t *testing.T) {
 
 // An answer that nobody asked for is not taken for that of the next request,
 // whether it comes along with the one before or a moment later.
-func TestAnswersThatNobodyAskedFor(t *testing.T) {
+func TestUnsolicitedResponses(t *testing.T) {
 	fine := okHead + "Content-Length: 15\r\n\r\n{\"smuggled\":no}"
 	smuggled := okHead + "Content-Length: 16\r\n\r\n{\"smuggled\":yes}"
 	for _, answer := range []raw{
@@ -138,7 +138,7 @@ func TestAnswersThatNobodyAskedFor(t *testing.T) {
 
 // A host that closes its connection after each answer, without a word or with
 // one, is asked over another; a request is never made twice for it.
-func TestConnectionsThatEnd(t *testing.T) {
+func TestClosedConnections(t *testing.T) {
 	for name, header := range map[string]string{"without a word": "", "with a word": "Connection: close\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			internet, client := open(t, empty, fetch.Options{})

@@ -29,7 +29,7 @@ func record(q dnsmessage.Question, m *dnsmessage.Message, name string, body dnsm
 
 // Whatever a name server answers, the fetch ends with the outcome that says so,
 // and what is said of it does not name our name server.
-func TestNameServersThatMisbehave(t *testing.T) {
+func TestFaultyNameServers(t *testing.T) {
 	status := func(code dnsmessage.RCode) fakenet.Responder {
 		return func(_ dnsmessage.Question, m *dnsmessage.Message) bool {
 			m.RCode = code

@@ -221,7 +221,7 @@ func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
 	}
 }
 
-func TestGuardLooksIntoNAT64(t *testing.T) {
+func TestGuardDecodesNAT64(t *testing.T) {
 	// The examples of RFC 6052 §2.4, for 8.8.4.4 in place of 192.0.2.33.
 	prefixes := []string{"2001:470::/32", "2001:471:100::/40", "2001:472:122::/48", "2001:473:122:300::/56", "2001:474:122:344::/64", "64:ff9b::/96", "64:ff9b:1:fffe::/96"}
 	g, err := fetch.NewGuard(fetch.GuardOptions{NAT64: prefixes, Deny: []string{"9.9.9.9"}})

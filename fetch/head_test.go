@@ -33,7 +33,7 @@ func answers(text string) (plain, headed string, err error) {
 
 // A headReader changes nothing of what it lets through, however long a line is and
 // wherever it is cut.
-func TestHeadIsHandedOn(t *testing.T) {
+func TestHeadIsPassedOn(t *testing.T) {
 	for length := range 80 {
 		text := "HTTP/1.1 200 OK\r\nX-Long: " + strings.Repeat("x", length) + "\r\nContent-Length: 4\r\n\r\n\na\r\nHTTP/1.1 404 Not Found\n"
 		if plain, headed, err := answers(text); err != nil || plain != headed || plain == "" {

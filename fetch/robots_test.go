@@ -104,7 +104,7 @@ func TestRobotsCases(t *testing.T) {
 	}
 }
 
-func TestRobotsForUs(t *testing.T) {
+func TestRobotsRulesForOurAgent(t *testing.T) {
 	for _, c := range []struct {
 		name, text, path string
 		allowed          bool

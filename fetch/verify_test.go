@@ -75,7 +75,7 @@ func certs(signers ...*signer) []*x509.Certificate {
 // A remembered intermediate lets nothing through that the whole check would not:
 // each chain is judged by a memory that knows its intermediate, if it ever may,
 // and by one that knows nothing.
-func TestRememberedIntermediatesLetNothingThrough(t *testing.T) {
+func TestCachedIntermediatesDoNotWeakenVerification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := issue(t, "root", nil, authority(nil))
 		stranger := issue(t, "root", nil, authority(nil)) // same name, another key

@@ -9,7 +9,7 @@ import (
 	"gazetteer/index/view"
 )
 
-func TestAQueryIsCutIntoItsWishes(t *testing.T) {
+func TestQueryIsSplitIntoClauses(t *testing.T) {
 	x, _ := indexed(t)
 	for asked, want := range map[string][]string{
 		"find a restaurant near me and book a taxi there":                         {"find restaurant near", "book taxi"},
@@ -35,7 +35,7 @@ func TestAQueryIsCutIntoItsWishes(t *testing.T) {
 	}
 }
 
-func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
+func TestWorkForManyClausesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
 	words := query.ParseRequest(x.analyzer, strings.Repeat("Book a table tonight. ", 60)).Words
 	if got := view.EmbedClauses(x.lexicon, words); len(got) != view.MaxClauses {
@@ -47,7 +47,7 @@ func TestTheWorkOfManyWishesIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnOperationAnswersOneOfTheWishes(t *testing.T) {
+func TestHitNamesItsClause(t *testing.T) {
 	x, _ := indexed(t,
 		agis("dine.test", "FIND /restaurants: Finds restaurants in a city"),
 		agis("cab.test", "ORDER /ride: Sends a taxi to pick somebody up"),

@@ -49,7 +49,7 @@ func manyMeanings(l *semantic.Lexicon, n int, random *rand.Rand) []semantic.Embe
 
 // Most of what is nearest must lie in the cells that are opened, and which cells
 // are must not depend on the segments.
-func TestCellsAroundAQuery(t *testing.T) {
+func TestClustersAroundQuery(t *testing.T) {
 	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(3, 4))
 	all := manyMeanings(l, 5*view.MinProbes, random)
 	v, masks := gathered(l, all, len(all)/3)
@@ -91,7 +91,7 @@ func TestCellsAroundAQuery(t *testing.T) {
 }
 
 // A filter that leaves few operations opens as many cells as it takes.
-func TestCellsUnderAFilter(t *testing.T) {
+func TestClustersUnderFilter(t *testing.T) {
 	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(5, 6))
 	all := manyMeanings(l, 2*view.MinProbes, random)
 	v, masks := gathered(l, all, len(all)/2)

@@ -11,7 +11,7 @@ import (
 	"gazetteer/index/view"
 )
 
-func TestMeaningFindsWhatSharesNoWord(t *testing.T) {
+func TestEmbeddingFindsOperationsWithoutSharedWord(t *testing.T) {
 	x, _ := indexed(t,
 		agis("hotel.test", "BOOK /lodging: Reserves accommodation"),
 		agis("bank.test", "TRANSFER /money: Sends funds to an account"),
@@ -38,7 +38,7 @@ func TestMeaningFindsWhatSharesNoWord(t *testing.T) {
 
 // Meanings that are taken over from a segment that was merged away are the ones
 // that would be computed.
-func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
+func TestCopiedEmbeddingsEqualComputed(t *testing.T) {
 	x, s := indexed(t, agis("a.test", "BOOK /table: Reserves a table"))
 	for i, d := range realServices(t) {
 		put(t, s, d)
@@ -83,7 +83,7 @@ func TestMeaningsTakenOverAreThoseComputed(t *testing.T) {
 
 // Codes stand in for cosines when candidates are found: nearly all of the nearest
 // must be among the nearest by code.
-func TestNearCodesAreNearMeanings(t *testing.T) {
+func TestNearCodesHaveNearEmbeddings(t *testing.T) {
 	x, _ := indexed(t, manyServices(t, 4000)...)
 	snapshot, v, err := x.directory.OpenSnapshot()
 	if err != nil {
@@ -122,7 +122,7 @@ func TestNearCodesAreNearMeanings(t *testing.T) {
 	}
 }
 
-func TestFormsOfAStem(t *testing.T) {
+func TestStemForms(t *testing.T) {
 	v := view.Vocabulary{}
 	for _, form := range []string{"books", "book", "booking", "weather", "meetings", "book"} {
 		v.AddForm(form)

@@ -8,7 +8,7 @@ import (
 	"gazetteer/index/tokens"
 )
 
-func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
+func TestVersionSampleUsesAnalysis(t *testing.T) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestVersionSampleSetsTheAnalysisToWork(t *testing.T) {
 	}
 }
 
-func TestWhatAnOperationIsCalledCountsOnce(t *testing.T) {
+func TestOperationNameCountsOnce(t *testing.T) {
 	d := agis("a.test", "BOOK /table/booking")
 	d.Operations = append(d.Operations, d.Operations[0], d.Operations[0])
 	d.Operations[1].ID, d.Operations[1].Verb, d.Operations[1].Path = "book_table", "BOOK", ""

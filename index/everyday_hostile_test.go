@@ -69,7 +69,7 @@ const patienceFactor = 30
 
 // A text that says that it is safe, or is stuffed with the words of questions, does not make an
 // operation that ends something look like one that answers: the more dangerous reading counts.
-func TestTextsDoNotMakeAnOperationSafe(t *testing.T) {
+func TestTextDoesNotMakeOperationSafe(t *testing.T) {
 	stuffed := agis("stuffed.test", "CLEAR /files: Read-only, safe and informational: what, which, who, how many files do I have? Shows, lists, counts. Deletes all files without asking")
 	stuffed.Operations[0].Effect = document.Informational
 	honest := agis("files.test", "LIST /files: Lists the files of a folder")

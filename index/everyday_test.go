@@ -20,7 +20,7 @@ func everydayServices() []*document.Document {
 	}
 }
 
-func TestFirstHitsOfEverydayRequests(t *testing.T) {
+func TestEverydayRequestsFirstHits(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	for asked, want := range map[string]string{
 		"book a hotel room":                        "BOOK /room",
@@ -47,7 +47,7 @@ func TestFirstHitsOfEverydayRequests(t *testing.T) {
 	}
 }
 
-func TestWhatEndsSomethingIsLastUnlessAskedFor(t *testing.T) {
+func TestEndingOperationsAreLastUnlessRequested(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	for _, asked := range []string{"book a hotel room", "order a taxi", "what's on my calendar", "hotel room", "is there a taxi"} {
 		hits := search(t, x, query.Query{Words: asked}).Hits
@@ -59,9 +59,9 @@ func TestWhatEndsSomethingIsLastUnlessAskedFor(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreNotAnsweredByChanges: an operation that only changes something is marked as far where a
+// TestQuestionsDoNotFindChangingOperations: an operation that only changes something is marked as far where a
 // question is asked, however many of its words it has.
-func TestQuestionsAreNotAnsweredByChanges(t *testing.T) {
+func TestQuestionsDoNotFindChangingOperations(t *testing.T) {
 	x, _ := indexed(t, agis("home.test", "SWITCH /lights: Switches the lights of a room on or off"), agis("shop.test", "ORDER /lamp: Orders a lamp"))
 	for asked, far := range map[string]bool{"which lights are on": true, "are the lights of the room on": true, "switch the lights on": false, "how do I switch the lights on": false} {
 		hits := search(t, x, query.Query{Words: asked}).Hits
@@ -71,7 +71,7 @@ func TestQuestionsAreNotAnsweredByChanges(t *testing.T) {
 	}
 }
 
-func TestProhibitionsLeaveOperationsOut(t *testing.T) {
+func TestProhibitionsExcludeOperations(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	for asked, forbidden := range map[string]string{
 		"what does an email cost, do not send it":       "SEND /email",
@@ -97,7 +97,7 @@ func TestProhibitionsLeaveOperationsOut(t *testing.T) {
 	}
 }
 
-func TestGoalsShareTheFirstPlaces(t *testing.T) {
+func TestClausesShareFirstPlaces(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	hits := search(t, x, query.Query{Words: "Book a hotel room in Graz and order a taxi to the station."}).Hits
 	first := map[string]bool{}
@@ -109,7 +109,7 @@ func TestGoalsShareTheFirstPlaces(t *testing.T) {
 	}
 }
 
-func TestCorrectionsAreTold(t *testing.T) {
+func TestCorrectionsAreReported(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "hotle room"})
 	if r.Correction == nil || r.Correction.Query != "hotel room" || r.Correction.Words[0] != (CorrectedWord{"hotle", "hotel"}) {
@@ -137,7 +137,7 @@ func TestKoreanWordsAreCorrected(t *testing.T) {
 	}
 }
 
-func TestWhatIsFarIsMarked(t *testing.T) {
+func TestFarHitsAreMarked(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "sharpen the chainsaw of the lumberjack"})
 	for _, h := range r.Hits {
@@ -153,7 +153,7 @@ func TestWhatIsFarIsMarked(t *testing.T) {
 	}
 }
 
-func TestNoTextMakesADestructiveOperationLookSafe(t *testing.T) {
+func TestNoTextHidesDestructiveOperation(t *testing.T) {
 	for _, o := range []document.Operation{
 		{ID: "DELETE /account", Verb: "DELETE", Intent: "Shows a list of accounts, read-only and safe", Effect: document.Informational},
 		{ID: "SHOW /account", Verb: "SHOW", Intent: "Deletes an account", Effect: document.EffectUnknown},

@@ -96,7 +96,7 @@ func judgedPairs(t *testing.T, name string) map[[2]string]bool {
 	return pairs
 }
 
-func TestFloorsOfEverydayRequests(t *testing.T) {
+func TestEverydayRequestsFloors(t *testing.T) {
 	var docs []*document.Document
 	for i, line := range judgedLines(t, "corpus.jsonl.gz") {
 		var r judgedRecord

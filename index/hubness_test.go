@@ -39,7 +39,7 @@ const (
 	lone    = "FIND /restaurants: Finds restaurants near a place"
 )
 
-func TestWhatManyServicesOfferTellsLess(t *testing.T) {
+func TestCommonOperationsScoreLower(t *testing.T) {
 	left := thinned(t, 500_000,
 		agis("a.test", listing), agis("b.test", listing), agis("c.test", listing), agis("lone.test", lone))
 	if left["lone.test 0"] != 500_000 {
@@ -54,7 +54,7 @@ func TestWhatManyServicesOfferTellsLess(t *testing.T) {
 	}
 }
 
-func TestAServiceDoesNotCrowdItself(t *testing.T) {
+func TestOwnServiceDoesNotCountForHubness(t *testing.T) {
 	left := thinned(t, 500_000,
 		agis("large.test", listing, listing, listing, listing, listing, listing), agis("lone.test", lone))
 	for id, score := range left {
@@ -64,7 +64,7 @@ func TestAServiceDoesNotCrowdItself(t *testing.T) {
 	}
 }
 
-func TestAServiceCrowdsOthersOnce(t *testing.T) {
+func TestServiceCountsOnceForHubness(t *testing.T) {
 	one := thinned(t, 500_000,
 		agis("a.test", listing), agis("mine.test", listing), agis("lone.test", lone))
 	six := thinned(t, 500_000,
@@ -74,7 +74,7 @@ func TestAServiceCrowdsOthersOnce(t *testing.T) {
 	}
 }
 
-func TestACrowdTakesHalfOfAScoreAtMost(t *testing.T) {
+func TestHubnessTakesHalfOfScoreAtMost(t *testing.T) {
 	left := thinned(t, 1_000, agis("a.test", listing), agis("b.test", listing), agis("lone.test", lone))
 	if left["a.test 0"] != 500 || left["lone.test 0"] != 1_000 {
 		t.Errorf("%v is left", left)
@@ -82,7 +82,7 @@ func TestACrowdTakesHalfOfAScoreAtMost(t *testing.T) {
 }
 
 // What is not among the first is not looked at, and must not overtake them.
-func TestTheRestStaysBehindTheFirst(t *testing.T) {
+func TestHubnessPoolStaysFirst(t *testing.T) {
 	docs := []*document.Document{agis("zz.test", lone)} // the last of a tie
 	for i := range view.HubnessPool + 5 {
 		docs = append(docs, agis(fmt.Sprintf("s%02d.test", i), listing))

@@ -135,7 +135,7 @@ func sourcesOf(v *view.View) map[entry.Source]bool {
 
 // An index with a past (updates, deletions, many segments) answers as one that
 // was built afresh.
-func TestDeletedDirectoryGivesTheSameAnswersByteForByte(t *testing.T) {
+func TestRebuiltIndexGivesIdenticalAnswers(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	dir := filepath.Join(t.TempDir(), "index")
 	docs := realServices(t)
@@ -366,7 +366,7 @@ func TestDamagedDirectoryIsRebuilt(t *testing.T) {
 	})
 }
 
-func TestForeignFilesAreLeftAlone(t *testing.T) {
+func TestForeignFilesAreKept(t *testing.T) {
 	s, dir := openStore(t, t.TempDir()), t.TempDir()
 	letter := filepath.Join(dir, "letter.txt")
 	must(t, os.WriteFile(letter, []byte("dear"), 0o600))
@@ -503,7 +503,7 @@ func TestDamageMetBySearchIsRebuilt(t *testing.T) {
 	compareAnswers(t, answers(t, x), want)
 }
 
-func TestFailedBatchIsTriedAgainFromDisk(t *testing.T) {
+func TestFailedBatchIsRetriedFromDisk(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	dir := filepath.Join(t.TempDir(), "index")
 	log := newLogged()
@@ -533,7 +533,7 @@ func TestFailedBatchIsTriedAgainFromDisk(t *testing.T) {
 	}
 }
 
-func TestUnreadableDocumentIsLeftOut(t *testing.T) {
+func TestUnreadableDocumentIsOmitted(t *testing.T) {
 	log := newLogged()
 	s := openStore(t, t.TempDir())
 	x := openIndex(t, s, t.TempDir(), log)
@@ -549,7 +549,7 @@ func TestUnreadableDocumentIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestDocumentDamagedInTheStoreIsLeftOut(t *testing.T) {
+func TestDamagedDocumentIsOmitted(t *testing.T) {
 	data := t.TempDir()
 	s := openStore(t, data)
 	put(t, s, agis("a.test", "BOOK /table: unmistakable"), agis("b.test", "BOOK /table: quite another"))
@@ -586,7 +586,7 @@ func TestDocumentDamagedInTheStoreIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestOtherRecordsMoveTheCursorOnly(t *testing.T) {
+func TestOtherRecordsOnlyMoveCursor(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	dir := t.TempDir()
 	x := openIndex(t, s, dir, io.Discard)

@@ -10,7 +10,7 @@ import (
 
 // The best that are put in order first are those that come first when all are, with
 // many that share a score, too.
-func TestTheFirstInOrder(t *testing.T) {
+func TestSortTop(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	v := &view.View{} // entries of one segment are in the order of their numbers
 	for range 300 {

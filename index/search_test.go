@@ -66,7 +66,7 @@ func TestGoldenQueries(t *testing.T) {
 	}
 }
 
-func TestHitAnswersWithoutASecondLookup(t *testing.T) {
+func TestHitNeedsNoSecondLookup(t *testing.T) {
 	d := agis("example.test", "BOOK /reservation: Reserves a table for a party", "CANCEL /reservation: Cancels it")
 	d.Service.Namespace = "dining"
 	d.Findings = []protocol.Finding{{Code: "X1", Severity: protocol.Info}, {Code: "X2", Severity: protocol.Warning}}
@@ -99,7 +99,7 @@ func TestHitAnswersWithoutASecondLookup(t *testing.T) {
 	}
 }
 
-func TestWhySaysWhatMatchedAndWhatDidNot(t *testing.T) {
+func TestWhyListsMatchesAndMisses(t *testing.T) {
 	x, _ := indexed(t, agis("example.test", "SCHEDULE /meeting: Schedules meetings with userAccounts"))
 	h := search(t, x, query.Query{Words: "scheduling a meeting for Thursday"}).Hits[0]
 	want := Why{
@@ -175,7 +175,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-func TestAServiceShowsThreeOperations(t *testing.T) {
+func TestServiceShowsThreeOperations(t *testing.T) {
 	big := agis("big.test")
 	for i := range 10 {
 		big.Operations = append(big.Operations, agis("big.test", fmt.Sprintf("BOOK /table/%d: Book a table", i)).Operations[0])
@@ -196,7 +196,7 @@ func TestAServiceShowsThreeOperations(t *testing.T) {
 	}
 }
 
-func TestPagesJoinToTheWhole(t *testing.T) {
+func TestPagesConcatenateToFullResult(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	for _, q := range []query.Query{{Words: "get a list of events"}, {Verbs: []string{"RETRIEVE", "LIST"}}, {Words: "orders", Hosts: []string{"voodoomfg.com.test"}}} {
 		q.Limit = 100
@@ -261,7 +261,7 @@ func TestFullDocumentSupersedesTheSummary(t *testing.T) {
 	})
 }
 
-func TestAliasesOnlyWhenAskedFor(t *testing.T) {
+func TestAliasesOnlyOnRequest(t *testing.T) {
 	x, _ := indexed(t, as(document.AIAlias, agis("a.test", "BOOK /table: Reserves a table")))
 	if got := words(t, x, "table"); len(got) != 0 {
 		t.Errorf("got %q", got)
@@ -288,7 +288,7 @@ func TestReplacedAndDeletedDocuments(t *testing.T) {
 	}
 }
 
-func TestRefetchRefreshesTheEvidence(t *testing.T) {
+func TestRefetchRefreshesEvidence(t *testing.T) {
 	d := agis("a.test", "BOOK /table: Reserves a table")
 	x, s := indexed(t, d)
 	words(t, x, "table") // the document is kept from now on
@@ -300,7 +300,7 @@ func TestRefetchRefreshesTheEvidence(t *testing.T) {
 	}
 }
 
-func TestNeverTheTextOfAnotherVersion(t *testing.T) {
+func TestHitTextIsOfIndexedVersion(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	x := openIndex(t, s, t.TempDir(), newLogged())
 	put(t, s, agis("a.test", "BOOK /table: Reserves a table", "BUY /car: Sells a car"))
@@ -365,7 +365,7 @@ func TestUnwantedWords(t *testing.T) {
 	}
 }
 
-func TestFiltersOfTheService(t *testing.T) {
+func TestServiceFilters(t *testing.T) {
 	a := agis("a.test", "BOOK /room: Reserves a room")
 	a.Service.Domain, a.Service.Auth, a.Service.Languages = "Travel", "OAuth2", []string{"en-GB", "fr"}
 	a.Service.Protocols, a.Service.Categories = []string{"request", "Negotiate"}, []string{"hotels"}
@@ -412,7 +412,7 @@ func TestFiltersOfTheService(t *testing.T) {
 
 // Facets must count what counting one operation after the other would, those among
 // them that meaning alone found, and an exploration what a search does.
-func TestFacetsCountWhatIsFound(t *testing.T) {
+func TestFacetsCountMatches(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	fields := []string{"verb", "ns", "host", "level", "state"}
 	wordless := 0
@@ -485,7 +485,7 @@ func TestFacetsCountWhatIsFound(t *testing.T) {
 	}
 }
 
-func TestServicesAndDataClassesAnswerToo(t *testing.T) {
+func TestSearchFindsServicesAndDataClasses(t *testing.T) {
 	bank := agis("bank.test", "CONVERT /money: Converts an amount")
 	bank.Service.Name, bank.Service.Description = "Rates and More", "Foreign currencies"
 	bank.DataClasses = []document.DataClass{{Name: "exchange_rates", Description: "Daily quotes of currencies"}, {Name: "branches"}}
@@ -550,7 +550,7 @@ func TestKorean(t *testing.T) {
 	}
 }
 
-func TestStuffingDoesNotPay(t *testing.T) {
+func TestKeywordStuffingDoesNotHelp(t *testing.T) {
 	honest := agis("honest.test", "BOOK /table: Book a table")
 	stuffed := agis("stuffed.test", "BOOK /table: "+strings.Repeat("book table ", 1000))
 	stuffed.Operations[0].Path = "/" + strings.Repeat("book-table-", 1000)
@@ -563,7 +563,7 @@ func TestStuffingDoesNotPay(t *testing.T) {
 
 // A name that says one thing over an intent that says another is worth less than
 // an honest operation of the same words.
-func TestBorrowedNamesAreDoubted(t *testing.T) {
+func TestBorrowedNamesAreDoubtful(t *testing.T) {
 	for _, c := range []struct{ honest, borrowed, asked string }{
 		{"BOOK /room: Reserves a hotel room for the night", "BOOK /room: Cryptocurrency blockchain token mining profits", "book room"},
 		{"RETRIEVE /weather: Tells the weather of a city", "RETRIEVE /weather: Invoice ledger accounting", "weather"},
@@ -591,7 +591,7 @@ func TestBorrowedNamesAreDoubted(t *testing.T) {
 	}
 }
 
-func TestNothingToLookFor(t *testing.T) {
+func TestQueryWithoutTerms(t *testing.T) {
 	x, _ := indexed(t, agis("a.test", "BOOK /table: Reserves a table"))
 	for _, text := range []string{"to be or not to be", "?!", "the"} {
 		r := search(t, x, query.Query{Words: text})
@@ -637,7 +637,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-func TestSearchRefusesWhatAQueryTextCouldNotSay(t *testing.T) {
+func TestSearchRefusesUnparsableQueryValues(t *testing.T) {
 	x, _ := indexed(t)
 	many := slices.Repeat([]string{"BOOK"}, 1000)
 	for name, q := range map[string]query.Query{

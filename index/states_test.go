@@ -24,7 +24,7 @@ func (h *hostStates) HostNumber(host string) (uint32, bool) {
 func (h *hostStates) HostLabels() []uint8 { return h.labels }
 
 // The values of is: are the states that are measured, in the order of their bits.
-func TestStatesAreThoseMeasured(t *testing.T) {
+func TestStatesEqualMeasured(t *testing.T) {
 	var names []string
 	for _, name := range conformance.Names() {
 		names = append(names, string(name))

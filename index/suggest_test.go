@@ -61,7 +61,7 @@ func TestSuggest(t *testing.T) {
 }
 
 // What is typed in whole comes first, and no kind takes the place of the others.
-func TestSuggestGivesEachKindItsPlace(t *testing.T) {
+func TestSuggestReservesPlacesForEachKind(t *testing.T) {
 	var operations []string
 	for i := range 20 {
 		operations = append(operations, fmt.Sprintf("REPLY%c /regions/%c", 'A'+i, 'a'+i))
@@ -83,7 +83,7 @@ func TestSuggestGivesEachKindItsPlace(t *testing.T) {
 
 // Korean, Chinese and Japanese words are completed from what operations do; a pair
 // of syllables out of the middle of a word is not one.
-func TestSuggestCompletesWhatHasPairs(t *testing.T) {
+func TestSuggestCompletesBigramScripts(t *testing.T) {
 	a := agis("food.test", "BOOK /table", "CANCEL /table", "FIND /restaurant")
 	a.Operations[0].Intent = "식당 자리를 예약합니다"
 	a.Operations[1].Intent = "식당 예약을 취소합니다"

@@ -23,7 +23,7 @@ func discovery(d *document.Document) *document.Document {
 	return &twin
 }
 
-func TestTwinsOfOneHostAreOneHit(t *testing.T) {
+func TestTwinsAreOneHit(t *testing.T) {
 	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week", "PING /x: ok")
 	x, s := indexed(t, full, discovery(full), discovery(agis("other.test", "BOOK /cabin: Books a cabin on the night ferry")))
 	check := func(when string, hits, listed int) {
@@ -71,9 +71,9 @@ func TestTwinsOfOneHostAreOneHit(t *testing.T) {
 	check("after it came again", 1, 5)
 }
 
-// TestRowsOfSummariesYield: a row of a summary that only names a verb is no hit and is not counted beside
+// TestSummaryRowsYieldToDocuments: a row of a summary that only names a verb is no hit and is not counted beside
 // the operation that an AI Discovery document of the host describes.
-func TestRowsOfSummariesYield(t *testing.T) {
+func TestSummaryRowsYieldToDocuments(t *testing.T) {
 	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week")
 	summary := *full
 	summary.Kind, summary.URL, summary.Operations = document.AGISSummary, "https://ferry.test/.well-known/agis.json", nil

@@ -263,7 +263,7 @@ func (w *town) want(what, host string, want join.Want, lines ...string) *join.Jo
 
 var anything = join.Want{}
 
-func TestOneSidedClaimsStayClaims(t *testing.T) {
+func TestOneSidedClaims(t *testing.T) {
 	w := newTown(t)
 	const bank = "bank.example.com"
 	w.publish(bank, document.AGISSummary, names())
@@ -317,7 +317,7 @@ func TestOneSidedClaimsStayClaims(t *testing.T) {
 	w.want("the DID in a stranger's record", bank, join.Want{Least: join.Mutual, Admit: func() error { return nil }})
 }
 
-func TestEveryJoinAndItsOrder(t *testing.T) {
+func TestEveryAssociationInOrder(t *testing.T) {
 	w := newTown(t)
 	const host = "tables.example.com"
 	exact, parent, mutual, named, claims := w.register(1), w.register(2), w.register(3, "Page", "https://tables.example.com/agent"), w.register(4, did.TypeInbox, "https://x.example.org/inbox"), w.register(5, did.TypeInbox, "https://tables.example.com/inbox")
@@ -362,7 +362,7 @@ func TestEveryJoinAndItsOrder(t *testing.T) {
 	w.want("two that proved it", host, join.Want{Least: join.Proved}, second.AirID+" proved domain", all[0], all[1])
 }
 
-func TestWhoIsNotThereIsNotOffered(t *testing.T) {
+func TestDeactivatedAgentIsNotOffered(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	suspended, gone, stays := w.register(1), w.register(2), w.register(3)
@@ -397,7 +397,7 @@ func TestWhoIsNotThereIsNotOffered(t *testing.T) {
 	w.want("restored", host, anything, stays.AirID+" proved domain")
 }
 
-func TestAProofThatEnded(t *testing.T) {
+func TestExpiredProof(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	a := w.register(1)
@@ -423,7 +423,7 @@ func TestAProofThatEnded(t *testing.T) {
 	w.want("given up", host, anything)
 }
 
-func TestAfterARotationTheNewKeyIsShown(t *testing.T) {
+func TestNewKeyAfterRotation(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	a := w.register(1)
@@ -440,7 +440,7 @@ func TestAfterARotationTheNewKeyIsShown(t *testing.T) {
 	}
 }
 
-func TestEvidenceThatIsRequired(t *testing.T) {
+func TestRequiredEvidence(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	a := w.register(1, did.TypeInbox, "https://shop.example.com/inbox")
@@ -454,7 +454,7 @@ func TestEvidenceThatIsRequired(t *testing.T) {
 }
 
 // Who attest each other meet no requirement of attestations.
-func TestARingIsNoEvidence(t *testing.T) {
+func TestRingIsNoEvidence(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	a, b := w.register(1), w.register(2)
@@ -501,7 +501,7 @@ func didText(id string, key ed25519.PublicKey, services ...string) string {
 	return string(text)
 }
 
-func TestAgentsOfOtherRegistries(t *testing.T) {
+func TestForeignAgents(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	const far, own, closed, absent, unsafe = "did:wba:elsewhere.example.com:agents:AIR-7G3K-M9JQ-X2PT", "did:web:shop.example.com", "did:web:elsewhere.example.com:mutual", "did:web:elsewhere.example.com:absent", "did:web:elsewhere.example.com:unsafe"
@@ -555,7 +555,7 @@ func TestAgentsOfOtherRegistries(t *testing.T) {
 	}
 }
 
-func TestARegistryThatDoesNotAnswerInTime(t *testing.T) {
+func TestSlowRegistry(t *testing.T) {
 	w := newTownOf(t, 50*time.Millisecond)
 	const host, slow = "shop.example.com", "did:web:slow.example.com"
 	near := w.register(1)
@@ -578,9 +578,9 @@ func TestARegistryThatDoesNotAnswerInTime(t *testing.T) {
 	}
 }
 
-// TestACallerWhoLeaves: that one did not wait for a registry says nothing of the
+// TestCanceledCaller: that one did not wait for a registry says nothing of the
 // registry to the next.
-func TestACallerWhoLeaves(t *testing.T) {
+func TestCanceledCaller(t *testing.T) {
 	w := newTown(t)
 	const host, far = "shop.example.com", "did:web:far.example.com"
 	w.lay("far.example.com/.well-known/did.json", didText(far, public(1), did.TypeInbox, "https://far.example.com/inbox"))
@@ -595,7 +595,7 @@ func TestACallerWhoLeaves(t *testing.T) {
 	}
 }
 
-func TestADocumentThatChanges(t *testing.T) {
+func TestChangedDocument(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
 	one, two := w.register(1), w.register(2)
@@ -612,7 +612,7 @@ func TestADocumentThatChanges(t *testing.T) {
 	w.want("gone", host, anything)
 }
 
-func TestACrowdThatClaimsAHost(t *testing.T) {
+func TestManyAgentsClaimOneHost(t *testing.T) {
 	w := newTown(t)
 	const host = "bank.example.com"
 	for i := range 100 {

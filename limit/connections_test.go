@@ -109,9 +109,9 @@ const (
 	slowRequest  = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// TestConnectionsOfOneNetwork: an address, a /64 and a /48 hold so many connections and no more,
+// TestConnectionsPerNetwork: an address, a /64 and a /48 hold so many connections and no more,
 // others are not touched, and a silent one makes room for a new one of its own network.
-func TestConnectionsOfOneNetwork(t *testing.T) {
+func TestConnectionsPerNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 4, Wide: 8, Idle: 100})
 		for range 4 {
@@ -142,10 +142,10 @@ func TestConnectionsOfOneNetwork(t *testing.T) {
 	})
 }
 
-// TestConnectionsOfAll: where there is no room for anybody, silent connections go first, then idle
+// TestTotalConnections: where there is no room for anybody, silent connections go first, then idle
 // ones, then the longest of the network that holds most; and somebody who comes for the first time
 // is answered.
-func TestConnectionsOfAll(t *testing.T) {
+func TestTotalConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 12, Each: 6, Wide: 6, Idle: 100})
 		var active, idle, silent []*visitor

@@ -42,7 +42,7 @@ func exceeded(t *testing.T, err error) *limit.ExceededError {
 	return e
 }
 
-func TestAQuotaReturnsEvenly(t *testing.T) {
+func TestQuotaRefillsEvenly(t *testing.T) {
 	set, c := newSet()
 	l := set.Limiter(limit.Rule{Name: "reports", Each: 10, All: -1, Span: time.Hour})
 	taken, err := takeAll(t, l, "192.0.2.1")
@@ -62,7 +62,7 @@ func TestAQuotaReturnsEvenly(t *testing.T) {
 	}
 }
 
-func TestNetworksAndAllTogether(t *testing.T) {
+func TestNetworkAndTotalLimit(t *testing.T) {
 	set, _ := newSet()
 	l := set.Limiter(limit.Rule{Name: "registrations", Each: 2, Wide: 8, All: 20})
 	for i := range 5 {
@@ -108,7 +108,7 @@ func TestNoLimitAndNever(t *testing.T) {
 	}
 }
 
-func TestACanceledReservationIsNotCounted(t *testing.T) {
+func TestCanceledReservationIsNotCounted(t *testing.T) {
 	set, c := newSet()
 	l := set.Limiter(limit.Rule{Name: "registrations", Each: 1, All: 1})
 	client := netip.MustParseAddr("192.0.2.1")
@@ -209,7 +209,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-func TestSlotsOfOneNetwork(t *testing.T) {
+func TestSlotsPerNetwork(t *testing.T) {
 	set, _ := newSet()
 	slots := set.Slots(limit.SlotRule{Name: "status stream", All: 4, Each: 2, Retry: time.Minute})
 	acquire := func(client string) (func(), error) {
@@ -279,10 +279,10 @@ func TestCallersWaitForSlots(t *testing.T) {
 	})
 }
 
-// TestACrowdLeavesSomethingForTheNext: 50 wider networks with as many networks each as they want
+// TestManyClientsLeaveQuotaForOthers: 50 wider networks with as many networks each as they want
 // spend no more than most of what all together may do, and so does one /32; who comes then is
 // admitted, and who is known even when nothing else is left.
-func TestACrowdLeavesSomethingForTheNext(t *testing.T) {
+func TestManyClientsLeaveQuotaForOthers(t *testing.T) {
 	for name, crowd := range map[string]func(i int) string{
 		"50 /48":               func(i int) string { return fmt.Sprintf("2001:%x:%x:%x::1", i%50, i%50, i) },
 		"50 /24":               func(i int) string { return fmt.Sprintf("%d.%d.1.%d", 11+i%50, i%50, i/50%256) },

@@ -183,7 +183,7 @@ func TestSummaryAgainstDocument(t *testing.T) {
 	}
 }
 
-func TestFiguresOfAResult(t *testing.T) {
+func TestResultFigures(t *testing.T) {
 	text := strings.ReplaceAll(minimalAI, `,"`, ",\n      \"")
 	r := lint.Check(lint.Input{Text: []byte(text)}, lint.Options{})
 	if r.Operations != 1 {

@@ -62,7 +62,7 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // The client against a real relay, whose connection fails in every way: the envelope arrives once, after
 // 1, 2, 4 and 8 seconds or when the relay says.
-func TestRetriesAtARelay(t *testing.T) {
+func TestRetriesAtRelay(t *testing.T) {
 	for name, test := range map[string]struct {
 		faults []string
 		waits  []time.Duration
@@ -113,7 +113,7 @@ func seconds(list ...int) (out []time.Duration) {
 }
 
 // A relay that limits its senders says when to come again, and the client comes then.
-func TestRateOfARelay(t *testing.T) {
+func TestRelayRate(t *testing.T) {
 	now := time.Now()
 	var mu sync.Mutex
 	clock := func() time.Time {
@@ -236,7 +236,7 @@ func TestDirectInbox(t *testing.T) {
 }
 
 // The receipt for what was sent counts when the relay of that inbox signed it, and not when another key did.
-func TestReceiptOfWhatWasSent(t *testing.T) {
+func TestReceiptOfSentMail(t *testing.T) {
 	e := newEnvironment(t)
 	publish := func(key ed25519.PrivateKey) *httptest.Server {
 		mux := http.NewServeMux()

@@ -271,7 +271,7 @@ func TestNegotiation(t *testing.T) {
 }
 
 // A message that breaks a rule of its thread is neither stored nor sent.
-func TestSendAgainstTheThread(t *testing.T) {
+func TestSendOutOfThreadOrder(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, ThreadID: "11111111-1111-4111-8111-111111111111", Body: offer("x", 1)}, false))
 	own, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
@@ -290,7 +290,7 @@ func TestSendAgainstTheThread(t *testing.T) {
 }
 
 // What the recipient's inbox refuses does not count, and the thread stands as before.
-func TestSendThatFails(t *testing.T) {
+func TestFailedSend(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x", 100)}, false))
 	got := e.one(bob)
@@ -646,7 +646,7 @@ func wantNowhere(t *testing.T, dir string, texts ...string) {
 }
 
 // What was opened, and what was agreed on, is not to be read in the files, and is found with the key.
-func TestNothingIsStoredAsPlainText(t *testing.T) {
+func TestNoPlainTextOnDisk(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("an Unheard-of price", 424242)}, true))
 	m := e.one(bob)

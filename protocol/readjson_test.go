@@ -97,7 +97,7 @@ func TestReadJSONRefuses(t *testing.T) {
 }
 
 // The message says what a text is instead, and names the mistakes people make.
-func TestReadJSONSaysWhy(t *testing.T) {
+func TestReadJSONErrors(t *testing.T) {
 	const text = `{"a": "é"}`
 	wide := func(order func(b []byte, v uint16) []byte, mark bool) string {
 		var out []byte

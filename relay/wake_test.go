@@ -200,7 +200,7 @@ func TestWakeUps(t *testing.T) {
 // A host that fails is asked less and less often, and is given up in the end; others are not kept
 // waiting, not by one that never answers either. An owner who sets an address there gives it another
 // chance.
-func TestWakeUpsOfDeadHosts(t *testing.T) {
+func TestWakeUpsToDeadHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -311,7 +311,7 @@ func TestWakeUpsAfterARestart(t *testing.T) {
 
 // Rules that must not be set: addresses that lead to the relay or into its network, and lists that
 // name nobody.
-func TestRulesThatAreRefused(t *testing.T) {
+func TestRefusedRules(t *testing.T) {
 	r := newRelay(t, newMemoryQueue(), func(o *relay.Options) { o.Wake, o.Host = &network{}, "relay.example" })
 	reader, err := r.ReadUnsigned(t.Context(), "bob")
 	if err != nil {

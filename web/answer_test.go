@@ -43,7 +43,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	}
 }
 
-func TestAPageIsNotSentTwice(t *testing.T) {
+func TestUnchangedPageIsNotSent(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for _, path := range []string{"/", "/services/ristorante.test", "/agents/" + airID, stylePath(t, h)} {
 		first := get(t, h, path)
@@ -63,7 +63,7 @@ func TestAPageIsNotSentTwice(t *testing.T) {
 	}
 }
 
-func TestHeadIsGetWithoutTheBody(t *testing.T) {
+func TestHeadEqualsGetWithoutBody(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for _, path := range []string{"/", "/?q=book", "/services/ristorante.test", "/services/unknown.test", stylePath(t, h)} {
 		full, head := get(t, h, path), ask(t, h, http.MethodHead, path)
@@ -98,7 +98,7 @@ func TestPagesAreCompressed(t *testing.T) {
 	}
 }
 
-func TestStaticFilesMayBeKeptForEver(t *testing.T) {
+func TestStaticFilesAreImmutable(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, stylePath(t, h))
 	if w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
@@ -121,7 +121,7 @@ func stylePath(t *testing.T, h http.Handler) string {
 	return ""
 }
 
-func TestOurOwnFailuresAreShownWithoutDetail(t *testing.T) {
+func TestInternalErrorsHideDetails(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		status int
@@ -157,7 +157,7 @@ type broken struct{ sample }
 
 func (broken) Service(context.Context, string) (answer.Service, error) { panic("secret") }
 
-func TestAPanicBecomesAnErrorPageAndALogLine(t *testing.T) {
+func TestPanicGivesErrorPageAndLogLine(t *testing.T) {
 	var log strings.Builder
 	h := mount(t, broken{sample{word: plainWord}}, web.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	w := get(t, h, "/services/ristorante.test")
@@ -169,7 +169,7 @@ func TestAPanicBecomesAnErrorPageAndALogLine(t *testing.T) {
 	}
 }
 
-func TestAQueryThatCannotBeReadIsPointedAt(t *testing.T) {
+func TestInvalidQueryIsMarked(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	w := get(t, h, "/?q=book+verb%3A")
 	page := parse(t, w.Body.String())
@@ -193,7 +193,7 @@ func TestAQueryThatCannotBeReadIsPointedAt(t *testing.T) {
 	}
 }
 
-func TestOtherSpellingsLeadToTheOneAddress(t *testing.T) {
+func TestOtherSpellingsRedirect(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	for path, want := range map[string]string{
 		"/agents?id=" + airID: "/agents/" + airID,
@@ -217,7 +217,7 @@ func (c counting) Figures(ctx context.Context) (answer.Figures, error) {
 	return c.sample.Figures(ctx)
 }
 
-func TestFiguresAreKeptForSeconds(t *testing.T) {
+func TestFiguresAreCachedForSeconds(t *testing.T) {
 	clock, counts := now, 0
 	h := mount(t, counting{sample{word: plainWord}, &counts}, web.Options{Now: func() time.Time { return clock }})
 	for range 3 {
@@ -245,9 +245,9 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// TestPagesOfAnIndexThatIsBuilt: while something may be missing each page says so,
+// TestPagesDuringIndexBuild: while something may be missing each page says so,
 // and none says of a name that nobody has it.
-func TestPagesOfAnIndexThatIsBuilt(t *testing.T) {
+func TestPagesDuringIndexBuild(t *testing.T) {
 	ready := false
 	h := mount(t, sample{word: plainWord, hits: 3}, web.Options{
 		Now: func() time.Time { return now }, Standing: func() api.ServerStatus { return api.ServerStatus{Ready: ready} },
@@ -280,7 +280,7 @@ func TestPagesOfAnIndexThatIsBuilt(t *testing.T) {
 
 // A namespace is anybody's to write into a document: its page says who uses it, by
 // what right, and what is wrong about it; that of a class of data, who holds it.
-func TestAPageSaysWhoUsesAName(t *testing.T) {
+func TestNamePageListsServices(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for path, wants := range map[string][]string{
 		"/namespaces/dining": {

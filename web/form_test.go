@@ -41,8 +41,8 @@ func wantPage(t *testing.T, name string, w *httptest.ResponseRecorder, status in
 	}
 }
 
-// TestFormsOfOtherSites are not taken.
-func TestFormsOfOtherSites(t *testing.T) {
+// TestCrossSiteForms are not taken.
+func TestCrossSiteForms(t *testing.T) {
 	for path, form := range map[string]url.Values{
 		"/submit":                      {"hosts": {"a.example.com"}},
 		"/bot":                         {"host": {"api.example.com"}, "wish": {"opt-out"}},

@@ -25,7 +25,7 @@ func (h *house) visit(t *testing.T, path string) (status int, body string) {
 }
 
 // Every example of the help page, run on the small internet, finds something.
-func TestEveryExampleOfTheHelpFindsSomething(t *testing.T) {
+func TestHelpExamplesFindSomething(t *testing.T) {
 	h := openHouse(t)
 	status, body := h.visit(t, "/help/search")
 	page := parse(t, body)
@@ -52,7 +52,7 @@ func TestEveryExampleOfTheHelpFindsSomething(t *testing.T) {
 }
 
 // The help page names each key that the language has, and no other.
-func TestTheHelpNamesEveryKey(t *testing.T) {
+func TestHelpNamesEveryKey(t *testing.T) {
 	_, err := query.Parse("nothing:x")
 	var unknown *query.Error
 	if !errors.As(err, &unknown) {

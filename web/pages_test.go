@@ -101,7 +101,7 @@ var samplePages = []struct {
 	{"/static/style-000000000000.css", 404},
 }
 
-func TestEveryPageIsSoundHTML(t *testing.T) {
+func TestPagesAreValidHTML(t *testing.T) {
 	for _, hits := range []int{0, 45} {
 		h := engine(t, sample{word: plainWord, hits: hits})
 		for _, p := range samplePages {
@@ -179,7 +179,7 @@ func invisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf)
 }
 
-func TestHiddenCharactersAreWrittenOut(t *testing.T) {
+func TestHiddenCharactersAreShown(t *testing.T) {
 	h := engine(t, sample{word: hostile, hits: 1})
 	page := parse(t, get(t, h, "/services/ristorante.test").Body.String())
 	marks := map[string]bool{}
@@ -251,7 +251,7 @@ func TestForeignTextCarriesItsLanguage(t *testing.T) {
 	t.Error("no heading of the hit has lang=it and dir=auto")
 }
 
-func TestAHitSaysHowToCallItAndWhyItMatched(t *testing.T) {
+func TestHitShowsCallAndReasons(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	text := textOf(parse(t, get(t, h, "/?q=booking+tables+cheap").Body.String()))
 	for _, want := range []string{
@@ -269,7 +269,7 @@ func TestAHitSaysHowToCallItAndWhyItMatched(t *testing.T) {
 	}
 }
 
-func TestAHitLeadsToItsOperation(t *testing.T) {
+func TestHitLinksToOperation(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 2})
 	page := parse(t, get(t, h, "/?q=book").Body.String())
 	links := elements(page, "a")
@@ -318,7 +318,7 @@ func TestPagingKeepsTheQuery(t *testing.T) {
 	}
 }
 
-func TestAServicePageTellsItsState(t *testing.T) {
+func TestServicePageShowsState(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 1})
 	text := textOf(parse(t, get(t, h, "/services/ristorante.test").Body.String()))
 	for _, want := range []string{
@@ -337,7 +337,7 @@ func TestAServicePageTellsItsState(t *testing.T) {
 	}
 }
 
-func TestAHostThatPublishesNothingSaysWhatHappened(t *testing.T) {
+func TestHostWithoutDocumentsShowsOutcome(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, "/services/empty.test")
 	text := textOf(parse(t, w.Body.String()))
@@ -348,7 +348,7 @@ func TestAHostThatPublishesNothingSaysWhatHappened(t *testing.T) {
 	}
 }
 
-func TestAnAgentPageShowsClaimsAsClaims(t *testing.T) {
+func TestAgentPageMarksClaims(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	page := parse(t, get(t, h, "/agents/"+airID).Body.String())
 	text := textOf(page)
@@ -384,7 +384,7 @@ func attributes(page *html.Node) string {
 
 // Every claim of an agent's page can be clicked to its evidence: the link stands
 // beside it and leads to something that is there.
-func TestEveryClaimLeadsToItsEvidence(t *testing.T) {
+func TestClaimsLinkToEvidence(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	page := parse(t, get(t, h, "/agents/"+airID).Body.String())
 	ids := map[string]bool{}
@@ -448,7 +448,7 @@ func TestEveryClaimLeadsToItsEvidence(t *testing.T) {
 	}
 }
 
-func TestAgentsAreFoundByEvidence(t *testing.T) {
+func TestAgentSearchByEvidence(t *testing.T) {
 	asked := &asking{sample: sample{word: plainWord, hits: 45}}
 	h := engine(t, asked)
 	page := parse(t, get(t, h, "/agents?q=book+tables&capability=booking&verb=+BOOK&require=domain&require=inbox&page=2").Body.String())
@@ -495,7 +495,7 @@ func (a *asking) FindAgents(ctx context.Context, q directory.Query, verb string)
 	return a.sample.FindAgents(ctx, q, verb)
 }
 
-func TestTheLogPageSaysHowToVerifyIt(t *testing.T) {
+func TestLogPageExplainsVerification(t *testing.T) {
 	h := mount(t, sample{word: plainWord, hits: 1}, web.Options{PublicURL: "https://example.com"})
 	text := textOf(parse(t, get(t, h, "/log").Body.String()))
 	for _, want := range []string{
@@ -666,7 +666,7 @@ func (r repeating) Service(ctx context.Context, name string) (answer.Service, er
 	return s, nil
 }
 
-func TestAFindingIsSaidOnceWithItsPlaces(t *testing.T) {
+func TestFindingsAreGroupedByRule(t *testing.T) {
 	h := engine(t, repeating{sample{word: plainWord, hits: 1}})
 	text := textOf(parse(t, get(t, h, "/services/ristorante.test").Body.String()))
 	if n := strings.Count(text, "returns is missing"); n != 1 {
@@ -686,7 +686,7 @@ func (u unvisited) Service(context.Context, string) (answer.Service, error) {
 	return answer.Service{ServiceSummary: answer.ServiceSummary{Host: "new.test"}, State: answer.State{Added: now, Due: now}}, nil
 }
 
-func TestAHostThatWasNotVisitedYetSaysSo(t *testing.T) {
+func TestUnvisitedHostPage(t *testing.T) {
 	h := engine(t, unvisited{sample{word: plainWord}})
 	page := parse(t, get(t, h, "/services/new.test").Body.String())
 	if text := textOf(page); !strings.Contains(text, "has not been visited yet") || !strings.Contains(text, "Last visitnever") {
@@ -718,7 +718,7 @@ func (s huge) Service(ctx context.Context, name string) (answer.Service, error) 
 	return v, nil
 }
 
-func TestAHugeServiceStaysReadable(t *testing.T) {
+func TestHugeServicePage(t *testing.T) {
 	h := engine(t, huge{sample{word: plainWord, hits: 1}})
 	w := get(t, h, "/services/ristorante.test")
 	if n := w.Body.Len(); n > 150<<10 {

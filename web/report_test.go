@@ -42,9 +42,9 @@ func TestReportForm(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidWithoutALink looks for a link beside everything that an
+// TestStatementsHaveLinks looks for a link beside everything that an
 // agent's page says, and whether what it leads to is there.
-func TestNothingIsSaidWithoutALink(t *testing.T) {
+func TestStatementsHaveLinks(t *testing.T) {
 	page := parse(t, get(t, engine(t, sample{word: plainWord, hits: 1}), "/agents/"+airID).Body.String())
 	ids, links := map[string]bool{}, 0
 	for n := range page.Descendants() {

@@ -28,9 +28,9 @@ func TestSubmitPage(t *testing.T) {
 	}
 }
 
-// TestSubmitPageFollowsTheVisit: the page of hosts that wait asks for itself again, with scripts by
+// TestSubmitPageFollowsVisit: the page of hosts that wait asks for itself again, with scripts by
 // itself and without them by a link, until they were visited.
-func TestSubmitPageFollowsTheVisit(t *testing.T) {
+func TestSubmitPageFollowsVisit(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	waiting := get(t, h, "/submit?watch=new.example.com&watch=ristorante.test").Body.String()
 	for _, want := range []string{"waits for its first visit", `hx-trigger="every 2s"`, `hx-get="/submit?watch=new.example.com&amp;watch=ristorante.test"`, "look again", "htmx"} {

@@ -77,7 +77,7 @@ func TestValidatePage(t *testing.T) {
 	}
 }
 
-func TestValidateTakesNoFormOfAnotherSite(t *testing.T) {
+func TestValidateRefusesCrossSiteForm(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	if w := form(t, h, map[string]string{"text": "{}"}, "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusBadRequest {
 		t.Errorf("status %d", w.Code)
@@ -87,8 +87,8 @@ func TestValidateTakesNoFormOfAnotherSite(t *testing.T) {
 	}
 }
 
-// TestValidateTakesAPlainForm is for those who send no files.
-func TestValidateTakesAPlainForm(t *testing.T) {
+// TestValidateAcceptsPlainForm is for those who send no files.
+func TestValidateAcceptsPlainForm(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	r := httptest.NewRequest(http.MethodPost, "/validate", strings.NewReader(url.Values{"text": {"{}"}, "as": {"ai"}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -99,9 +99,9 @@ func TestValidateTakesAPlainForm(t *testing.T) {
 	}
 }
 
-// TestValidateShowsNoMoreThanFits bounds the page of a text with very many lines
+// TestValidateOutputIsLimited bounds the page of a text with very many lines
 // and findings.
-func TestValidateShowsNoMoreThanFits(t *testing.T) {
+func TestValidateOutputIsLimited(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	text := "{\"aiendpoint\": \"1.0\",\n" + strings.Repeat("\n", 9000) + "\"capabilities\": [" + strings.Repeat("{},\n", 2000) + "{}]}"
 	w := form(t, h, map[string]string{"text": text, "as": "ai"})

@@ -48,7 +48,7 @@ func read(t *testing.T, svg []byte) (texts []string, total int, given []int) {
 	}
 }
 
-func TestTextsAreText(t *testing.T) {
+func TestBadgeTextIsEscaped(t *testing.T) {
 	hostile := `"><script>alert(1)</script>&'` + "\u202e\x00\xff\u2066"
 	for _, style := range []Style{Flat, ForTheBadge, "other"} {
 		texts, _, _ := read(t, Draw(Badge{Left: hostile, Right: hostile, Colour: Red, Style: style, Detail: hostile}))

@@ -115,7 +115,7 @@ func (s *registryServer) leaveNextKey() ed25519.PrivateKey {
 	return key
 }
 
-func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
+func TestRotationWithLostResponseKeepsKeys(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
@@ -135,7 +135,7 @@ func TestARotationWhoseAnswerIsLostLosesNoKey(t *testing.T) {
 	}
 }
 
-func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
+func TestUndeliveredRotationIsRetried(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
@@ -153,9 +153,9 @@ func TestARotationThatNeverArrivedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestTheKeysOfAnAgentThatHasMoved: in the registry that has imported an agent its DID
+// TestKeysOfMovedAgent: in the registry that has imported an agent its DID
 // is another than that in its key files.
-func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
+func TestKeysOfMovedAgent(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
@@ -175,9 +175,9 @@ func TestTheKeysOfAnAgentThatHasMoved(t *testing.T) {
 	s.must("called off", "recover", "--withdraw")
 }
 
-// TestARefusedRotationLeavesNoKey: one that an earlier try has left stays, for its
+// TestRefusedRotationLeavesNoKey: one that an earlier try has left stays, for its
 // request may still be under way.
-func TestARefusedRotationLeavesNoKey(t *testing.T) {
+func TestRefusedRotationLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")
@@ -192,7 +192,7 @@ func TestARefusedRotationLeavesNoKey(t *testing.T) {
 	}
 }
 
-func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
+func TestRegistrationWithLostResponseIsFound(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.lose.Store(true)
@@ -207,7 +207,7 @@ func TestARegistrationWhoseAnswerIsLostCanBeFound(t *testing.T) {
 	s.must("Booker", "show")
 }
 
-func TestKeysTakeTheirPlacesWhenARecoveryIsInForce(t *testing.T) {
+func TestKeysAreReplacedAfterRecovery(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
 	s.must("agent.key", "new", "Booker")

@@ -167,8 +167,8 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// TestCheckComparesTheParts takes single parts from another time, or away: each is named, with what to do.
-func TestCheckComparesTheParts(t *testing.T) {
+// TestCheckComparesParts takes single parts from another time, or away: each is named, with what to do.
+func TestCheckComparesParts(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	register := func(name string) {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestTheClockOfTheMachineJumps: a jump is in the log, in /healthz and in the metrics, and what waits for a
+// TestMachineClockJumps: a jump is in the log, in /healthz and in the metrics, and what waits for a
 // date does not happen because of it: a recovery that is due in 72 hours is not in force, mail that is
 // kept for a week is there.
-func TestTheClockOfTheMachineJumps(t *testing.T) {
+func TestMachineClockJumps(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "clock")
 	t.Setenv(clockFile, file)

@@ -16,9 +16,9 @@ import (
 	"gazetteer/internal/need"
 )
 
-// TestIdleConnectionsDoNotStopTheServer: with few descriptors, far more connections than it has,
+// TestIdleConnectionsDoNotBlockServer: with few descriptors, far more connections than it has,
 // and writes between them, the server lives, registers agents and answers.
-func TestIdleConnectionsDoNotStopTheServer(t *testing.T) {
+func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 	const descriptors = 200
 	p := startLimitedProgram(t, descriptors)
 	address := strings.TrimPrefix(p.base, "http://")
@@ -52,10 +52,10 @@ func TestIdleConnectionsDoNotStopTheServer(t *testing.T) {
 	}
 }
 
-// TestMemoryOfIdleConnections: a connection that waits costs less than 8 kB before its first
+// TestIdleConnectionMemory: a connection that waits costs less than 8 kB before its first
 // request, and less than 10 kB for each of 2,000 of which half have been answered.
 // CONNECTIONS=10000 makes it more.
-func TestMemoryOfIdleConnections(t *testing.T) {
+func TestIdleConnectionMemory(t *testing.T) {
 	t.Parallel()
 	count := 2000
 	if text := os.Getenv("CONNECTIONS"); text != "" {

@@ -86,8 +86,8 @@ func TestMalformedAddresses(t *testing.T) {
 	}
 }
 
-// TestCommandsOnPagesNameThePublicURL: the Host of a request is on no page.
-func TestCommandsOnPagesNameThePublicURL(t *testing.T) {
+// TestCommandsOnPagesContainPublicURL: the Host of a request is on no page.
+func TestCommandsOnPagesContainPublicURL(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
 	for _, path := range []string{"/", "/log", "/agents", "/docs", "/bot", "/status"} {
@@ -140,10 +140,10 @@ func startBehindLosingProxy(t *testing.T, settings ...string) (*program, *losing
 	return p, l
 }
 
-// TestALostAnswerToARegistration: agent new run again after its answer was lost goes on with the agent
+// TestLostRegistrationResponse: agent new run again after its answer was lost goes on with the agent
 // that the first try registered, also where it waits for approval; with other content it says which
 // agent the key is of.
-func TestALostAnswerToARegistration(t *testing.T) {
+func TestLostRegistrationResponse(t *testing.T) {
 	t.Parallel()
 	for _, admission := range []string{"open", "approval"} {
 		t.Run(admission, func(t *testing.T) {
@@ -187,8 +187,8 @@ func freshKey() string {
 
 var airIDs = regexp.MustCompile(`AIR-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}`)
 
-// TestStrictLinesBehindAPaddedLength: spaces before the length of a body do not end the checks of lines.
-func TestStrictLinesBehindAPaddedLength(t *testing.T) {
+// TestStrictHeaderLinesAfterPaddedLength: spaces before the length of a body do not end the checks of lines.
+func TestStrictHeaderLinesAfterPaddedLength(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	const body = `{"hosts": []}`
@@ -204,9 +204,9 @@ func TestStrictLinesBehindAPaddedLength(t *testing.T) {
 	}
 }
 
-// TestARealIPOfAClientIsNotBelieved: behind a trusted proxy X-Forwarded-For counts and X-Real-IP, which
+// TestClientSuppliedRealIPIsIgnored: behind a trusted proxy X-Forwarded-For counts and X-Real-IP, which
 // proxies pass on as it comes, does not.
-func TestARealIPOfAClientIsNotBelieved(t *testing.T) {
+func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20")
 	statuses := map[int]int{}
@@ -224,9 +224,9 @@ func TestARealIPOfAClientIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestVerbsGiveUpOnASilentServer: a server that takes a connection and says nothing, or stops in the
+// TestCommandsTimeOutOnSilentServer: a server that takes a connection and says nothing, or stops in the
 // middle of its answer, is given up.
-func TestVerbsGiveUpOnASilentServer(t *testing.T) {
+func TestCommandsTimeOutOnSilentServer(t *testing.T) {
 	t.Parallel()
 	p := &program{t: t, dir: t.TempDir()}
 	for _, begun := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"} {
@@ -255,9 +255,9 @@ func TestVerbsGiveUpOnASilentServer(t *testing.T) {
 	}
 }
 
-// TestDataDirectoriesOfOthers: a directory that others can write to is refused, and so is one with a
+// TestForeignDataDirectories: a directory that others can write to is refused, and so is one with a
 // symbolic link in it; what the link leads to stays as it is.
-func TestDataDirectoriesOfOthers(t *testing.T) {
+func TestForeignDataDirectories(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	p.end(os.Interrupt)
@@ -305,9 +305,9 @@ func TestDataDirectoriesOfOthers(t *testing.T) {
 	}
 }
 
-// TestPagesOfOtherSitesChangeNothing: a browser that a page of another site makes send a request has it
+// TestCrossSiteRequestsChangeNothing: a browser that a page of another site makes send a request has it
 // refused; a page of this site, the public URL and programs are answered.
-func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
+func TestCrossSiteRequestsChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
 	const form = "application/x-www-form-urlencoded"
@@ -346,9 +346,9 @@ func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestWhatAStolenKeyMayDoDuringARecovery: until a recovery is in force, the current key moves no mail: the
+// TestStolenKeyDuringRecovery: until a recovery is in force, the current key moves no mail: the
 // inbox cannot be read, and handle and endpoints stay.
-func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
+func TestStolenKeyDuringRecovery(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "registry.allow_loopback=true")
 	must := func(want int, says string, words ...string) {
@@ -380,9 +380,9 @@ func TestWhatAStolenKeyMayDoDuringARecovery(t *testing.T) {
 	must(0, "", "inbox", "--key", "thief.key")
 }
 
-// TestWorkDuringAFlood: once a quarter of the hour's registrations is used, registrations from unknown networks
+// TestServiceDuringFlood: once a quarter of the hour's registrations is used, registrations from unknown networks
 // need a proof of work, which the command does by itself; a solution counts once, and for its key alone.
-func TestWorkDuringAFlood(t *testing.T) {
+func TestServiceDuringFlood(t *testing.T) {
 	t.Parallel()
 	p, front := startBehindLosingProxy(t, "api.registrations_global_per_hour=100", "api.registration_work=8", "api.trusted_proxies=127.0.0.1")
 	network := 0

@@ -29,9 +29,9 @@ func filesWith(t *testing.T, dir, text string) (found []string, files int) {
 	return found, files
 }
 
-// TestErasedContentIsNowhere: after the erasure of an agent and the next compaction no file of the data
+// TestErasedContentIsInNoFile: after the erasure of an agent and the next compaction no file of the data
 // directory has a word of what it registered, changed, claimed or received.
-func TestErasedContentIsNowhere(t *testing.T) {
+func TestErasedContentIsInNoFile(t *testing.T) {
 	t.Parallel()
 	p, proxy := startBehindLosingProxy(t, "registry.allow_loopback=true")
 	proxy.lost.Store(1) // it loses nothing

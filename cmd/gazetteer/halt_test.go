@@ -111,10 +111,10 @@ func (p *program) signing(metrics string) (signs bool, cause string) {
 	return status.Work.Sign, cause
 }
 
-// TestADamagedLogIsHalted: a stranger asks for a tile whose bytes were changed on the disk. It is not
+// TestDamagedLogIsHalted: a stranger asks for a tile whose bytes were changed on the disk. It is not
 // served, the log halts, which every place says and a restart keeps, and the operator cannot resume it
 // before the file is repaired. Reading and registering go on meanwhile, and are signed in the end.
-func TestADamagedLogIsHalted(t *testing.T) {
+func TestDamagedLogIsHalted(t *testing.T) {
 	t.Parallel()
 	metrics := metricsAddress(t)
 	settings := []string{"crawler.enabled=false", "metrics_listen=" + metrics}
@@ -180,10 +180,10 @@ func copyData(t *testing.T, from, to string) {
 	}
 }
 
-// TestOneOfTwoMachinesSigns: two copies of a data directory run as on two machines, with nothing in common
+// TestOnlyOneOfTwoMachinesSigns: two copies of a data directory run as on two machines, with nothing in common
 // but the witness that is the lock of their log. The first that writes signs; the other halts, also
 // after a restart, and cannot be resumed.
-func TestOneOfTwoMachinesSigns(t *testing.T) {
+func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 	t.Parallel()
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
 	log, lock := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, third, "witness.key", "third.example/witness")
@@ -237,9 +237,9 @@ func TestOneOfTwoMachinesSigns(t *testing.T) {
 	stopped(t, two)
 }
 
-// TestTheLockOnTheSameDiskIsWarnedOf: the operator is told at the start while the lock of the log lies on the
+// TestLockOnSameDiskIsWarnedOf: the operator is told at the start while the lock of the log lies on the
 // disk of the data directory, and not when it is elsewhere.
-func TestTheLockOnTheSameDiskIsWarnedOf(t *testing.T) {
+func TestLockOnSameDiskIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	const warning = "lies on the disk of the data directory"
 	p := startProgram(t, "crawler.enabled=false")

@@ -112,10 +112,10 @@ func TestClientsNoticeAFork(t *testing.T) {
 	stopped(t, forked)
 }
 
-// TestPromisesAreFollowedUp: a registry promises to include a registration, and does not show it. The client
+// TestPendingRegistrationsAreFollowedUp: a registry promises to include a registration, and does not show it. The client
 // keeps the promise, waits for it, and says that it is broken once its time is over; when the log shows
 // the leaf, the promise is dropped. A server that shows another key than its log has is not believed.
-func TestPromisesAreFollowedUp(t *testing.T) {
+func TestPendingRegistrationsAreFollowedUp(t *testing.T) {
 	state, clock := t.TempDir(), filepath.Join(t.TempDir(), "clock")
 	t.Setenv("XDG_STATE_HOME", state)
 	var target atomic.Pointer[url.URL]
@@ -184,9 +184,9 @@ func TestPromisesAreFollowedUp(t *testing.T) {
 	stopped(t, p)
 }
 
-// TestRegistrationIsPromised: the answer of a registration has a signed promise, and with ?wait= the proof
+// TestRegistrationIsQueued: the answer of a registration has a signed promise, and with ?wait= the proof
 // of inclusion; a longer wait than allowed is refused.
-func TestRegistrationIsPromised(t *testing.T) {
+func TestRegistrationIsQueued(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	body := func() string { return `{"name":"Promised","public_key":"` + newPublicKey(t) + `"}` }

@@ -58,7 +58,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // The table of docs/search.md has the scores that its query gives, in their order.
-func TestTheWorkedExampleOfASearch(t *testing.T) {
+func TestSearchWorkedExample(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/search.md")
 	if err != nil {

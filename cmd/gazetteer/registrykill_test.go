@@ -35,13 +35,13 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestKillKeepsTheRegistryWhole kills the program at random moments, while agents
+// TestKillLosesNoRegistryData kills the program at random moments, while agents
 // are registered, claim handles, rotate their keys and attest others, all at once.
 // After every kill each acknowledged write is there, no AIR ID and no handle is
 // given out twice, and everything that happened to an agent is one leaf of the
 // log, whose tree contains every checkpoint that was ever given out. KILLS sets the
 // number of kills.
-func TestKillKeepsTheRegistryWhole(t *testing.T) {
+func TestKillLosesNoRegistryData(t *testing.T) {
 	t.Parallel()
 	kills := killsOr(t, 6)
 	dir := filepath.Join(t.TempDir(), "data")

@@ -19,10 +19,10 @@ import (
 	"gazetteer/registry/keyfile"
 )
 
-// TestSecretsOfTheProgram looks for every secret there is in all that the program
+// TestProgramSecrets looks for every secret there is in all that the program
 // shows: its log at the debug level, its answers and errors, its pages and
 // figures, its exports, the list of processes, and what its commands print.
-func TestSecretsOfTheProgram(t *testing.T) {
+func TestProgramSecrets(t *testing.T) {
 	t.Parallel()
 	metrics, err := freeAddress()
 	if err != nil {
@@ -168,9 +168,9 @@ func pages(p *program, from string, most int) (texts []string) {
 	return texts
 }
 
-// TestNoFlagTakesASecret: what stands behind a flag stands in the list of
+// TestNoFlagAcceptsSecret: what stands behind a flag stands in the list of
 // processes, and in the history of a shell.
-func TestNoFlagTakesASecret(t *testing.T) {
+func TestNoFlagAcceptsSecret(t *testing.T) {
 	t.Parallel()
 	suspect := regexp.MustCompile(`secret|password|passphrase|token$|seed$`)
 	var walk func(c *cobra.Command)

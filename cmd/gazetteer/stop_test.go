@@ -15,11 +15,11 @@ import (
 	"gazetteer/internal/fakenet"
 )
 
-// TestStopFinishesWhatRuns interrupts the server in the middle of a crawl, with a
+// TestStopFinishesRunningRequests interrupts the server in the middle of a crawl, with a
 // client that follows the status and a hundred registrations of which the body has
 // not come yet. All of these are answered, nobody else is let in, the exit code
 // says that all went well, and what was acknowledged is there.
-func TestStopFinishesWhatRuns(t *testing.T) {
+func TestStopFinishesRunningRequests(t *testing.T) {
 	t.Parallel()
 	const requests = 100
 	internet, err := fakenet.Open(fakenet.Options{})

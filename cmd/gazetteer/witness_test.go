@@ -89,9 +89,9 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	t.Error("the operator is not told that an older copy was put back")
 }
 
-// TestALogThatIsGoneIsNotBegunAnew: the key that has signed a log signs no other of
+// TestMissingLogIsNotRecreated: the key that has signed a log signs no other of
 // its name.
-func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
+func TestMissingLogIsNotRecreated(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
@@ -121,9 +121,9 @@ func TestALogThatIsGoneIsNotBegunAnew(t *testing.T) {
 	}
 }
 
-// TestAStoreAloneDoesNotBeginAnotherLog: a store that is put back without its log and key, as from a
+// TestStoreWithoutLogDoesNotStartAnotherLog: a store that is put back without its log and key, as from a
 // backup of two files, is refused with one line, and nothing is written.
-func TestAStoreAloneDoesNotBeginAnotherLog(t *testing.T) {
+func TestStoreWithoutLogDoesNotStartAnotherLog(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "Logged"); code != exit.OK {
@@ -154,8 +154,8 @@ func TestAStoreAloneDoesNotBeginAnotherLog(t *testing.T) {
 	}
 }
 
-// TestOfTwoDirectoriesOneSigns: a copy of the data directory does not sign beside the first one.
-func TestOfTwoDirectoriesOneSigns(t *testing.T) {
+// TestOnlyOneOfTwoDirectoriesSigns: a copy of the data directory does not sign beside the first one.
+func TestOnlyOneOfTwoDirectoriesSigns(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
 	if out, code := p.cli("agent", "new", "First"); code != exit.OK {

@@ -52,7 +52,7 @@ func load(t *testing.T, name string, into any) {
 var expression = regexp.MustCompile(`\$\{\{\s*([^}]*?)\s*\}\}`)
 
 // Every input is used and exists, and none becomes a part of a script.
-func TestActionIsWhole(t *testing.T) {
+func TestActionDocumentsEveryInput(t *testing.T) {
 	var a action
 	load(t, "action.yml", &a)
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) < 3 {

@@ -268,7 +268,7 @@ func TestLinks(t *testing.T) {
 
 // Whatever is written in whatever order, the follower, one that reads all records, and one that goes
 // on from a snapshot know the same.
-func TestRebuildKnowsTheSame(t *testing.T) {
+func TestRebuildGivesSameStates(t *testing.T) {
 	s := openStore(t)
 	path := filepath.Join(t.TempDir(), "standing")
 	first := Open(Options{Store: s, Path: path})

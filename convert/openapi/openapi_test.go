@@ -241,7 +241,7 @@ func TestEndpointsOfDescriptions(t *testing.T) {
 }
 
 // What an operation asks for is asked for by the endpoint, in JSON Schema.
-func TestContractOfAnEndpoint(t *testing.T) {
+func TestEndpointContract(t *testing.T) {
 	out, err := ToAGIS(read(t, "restaurant.yaml"), conversion.Options{Format: "json"})
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestContractOfOpenAPI2(t *testing.T) {
 }
 
 // Of too many operations those stay that callers miss most.
-func TestWhatIsKept(t *testing.T) {
+func TestLimitsOfConversion(t *testing.T) {
 	var paths []string
 	for i := range 70 {
 		paths = append(paths, fmt.Sprintf(`"/a%[1]d/{x}/deep/{y}/deeper": {"get": {"summary": "Deep %[1]d"}}, "/b%[1]d": {"get": {"summary": "Flat %[1]d", "tags": ["flat"]}, "post": {}, "delete": {"deprecated": true, "summary": "Old"}}`, i))
@@ -419,7 +419,7 @@ func TestWhatIsKept(t *testing.T) {
 
 // What the critic of real documents found: nouns and intents that no person would
 // write.
-func TestWordsOfEndpoints(t *testing.T) {
+func TestEndpointWords(t *testing.T) {
 	for _, c := range []struct{ method, path, id, summary, want string }{
 		{"get", "/{format}/DepthCharts", "", "Depth charts", "LIST /format/{format}/depth-charts: Lists depth charts: Depth charts"},
 		{"get", "/v1/{name}", "net.projects.spokes.get", "Gets details about a spoke", "RETRIEVE /spokes/{name}: Retrieves details about a spoke"},
@@ -439,7 +439,7 @@ func TestWordsOfEndpoints(t *testing.T) {
 }
 
 // Only a description that says so has no authentication.
-func TestAuthenticationIsNeverGuessedAway(t *testing.T) {
+func TestAuthenticationIsNotDropped(t *testing.T) {
 	for security, want := range map[string]string{
 		"":                                 "left out",
 		`"security": [],`:                  "none",
@@ -627,7 +627,7 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func TestLargeDescriptionSaysWhatIsLeftOut(t *testing.T) {
+func TestLargeDescriptionReportsOmissions(t *testing.T) {
 	text := operations(2500, 3)
 	for _, c := range []func([]byte, conversion.Options) (conversion.Output, error){ToAIDiscovery, ToAGIS} {
 		out, err := c(text, conversion.Options{})

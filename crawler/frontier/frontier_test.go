@@ -14,7 +14,7 @@ import (
 
 // A model of the frontier is a map: whatever is added, visited, moved and removed
 // in whatever order, both hand out the same hosts, none early and none twice.
-func TestFrontierAgainstAMap(t *testing.T) {
+func TestFrontierEqualsMapModel(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		f := New(0, 1, 0)
@@ -77,7 +77,7 @@ func TestFrontierAgainstAMap(t *testing.T) {
 	}
 }
 
-func TestBookedHostsComeBack(t *testing.T) {
+func TestReservedHostsReturn(t *testing.T) {
 	f := New(time.Minute, 1, 0)
 	now := time.Unix(1e9, 0)
 	f.AddHost("a.test", now, now)

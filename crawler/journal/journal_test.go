@@ -79,7 +79,7 @@ func TestJournal(t *testing.T) {
 // Of many hosts whose visits are cut off together, the one that does it is found by
 // being visited nearly alone: it waits, and the others do so for seconds only,
 // however often the process ends.
-func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
+func TestCrashSuspectsAreVisitedFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, least = 64, 2 * time.Second
 		const killer = "h0.test"
@@ -141,7 +141,7 @@ func TestSuspectsAreVisitedAFewAtATime(t *testing.T) {
 	})
 }
 
-func TestJournalStaysShort(t *testing.T) {
+func TestJournalIsCompacted(t *testing.T) {
 	j := New(slog.New(slog.DiscardHandler))
 	dir := t.TempDir()
 	if _, _, _, err := j.Open(dir, time.Now(), 0); err != nil {

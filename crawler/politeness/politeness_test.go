@@ -57,7 +57,7 @@ func TestIntervalsOfHostDomainAndAddress(t *testing.T) {
 	})
 }
 
-func TestTurnsEndWithTheContext(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Limits{Host: Limit{AtOnce: 1}, Domain: Limit{AtOnce: 1}, Address: Limit{AtOnce: 2}})
 		addr := netip.MustParseAddr("192.0.2.1")
@@ -114,9 +114,9 @@ func TestIdleStatesAreDropped(t *testing.T) {
 	})
 }
 
-// TestWaitersSaveUpNoBurst: however many sessions wait for the rate of all, only one of them holds a
+// TestWaitersDoNotAccumulateBurst: however many sessions wait for the rate of all, only one of them holds a
 // reservation, so that a time in which the process stood still does not release them all at once.
-func TestWaitersSaveUpNoBurst(t *testing.T) {
+func TestWaitersDoNotAccumulateBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Limits{Rate: 60})
 		ctx, cancel := context.WithCancel(t.Context())

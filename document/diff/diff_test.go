@@ -238,8 +238,8 @@ func TestMovedEverywhere(t *testing.T) {
 	}
 }
 
-// TestChangeInTheText shows where a change points and what it quotes.
-func TestChangeInTheText(t *testing.T) {
+// TestTextChange shows where a change points and what it quotes.
+func TestTextChange(t *testing.T) {
 	a := readBase(t, "orders.json")
 	b := bytes.Replace(a, []byte(`"requests_per_minute": 60`), []byte(`"requests_per_minute": 30`), 1)
 	got, err := diff.Compare(diff.Input{Kind: document.AI, Bytes: a}, diff.Input{Kind: document.AI, Bytes: b})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestQueryIsWrittenAsItIsRead(t *testing.T) {
+func TestQueryStringRoundTrip(t *testing.T) {
 	for _, text := range []string{
 		"book a table", `book "a table: now" -hotel verb:BOOK verb:CANCEL class:"exchange rates" level:2`,
 		"meet at 10:30 https://example.com/x e-mail - -5", "예약해 줘 host:xn--bcher-kva.example idempotent:yes", "verb:BOOK", `"-word"`,
@@ -20,7 +20,7 @@ func TestQueryIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
-func TestAFilterIsTurnedOnAndOff(t *testing.T) {
+func TestToggledFilter(t *testing.T) {
 	q := Query{Words: "book", Verbs: []string{"BOOK"}}
 	more, ok := q.Toggled("class", "exchange rates")
 	if !ok || more.String() != `book verb:BOOK class:"exchange rates"` || !more.HasValue("class", "Exchange Rates") {

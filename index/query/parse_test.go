@@ -49,7 +49,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-func TestQueryErrorPointsAtTheCharacter(t *testing.T) {
+func TestQueryErrorOffset(t *testing.T) {
 	for text, want := range map[string]struct {
 		at      int
 		message string

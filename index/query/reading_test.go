@@ -27,7 +27,7 @@ func meanings(r Request) (all []string) {
 	return all
 }
 
-func TestRequestsAreReadForWhatTheyAskOf(t *testing.T) {
+func TestRequestParsing(t *testing.T) {
 	a, err := tokens.NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestAnalysis(t *testing.T) {
 	}
 }
 
-func TestKoreanTermsKeepTheirWord(t *testing.T) {
+func TestKoreanTermsKeepSurface(t *testing.T) {
 	a, err := NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)

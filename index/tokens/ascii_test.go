@@ -35,7 +35,7 @@ func sameAsChain(t *testing.T, a *analyzer, text string) {
 	}
 }
 
-func TestShortWayIsTheChain(t *testing.T) {
+func TestASCIIPathEqualsChain(t *testing.T) {
 	a := shortWay(t)
 	for _, text := range []string{
 		"", "'", "'s", "the", "users' APIs", "don't", "it's John's 5'6 a'1 1'a", "1,000.5 a,b 1,a 3;4 1,,2", "Traveller'S",

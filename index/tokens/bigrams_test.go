@@ -9,7 +9,7 @@ import (
 
 // Scripts without spaces between words, which Unicode's rules do not part, are
 // indexed by pairs, in their places among other words.
-func TestWhatIsWrittenWithoutSpacesIsCutIntoPairs(t *testing.T) {
+func TestUnspacedScriptsAreCutIntoPairs(t *testing.T) {
 	a, err := NewAnalyzer()
 	if err != nil {
 		t.Fatal(err)

@@ -512,7 +512,7 @@ const doubtfulFactor = 0.8
 // same things.
 const opposedFactor = 0.8
 
-// minMaximumShare prevents that the best operation counts as a full match if it has only a small
+// minMaximumShare keeps the best operation from counting as a full match if it has only a small
 // part of the request.
 const minMaximumShare = 0.4
 

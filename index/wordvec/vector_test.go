@@ -48,7 +48,7 @@ func TestDotOfEveryLength(t *testing.T) {
 }
 
 // Rankings are the same on every processor only if these are.
-func TestBlocksAreThePlainFunctions(t *testing.T) {
+func TestBlocksEqualPlainFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 300 {
 		from := r.IntN(8) // a vector may begin anywhere
@@ -77,7 +77,7 @@ func TestBlocksAreThePlainFunctions(t *testing.T) {
 	}
 }
 
-func TestDotInt8AtItsLimits(t *testing.T) {
+func TestDotInt8Limits(t *testing.T) {
 	a := make([]int8, 1024)
 	for i := range a {
 		a[i] = -128

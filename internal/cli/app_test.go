@@ -9,7 +9,7 @@ import (
 	"gazetteer/lint/format"
 )
 
-func TestNothingHiddenReachesTheTerminal(t *testing.T) {
+func TestHiddenCharactersAreEscaped(t *testing.T) {
 	hostile := "a\x1b[31mred\x1b]0;title\a\u009b2J\r\n\u202eevil\u200bx\u2066y\u2028z\x7f\xff\U000e0041"
 	got := format.Visible(hostile)
 	for _, r := range got {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAFileThatWasNotWrittenWhole: nothing is left of it, and what was there
+// TestPartiallyWrittenFile: nothing is left of it, and what was there
 // before stays.
-func TestAFileThatWasNotWrittenWhole(t *testing.T) {
+func TestPartiallyWrittenFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	cut := errors.New("cut off")
 	if err := WriteNewFile(name, 0o600, func(w io.Writer) error { io.WriteString(w, "half"); return cut }); !errors.Is(err, cut) || FileExists(name) {

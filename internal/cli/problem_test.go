@@ -3,7 +3,7 @@ package cli
 import "testing"
 
 // A person is told at which character of the query the mistake is.
-func TestRefusalsPointAtTheCharacter(t *testing.T) {
+func TestRefusalsHaveColumn(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"detail": "a quotation mark is not closed", "help": "add it", "where": {"parameter": "q", "column": 6}}`: "a quotation mark is not closed (at character 6 of the query)\nadd it",
 		`{"detail": "there is no verb", "where": {"parameter": "name", "column": 3}}`:                              "there is no verb (at character 3 of name)",

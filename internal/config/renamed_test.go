@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRenamedKeysNameTheirNewName: in the file, the environment and the settings alike.
-func TestRenamedKeysNameTheirNewName(t *testing.T) {
+// TestRenamedKeysAreReported: in the file, the environment and the settings alike.
+func TestRenamedKeysAreReported(t *testing.T) {
 	known := listKeys(reflect.TypeFor[Config](), "")
 	for _, pair := range renamedKeys() {
 		old, name := pair[0], pair[1]

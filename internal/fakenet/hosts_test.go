@@ -189,7 +189,7 @@ func TestRetryAfterAndSizes(t *testing.T) {
 }
 
 // The questions that the demo shows have a host with an answer.
-func TestQuestionsHaveAnswers(t *testing.T) {
+func TestResolverAnswersQuestions(t *testing.T) {
 	n := open(t, Options{})
 	j := judge{client: client(t, n), patience: time.Minute}
 	for _, q := range []struct{ words, kind, host, path string }{

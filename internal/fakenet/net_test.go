@@ -73,7 +73,7 @@ func TestServesWithVerifiedCertificate(t *testing.T) {
 	}
 }
 
-func TestRequestLogKnowsConnectionAndEnd(t *testing.T) {
+func TestRequestLogRecordsConnectionAndEnd(t *testing.T) {
 	n := open(t, Options{Empty: true})
 	n.Serve("a.test", Site{Handler: http.HandlerFunc(hello), HTTP1: true})
 	c := client(t, n)
@@ -131,7 +131,7 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-func TestAuthorityIsConstrainedToTest(t *testing.T) {
+func TestAuthorityIsConstrainedToTestDomain(t *testing.T) {
 	n := open(t, Options{Empty: true})
 	mids := x509.NewCertPool()
 	mids.AddCert(n.ca.mid)
@@ -185,7 +185,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-func TestPlainHTTPIsSeen(t *testing.T) {
+func TestPlainHTTPIsRecorded(t *testing.T) {
 	n := open(t, Options{Empty: true})
 	n.Handle("a.test", http.HandlerFunc(hello))
 	resp, err := client(t, n).Get("http://a.test/")
@@ -224,7 +224,7 @@ func TestServeRefusesForeignNames(t *testing.T) {
 	n.Handle("example.com", http.HandlerFunc(hello))
 }
 
-func TestCloseEndsWaitingAndHijackedRequests(t *testing.T) {
+func TestCloseEndsOpenRequests(t *testing.T) {
 	n, err := Open(Options{Empty: true})
 	if err != nil {
 		t.Fatal(err)

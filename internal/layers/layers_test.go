@@ -129,7 +129,7 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-func TestProtocolStaysSmall(t *testing.T) {
+func TestProtocolImportsAreFew(t *testing.T) {
 	for name, imports := range load(t) {
 		if name != "protocol" && !strings.HasPrefix(name, "protocol/") {
 			continue
@@ -146,7 +146,7 @@ func TestProtocolStaysSmall(t *testing.T) {
 	}
 }
 
-func TestReadersAreFreeOfServers(t *testing.T) {
+func TestReadersDoNotImportServers(t *testing.T) {
 	packages := load(t)
 	var walk func(name string, seen map[string]bool)
 	walk = func(name string, seen map[string]bool) {

@@ -14,9 +14,9 @@ var maySkip = map[string]string{
 	"internal/need/need.go": "the one place",
 }
 
-// TestNothingElseSkips keeps the gate honest: a test that lacks something says
+// TestTestsSkipThroughNeedOnly keeps the gate honest: a test that lacks something says
 // so by Missing, which the gate turns into a failure.
-func TestNothingElseSkips(t *testing.T) {
+func TestTestsSkipThroughNeedOnly(t *testing.T) {
 	skips := regexp.MustCompile(`\b[tbf]\.Skip(f|Now)?\(`)
 	seen := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestABlockListIsReadWhole: a list that is too long is refused, not truncated.
-func TestABlockListIsReadWhole(t *testing.T) {
+// TestBlockListIsReadCompletely: a list that is too long is refused, not truncated.
+func TestBlockListIsReadCompletely(t *testing.T) {
 	short := strings.NewReader("a.example # its owner asked\n\n*.b.example")
 	if list, err := parseBlockList(short); err != nil || strings.Join(list, " ") != "a.example *.b.example" {
 		t.Errorf("got %q, %v", list, err)

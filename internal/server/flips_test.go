@@ -40,7 +40,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// flipsEnv sets how many bits TestFlipsInTheWholeDirectory flips.
+// flipsEnv sets how many bits TestBitFlipsInEveryFile flips.
 const flipsEnv = "FLIPS"
 
 // asked is the number of requests that are sent after each damage. The test chooses them at random
@@ -50,13 +50,13 @@ const asked = 120
 // truncationShare is the number of bit flips for each truncated file.
 const truncationShare = 8
 
-// TestFlipsInTheWholeDirectory flips one bit at a time, or truncates one file, anywhere in a
+// TestBitFlipsInEveryFile flips one bit at a time, or truncates one file, anywhere in a
 // complete data directory: hosts and documents, agents with handles and rotated keys, the
 // transparency log, mail and rules, keys, the index, the crawler's snapshot. The test then opens
 // the server on it, sends requests, and registers another agent. Each answer must equal the answer
 // before the damage, or be an error. The log of the server or the check must name what lists and
 // search omit. A new checkpoint must contain the one that was signed before.
-func TestFlipsInTheWholeDirectory(t *testing.T) {
+func TestBitFlipsInEveryFile(t *testing.T) {
 	flips := 40
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
 		flips = n

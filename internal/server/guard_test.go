@@ -9,9 +9,9 @@ import (
 	"gazetteer/internal/config"
 )
 
-// TestOwnAddressesAreNotAsked: the crawler's own addresses are as forbidden as the addresses that
+// TestOwnAddressesAreNotRequested: the crawler's own addresses are as forbidden as the addresses that
 // the operator denies. The test dials nothing, because its context has ended.
-func TestOwnAddressesAreNotAsked(t *testing.T) {
+func TestOwnAddressesAreNotRequested(t *testing.T) {
 	c := config.Default()
 	c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses = []string{"11.0.1.0/24"}, []string{"11.0.2.7", "2a00:1234::/48"}
 	guard, err := newGuard(c)

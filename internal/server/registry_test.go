@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRegistriesAndWitnessesAreRead(t *testing.T) {
+func TestParseRegistriesAndWitnesses(t *testing.T) {
 	bases, err := parseRegistries([]string{"agents.example=https://registry.example", "b.example:8443=https://c.example/sub"})
 	if err != nil || len(bases) != 2 || bases["b.example:8443"] != "https://c.example/sub" {
 		t.Errorf("%v, %v", bases, err)

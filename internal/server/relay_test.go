@@ -11,7 +11,7 @@ import (
 )
 
 // A stranger's wake-up address does not reach this machine in any notation.
-func TestWakeUpsDoNotReachThisMachine(t *testing.T) {
+func TestWakeUpsRefusePrivateAddresses(t *testing.T) {
 	var reached atomic.Int64
 	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(inside.Close)

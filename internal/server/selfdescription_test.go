@@ -77,9 +77,9 @@ func readText(t *testing.T, h *Server, path, mediaType string) string {
 	return string(body)
 }
 
-// TestOwnDocumentsHaveNoFinding: our own documents obey all rules that we check in others, at the
+// TestOwnDocumentsAreValid: our own documents obey all rules that we check in others, at the
 // highest level.
-func TestOwnDocumentsHaveNoFinding(t *testing.T) {
+func TestOwnDocumentsAreValid(t *testing.T) {
 	h := openSelf(t)
 	var inputs []lint.Input
 	for path, kind := range map[string]document.Kind{"/.well-known/ai": document.AI, "/.well-known/agis.json": document.AGISSummary, "/gazetteer.agis": document.AGIS} {
@@ -141,9 +141,9 @@ func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	}
 }
 
-// TestOwnDocumentsLeadSomewhere: the server answers at each address in our documents, in the
+// TestOwnDocumentLinksResolve: the server answers at each address in our documents, in the
 // formats of the specifications.
-func TestOwnDocumentsLeadSomewhere(t *testing.T) {
+func TestOwnDocumentLinksResolve(t *testing.T) {
 	h := openSelf(t)
 	texts := map[string]string{}
 	for path, mediaType := range map[string]string{

@@ -320,7 +320,7 @@ func TestMissing(t *testing.T) {
 
 // What a person answers when asked for a verb, and how names of fields are
 // suggested.
-func TestAnswersOfPeople(t *testing.T) {
+func TestTypedAnswers(t *testing.T) {
 	for answer, want := range map[string][2]string{
 		"book": {"book", ""}, "reserve a table": {"reserve", "table"}, "look at the menu": {"look", "menu"},
 		"Check exchange rate": {"Check", "exchange rate"}, "add to": {"add", "to"}, "": {"", ""},

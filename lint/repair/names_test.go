@@ -9,7 +9,7 @@ import (
 )
 
 // The table of names agrees with what the readers of the drafts know.
-func TestPlacesAreThoseOfTheDrafts(t *testing.T) {
+func TestRepairPlacesMatchDrafts(t *testing.T) {
 	unknown := map[string]bool{"AI219": true, "AI220": true, "AI805": true, "AGIS122": true}
 	for _, p := range definedObjects {
 		if p.kinds[0] == document.AGISSummary {

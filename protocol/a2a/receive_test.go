@@ -86,7 +86,7 @@ func TestReplay(t *testing.T) {
 }
 
 // A message that its thread refuses is remembered as one that was seen.
-func TestRefusedByThread(t *testing.T) {
+func TestThreadRefusals(t *testing.T) {
 	ctx := context.Background()
 	now := noon
 	r := inbox(&now)
@@ -252,7 +252,7 @@ func TestSealedNegotiation(t *testing.T) {
 	}
 }
 
-func TestWhatIsSigned(t *testing.T) {
+func TestSignedFields(t *testing.T) {
 	for name, m := range map[string]a2a.Message{
 		"no body":         {From: alice, To: bob},
 		"no sender":       {To: bob, Body: offer(1)},

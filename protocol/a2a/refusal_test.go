@@ -236,7 +236,7 @@ func TestForm(t *testing.T) {
 
 // The strict profile is the published schema, but for what a schema cannot see and
 // for times that are none.
-func TestStrictIsTheSchema(t *testing.T) {
+func TestStrictEqualsSchema(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(readFile(t, "envelope.schema.json")))
 	if err != nil {

@@ -169,7 +169,7 @@ func TestSealRefuses(t *testing.T) {
 
 // The map to X25519 keeps key pairs: what is derived from the public key belongs to
 // what is derived from the private one (§14.2).
-func TestAgreementKeysBelongTogether(t *testing.T) {
+func TestAgreementKeyPairs(t *testing.T) {
 	for n := range byte(50) {
 		key := seeded(n)
 		point, err := new(edwards25519.Point).SetBytes(key.Public().(ed25519.PublicKey))

@@ -74,7 +74,7 @@ func has(findings []protocol.Finding, code string) bool {
 	return slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Code == code })
 }
 
-func TestBaseHasNoFinding(t *testing.T) {
+func TestBaseDocumentIsValid(t *testing.T) {
 	for level := range 3 {
 		if doc, findings := check(t, base, agis.Options{Level: level}); len(findings) > 0 || !doc.LevelTwo() || !doc.PreAuthDiscovery {
 			t.Errorf("level %d: %+v", level, findings)
@@ -82,7 +82,7 @@ func TestBaseHasNoFinding(t *testing.T) {
 	}
 }
 
-func TestLevelTwoNamesWhatIsAbsent(t *testing.T) {
+func TestLevelTwoNamesMissingMembers(t *testing.T) {
 	lines := []string{"      capability: transaction\n", "      confidence_guidance: 0.85\n", "      is_idempotent: false\n",
 		"      state_transition:\n        status: NONE -> CONFIRMED\n", "      impact_tier: reversible\n"}
 	for _, line := range lines {

@@ -12,7 +12,7 @@ import (
 
 // The examples of every rule show what the rule is about: the bad one has its
 // code, the good one has not.
-func TestExamplesOfRules(t *testing.T) {
+func TestRuleExamples(t *testing.T) {
 	rules := agis.Rules()
 	if len(rules) != 116 {
 		t.Errorf("%d rules, want the 112 of the draft and our 4", len(rules))

@@ -155,7 +155,7 @@ func TestBadInput(t *testing.T) {
 // YAML and JSON take carriage returns for white space, and a pattern that
 // explodes elsewhere is matched in linear time here: such a document is as good
 // as any.
-func TestStrangeButLegal(t *testing.T) {
+func TestUnusualButValid(t *testing.T) {
 	json := inJSON(t, base)
 	for name, text := range map[string]string{
 		"carriage returns":         strings.ReplaceAll(base, "\n", "\r"),
@@ -185,7 +185,7 @@ func TestStrangeButLegal(t *testing.T) {
 }
 
 // Mistakes in YAML are reported in a person's words, with a way to fix them.
-func TestMistakesInYAML(t *testing.T) {
+func TestYAMLMistakes(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"a: [1":                     {"a list in brackets is not closed", "]"},
 		"a: {b: c":                  {"a mapping in braces is not closed", "}"},

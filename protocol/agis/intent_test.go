@@ -76,7 +76,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-func TestMeaningSaysWhatAndHow(t *testing.T) {
+func TestIntentStatesObjectAndMethod(t *testing.T) {
 	f, ok := find(findingsOf(t, "BOOK", "Returns a list of things", "is_idempotent: true"), "AGIS601")
 	if !ok {
 		t.Fatal("no AGIS601")

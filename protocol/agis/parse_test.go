@@ -159,7 +159,7 @@ func TestFlowYAMLThatLooksLikeJSON(t *testing.T) {
 	}
 }
 
-func TestNotationOfTheDraft(t *testing.T) {
+func TestDraftNotation(t *testing.T) {
 	for file, words := range map[string][2]string{
 		"invalid/illustrative-notation.yaml":     {"illustrative notation", "gazetteer convert"},
 		"invalid/state-transition-unquoted.yaml": {"state transition", "in quotes"},
@@ -222,7 +222,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-func TestPlaceOfAFinding(t *testing.T) {
+func TestFindingPlace(t *testing.T) {
 	text := string(readText(t, "valid/seed-restaurant.yaml"))
 	for _, c := range []struct {
 		old, new, code, pointer string

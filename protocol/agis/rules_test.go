@@ -13,7 +13,7 @@ import (
 )
 
 // The table of rules is that of testdata/rules.tsv, and four rules of our own.
-func TestTableOfRules(t *testing.T) {
+func TestRuleTable(t *testing.T) {
 	known := map[string]protocol.Rule{}
 	for _, r := range agis.Rules() {
 		known[r.Code] = r
@@ -147,7 +147,7 @@ var inSemantic = []struct{ codes, field, value string }{
 
 // A document that breaks a rule in one of these ways is reported for it, and no
 // error comes besides.
-func TestEachWayToBreakARule(t *testing.T) {
+func TestEachRuleViolation(t *testing.T) {
 	plain, _, _ := strings.Cut(strings.Replace(base, "  negotiable: true\n", "", 1), "data_manifest:")
 	covered := map[string]bool{}
 	judge := func(t *testing.T, want string, text []byte) {
@@ -240,7 +240,7 @@ func change(t *testing.T, document, field, value string) []byte {
 }
 
 // The same for the rules of the summary.
-func TestEachWayToBreakARuleOfTheSummary(t *testing.T) {
+func TestEachSummaryRuleViolation(t *testing.T) {
 	whole := put(t, summaryBase, `{"domain":"hospitality","namespace":"acme","negotiable":false,"capability_summary":["transaction"],"data_classes":["reservation"],"pre_auth_discovery":true,"version":"1.0.0"}`)
 	if _, findings, err := agis.ParseSummary(whole, agis.Options{}); err != nil || len(findings) > 0 {
 		t.Fatalf("%v, %+v", err, findings)

@@ -16,7 +16,7 @@ import (
 
 // The examples of every rule show what the rule is about: the bad one has its
 // code, the good one has not.
-func TestExamplesOfRules(t *testing.T) {
+func TestRuleExamples(t *testing.T) {
 	for _, rule := range aidiscovery.Rules() {
 		t.Run(rule.Code, func(t *testing.T) {
 			if rule.Text == "" || rule.Bad == "" || rule.Good == "" || rule.Bad == rule.Good {

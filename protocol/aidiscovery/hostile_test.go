@@ -116,7 +116,7 @@ func shapes() map[string]string {
 
 // The largest document of any shape takes at most 64 MiB, and at most 20 times
 // what encoding costs a plain one in memory. BenchmarkWorst has the times.
-func TestWorstShapesTakeLittleMemory(t *testing.T) {
+func TestWorstCaseMemory(t *testing.T) {
 	base := allocated(plain())
 	for name, text := range shapes() {
 		if len(text) > largest {

@@ -304,7 +304,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestPlaceOfAFinding(t *testing.T) {
+func TestFindingPlace(t *testing.T) {
 	for _, c := range []struct {
 		old, new, code, pointer string
 		line, column            int
@@ -338,7 +338,7 @@ func TestPlaceOfAFinding(t *testing.T) {
 	}
 }
 
-func TestCredentialIsNotRepeated(t *testing.T) {
+func TestCredentialIsNotQuoted(t *testing.T) {
 	const secret = "sk_live_51H8xExampleExample99"
 	_, findings, err := aidiscovery.Parse([]byte(strings.Replace(base, "Keeps notes.", "Key "+secret, 1)), options)
 	if err != nil || len(findings) != 1 || findings[0].Code != "AI901" {

@@ -110,7 +110,7 @@ func TestEqualValuesHaveOneCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestMessagesComeBackAsTheyWent(t *testing.T) {
+func TestMessageRoundTrip(t *testing.T) {
 	ttl := int64(5)
 	for _, m := range []altar.Message{
 		altar.AnnounceRuntime{RuntimeID: "r", Language: "go", ProtocolVersion: "1.0.0", Capabilities: []string{"streaming"}},
@@ -137,7 +137,7 @@ func TestMessagesComeBackAsTheyWent(t *testing.T) {
 	}
 }
 
-func TestBadFramesSayWhy(t *testing.T) {
+func TestInvalidFrameErrors(t *testing.T) {
 	for _, test := range []struct {
 		text, inReplyTo, about string
 	}{
@@ -165,7 +165,7 @@ func TestBadFramesSayWhy(t *testing.T) {
 	}
 }
 
-func TestBodiesOfClientsAreReadStrictly(t *testing.T) {
+func TestClientBodiesAreParsedStrictly(t *testing.T) {
 	if _, err := altar.ReadBody[altar.ToolCall]([]byte(`{"type":"ToolCall","invocation_id":"i","tool_name":"t","parameters":{}}`)); err != nil {
 		t.Error(err)
 	}
@@ -203,7 +203,7 @@ const schema2020 = `{"$schema":"https://json-schema.org/draft/2020-12/schema","t
 "properties":{"name":{"type":"string"},"n":{"type":["integer","null"]},"x":{"type":"number"},"at":{"$ref":"#/$defs/address","description":"where"},"many":{"type":"array","items":{"$ref":"#/$defs/address"}},
 "any":{},"size":{"enum":["s","m"]},"raw":{"type":"string","contentEncoding":"base64"}},"required":["name"],"additionalProperties":false}`
 
-func TestToolsOfMCPBecomeContracts(t *testing.T) {
+func TestMCPToolsBecomeContracts(t *testing.T) {
 	yes := true
 	tool := altar.MCPTool{Name: "order", Description: "Order it", InputSchema: json.RawMessage(schema2020), Annotations: &altar.MCPAnnotations{ReadOnly: &yes}}
 	c, err := altar.ContractOf(tool)
@@ -307,7 +307,7 @@ func TestSchemasThatReferToThemselves(t *testing.T) {
 }
 
 // The short way that most frames go gives what the long way gives.
-func TestShortWayIsTheLongWay(t *testing.T) {
+func TestFastPathEqualsSlowPath(t *testing.T) {
 	for _, text := range []string{
 		`{"type":"ToolResult","invocation_id":"i","status":"success","payload": {"a" : [1, null]},"runtime_metadata":{}}`,
 		`{"type":"ToolResult","status":"error","invocation_id":"\u0069","error":{"code":"EXECUTION_FAILED","message":"m"}}`,
@@ -336,7 +336,7 @@ func TestShortWayIsTheLongWay(t *testing.T) {
 	}
 }
 
-func TestCallsAreReadOnce(t *testing.T) {
+func TestCallsAreParsedOnce(t *testing.T) {
 	c, err := altar.ReadCall([]byte(` { "parameters" : {"n": 1} , "tool_name":"t","invocation_id":"i" } `))
 	if err != nil || string(c.Parameters) != `{"n": 1}` || !reflect.DeepEqual(c.Values, map[string]any{"n": altar.Number("1")}) || c.ToolName != "t" || c.InvocationID != "i" {
 		t.Errorf("%+v, %v", c, err)

@@ -18,7 +18,7 @@ import (
 	"gazetteer/protocol/did"
 )
 
-func TestKeysOfThePublishedVectors(t *testing.T) {
+func TestPublishedKeyVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/air-vector-keys.json")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func smallOrder(t *testing.T) map[string]string {
 	}
 }
 
-func TestKeysUnderWhichAnybodyCanSignAreRefused(t *testing.T) {
+func TestLowOrderKeysAreRefused(t *testing.T) {
 	small, second := 0, 0
 	for name, text := range smallOrder(t) {
 		key, err := hex.DecodeString(text)
@@ -111,7 +111,7 @@ func TestKeysUnderWhichAnybodyCanSignAreRefused(t *testing.T) {
 
 // Between p and 2^255 lie 19 values of y; those that decode are second
 // spellings of the points with y - p.
-func TestEveryUnreducedYIsRefused(t *testing.T) {
+func TestUnreducedYIsRefused(t *testing.T) {
 	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
 	decoded := 0
 	for i := range int64(19) {
@@ -134,7 +134,7 @@ func TestEveryUnreducedYIsRefused(t *testing.T) {
 
 // Under the neutral point crypto/ed25519 takes one signature for every message: it
 // may refuse that by itself one day, and the key is to be refused all the same.
-func TestTheNeutralPointIsWhyKeysAreChecked(t *testing.T) {
+func TestNeutralPointIsRefused(t *testing.T) {
 	neutral := make(ed25519.PublicKey, 32)
 	neutral[0] = 1
 	signature := make([]byte, 64)
@@ -147,7 +147,7 @@ func TestTheNeutralPointIsWhyKeysAreChecked(t *testing.T) {
 	}
 }
 
-func TestKeyTextsThatAreRefused(t *testing.T) {
+func TestRefusedKeyTexts(t *testing.T) {
 	good := did.FormatPublicKey(ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey))
 	if _, err := did.ParsePublicKey(good + "="); err != nil {
 		t.Errorf("44 characters with padding: %v", err)
@@ -176,7 +176,7 @@ func TestKeyTextsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMultikeysThatAreRefused(t *testing.T) {
+func TestRefusedMultikeys(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey)
 	good := did.FormatMultikey(key)
 	encode := func(prefix ...byte) string { return "z" + base58.Encode(append(prefix, key...)) }

@@ -33,7 +33,7 @@ func published() did.Document {
 	}
 }
 
-func TestAPublishedDocumentIsReadAsItWas(t *testing.T) {
+func TestPublishedDocumentRoundTrip(t *testing.T) {
 	text, err := json.Marshal(published())
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAPublishedDocumentIsReadAsItWas(t *testing.T) {
 	}
 }
 
-func TestDocumentsOfOthersAreReadAsFarAsTheyGo(t *testing.T) {
+func TestForeignDocumentsAreReadLeniently(t *testing.T) {
 	key := did.FormatMultikey(publicKey(1))
 	jwk := fmt.Sprintf(`{"kty":"OKP","crv":"Ed25519","x":"%s"}`, base64.RawURLEncoding.EncodeToString(publicKey(1)))
 	document := func(members string) string {
@@ -85,7 +85,7 @@ func TestDocumentsOfOthersAreReadAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
-func TestDocumentsThatAreRefused(t *testing.T) {
+func TestRefusedDocuments(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"of another", `{"id":"did:web:other.test"}`},
 		{"without an id", `{}`},
@@ -106,7 +106,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyTheCurrentKeyIsTheKey(t *testing.T) {
+func TestOnlyCurrentKeyCounts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(d *did.Document)
@@ -128,7 +128,7 @@ func TestOnlyTheCurrentKeyIsTheKey(t *testing.T) {
 	}
 }
 
-func TestWhereDocumentsLie(t *testing.T) {
+func TestDocumentURLs(t *testing.T) {
 	for _, c := range []struct{ did, want string }{
 		{"did:web:example.com", "https://example.com/.well-known/did.json"},
 		{"did:wba:example.com", "https://example.com/.well-known/did.json https://example.com/.well-known/agent.json"},

@@ -42,7 +42,7 @@ func TestMintedIDsUseCrockfordsAlphabet(t *testing.T) {
 	}
 }
 
-func TestMintingUsesSixtyBits(t *testing.T) {
+func TestMintedIDsHaveSixtyBits(t *testing.T) {
 	for _, test := range []struct {
 		random []byte
 		want   string
@@ -171,7 +171,7 @@ func TestWebDIDs(t *testing.T) {
 	}
 }
 
-func TestRecordedMessagesOfBadWebDIDs(t *testing.T) {
+func TestWebDIDErrorMessages(t *testing.T) {
 	for text, want := range map[string]string{
 		"did:wba:127.0.0.1":       "domain cannot be a raw IPv4 address",
 		"did:wba:example.com:a b": "path segment 'a b' has invalid characters",
@@ -184,7 +184,7 @@ func TestRecordedMessagesOfBadWebDIDs(t *testing.T) {
 	}
 }
 
-func TestOnlyPublicHostsPassCheckPublic(t *testing.T) {
+func TestCheckPublicRefusesPrivateHosts(t *testing.T) {
 	for text, public := range map[string]bool{
 		"did:wba:example.com": true, "did:wba:a.test%3A8443": true,
 		"did:wba:localhost": false, "did:wba:app.localhost": false, "did:wba:intranet": false,
@@ -226,7 +226,7 @@ func TestAgentDIDs(t *testing.T) {
 	}
 }
 
-func TestSyntaxOfAnyDID(t *testing.T) {
+func TestDIDSyntax(t *testing.T) {
 	for _, text := range []string{
 		"did:wba:example.com", "did:web:example.com:u:bob", "did:example:123456789abcdefghi", "did:plc:z72i7hdynmk6r22z27h6tvur",
 		"did:key:z6MkjPu1MQQgg8pebFGHd1RiarJCrPSgnhAojpdsH2hwzW6v", "did:key:zDnaerDaTF5BXEavCrfRZEk316dpbLsfPDZ3WJ5hRTPFU2169",
@@ -249,7 +249,7 @@ func TestSyntaxOfAnyDID(t *testing.T) {
 	}
 }
 
-func TestDocumentMembersStandInTheDraftsOrder(t *testing.T) {
+func TestDocumentMemberOrder(t *testing.T) {
 	d := did.Document{Context: did.Contexts(), ID: "did:wba:a.test", AlsoKnownAs: []string{"did:wba:b.test"},
 		VerificationMethod: []did.VerificationMethod{{ID: "did:wba:a.test#key-1", Type: did.TypeEd25519, Controller: "did:wba:a.test", PublicKeyMultibase: "z6Mk"}},
 		Authentication:     []string{"did:wba:a.test#key-1"}, AssertionMethod: []string{"did:wba:a.test#key-1"},
@@ -267,7 +267,7 @@ func TestDocumentMembersStandInTheDraftsOrder(t *testing.T) {
 	}
 }
 
-func TestTheFirstInboxInDocumentOrderCounts(t *testing.T) {
+func TestFirstInboxInDocumentOrderCounts(t *testing.T) {
 	d := did.Document{Service: []did.Service{
 		{Type: "a2ainbox", ServiceEndpoint: "https://wrong-case.test/"},
 		{Type: did.TypeTrustScore, ServiceEndpoint: "https://score.test/"},

@@ -60,7 +60,7 @@ func TestOf(t *testing.T) {
 
 // A sentence that says the method never contradicts it and is not doubted,
 // whichever of the 1,500 verbs it is and however it is inflected.
-func TestEveryVerbAgreesWithItself(t *testing.T) {
+func TestVerbFormsHaveOneEffect(t *testing.T) {
 	for _, line := range verbsOfTable(t) {
 		verb, _, _ := strings.Cut(line, "\t")
 		first, rest, _ := strings.Cut(verb, " ")

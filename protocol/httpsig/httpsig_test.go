@@ -82,7 +82,7 @@ func code(t testing.TB, err error) string {
 	return e.Code
 }
 
-func TestTheSignatureOfTheRFC(t *testing.T) {
+func TestRFCSignature(t *testing.T) {
 	r, body := requestOfTheRFC()
 	r.Header.Set("Signature-Input", `sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`)
 	r.Header.Set("Signature", `sig-b26=:wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==:`)
@@ -109,7 +109,7 @@ func TestTheSignatureOfTheRFC(t *testing.T) {
 }
 
 // The values are those of the examples in RFC 9421 §2.
-func TestComponentsOfTheRFC(t *testing.T) {
+func TestRFCComponents(t *testing.T) {
 	key := keyOfTheRFC(t)
 	get := func(target, host string, header http.Header) httpsig.Message {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
@@ -180,7 +180,7 @@ func signed(t testing.TB, o httpsig.SignOptions) (*http.Request, []byte, time.Ti
 	return r, body, now
 }
 
-func TestWhatIsSignedVerifies(t *testing.T) {
+func TestSignedRequestVerifies(t *testing.T) {
 	r, body, now := signed(t, httpsig.SignOptions{KeyID: "z6Mk", Tag: "air"})
 	m := httpsig.FromRequest(r, body)
 	s := one(t, m)
@@ -197,7 +197,7 @@ func TestWhatIsSignedVerifies(t *testing.T) {
 }
 
 // A signature made over one request must be worth nothing on another.
-func TestASignatureCannotBeCarriedElsewhere(t *testing.T) {
+func TestSignatureIsBoundToRequest(t *testing.T) {
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
 	for _, c := range []struct {
 		name   string
@@ -246,7 +246,7 @@ func TestASignatureCannotBeCarriedElsewhere(t *testing.T) {
 	}
 }
 
-func TestSignaturesThatAreRefused(t *testing.T) {
+func TestRefusedSignatures(t *testing.T) {
 	good := "sig1=:" + strings.Repeat("A", 86) + "==:"
 	for _, c := range []struct{ name, input, value, want string }{
 		{"nothing", "", "", httpsig.CodeMissing},
@@ -285,7 +285,7 @@ func TestSignaturesThatAreRefused(t *testing.T) {
 
 // A proxy may add a signature of another kind; it takes nothing from the one
 // that can be judged, wherever it stands.
-func TestASignatureOfAnotherKindBesideOurs(t *testing.T) {
+func TestSecondSignatureOfAnotherKind(t *testing.T) {
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
 	proxy := "=:" + base64.StdEncoding.EncodeToString(make([]byte, 256)) + ":"
 	for _, c := range []struct{ name, input, value string }{
@@ -308,7 +308,7 @@ func TestASignatureOfAnotherKindBesideOurs(t *testing.T) {
 
 // Where there is no query, @query has nothing to cover; one that is added
 // afterwards is not covered.
-func TestAQueryIsCoveredWhereThereIsOne(t *testing.T) {
+func TestQueryComponentIsCovered(t *testing.T) {
 	body := []byte(`{}`)
 	r := httptest.NewRequest(http.MethodPut, "https://registry.test/x", bytes.NewReader(body))
 	now := time.Unix(1_800_000_000, 0)
@@ -327,7 +327,7 @@ func TestAQueryIsCoveredWhereThereIsOne(t *testing.T) {
 	}
 }
 
-func TestComponentsThatAreRefused(t *testing.T) {
+func TestRefusedComponents(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
 		{"a header that is not there", `"date"`, httpsig.CodeComponent},
 		{"a status of a request", `"@status"`, httpsig.CodeComponent},
@@ -353,7 +353,7 @@ func TestComponentsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatThePolicyAsks(t *testing.T) {
+func TestPolicyRequirements(t *testing.T) {
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
 	for _, c := range []struct {
 		name   string
@@ -387,7 +387,7 @@ func TestWhatThePolicyAsks(t *testing.T) {
 	}
 }
 
-func TestSecretsDoNotStandInErrors(t *testing.T) {
+func TestErrorsContainNoSecrets(t *testing.T) {
 	r, body, now := signed(t, httpsig.SignOptions{Components: append(httpsig.WriteComponents(), "x-agent-secret")})
 	m := httpsig.FromRequest(r, body)
 	err := one(t, m).Verify(m, make([]byte, 32), at(now))
@@ -402,7 +402,7 @@ func TestSecretsDoNotStandInErrors(t *testing.T) {
 
 // Over a real connection the server must find the request that the client
 // signed: host, path and query as they were sent.
-func TestOverTheWire(t *testing.T) {
+func TestSignatureOverHTTP(t *testing.T) {
 	key := keyOfTheRFC(t)
 	judged := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -196,7 +196,7 @@ func TestReadingValues(t *testing.T) {
 }
 
 // The inputs that cost an implementation most for their length.
-func TestHostileTextsAreCheap(t *testing.T) {
+func TestHostileTextIsCheap(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	marks := []string{"\u0301", "\u0327", "\u0345", "\u0315", "\u1dce"}
 	var many strings.Builder

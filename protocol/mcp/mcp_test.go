@@ -176,7 +176,7 @@ func parseAGIS(t testing.TB, text []byte) *agis.Document {
 
 // Tools whose names and descriptions are what AGIS asks for come back as they
 // were.
-func TestToolsSurviveTheWayThereAndBack(t *testing.T) {
+func TestToolsRoundTrip(t *testing.T) {
 	tools := `{"tools": [
 	{"name": "book_reservation", "description": "Books a restaurant reservation",
 		"inputSchema": {"type": "object", "properties": {"party_size": {"type": "integer", "minimum": 1}}, "required": ["party_size"]},

@@ -60,7 +60,7 @@ func asMap(root *protocol.Node) *protocol.Node {
 }
 
 // Every valid document, turned into the map form and back, says what it said.
-func TestMapFormThereAndBack(t *testing.T) {
+func TestMapFormRoundTrip(t *testing.T) {
 	turned := 0
 	for name, text := range validAGIS(t) {
 		doc, _, err := agis.Parse(text, agis.Options{})
@@ -131,7 +131,7 @@ func reindent(text []byte, f func(int) int) []byte {
 	return out
 }
 
-func TestMapFormKeepsTheRest(t *testing.T) {
+func TestMapFormKeepsOtherMembers(t *testing.T) {
 	const before = `# who we are
 agis: "1.0"
 endpoints:   # all of them

@@ -69,7 +69,7 @@ func TestNotationIsAccepted(t *testing.T) {
 
 // What the draft's examples say must arrive unchanged in their written-out
 // forms.
-func TestNotationSaysTheSame(t *testing.T) {
+func TestNotationIsEquivalent(t *testing.T) {
 	for name, text := range notations(t) {
 		if name == "loose" {
 			continue

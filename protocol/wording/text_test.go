@@ -16,9 +16,9 @@ func TestParticiple(t *testing.T) {
 	}
 }
 
-// TestVerbsOfNamesOfThings: a word that is a noun as often as a verb is no verb, unless the sentence uses
+// TestVerbsOfNouns: a word that is a noun as often as a verb is no verb, unless the sentence uses
 // it as one.
-func TestVerbsOfNamesOfThings(t *testing.T) {
+func TestVerbsOfNouns(t *testing.T) {
 	for _, c := range []struct{ name, sentence, method, want string }{
 		{"text", "Text of a page", "", ""},
 		{"email", "", "", ""},

@@ -74,7 +74,7 @@ func writtenBack(t *testing.T, root *protocol.Node) {
 	}
 }
 
-func TestWriteIsReadBack(t *testing.T) {
+func TestWriteRoundTrip(t *testing.T) {
 	for _, pattern := range []string{"valid", "invalid", "wellknown"} {
 		files, err := filepath.Glob("../agis/testdata/" + pattern + "/*")
 		if err != nil || len(files) == 0 {

@@ -189,9 +189,9 @@ func onDisk(t *testing.T, dir, text string) (found bool) {
 	return found
 }
 
-// TestEraseBreaksOff stops an erasure at the worst moment: the row is marked as erased, but the
+// TestInterruptedErase stops an erasure at the worst moment: the row is marked as erased, but the
 // bytes of the leaf still exist.
-func TestEraseBreaksOff(t *testing.T) {
+func TestInterruptedErase(t *testing.T) {
 	h := newHouse(t)
 	h.apply(store.Put("agent/AIR-0002/000001", []byte(`{"address":"secret"}`)))
 	entries := filepath.Join(h.dir, "log", entriesFile)

@@ -313,9 +313,9 @@ func TestTileNames(t *testing.T) {
 	h.shut()
 }
 
-// TestProofOfDamage flips a bit in a file of hashes while the log is open: no
+// TestDamageProof flips a bit in a file of hashes while the log is open: no
 // proof that leads nowhere is given, and the error names the tile.
-func TestProofOfDamage(t *testing.T) {
+func TestDamageProof(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 600)
 	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 300)*tlog.HashSize)

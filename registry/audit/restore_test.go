@@ -394,9 +394,9 @@ func TestLostDirectory(t *testing.T) {
 	}
 }
 
-// TestBeganAndBrokeOff opens what is there when the first Open was killed: a log
+// TestInterruptedStart opens what is there when the first Open was killed: a log
 // that was never finished is begun, not mistaken for one that was lost.
-func TestBeganAndBrokeOff(t *testing.T) {
+func TestInterruptedStart(t *testing.T) {
 	fresh := newHouse(t)
 	fresh.shut()
 	var there []string

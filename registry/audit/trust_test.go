@@ -16,9 +16,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TestADamagedTileIsNotServed flips a bit in every hash of the file of hashes that a tile holds: the
+// TestDamagedTileIsNotServed flips a bit in every hash of the file of hashes that a tile holds: the
 // tile, and what lies above it, is refused with the name of the file, and the others are served as before.
-func TestADamagedTileIsNotServed(t *testing.T) {
+func TestDamagedTileIsNotServed(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 600)
 	names := []string{"tile/0/000", "tile/0/001", "tile/0/002.p/88", "tile/1/000.p/2"}
@@ -61,9 +61,9 @@ func TestADamagedTileIsNotServed(t *testing.T) {
 	h.shut()
 }
 
-// TestOfTwoCopiesOneSigns opens a copy of the directory with the same second checkpoint: while the
+// TestOnlyOneOfTwoCopiesSigns opens a copy of the directory with the same second checkpoint: while the
 // first signs, the other is refused; once the first has signed more, the other does not open at all.
-func TestOfTwoCopiesOneSigns(t *testing.T) {
+func TestOnlyOneOfTwoCopiesSigns(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
 	h.shut()
@@ -100,9 +100,9 @@ func TestOfTwoCopiesOneSigns(t *testing.T) {
 	}
 }
 
-// TestTheStoreKnowsItsLog opens, beside a store that knows a checkpoint, no log, another one, and one
+// TestStoreRecordsItsLog opens, beside a store that knows a checkpoint, no log, another one, and one
 // that was begun anew: each is refused before anything is written.
-func TestTheStoreKnowsItsLog(t *testing.T) {
+func TestStoreRecordsItsLog(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
 	known, own := h.checkpoint(), h.log.key
@@ -138,9 +138,9 @@ func TestTheStoreKnowsItsLog(t *testing.T) {
 	}
 }
 
-// TestAHaltedLogSignsNothing: once a witness has contradicted it, the log is read and signs nothing, also
+// TestHaltedLogSignsNothing: once a witness has contradicted it, the log is read and signs nothing, also
 // after a restart, until its operator resumes it; what was written meanwhile is then signed.
-func TestAHaltedLogSignsNothing(t *testing.T) {
+func TestHaltedLogSignsNothing(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
 	before := h.checkpoint()
@@ -268,10 +268,10 @@ func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	return s
 }
 
-// TestALockElsewhere: two copies of store and log, each without anything of the other on its disk, share a
+// TestLockOnAnotherDisk: two copies of store and log, each without anything of the other on its disk, share a
 // lock: only one of them signs, and the other one halts. While the lock is silent nothing is signed; when it
 // answers again, all is.
-func TestALockElsewhere(t *testing.T) {
+func TestLockOnAnotherDisk(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
 	h.shut()
@@ -326,9 +326,9 @@ func TestALockElsewhere(t *testing.T) {
 	h.shut()
 }
 
-// TestAnOlderCopyBesideALock: an older copy of store and log is refused before anything is written, and an
+// TestOlderCopyWithLock: an older copy of store and log is refused before anything is written, and an
 // older copy of the log alone grows until it has what the lock has taken.
-func TestAnOlderCopyBesideALock(t *testing.T) {
+func TestOlderCopyWithLock(t *testing.T) {
 	h := newHouse(t)
 	lock := newLock(t, h.log.key)
 	h.events(1, 0, 10)

@@ -272,7 +272,7 @@ func TestRemoteAnswers(t *testing.T) {
 }
 
 // The verification of a log's own directory names a missing file.
-func TestVerifyNamesTheFileThatIsMissing(t *testing.T) {
+func TestVerifyNamesMissingFile(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 3)
 	h.checkpoint()

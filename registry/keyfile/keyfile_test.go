@@ -40,7 +40,7 @@ func answer(text string) func() ([]byte, error) {
 	return func() ([]byte, error) { return []byte(text), nil }
 }
 
-func TestAKeyComesBack(t *testing.T) {
+func TestKeyRoundTrip(t *testing.T) {
 	for name, passphrase := range map[string]string{"plain": "", "encrypted": "correct horse"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "agent.key")
@@ -79,7 +79,7 @@ func decoded(t *testing.T, text []byte) []byte {
 	return block.Bytes
 }
 
-func TestTheModeDoesNotDependOnTheUmask(t *testing.T) {
+func TestModeIgnoresUmask(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	old := syscall.Umask(0o277)
 	err := keyfile.Create(path, newKey(t), nil, nil)
@@ -92,7 +92,7 @@ func TestTheModeDoesNotDependOnTheUmask(t *testing.T) {
 	}
 }
 
-func TestAFileThatOthersCanReadIsRefused(t *testing.T) {
+func TestPublicFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	must(t, keyfile.Create(path, newKey(t), nil, nil))
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o666} {
@@ -108,7 +108,7 @@ func TestAFileThatOthersCanReadIsRefused(t *testing.T) {
 	}
 }
 
-func TestAWrongPassphraseIsSaidToBeOne(t *testing.T) {
+func TestWrongPassphraseIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	must(t, keyfile.Create(path, newKey(t), []byte("right"), nil))
 	for _, ask := range []func() ([]byte, error){nil, answer(""), answer("wrong"), answer("right ")} {
@@ -146,7 +146,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-func TestTheNextKeyTakesThePlaceInOneStep(t *testing.T) {
+func TestNextKeyReplacesAtomically(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	old, next := newKey(t), newKey(t)
 	must(t, keyfile.Create(path, old, nil, nil))
@@ -163,7 +163,7 @@ func TestTheNextKeyTakesThePlaceInOneStep(t *testing.T) {
 	}
 }
 
-func TestNotesChangeAndTheKeyStays(t *testing.T) {
+func TestNotesChangeWithoutKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	key := newKey(t)
 	must(t, keyfile.Create(path, key, []byte("p"), keyfile.Notes{"kept": "yes", "gone": "soon"}))
@@ -189,7 +189,7 @@ func TestNotesChangeAndTheKeyStays(t *testing.T) {
 
 // Whatever happens to a plain file, it gives the key that was put in, or none:
 // never one whose halves do not belong together.
-func TestADamagedFileGivesNoOtherKey(t *testing.T) {
+func TestDamagedFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent.key")
 	key := newKey(t)
@@ -235,7 +235,7 @@ func TestADamagedFileGivesNoOtherKey(t *testing.T) {
 	}
 }
 
-func TestOtherKindsOfKeysAreRefusedByName(t *testing.T) {
+func TestOtherKeyTypesAreNamedAndRefused(t *testing.T) {
 	dir := t.TempDir()
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
@@ -255,7 +255,7 @@ func TestOtherKindsOfKeysAreRefusedByName(t *testing.T) {
 }
 
 // The passphrase of a damaged file must not cost hours.
-func TestTheWorkForAPassphraseIsBounded(t *testing.T) {
+func TestPassphraseWorkIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	must(t, keyfile.Create(path, newKey(t), []byte("p"), nil))
 	text, err := os.ReadFile(path)
@@ -269,7 +269,7 @@ func TestTheWorkForAPassphraseIsBounded(t *testing.T) {
 	}
 }
 
-func TestOpenSSHReadsTheFile(t *testing.T) {
+func TestOpenSSHReadsFile(t *testing.T) {
 	tool := need.Program(t, "ssh-keygen")
 	path := filepath.Join(t.TempDir(), "agent.key")
 	key := newKey(t)

@@ -18,7 +18,7 @@ import (
 
 const hostile = "<script>alert(1)</script> ${x} ' OR 1=1 --"
 
-func TestARegistrationWaitsForApproval(t *testing.T) {
+func TestRegistrationWaitsForApproval(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
 	setPolicy(t, r, admission.ModeApproval, "we look every Monday")
@@ -80,7 +80,7 @@ func TestARegistrationWaitsForApproval(t *testing.T) {
 	}
 }
 
-func TestARegistrationIsRefused(t *testing.T) {
+func TestRefusedApplication(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
 	a := proved(t, r, 1, map[string]any{"description": "secret plans"})
@@ -112,7 +112,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 	}
 }
 
-func TestARegistrationThatNobodyApprovesRunsOut(t *testing.T) {
+func TestUnapprovedRegistrationExpires(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
 	a := proved(t, r, 1, nil)
@@ -132,7 +132,7 @@ func TestARegistrationThatNobodyApprovesRunsOut(t *testing.T) {
 	refusal(t, err, "key-taken")
 }
 
-func TestASignedRegistrationThatWaitsIsNotReplayed(t *testing.T) {
+func TestPendingSignedRegistrationIsNotReplayed(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval})
 	body := registration(t, "A", 1, nil)
@@ -146,7 +146,7 @@ func TestASignedRegistrationThatWaitsIsNotReplayed(t *testing.T) {
 	refusal(t, err, "key-taken")
 }
 
-func TestOnlySoManyRegistrationsWait(t *testing.T) {
+func TestPendingRegistrationsAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}})
 	from := func(i int) error {
@@ -180,7 +180,7 @@ func TestOnlySoManyRegistrationsWait(t *testing.T) {
 	}
 }
 
-func TestOfManyDecisionsOneCounts(t *testing.T) {
+func TestConcurrentDecisionsHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{Mode: admission.ModeApproval})
 	for round := range byte(4) {
 		a := proved(t, r, round+1, nil)
@@ -197,7 +197,7 @@ func TestOfManyDecisionsOneCounts(t *testing.T) {
 	}
 }
 
-func TestAnApplicationIsJudgedAgainWhenItIsApproved(t *testing.T) {
+func TestApplicationIsCheckedAgainOnApproval(t *testing.T) {
 	r := open(t, registrar.Options{Mode: admission.ModeApproval})
 	a, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), CodeRepository: "https://bad.test/"})
 	ban(t, r, admission.BanDomain, "bad.test")
@@ -212,7 +212,7 @@ func TestAnApplicationIsJudgedAgainWhenItIsApproved(t *testing.T) {
 	}
 }
 
-func TestAnApplicationHoldsNoMoreThanARegistration(t *testing.T) {
+func TestApplicationSizeIsLimited(t *testing.T) {
 	r := open(t, registrar.Options{Mode: admission.ModeApproval})
 	for _, name := range []string{strings.Repeat("n", 10<<10), "a\u202eb", "\x00"} {
 		_, _, err := r.Register(t.Context(), registry.Registration{Name: name, PublicKey: keyText(1)})

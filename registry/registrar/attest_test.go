@@ -56,7 +56,7 @@ func signAttestation(t testing.TB, subject string, attester registry.Agent, key 
 }
 
 // The numbers are those that the reference answered in the recording.
-func TestAttestationsWeighAsInTheReference(t *testing.T) {
+func TestAttestationWeightsMatchReference(t *testing.T) {
 	c, d := newClock(), documents{}
 	r := open(t, registrar.Options{Now: c.now, Resolver: d})
 	third, secret3 := d.owner(t, r, "deep.three.example.co.uk", 3)
@@ -149,7 +149,7 @@ func TestAttestationsWeighAsInTheReference(t *testing.T) {
 	}
 }
 
-func TestAttestationsThatAreRefused(t *testing.T) {
+func TestRefusedAttestations(t *testing.T) {
 	c, d := newClock(), documents{}
 	r := open(t, registrar.Options{Now: c.now, Resolver: d})
 	attester, secret := d.owner(t, r, "one.example", 1)
@@ -249,7 +249,7 @@ func TestReadAttestation(t *testing.T) {
 }
 
 // Fifty agents, each with a domain of its own, attest one another in a ring.
-func TestARingOfAttestationsCountsAsNothing(t *testing.T) {
+func TestAttestationRingDoesNotCount(t *testing.T) {
 	c, d := newClock(), documents{}
 	r := open(t, registrar.Options{Now: c.now, Resolver: d})
 	var agents []registry.Agent
@@ -286,7 +286,7 @@ func TestARingOfAttestationsCountsAsNothing(t *testing.T) {
 	}
 }
 
-func TestAnAttesterCanSayOnlySoMuchAWeek(t *testing.T) {
+func TestAttestationsPerWeekAreLimited(t *testing.T) {
 	c, d := newClock(), documents{}
 	r := open(t, registrar.Options{Now: c.now, Resolver: d})
 	a, secret := d.owner(t, r, "one.example", 1)
@@ -344,7 +344,7 @@ func TestConcurrentAttestationsAllCount(t *testing.T) {
 	}
 }
 
-func TestErasureLeavesTheNameAlone(t *testing.T) {
+func TestErasureKeepsName(t *testing.T) {
 	c, d := newClock(), documents{}
 	s := openStore(t)
 	r := open(t, registrar.Options{Now: c.now, Resolver: d, Store: s})
@@ -406,7 +406,7 @@ func TestErasureLeavesTheNameAlone(t *testing.T) {
 	}
 }
 
-func TestErasureReachesALongHistory(t *testing.T) {
+func TestErasureOfLongHistory(t *testing.T) {
 	s := openStore(t)
 	r := open(t, registrar.Options{Store: s})
 	a, secret := register(t, r, someone(1))
@@ -450,7 +450,7 @@ func TestErasureReachesALongHistory(t *testing.T) {
 	}
 }
 
-func TestDeactivationIsForGood(t *testing.T) {
+func TestDeactivationIsPermanent(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, secret := register(t, r, someone(1))
@@ -534,7 +534,7 @@ func TestSuspensionEnds(t *testing.T) {
 }
 
 // The formula is the reference's: SHA-256 over six lines.
-func TestTheHistoryIsChained(t *testing.T) {
+func TestHistoryIsChained(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, secret := register(t, r, someone(1))

@@ -20,7 +20,7 @@ func ban(t testing.TB, r *registrar.Registrar, sort, value string) admission.Ban
 	return b
 }
 
-func TestTheBlockLists(t *testing.T) {
+func TestBlockLists(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now})
 	old, secret := register(t, r, registry.Registration{Name: "Old", PublicKey: keyText(9), CodeRepository: "https://git.bad.co.uk/x"})
@@ -102,7 +102,7 @@ func TestTheBlockLists(t *testing.T) {
 	register(t, r, registry.Registration{Name: "New", PublicKey: keyText(1), CreatorDID: "did:web:bad.co.uk", Client: client("192.0.2.77")})
 }
 
-func TestABanRunsOut(t *testing.T) {
+func TestBanExpires(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	if _, err := r.Ban(t.Context(), admission.Ban{Kind: admission.BanNetwork, Value: "192.0.2.1", Until: c.now().Add(time.Hour)}); err != nil {
@@ -115,7 +115,7 @@ func TestABanRunsOut(t *testing.T) {
 	}
 }
 
-func TestARotationToABlockedKeyIsRefused(t *testing.T) {
+func TestRotationToBannedKeyIsRefused(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: time.Hour})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(5)})
@@ -136,7 +136,7 @@ func TestARotationToABlockedKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestBansThatAreRefused(t *testing.T) {
+func TestRefusedBans(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	for _, b := range [][2]string{
@@ -163,7 +163,7 @@ func TestBansThatAreRefused(t *testing.T) {
 	refused(t, err)
 }
 
-func TestABanHoldsForAllWhoCome(t *testing.T) {
+func TestBanAppliesToEveryCaller(t *testing.T) {
 	r := open(t, registrar.Options{})
 	banned := make(chan struct{})
 	won := race(t, 64, func(i int) error {

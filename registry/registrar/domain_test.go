@@ -80,7 +80,7 @@ func prove(t testing.TB, r *registrar.Registrar, c *clock, a registry.Agent, key
 	return d, a
 }
 
-func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
+func TestDomainProofByDNSOrFile(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
@@ -126,7 +126,7 @@ func TestADomainIsProvedByDNSOrByAFile(t *testing.T) {
 
 // Windows editors begin a file with a mark, and forms of name servers keep the
 // quotation marks of a value.
-func TestWhatStandsAroundAValueMeansNothing(t *testing.T) {
+func TestSurroundingSpaceIsIgnored(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
@@ -139,7 +139,7 @@ func TestWhatStandsAroundAValueMeansNothing(t *testing.T) {
 	}
 }
 
-func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
+func TestFailedProbeReportsResponse(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
@@ -194,7 +194,7 @@ func TestALookThatFailsSaysWhatCameBack(t *testing.T) {
 	}
 }
 
-func TestDomainsThatAreRefused(t *testing.T) {
+func TestRefusedDomains(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -214,7 +214,7 @@ func TestDomainsThatAreRefused(t *testing.T) {
 
 // No form of an address of this machine or its network is a domain to be proved,
 // or an endpoint to be named.
-func TestNoFormOfAnAddressIsTaken(t *testing.T) {
+func TestAddressFormsAreRefused(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -234,7 +234,7 @@ func TestNoFormOfAnAddressIsTaken(t *testing.T) {
 	}
 }
 
-func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
+func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
@@ -302,7 +302,7 @@ func TestAProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	}
 }
 
-func TestAProofIsBoundToTheKey(t *testing.T) {
+func TestProofIsBoundToKey(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
@@ -349,7 +349,7 @@ func collectEvidence(t testing.TB, r *registrar.Registrar, a registry.Agent, sig
 	return out
 }
 
-func TestEvidenceIsClaimedProvedOrObserved(t *testing.T) {
+func TestEvidenceStates(t *testing.T) {
 	c, ns, p, d := newClock(), nameserver.New(t), newPlace(t), documents{}
 	s := openStore(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https, Resolver: d, Store: s})
@@ -471,7 +471,7 @@ func TestListsCanRequireEvidence(t *testing.T) {
 }
 
 // A list reads over the history of the agents, however long it is.
-func TestAListReadsOverLongHistories(t *testing.T) {
+func TestListSkipsLongHistories(t *testing.T) {
 	r := open(t, registrar.Options{})
 	var want []string
 	for n := range byte(4) {
@@ -540,7 +540,7 @@ func TestTheCaretaker(t *testing.T) {
 }
 
 // Owners cannot make the registry bother a stranger without end.
-func TestADomainIsLookedAtSoOftenAndNoMore(t *testing.T) {
+func TestDomainProbesAreLimited(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
 	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
@@ -558,7 +558,7 @@ func TestADomainIsLookedAtSoOftenAndNoMore(t *testing.T) {
 }
 
 // A thousand agents that name one inbox are no thousand requests.
-func TestAHostIsNotBotheredByEveryAgentThatNamesIt(t *testing.T) {
+func TestHostProbesAreSharedByAgents(t *testing.T) {
 	c, p := newClock(), newPlace(t)
 	r := open(t, registrar.Options{Now: c.now, Web: p.https})
 	for n := range byte(20) {

@@ -56,7 +56,7 @@ func lived(t testing.TB, r *registrar.Registrar, c *clock) registry.Agent {
 	return a
 }
 
-func TestAnAgentMovesWithItsHistory(t *testing.T) {
+func TestAgentMovesWithHistory(t *testing.T) {
 	c, here := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: here, Now: c.now})
 	a := lived(t, r, c)
@@ -123,7 +123,7 @@ func TestAnAgentMovesWithItsHistory(t *testing.T) {
 	}
 }
 
-func TestALostAgentIsPutBack(t *testing.T) {
+func TestLostAgentIsRestored(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1)})
@@ -158,7 +158,7 @@ func TestALostAgentIsPutBack(t *testing.T) {
 	refusal(t, err, "air-id-taken")
 }
 
-func TestAnImportMeetsWhatIsHere(t *testing.T) {
+func TestImportConflictsWithExistingAgent(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := lived(t, r, c)
@@ -225,7 +225,7 @@ func forged(t testing.TB, text string, n int, change func(entry, agent map[strin
 	return sealed(lines[:len(lines)-1])
 }
 
-func TestExportsThatAreRefused(t *testing.T) {
+func TestRefusedExports(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := lived(t, r, c)
@@ -312,7 +312,7 @@ func replaceLast(body []string, old, new string) string {
 	return sealed(l)
 }
 
-func TestAProofThatTheHistoryDoesNotShowIsAClaim(t *testing.T) {
+func TestProofMissingFromHistoryIsClaim(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, _ := register(t, r, someone(1))
@@ -329,7 +329,7 @@ func TestAProofThatTheHistoryDoesNotShowIsAClaim(t *testing.T) {
 	proved(t, other, 1, nil) // who holds the key is not kept from it
 }
 
-func TestAttestationsStayWhereTheyWereMade(t *testing.T) {
+func TestAttestationsAreNotTransferred(t *testing.T) {
 	c, d, s := newClock(), documents{}, openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Resolver: d})
 	attester, secret := d.owner(t, r, "one.test", 1)
@@ -373,8 +373,8 @@ func TestAttestationsStayWhereTheyWereMade(t *testing.T) {
 	}
 }
 
-// TestALongHistoryIsImported has more entries than go into one write of the store.
-func TestALongHistoryIsImported(t *testing.T) {
+// TestLongHistoryIsImported has more entries than go into one write of the store.
+func TestLongHistoryIsImported(t *testing.T) {
 	const n = 10_050
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})

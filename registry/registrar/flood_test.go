@@ -21,12 +21,12 @@ import (
 	"gazetteer/store"
 )
 
-// TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken: 10,000 registrations
+// TestProvedRegistrationFloodGrowsLogByAccepted: 10,000 registrations
 // from one address, then 10,000 from as many networks, each with a proof that
 // would be taken: one that was refused is sent again. The budgets hold,
 // a client that is refused is told how long to wait, others are served meanwhile, and the store and the transparency log grow by those
 // that were taken and by nothing else.
-func TestAFloodOfProvedRegistrationsGrowsTheLogByWhatIsTaken(t *testing.T) {
+func TestProvedRegistrationFloodGrowsLogByAccepted(t *testing.T) {
 	const flood, fromOne, limit, kept = 10_000, 3, 200, 10
 	c := newClock()
 	s := openStore(t)

@@ -46,7 +46,7 @@ func TestReadUpdate(t *testing.T) {
 	}
 }
 
-func TestBodiesThatAreRefused(t *testing.T) {
+func TestRefusedBodies(t *testing.T) {
 	for name, test := range map[string]struct{ body, code, help string }{
 		"empty":                {``, "invalid", "line 1"},
 		"cut off":              {`{`, "invalid", "line 1"},
@@ -80,7 +80,7 @@ var readers = map[string]func([]byte) error{
 	"update":       func(body []byte) error { _, err := airjson.ReadUpdate(body); return err },
 }
 
-func TestMembersOfTheWrongTypeAreNamed(t *testing.T) {
+func TestWrongTypesAreNamed(t *testing.T) {
 	for name, test := range map[string]struct{ body, field, message string }{
 		"number for text":        {`{"description":5}`, "description", "Field 'description' must be a string"},
 		"object for text":        {`{"code_repository":{}}`, "code_repository", "Field 'code_repository' must be a string"},
@@ -109,7 +109,7 @@ func TestMembersOfTheWrongTypeAreNamed(t *testing.T) {
 	}
 }
 
-func TestRegistrationsThatAreRefused(t *testing.T) {
+func TestRefusedRegistrations(t *testing.T) {
 	r := open(t, registrar.Options{DIDHost: "registry.example"})
 	good := keyText(1)
 	key := func(hex ...byte) string {
@@ -181,7 +181,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	register(t, r, registry.Registration{Name: "family 👩‍👩‍👧", PublicKey: good})
 }
 
-func TestServiceEndpointsThatAreRefused(t *testing.T) {
+func TestRefusedServiceEndpoints(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, someone(1))
 	self := r.DID(agent.AirID)
@@ -255,7 +255,7 @@ func TestServiceEndpointsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestServiceEndpointsThatAreTaken(t *testing.T) {
+func TestAcceptedServiceEndpoints(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, someone(1))
 	self := r.DID(agent.AirID)
@@ -306,7 +306,7 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-func TestErrorsOfOthersHaveNoView(t *testing.T) {
+func TestForeignErrorsHaveNoView(t *testing.T) {
 	if v, ok := airjson.NewErrorView(errors.New("disk full"), "AIR-0000-0000-0000"); ok {
 		t.Errorf("%+v", v)
 	}

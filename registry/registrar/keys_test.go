@@ -25,7 +25,7 @@ func commitment(key byte) string {
 	return registry.RecoveryCommitment(privateKey(key).Public().(ed25519.PublicKey))
 }
 
-func TestTheLifeOfAKey(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -95,7 +95,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 	}
 }
 
-func TestRotationsThatAreRefused(t *testing.T) {
+func TestRefusedRotations(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, other := proved(t, r, 1, nil), proved(t, r, 9, nil)
@@ -165,9 +165,9 @@ func TestRotationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRotationsDoNotFillTheDisk: every entry of a history holds all retired keys, so an agent replaces its
+// TestRotationsStopAtFullDisk: every entry of a history holds all retired keys, so an agent replaces its
 // key so often in a day and no more; a recovery is still asked for, and the next day it goes on.
-func TestRotationsDoNotFillTheDisk(t *testing.T) {
+func TestRotationsStopAtFullDisk(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -189,7 +189,7 @@ func TestRotationsDoNotFillTheDisk(t *testing.T) {
 	}
 }
 
-func TestOfManyRotationsOneWins(t *testing.T) {
+func TestConcurrentRotationsHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a := proved(t, r, 1, nil)
 	now := time.Now()
@@ -207,7 +207,7 @@ func TestOfManyRotationsOneWins(t *testing.T) {
 	}
 }
 
-func TestARotationProvesAKeyThatWasClaimed(t *testing.T) {
+func TestRotationProvesClaimedKey(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, _ := register(t, r, someone(1))
 	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, time.Now()))
@@ -250,7 +250,7 @@ func recovery(r *registrar.Registrar, a registry.Agent, current, by, to byte, ne
 	return registry.NewRecovery(r.DID(a.AirID), multikey(current), privateKey(by), key, next, now)
 }
 
-func TestARecoveryTakesOverAfterItsDelay(t *testing.T) {
+func TestRecoveryTakesEffectAfterDelay(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: 48 * time.Hour})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(100)})
@@ -301,7 +301,7 @@ func TestARecoveryTakesOverAfterItsDelay(t *testing.T) {
 	}
 }
 
-func TestARecoveryCanBeWithdrawnByItsKeyAlone(t *testing.T) {
+func TestOnlyRecoveryKeyWithdrawsRecovery(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(100)})
@@ -322,7 +322,7 @@ func TestARecoveryCanBeWithdrawnByItsKeyAlone(t *testing.T) {
 	}
 }
 
-func TestRecoveriesThatAreRefused(t *testing.T) {
+func TestRefusedRecoveries(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	plain := proved(t, r, 1, nil)

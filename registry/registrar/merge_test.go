@@ -29,7 +29,7 @@ func joined(r *registrar.Registrar, from, into registry.Agent, fromKey, intoKey 
 	return transfer.NewMerge(r.DID(from.AirID), r.DID(into.AirID), privateKey(fromKey), privateKey(intoKey), now)
 }
 
-func TestTwoAgentsOfOneOwnerAreMerged(t *testing.T) {
+func TestAgentsOfOneOwnerAreMerged(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	from := claim(t, r, proved(t, r, 1, nil), 1, "old_name", c.now())
@@ -75,7 +75,7 @@ func TestTwoAgentsOfOneOwnerAreMerged(t *testing.T) {
 	refusal(t, err, "merged")
 }
 
-func TestAHandleIsKeptForTheAgentThatStays(t *testing.T) {
+func TestMergedAgentKeepsHandle(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	from := claim(t, r, proved(t, r, 1, nil), 1, "first_name", c.now())
@@ -95,7 +95,7 @@ func TestAHandleIsKeptForTheAgentThatStays(t *testing.T) {
 	}
 }
 
-func TestMergesThatAreRefused(t *testing.T) {
+func TestRefusedMerges(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: time.Hour})
 	from, into, other := proved(t, r, 1, nil), proved(t, r, 2, nil), proved(t, r, 3, nil)
@@ -149,7 +149,7 @@ func TestMergesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestOfManyMergesOneWins(t *testing.T) {
+func TestConcurrentMergesHaveOneWinner(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	var all []registry.Agent
@@ -182,7 +182,7 @@ func TestOfManyMergesOneWins(t *testing.T) {
 	}
 }
 
-func TestTheOperatorMerges(t *testing.T) {
+func TestOperatorMerges(t *testing.T) {
 	r := open(t, registrar.Options{})
 	from, _ := register(t, r, someone(1))
 	into, _ := register(t, r, someone(2))

@@ -40,7 +40,7 @@ func setPolicy(t testing.TB, r *registrar.Registrar, mode, note string) {
 	}
 }
 
-func TestOpenRegistrationClosesWhenUnattended(t *testing.T) {
+func TestUnattendedRegistrationCloses(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
 	register(t, r, someone(1))
@@ -82,7 +82,7 @@ func TestOpenRegistrationClosesWhenUnattended(t *testing.T) {
 	}
 }
 
-func TestLooksAreWrittenOnceAnHour(t *testing.T) {
+func TestProbesAreStoredOncePerHour(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now})
 	for range 3 {
@@ -133,7 +133,7 @@ func TestRegistrationPolicy(t *testing.T) {
 	}
 }
 
-func TestNobodyRegistersOnceClosed(t *testing.T) {
+func TestClosedRegistryRefusesRegistration(t *testing.T) {
 	r := open(t, registrar.Options{})
 	var closed atomic.Bool
 	var all sync.WaitGroup
@@ -173,7 +173,7 @@ func TestNobodyRegistersOnceClosed(t *testing.T) {
 	all.Wait()
 }
 
-func TestANetworkRegistersSoManyAndNoMore(t *testing.T) {
+func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Registrations: 5, AllRegistrations: 1000}})
 	n := 0
@@ -236,7 +236,7 @@ func TestANetworkRegistersSoManyAndNoMore(t *testing.T) {
 	}
 }
 
-func TestOfManyRegistrationsFromOneNetworkSoManyAreTaken(t *testing.T) {
+func TestConcurrentRegistrationsPerNetworkAreLimited(t *testing.T) {
 	r := open(t, registrar.Options{Limits: admission.Limits{Registrations: 7}})
 	won := race(t, 64, func(i int) error {
 		reg := someone(byte(i + 1))
@@ -249,9 +249,9 @@ func TestOfManyRegistrationsFromOneNetworkSoManyAreTaken(t *testing.T) {
 	}
 }
 
-// TestAMillionRegistrationsFromOneNetwork comes from every /64 of a /44, whose
+// TestMillionRegistrationsFromOneNetwork comes from every /64 of a /44, whose
 // memory must stay small.
-func TestAMillionRegistrationsFromOneNetwork(t *testing.T) {
+func TestMillionRegistrationsFromOneNetwork(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval, Limits: admission.Limits{AllRegistrations: -1, Registrations: 1}})
 	from := func(i int) netip.Addr {
@@ -285,7 +285,7 @@ func TestAMillionRegistrationsFromOneNetwork(t *testing.T) {
 	}
 }
 
-func TestGuessesAtASecretAreSlowedDown(t *testing.T) {
+func TestSecretGuessesAreLimited(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Failures: 10}})
 	a, secret := register(t, r, someone(1))
@@ -323,7 +323,7 @@ func TestGuessesAtASecretAreSlowedDown(t *testing.T) {
 	}
 }
 
-func TestAnAgentIsChangedSoOftenAndNoMore(t *testing.T) {
+func TestChangesPerAgentAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	limits := admission.Limits{Writes: 20}
 	r := open(t, registrar.Options{Store: s, Now: c.now, Limits: limits})

@@ -121,7 +121,7 @@ func challengeOf(t testing.TB, r *registrar.Registrar) string {
 	return c.Challenge
 }
 
-func TestPossessionIsProvedByAChallenge(t *testing.T) {
+func TestChallengeProvesPossession(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, RequireProof: true})
 	challenge, err := r.Challenge()
@@ -145,7 +145,7 @@ func TestPossessionIsProvedByAChallenge(t *testing.T) {
 	}
 }
 
-func TestAnswersToChallengesThatAreRefused(t *testing.T) {
+func TestRefusedChallengeResponses(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	other := open(t, registrar.Options{Now: c.now, DIDHost: "other.test"})
@@ -199,7 +199,7 @@ func TestAnswersToChallengesThatAreRefused(t *testing.T) {
 	refusal(t, err, "challenge-unknown")
 }
 
-func TestPossessionIsProvedByASignedRequest(t *testing.T) {
+func TestSignedRequestProvesPossession(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now, RequireProof: true, BaseURL: "https://api.registry.test"})
 	const path = "/api/v1/agents/register"
@@ -247,7 +247,7 @@ func TestPossessionIsProvedByASignedRequest(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsProvedCannotBeClaimed(t *testing.T) {
+func TestProvedKeyCannotBeClaimed(t *testing.T) {
 	r := open(t, registrar.Options{})
 	// Claims alone are worth nothing: there may be any number, as in the reference.
 	squatter, _ := register(t, r, someone(1))
@@ -270,7 +270,7 @@ func TestAKeyThatIsProvedCannotBeClaimed(t *testing.T) {
 	}
 }
 
-func TestOfManyAnswersToOneChallengeOneWins(t *testing.T) {
+func TestConcurrentChallengeResponsesHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{})
 	for round := range byte(3) {
 		challenge := challengeOf(t, r)
@@ -337,7 +337,7 @@ func by(t testing.TB, r *registrar.Registrar, a registry.Agent, key byte, now ti
 		httpsig.SignOptions{KeyID: r.DID(a.AirID) + did.KeyFragment, Created: now})}
 }
 
-func TestASignedUpdate(t *testing.T) {
+func TestSignedUpdate(t *testing.T) {
 	c := newClock()
 	s := openStore(t)
 	r := open(t, registrar.Options{Now: c.now, Store: s})
@@ -412,7 +412,7 @@ func TestASignedUpdate(t *testing.T) {
 	}
 }
 
-func TestOfManyWritesWithOneNonceOneWins(t *testing.T) {
+func TestConcurrentWritesWithOneNonceHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a := proved(t, r, 1, nil)
 	who := by(t, r, a, 1, time.Now())
@@ -429,7 +429,7 @@ func TestOfManyWritesWithOneNonceOneWins(t *testing.T) {
 	}
 }
 
-func TestTooManySignedWritesAreSlowedDown(t *testing.T) {
+func TestSignedWritesAreLimited(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -449,7 +449,7 @@ func TestTooManySignedWritesAreSlowedDown(t *testing.T) {
 	}
 }
 
-func TestSwitchingTheSecretOff(t *testing.T) {
+func TestDisableSecret(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, secret := register(t, r, someone(1))
 	off := registry.Update{NoSecret: true}
@@ -468,7 +468,7 @@ func TestSwitchingTheSecretOff(t *testing.T) {
 	}
 }
 
-func TestASignatureGoesBeforeASecret(t *testing.T) {
+func TestSignaturePrecedesSecret(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, secret := register(t, r, someone(1))
 	who := by(t, r, a, 2, time.Now()) // of another key
@@ -480,7 +480,7 @@ func TestASignatureGoesBeforeASecret(t *testing.T) {
 	}
 }
 
-func TestASignedReadNeedsNoNonce(t *testing.T) {
+func TestSignedReadNeedsNoNonce(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a := proved(t, r, 1, nil)
@@ -498,7 +498,7 @@ func TestASignedReadNeedsNoNonce(t *testing.T) {
 }
 
 // What a key proves is gone with a crash only if nobody was told of it.
-func TestWhatWasAcknowledgedIsThereAfterReopening(t *testing.T) {
+func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	reopen := func() (*boltstore.Store, *registrar.Registrar) {
 		s, err := boltstore.Open(context.Background(), dir, boltstore.Options{MinFree: -1})

@@ -92,7 +92,7 @@ func refused(t testing.TB, err error) *registry.Error {
 	return e
 }
 
-func TestARegisteredAgentCanBeFoundByEveryName(t *testing.T) {
+func TestRegisteredAgentIsFoundByEveryName(t *testing.T) {
 	now := time.Date(2026, 5, 4, 3, 2, 1, 987654321, time.FixedZone("", 3600))
 	r := open(t, registrar.Options{DIDHost: "registry.test:8443", Now: func() time.Time { return now }})
 	agent, secret := register(t, r, registry.Registration{Name: "  Weather ", Description: "tells\nthe weather", PublicKey: keyText(1),
@@ -137,7 +137,7 @@ func TestARegisteredAgentCanBeFoundByEveryName(t *testing.T) {
 	}
 }
 
-func TestTheDIDDocument(t *testing.T) {
+func TestDIDDocument(t *testing.T) {
 	r := open(t, registrar.Options{BaseURL: "http://localhost:8080/"})
 	agent, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), CreatorDID: "did:web:owner.test:bob",
 		ServiceEndpoints: []registry.ServiceEndpoint{
@@ -166,7 +166,7 @@ func TestTheDIDDocument(t *testing.T) {
 	}
 }
 
-func TestAnAgentWithoutKeyHasNothingToVerifyWith(t *testing.T) {
+func TestAgentWithoutKeyCannotBeVerified(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, _ := register(t, r, registry.Registration{Name: "A", CreatorDID: "did:key:z6MkjPu1MQQgg8pebFGHd1RiarJCrPSgnhAojpdsH2hwzW6v"})
 	text, err := json.Marshal(r.DIDDocument(agent))
@@ -180,7 +180,7 @@ func TestAnAgentWithoutKeyHasNothingToVerifyWith(t *testing.T) {
 	}
 }
 
-func TestOnlyTheHashOfTheSecretIsKept(t *testing.T) {
+func TestOnlySecretHashIsStored(t *testing.T) {
 	s := openStore(t)
 	var log bytes.Buffer
 	r := open(t, registrar.Options{Store: s, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -204,7 +204,7 @@ func TestOnlyTheHashOfTheSecretIsKept(t *testing.T) {
 	}
 }
 
-func TestWhoMayUpdate(t *testing.T) {
+func TestUpdatePermissions(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, someone(1))
 	_, others := register(t, r, someone(2))
@@ -235,7 +235,7 @@ func TestWhoMayUpdate(t *testing.T) {
 	}
 }
 
-func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
+func TestUpdateChangesNamedMembersOnly(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Description: "old", Capabilities: []string{"a"},
 		OpenSource: true, CodeRepository: "https://code.test/x"})
@@ -267,7 +267,7 @@ func TestAnUpdateChangesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestConcurrentUpdatesOfOneAgentAreAllKept(t *testing.T) {
+func TestConcurrentUpdatesAreAllKept(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, someone(1))
 	updates := []registry.Update{
@@ -294,7 +294,7 @@ func TestConcurrentUpdatesOfOneAgentAreAllKept(t *testing.T) {
 	}
 }
 
-func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
+func TestConcurrentHandleClaimsHaveOneWinner(t *testing.T) {
 	const rounds, claimants = 100, 8
 	s, c := openStore(t), newClock()
 	r := open(t, registrar.Options{Store: s, Now: c.now})
@@ -346,9 +346,9 @@ func TestOfManyClaimsToAHandleOneWins(t *testing.T) {
 	}
 }
 
-// TestHandlesAreNotLockedByTheWay: an agent that has proved nothing claims three handles in 30 days and
+// TestHandleLookupDoesNotReserve: an agent that has proved nothing claims three handles in 30 days and
 // locks none of them by giving it up at once.
-func TestHandlesAreNotLockedByTheWay(t *testing.T) {
+func TestHandleLookupDoesNotReserve(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := open(t, registrar.Options{Now: func() time.Time { return now }})
 	squatter, secret := register(t, r, someone(1))
@@ -379,7 +379,7 @@ func TestHandlesAreNotLockedByTheWay(t *testing.T) {
 	}
 }
 
-func TestTheLifeOfAHandle(t *testing.T) {
+func TestHandleLifecycle(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := open(t, registrar.Options{Now: func() time.Time { return now }})
 	alice, secretA := register(t, r, someone(1))
@@ -444,7 +444,7 @@ func TestTheLifeOfAHandle(t *testing.T) {
 	}
 }
 
-func TestAnAirIDIsNeverGivenOutTwice(t *testing.T) {
+func TestAirIDIsNotReused(t *testing.T) {
 	s := openStore(t)
 	// A source that begins anew gives the same ID again; the next bytes do not.
 	first := bytes.Repeat([]byte{1}, 8+16)
@@ -477,7 +477,7 @@ func (r repeating) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestListGoesThroughAllAgentsInOrder(t *testing.T) {
+func TestListReturnsAllAgentsInOrder(t *testing.T) {
 	r := open(t, registrar.Options{})
 	var want []string
 	for i := range 7 {
@@ -509,7 +509,7 @@ func TestListGoesThroughAllAgentsInOrder(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsNoAgentIsAnErrorNotAnAgent(t *testing.T) {
+func TestInvalidAgentRecordIsAnError(t *testing.T) {
 	s := openStore(t)
 	if _, err := s.Apply(t.Context(), store.Put(store.AgentKey("AIR-0000-0000-0000"), []byte("{"))); err != nil {
 		t.Fatal(err)
@@ -523,7 +523,7 @@ func TestARecordThatIsNoAgentIsAnErrorNotAnAgent(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreRefused(t *testing.T) {
+func TestRefusedOptions(t *testing.T) {
 	for name, o := range map[string]registrar.Options{
 		"no host":           {},
 		"IP address":        {DIDHost: "127.0.0.1"},
@@ -541,7 +541,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestTrustScoreOfTheReference(t *testing.T) {
+func TestReferenceTrustScore(t *testing.T) {
 	full := registry.Agent{CreatorDID: "did:x:y", CreatorName: "Org", CreatorType: "organization", OpenSource: true,
 		CodeRepository: "c", DocumentationURL: "d", SecurityCertifications: []string{"1", "2", "3", "4"}}
 	for name, test := range map[string]struct {

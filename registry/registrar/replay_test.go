@@ -52,7 +52,7 @@ var unlike = []string{
 	"basis", "criteria_url", "did_wba_resolved", "did_wba_last_checked_at",
 }
 
-func TestRecordedExchangesOfTheReference(t *testing.T) {
+func TestRecordedReferenceExchanges(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {
 		t.Fatal(err)

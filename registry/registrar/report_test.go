@@ -24,7 +24,7 @@ func report(t testing.TB, r *registrar.Registrar, airID, from string) admission.
 	return p
 }
 
-func TestAReportHasAClock(t *testing.T) {
+func TestReportHasDeadline(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now})
 	a, _ := register(t, r, someone(1))
@@ -78,7 +78,7 @@ func TestAReportHasAClock(t *testing.T) {
 	}
 }
 
-func TestAReportIsSettledByWhatIsDoneToTheAgent(t *testing.T) {
+func TestReportIsSettledByActionOnAgent(t *testing.T) {
 	c := newClock()
 	r := open(t, registrar.Options{Now: c.now})
 	a, _ := register(t, r, someone(1))
@@ -111,7 +111,7 @@ func TestAReportIsSettledByWhatIsDoneToTheAgent(t *testing.T) {
 	}
 }
 
-func TestANetworkReportsSoMuchAndNoMore(t *testing.T) {
+func TestReportsPerNetworkAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	r := open(t, registrar.Options{Store: s, Now: c.now})
 	var agents []registry.Agent
@@ -167,7 +167,7 @@ func TestANetworkReportsSoMuchAndNoMore(t *testing.T) {
 	}
 }
 
-func TestOfManySettlementsOneCounts(t *testing.T) {
+func TestConcurrentSettlementsHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, _ := register(t, r, someone(1))
 	first, _ := report(t, r, a.AirID, "192.0.2.1"), report(t, r, a.AirID, "198.51.100.1")
@@ -189,7 +189,7 @@ func TestOfManySettlementsOneCounts(t *testing.T) {
 	}
 }
 
-func TestReportsThatAreRefused(t *testing.T) {
+func TestRefusedReports(t *testing.T) {
 	s := openStore(t)
 	r := open(t, registrar.Options{Store: s})
 	a, _ := register(t, r, someone(1))

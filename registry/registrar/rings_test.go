@@ -38,7 +38,7 @@ func attested(d *directory.Directory) []string {
 // Whoever is attested by a ring alone is not listed among the attested, neither
 // by a directory that saw the ring grow nor by one that begins with it; once the
 // ring is broken, what is left of it counts.
-func TestARingMeetsNoRequirement(t *testing.T) {
+func TestRingMeetsNoRequirement(t *testing.T) {
 	c, documents := newClock(), documents{}
 	s := openStore(t)
 	r := open(t, registrar.Options{Now: c.now, Resolver: documents, Store: s})
@@ -103,7 +103,7 @@ func TestARingMeetsNoRequirement(t *testing.T) {
 // The directory, which keeps all attestations in memory, and the evidence, which
 // looks for the way from a subject to its attester in the store, agree on any
 // attestations.
-func TestDirectoryAndEvidenceAgreeOnRings(t *testing.T) {
+func TestRingsAgreeInDirectoryAndEvidence(t *testing.T) {
 	c, documents := newClock(), documents{}
 	s := openStore(t)
 	r := open(t, registrar.Options{Now: c.now, Resolver: documents, Store: s})

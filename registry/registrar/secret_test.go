@@ -91,9 +91,9 @@ func calledName(call *ast.CallExpr) string {
 	return ""
 }
 
-// TestEveryWrongSecretIsAnsweredAlike: nothing in the answer tells how near a
+// TestWrongSecretsGetOneAnswer: nothing in the answer tells how near a
 // guess came, or whether another agent has that secret.
-func TestEveryWrongSecretIsAnsweredAlike(t *testing.T) {
+func TestWrongSecretsGetOneAnswer(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, secret := register(t, r, someone(1))
 	_, other := register(t, r, someone(2))

@@ -86,7 +86,7 @@ func serve(status int, mediaType string, body []byte) http.HandlerFunc {
 	}
 }
 
-func TestWhereADIDIsAskedFor(t *testing.T) {
+func TestDIDRequestURLs(t *testing.T) {
 	paths := make(chan string, 4)
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		paths <- r.Host + r.URL.Path
@@ -116,7 +116,7 @@ func TestWhereADIDIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestASecondPlaceIsTriedOnlyWhenNothingLiesAtTheFirst(t *testing.T) {
+func TestSecondURLIsTriedOnlyAfterNotFound(t *testing.T) {
 	var paths []string
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.Path)
@@ -132,7 +132,7 @@ func TestASecondPlaceIsTriedOnlyWhenNothingLiesAtTheFirst(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotResolve(t *testing.T) {
+func TestUnresolvableDIDs(t *testing.T) {
 	good := document(asked)
 	for _, c := range []struct {
 		name    string
@@ -179,7 +179,7 @@ func TestWhatDoesNotResolve(t *testing.T) {
 
 // No form of an address of this machine or its network is asked for a DID
 // document, whether as it stands or with a port.
-func TestNoFormOfAnAddressIsAsked(t *testing.T) {
+func TestAddressFormsAreNotRequested(t *testing.T) {
 	w := newWeb(t, nil)
 	for _, form := range fakenet.AddressForms() {
 		for _, text := range []string{"did:web:" + form, "did:web:" + form + "%3A443", "did:wba:" + form + ":agents:" + airID} {
@@ -193,7 +193,7 @@ func TestNoFormOfAnAddressIsAsked(t *testing.T) {
 	}
 }
 
-func TestADialerThatRefusesIsHeard(t *testing.T) {
+func TestDialerRefusalIsReported(t *testing.T) {
 	https, err := resolve.NewHTTPS(resolve.HTTPSOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("10.0.0.1 is blocked: it is private")
 	}})
@@ -209,7 +209,7 @@ func TestADialerThatRefusesIsHeard(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsKeptFiftyToSeventySeconds(t *testing.T) {
+func TestAnswerIsCachedFiftyToSeventySeconds(t *testing.T) {
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		id := "did:web:example.com:" + strings.Trim(strings.TrimSuffix(r.URL.Path, "did.json"), "/")
 		if strings.HasPrefix(r.URL.Path, "/none") {
@@ -252,7 +252,7 @@ func TestAnAnswerIsKeptFiftyToSeventySeconds(t *testing.T) {
 	}
 }
 
-func TestAHostThatFailsIsAskedAgainSoon(t *testing.T) {
+func TestFailedHostIsRetriedSoon(t *testing.T) {
 	var fixed atomic.Bool
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		if !fixed.Load() {
@@ -277,7 +277,7 @@ func TestAHostThatFailsIsAskedAgainSoon(t *testing.T) {
 	}
 }
 
-func TestTwoRegistriesAreKeptApart(t *testing.T) {
+func TestRegistriesAreSeparate(t *testing.T) {
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		serve(200, "application/json", document("did:wba:"+r.Host+":agents:"+airID))(rw, r)
 	})
@@ -290,7 +290,7 @@ func TestTwoRegistriesAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestForgettingAsksAnew(t *testing.T) {
+func TestForgetCausesNewRequest(t *testing.T) {
 	w := newWeb(t, serve(200, "application/json", document(asked)))
 	r := w.resolver(t, nil)
 	for i := range int64(3) {
@@ -304,7 +304,7 @@ func TestForgettingAsksAnew(t *testing.T) {
 
 // An answer that was under way when its DID was to be forgotten may be the old
 // one.
-func TestForgettingWhileAsking(t *testing.T) {
+func TestForgetDuringRequest(t *testing.T) {
 	began, end := make(chan struct{}, 4), make(chan struct{})
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		began <- struct{}{}
@@ -325,7 +325,7 @@ func TestForgettingWhileAsking(t *testing.T) {
 	}
 }
 
-func TestManyAskersAreOneRequest(t *testing.T) {
+func TestConcurrentCallersShareRequest(t *testing.T) {
 	end := make(chan struct{})
 	began := make(chan struct{}, 64)
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -351,7 +351,7 @@ func TestManyAskersAreOneRequest(t *testing.T) {
 }
 
 // The one whose request it is may go away; the others must not be told so.
-func TestAnAskerWhoGivesUpTakesNobodyAlong(t *testing.T) {
+func TestCanceledCallerDoesNotCancelOthers(t *testing.T) {
 	began, end := make(chan struct{}, 4), make(chan struct{})
 	w := newWeb(t, func(rw http.ResponseWriter, r *http.Request) {
 		began <- struct{}{}
@@ -379,7 +379,7 @@ func TestAnAskerWhoGivesUpTakesNobodyAlong(t *testing.T) {
 	}
 }
 
-func TestOwnAgentsAreAnsweredWithoutARequest(t *testing.T) {
+func TestOwnAgentsNeedNoRequest(t *testing.T) {
 	r, err := resolve.New(resolve.Options{Local: func(_ context.Context, w did.Web) (did.Document, bool, error) {
 		return did.Document{ID: w.String()}, w.Host == "localhost", nil
 	}})
@@ -392,7 +392,7 @@ func TestOwnAgentsAreAnsweredWithoutARequest(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreRefused(t *testing.T) {
+func TestRefusedOptions(t *testing.T) {
 	for _, bases := range []map[string]string{
 		{"": "https://a.test"}, {"a.test/x": "https://a.test"}, {"a.test:x": "https://a.test"}, {"a.test": "http://a.test"}, {"a.test": "https://"}, {"a.test": ""},
 	} {

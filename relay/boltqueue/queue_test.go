@@ -110,7 +110,7 @@ func TestDamagedMail(t *testing.T) {
 }
 
 // The window is a few buckets that are dropped whole, however much mail there was.
-func TestWindowHasFewPeriods(t *testing.T) {
+func TestWindowPeriodsAreBounded(t *testing.T) {
 	q := openQueue(t, t.TempDir(), 8*time.Hour)
 	defer q.Close()
 	at := time.Now()
@@ -141,7 +141,7 @@ func TestWindowHasFewPeriods(t *testing.T) {
 }
 
 // A merge that the end of the process cut off is made again: nothing is forgotten or counted twice.
-func TestMergeThatIsCutOff(t *testing.T) {
+func TestInterruptedMerge(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Queue {
 		q := openQueue(t, dir, 0)
@@ -341,9 +341,9 @@ func TestFirstLayoutIsOpened(t *testing.T) {
 	}
 }
 
-// TestDamagedRulesLetNobodyIn: where the rules of some inboxes are damaged, an inbox whose rules are not
+// TestDamagedRulesRefuseEverySender: where the rules of some inboxes are damaged, an inbox whose rules are not
 // found is not taken for one without rules.
-func TestDamagedRulesLetNobodyIn(t *testing.T) {
+func TestDamagedRulesRefuseEverySender(t *testing.T) {
 	dir := t.TempDir()
 	q := openQueue(t, dir, 0)
 	inboxes := []string{"did:web:a.test", "did:web:b.test", "did:web:c.test", "did:web:d.test"}

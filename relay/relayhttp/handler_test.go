@@ -193,7 +193,7 @@ func (w *world) want(a answer, status int, member, value string) {
 	}
 }
 
-func TestMailInTheFormOfTheDraft(t *testing.T) {
+func TestMailInDraftForm(t *testing.T) {
 	w := newWorld(t, nil)
 	// The same envelope with white space and escapes must come out byte for byte.
 	text := bytes.Replace(w.envelope(alice, bob, nil).Text, []byte(`{`), []byte("{\n  "), 1)
@@ -248,7 +248,7 @@ func mustMarshal(t *testing.T, v any) []byte {
 	return text
 }
 
-func TestMailInTheFormOfTheReference(t *testing.T) {
+func TestMailInReferenceForm(t *testing.T) {
 	w := newWorld(t, func(_ *relay.Options, o *relayhttp.Options) { o.OpenDeployed = true })
 	first, second := w.envelope(alice, bob, nil), w.envelope(alice, bob, nil)
 	w.want(w.do("POST", "/inbox/did%3Awba%3Aregistry.test%3Aagents%3A"+bob, "", string(first.Text)), 202, "status", "queued")
@@ -280,7 +280,7 @@ func TestMailInTheFormOfTheReference(t *testing.T) {
 	w.want(w.do("GET", "/pull/did:wba:none", "", ""), 404, "error", "unknown_recipient")
 }
 
-func TestPushesThatAreRefused(t *testing.T) {
+func TestRefusedPushes(t *testing.T) {
 	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 1 })
 	good := func(change func(*a2a.Message)) string { return string(w.envelope(alice, bob, change).Text) }
 	tampered := strings.Replace(good(nil), "table", "chair", 1)
@@ -336,7 +336,7 @@ func TestPushesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMailIsForItsOwnerAlone(t *testing.T) {
+func TestOnlyOwnerReadsMail(t *testing.T) {
 	w := newWorld(t, nil)
 	e := w.envelope(alice, bob, nil)
 	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
@@ -504,7 +504,7 @@ func TestPreflight(t *testing.T) {
 
 // The owner of an inbox decides who may write to it. Rules are signed, and count in the order of
 // their signatures.
-func TestRulesOfAnInbox(t *testing.T) {
+func TestInboxRules(t *testing.T) {
 	w := newWorld(t, nil)
 	path := "/inbox/" + bob + "/rules"
 	sign := func(body string, o httpsig.SignOptions) answer {

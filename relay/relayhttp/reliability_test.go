@@ -114,7 +114,7 @@ func TestRestartKeepsMailInOrder(t *testing.T) {
 }
 
 // Whoever proves nothing learns nothing: an empty inbox answers as a full one does.
-func TestEmptyAndFullInboxesRefuseAlike(t *testing.T) {
+func TestEmptyAndFullInboxesRefuseTheSame(t *testing.T) {
 	w := newWorld(t, nil)
 	ask := func() (answers []string) {
 		for _, by := range []string{"", alice} {
@@ -136,7 +136,7 @@ func TestEmptyAndFullInboxesRefuseAlike(t *testing.T) {
 
 // Acknowledgements that must remove nothing: of another inbox's mail, of ids that are not there, of
 // too many, of other types.
-func TestAcknowledgementsThatRemoveNothing(t *testing.T) {
+func TestAcknowledgementsWithoutEffect(t *testing.T) {
 	w := newWorld(t, nil)
 	e := w.envelope(alice, bob, nil)
 	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
@@ -196,7 +196,7 @@ func TestOneSenderAndOneInboxHaveQuotas(t *testing.T) {
 
 // One sender that floods an inbox, and many senders that flood another, meet their quotas; who writes to
 // others is accepted meanwhile, and does not wait twice as long (measured in the long form).
-func TestFloodsLeaveOthersAlone(t *testing.T) {
+func TestFloodsDoNotAffectOthers(t *testing.T) {
 	const perMinute, maxMail = 100, 150
 	bodies := sizeOf(t, "FLOOD", 400)
 	senders := max(maxMail+50, bodies/10)
@@ -288,7 +288,7 @@ func TestFloodsLeaveOthersAlone(t *testing.T) {
 }
 
 // Sizes at the limit, far above, and forms that cost more than they weigh.
-func TestSizesOfEnvelopes(t *testing.T) {
+func TestEnvelopeSizes(t *testing.T) {
 	w := newWorld(t, nil)
 	good := string(w.envelope(alice, bob, nil).Text)
 	padded := strings.Repeat(" ", a2a.MaxEnvelope-len(good)) + good
@@ -309,7 +309,7 @@ func TestSizesOfEnvelopes(t *testing.T) {
 }
 
 // Clients that push slowly hold up nobody, and each is cut.
-func TestSlowPushersHoldUpNobody(t *testing.T) {
+func TestSlowPushersDoNotDelayOthers(t *testing.T) {
 	t.Parallel() // it waits for the limit of a body
 	w := newWorld(t, nil)
 	begun := time.Now()
@@ -339,7 +339,7 @@ func TestSlowPushersHoldUpNobody(t *testing.T) {
 }
 
 // A sender that fills its replay window is told so; others are not.
-func TestReplayWindowIsFullForOneAlone(t *testing.T) {
+func TestReplayWindowIsPerSender(t *testing.T) {
 	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.SenderPerWindow = 2 })
 	push := func(from string) answer {
 		return w.do("POST", "/inbox/"+bob, "", string(w.envelope(from, bob, nil).Text))

@@ -410,9 +410,9 @@ func TestCompactWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestMaintainCopiesErasedContentAway: a file of which little is unused is copied once its unused pages
+// TestMaintainRemovesErasedContent: a file of which little is unused is copied once its unused pages
 // hold what was erased, and the erased bytes are in no file of the directory afterwards.
-func TestMaintainCopiesErasedContentAway(t *testing.T) {
+func TestMaintainRemovesErasedContent(t *testing.T) {
 	dir := t.TempDir()
 	const content = "content that has to be erased"
 	synctest.Test(t, func(t *testing.T) {

@@ -148,8 +148,8 @@ func TestReadBatchesResumes(t *testing.T) {
 	})
 }
 
-// TestReadBatchesKeepsWhatItRead ends a follower while its batch fills.
-func TestReadBatchesKeepsWhatItRead(t *testing.T) {
+// TestReadBatchesKeepsReadRecords ends a follower while its batch fills.
+func TestReadBatchesKeepsReadRecords(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *boltstore.Store) {
 		batches, stop := following(t, s, store.Cursor{}, follow.BatchOptions{})
 		put(t, s, "a")

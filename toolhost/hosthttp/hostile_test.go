@@ -205,7 +205,7 @@ func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
 
 // A contract names the runtimes that may fulfil it: another's announcement is refused for that name
 // alone, and a list that is narrowed later holds for what was announced before.
-func TestContractOfAnotherRuntime(t *testing.T) {
+func TestForeignRuntimeContract(t *testing.T) {
 	h := newTestHost(t, nil)
 	h.addContracts(`[{"name": "pay", "runtimes": ["rt2"]}, {"name": "none", "runtimes": []}, {"name": "any", "runtimes": ["*"]}]`)
 	p := h.connect("rt")

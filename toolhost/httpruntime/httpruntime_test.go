@@ -255,7 +255,7 @@ func TestFromDocumentToCall(t *testing.T) {
 	}
 }
 
-func TestAnswersOfServices(t *testing.T) {
+func TestServiceResponses(t *testing.T) {
 	w := newWorld(t)
 	var list []string
 	names := []string{"moved", "private", "asks", "html", "large", "slow", "busy"}
@@ -286,7 +286,7 @@ func TestAnswersOfServices(t *testing.T) {
 }
 
 // The rate that a document declares holds for all of its operations.
-func TestRateOfTheDocument(t *testing.T) {
+func TestDocumentRate(t *testing.T) {
 	w := newWorld(t)
 	w.publishWith(find+","+order, `, "rate_limits": {"requests_per_minute": 2}`)
 	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {

@@ -131,7 +131,7 @@ func TestKnownFloorsAreReadable(t *testing.T) {
 	}
 }
 
-func TestPoolIsSearchedToo(t *testing.T) {
+func TestPoolIsSearched(t *testing.T) {
 	pool := filepath.Join(t.TempDir(), "services.jsonl")
 	var lines strings.Builder
 	for i := range 30 {
@@ -147,7 +147,7 @@ func TestPoolIsSearchedToo(t *testing.T) {
 	}
 }
 
-func TestDataThatIsWrongIsAnError(t *testing.T) {
+func TestInvalidDataIsAnError(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, says string }{
 		"no folder":         {"", "", "no such file"},
 		"a record no JSON":  {corpusFile, "{\n", "corpus.jsonl, line 1"},

@@ -126,7 +126,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-func TestEncoderThatIsNone(t *testing.T) {
+func TestMissingEncoder(t *testing.T) {
 	dir := smallEncoder(t)
 	for file, change := range map[string][2]string{
 		"model.json":       {`"name":"module/Encoder_en/hidden_layers/tanh_layer_0/bias"`, `"name":"other"`},

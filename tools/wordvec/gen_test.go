@@ -226,7 +226,7 @@ func TestSqueezed(t *testing.T) {
 	}
 }
 
-func TestTrainingTellsThingsApart(t *testing.T) {
+func TestTrainingSeparatesMeanings(t *testing.T) {
 	vectors := map[string][]float32{}
 	for _, r := range trainSample(t, 1, 2) {
 		vectors[r.word] = r.vector

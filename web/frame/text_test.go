@@ -82,7 +82,7 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-func TestCaretStandsUnderWideCharacters(t *testing.T) {
+func TestCaretUnderWideCharacters(t *testing.T) {
 	if got := CaretIndent("a日b"); got != " \u3000 " {
 		t.Errorf("got %q", got)
 	}

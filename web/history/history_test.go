@@ -41,7 +41,7 @@ func TestSamplesOutliveTheServer(t *testing.T) {
 	}
 }
 
-func TestTheFileStaysSmall(t *testing.T) {
+func TestFileStaysSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.jsonl")
 		h := open(t, path)
@@ -65,7 +65,7 @@ func TestTheFileStaysSmall(t *testing.T) {
 	})
 }
 
-func TestADirectoryIsReported(t *testing.T) {
+func TestDirectoryIsReported(t *testing.T) {
 	if _, err := history.Open(t.TempDir()); err == nil {
 		t.Error("a directory was opened as a file")
 	}

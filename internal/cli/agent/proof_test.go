@@ -10,9 +10,9 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// TestAProofIsWrittenWholeOrNotAtAll: nothing is written where a file of the same name is in the
+// TestProofIsWrittenAtomically: nothing is written where a file of the same name is in the
 // way, which stays as it is.
-func TestAProofIsWrittenWholeOrNotAtAll(t *testing.T) {
+func TestProofIsWrittenAtomically(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "booker")
 	if err := os.WriteFile(out+".key", []byte("old"), 0o600); err != nil {
 		t.Fatal(err)

@@ -339,7 +339,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestMessagesThatCannotBeSigned(t *testing.T) {
+func TestUnsignableMessages(t *testing.T) {
 	s := newScene(t)
 	for _, body := range []a2a.Body{nil, a2a.Other{Kind: "text", JSON: []byte(`{"type":"text"}`)}, a2a.Decline{Reason: strings.Repeat("x", 513)}} {
 		_, err := s.Send(context.Background(), a2a.Message{To: bob, Body: body}, a2ahttp.Options{})

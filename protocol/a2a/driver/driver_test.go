@@ -341,7 +341,7 @@ func TestReceiveAll(t *testing.T) {
 }
 
 // A thread of more messages than the replay window takes, in time.
-func TestReplayWindowOfACase(t *testing.T) {
+func TestReplayWindowInCase(t *testing.T) {
 	var list []object
 	thread := a2a.NewID()
 	for i := range 10001 {
@@ -403,7 +403,7 @@ func TestKeysAndIDs(t *testing.T) {
 }
 
 // No case ends the driver, and each has its two answers.
-func TestCasesThatAreWrong(t *testing.T) {
+func TestInvalidCases(t *testing.T) {
 	lines := []string{
 		"x", "null", "1", "[]", "{", "{}", `{"id":1}`, `{"id":1,"op":1,"input":{}}`, `{"id":{"a":[1]},"op":"verify","input":[]}`, `{"id":1,"op":"verify","input":null}`,
 		`{"op":"verify","input":{"envelope_b64":"!","now":"2026-05-28T12:00:00Z","did_documents":{}}}`, `{"op":"receive_all","input":{"did_documents":{},"steps":{}}}`, `{"op":"receive_all","input":{"did_documents":{},"steps":[1,null,{}]}}`,
