@@ -41,6 +41,7 @@ import (
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 	"gazetteer/web"
+	"gazetteer/web/crawlerpages"
 	"gazetteer/web/docpages"
 	"gazetteer/web/frame"
 
@@ -580,7 +581,7 @@ func openHouse(t *testing.T) *house {
 	answers := &answer.Answers{Store: s, Index: x, Census: figures, Feed: feed, Registry: r, Directory: directory, Joiner: joiner, Log: tree, Validator: answer.NewValidator(answer.ValidatorOptions{}), Submitter: answer.NewSubmitter(answer.SubmitterOptions{Add: crawl.Add}), Crawler: crawl, OwnerRequests: requests, Blocks: crawl, Standing: states}
 	routes, err := api.New(api.Options{Answers: answers})
 	must(t, err)
-	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
+	pages := web.New(answers, x, web.Options{Standing: routes.ServerStatus, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: "Gazetteer/0.1 (+https://gazetteer.test/bot)", Contact: "https://gazetteer.test/contact", Addresses: []string{"192.0.2.7"},
 		HostInterval: time.Second, DomainInterval: 2 * time.Second,
 	}})

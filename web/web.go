@@ -1,7 +1,7 @@
 // Package web is Gazetteer for people: pages over the same answers that the API gives to programs.
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
-// folder their HTML. Package frame has what all pages share, package agentpages the pages of
-// agents. STYLE.md documents type, space, colour and components.
+// folder their HTML. Package frame has what all pages share, packages agentpages and crawlerpages the
+// pages of agents and of the crawler. STYLE.md documents type, space, colour and components.
 //
 // Pages are rendered on the server, work without scripts, request nothing from other hosts, and
 // fit windows from 320 pixels up. Everything that a page shows of services and agents was written
@@ -21,12 +21,11 @@ import (
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
-	"gazetteer/crawler/owner"
 	"gazetteer/document"
 	"gazetteer/index"
 	"gazetteer/join"
-	"gazetteer/protocol/httpsig"
 	"gazetteer/web/agentpages"
+	"gazetteer/web/crawlerpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/history"
 	"gazetteer/web/operatorpages"
@@ -37,6 +36,7 @@ import (
 // Answers is what the pages need to know. [answer.Answers] knows it.
 type Answers interface {
 	agentpages.Answers
+	crawlerpages.Answers
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// Services lists services in order of host key, from behind after.
@@ -79,10 +79,6 @@ type Answers interface {
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]answer.Submission, error)
 	// Submission says how a host that was submitted stands.
 	Submission(ctx context.Context, host string) (answer.Submission, error)
-	// HandleOwnerRequest judges a request of the owner of a host, and carries it out if it is proved.
-	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
-	// Recrawl has a known host visited again.
-	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (answer.Submission, error)
 }
 
 var _ Answers = (*answer.Answers)(nil)
@@ -95,7 +91,7 @@ type Options struct {
 	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
 	Now func() time.Time
 	// Bot says who crawls.
-	Bot Bot
+	Bot crawlerpages.Bot
 	// Standing returns the status of the server: [api.API.ServerStatus]. Nil knows nothing.
 	Standing func() api.ServerStatus
 	// History has the figures of the last hours for the page of the status. Nil draws none.
@@ -112,13 +108,13 @@ type Options struct {
 type Pages struct {
 	*frame.Frame
 	agents    *agentpages.Pages
+	crawler   *crawlerpages.Pages
 	operator  *operatorpages.Pages
 	answers   Answers
 	catalogue Catalogue
 	services  cached[serviceSnapshot]
 	home      cached[homeContents]
 	census    censusCache
-	owner     Bot
 	stand     func() api.ServerStatus
 	history   *history.History
 }
@@ -128,9 +124,10 @@ var templateFiles embed.FS
 
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), census: censusCache{cached: newCached[censusView]()}, owner: o.Bot, stand: o.Standing, history: o.History}
+	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), census: censusCache{cached: newCached[censusView]()}, stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
+	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)
 	p.operator = operatorpages.New(p.Frame, p.serverStatus, o.Contracts)
 	p.AddTemplates(templateFiles)
 	return p
@@ -139,7 +136,7 @@ func New(a Answers, c Catalogue, o Options) *Pages {
 // Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
 // compression, HEAD, time limits and the access log are its work. The paths are
 // /, /services, /verbs, /namespaces, /data-classes, /agents, /rules, /help and /static
-// and what lies below, and /validate, /submit, /bot, /log, /status and /census; they meet no path of the API.
+// and what lies below, and /validate, /submit, /log, /status and /census; they meet no path of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                                    p.Handle(p.searchPage),
@@ -158,7 +155,6 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/help/search":                         p.Handle(p.helpPage),
 		"/validate":                            p.Handle(p.validateFormPage),
 		"/submit":                              p.Handle(p.submitFormPage),
-		"/bot":                                 p.Handle(p.botInfoPage),
 		"/status":                              p.Handle(p.statusPage),
 		"/census":                              p.Handle(p.censusPage),
 		"/census/hosts":                        p.Handle(p.censusHostsPage),
@@ -171,8 +167,8 @@ func (p *Pages) Mount(e *gin.Engine) {
 	}
 	e.POST("/validate", p.Handle(p.validatePage))
 	e.POST("/submit", p.Handle(p.submitHosts))
-	e.POST("/bot", p.Handle(p.submitOwnerRequest))
 	p.agents.Mount(e)
+	p.crawler.Mount(e)
 }
 
 // MountOperator adds the operator's pages to e, which is the API's ([api.API.OperatorEngine]).

@@ -15,7 +15,7 @@ const module = "gazetteer"
 // rows lists the packages from the bottom up. A package may import what stands
 // in a row below its own, and nothing else of the module but what also names.
 var rows = [][]string{
-	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "web/plot"},
+	{"limit", "internal/psl", "internal/wait", "internal/privatefile", "internal/eventstream", "internal/worddiff", "web/plot"},
 	{"internal/steadyclock"},
 	{"protocol", "protocol/english", "protocol/jcs"},
 	{"protocol/effect", "protocol/tree", "protocol/yaml"},
@@ -47,9 +47,9 @@ var rows = [][]string{
 	{"api/air", "api/feed", "api/operator"},
 	{"api", "lint/command"},
 	{"web/frame", "web/history"},
-	{"web/agentpages", "web/docpages", "web/operatorpages"},
+	{"web/agentpages", "web/crawlerpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
-	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they know nothing of the house
+	{"internal/fakenet", "internal/need"},                                                                                      // for the demo and the tests: they know nothing of the house
 	{"internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},

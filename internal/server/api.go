@@ -20,6 +20,7 @@ import (
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
 	"gazetteer/web"
+	"gazetteer/web/crawlerpages"
 	"gazetteer/web/docpages"
 	"gazetteer/web/frame"
 	"gazetteer/web/history"
@@ -84,7 +85,7 @@ func (h *Server) openAPI(e Environment) error {
 	if h.tools != nil {
 		contracts = h.tools
 	}
-	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: web.Bot{
+	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})

@@ -1,11 +1,19 @@
-package web
+// Package crawlerpages has the page that the crawler's User-Agent names: who crawls, how often, and a
+// form for requests of the owners of hosts. Begin with [New] and [Pages.Mount].
+package crawlerpages
 
 import (
+	"context"
+	"embed"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
+	"gazetteer/api/answer"
+	"gazetteer/crawler/owner"
 	"gazetteer/fetch"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
@@ -25,6 +33,37 @@ type Bot struct {
 	HostInterval, DomainInterval time.Duration
 }
 
+// Answers carry out the requests of owners. [answer.Answers] does.
+type Answers interface {
+	// HandleOwnerRequest judges a request of the owner of a host, and carries it out if it is proved.
+	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
+	// Recrawl has a known host visited again.
+	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (answer.Submission, error)
+}
+
+// Pages are the page and its form. Any number of requests may use them at once.
+type Pages struct {
+	*frame.Frame
+	answers Answers
+	bot     Bot
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// New prepares the page within a frame.
+func New(f *frame.Frame, a Answers, bot Bot) *Pages {
+	f.AddTemplates(templateFiles)
+	return &Pages{Frame: f, answers: a, bot: bot}
+}
+
+// Mount adds /bot to e.
+func (p *Pages) Mount(e *gin.Engine) {
+	e.GET("/bot", p.Handle(p.botInfoPage))
+	e.HEAD("/bot", p.Handle(p.botInfoPage))
+	e.POST("/bot", p.Handle(p.submitOwnerRequest))
+}
+
 type botView struct {
 	Form           ownerRequestView
 	UserAgent      string
@@ -42,7 +81,7 @@ func (p *Pages) botInfoPage(c *gin.Context) (frame.View, error) {
 
 // botPage is the page with the result of a request of an owner.
 func (p *Pages) botPage(status int, w ownerRequestView) frame.View {
-	b := p.owner
+	b := p.bot
 	return frame.View{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: b.HostInterval.String(), DomainInterval: b.DomainInterval.String(),

@@ -1,4 +1,4 @@
-package web
+package worddiff
 
 import (
 	"math/rand/v2"
@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMarkedWords: what changed is marked on its side, and both sides stay as they are.
-func TestMarkedWords(t *testing.T) {
-	show := func(parts []markedText) string {
+// TestCompare: what changed is marked on its side, and both sides stay as they are.
+func TestCompare(t *testing.T) {
+	show := func(parts []Part) string {
 		var b strings.Builder
 		for _, p := range parts {
 			if p.Change {
@@ -29,7 +29,7 @@ func TestMarkedWords(t *testing.T) {
 		{"https://a.example/x", "https://b.example/x", "https://[a].example/x", "https://[b].example/x"},
 		{"a b c d", "x a b d e", "a b [c ]d", "[x ]a b d[ e]"},
 	} {
-		before, after, unmarked := markChanges(c.a, c.b)
+		before, after, unmarked := Compare(c.a, c.b)
 		if show(before) != c.before || show(after) != c.after || unmarked {
 			t.Errorf("%q and %q: %q and %q, want %q and %q", c.a, c.b, show(before), show(after), c.before, c.after)
 		}
@@ -44,9 +44,9 @@ func TestMarkedWords(t *testing.T) {
 			return strings.Join(words, " ")
 		}
 		a, b := text(), text()
-		before, after, _ := markChanges(a, b)
+		before, after, _ := Compare(a, b)
 		sides := [2][]string{}
-		for i, parts := range [][]markedText{before, after} {
+		for i, parts := range [][]Part{before, after} {
 			whole := ""
 			for _, p := range parts {
 				if whole += p.Text; !p.Change {
@@ -62,7 +62,7 @@ func TestMarkedWords(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("a b c ", 2000)
-	if _, _, unmarked := markChanges(long, strings.Repeat("d e f ", 2000)); !unmarked {
+	if _, _, unmarked := Compare(long, strings.Repeat("d e f ", 2000)); !unmarked {
 		t.Error("two texts without a word in common are marked")
 	}
 }
