@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"gazetteer/protocol/a2a"
 )
 
 // Errors of a [Queue]. Test with errors.Is. A Queue also returns the errors of package store:
@@ -71,12 +73,16 @@ type Mail struct {
 
 // Incoming is an envelope to be stored.
 type Incoming struct {
-	Inbox              string // the canonical name of the inbox
-	Sender, ID         string
-	ThreadID, Nonce    string
-	Digest             [sha256.Size]byte // of what the sender signed
-	Received, Expires  time.Time
-	Text, Receipt      []byte
+	Inbox             string // the canonical name of the inbox
+	Sender, ID        string
+	ThreadID, Nonce   string
+	Digest            [sha256.Size]byte // of what the sender signed
+	Received, Expires time.Time
+	Text              []byte
+	// Receipt is signed when the envelope is stored, by Sign, together with those of the envelopes that
+	// are stored at the same time. Sign returns the receipts as JSON, in their order.
+	Receipt            a2a.UnsignedReceipt
+	Sign               func(receipts []a2a.UnsignedReceipt) [][]byte
 	MaxMail            int   // envelopes that may wait in the inbox
 	MaxBytes           int64 // bytes that may wait in the inbox
 	Wake               bool  // the inbox has a wake-up address: note that it is to be woken
@@ -84,6 +90,12 @@ type Incoming struct {
 	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
 	// hours; a negative number lifts the limit, and remembers nothing.
 	MaxFirstContacts int
+}
+
+// Stored is an envelope that a Queue has stored.
+type Stored struct {
+	Number  uint64 // see Mail
+	Receipt []byte // signed, JSON
 }
 
 // Page is a part of an inbox, in the order of its numbers.
@@ -105,9 +117,9 @@ type Waiting struct {
 // and of the machine. Its methods may be called from any goroutine. Package queuetest holds every
 // implementation to these promises.
 type Queue interface {
-	// Push stores an envelope and returns its number. The error is one of those above when the
-	// envelope is refused; nothing was stored then.
-	Push(ctx context.Context, in Incoming) (uint64, error)
+	// Push stores an envelope with its receipt. The error is one of those above when the envelope is
+	// refused; nothing was stored then.
+	Push(ctx context.Context, in Incoming) (Stored, error)
 	// Pull returns the mail of an inbox with numbers greater than after: at most limit envelopes, and
 	// at least one but no more than maxBytes of text. Expired mail is left out, from now on.
 	Pull(ctx context.Context, inbox string, after uint64, limit int, maxBytes int, now time.Time) (Page, error)

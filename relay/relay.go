@@ -224,20 +224,24 @@ func NamesSender(list []string, sender string) bool {
 	})
 }
 
-// storeMail signs a receipt and puts an envelope into the queue.
+// storeMail puts an envelope into the queue, which has its receipt signed.
 func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules Rules) (Accepted, error) {
 	now := r.Now().UTC().Truncate(time.Millisecond)
 	receipt := a2a.NewReceipt(r.DID, e.Envelope, now)
-	signed := receipt.Sign(r.Key)
-	number, err := r.Queue.Push(ctx, Incoming{
+	stored, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: receipt.Digest,
-		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: signed,
+		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt.Prepare(), Sign: r.signReceipts,
 		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
 	}
-	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: signed}, nil
+	return Accepted{Number: stored.Number, ID: e.ID, Inbox: box.Name, Receipt: stored.Receipt}, nil
+}
+
+// signReceipts signs the receipts of envelopes that the queue stores together.
+func (r *Relay) signReceipts(receipts []a2a.UnsignedReceipt) [][]byte {
+	return a2a.SignReceipts(receipts, r.Key)
 }
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {

@@ -101,14 +101,14 @@ func newMemoryQueue() *memoryQueue {
 	return &memoryQueue{rules: map[string]relay.Rules{}, wakes: relay.Wakes{Pending: map[string]uint64{}, Hosts: map[string]relay.WakeHost{}}}
 }
 
-func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (uint64, error) {
+func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (relay.Stored, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.number++
 	if in.Wake {
 		q.wakes.Pending[in.Inbox] = q.number
 	}
-	return q.number, nil
+	return relay.Stored{Number: q.number}, nil
 }
 
 func (q *memoryQueue) Wakes(context.Context) (relay.Wakes, error) {

@@ -73,12 +73,13 @@ var generators = []string{"internal/fakenet/gen", "docs/quickstart/search"}
 
 // protocolMayImport is all that a program which wants only our readers has to
 // take along. jsontext reads JSON strictly, base58 writes multikeys, httpsfv
-// reads the structured fields of HTTP signatures.
+// reads the structured fields of HTTP signatures, merkle checks the trees of receipts.
 var protocolMayImport = []string{
 	"filippo.io/edwards25519",
 	"github.com/dunglas/httpsfv",
 	"github.com/go-json-experiment/json",
 	"github.com/mr-tron/base58",
+	"github.com/transparency-dev/merkle",
 	"go.yaml.in/yaml/v4",
 	"golang.org/x/crypto",
 	"golang.org/x/text",

@@ -29,6 +29,7 @@ import (
 	"gazetteer/internal/backup"
 	"gazetteer/internal/config"
 	"gazetteer/internal/fakenet"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry/audit"
@@ -288,7 +289,7 @@ func (d *wholeDirectory) fill(t *testing.T, dir string) {
 			text := fmt.Appendf(nil, `{"envelope":%d}`, m)
 			if _, err := s.server.mail.Push(t.Context(), relay.Incoming{
 				Inbox: inbox, Sender: "did:web:sender.test", ID: fmt.Sprint("id", m), ThreadID: "t", Nonce: fmt.Sprint("n", m), Digest: sha256.Sum256(text),
-				Received: d.now, Expires: d.now.Add(1000 * time.Hour), Text: text, Receipt: []byte("{}"), MaxMail: 100, MaxBytes: 1 << 20, MaxSenderPerWindow: 100, MaxFirstContacts: 100,
+				Received: d.now, Expires: d.now.Add(1000 * time.Hour), Text: text, Sign: func(all []a2a.UnsignedReceipt) [][]byte { return make([][]byte, len(all)) }, MaxMail: 100, MaxBytes: 1 << 20, MaxSenderPerWindow: 100, MaxFirstContacts: 100,
 			}); err != nil {
 				t.Fatal(err)
 			}

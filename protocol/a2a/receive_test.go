@@ -1,16 +1,20 @@
 package a2a_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
+	"gazetteer/protocol/jcs"
 )
 
 // inbox is bob's, at a clock that the test sets.
@@ -207,6 +211,70 @@ func TestReceipts(t *testing.T) {
 		if _, err := r.Receive(ctx, envelope, a2a.Delivery{Pulled: true, Receipt: tt.receipt}); reasonOf(err) != tt.want {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
+	}
+}
+
+// Each receipt of a batch counts for its own envelope, and no change of it does.
+func TestReceiptsOfABatch(t *testing.T) {
+	key := seeded(20)
+	public := key.Public().(ed25519.PublicKey)
+	var envelopes []*a2a.Envelope
+	var unsigned []a2a.UnsignedReceipt
+	for size := 1; size <= 20; size++ {
+		e := mustRead(t, sign(t, a2a.Message{Body: offer(uint64(size))}))
+		envelopes = append(envelopes, e)
+		unsigned = append(unsigned, a2a.NewReceipt("did:web:relay.example", e, noon).Prepare())
+		for i, text := range a2a.SignReceipts(unsigned, key) {
+			if canonical, err := jcs.Canonicalize(text, jcs.Options{Numbers: jcs.ExactIntegers}); err != nil || !bytes.Equal(canonical, text) {
+				t.Errorf("%d of %d is not canonical: %v: %s", i, size, err, text)
+			}
+			r, err := a2a.ReadReceipt(text)
+			if err != nil || r.Verify(envelopes[i], public) != nil || !r.ReceivedAt.Equal(noon) || r.Relay != "did:web:relay.example" {
+				t.Fatalf("%d of %d: %v, %v: %s", i, size, err, r.Verify(envelopes[i], public), text)
+			}
+			if r.Verify(envelopes[(i+1)%size], public) == nil && size > 1 {
+				t.Errorf("%d of %d counts for another envelope", i, size)
+			}
+		}
+	}
+	text := string(a2a.SignReceipts(unsigned[:7], key)[2])
+	alone := string(a2a.NewReceipt("did:web:relay.example", envelopes[2], noon).Sign(key))
+	signature := regexp.MustCompile(`"signature":"[^"]*"`)
+	hashes := regexp.MustCompile(`"[0-9a-f]{64}"`).FindAllString(text, 3)
+	for name, changed := range map[string]string{
+		"another index":             strings.Replace(text, `"index":2`, `"index":3`, 1),
+		"another size":              strings.Replace(text, `"size":7`, `"size":8`, 1),
+		"index beyond the size":     strings.Replace(text, `"index":2`, `"index":7`, 1),
+		"an index that is negative": strings.Replace(text, `"index":2`, `"index":-2`, 1),
+		"an index of text":          strings.Replace(text, `"index":2`, `"index":"2"`, 1),
+		"another hash":              strings.Replace(text, hashes[0], `"`+strings.Repeat("0", 64)+`"`, 1),
+		"a short hash":              strings.Replace(text, hashes[0], hashes[0][:63]+`"`, 1),
+		"a hash less":               strings.Replace(text, hashes[0]+",", "", 1),
+		"a hash more":               strings.Replace(text, hashes[0], hashes[0]+","+hashes[0], 1),
+		"hashes in another order":   strings.Replace(text, hashes[0]+","+hashes[1], hashes[1]+","+hashes[0], 1),
+		"no batch":                  regexp.MustCompile(`"batch":.*?},`).ReplaceAllString(text, ""),
+		"a batch that is null":      regexp.MustCompile(`"batch":.*?},`).ReplaceAllString(text, `"batch":null,`),
+		"a path that is no list":    regexp.MustCompile(`"path":.*?],`).ReplaceAllString(text, `"path":{},`),
+		"the other format":          strings.Replace(text, "A2ABatchReceipt", "A2AReceipt", 1),
+		"of another relay":          strings.Replace(text, "relay.example", "other.example", 1),
+		"another time":              strings.Replace(text, `"received_at":"2`, `"received_at":"3`, 1),
+		"one more member":           strings.Replace(text, `{`, `{"added":1,`, 1),
+		"signed alone":              signature.ReplaceAllString(text, signature.FindString(alone)),
+		"alone, signed in a batch":  signature.ReplaceAllString(alone, signature.FindString(text)),
+	} {
+		if changed == text || changed == alone {
+			t.Fatalf("%s: nothing changed", name)
+		}
+		r, err := a2a.ReadReceipt([]byte(changed))
+		if err == nil {
+			err = r.Verify(envelopes[2], public)
+		}
+		if reasonOf(err) != "401 Bad Signature" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if a2a.SignReceipts(nil, key) != nil {
+		t.Error("an empty batch has receipts")
 	}
 }
 

@@ -74,10 +74,9 @@ func (s subject) writeChange(tx *boltfile.Tx, c filetest.Change) (refused, err e
 	now := time.Now()
 	in := relay.Incoming{
 		Inbox: testInbox, Sender: fmt.Sprint("did:", tx.Sequence()), ID: c.Key, ThreadID: "t", Nonce: c.Key,
-		Digest: sha256.Sum256(c.Value), Received: now, Expires: now.Add(time.Hour), Text: c.Value, Receipt: []byte("{}"), MaxFirstContacts: 1000,
+		Digest: sha256.Sum256(c.Value), Received: now, Expires: now.Add(time.Hour), Text: c.Value, Sign: signNothing, MaxFirstContacts: 1000,
 	}
-	_, refused, err = s.putMail(tx, in, encodeMail(in))
-	return refused, err
+	return s.putMail(tx, prepareMail(in))
 }
 
 // Get returns the text of an envelope.

@@ -7,37 +7,47 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/protocol/a2a"
 	"gazetteer/relay"
 	"gazetteer/store/boltfile"
 )
 
 // Push stores an envelope: see relay.Queue.
-func (q *Queue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
+func (q *Queue) Push(ctx context.Context, in relay.Incoming) (relay.Stored, error) {
 	if err := cmp.Or(checkName("the inbox", in.Inbox, maxInbox), checkName("the id", in.ID, maxID)); err != nil {
-		return 0, err
+		return relay.Stored{}, err
 	}
-	raw := encodeMail(in)
-	var number uint64
+	mail := prepareMail(in)
 	_, err := q.file.Write(ctx, boltfile.Request{
-		Writes: 5, Bytes: len(raw),
-		Write: func(tx *boltfile.Tx) (refused, err error) {
-			number, refused, err = q.putMail(tx, in, raw)
-			return refused, err
-		},
+		Writes: 5, Bytes: len(mail.raw),
+		Write: func(tx *boltfile.Tx) (refused, err error) { return q.putMail(tx, mail) },
 	})
 	if err != nil {
-		return 0, err
+		return relay.Stored{}, err
 	}
 	q.watches.notifyInbox(in.Inbox)
-	return number, nil
+	return mail.stored, nil
+}
+
+// A pendingMail is an envelope on its way into the file.
+type pendingMail struct {
+	relay.Incoming
+	keys   seenKeys
+	raw    []byte       // its record, without the receipt
+	stored relay.Stored // set by the transaction
+}
+
+// prepareMail prepares an envelope for a transaction.
+func prepareMail(in relay.Incoming) *pendingMail {
+	return &pendingMail{Incoming: in, keys: seenKeysOf(in), raw: encodeMail(in, nil)}
 }
 
 // putMail checks that an envelope is new and has room, and writes it. Nothing is written when it is
-// refused.
-func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number uint64, refused, err error) {
+// refused. The receipts of a transaction are signed at its end, all at once.
+func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error) {
 	var box tally
 	var known contact
-	keys := seenKeysOf(in)
+	in, keys := mail.Incoming, mail.keys
 	err = boltfile.CatchDamage("read the queue", func() error {
 		if err := q.reloadRecent(tx.Tx); err != nil {
 			return err
@@ -50,22 +60,51 @@ func (q *Queue) putMail(tx *boltfile.Tx, in relay.Incoming, raw []byte) (number 
 		return nil
 	})
 	if err != nil || refused != nil {
-		return 0, cmp.Or(err, refused), nil
+		return cmp.Or(err, refused), nil
 	}
 	if in.MaxMail > 0 && box.mail >= in.MaxMail || in.MaxBytes > 0 && box.bytes+int64(len(in.Text)) > in.MaxBytes {
-		return 0, relay.ErrInboxFull, nil
+		return relay.ErrInboxFull, nil
 	}
-	if number, err = q.nextNumber(tx); err != nil {
-		return 0, nil, err
+	number, err := q.nextNumber(tx)
+	if err != nil {
+		return nil, err
 	}
+	mail.stored.Number = number
+	if len(q.recent.unsigned) == 0 {
+		tx.BeforeCommit(func() error { return q.signReceipts(tx.Tx) })
+	}
+	q.recent.unsigned = append(q.recent.unsigned, mail)
 	box.countMail(in)
-	return number, nil, cmp.Or(
-		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), raw),
+	return nil, cmp.Or(
+		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), mail.raw),
 		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encodeTally()),
 		putContact(tx.Bucket(contactsBucket), known, in),
 		putWake(tx.Bucket(wakesBucket), in, number),
 		q.putRecent(tx.Tx, keys, number, in),
 	)
+}
+
+// signReceipts writes the receipts of the envelopes in a transaction that are still there.
+func (q *Queue) signReceipts(tx *bolt.Tx) error {
+	mails := q.recent.unsigned
+	q.recent.unsigned = nil
+	receipts := make([]a2a.UnsignedReceipt, len(mails))
+	for i, mail := range mails {
+		receipts[i] = mail.Incoming.Receipt
+	}
+	bucket := tx.Bucket(mailBucket)
+	for i, signed := range mails[0].Sign(receipts) {
+		mail := mails[i]
+		mail.stored.Receipt = signed
+		key := mailKey(mail.Inbox, mail.stored.Number)
+		if bucket.Get(key) == nil {
+			continue
+		}
+		if err := bucket.Put(key, encodeMail(mail.Incoming, signed)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteMail deletes one envelope with everything that refers to it. It reports false when the

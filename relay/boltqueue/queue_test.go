@@ -3,6 +3,7 @@ package boltqueue
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/protocol/a2a"
 	"gazetteer/relay"
 	"gazetteer/relay/queuetest"
 	"gazetteer/store"
@@ -55,7 +58,7 @@ func testLetter(n int) relay.Incoming {
 	now := time.Now()
 	return relay.Incoming{
 		Inbox: "did:wba:here:agents:AIR-1", Sender: "did:x", ID: fmt.Sprint("id-", n), ThreadID: "t", Nonce: fmt.Sprint("n-", n),
-		Digest: sha256.Sum256(fmt.Append(nil, n)), Received: now, Expires: now.Add(time.Hour), Text: text, Receipt: []byte("{}"), MaxFirstContacts: -1,
+		Digest: sha256.Sum256(fmt.Append(nil, n)), Received: now, Expires: now.Add(time.Hour), Text: text, Sign: signNothing, MaxFirstContacts: -1,
 	}
 }
 
@@ -65,7 +68,7 @@ func TestDamagedMail(t *testing.T) {
 	q := openQueue(t, t.TempDir(), time.Hour)
 	defer q.Close()
 	ctx := t.Context()
-	number, err := q.Push(ctx, testLetter(1))
+	stored, err := q.Push(ctx, testLetter(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +80,9 @@ func TestDamagedMail(t *testing.T) {
 	inbox := testLetter(1).Inbox
 	_, err = q.file.Write(ctx, boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
 		tx.MarkChanged()
-		raw := bytes.Clone(tx.Bucket(mailBucket).Get(mailKey(inbox, number)))
+		raw := bytes.Clone(tx.Bucket(mailBucket).Get(mailKey(inbox, stored.Number)))
 		raw[len(raw)-1] ^= 1
-		return nil, tx.Bucket(mailBucket).Put(mailKey(inbox, number), raw)
+		return nil, tx.Bucket(mailBucket).Put(mailKey(inbox, stored.Number), raw)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +109,46 @@ func TestDamagedMail(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// One signature is made for the envelopes of one commit, and mail that goes in the same commit stays
+// deleted.
+func TestOneSignatureForEachCommit(t *testing.T) {
+	q := openQueue(t, t.TempDir(), time.Hour)
+	defer q.Close()
+	signed := 0
+	var mails []*pendingMail
+	for n := range 5 {
+		in := testLetter(n)
+		in.Receipt = a2a.Receipt{ID: in.ID}.Prepare()
+		in.Sign = func(receipts []a2a.UnsignedReceipt) [][]byte {
+			signed++
+			return a2a.SignReceipts(receipts, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
+		}
+		mails = append(mails, prepareMail(in))
+	}
+	inbox := mails[0].Inbox
+	if _, err := q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		for _, mail := range mails {
+			if refused, err := q.putMail(tx, mail); refused != nil || err != nil {
+				return refused, err
+			}
+		}
+		_, err = q.deleteMail(tx.Tx, inbox, mails[2].stored.Number)
+		return nil, err
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := q.Pull(t.Context(), inbox, 0, 10, 1<<20, time.Time{})
+	if err != nil || len(page.Mail) != 4 || signed != 1 {
+		t.Fatalf("%d envelopes, %d signatures, %v", len(page.Mail), signed, err)
+	}
+	for i, mail := range slices.Delete(mails, 2, 3) {
+		receipt, err := a2a.ReadReceipt(mail.stored.Receipt)
+		if err != nil || receipt.ID != mail.ID || !bytes.Equal(page.Mail[i].Receipt, mail.stored.Receipt) || page.Mail[i].ID != mail.ID {
+			t.Errorf("%s: %v, %s, stored %s", mail.ID, err, mail.stored.Receipt, page.Mail[i].Receipt)
+		}
 	}
 }
 
@@ -271,7 +314,7 @@ func BenchmarkPull200(b *testing.B) {
 				for n := range 1000 {
 					in := testLetter(from + n)
 					in.Inbox = fmt.Sprint("inbox-", n%100)
-					if _, refused, err := q.putMail(tx, in, encodeMail(in)); refused != nil || err != nil {
+					if refused, err := q.putMail(tx, prepareMail(in)); refused != nil || err != nil {
 						return refused, err
 					}
 				}
@@ -297,6 +340,9 @@ func BenchmarkPull200(b *testing.B) {
 	b.ReportMetric(before, "MiB-at-a-tenth")
 	b.ReportMetric(after, "MiB-at-all")
 }
+
+// signNothing makes empty receipts.
+func signNothing(receipts []a2a.UnsignedReceipt) [][]byte { return make([][]byte, len(receipts)) }
 
 // A file of the first layout, whose ids were not hashed and whose inboxes counted less, is opened and
 // serves its mail.

@@ -51,10 +51,11 @@ const entryGone = 1 << 63
 // one goroutine runs, and each request calls [Queue.begin] first. Its memory is bounded: some 110 bytes
 // for each of defaultMergeAfter entries, and a counter for each of their senders.
 type recent struct {
-	tx          *bolt.Tx // the newest transaction
-	changed     bool     // it changed what follows
-	committed   bool     // and was committed
-	first, last uint64   // when the first and the last entry were received, in milliseconds
+	tx          *bolt.Tx       // the newest transaction
+	changed     bool           // it changed what follows
+	committed   bool           // and was committed
+	unsigned    []*pendingMail // in tx, without receipts
+	first, last uint64         // when the first and the last entry were received, in milliseconds
 	entries     []entry
 	sent        map[seenKey]uint64
 	// merging is how many of the entries a merge is about, 0 for none, step the next of its steps,
@@ -89,7 +90,7 @@ func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 		}
 		q.recent = again
 	}
-	r.tx, r.changed, r.committed = tx, false, false
+	r.tx, r.changed, r.committed, r.unsigned = tx, false, false, nil
 	tx.OnCommit(func() { r.committed = true })
 	return nil
 }

@@ -48,11 +48,11 @@ func unixMillis(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
 // encodeMail writes a record: the fixed part, then each field with its length before it. The checksum
 // covers everything else.
-func encodeMail(in relay.Incoming) []byte {
-	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(in.Receipt)+len(in.Text)+16)
+func encodeMail(in relay.Incoming, receipt []byte) []byte {
+	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(receipt)+len(in.Text)+16)
 	binary.BigEndian.PutUint64(raw, unixMillis(in.Received))
 	binary.BigEndian.PutUint64(raw[8:], unixMillis(in.Expires))
-	for _, field := range [][]byte{[]byte(in.Sender), []byte(in.ID), in.Receipt, in.Text} {
+	for _, field := range [][]byte{[]byte(in.Sender), []byte(in.ID), receipt, in.Text} {
 		raw = binary.AppendUvarint(raw, uint64(len(field)))
 		raw = append(raw, field...)
 	}

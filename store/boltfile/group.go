@@ -50,6 +50,7 @@ type Tx struct {
 	*bolt.Tx // the group commits it; a request must not
 	seq      uint64
 	changed  bool
+	last     []func() error // see BeforeCommit
 }
 
 // NextSequence assigns the sequence of the next write.
@@ -64,6 +65,10 @@ func (tx *Tx) Sequence() uint64 { return tx.seq }
 
 // MarkChanged says that the transaction must be committed although no sequence was assigned.
 func (tx *Tx) MarkChanged() { tx.changed = true }
+
+// BeforeCommit has the group call f when all requests are in the transaction and before it is
+// committed. An error of f counts as err of Request.Write does.
+func (tx *Tx) BeforeCommit(f func() error) { tx.last = append(tx.last, f) }
 
 // pending is one request that waits for runCommits.
 type pending struct {
@@ -305,6 +310,11 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 				return err
 			}
 			reply.seq = tx.seq
+		}
+		for _, f := range tx.last {
+			if err := f(); err != nil {
+				return err
+			}
 		}
 		last = tx.seq
 		if !tx.changed {
