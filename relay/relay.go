@@ -105,6 +105,7 @@ type Relay struct {
 	senders, networks *limit.Limiter
 	metrics           metrics
 	wakes             *wakes
+	signatures        *signatureChecker
 }
 
 // New returns a relay. It starts nothing: see [Relay.Run].
@@ -123,7 +124,8 @@ func New(o Options) *Relay {
 		o.Due = o.Now
 	}
 	return &Relay{
-		Options: o,
+		Options:    o,
+		signatures: newSignatureChecker(),
 		wakes: &wakes{
 			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
@@ -163,7 +165,7 @@ func (r *Relay) acceptEnvelope(ctx context.Context, name string, text []byte, cl
 	if err != nil {
 		return Accepted{}, err
 	}
-	envelope, err := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now}.VerifyEnvelope(ctx, read)
+	envelope, err := a2a.Verifier{Profile: r.Profile, Keys: r.Senders, Now: r.Now, Check: r.signatures.checkSignature}.VerifyEnvelope(ctx, read)
 	if err != nil {
 		return Accepted{}, err
 	}
