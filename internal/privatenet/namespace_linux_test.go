@@ -27,6 +27,13 @@ const (
 
 // TestMain runs the tests again in a network of their own.
 func TestMain(m *testing.M) {
+	if agents := os.Getenv(strangersEnv); agents != "" {
+		if err := beStrangers(strings.Fields(agents)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(insideDir); dir != "" {
 		if err := furnish(dir); err != nil {
 			fmt.Println("make a private network:", err)
