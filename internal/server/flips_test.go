@@ -70,7 +70,7 @@ func TestBitFlipsInEveryFile(t *testing.T) {
 		for part := range parts {
 			t.Run(fmt.Sprint(part), func(t *testing.T) {
 				t.Parallel()
-				dir := filepath.Join(fastDir(t), "data")
+				dir := filepath.Join(filetest.FastDir(t), "data")
 				for range flips / parts {
 					damage := d.newDamage()
 					outcome := d.judgeDamage(t, dir, damage)
@@ -82,17 +82,6 @@ func TestBitFlipsInEveryFile(t *testing.T) {
 		}
 	})
 	t.Logf("%d damages of %d files: %v", flips, len(d.names), outcomes)
-}
-
-// fastDir returns a temporary directory, in memory if the system supports it.
-func fastDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "flips")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // A fileImage is the content of a file, without the zeros at its end.
@@ -170,11 +159,11 @@ func newWholeDirectory(t *testing.T) *wholeDirectory {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	d := &wholeDirectory{now: time.Now().UTC(), files: map[string]fileImage{}, truth: map[string]string{}}
-	dir := filepath.Join(fastDir(t), "data")
+	dir := filepath.Join(filetest.FastDir(t), "data")
 	d.fill(t, dir)
 	d.readFiles(t, dir)
 	for round := range 2 {
-		again := filepath.Join(fastDir(t), "data")
+		again := filepath.Join(filetest.FastDir(t), "data")
 		d.writeFiles(t, again, damage{})
 		s := d.start(again)
 		if s.err != nil {

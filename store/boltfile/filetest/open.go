@@ -464,3 +464,14 @@ func testEndedContext(t *testing.T, subject Subject) {
 		t.Error("the directory was made")
 	}
 }
+
+// FastDir returns a temporary directory, in memory if the system supports it.
+func FastDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "filetest")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
