@@ -198,7 +198,8 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 		}
 	}
 	inv.deadline = inv.begun.Add(timeout)
-	inv.hostID = h.prefix + strconv.FormatUint(h.counter.Add(1), 10)
+	hostID := append(make([]byte, 0, 40), h.prefix...)
+	inv.hostID = string(strconv.AppendUint(hostID, h.counter.Add(1), 10))
 	if h.o.AuditParameters {
 		inv.details = call.Parameters
 	}
@@ -277,7 +278,7 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, ca
 		}
 		inv.runtime = runtime
 		inv.mu.Unlock()
-		frame := altar.AppendToolCall(make([]byte, 0, len(call.Parameters)+256), &altar.ToolCall{
+		frame := altar.AppendToolCall(make([]byte, 0, len(call.Parameters)+192), &altar.ToolCall{
 			InvocationID: inv.hostID, SessionID: inv.session.id, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1),
 		})
 		if runtime.sendCall(inv, frame) {

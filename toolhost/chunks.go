@@ -133,7 +133,9 @@ func (inv *invocation) cutCaller(c *Caller, err *altar.Error) {
 // removeCaller removes a caller, if it is still there. inv.mu is held.
 func (inv *invocation) removeCaller(c *Caller) {
 	if i := slices.Index(inv.callers, c); i >= 0 {
-		inv.callers = slices.Delete(inv.callers, i, i+1)
+		if inv.callers = slices.Delete(inv.callers, i, i+1); len(inv.callers) == 0 {
+			inv.callers = nil
+		}
 	}
 }
 

@@ -65,22 +65,22 @@ type Host struct {
 
 	changing sync.Mutex // held while contracts or identities are changed; taken before mu
 
-	mu           sync.Mutex // guards the following
-	known        map[string]Contract
-	contracts    map[string]*contract // those that may be called
-	identities   []Identity
-	byCredential map[string]Identity
-	runtimes     map[string]*Runtime            // by runtime id, connected
-	offers       map[string]*offer              // by runtime id, for all sessions, also of runtimes that are gone
-	fulfillers   map[string]map[string]*Runtime // by tool and runtime id: who offers it for all sessions, connected
-	sessions     map[string]*session
-	byClient     map[string]*clientState
-	mcpSessions  map[string]string // by client: the session of its MCP calls
-	replays      []*invocation     // finished, oldest first
-	replayBytes  int
-	running      int
-	idle         chan struct{} // closed when running becomes 0 while draining; nil otherwise
-	draining     bool
+	mu                     sync.Mutex // guards the following
+	known                  map[string]Contract
+	contracts              map[string]*contract // those that may be called
+	identities             []Identity
+	byToken, byCertificate map[digest]Identity            // by the SHA-256 of the credential
+	runtimes               map[string]*Runtime            // by runtime id, connected
+	offers                 map[string]*offer              // by runtime id, for all sessions, also of runtimes that are gone
+	fulfillers             map[string]map[string]*Runtime // by tool and runtime id: who offers it for all sessions, connected
+	sessions               map[string]*session
+	byClient               map[string]*clientState
+	mcpSessions            map[string]string // by client: the session of its MCP calls
+	replays                []*invocation     // finished, oldest first
+	replayBytes            int
+	running                int
+	idle                   chan struct{} // closed when running becomes 0 while draining; nil otherwise
+	draining               bool
 }
 
 // clientState counts what one client uses.

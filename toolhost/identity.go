@@ -179,15 +179,18 @@ func (h *Host) replaceIdentities(list []Identity) error {
 	return nil
 }
 
+// digest is a SHA-256.
+type digest = [sha256.Size]byte
+
 // indexIdentities makes the index of credentials. h.mu is held.
 func (h *Host) indexIdentities() {
-	h.byCredential = map[string]Identity{}
+	h.byToken, h.byCertificate = map[digest]Identity{}, map[digest]Identity{}
 	for _, i := range h.identities {
-		if i.Token != "" {
-			h.byCredential["token "+i.Token] = i
+		if token, err := hex.DecodeString(i.Token); err == nil && len(token) == sha256.Size {
+			h.byToken[digest(token)] = i
 		}
-		if i.Certificate != "" {
-			h.byCredential["certificate "+i.Certificate] = i
+		if certificate, err := hex.DecodeString(i.Certificate); err == nil && len(certificate) == sha256.Size {
+			h.byCertificate[digest(certificate)] = i
 		}
 	}
 }
@@ -201,10 +204,10 @@ func (h *Host) Identities() []Identity {
 
 // IdentifyToken returns the identity that a bearer token belongs to.
 func (h *Host) IdentifyToken(token string) (Identity, bool) {
-	key := "token " + HashToken(token)
+	key := sha256.Sum256([]byte(token))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i, ok := h.byCredential[key]
+	i, ok := h.byToken[key]
 	return i, ok
 }
 
@@ -214,9 +217,9 @@ func (h *Host) IdentifyCertificate(c *x509.Certificate) (Identity, bool) {
 	if now := time.Now(); now.Before(c.NotBefore) || now.After(c.NotAfter) {
 		return Identity{}, false
 	}
-	key := "certificate " + HashCertificate(c)
+	key := sha256.Sum256(c.Raw)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i, ok := h.byCredential[key]
+	i, ok := h.byCertificate[key]
 	return i, ok
 }

@@ -91,6 +91,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		c.wakeUp()
 	}
 	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept
+	inv.timer = nil // results are kept for a while, and it would be kept with them
 	if inv.base > 0 {
 		size = 0
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +44,7 @@ func (e *FrameError) Protocol() ProtocolError {
 // Encode writes a message as a frame.
 func Encode(m Message) []byte {
 	if r, ok := m.(ToolResult); ok && isJSON(r.Payload) && isJSON(r.RuntimeMetadata) {
-		b := append(make([]byte, 0, len(r.Payload)+len(r.RuntimeMetadata)+256), `{"type":"ToolResult",`...)
+		b := append(make([]byte, 0, len(r.Payload)+len(r.RuntimeMetadata)+128), `{"type":"ToolResult",`...)
 		start := len(b) - 1 // AppendToolResult begins with a brace
 		b = AppendToolResult(b[:start], &r)
 		b[start] = ','
@@ -297,7 +298,12 @@ func scanResult(text []byte) (r ToolResult, ok bool) {
 		case "invocation_id":
 			r.InvocationID, err = scanString(d)
 		case "status":
-			r.Status, err = scanString(d)
+			var status []byte
+			if status, err = scanUnescaped(d); string(status) == Success {
+				r.Status = Success // without an allocation
+			} else {
+				r.Status = string(status)
+			}
 		case "payload":
 			r.Payload, err = scanRaw(d)
 		case "runtime_metadata":
@@ -341,9 +347,26 @@ func scanToolCall(text []byte) (c ToolCall, ok bool) {
 
 var errNotScanned = errors.New("not scanned")
 
-// scanObject calls member for each member of the one object that text is; member reads the value.
+// scanners holds the decoders of [scanObject]: making one costs more than reading a frame with it.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// scanner is a decoder with the text that it reads.
+type scanner struct {
+	text    bytes.Buffer
+	decoder jsontext.Decoder
+}
+
+// scanObject calls member for each member of the one object that text is; member reads the value. A name
+// that is written with escapes is errNotScanned.
 func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+	s := scanners.Get().(*scanner)
+	defer func() {
+		s.text = bytes.Buffer{}
+		scanners.Put(s)
+	}()
+	s.text = *bytes.NewBuffer(text)
+	d := &s.decoder
+	d.Reset(&s.text)
 	if d.PeekKind() != '{' {
 		return errNotScanned
 	}
@@ -351,11 +374,11 @@ func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error
 		return err
 	}
 	for d.PeekKind() == '"' {
-		name, err := scanString(d)
+		name, err := scanUnescaped(d)
 		if err != nil {
 			return err
 		}
-		if err := member(d, name); err != nil {
+		if err := member(d, nameOf(name)); err != nil {
 			return err
 		}
 	}
@@ -368,15 +391,31 @@ func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error
 	return nil
 }
 
-func scanString(d *jsontext.Decoder) (string, error) {
-	if d.PeekKind() != '"' {
-		return "", errNotScanned
+// nameOf returns the name of a member that a message has, without an allocation; "" for another.
+func nameOf(name []byte) string {
+	for _, known := range [...]string{"invocation_id", "session_id", "tool_name", "parameters", "timeout_ms", "status", "payload", "error", "runtime_metadata", "confirmation", "chunk_id", "is_final", "type"} {
+		if string(name) == known {
+			return known
+		}
 	}
-	token, err := d.ReadToken()
+	return ""
+}
+
+// scanUnescaped reads a string without escapes. The bytes are valid until the next read.
+func scanUnescaped(d *jsontext.Decoder) ([]byte, error) {
+	v, err := d.ReadValue()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return token.String(), nil
+	if v.Kind() != '"' || bytes.IndexByte(v, '\\') >= 0 {
+		return nil, errNotScanned
+	}
+	return v[1 : len(v)-1], nil
+}
+
+func scanString(d *jsontext.Decoder) (string, error) {
+	text, err := scanUnescaped(d)
+	return string(text), err
 }
 
 func scanRaw(d *jsontext.Decoder) (json.RawMessage, error) {
@@ -387,7 +426,13 @@ func scanRaw(d *jsontext.Decoder) (json.RawMessage, error) {
 // frameType returns the type of a frame. Most begin with it.
 func frameType(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, []byte(`{"type":"`)); first {
-		if name, _, ok := bytes.Cut(rest, []byte{'"'}); ok && len(name) < 40 && !bytes.ContainsAny(name, `\`) {
+		if name, _, ok := bytes.Cut(rest, []byte{'"'}); ok && len(name) < 40 && bytes.IndexByte(name, '\\') < 0 {
+			switch string(name) { // without an allocation
+			case "ToolResult":
+				return "ToolResult", nil
+			case "ToolCall":
+				return "ToolCall", nil
+			}
 			return string(name), nil
 		}
 	}

@@ -96,24 +96,32 @@ func (c *checker) addf(path, format string, args ...any) {
 // checkMembers checks the members of an object against their schemas. It replaces a negative zero of an
 // integer by 0. extra reports whether a member that no schema names may stand there; nil allows none.
 func (c *checker) checkMembers(path string, members map[string]any, schemas []ParameterSchema, extra func(name string) bool) {
-	known := make(map[string]bool, len(schemas))
+	found := 0
 	for i := range schemas {
 		s := &schemas[i]
-		known[s.Name] = true
-		at := path + "/" + escapePointer(s.Name)
 		v, there := members[s.Name]
-		if !there {
-			if s.Required {
-				c.addf(at, "is missing")
-			}
+		if !there && !s.Required {
 			continue
 		}
+		at := path + "/" + escapePointer(s.Name)
+		if !there {
+			c.addf(at, "is missing")
+			continue
+		}
+		found++
 		t, err := ParseType(s.Type)
 		if err != nil {
 			c.addf(at, "%v", err)
 			continue
 		}
 		members[s.Name] = c.checkTyped(at, v, t, s.Properties)
+	}
+	if found == len(members) { // the names of schemas are unique
+		return
+	}
+	known := make(map[string]bool, len(schemas))
+	for i := range schemas {
+		known[schemas[i].Name] = true
 	}
 	for name, v := range members {
 		if known[name] {

@@ -233,6 +233,32 @@ func BenchmarkCall(b *testing.B) {
 				}
 			})
 		})
+		// The same with the lean client: what the HTTP exchange of the next row costs without the host.
+		b.Run(fmt.Sprintf("lean-http-%d", callers), func(b *testing.B) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				text, err := io.ReadAll(r.Body)
+				if err != nil {
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.Write(text)
+			}))
+			defer server.Close()
+			each(b, callers, func(next func() bool) {
+				client, err := newLeanClient(server.Listener.Addr().String())
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer client.conn.Close()
+				for next() {
+					if err := client.post("/", callBody("0123456789abcdef", "echo", benchParameters)); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
 		b.Run(fmt.Sprintf("host-%d", callers), func(b *testing.B) {
 			h := newTestHost(b, nil)
 			h.echoRuntime()

@@ -1,7 +1,6 @@
 package hosthttp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,9 +175,8 @@ var (
 
 // readBody reads a body of at most so many bytes. The error has the status that answers it.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, *altar.Error) {
-	control := http.NewResponseController(w)
 	if server := serverOf(r); server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > 2*bodyTime {
-		control.SetReadDeadline(time.Now().Add(bodyTime))
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	}
 	fail := func(status int, message string) ([]byte, int, *altar.Error) {
 		w.Header().Set("Connection", "close")
@@ -199,8 +197,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, 
 	case int64(len(text)) > most:
 		return fail(http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.FormatInt(most, 10)+" bytes")
 	}
-	// The server notices a client that leaves by reading on, for as long as the call takes.
-	control.SetReadDeadline(time.Time{})
+	// The server has lifted the deadline: from the end of the body on it waits for the client to leave.
 	return text, 0, nil
 }
 
@@ -209,10 +206,9 @@ func readAll(body io.Reader, length, most int64) ([]byte, error) {
 	if length <= 0 {
 		return io.ReadAll(io.LimitReader(body, most))
 	}
-	var buffer bytes.Buffer
-	buffer.Grow(int(length) + bytes.MinRead)
-	_, err := buffer.ReadFrom(io.LimitReader(body, most))
-	return buffer.Bytes(), err
+	text := make([]byte, length)
+	_, err := io.ReadFull(body, text)
+	return text, err
 }
 
 // serverOf returns the server that serves a request, nil when it is not known. Its timeouts are set
@@ -281,7 +277,7 @@ func setRetry(w http.ResponseWriter, err *altar.Error) {
 
 func writeResult(w http.ResponseWriter, status int, result *altar.ToolResult) {
 	// A payload of a runtime has been read as JSON already.
-	writeText(w, status, altar.AppendToolResult(make([]byte, 0, len(result.Payload)+len(result.RuntimeMetadata)+256), result))
+	writeText(w, status, altar.AppendToolResult(make([]byte, 0, len(result.Payload)+len(result.RuntimeMetadata)+128), result))
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
@@ -296,7 +292,9 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 func writeText(w http.ResponseWriter, status int, text []byte) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
-	header["Content-Length"] = []string{strconv.Itoa(len(text) + 1)}
+	if len(text) >= 2048 { // the server counts a shorter body itself
+		header["Content-Length"] = []string{strconv.Itoa(len(text) + 1)}
+	}
 	w.WriteHeader(status)
 	w.Write(append(text, '\n'))
 }
