@@ -320,7 +320,7 @@ func toolProblem(err error) error {
 // ApprovalBody says who may use a contract that is approved.
 type ApprovalBody struct {
 	Allow    []string `json:"allow,omitempty" doc:"ids of the clients that may call it; they stay as they are when this is missing"`
-	Runtimes []string `json:"runtimes,omitempty" doc:"ids of the runtimes that may execute it; they stay as they are when this is missing"`
+	Runtimes []string `json:"runtimes,omitempty" doc:"ids of the runtimes that may execute it, or any; they stay as they are when this is missing, and a contract from a document begins with http, the runtime inside the program"`
 }
 
 type approvalInput struct {

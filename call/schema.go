@@ -2,8 +2,10 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -45,30 +47,44 @@ const (
 )
 
 // fenceSchema returns the schema of a document in a form for models: structure, names of a safe alphabet,
-// short values, and descriptions that are cut and quoted. It reports false for a text that is no schema
-// of an object or too long, and for one that has other names or values.
-func fenceSchema(text []byte) (json.RawMessage, bool) {
-	if len(text) == 0 || len(text) > maxInput {
-		return nil, false
+// short values, and descriptions that are cut and quoted. The error says why a text cannot be handed on:
+// it is no schema of an object, too long, or has other names or values.
+func fenceSchema(text []byte) (json.RawMessage, error) {
+	if len(text) > maxInput {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxInput)
 	}
 	root, err := protocol.ReadJSON(text, protocol.Limits{})
-	if err != nil || root.Kind != protocol.Object || !fenceNode(root) {
-		return nil, false
+	if err != nil || root.Kind != protocol.Object {
+		return nil, errors.New("it is not a JSON object")
+	}
+	if err := fenceNode(root, ""); err != nil {
+		return nil, err
 	}
 	out := protocol.WriteJSON(root, "")
-	return out, isSchema(out)
+	return out, checkSchema(out)
 }
 
-// fenceNode fences one schema in place. It reports false where the schema cannot be handed on.
-func fenceNode(n *protocol.Node) bool {
+// fenceNode fences one schema in place. The error names the place that cannot be handed on.
+func fenceNode(n *protocol.Node, path string) error {
 	if n.Kind == protocol.Bool {
-		return true
+		return nil
 	}
 	if n.Kind != protocol.Object {
-		return false
+		return unsafeSchema(path, "is not a schema")
 	}
-	ok := true
+	var first error
+	check := func(ok bool, at, reason string) {
+		if !ok && first == nil {
+			first = unsafeSchema(at, reason)
+		}
+	}
+	fence := func(item *protocol.Node, at string) {
+		if err := fenceNode(item, at); first == nil {
+			first = err
+		}
+	}
 	n.Items = slices.DeleteFunc(n.Items, func(m *protocol.Node) bool {
+		at := path + "/" + m.Key
 		switch {
 		case m.Key == "description":
 			if m.Kind == protocol.String {
@@ -77,29 +93,35 @@ func fenceNode(n *protocol.Node) bool {
 			return m.Kind != protocol.String || m.Text == ""
 		case m.Kind == protocol.Array && slices.Contains(schemaLists, m.Key):
 			for _, item := range m.Items {
-				ok = ok && fenceNode(item)
+				fence(item, at)
 			}
 		case slices.Contains(schemaKeywords, m.Key):
-			ok = ok && fenceNode(m)
+			fence(m, at)
 		case slices.Contains(schemaMaps, m.Key):
-			ok = ok && m.Kind == protocol.Object
+			check(m.Kind == protocol.Object, at, "is not an object")
 			for _, item := range m.Items {
-				ok = ok && isPropertyName(item.Key) && fenceNode(item)
+				check(isPropertyName(item.Key), at, "has a name other than 1 to 64 of A-Z, a-z, 0-9 and _.$@[]-")
+				fence(item, at+"/"+item.Key)
 			}
 		case slices.Contains(namesKeywords, m.Key):
-			ok = ok && areNames(m)
+			check(areNames(m), at, "has a name other than 1 to 64 of A-Z, a-z, 0-9 and _.$@[]-")
 		case slices.Contains(constantKeywords, m.Key):
-			ok = ok && isConstant(m)
+			check(isConstant(m), at, "has a value that is too long or is addressed to a model")
 		case m.Kind == protocol.String && slices.Contains(constraintStrings, m.Key):
-			ok = ok && isShort(m.Text, maxConstraint)
+			check(isShort(m.Text, maxConstraint), at, "is too long or is addressed to a model")
 		case m.Kind == protocol.String || m.Kind == protocol.Object || !slices.Contains(constraintOthers, m.Key):
 			return true
 		default:
-			ok = ok && isConstant(m)
+			check(isConstant(m), at, "has a value that is too long or is addressed to a model")
 		}
 		return false
 	})
-	return ok
+	return first
+}
+
+// unsafeSchema says where a schema cannot be handed on. The place is quoted: it has names of the document.
+func unsafeSchema(path, reason string) error {
+	return fmt.Errorf("%s %s", quoteText(cmp.Or(path, "/"), maxName), reason)
 }
 
 // areNames reports whether all texts of a node, and the keys in it, are names of properties.
@@ -127,22 +149,23 @@ func isShort(text string, most int) bool {
 	return utf8.RuneCountInString(text) <= most && singleLine(text) == text && DropInstruction(text) == text
 }
 
-// isSchema reports whether a JSON text is a JSON Schema that stands for itself:
+// checkSchema checks that a JSON text is a JSON Schema that stands for itself:
 // callers refuse a whole list of tools for one schema that is none, and would have
 // to fetch what it refers to elsewhere.
-func isSchema(text []byte) bool {
+func checkSchema(text []byte) error {
 	const address = "urn:gazetteer:input"
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		c := jsonschema.NewCompiler()
+		c.UseLoader(unloaded{})
+		if err = c.AddResource(address, value); err == nil {
+			_, err = c.Compile(address)
+		}
+	}
 	if err != nil {
-		return false
+		return errors.New("it is no JSON Schema that stands for itself")
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(unloaded{})
-	if err := c.AddResource(address, value); err != nil {
-		return false
-	}
-	_, err = c.Compile(address)
-	return err == nil
+	return nil
 }
 
 // unloaded loads no schema.
@@ -186,7 +209,7 @@ func withPathParameters(schema json.RawMessage, o document.Operation) json.RawMe
 		return schema
 	}
 	if text := members["properties"]; text != nil && json.Unmarshal(text, &properties) != nil || members["required"] != nil && json.Unmarshal(members["required"], &required) != nil {
-		return schema // isSchema has refused it
+		return schema // checkSchema has refused it
 	}
 	changed := false
 	for _, p := range o.Parameters {

@@ -35,7 +35,9 @@ type Tool struct {
 	Name        string // at most 64 of a-z, A-Z, 0-9, "_" and "-"
 	Description string
 	Input       json.RawMessage
-	How         How
+	// InputNote says what Input lacks of the document and why; "" when it lacks nothing.
+	InputNote string
+	How       How
 	// ReadOnly, Destructive and Idempotent are what the document declares, nil where it does not. An
 	// operation that ends something is destructive whatever it declares.
 	ReadOnly, Destructive, Idempotent *bool
@@ -75,7 +77,8 @@ func Tools(offers []Offer) []Tool {
 }
 
 func toolOf(o Offer, name string) Tool {
-	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), Input: inputOf(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
+	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
+	t.Input, t.InputNote = inputOf(o)
 	yes, no := true, false
 	switch o.Operation.Effect {
 	case document.Informational:
@@ -206,16 +209,22 @@ func singleLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// inputOf is the schema that the document has, if it can be handed on, or else one
-// made from the parameters.
-func inputOf(o Offer) json.RawMessage {
-	if schema, ok := fenceSchema(o.Input); ok {
-		return withPathParameters(schema, o.Operation)
+// inputOf returns the schema that the document has, if it can be handed on, or else one made from the
+// parameters. The note says what is left out.
+func inputOf(o Offer) (schema json.RawMessage, note string) {
+	if len(o.Input) > 0 {
+		schema, err := fenceSchema(o.Input)
+		if err == nil {
+			return withPathParameters(schema, o.Operation), ""
+		}
+		note = "the JSON Schema of the document is left out, and only names and types of parameters are checked: " + err.Error()
 	}
 	properties := map[string]any{}
 	required := []string{}
+	dropped := 0
 	for _, p := range o.Operation.Parameters {
 		if !isPropertyName(p.Name) {
+			dropped++
 			continue
 		}
 		schema := map[string]any{}
@@ -233,15 +242,18 @@ func inputOf(o Offer) json.RawMessage {
 			required = append(required, p.Name)
 		}
 	}
-	schema := map[string]any{"type": "object", "properties": properties}
+	object := map[string]any{"type": "object", "properties": properties}
 	if len(required) > 0 {
-		schema["required"] = required
+		object["required"] = required
 	}
-	text, err := json.Marshal(schema)
+	if dropped > 0 {
+		note = strings.TrimPrefix(fmt.Sprintf("%s; %d of %d parameters are left out, because tools cannot have parameters of their names", note, dropped, len(o.Operation.Parameters)), "; ")
+	}
+	text, err := json.Marshal(object)
 	if err != nil {
 		panic("a schema cannot be encoded: " + err.Error()) // it holds strings, lists and objects
 	}
-	return text
+	return text, note
 }
 
 // schemaTypes are the types of JSON Schema that a parameter may have.

@@ -189,7 +189,7 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 // as it is.
 type Approval struct {
 	Allow    []string // ids of the clients that may call it
-	Runtimes []string // ids of the runtime identities that may fulfil it
+	Runtimes []string // ids of the runtime identities that may fulfil it; "any" for every one
 }
 
 // Approve approves a proposal or a revoked contract, or takes the change over that waits behind an
@@ -214,7 +214,10 @@ func (h *Host) Approve(ctx context.Context, name string, approval Approval) (Con
 		c.Allow = approval.Allow
 	}
 	if approval.Runtimes != nil {
-		c.Runtimes = approval.Runtimes
+		c.Runtimes = runtimeList(approval.Runtimes)
+	}
+	if ids, every := c.AllowedRuntimes(); !every {
+		c.Runtimes = ids // written down, so that the operator sees it
 	}
 	return c, h.PutContract(ctx, c)
 }

@@ -35,16 +35,45 @@ type Contract struct {
 	// Allow lists the ids of the clients that may call it: nil for every client, "*" for every client,
 	// empty for none.
 	Allow []string `json:"allow,omitzero"`
-	// Runtimes lists the ids of the runtime identities that may fulfil it, in the manner of Allow.
+	// Runtimes lists the ids of the runtime identities that may fulfil it; "*" stands for every one. Nil
+	// is every one for a contract of the operator's own, and [HTTPRuntime] alone for one with a Pin.
 	Runtimes []string `json:"runtimes,omitzero"`
 	// When restricts it to some sessions; nil for none.
 	When  *Condition `json:"when,omitempty"`
 	State string     `json:"state"`
+	// InputNote says what the contract does not check of the document's input; "" when it checks all.
+	InputNote string `json:"input_note,omitempty"`
 	// Reason says why it is in this state, where there is one.
 	Reason string    `json:"reason,omitempty"`
 	Added  time.Time `json:"added"`
 	// Pin ties it to the document that it came from; nil for a contract of the operator's own.
 	Pin *Pin `json:"pin,omitempty"`
+}
+
+// HTTPRuntime is the id of the runtime inside the program. No runtime from outside can have it.
+const HTTPRuntime = "http"
+
+// Words of the lists of runtimes and clients that stand for every id.
+const (
+	everyID    = "*"
+	anyRuntime = "any" // as the operator writes it
+)
+
+// runtimeList returns a list of runtimes as it is stored.
+func runtimeList(ids []string) []string {
+	if slices.Contains(ids, anyRuntime) {
+		return []string{everyID}
+	}
+	return ids
+}
+
+// AllowedRuntimes returns the ids of the runtime identities that may fulfil the contract, and true when
+// every one may.
+func (c *Contract) AllowedRuntimes() (ids []string, every bool) {
+	if c.Runtimes == nil && c.Pin != nil {
+		return []string{HTTPRuntime}, false
+	}
+	return c.Runtimes, c.Runtimes == nil || slices.Contains(c.Runtimes, everyID)
 }
 
 // A Condition is what a session must have for a contract to be callable in it.
@@ -167,11 +196,14 @@ func (c *contract) allowsClient(client string, s *session) bool {
 }
 
 // allowsRuntime reports whether a runtime may fulfil the contract.
-func (c *contract) allowsRuntime(r *Runtime) bool { return listAllows(c.Runtimes, r.identity.ID) }
+func (c *contract) allowsRuntime(r *Runtime) bool {
+	ids, every := c.AllowedRuntimes()
+	return every || slices.Contains(ids, r.identity.ID)
+}
 
 // listAllows reports whether a list names an id: nil and "*" stand for every id.
 func listAllows(list []string, id string) bool {
-	return list == nil || slices.Contains(list, id) || slices.Contains(list, "*")
+	return list == nil || slices.Contains(list, id) || slices.Contains(list, everyID)
 }
 
 // checkParameters checks parameters against the contract and its JSON Schema.
@@ -328,7 +360,7 @@ func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
 func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
 	contracts := make([]Contract, len(list))
 	for i, f := range list {
-		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: f.Runtimes, When: f.When, State: Approved, Added: time.Now().UTC()}
+		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: runtimeList(f.Runtimes), When: f.When, State: Approved, Added: time.Now().UTC()}
 	}
 	return h.PutContracts(ctx, contracts)
 }

@@ -116,6 +116,9 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	if add.Kind != RuntimeIdentity && add.Kind != ClientIdentity || add.Token == "" && add.Certificate == "" {
 		return fmt.Errorf("%w: want runtime or client, and a token or a certificate", ErrBadIdentity)
 	}
+	if add.Kind == RuntimeIdentity && (add.ID == HTTPRuntime || add.ID == anyRuntime) {
+		return fmt.Errorf("%w: %q has a meaning of its own in contracts; choose another id", ErrBadIdentity, add.ID)
+	}
 	h.changing.Lock()
 	defer h.changing.Unlock()
 	add.Added = time.Now().UTC()

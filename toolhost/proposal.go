@@ -141,7 +141,11 @@ func (h *Host) contractOf(from source, o document.Operation, name string, taken 
 	if o.Effect != document.EffectUnknown {
 		made.Effect = string(o.Effect)
 	}
-	return Contract{Contract: made, Added: time.Now().UTC(), Pin: &Pin{
+	note := tool.InputNote
+	if from.Kind == document.AGIS && from.schemas[o.Pointer] == nil {
+		note = "the JSON Schema of the document cannot be read, and only names and types of parameters are checked"
+	}
+	return Contract{Contract: made, Added: time.Now().UTC(), InputNote: note, Pin: &Pin{
 		Host: from.Host, Kind: from.Kind, Operation: o.ID, Digest: from.Digest, Copy: o, Namespace: from.Service.Namespace, URL: from.URL, RequestsPerMinute: from.requestsPerMinute,
 	}}, nil
 }

@@ -33,6 +33,7 @@ type Runtime struct {
 	// h.mu guards the following.
 	registered bool
 	detached   bool
+	connected  time.Time       // when the Host acknowledged it
 	general    bool            // it has said what it executes in all sessions
 	asked      map[string]bool // sessions it was asked about and has not answered for
 	waiting    []string        // sessions it is still to be asked about
@@ -174,7 +175,7 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 		return altar.Errorf(altar.AuthorizationFailed, "the runtime %s is connected already", m.RuntimeID)
 	}
 	r.id, r.streaming, r.registered = m.RuntimeID, slices.Contains(m.Capabilities, altar.Streaming), true
-	r.asked = map[string]bool{}
+	r.asked, r.connected = map[string]bool{}, time.Now()
 	h.runtimes[r.id] = r
 	return nil
 }
@@ -252,11 +253,12 @@ func (r *Runtime) removeCall(inv *invocation) bool {
 
 // RuntimeStatus is a connected runtime as the operator sees it.
 type RuntimeStatus struct {
-	ID        string   `json:"id"`
-	Identity  string   `json:"identity"`
-	Streaming bool     `json:"streaming"`
-	Running   int      `json:"running"`
-	Tools     []string `json:"tools"` // those of all sessions
+	ID        string    `json:"id"`
+	Identity  string    `json:"identity"`
+	Connected time.Time `json:"connected"` // since when, in UTC
+	Streaming bool      `json:"streaming"`
+	Running   int       `json:"running"` // calls that it executes now
+	Tools     []string  `json:"tools"`   // those of all sessions
 }
 
 // Runtimes returns the connected runtimes, in order of id.
@@ -265,7 +267,7 @@ func (h *Host) Runtimes() []RuntimeStatus {
 	defer h.mu.Unlock()
 	list := []RuntimeStatus{}
 	for _, r := range h.runtimes {
-		status := RuntimeStatus{ID: r.id, Identity: r.identity.ID, Streaming: r.streaming, Running: r.countCalls(), Tools: []string{}}
+		status := RuntimeStatus{ID: r.id, Identity: r.identity.ID, Connected: r.connected.UTC().Truncate(time.Second), Streaming: r.streaming, Running: r.countCalls(), Tools: []string{}}
 		if o := h.offers[r.id]; o != nil && o.runtime == r {
 			for name := range o.tools {
 				status.Tools = append(status.Tools, name)

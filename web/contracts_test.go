@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/document"
 	"gazetteer/store"
@@ -33,6 +34,12 @@ func publishTable(t *testing.T, s store.Store, endpoint string) {
 		t.Fatal(err)
 	}
 }
+
+// silentConn is the connection of a runtime that gets no calls.
+type silentConn struct{}
+
+func (silentConn) Send([]byte) bool { return true }
+func (silentConn) Close(string)     {}
 
 // The operator approves and revokes contracts on a page without scripts. A change is approved only as
 // the page has shown it, and no form of another site is taken.
@@ -101,6 +108,14 @@ func TestContractsPage(t *testing.T) {
 	want("proposed https://api.example/tables/{city}")
 	submit(303, approve)
 	want("approved https://api.example/tables/{city}")
+	page("<td>http</td>", "<p>None. <code>gazetteer altar identity add --runtime")
+
+	r := tools.Attach(toolhost.Identity{ID: toolhost.HTTPRuntime, Kind: toolhost.RuntimeIdentity}, silentConn{})
+	r.Receive([]byte(`{"type":"AnnounceRuntime","runtime_id":"http-1","protocol_version":"1.0"}`))
+	r.Receive([]byte(`{"type":"FulfillTools","tool_names":["find_table"]}`))
+	since := tools.Runtimes()[0].Connected.Format(time.DateTime)
+	page(`<tr><th scope="row"><code>http-1</code></th><td>http</td><td>` + since + `</td><td>0</td><td>find_table</td></tr>`)
+	r.Detach()
 
 	publishTable(t, db, "https://other.example/tables/:city")
 	shown := page("a change waits", "https://other.example/tables/:city", "Approve the change")

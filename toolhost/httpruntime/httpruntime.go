@@ -27,7 +27,7 @@ import (
 )
 
 // ID is the runtime_id.
-const ID = "http"
+const ID = toolhost.HTTPRuntime
 
 const (
 	maxAnswer  = 1 << 20 // bytes of an answer

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -353,6 +355,78 @@ func TestSchemaOfAnAGISInput(t *testing.T) {
 	}
 	if got, want := w.service.last(), `POST https://api.example/rooms/7 {"code":"ABC","guest":{"name":"Ann"},"nights":2,"size":"small"}`; got != want+" k1" {
 		t.Errorf("asked %q", got)
+	}
+}
+
+// A schema that cannot be handed on to models is left out, and the contract says so.
+func TestSchemaThatIsLeftOut(t *testing.T) {
+	w := newWorld(t)
+	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example",
+		"endpoints": [{"method": "BOOK", "path": "/rooms", "semantic": {"intent": "Books a room", "actor": "agent", "outcome": "The room is booked", "capability": "transaction", "impact_tier": "reversible"},
+			"input": {"type": "object", "properties": {"nights": {"type": "integer", "minimum": 1}, "a note": {"type": "string"}}}, "output": {"type": "object"}, "errors": ["room_not_found"]}]}`)
+	proposed, skipped, err := w.host.Propose(context.Background(), "api.example", "")
+	if err != nil || len(proposed) != 1 {
+		t.Fatalf("%+v, %v, %v", proposed, skipped, err)
+	}
+	for _, want := range []string{"the JSON Schema of the document is left out", `"/properties" has a name other than`, "1 of 2 parameters are left out"} {
+		if !strings.Contains(proposed[0].InputNote, want) {
+			t.Errorf("the note does not say %q: %s", want, proposed[0].InputNote)
+		}
+	}
+	w.approve(proposed[0].Name)
+	if c, _ := w.host.Contract(proposed[0].Name); c.InputNote != proposed[0].InputNote {
+		t.Errorf("the approved contract says %q", c.InputNote)
+	}
+	if r := w.call(proposed[0].Name, `{"nights":0}`); r.Error != nil { // what the note says
+		t.Errorf("%+v", r.Error)
+	}
+}
+
+// framesConn is the connection of a runtime that keeps what it gets.
+type framesConn struct{ frames []string }
+
+func (c *framesConn) Send(frame []byte) bool { c.frames = append(c.frames, string(frame)); return true }
+func (c *framesConn) Close(string)           {}
+
+// A contract from a document is fulfilled by the runtime inside the program alone, until the operator
+// names others. Identities cannot take its name.
+func TestRuntimesOfApprovedContracts(t *testing.T) {
+	w := newWorld(t)
+	w.publish(find)
+	if _, _, err := w.host.Propose(context.Background(), "api.example", "find_table"); err != nil {
+		t.Fatal(err)
+	}
+	conn := &framesConn{}
+	other := w.host.Attach(toolhost.Identity{ID: "other", Kind: toolhost.RuntimeIdentity}, conn)
+	defer other.Detach()
+	other.Receive([]byte(`{"type":"AnnounceRuntime","runtime_id":"other","protocol_version":"1.0"}`))
+	offers := func() bool {
+		conn.frames = nil
+		other.Receive([]byte(`{"type":"FulfillTools","tool_names":["find_table"]}`))
+		refused := strings.Contains(strings.Join(conn.frames, ""), "AUTHORIZATION_FAILED")
+		i := slices.IndexFunc(w.host.Runtimes(), func(r toolhost.RuntimeStatus) bool { return r.ID == "other" })
+		if offered := len(w.host.Runtimes()[i].Tools) == 1; offered == refused {
+			t.Errorf("offered %t, refused %t: %q", offered, refused, conn.frames)
+		}
+		return !refused
+	}
+	for _, step := range []struct {
+		runtimes []string
+		stored   string
+		offers   bool
+	}{{nil, "http", false}, {[]string{"other"}, "other", true}, {nil, "other", true}, {[]string{"http"}, "http", false}, {[]string{"any"}, "*", true}} {
+		c, err := w.host.Approve(context.Background(), "find_table", toolhost.Approval{Runtimes: step.runtimes})
+		if err != nil || strings.Join(c.Runtimes, ",") != step.stored {
+			t.Fatalf("approved for %v: %v, %v", step.runtimes, c.Runtimes, err)
+		}
+		if offers() != step.offers {
+			t.Errorf("approved for %v: offers %t", step.runtimes, !step.offers)
+		}
+	}
+	for _, id := range []string{"http", "any"} {
+		if err := w.host.AddIdentity(context.Background(), toolhost.Identity{ID: id, Kind: toolhost.RuntimeIdentity, Token: toolhost.HashToken(id)}); !errors.Is(err, toolhost.ErrBadIdentity) {
+			t.Errorf("the identity %s: %v", id, err)
+		}
 	}
 }
 

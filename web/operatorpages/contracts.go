@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -23,6 +24,8 @@ type Contracts interface {
 	Approve(ctx context.Context, name string, approval toolhost.Approval) (toolhost.Contract, error)
 	// Revoke ends a contract.
 	Revoke(ctx context.Context, name string) (toolhost.Contract, error)
+	// Runtimes returns the connected runtimes, in order of id.
+	Runtimes() []toolhost.RuntimeStatus
 }
 
 // maxContractForm is the size of the form of one contract.
@@ -33,12 +36,19 @@ type contractsView struct {
 	Trouble   string // why the last form was refused
 	Waiting   []waitingChange
 	Contracts []contractRow
+	Runtimes  []runtimeRow
+}
+
+// A runtimeRow is one connected runtime.
+type runtimeRow struct {
+	ID, Identity, Since, Tools string
+	Running                    int
 }
 
 // A contractRow is one contract with what the operator can do about it.
 type contractRow struct {
-	Name, State, Reason, Effect, From, Allow, Waiting string
-	CanApprove, CanRevoke                             bool
+	Name, State, Reason, Effect, From, Allow, Runtimes, Waiting, InputNote string
+	CanApprove, CanRevoke                                                  bool
 }
 
 // A waitingChange is a change behind a contract.
@@ -50,7 +60,7 @@ type waitingChange struct {
 
 type changeLine struct{ Severity, Kind, Path, From, To string }
 
-// contractsPage shows every contract and the changes that wait behind them.
+// contractsPage shows every contract, the changes that wait behind them, and the connected runtimes.
 func (p *Pages) contractsPage(c *gin.Context) (frame.View, error) {
 	v, err := p.viewContracts(c.Request.Context())
 	return frame.View{Name: "contracts", Title: "Contracts", Body: v}, err
@@ -67,16 +77,22 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 	}
 	for _, c := range list {
 		row := contractRow{
-			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, Allow: "every client",
+			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, InputNote: c.InputNote, Allow: "every client", Runtimes: "every runtime",
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
 		}
 		if c.Allow != nil && !slices.Contains(c.Allow, "*") {
 			row.Allow = strings.Join(c.Allow, ", ")
 		}
+		if ids, every := c.AllowedRuntimes(); !every {
+			row.Runtimes = strings.Join(ids, ", ")
+		}
 		if c.Pin != nil {
 			row.From = c.Pin.Host + " " + c.Pin.Operation
 		}
 		v.Contracts = append(v.Contracts, row)
+	}
+	for _, r := range p.contracts.Runtimes() {
+		v.Runtimes = append(v.Runtimes, runtimeRow{r.ID, r.Identity, r.Connected.Format(time.DateTime), strings.Join(r.Tools, ", "), r.Running})
 	}
 	changes, err := p.contracts.Changes(ctx)
 	if err != nil {

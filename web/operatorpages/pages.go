@@ -47,7 +47,7 @@ type row struct {
 func (p *Pages) listPages() []row {
 	return []row{
 		{"", "Overview", "", p.showOverview, nil},
-		{"contracts", "Contracts", "what clients may call through the tool host, and what owners changed", p.contractsPage, p.submitContract},
+		{"contracts", "Contracts", "what clients may call through the tool host, what owners changed, and which runtimes are connected", p.contractsPage, p.submitContract},
 		{"relay", "Relay", "what came, what was refused and why, and what waits", p.relayPage, nil},
 	}
 }

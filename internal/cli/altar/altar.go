@@ -237,8 +237,8 @@ func (v *verbs) addContractsCommand() *cobra.Command {
     "effect": "informational", "timeout_ms": 5000, "streaming": false,
     "allow": ["planner"], "runtimes": ["billing"], "when": {"tenant_id": "acme"}}]
 
-Without allow every client may call it; an empty list lets nobody call it. In the same way
-runtimes says which runtimes may execute it.`,
+Without allow every client may call the tool; with an empty list no client may. In the same
+way runtimes lists the runtimes that may execute it.`,
 		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
@@ -254,8 +254,15 @@ runtimes says which runtimes may execute it.`,
 				if err != nil || v.JSON {
 					return v.PrintJSON(raw, operatorError(v, err))
 				}
+				open := ""
 				for _, contract := range list.Contracts {
 					v.PrintField("approved", contract.Name)
+					if _, every := contract.AllowedRuntimes(); every {
+						open = contract.Name
+					}
+				}
+				if open != "" {
+					fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", open)
 				}
 				return nil
 			})
@@ -298,8 +305,8 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	if c.Allow != nil {
 		about = strings.TrimSpace(about + " for " + strings.Join(c.Allow, ", "))
 	}
-	if c.Runtimes != nil {
-		about = strings.TrimSpace(about + " by " + strings.Join(c.Runtimes, ", "))
+	if ids, every := c.AllowedRuntimes(); !every {
+		about = strings.TrimSpace(about + " by " + strings.Join(ids, ", "))
 	}
 	if c.Pin != nil {
 		about = strings.TrimSpace(about + " from " + c.Pin.Host + " " + c.Pin.Operation)
@@ -311,6 +318,9 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 		about += "; a change waits: " + c.Waiting
 	}
 	fmt.Fprintf(v.Out, "%-10s %-30s %s\n", c.State, c.Name, format.Visible(about))
+	if c.InputNote != "" {
+		fmt.Fprintf(v.Out, "%11s%s\n", "", format.Visible(c.InputNote))
+	}
 }
 
 // runWithServer calls [cli.App.WithServer] for an operator command that prints an answer.

@@ -60,7 +60,7 @@ func (v *verbs) proposeCall(ctx context.Context, server *cli.Client, args []stri
 		v.printContract(c)
 	}
 	for _, id := range slices.Sorted(maps.Keys(all.Skipped)) {
-		fmt.Fprintf(v.Err, "skipped %s: %s\n", format.Visible(id), format.Visible(all.Skipped[id]))
+		fmt.Fprintf(v.Err, "not proposed: %s: %s\n", format.Visible(id), format.Visible(all.Skipped[id]))
 	}
 	if len(all.Contracts) > 0 {
 		v.PrintNextSteps("Approve what may be called:", v.FormatCommand("contracts approve "+all.Contracts[0].Name))
@@ -149,13 +149,21 @@ func (v *verbs) approveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve NAME",
 		Short: "Approve a proposed contract, or the change that waits behind one",
-		Args:  cli.ExactArgs(1, "the name of a contract"),
+		Long: `Approve lets clients call a proposed contract, or takes over the change that waits behind an
+approved one. A contract from a document is executed by the runtime inside the program (http,
+which altar.http_runtime in config.toml switches on) and by no other, unless you name others:
+
+  gazetteer contracts approve search_flights
+  gazetteer contracts approve search_flights --allow planner --runtimes http,billing
+
+Lists that you do not give stay as they were when a contract is approved again.`,
+		Args: cli.ExactArgs(1, "the name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.changeContract(c.Context(), args[0], "approve", body)
 		},
 	}
-	c.Flags().StringSliceVar(&body.Allow, "allow", nil, "ids of the clients that may call it; every client without this")
-	c.Flags().StringSliceVar(&body.Runtimes, "runtimes", nil, "ids of the runtimes that may execute it; every runtime without this")
+	c.Flags().StringSliceVar(&body.Allow, "allow", nil, "ids of the clients that may call it; every client if you never name any")
+	c.Flags().StringSliceVar(&body.Runtimes, "runtimes", nil, "ids of the runtimes that may execute it, or any; http if you never name any")
 	return c
 }
 

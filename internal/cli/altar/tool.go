@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,6 +126,8 @@ func describeTool(t toolhost.Tool) string {
 func (v *verbs) runtimesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "runtimes", Short: "List the connected runtimes (for the operator)",
+		Long: `Runtimes lists each connected runtime with its identity, the time (UTC) since when it is
+connected, the number of calls that it executes, and the tools that it executes.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return v.runWithServer(c.Context(), func(server *cli.Client) error {
@@ -134,7 +137,7 @@ func (v *verbs) runtimesCommand() *cobra.Command {
 					return v.PrintJSON(raw, err)
 				}
 				for _, r := range list.Runtimes {
-					fmt.Fprintf(v.Out, "%-30s %d running; %s\n", format.Visible(r.ID), r.Running, strings.Join(r.Tools, ", "))
+					fmt.Fprintf(v.Out, "%-30s %s, since %s, %d running; %s\n", format.Visible(r.ID), format.Visible(r.Identity), r.Connected.Format(time.DateTime), r.Running, strings.Join(r.Tools, ", "))
 				}
 				if len(list.Runtimes) == 0 {
 					fmt.Fprintln(v.Err, "no runtimes are connected")
