@@ -80,20 +80,12 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 	if err != nil {
 		return nil, err
 	}
-	list := func(after string, limit int) (answer.ServicePage, error) {
-		return a.Answers.Services(ctx, after, limit)
-	}
-	if len(in.Is) > 0 {
-		is, not := splitStates(in.Is)
-		list = func(after string, limit int) (answer.ServicePage, error) {
-			return a.Answers.ServicesInState(ctx, is, not, after, limit)
-		}
-	}
 	var page answer.ServicePage
-	if in.Category == "" {
-		page, err = list(c.After, in.Limit)
+	if len(in.Is) == 0 && in.Category == "" {
+		page, err = a.Answers.Services(ctx, c.After, in.Limit)
 	} else {
-		page, err = answer.ServicesInCategory(in.Category, c.After, in.Limit, list)
+		is, not := splitStates(in.Is)
+		page, err = a.Answers.ServicesIn(ctx, is, not, in.Category, c.After, in.Limit)
 	}
 	if err != nil {
 		return nil, err

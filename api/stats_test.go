@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gazetteer/api"
 	"gazetteer/api/operator"
+	"gazetteer/census"
 	"gazetteer/internal/fakestore"
 )
 
@@ -59,6 +61,27 @@ func TestStats(t *testing.T) {
 	decodeInto(t, h.get("/api/v1/stats/series?family=state", 200), &series)
 	if len(series.Series) != 15 || len(series.Series[0].Points) < 40 || series.HistoryFrom.IsZero() {
 		t.Errorf("%d series since %s", len(series.Series), series.HistoryFrom)
+	}
+	if err := h.answers.Standing.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+		t.Fatal(err)
+	}
+	for _, category := range []string{"TEST", "finance", "nothing-has-it"} {
+		var counted api.CountedHosts
+		decodeInto(t, h.get("/api/v1/stats/hosts?limit=1&figure="+url.QueryEscape(census.CategoryFeature(category).String()), 200), &counted)
+		listed, cursor := 0, ""
+		for more := true; more; more = cursor != "" {
+			var page api.ServiceList
+			decodeInto(t, h.get("/api/v1/services?limit=7&category="+category+"&cursor="+cursor, 200), &page)
+			for _, s := range page.Services {
+				if listed++; !slices.Contains(s.Categories, strings.ToLower(category)) {
+					t.Errorf("%s is listed under %s and names %v", s.Host, category, s.Categories)
+				}
+			}
+			cursor = page.Next
+		}
+		if listed != counted.Total {
+			t.Errorf("%s: %d services are listed, %d counted", category, listed, counted.Total)
+		}
 	}
 	h.get("/api/v1/stats?family=nosuch", 400)
 	h.get("/api/v1/stats/hosts?figure=nosuch", 400)

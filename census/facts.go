@@ -148,8 +148,10 @@ type documentRecord struct {
 	Size      int       `json:"size"`
 	MediaType string    `json:"media_type"`
 	FetchedAt time.Time `json:"fetched_at"`
+	ChangedAt time.Time `json:"changed_at"`
 	Level     int       `json:"level"`
 	Service   struct {
+		Name       string   `json:"name"`
 		Namespace  string   `json:"namespace"`
 		Domain     string   `json:"domain"`
 		Categories []string `json:"categories"`

@@ -49,9 +49,12 @@ type Live struct {
 	// uncompared are the hosts that may have versions whose severity is not known yet.
 	uncompared map[uint32]bool
 	changed    bool // since the last refresh
+	owner      *rowsOwner
 
 	refreshes sync.Mutex // held by refresh
 	stats     atomic.Pointer[Stats]
+	listings  sync.Mutex // held while the list of services is made
+	listing   atomic.Pointer[serviceListing]
 }
 
 // Stats are the figures at a time, made once and read by any number of requests. Nothing of it may
@@ -133,6 +136,9 @@ type liveDocument struct {
 	// Verbs are the features of its verbs, VerbCounts how many operations have each of them.
 	Verbs, VerbCounts []uint32
 	Fetched           time.Time
+	// Name is that of the service, cut after maxListedName bytes; Changed is when the bytes changed.
+	Name    string
+	Changed time.Time
 }
 
 type liveVersion struct {
@@ -182,7 +188,7 @@ func OpenLive(o LiveOptions) *Live {
 }
 
 func (l *Live) clearState() {
-	l.ids, l.rows = map[string]uint32{}, nil
+	l.ids, l.rows, l.owner = map[string]uint32{}, nil, new(rowsOwner)
 	l.features, l.names, l.hosts = map[Feature]uint32{}, nil, nil
 	l.standings, l.turnsOf = map[conformance.Standing]uint16{}, nil
 	l.agents, l.blocks, l.uncompared = map[string]registry.Agent{}, map[string]blockRecord{}, map[uint32]bool{}
@@ -376,6 +382,7 @@ func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 			doc := newDocument(d.document, d.tokens)
 			live := liveDocument{
 				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(&doc)), Fetched: doc.Fetched,
+				Name: strings.Clone(protocol.ClipBytes(d.document.Service.Name, maxListedName)), Changed: d.document.ChangedAt,
 			}
 			l.countVerbs(&live, doc.Verbs)
 			h.Documents = append(h.Documents, live)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/conformance"
 	"gazetteer/internal/fakestore"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
@@ -75,12 +76,63 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 	}
 }
 
+// checkServiceLists holds lists of services against the sets of hosts behind the figures.
+func checkServiceLists(t *testing.T, l *census.Live) {
+	t.Helper()
+	all := l.Services(census.ServiceQuery{Limit: 1_000_000})
+	if all.Total != l.Stats().Services || len(all.Hosts) != all.Total || all.All != all.Total {
+		t.Fatalf("%d services, the list has %d of %d", l.Stats().Services, len(all.Hosts), all.Total)
+	}
+	conforming, _, _ := l.Hosts(census.Feature{Family: "state", Value: "conformant=yes"}, 0, 1_000_000)
+	named, _, _ := l.Hosts(census.CategoryFeature(" "+strings.ToUpper(all.Categories[0].Name)), 0, 1_000_000)
+	for _, order := range []census.ServiceOrder{census.ByName, census.ByChange, census.ByOperations} {
+		for name, c := range map[string]struct {
+			q    census.ServiceQuery
+			want func(host string) bool
+		}{
+			"all":         {census.ServiceQuery{}, func(string) bool { return true }},
+			"state":       {census.ServiceQuery{State: conformance.Conformant}, func(h string) bool { return slices.Contains(conforming, h) }},
+			"not state":   {census.ServiceQuery{State: conformance.Conformant, Not: true}, func(h string) bool { return !slices.Contains(conforming, h) }},
+			"category":    {census.ServiceQuery{Category: all.Categories[0].Name}, func(h string) bool { return slices.Contains(named, h) }},
+			"words":       {census.ServiceQuery{Words: "00001 SHOP.test"}, func(h string) bool { return strings.Contains(h, "00001") && strings.Contains(h, "shop.test") }},
+			"all of them": {census.ServiceQuery{Words: "bank", State: conformance.Conformant, Category: all.Categories[0].Name}, nil},
+			"nothing":     {census.ServiceQuery{Category: "no such category"}, func(string) bool { return false }},
+		} {
+			c.q.Order, c.q.Limit = order, 7
+			var paged []string
+			for {
+				c.q.Offset = len(paged)
+				page := l.Services(c.q)
+				if paged = append(paged, page.Hosts...); len(page.Hosts) == 0 {
+					if len(paged) != page.Total {
+						t.Errorf("%s: %d services on the pages of %d", name, len(paged), page.Total)
+					}
+					break
+				}
+			}
+			slices.Sort(paged)
+			if len(slices.Compact(slices.Clone(paged))) != len(paged) {
+				t.Errorf("%s: a service is on two pages", name)
+			}
+			for _, host := range all.Hosts {
+				if _, found := slices.BinarySearch(paged, host); c.want != nil && found != c.want(host) {
+					t.Errorf("%s: %s found: %v", name, host, found)
+				}
+			}
+		}
+	}
+	if n := l.Services(census.ServiceQuery{Category: all.Categories[0].Name}).Total; n != all.Categories[0].Services {
+		t.Errorf("the category has %d services, its list %d", all.Categories[0].Services, n)
+	}
+}
+
 // TestLiveFiguresEqualCensus follows a store through changes and restarts.
 func TestLiveFiguresEqualCensus(t *testing.T) {
 	s := fill(t, 300, false)
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
 	l, stop := follow(t, s, snapshot)
 	checkAgainstCensus(t, s, l)
+	checkServiceLists(t, l)
 	before := l.Stats().Services
 	// A host opts out, as the crawler writes it.
 	writes := []store.Write{store.Delete(store.HostKey("s000001.bank.test")), store.Put(store.BlockKey("s000001.bank.test"), []byte(`{"host":"s000001.bank.test","by":"owner","since":"2026-11-01T00:00:00Z"}`))}
@@ -102,6 +154,7 @@ func TestLiveFiguresEqualCensus(t *testing.T) {
 		t.Errorf("%d services and %d that opted out, %d before", got.Services, got.OptedOut, before)
 	}
 	checkAgainstCensus(t, s, l)
+	checkServiceLists(t, l)
 	want := maps.Clone(l.Stats().Features)
 	stop()
 	if _, err := os.Stat(snapshot); err != nil {

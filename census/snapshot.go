@@ -17,7 +17,7 @@ import (
 )
 
 // snapshotFormat is the number of the layout of a snapshot. Another number is no use.
-const snapshotFormat = 2
+const snapshotFormat = 3
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {

@@ -2,39 +2,57 @@ package web
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
 // cached keeps a value that is costly to read. Its zero value is not usable: see newCached.
 type cached[T any] struct {
-	turn  chan struct{} // of one place: a goroutine that has filled it may touch the following
+	turn    chan struct{} // of one place: a goroutine that has filled it may replace current
+	current atomic.Pointer[cachedValue[T]]
+}
+
+type cachedValue[T any] struct {
 	value T
 	until time.Time
 }
 
-func newCached[T any]() cached[T] { return cached[T]{turn: make(chan struct{}, 1)} }
+func newCached[T any]() *cached[T] { return &cached[T]{turn: make(chan struct{}, 1)} }
 
 // minAge is how old a cached value may be at least.
 const minAge = 5 * time.Second
 
-// readCached returns the value, read anew when it is too old. A value that takes long to read is
-// kept for longer, so that at most a twentieth of the time is spent reading it.
+// readCached returns the value, read anew when it is too old. While one caller reads it the others get
+// the one before. A value that takes long to read is kept for longer, so that at most a twentieth of
+// the time is spent reading it.
 func (c *cached[T]) readCached(ctx context.Context, now func() time.Time, read func(context.Context) (T, error)) (T, error) {
 	var none T
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return none, ctx.Err()
+	before := c.current.Load()
+	if before != nil {
+		if now().Before(before.until) {
+			return before.value, nil
+		}
+		select {
+		case c.turn <- struct{}{}:
+		default:
+			return before.value, nil
+		}
+	} else {
+		select {
+		case c.turn <- struct{}{}:
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
 	}
 	defer func() { <-c.turn }()
 	began := now()
-	if began.Before(c.until) {
-		return c.value, nil
+	if v := c.current.Load(); v != nil && began.Before(v.until) {
+		return v.value, nil
 	}
 	value, err := read(ctx)
 	if err != nil {
 		return none, err
 	}
-	c.value, c.until = value, began.Add(max(minAge, 20*now().Sub(began)))
+	c.current.Store(&cachedValue[T]{value, began.Add(max(minAge, 20*now().Sub(began)))})
 	return value, nil
 }

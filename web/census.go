@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"gazetteer/api/answer"
 	"gazetteer/census"
@@ -175,18 +177,31 @@ func (e *noFigure) Problem() frame.Problem {
 
 // censusCache keeps the view of the figures until there are newer ones.
 type censusCache struct {
-	cached cached[censusView]
-	of     *census.Stats // guarded by the turn of cached
+	making  sync.Mutex
+	current atomic.Pointer[cachedCensus]
 }
 
-// censusView returns what the page shows.
-func (c *censusCache) censusView(s *census.Stats, make func(*census.Stats) censusView) censusView {
-	c.cached.turn <- struct{}{}
-	defer func() { <-c.cached.turn }()
-	if c.of != s {
-		c.cached.value, c.of = make(s), s
+type cachedCensus struct {
+	of   *census.Stats
+	view censusView
+}
+
+// censusView returns what the page shows. While one caller makes it the others get the one before.
+func (c *censusCache) censusView(s *census.Stats, create func(*census.Stats) censusView) censusView {
+	before := c.current.Load()
+	if before != nil && (before.of == s || !c.making.TryLock()) {
+		return before.view
 	}
-	return c.cached.value
+	if before == nil {
+		c.making.Lock()
+	}
+	defer c.making.Unlock()
+	if now := c.current.Load(); now != nil && now.of == s {
+		return now.view
+	}
+	made := &cachedCensus{s, create(s)}
+	c.current.Store(made)
+	return made.view
 }
 
 // stateFigures returns the hosts by state for the front page.

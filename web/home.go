@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/index"
 	"gazetteer/index/query"
 	"gazetteer/registry/directory"
@@ -35,14 +36,13 @@ type homeAgent struct{ AirID, Name, Handle, Description string }
 
 // homeContents is what the front page lists, read together.
 type homeContents struct {
-	figures  answer.Figures
-	verbs    []index.VerbCount
-	examples []string
-	agents   []homeAgent
-	total    int // agents
-	states   []figureView
-	// categories and recent are those of all services.
-	categories []categoryCount
+	figures    answer.Figures
+	verbs      []index.VerbCount
+	examples   []string
+	agents     []homeAgent
+	total      int // agents
+	states     []figureView
+	categories []census.CategoryCount
 	recent     []recentService
 }
 
@@ -97,9 +97,7 @@ func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 	s, err := p.answers.Stats(ctx)
 	if errors.Is(err, answer.ErrNoCensus) {
-		services, err := p.services.readCached(ctx, p.Now, p.readSnapshot)
-		v.categories, v.recent = services.categories, services.recent
-		return err
+		return nil
 	}
 	if err != nil {
 		return err
@@ -108,7 +106,7 @@ func (p *Pages) readHomeLists(ctx context.Context, v *homeContents) error {
 		v.states = stateFigures(s)
 	}
 	for _, row := range s.Table("category").Rows {
-		v.categories = append(v.categories, categoryCount{row.Feature.Value, s.Features[row.Feature]})
+		v.categories = append(v.categories, census.CategoryCount{Name: row.Feature.Value, Services: s.Features[row.Feature]})
 	}
 	v.recent = p.describeServices(ctx, s)
 	return nil

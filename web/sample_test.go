@@ -134,11 +134,11 @@ func (s sample) summary() answer.ServiceSummary {
 	}
 }
 
-func (s sample) Services(_ context.Context, after string, _ int) (answer.ServicePage, error) {
-	if after != "" {
-		return answer.ServicePage{}, s.err
+func (s sample) ListServices(_ context.Context, q census.ServiceQuery) (answer.ServiceListing, error) {
+	if q.Words == "nothing" {
+		return answer.ServiceListing{All: 1}, s.err
 	}
-	return answer.ServicePage{Services: []answer.ServiceSummary{s.summary()}, After: "doc/test.ristorante/~"}, s.err
+	return answer.ServiceListing{Services: []answer.ServiceSummary{s.summary()}, Total: 1, All: 1, Categories: []census.CategoryCount{{Name: s.word("finance"), Services: 1}}}, s.err
 }
 
 func (s sample) Service(_ context.Context, name string) (answer.Service, error) {

@@ -2,13 +2,12 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/index/query"
 	"gazetteer/web/frame"
@@ -19,24 +18,6 @@ import (
 // testCategory is the category of services that exist to test readers. The front page leaves them
 // out, and lists mark them.
 const testCategory = "test"
-
-// maxSnapshot is how many services can be sorted and filtered: the first of them by host. Reading
-// them costs about a second.
-const maxSnapshot = 10000
-
-// serviceSnapshot is the list of services with what the pages count in it.
-type serviceSnapshot struct {
-	services   []answer.ServiceSummary // by name, those of the test set last
-	categories []categoryCount         // most services first
-	recent     []recentService         // latest change first, without the test set
-	whole      bool                    // it holds all services
-}
-
-// categoryCount is a category and how many services it has.
-type categoryCount struct {
-	Name     string
-	Services int
-}
 
 // recentService is a service that came or changed lately.
 type recentService struct {
@@ -51,74 +32,6 @@ const maxRecent = 6
 
 func isTestSet(s answer.ServiceSummary) bool { return slices.Contains(s.Categories, testCategory) }
 
-// readSnapshot reads the services. All that it returns is shared and must not be changed.
-func (p *Pages) readSnapshot(ctx context.Context) (serviceSnapshot, error) {
-	v := serviceSnapshot{whole: true}
-	for after := ""; ; {
-		page, err := p.answers.Services(ctx, after, 500)
-		if err != nil {
-			return serviceSnapshot{}, err
-		}
-		v.services = append(v.services, page.Services...)
-		if page.After == "" || page.After == after {
-			break
-		}
-		if len(v.services) >= maxSnapshot {
-			v.services, v.whole = v.services[:maxSnapshot], false
-			break
-		}
-		after = page.After
-	}
-	v.categories = countCategories(v.services)
-	recent := slices.DeleteFunc(slices.Clone(v.services), isTestSet)
-	slices.SortStableFunc(recent, func(a, b answer.ServiceSummary) int {
-		// Of those that came in the same hour, those that describe themselves in full come first.
-		return cmp.Or(b.ChangedAt.Truncate(time.Hour).Compare(a.ChangedAt.Truncate(time.Hour)), b.Level-a.Level, b.ChangedAt.Compare(a.ChangedAt))
-	})
-	for _, s := range recent[:min(len(recent), 4*maxRecent)] {
-		full, err := p.answers.Service(ctx, s.Host)
-		if err != nil {
-			continue // it has gone in the meantime
-		}
-		changed := slices.ContainsFunc(full.Documents, func(d answer.DocumentView) bool { return len(d.Versions) > 1 })
-		v.recent = append(v.recent, recentService{ServiceSummary: s, New: !changed})
-	}
-	slices.SortStableFunc(v.services, func(a, b answer.ServiceSummary) int {
-		return cmp.Or(compareBools(isTestSet(a), isTestSet(b)), strings.Compare(sortName(a), sortName(b)))
-	})
-	return v, nil
-}
-
-// compareBools sorts false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-func sortName(s answer.ServiceSummary) string { return strings.ToLower(cmp.Or(s.Name, s.Host)) }
-
-func countCategories(services []answer.ServiceSummary) []categoryCount {
-	counts := map[string]int{}
-	for _, s := range services {
-		for _, c := range s.Categories {
-			counts[c]++
-		}
-	}
-	var list []categoryCount
-	for name, n := range counts {
-		list = append(list, categoryCount{name, n})
-	}
-	slices.SortFunc(list, func(a, b categoryCount) int {
-		return cmp.Or(b.Services-a.Services, strings.Compare(a.Name, b.Name))
-	})
-	return list
-}
-
 // servicesView is the list of services.
 type servicesView struct {
 	Query, Category, Sort string
@@ -132,7 +45,6 @@ type servicesView struct {
 	All                   int
 	First, Last           int
 	Narrowed              bool // a filter is set
-	Whole                 bool
 	Pages                 frame.PageLinks
 }
 
@@ -165,11 +77,11 @@ type summaryView struct {
 // serviceSorts are the orders of the list, the first by default.
 var serviceSorts = []struct {
 	value, name string
-	compare     func(a, b answer.ServiceSummary) int
+	order       census.ServiceOrder
 }{
-	{"", "Name", nil},
-	{"changed", "Latest change", func(a, b answer.ServiceSummary) int { return b.ChangedAt.Compare(a.ChangedAt) }},
-	{"operations", "Most operations", func(a, b answer.ServiceSummary) int { return b.Operations - a.Operations }},
+	{"", "Name", census.ByName},
+	{"changed", "Latest change", census.ByChange},
+	{"operations", "Most operations", census.ByOperations},
 }
 
 // maxCategories is how many categories the list shows; strangers choose the names.
@@ -184,37 +96,34 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	all, err := p.services.readCached(c.Request.Context(), p.Now, p.readSnapshot)
-	if err != nil {
-		return frame.View{}, err
-	}
-	v := servicesView{
-		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"),
-		All: len(all.services), Whole: all.whole,
-	}
 	if after := c.Query("after"); after != "" { // the address of a page before there were filters
 		return frame.View{Status: 303, Location: "/services"}, nil
 	}
-	v.State = p.knownState(c.Query("is"))
+	v := servicesView{
+		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
+	}
 	v.Narrowed = v.Query != "" || v.Category != "" || v.State != ""
-	found := p.inState(filterServices(all.services, v.Query, v.Category), v.State)
+	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
+	if v.State != "" {
+		var state string
+		state, wanted.Not = query.SplitNegation(v.State)
+		wanted.State = conformance.Name(state)
+	}
 	v.States = append(v.States, sortChoice{"", "Any", v.State == ""})
 	for _, name := range p.stateValues() {
 		v.States = append(v.States, sortChoice{name, stateWords(name), v.State == name})
 	}
 	for _, o := range serviceSorts {
 		v.Sorts = append(v.Sorts, sortChoice{o.value, o.name, o.value == v.Sort})
-		if o.value == v.Sort && o.compare != nil {
-			slices.SortStableFunc(found, func(a, b answer.ServiceSummary) int {
-				return cmp.Or(compareBools(isTestSet(a), isTestSet(b)), o.compare(a, b))
-			})
+		if o.value == v.Sort {
+			wanted.Order = o.order
 		}
 	}
-	counted := all.categories
-	if v.Query != "" || v.State != "" {
-		counted = countCategories(p.inState(filterServices(all.services, v.Query, ""), v.State))
+	found, err := p.answers.ListServices(c.Request.Context(), wanted)
+	if err != nil {
+		return frame.View{}, err
 	}
-	for _, n := range counted[:min(len(counted), maxCategories)] {
+	for _, n := range found.Categories[:min(len(found.Categories), maxCategories)] {
 		link := categoryLink{Name: n.Name, Services: n.Services, On: n.Name == v.Category}
 		q := url.Values{}
 		if !link.On {
@@ -227,10 +136,8 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 			v.OtherCategories = append(v.OtherCategories, link)
 		}
 	}
-	first := min((number-1)*frame.PerPage, len(found))
-	shown := found[first:min(first+frame.PerPage, len(found))]
-	v.Total, v.First, v.Last = len(found), first+1, first+len(shown)
-	for _, s := range shown {
+	v.Total, v.All, v.First, v.Last = found.Total, found.All, wanted.Offset+1, wanted.Offset+len(found.Services)
+	for _, s := range found.Services {
 		v.Services = append(v.Services, p.summaryOf(s))
 	}
 	q := url.Values{}
@@ -238,7 +145,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 		q.Set("category", v.Category)
 	}
 	v.setFilters(q)
-	v.Pages = frame.LinkPages("/services", q, number, len(found), frame.PerPage)
+	v.Pages = frame.LinkPages("/services", q, number, found.Total, frame.PerPage)
 	return frame.View{Name: "services", Title: "Services", Description: "Hosts that publish a description of themselves for agents, with filters by name and category.", Body: v}, nil
 }
 
@@ -262,23 +169,6 @@ func (v servicesView) listAddress(q url.Values) string {
 		return "/services"
 	}
 	return "/services?" + q.Encode()
-}
-
-// filterServices returns the services that have all words in a name or in their description, and
-// the category, "" for any.
-func filterServices(all []answer.ServiceSummary, words, category string) []answer.ServiceSummary {
-	var found []answer.ServiceSummary
-	wanted := strings.Fields(strings.ToLower(words))
-	for _, s := range all {
-		if category != "" && !slices.Contains(s.Categories, category) {
-			continue
-		}
-		text := strings.ToLower(s.Name + " " + s.Host + " " + s.Description + " " + s.Namespace)
-		if !slices.ContainsFunc(wanted, func(w string) bool { return !strings.Contains(text, w) }) {
-			found = append(found, s)
-		}
-	}
-	return found
 }
 
 // stateValues returns what the list can be narrowed by, with a minus sign before what must not
@@ -306,19 +196,6 @@ func stateWords(value string) string {
 		return "Not: " + strings.ToLower(words)
 	}
 	return words
-}
-
-// inState returns the services whose hosts have a state, all of them for "".
-func (p *Pages) inState(services []answer.ServiceSummary, state string) []answer.ServiceSummary {
-	if state == "" {
-		return services
-	}
-	positive, negated := query.SplitNegation(state)
-	return slices.DeleteFunc(services, func(s answer.ServiceSummary) bool {
-		h, ok := p.answers.HostStates().Host(s.Host)
-		holds := ok && h.Track.Standing.Verdict(conformance.Name(positive)) == conformance.Yes
-		return holds == negated
-	})
 }
 
 // categoryPath is the address of the services of a category.

@@ -39,8 +39,8 @@ type Answers interface {
 	crawlerpages.Answers
 	// Hits completes operations that were found with how fresh they are, at a time.
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
-	// Services lists services in order of host key, from behind after.
-	Services(ctx context.Context, after string, limit int) (answer.ServicePage, error)
+	// ListServices returns a part of the list of services.
+	ListServices(ctx context.Context, q census.ServiceQuery) (answer.ServiceListing, error)
 	// ExplainService says what was seen at a host and what follows from it.
 	ExplainService(ctx context.Context, s answer.Service) (answer.Explanation, error)
 	// HostStates knows the present states of hosts; nil: they are not known here.
@@ -112,8 +112,7 @@ type Pages struct {
 	operator  *operatorpages.Pages
 	answers   Answers
 	catalogue Catalogue
-	services  cached[serviceSnapshot]
-	home      cached[homeContents]
+	home      *cached[homeContents]
 	census    censusCache
 	stand     func() api.ServerStatus
 	history   *history.History
@@ -124,7 +123,7 @@ var templateFiles embed.FS
 
 // New prepares the pages over a, and for what is listed and suggested over c.
 func New(a Answers, c Catalogue, o Options) *Pages {
-	p := &Pages{answers: a, catalogue: c, services: newCached[serviceSnapshot](), home: newCached[homeContents](), census: censusCache{cached: newCached[censusView]()}, stand: o.Standing, history: o.History}
+	p := &Pages{answers: a, catalogue: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
 	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/census"
 	"gazetteer/conformance"
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
@@ -64,15 +65,22 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 // HostStates returns the present states of hosts, nil if they are not followed.
 func (a *Answers) HostStates() *standing.Follower { return a.Standing }
 
-// ServicesInState lists the services whose hosts have states, in the order of the keys of their
-// hosts, after the host after ("" is the beginning). It reads no other service. The error is
-// [ErrNoStates] in a process without states, or one of the store.
-func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
+// ServicesIn lists the services whose hosts have states and that name a category, in any case, in the
+// order of the keys of their hosts, after the host after ("" is the beginning). Empty conditions select
+// all. It reads no other service. The error is [ErrNoStates] in a process without states, [ErrNoCensus]
+// for a category in one without figures, or one of the store.
+func (a *Answers) ServicesIn(ctx context.Context, is, not []conformance.Name, category, after string, limit int) (ServicePage, error) {
 	if a.Standing == nil {
 		return ServicePage{}, ErrNoStates
 	}
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
 	selection := standing.Selection{Is: is, Not: not, Publishing: true}
+	if category != "" {
+		if a.Census == nil {
+			return ServicePage{}, ErrNoCensus
+		}
+		selection.Among = a.Census.HasFeature(census.CategoryFeature(category))
+	}
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
 		for _, host := range hosts {
@@ -95,32 +103,33 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	}
 }
 
-// maxScannedPages is how many pages of a list are read for one page of a category. One of a rare category
-// can have fewer services than there is room for, and still be followed by others.
-const maxScannedPages = 250
+// ServiceListing is a part of a list of services, in an order.
+type ServiceListing struct {
+	Services []ServiceSummary
+	// Total counts the selected services, All those without any condition.
+	Total, All int
+	// Categories are the most frequent categories of the services that words and state select.
+	Categories []census.CategoryCount
+}
 
-// ServicesInCategory returns those services of a list that are in a category, in any case. The list is one of
-// the two above: it returns at most limit services from behind the place after. The error is that of the
-// list.
-func ServicesInCategory(category, after string, limit int, list func(after string, limit int) (ServicePage, error)) (ServicePage, error) {
-	page := ServicePage{Services: []ServiceSummary{}}
-	category = strings.ToLower(category)
-	for range maxScannedPages {
-		next, err := list(after, limit-len(page.Services))
+// ListServices selects and orders services by what the census knows of them, and reads those of the
+// part that is wanted. The error is [ErrNoCensus] in a process without figures, or one of the store.
+func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (ServiceListing, error) {
+	if a.Census == nil {
+		return ServiceListing{}, ErrNoCensus
+	}
+	list := a.Census.Services(q)
+	out := ServiceListing{Total: list.Total, All: list.All, Categories: list.Categories}
+	for _, host := range list.Hosts {
+		documents, err := a.currentDocuments(ctx, host)
 		if err != nil {
-			return ServicePage{}, err
+			return ServiceListing{}, err
 		}
-		for _, s := range next.Services {
-			if slices.Contains(s.Categories, category) {
-				page.Services = append(page.Services, s)
-			}
-		}
-		after, page.After, page.Seq = next.After, next.After, next.Seq
-		if after == "" || len(page.Services) == limit {
-			break
+		if s := summarizeService(host, documents); isListed(s) { // else it has gone in the meantime
+			out.Services = append(out.Services, s)
 		}
 	}
-	return page, nil
+	return out, nil
 }
 
 // currentDocuments reads the current documents of a host, without those that cannot be read.
