@@ -71,6 +71,7 @@ type preparedOperation struct {
 	document.Operation
 	effect  Effect
 	class   effect.Class // of its effects, inferred
+	changes bool         // see [entry.Changes]
 	caution string       // see [call.Caution]
 	terms   [entry.NumFields][]tokens.Token
 	// vectors contains the vectors of the terms of its name and its intent, for explanations.
@@ -150,6 +151,7 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	}
 	p := &preparedOperation{Operation: o, effect: EffectOf(&o), caution: call.Caution(o, t.Service)}
 	p.class, _ = entry.ClassOf(&o)
+	p.changes = entry.Changes(&o, p.class)
 	for f, text := range entry.OperationEntry(&o).Text {
 		p.terms[f] = tokens.Tokenize(a, text)
 	}

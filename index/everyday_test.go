@@ -1,6 +1,8 @@
 package index
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"gazetteer/document"
@@ -67,6 +69,41 @@ func TestQuestionsDoNotFindChangingOperations(t *testing.T) {
 		hits := search(t, x, query.Query{Words: asked}).Hits
 		if len(hits) == 0 || hits[0].Operation.Verb != "SWITCH" || hits[0].Far != far {
 			t.Errorf("%q: %+v", asked, hits)
+		}
+	}
+}
+
+// TestNoQuestionIsAnsweredByAChange asks questions of every form about the things that operations of all
+// kinds work on. Every hit that changes something is far, and none is the first unless all do; a question
+// for a method is answered by what does it.
+func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
+	x, _ := indexed(t, append(everydayServices(),
+		agis("home.test", "SWITCH /lights: Switches the lights of a room on or off", "LIST /rooms: Lists the rooms of a home", "LOCK /door: Locks the door of the home", "REMOVE /room: Removes a room of the home"),
+		agis("bank.test", "TRANSFER /money: Transfers money to an account", "PAY /invoice: Pays an invoice", "RETRIEVE /balance: Retrieves the balance of an account"),
+		agis("text.test", "CREATE /detection: Language detection. Identifies the language of a text", "CREATE /text: Creates a text", "START /session: Get the address of a session"))...)
+	forms := []string{"is the %s ready", "was the %s cancelled", "has my %s been deleted", "who removed the %s", "what did I pay for the %s", "how much is the %s", "which %s is mine",
+		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "when was the %s sent", "how do I know the %s"}
+	for _, thing := range []string{"taxi", "room", "lights", "door", "money", "invoice", "event", "calendar", "email", "text", "session"} {
+		for _, form := range forms {
+			asked := fmt.Sprintf(form, thing)
+			hits := search(t, x, query.Query{Words: asked}).Hits
+			changes := func(h Hit) bool {
+				class, _ := entry.ClassOf(&h.Operation)
+				return entry.Changes(&h.Operation, class)
+			}
+			for i, h := range hits {
+				if changes(h) && (!h.Far || i == 0 && slices.ContainsFunc(hits, func(o Hit) bool { return !changes(o) })) {
+					t.Errorf("%q: hit %d is %s, far: %v", asked, i, h.Operation.ID, h.Far)
+				}
+			}
+		}
+	}
+	for asked, want := range map[string]string{
+		"how do I book a hotel room": "BOOK /room", "can I order a taxi": "ORDER /taxi", "how can we cancel a taxi": "CANCEL /ride", "where do I pay an invoice": "PAY /invoice",
+		"what language is the text": "CREATE /detection", "could you lock the door": "LOCK /door", "who transfers money": "TRANSFER /money",
+	} {
+		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want || hits[0].Far {
+			t.Errorf("%q: %+v", asked, named(Result{Hits: hits}))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/tokens"
-	"gazetteer/protocol/effect"
 )
 
 // A ranking always has a first place, even if no operation in the index does the task. The fit says
@@ -36,12 +35,9 @@ const (
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
 	// requested one, for example one that reads although something must be created.
 	otherKind = 0.7
-	// changesAnswer is the maximum fit of an operation that only changes something if the request
-	// is a question: such an operation is far.
+	// changesAnswer is the maximum fit of an operation that changes the world if the request is a
+	// question: such an operation is far.
 	changesAnswer = 0.29
-	// anyPost is the least significant verb: operations that only compute an answer from posted
-	// data have it, too.
-	anyPost = "CREATE"
 	// shortRequest is the importance of the words of a short request, three words that tell much. A longer
 	// one has details that no document says, so its share of covered words grows with its length to the
 	// power of detailPower.
@@ -59,7 +55,7 @@ const (
 
 // fitOf returns the fit of an operation, 0 to 1, from the matched words and the cosine of its
 // embedding to that of the request.
-func (s *searcher) fitOf(why *Why, verb string, class effect.Class, cosine float32) float64 {
+func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32) float64 {
 	if len(s.request.Words) == 0 {
 		return 1
 	}
@@ -79,11 +75,12 @@ func (s *searcher) fitOf(why *Why, verb string, class effect.Class, cosine float
 		share := min(1, covered/all*math.Pow(max(1, all/shortRequest), detailPower))
 		fit = cosineShare*min(1, max(0, float64(cosine)/fullCosine)) + (1-cosineShare)*share
 	}
+	class := operation.class
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
-		if s.request.Act.Question && verb != anyPost {
-			fit = min(fit, changesAnswer)
-		}
+	}
+	if s.request.Act.IsNotAnsweredBy(class, operation.changes) {
+		fit = min(fit, changesAnswer)
 	}
 	return math.Round(fit*fitDigits) / fitDigits
 }

@@ -458,7 +458,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 			hit.Why.Clause = clauses[nearest].Text
 		}
 	}
-	hit.Fit = s.fitOf(&hit.Why, operation.Verb, operation.class, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
+	hit.Fit = s.fitOf(&hit.Why, operation, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
 	hit.Far = hit.Fit < FarFit
 	return hit, true, nil
 }

@@ -26,7 +26,7 @@ func StaticMapping() *mapping.IndexMappingImpl {
 
 // formVersion is increased by hand if the form of the index changes in a way that CurrentVersion
 // does not detect.
-const formVersion = 2
+const formVersion = 3
 
 // CurrentVersion names the form of the entries that this program writes. It is computed from the
 // entries of a sample that uses every rule of the analysis, so an index built by other rules is

@@ -24,6 +24,9 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	if ends := endingSentence(o); ends != "" {
 		return effect.End, "intent: " + ends
 	}
+	if j.Verb == "" {
+		intent = titleClass(o)
+	}
 	switch {
 	case intent == 0:
 		return verb, ofVerb
@@ -36,6 +39,35 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	default:
 		return verb | intent, ofVerb
 	}
+}
+
+// anyPost is the verb of operations of which nothing is known but that they are posted to. Those that only
+// work something out from what is posted have it, too.
+const anyPost = "CREATE"
+
+// Changes reports whether an operation changes the world, and so is no answer to a question: as its
+// document declares, or by its verb or its intent, if one of them says nothing of reading. Its class is
+// that of [ClassOf].
+func Changes(o *document.Operation, class effect.Class) bool {
+	if class == effect.Tell && o.Intent == "" {
+		return false // TELL /joke: nothing says that somebody else is told
+	}
+	if o.Effect == document.Reversible || o.Effect == document.Irreversible || class != 0 && class&query.Reading == 0 {
+		return true
+	}
+	verb := effect.Of(strings.ToLower(o.Verb))
+	return verb != 0 && verb&query.Reading == 0 && !strings.EqualFold(o.Verb, anyPost)
+}
+
+// titleClass returns the effects that the sentence after a title tells ("Sentiment analysis. Evaluates the
+// tone of a text"), 0 if the intent does not begin with a title.
+func titleClass(o *document.Operation) effect.Class {
+	title, sentence, ok := strings.Cut(o.Intent, ". ")
+	if !ok || effect.Compare(o.Verb, title).Verb != "" {
+		return 0
+	}
+	sentence, _, _ = strings.Cut(sentence, ". ")
+	return effect.Compare(o.Verb, sentence).Class
 }
 
 // maxSentences is the number of sentences of an intent that are read.
@@ -72,8 +104,20 @@ func classValue(o *document.Operation) string {
 	if class == effect.End && endsMany(o) {
 		value |= ManyFlag
 	}
+	switch {
+	case Changes(o, class):
+		value |= ChangesFlag
+	case class != 0 && strings.EqualFold(o.Verb, anyPost):
+		value |= PostFlag
+	}
 	return strconv.Itoa(value)
 }
+
+// ChangesFlag marks an operation that changes the world; see [Changes].
+const ChangesFlag = 1 << 10
+
+// PostFlag marks an operation that works something out from what is posted.
+const PostFlag = 1 << 11
 
 // ManyFlag marks an operation that ends all things of a kind.
 const ManyFlag = 1 << 9

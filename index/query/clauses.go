@@ -65,9 +65,13 @@ func endOfSegment(words []string, from int) int {
 	return len(words)
 }
 
-// asksQuestion reports whether words begin like a question: what is it about, is the author angry.
+// asksQuestion reports whether words begin like a question: what is it about, is the author angry. A word
+// that may begin a relative clause ("a flight, which is cheap") needs a question mark.
 func asksQuestion(words []string) bool {
 	if len(words) < 2 {
+		return false
+	}
+	if slices.Contains(relatives, normalizeWord(words[0])) && !slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, "?") }) {
 		return false
 	}
 	first, next := normalizeWord(words[0]), normalizeWord(words[1])
@@ -118,6 +122,8 @@ var (
 	clauseJoiners = strings.Fields("additionally afterwards also and besides finally furthermore moreover next plus then")
 	questionWords = strings.Fields("how what what's when when's where where's which who who's whose why")
 	auxiliaries   = strings.Fields("are can could did do does is may should will would")
+	// relatives are question words that begin relative clauses, too.
+	relatives = strings.Fields("when where which who whose")
 	// determiners follow a word that is used as a verb: "book a table", "is there a bus".
 	determiners = strings.Fields("a all an another any each every her him his i it its me my our some that the their them there these they this those us we you your")
 )

@@ -103,7 +103,7 @@ func foreignAct(language string, spoken []string, asks bool) Act {
 		act.Wanted = effect.End
 	}
 	if asks && act.Wanted&^Reading == 0 || asks && act.Wanted == 0 {
-		act.Wanted = Reading
+		act.Wanted, act.Question = Reading, true
 	}
 	return act
 }

@@ -41,10 +41,19 @@ type Act struct {
 	Makes bool
 	// HasValue reports whether the request has a value that may identify a thing: a number, a name.
 	HasValue bool
-	// Question reports whether the request is a question, by its first word.
+	// Question reports whether the request is a question, or asks to be told something.
 	Question bool
+	// Method contains the effects of what a question asks a method for ("how do I book a table"); 0 if it
+	// asks for a fact.
+	Method effect.Class
 	// Ends reports whether the request ends or removes something.
 	Ends bool
+}
+
+// IsNotAnsweredBy reports whether the act is a question that an operation does not answer, because it
+// changes the world. A question for a method may be answered by what does it.
+func (a *Act) IsNotAnsweredBy(class effect.Class, changes bool) bool {
+	return a.Question && changes && (class&a.Method == 0 || class&effect.End&^a.Method != 0)
 }
 
 // Reading is the class of operations that change nothing.
@@ -300,14 +309,33 @@ func actOf(polite, words []string, weights []float32) Act {
 		first, _, _ = strings.Cut(strings.ToLower(tokens.PrepareName(name)), " ") // createUser(name)
 	}
 	switch {
-	case isWho(first) && len(lower) > 1 && !slices.Contains(auxiliaries, lower[1]) && actionOf(lower[1]) != 0:
+	case first == "who" && len(lower) > 1 && !slices.Contains(auxiliaries, lower[1]) && actionOf(lower[1]) != 0 && !isPast(lower[1]):
 		act.Verb, act.Wanted = baseVerb(lower[1]), actionOf(lower[1]) // who repairs bicycles
-	case slices.Contains(questionWords, first), len(lower) > 1 && slices.Contains(auxiliaries, first):
-		act.Wanted, act.Question = Reading, asksForFact(lower)
+		act.Question, act.Method = true, (act.Wanted|making)&^effect.End
+	case len(polite) > 0 && slices.Contains(wishes, normalizeWord(polite[len(polite)-1])):
+		act.Verb, act.Wanted = parseImperative(lower) // I want what I am listening to
+	case len(lower) > 2 && slices.Contains(modals, first) && lower[1] == "you":
+		asked := lower[2:] // can you book it, will you help me book it
+		if len(asked) > 2 && asked[0] == "help" && (asked[1] == "me" || asked[1] == "us") {
+			asked = asked[2:]
+		}
+		act.Verb, act.Wanted = parseImperative(asked)
+	case slices.Contains(questionWords, first), len(lower) > 1 && beginsQuestion(first, lower[1]):
+		act.Wanted, act.Question, act.Method = Reading, true, methodOf(lower)
 	case slices.ContainsFunc(polite, asksToBeTold):
-		act.Wanted = Reading
+		act.Wanted, act.Question = Reading, true
+	case slices.ContainsFunc(polite, func(w string) bool { return normalizeWord(w) == "how" }): // how do I
+		act.Verb, act.Wanted = parseImperative(lower)
+		act.Question, act.Method = true, methodClass(lower)
+		if act.Ends && act.Method&making != 0 {
+			act.Method |= effect.End // how do I make a cancellation
+		}
 	default:
 		act.Verb, act.Wanted = parseImperative(lower)
+		act.Question = act.Verb == "" && len(words) <= maxTopic && strings.HasSuffix(words[len(words)-1], "?")
+		if act.Question && act.Wanted == 0 {
+			act.Wanted = Reading
+		}
 	}
 	if act.Ends {
 		act.Object = tokens.StemOf(objectOf(lower[1:]))
@@ -324,25 +352,71 @@ func actOf(polite, words []string, weights []float32) Act {
 			act.Ends, act.Wanted = true, act.Wanted|effect.End
 		}
 	}
-	if act.Wanted == Reading && slices.Contains(questionWords, first) {
+	if act.Question && act.Method&effect.End == 0 {
 		act.Ends = false // "which flights are cancelled today"
 	}
 	return act
 }
 
-// asksForFact reports whether a question asks for a fact, not for a method ("how do I", "where can
-// we").
-func asksForFact(words []string) bool {
-	if words[0] == "how" && (len(words) < 2 || !slices.Contains(measures, words[1])) || slices.Contains(modals, words[0]) {
-		return false
+// beginsQuestion reports whether a question begins with two words that are not question words: is there,
+// has my, have they.
+func beginsQuestion(first, next string) bool {
+	if first == "have" || first == "had" {
+		return slices.Contains(subjects, next)
 	}
-	return !slices.ContainsFunc(words[1:min(len(words), 5)], func(w string) bool { return w == "i" || w == "we" || w == "you" })
+	return slices.Contains(auxiliaries, first) || slices.Contains(otherAuxiliaries, first)
 }
 
-// Words that follow "how" in questions for a fact, and words that questions for help begin with.
+// maxTopic is the number of words of a topic with a question mark: "my account balance?"
+const maxTopic = 4
+
+// isPast reports whether a word is a verb in the past: who deleted it.
+func isPast(word string) bool {
+	return !strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ing") && baseVerb(word) != word
+}
+
+// methodOf returns the effects of what a question asks a method for: "how do I", "where can we", "may I". The
+// words begin a question. A verb that changes something may be done by any change.
+func methodOf(words []string) effect.Class {
+	if len(words) > 4 && words[1] == "it" && words[3] == "to" {
+		return methodClass(words[4:]) // is it possible to
+	}
+	i := 0
+	if words[0] == "how" || words[0] == "where" || words[0] == "when" {
+		i = 1
+	}
+	if i < len(words) && words[i] == "to" {
+		return methodClass(words[i+1:])
+	}
+	if i+1 < len(words) && (slices.Contains(modals, words[i]) || i > 0 && words[i] == "do") && slices.Contains(subjects, words[i+1]) {
+		return methodClass(words[i+2:])
+	}
+	return 0
+}
+
+// methodClass returns the effects of the verb that words begin with, and of others that do the same.
+func methodClass(words []string) effect.Class {
+	if len(words) == 0 {
+		return 0
+	}
+	class := effect.Of(words[0])
+	if class&(making|effect.End) != 0 || slices.Contains(lightVerbs, words[0]) {
+		class |= making
+	}
+	return class
+}
+
+// making are the effects of operations that do something for the caller without an end of anything.
+const making = effect.Commit | effect.Change | effect.Tell
+
+// Words of questions: auxiliaries that only begin questions, those that ask for a method, who does it, and
+// verbs that leave open what is done.
 var (
-	measures = strings.Fields("big far fast high large long many much often old tall")
-	modals   = strings.Fields("can could may might must shall should will would")
+	otherAuxiliaries = strings.Fields("am has was were isn't aren't wasn't weren't doesn't didn't hasn't")
+	modals           = strings.Fields("can could may might must shall should will would")
+	subjects         = strings.Fields("i we you one they he she")
+	wishes           = strings.Fields("want need like love wish")
+	lightVerbs       = strings.Fields("get have obtain receive become be go make do use")
 )
 
 // allWords ask for all things of a kind.
@@ -414,8 +488,6 @@ var makingVerbs = []string{"add", "book", "build", "buy", "compose", "create", "
 
 // asksToBeTold reports whether a polite opening asks for an answer: show me, do you know.
 func asksToBeTold(word string) bool { return slices.Contains(tellPhrases, normalizeWord(word)) }
-
-func isWho(word string) bool { return word == "who" || word == "which" || word == "what" }
 
 // actionOf returns the effects of a verb in any of its forms, 0 for a word that is no verb or a
 // verb that only reads.

@@ -12,7 +12,8 @@ import (
 const (
 	endsUnasked   = 0.2  // it ends something, and the request does not ask for that
 	mayEndUnasked = 0.65 // it may end something but an answer is wanted
-	writesToRead  = 0.7  // it changes something but an answer is wanted
+	writesToRead  = 0.9  // it changes something but the request only reads
+	writesToTell  = 0.95 // it changes something but the request is a question; see putAnswersFirst
 	keepsNotEnds  = 0.6  // it does something else but an end is wanted
 	readsToWrite  = 0.85 // it only reads but something must be done
 	writesAnother = 0.85 // it does something else than the request
@@ -34,6 +35,8 @@ func effectFactor(act query.Act, class effect.Class) float64 {
 		return mayEndUnasked
 	case act.Wanted == 0, act.Wanted&class != 0:
 		return 1
+	case act.Wanted&^query.Reading == 0 && act.Question:
+		return writesToTell
 	case act.Wanted&^query.Reading == 0:
 		return writesToRead
 	case act.Wanted == effect.End:
@@ -51,6 +54,8 @@ type EffectColumn struct {
 	Classes []effect.Class // by the number of a value
 	needsID []bool         // by the number of a value
 	many    []bool         // by the number of a value
+	changes []bool         // by the number of a value
+	posts   []bool         // by the number of a value
 }
 
 // Effects returns the column of the inferred effects.
@@ -59,10 +64,13 @@ func (v *View) Effects() (*EffectColumn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &EffectColumn{Values: values, Classes: make([]effect.Class, len(values.All)), needsID: make([]bool, len(values.All)), many: make([]bool, len(values.All))}
+	flags := func() []bool { return make([]bool, len(values.All)) }
+	c := &EffectColumn{Values: values, Classes: make([]effect.Class, len(values.All)), needsID: flags(), many: flags(), changes: flags(), posts: flags()}
 	for i, value := range values.All {
 		if n, err := strconv.ParseUint(value, 10, 16); err == nil {
-			c.Classes[i], c.needsID[i], c.many[i] = effect.Class(n), n&entry.IdentifierFlag != 0, n&entry.ManyFlag != 0
+			c.Classes[i] = effect.Class(n)
+			c.needsID[i], c.many[i] = n&entry.IdentifierFlag != 0, n&entry.ManyFlag != 0
+			c.changes[i], c.posts[i] = n&entry.ChangesFlag != 0, n&entry.PostFlag != 0
 		}
 	}
 	return c, nil
@@ -71,6 +79,12 @@ func (v *View) Effects() (*EffectColumn, error) {
 // ClassOf returns the inferred effects of an operation.
 func (c *EffectColumn) ClassOf(p EntryRef) effect.Class { return c.Classes[c.Values.ValueNumber(p)] }
 
+// isNoAnswer reports whether an operation changes the world where a question is asked.
+func (c *EffectColumn) isNoAnswer(p EntryRef, act query.Act) bool {
+	at := c.Values.ValueNumber(p)
+	return act.IsNotAnsweredBy(c.Classes[at], c.changes[at])
+}
+
 // factorsFor returns for each value the factor of the scores of its operations.
 func (c *EffectColumn) factorsFor(act query.Act) []float64 {
 	factors := make([]float64, len(c.Classes))
@@ -78,6 +92,9 @@ func (c *EffectColumn) factorsFor(act query.Act) []float64 {
 		factors[i] = effectFactor(act, class)
 		if act.Ends && class == effect.End && c.many[i] != act.All {
 			factors[i] *= endsOther
+		}
+		if c.posts[i] && act.Question {
+			factors[i] *= writesToTell
 		}
 		if c.needsID[i] && !act.HasValue {
 			factors[i] *= unknownThing

@@ -401,6 +401,9 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 	pool, faint := scorer.addNear(pool)
 	total += len(words.ByEmbedding) - before
 	v.PenalizeHubs(pool, faint)
+	if r.Act.Question {
+		r.putAnswersFirst(pool)
+	}
 	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
 		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {
 			return page[:n], true, total, nil
@@ -421,6 +424,31 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 				r.Score = min(combineScores(scores[v.ScoreIndex(r.EntryRef)], most, 0), pool[len(pool)-1].Score)
 				pool = append(pool, r)
 			}
+		}
+	}
+}
+
+// compression is the factor by which differences of scores that are lowered shrink.
+const compression = 1000
+
+// putAnswersFirst lowers the scores of operations that change the world to just below the best of the
+// others, in the same order, so that no question is answered by one of them. If there are no others, the
+// scores remain.
+func (r *Ranking) putAnswersFirst(pool []RankedEntry) {
+	var answers, others int64
+	for _, e := range pool {
+		if r.Effects.isNoAnswer(e.EntryRef, r.Act) {
+			others = max(others, e.Score)
+		} else {
+			answers = max(answers, e.Score)
+		}
+	}
+	if answers == 0 || others < answers {
+		return
+	}
+	for i, e := range pool {
+		if e.Score >= answers && r.Effects.isNoAnswer(e.EntryRef, r.Act) {
+			pool[i].Score = max(0, answers-1-(others-e.Score)/compression)
 		}
 	}
 }
