@@ -81,11 +81,14 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 		return nil, err
 	}
 	var page answer.ServicePage
-	if len(in.Is) == 0 && in.Category == "" {
+	is, not := splitStates(in.Is)
+	switch {
+	case in.Category != "":
+		page, err = a.Answers.ServicesInCategory(ctx, in.Category, is, not, c.After, in.Limit)
+	case len(in.Is) > 0:
+		page, err = a.Answers.ServicesInState(ctx, is, not, c.After, in.Limit)
+	default:
 		page, err = a.Answers.Services(ctx, c.After, in.Limit)
-	} else {
-		is, not := splitStates(in.Is)
-		page, err = a.Answers.ServicesIn(ctx, is, not, in.Category, c.After, in.Limit)
 	}
 	if err != nil {
 		return nil, err

@@ -79,23 +79,23 @@ func checkAgainstCensus(t *testing.T, s *boltstore.Store, l *census.Live) {
 // checkServiceLists holds lists of services against the sets of hosts behind the figures.
 func checkServiceLists(t *testing.T, l *census.Live) {
 	t.Helper()
-	all := l.Services(census.ServiceQuery{Limit: 1_000_000})
+	all := l.Services(census.ServiceQuery{Limit: 1_000_000, Counted: true})
 	if all.Total != l.Stats().Services || len(all.Hosts) != all.Total || all.All != all.Total {
 		t.Fatalf("%d services, the list has %d of %d", l.Stats().Services, len(all.Hosts), all.Total)
 	}
 	conforming, _, _ := l.Hosts(census.Feature{Family: "state", Value: "conformant=yes"}, 0, 1_000_000)
 	named, _, _ := l.Hosts(census.CategoryFeature(" "+strings.ToUpper(all.Categories[0].Name)), 0, 1_000_000)
-	for _, order := range []census.ServiceOrder{census.ByName, census.ByChange, census.ByOperations} {
+	for _, order := range []census.ServiceOrder{census.ByName, census.ByChange, census.ByOperations, census.ByHost} {
 		for name, c := range map[string]struct {
 			q    census.ServiceQuery
 			want func(host string) bool
 		}{
 			"all":         {census.ServiceQuery{}, func(string) bool { return true }},
-			"state":       {census.ServiceQuery{State: conformance.Conformant}, func(h string) bool { return slices.Contains(conforming, h) }},
-			"not state":   {census.ServiceQuery{State: conformance.Conformant, Not: true}, func(h string) bool { return !slices.Contains(conforming, h) }},
+			"state":       {census.ServiceQuery{Is: []conformance.Name{conformance.Conformant}}, func(h string) bool { return slices.Contains(conforming, h) }},
+			"not state":   {census.ServiceQuery{Not: []conformance.Name{conformance.Conformant}}, func(h string) bool { return !slices.Contains(conforming, h) }},
 			"category":    {census.ServiceQuery{Category: all.Categories[0].Name}, func(h string) bool { return slices.Contains(named, h) }},
 			"words":       {census.ServiceQuery{Words: "00001 SHOP.test"}, func(h string) bool { return strings.Contains(h, "00001") && strings.Contains(h, "shop.test") }},
-			"all of them": {census.ServiceQuery{Words: "bank", State: conformance.Conformant, Category: all.Categories[0].Name}, nil},
+			"all of them": {census.ServiceQuery{Words: "bank", Is: []conformance.Name{conformance.Conformant}, Category: all.Categories[0].Name}, nil},
 			"nothing":     {census.ServiceQuery{Category: "no such category"}, func(string) bool { return false }},
 		} {
 			c.q.Order, c.q.Limit = order, 7

@@ -10,6 +10,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/store"
 )
 
 // A ServiceQuery selects services and a part of their list. The zero value selects all, by name.
@@ -18,29 +19,37 @@ type ServiceQuery struct {
 	Words string
 	// Category is one that the service names, in any case; "" for any.
 	Category string
-	// State is one that must hold, or with Not set must not be known to hold; "" for any.
-	State conformance.Name
-	Not   bool
-	Order ServiceOrder
+	// Is are states that must hold, Not those that must not be known to hold.
+	Is, Not []conformance.Name
+	Order   ServiceOrder
 	// Offset and Limit are the part of the list.
 	Offset, Limit int
+	// After is the host behind which a part begins in place of Offset, in the order ByHost alone.
+	After string
+	// Counted asks for Categories of the list.
+	Counted bool
 }
 
 // ServiceOrder is an order of services. Services that exist to test readers are last in each.
 type ServiceOrder int
 
-// The orders: by name, those whose documents changed last first, and those with most operations
-// first.
+// The orders: by name, those whose documents changed last first, those with most operations first, and
+// that of the keys of the hosts, in which services that exist to test readers have no place of their own.
 const (
 	ByName ServiceOrder = iota
 	ByChange
 	ByOperations
+	ByHost
 	numOrders
 )
 
 // ServiceList is a part of a list of services.
 type ServiceList struct {
 	Hosts []string
+	// More reports whether there are services behind the last of Hosts.
+	More bool
+	// Seq is the sequence of the store up to which the list goes.
+	Seq uint64
 	// Total counts the selected services, All those without any condition.
 	Total, All int
 	// Categories are the most frequent categories of the services that the words and the state select.
@@ -58,10 +67,11 @@ const maxCategories = 100
 
 // serviceListing has all services in their orders. It is made anew after the figures.
 type serviceListing struct {
-	of      *Stats     // the figures after which it was made
-	ids     *rowsOwner // whose numbers the services have
-	all     *roaring.Bitmap
-	ordered [numOrders][]listedService
+	of       *Stats     // the figures after which it was made
+	ids      *rowsOwner // whose numbers the services have
+	all      *roaring.Bitmap
+	services []listedService
+	ordered  [numOrders][]uint32 // places in services
 }
 
 // rowsOwner identifies one reading of the store: the numbers of hosts of another one differ.
@@ -91,52 +101,67 @@ func (l *Live) Services(q ServiceQuery) ServiceList {
 	}
 	defer l.mu.RUnlock()
 	selected := lst.all
-	if q.State != "" {
-		holds := l.hostsWith(stateFeature(q.State, conformance.Yes))
-		if q.Not {
-			selected = roaring.AndNot(selected, holds)
-		} else {
-			selected = roaring.And(selected, holds)
-		}
+	for _, name := range q.Is {
+		selected = roaring.And(selected, l.hostsWith(stateFeature(name, conformance.Yes)))
+	}
+	for _, name := range q.Not {
+		selected = roaring.AndNot(selected, l.hostsWith(stateFeature(name, conformance.Yes)))
 	}
 	if words := strings.Fields(strings.ToLower(q.Words)); len(words) > 0 {
 		selected = lst.selectWords(selected, words)
 	}
-	list := ServiceList{All: int(lst.all.GetCardinality()), Categories: l.countCategories(selected)}
+	list := ServiceList{Seq: lst.of.Cursor.Seq, All: int(lst.all.GetCardinality())}
+	if q.Counted {
+		list.Categories = l.countCategories(selected)
+	}
 	if q.Category != "" {
 		selected = roaring.And(selected, l.hostsWith(CategoryFeature(q.Category)))
 	}
 	list.Total = int(selected.GetCardinality())
-	ordered := lst.ordered[q.Order]
-	if list.Total == list.All {
-		for _, s := range ordered[min(max(q.Offset, 0), len(ordered)):min(max(q.Offset+q.Limit, 0), len(ordered))] {
-			list.Hosts = append(list.Hosts, s.host)
-		}
-		return list
-	}
-	if q.Offset >= list.Total {
-		return list
-	}
-	skip := q.Offset
-	for i := range ordered {
-		if !selected.Contains(ordered[i].id) {
-			continue
-		}
-		if skip--; skip >= 0 {
-			continue
-		}
-		if list.Hosts = append(list.Hosts, ordered[i].host); len(list.Hosts) >= q.Limit {
-			break
-		}
-	}
+	list.Hosts, list.More = lst.selectPart(selected, q)
 	return list
 }
+
+// selectPart returns the part of the selected services that a query wants, and whether there are more.
+func (lst *serviceListing) selectPart(selected *roaring.Bitmap, q ServiceQuery) (hosts []string, more bool) {
+	places, skip := lst.ordered[q.Order], q.Offset
+	switch {
+	case selected.IsEmpty():
+		return nil, false
+	case q.Order == ByHost && q.After != "":
+		from, found := slices.BinarySearchFunc(places, q.After, func(place uint32, after string) int {
+			return compareKeys(lst.services[place].host, after)
+		})
+		if found {
+			from++
+		}
+		places, skip = places[from:], 0
+	case selected == lst.all:
+		places, skip = places[min(max(skip, 0), len(places)):], 0
+	}
+	for _, place := range places {
+		s := &lst.services[place]
+		switch {
+		case !selected.Contains(s.id):
+		case skip > 0:
+			skip--
+		case len(hosts) == q.Limit:
+			return hosts, true
+		default:
+			hosts = append(hosts, s.host)
+		}
+	}
+	return hosts, false
+}
+
+// compareKeys orders hosts as their keys in the store.
+func compareKeys(a, b string) int { return strings.Compare(store.HostKey(a), store.HostKey(b)) }
 
 // selectWords returns those of the selected services that have all words in their name or host.
 func (lst *serviceListing) selectWords(selected *roaring.Bitmap, words []string) *roaring.Bitmap {
 	found := roaring.New()
-	for i := range lst.ordered[ByName] {
-		s := &lst.ordered[ByName][i]
+	for i := range lst.services {
+		s := &lst.services[i]
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s.text, w) }) && selected.Contains(s.id) {
 			found.Add(s.id)
 		}
@@ -191,25 +216,36 @@ func (l *Live) makeListing() *serviceListing {
 	l.mu.RLock()
 	lst.ids = l.owner
 	test := l.hostsWith(Feature{"category", testCategory})
-	services := make([]listedService, 0, lst.of.Services)
+	keys := make([]string, 0, lst.of.Services)
 	for id, h := range l.rows {
 		if s, ok := h.listService(uint32(id)); ok {
 			s.test = test.Contains(s.id)
 			lst.all.Add(s.id)
-			services = append(services, s)
+			lst.services, keys = append(lst.services, s), append(keys, store.HostKey(s.host))
 		}
 	}
 	l.mu.RUnlock()
-	for order, compare := range map[ServiceOrder]func(a, b *listedService) int{
-		ByName:       func(a, b *listedService) int { return 0 },
-		ByChange:     func(a, b *listedService) int { return b.changed.Compare(a.changed) },
-		ByOperations: func(a, b *listedService) int { return b.operations - a.operations },
+	byText := func(a, b *listedService) int {
+		return cmp.Or(compareBools(a.test, b.test), strings.Compare(a.text, b.text))
+	}
+	for order, compare := range map[ServiceOrder]func(x, y uint32) int{
+		ByHost: func(x, y uint32) int { return strings.Compare(keys[x], keys[y]) },
+		ByName: func(x, y uint32) int { return byText(&lst.services[x], &lst.services[y]) },
+		ByChange: func(x, y uint32) int {
+			a, b := &lst.services[x], &lst.services[y]
+			return cmp.Or(compareBools(a.test, b.test), b.changed.Compare(a.changed), byText(a, b))
+		},
+		ByOperations: func(x, y uint32) int {
+			a, b := &lst.services[x], &lst.services[y]
+			return cmp.Or(compareBools(a.test, b.test), b.operations-a.operations, byText(a, b))
+		},
 	} {
-		ordered := slices.Clone(services)
-		slices.SortFunc(ordered, func(a, b listedService) int {
-			return cmp.Or(compareBools(a.test, b.test), compare(&a, &b), strings.Compare(a.text, b.text))
-		})
-		lst.ordered[order] = ordered
+		places := make([]uint32, len(lst.services))
+		for i := range places {
+			places[i] = uint32(i)
+		}
+		slices.SortFunc(places, compare)
+		lst.ordered[order] = places
 	}
 	return lst
 }
@@ -252,17 +288,6 @@ func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 	}
 	s.id, s.host, s.text = id, h.Host, strings.ToLower(cmp.Or(name, h.Host))+" "+h.Host
 	return s, ok
-}
-
-// HasFeature returns a function that reports whether a host has a feature at the moment of the call.
-// It may be called by any goroutine.
-func (l *Live) HasFeature(f Feature) func(host string) bool {
-	return func(host string) bool {
-		l.mu.RLock()
-		defer l.mu.RUnlock()
-		id, known := l.ids[host]
-		return known && l.hostsWith(f).Contains(id)
-	}
 }
 
 // CategoryFeature is the feature of the hosts that name a category, in any case.

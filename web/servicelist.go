@@ -103,11 +103,13 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
 	}
 	v.Narrowed = v.Query != "" || v.Category != "" || v.State != ""
-	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
+	wanted := census.ServiceQuery{Words: v.Query, Category: v.Category, Counted: true, Offset: (number - 1) * frame.PerPage, Limit: frame.PerPage}
 	if v.State != "" {
-		var state string
-		state, wanted.Not = query.SplitNegation(v.State)
-		wanted.State = conformance.Name(state)
+		if name, negated := query.SplitNegation(v.State); negated {
+			wanted.Not = []conformance.Name{conformance.Name(name)}
+		} else {
+			wanted.Is = []conformance.Name{conformance.Name(name)}
+		}
 	}
 	v.States = append(v.States, sortChoice{"", "Any", v.State == ""})
 	for _, name := range p.stateValues() {

@@ -65,22 +65,15 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 // HostStates returns the present states of hosts, nil if they are not followed.
 func (a *Answers) HostStates() *standing.Follower { return a.Standing }
 
-// ServicesIn lists the services whose hosts have states and that name a category, in any case, in the
-// order of the keys of their hosts, after the host after ("" is the beginning). Empty conditions select
-// all. It reads no other service. The error is [ErrNoStates] in a process without states, [ErrNoCensus]
-// for a category in one without figures, or one of the store.
-func (a *Answers) ServicesIn(ctx context.Context, is, not []conformance.Name, category, after string, limit int) (ServicePage, error) {
+// ServicesInState lists the services whose hosts have states, in the order of the keys of their
+// hosts, after the host after ("" is the beginning). It reads no other service. The error is
+// [ErrNoStates] in a process without states, or one of the store.
+func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
 	if a.Standing == nil {
 		return ServicePage{}, ErrNoStates
 	}
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
 	selection := standing.Selection{Is: is, Not: not, Publishing: true}
-	if category != "" {
-		if a.Census == nil {
-			return ServicePage{}, ErrNoCensus
-		}
-		selection.Among = a.Census.HasFeature(census.CategoryFeature(category))
-	}
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
 		for _, host := range hosts {
@@ -103,6 +96,14 @@ func (a *Answers) ServicesIn(ctx context.Context, is, not []conformance.Name, ca
 	}
 }
 
+// ServicesInCategory lists the services that name a category, in any case, and whose hosts have states,
+// as [Answers.ServicesInState] does, but as they were at the last refresh of the figures. The error is
+// that of [Answers.ListServices].
+func (a *Answers) ServicesInCategory(ctx context.Context, category string, is, not []conformance.Name, after string, limit int) (ServicePage, error) {
+	list, err := a.ListServices(ctx, census.ServiceQuery{Category: category, Is: is, Not: not, Order: census.ByHost, After: after, Limit: limit})
+	return ServicePage{Services: list.Services, After: list.After, Seq: list.Seq}, err
+}
+
 // ServiceListing is a part of a list of services, in an order.
 type ServiceListing struct {
 	Services []ServiceSummary
@@ -110,6 +111,9 @@ type ServiceListing struct {
 	Total, All int
 	// Categories are the most frequent categories of the services that words and state select.
 	Categories []census.CategoryCount
+	// After is the host behind which the next part begins in the order of hosts, "" on the last.
+	After string
+	Seq   uint64 // of the store, up to which the list goes
 }
 
 // ListServices selects and orders services by what the census knows of them, and reads those of the
@@ -119,7 +123,10 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 		return ServiceListing{}, ErrNoCensus
 	}
 	list := a.Census.Services(q)
-	out := ServiceListing{Total: list.Total, All: list.All, Categories: list.Categories}
+	out := ServiceListing{Services: []ServiceSummary{}, Total: list.Total, All: list.All, Categories: list.Categories, Seq: list.Seq}
+	if list.More {
+		out.After = list.Hosts[len(list.Hosts)-1]
+	}
 	for _, host := range list.Hosts {
 		documents, err := a.currentDocuments(ctx, host)
 		if err != nil {

@@ -121,8 +121,6 @@ type Selection struct {
 	Class conformance.Class
 	// Publishing leaves out hosts without a current document.
 	Publishing bool
-	// Among, when set, reports whether a host can be selected.
-	Among func(host string) bool
 }
 
 // List returns the names of the selected hosts behind a name, in the order of the store's keys, at
@@ -145,9 +143,6 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 			continue
 		}
 		if s.Publishing && !publishesDocument(h.hostClass()) {
-			continue
-		}
-		if s.Among != nil && !s.Among(h.name) {
 			continue
 		}
 		if len(names) == limit {
