@@ -107,12 +107,12 @@ type Document struct {
 
 // What robots.txt allows.
 const (
-	RobotsNone    = "none"    // there is no robots.txt
-	RobotsOpen    = "open"    // it forbids none of the paths that we ask for
-	RobotsPartly  = "partly"  // it forbids some
-	RobotsClosed  = "closed"  // it forbids everything
-	RobotsFailed  = "failed"  // it could not be read, which counts as closed
-	RobotsUnknown = "unknown" // it was not requested
+	robotsNone    = "none"    // there is no robots.txt
+	robotsOpen    = "open"    // it forbids none of the paths that we ask for
+	robotsPartly  = "partly"  // it forbids some
+	robotsClosed  = "closed"  // it forbids everything
+	robotsFailed  = "failed"  // it could not be read, which counts as closed
+	robotsUnknown = "unknown" // it was not requested
 )
 
 // hostRecord is the part of a crawler.Host that the census reads. Reading all of it takes three
@@ -294,21 +294,21 @@ func (h *hostRecord) robotsState() string {
 	f, asked := h.Fetches[fetch.KindRobots]
 	switch {
 	case h.Robots == nil && !asked:
-		return RobotsUnknown
+		return robotsUnknown
 	case asked && f.Outcome == fetch.Absent:
-		return RobotsNone
+		return robotsNone
 	case asked && f.Outcome != fetch.OK && f.Outcome != fetch.Unchanged:
-		return RobotsFailed
+		return robotsFailed
 	case h.Robots == nil:
-		return RobotsUnknown
+		return robotsUnknown
 	case h.Robots.Open:
-		return RobotsOpen
+		return robotsOpen
 	case h.Robots.Disallowed == 0:
-		return RobotsOpen
+		return robotsOpen
 	case h.Robots.Disallowed&fetch.EveryPath != 0:
-		return RobotsClosed
+		return robotsClosed
 	}
-	return RobotsPartly
+	return robotsPartly
 }
 
 // listOutcomes lists the outcomes of the documents' fetches, in order of kind.

@@ -7,8 +7,8 @@ import (
 	"gazetteer/document"
 )
 
-// Week is the time between two points of a series.
-const Week = 7 * 24 * time.Hour
+// week is the time between two points of a series.
+const week = 7 * 24 * time.Hour
 
 // maxWeeks is how far back a series reaches at most: ten years.
 const maxWeeks = 522
@@ -29,11 +29,11 @@ type Series struct {
 
 // The families of series.
 const (
-	SeriesFormats = "format"  // hosts that publish a format
-	SeriesStates  = "state"   // hosts with a verdict on a state
-	SeriesClasses = "class"   // hosts of a class
-	SeriesChanges = "changes" // new versions of documents in the week up to the point
-	SeriesHosts   = "hosts"   // hosts known
+	seriesFormats = "format"  // hosts that publish a format
+	seriesStates  = "state"   // hosts with a verdict on a state
+	seriesClasses = "class"   // hosts of a class
+	seriesChanges = "changes" // new versions of documents in the week up to the point
+	seriesHosts   = "hosts"   // hosts known
 )
 
 // seriesKey names a series.
@@ -56,7 +56,7 @@ func (b *seriesBuilder) indexOf(t time.Time) int {
 	if t.After(b.at) {
 		return -1
 	}
-	return min(int(b.at.Sub(t)/Week), maxWeeks)
+	return min(int(b.at.Sub(t)/week), maxWeeks)
 }
 
 // addSpan counts something that lasted from a time until another, zero for still.
@@ -97,13 +97,13 @@ func (b *seriesBuilder) valuesOf(family, name string) *[maxWeeks + 1]int32 {
 
 // addHost counts the history of a host.
 func (b *seriesBuilder) addHost(added time.Time, spans []Span, versions []Version, turns []Turn) {
-	b.addSpan(SeriesHosts, "known", added, time.Time{})
+	b.addSpan(seriesHosts, "known", added, time.Time{})
 	for _, s := range spans {
-		b.addSpan(SeriesFormats, s.Kind, s.From, s.Until)
+		b.addSpan(seriesFormats, s.Kind, s.From, s.Until)
 	}
 	for _, v := range versions {
 		if !v.First {
-			b.addEvent(SeriesChanges, v.Kind, v.Seen)
+			b.addEvent(seriesChanges, v.Kind, v.Seen)
 		}
 	}
 	for i, t := range turns {
@@ -114,9 +114,9 @@ func (b *seriesBuilder) addHost(added time.Time, spans []Span, versions []Versio
 		if i+1 < len(turns) {
 			until = turns[i+1].At
 		}
-		b.addSpan(SeriesClasses, string(t.Standing.Class), t.At, until)
+		b.addSpan(seriesClasses, string(t.Standing.Class), t.At, until)
 		for _, name := range conformance.Names() {
-			b.addSpan(SeriesStates, string(name)+"="+string(t.Standing.Verdict(name)), t.At, until)
+			b.addSpan(seriesStates, string(name)+"="+string(t.Standing.Verdict(name)), t.At, until)
 		}
 	}
 }
@@ -127,12 +127,12 @@ func (b *seriesBuilder) listSeries() []Series {
 	var all []Series
 	add := func(family, name string) {
 		v := b.values[seriesKey{family, name}]
-		if v == nil && (family == SeriesClasses || family == SeriesChanges) {
+		if v == nil && (family == seriesClasses || family == seriesChanges) {
 			return
 		}
 		s := Series{Family: family, Name: name}
 		for i := b.oldest; i >= 0; i-- {
-			p := Point{At: b.at.Add(-time.Duration(i) * Week)}
+			p := Point{At: b.at.Add(-time.Duration(i) * week)}
 			if v != nil {
 				p.Value = int(v[i])
 			}
@@ -140,22 +140,22 @@ func (b *seriesBuilder) listSeries() []Series {
 		}
 		all = append(all, s)
 	}
-	add(SeriesHosts, "known")
+	add(seriesHosts, "known")
 	for _, k := range document.Kinds() {
-		add(SeriesFormats, string(k))
+		add(seriesFormats, string(k))
 	}
 	if !b.turns.IsZero() {
 		for _, name := range conformance.Names() {
 			for _, v := range verdicts {
-				add(SeriesStates, string(name)+"="+string(v))
+				add(seriesStates, string(name)+"="+string(v))
 			}
 		}
 		for _, c := range conformance.Classes() {
-			add(SeriesClasses, string(c))
+			add(seriesClasses, string(c))
 		}
 	}
 	for _, k := range document.Kinds() {
-		add(SeriesChanges, string(k))
+		add(seriesChanges, string(k))
 	}
 	return all
 }
@@ -163,6 +163,6 @@ func (b *seriesBuilder) listSeries() []Series {
 // verdicts are all of them, in the order in which tables list them.
 var verdicts = []conformance.Verdict{conformance.Yes, conformance.No, conformance.Unknown}
 
-// ClassUnknown is the class of a host that was visited after the date only, and has no history of
+// classUnknown is the class of a host that was visited after the date only, and has no history of
 // the time before.
-const ClassUnknown conformance.Class = "unknown"
+const classUnknown conformance.Class = "unknown"

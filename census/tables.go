@@ -81,10 +81,10 @@ var seriesTables = []struct {
 	names                           []string // drawn; nil for all
 	stacked                         bool
 }{
-	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", SeriesFormats, nil, false},
-	{"states", "The five states over time", "The number of hosts with the verdict yes on a state, by the last recorded change of the host before that time. It begins with the history of states.", SeriesStates, yesNames(), false},
-	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", SeriesClasses, nil, false},
-	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", SeriesChanges, nil, false},
+	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil, false},
+	{"states", "The five states over time", "The number of hosts with the verdict yes on a state, by the last recorded change of the host before that time. It begins with the history of states.", seriesStates, yesNames(), false},
+	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil, false},
+	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil, false},
 }
 
 func yesNames() []string {
@@ -145,7 +145,7 @@ func (f *Figures) seriesTable(s struct {
 // hasSeries reports whether a series over time begins before the date. States without a recorded
 // change have none.
 func (f *Figures) hasSeries(family string) bool {
-	return (family != SeriesStates && family != SeriesClasses) || !f.HistoryFrom.IsZero()
+	return (family != seriesStates && family != seriesClasses) || !f.HistoryFrom.IsZero()
 }
 
 func (f *Figures) familyTable(family Family) Table {

@@ -285,7 +285,7 @@ func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, d
 		h.Judged, h.Standing = FromHistory, s
 		h.Visited = h.Turns[len(h.Turns)-1].At
 	} else {
-		h.Judged, h.Standing = FromNothing, conformance.Standing{Class: ClassUnknown}
+		h.Judged, h.Standing = FromNothing, conformance.Standing{Class: classUnknown}
 	}
 	w.addSpans(h)
 	w.compareVersions(ctx, h)

@@ -4,7 +4,7 @@
 //
 // Begin with [Judge]. It looks at the last fetch of each kind and at the current documents, and at
 // nothing else: operations are never called. The crawler stores a [Turn] where the judgement of a
-// host changes; [Turns] and [AllTurns] read this history. Package conformance/standing follows the
+// host changes; [Turns] reads this history. Package conformance/standing follows the
 // store and knows the present states of all hosts.
 package conformance
 

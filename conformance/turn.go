@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -97,7 +96,7 @@ type StateEvidence struct {
 // First reports whether the turn is the first sight of its host.
 func (t Turn) First() bool { return t.Before == nil }
 
-// Time returns when the turn took place. [Turns] and [AllTurns] correct what a wrong clock wrote:
+// Time returns when the turn took place. [Turns] corrects what a wrong clock wrote:
 // a time after the reader's own is replaced by that of the next turn, and a time before that of the
 // turn before by that one.
 func (t Turn) Time() time.Time {
@@ -239,79 +238,17 @@ func Turns(ctx context.Context, s store.Store, host string, now time.Time) ([]Tu
 		return nil, err
 	}
 	var turns []Turn
-	for t, err := range listTurns(ctx, s, store.TurnsOf(name)) {
-		switch {
-		case err == nil:
-			turns = append(turns, t)
-		case t.Host == "":
+	for r, err := range s.List(ctx, store.TurnsOf(name), "") {
+		if err != nil && !store.Damaged(r, err) {
 			return nil, fmt.Errorf("read the history of %s: %w", name, err)
+		}
+		var t Turn
+		if err == nil && json.Unmarshal(r.Value, &t) == nil && t.Host == name {
+			turns = append(turns, t)
 		}
 	}
 	correctTimes(turns, now)
 	return turns, nil
-}
-
-// AllTurns yields the history of all hosts, one host after the other in the order of their keys,
-// each oldest first. It holds the turns of one host in memory. now is the reader's time: see
-// [Turn.Time]. A damaged record is yielded as a turn that has only a Host and an At, with an error
-// that is [store.ErrCorrupt], and the sequence goes on; any other error comes once, last, with an
-// empty Host.
-func AllTurns(ctx context.Context, s store.Store, now time.Time) iter.Seq2[Turn, error] {
-	return func(yield func(Turn, error) bool) {
-		var host []Turn // of one host
-		flush := func() bool {
-			correctTimes(host, now)
-			for _, t := range host {
-				if !yield(t, nil) {
-					return false
-				}
-			}
-			host = host[:0]
-			return true
-		}
-		for t, err := range listTurns(ctx, s, store.TurnPrefix) {
-			if len(host) > 0 && host[0].Host != t.Host && !flush() {
-				return
-			}
-			if err == nil {
-				host = append(host, t)
-			} else if !yield(t, err) {
-				return
-			}
-		}
-		flush()
-	}
-}
-
-// listTurns yields the turns below a prefix as they are stored.
-func listTurns(ctx context.Context, s store.Store, prefix string) iter.Seq2[Turn, error] {
-	return func(yield func(Turn, error) bool) {
-		for r, err := range s.List(ctx, prefix, "") {
-			if err != nil && !store.Damaged(r, err) {
-				yield(Turn{}, err)
-				return
-			}
-			parts := store.SplitKey(r.Key)
-			if len(parts) != 3 {
-				continue // no key of a turn
-			}
-			t := Turn{Host: parts[1]}
-			if err == nil {
-				err = json.Unmarshal(r.Value, &t)
-			}
-			if err == nil && t.Host != parts[1] {
-				err = fmt.Errorf("it names the host %q", t.Host)
-			}
-			if err != nil {
-				t = Turn{Host: parts[1]}
-				t.At, _ = time.Parse("20060102T150405.000Z", parts[2]) // zero for a key that is no time
-				err = fmt.Errorf("read %s: %w: %w", r.Key, store.ErrCorrupt, err)
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
 }
 
 // correctTimes sets the corrected times of a host's turns.

@@ -20,7 +20,7 @@ type Block struct {
 	Host string `json:"host"`
 	// Subdomains blocks all hosts below Host too.
 	Subdomains bool      `json:"subdomains,omitempty"`
-	By         BlockedBy `json:"by"`
+	By         blockedBy `json:"by"`
 	Why        string    `json:"why,omitempty"` // for a person
 	// Proof is the evidence of the owner's request: "TXT _gazetteer.example.com".
 	Proof string    `json:"proof,omitempty"`
@@ -32,13 +32,13 @@ type Block struct {
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
-// BlockedBy says who asked for a [Block].
-type BlockedBy string
+// blockedBy says who asked for a [Block].
+type blockedBy string
 
 // Who asked for a block.
 const (
-	ByOwner    BlockedBy = "owner"
-	ByOperator BlockedBy = "operator" // by a list or a command: see [Crawler.SetBlockList]
+	ByOwner    blockedBy = "owner"
+	ByOperator blockedBy = "operator" // by a list or a command: see [Crawler.SetBlockList]
 )
 
 // blockList holds the store's blocks in memory.

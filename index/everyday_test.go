@@ -149,7 +149,7 @@ func TestClausesShareFirstPlaces(t *testing.T) {
 func TestCorrectionsAreReported(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "hotle room"})
-	if r.Correction == nil || r.Correction.Query != "hotel room" || r.Correction.Words[0] != (CorrectedWord{"hotle", "hotel"}) {
+	if r.Correction == nil || r.Correction.Query != "hotel room" || r.Correction.Words[0] != (correctedWord{"hotle", "hotel"}) {
 		t.Errorf("the correction is %+v", r.Correction)
 	}
 	if r := search(t, x, query.Query{Words: "hotle room", Verbatim: true}); r.Correction != nil {

@@ -14,11 +14,11 @@ import (
 // A Correction says that a query was answered as if some of its words were spelt otherwise.
 type Correction struct {
 	Query string          `json:"query"` // with the replaced words
-	Words []CorrectedWord `json:"words"`
+	Words []correctedWord `json:"words"`
 }
 
-// A CorrectedWord is an unknown word and its replacement.
-type CorrectedWord struct {
+// A correctedWord is an unknown word and its replacement.
+type correctedWord struct {
 	Asked string `json:"asked"`
 	Used  string `json:"used"`
 }
@@ -61,7 +61,7 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 		if used == "" {
 			continue
 		}
-		correction.Words = append(correction.Words, CorrectedWord{asked, used})
+		correction.Words = append(correction.Words, correctedWord{asked, used})
 		fields[i] = strings.Replace(field, asked, used, 1)
 		replaced[used] = asked
 	}
@@ -101,7 +101,7 @@ func (s *searcher) correctHangul() (*Correction, error) {
 		if indexed {
 			continue
 		}
-		correction.Words = append(correction.Words, CorrectedWord{field, used})
+		correction.Words = append(correction.Words, correctedWord{field, used})
 		fields[i] = used
 	}
 	if len(correction.Words) == 0 {

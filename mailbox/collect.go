@@ -291,7 +291,7 @@ func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []
 		if err != nil {
 			continue
 		}
-		if err := m.KeepContent(ctx, message, opened.Plaintext); err != nil {
+		if err := m.keepContent(ctx, message, opened.Plaintext); err != nil {
 			return err
 		}
 	}

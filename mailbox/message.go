@@ -99,9 +99,9 @@ func (m *Mailbox) MarkRead(ctx context.Context, messages ...Message) error {
 	})
 }
 
-// KeepContent stores the body of a sealed message that did not open when it came, because its key was
+// keepContent stores the body of a sealed message that did not open when it came, because its key was
 // not there. The message then counts, and its thread is computed anew.
-func (m *Mailbox) KeepContent(ctx context.Context, message Message, content []byte) error {
+func (m *Mailbox) keepContent(ctx context.Context, message Message, content []byte) error {
 	return m.update(ctx, func(tx writing) error {
 		stored, err := readMessage(tx.reading(), message.Number)
 		if err != nil {

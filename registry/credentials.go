@@ -23,7 +23,7 @@ const (
 	ProofSignature = "signature" // an HTTP Message Signature (RFC 9421)
 	ProofChallenge = "challenge" // a statement with the registry's challenge, signed
 	ProofStatement = "statement" // a statement of rotation or recovery, signed
-	ProofSecret    = "secret"    // the once-shown secret: shows nothing to others
+	proofSecret    = "secret"    // the once-shown secret: shows nothing to others
 )
 
 // The time window of a signed request. A nonce is stored for as long as its signature is accepted.
@@ -132,7 +132,7 @@ func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (
 	if subtle.ConstantTimeCompare(HashSecret(who.Secret), a.SecretHash) != 1 {
 		return nil, ErrWrongSecret
 	}
-	return &Authority{By: ProofSecret}, nil
+	return &Authority{By: proofSecret}, nil
 }
 
 func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (*Authority, error) {

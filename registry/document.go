@@ -83,8 +83,8 @@ func (r *Registry) documentUnder(method string, a Agent) did.Document {
 
 const trustScoreFragment = "#trust-score"
 
-// RelayKeyFragment names the key in the registry's document that signs the receipts of its relay.
-const RelayKeyFragment = "#relay-1"
+// relayKeyFragment names the key in the registry's document that signs the receipts of its relay.
+const relayKeyFragment = "#relay-1"
 
 // RegistryDocument returns the DID document of the registry itself, which lies
 // at /.well-known/did.json of its DID host. Key is what its log is signed with;
@@ -101,7 +101,7 @@ func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
 		addKey(did.KeyFragment, key)
 	}
 	if r.relayKey != nil {
-		addKey(RelayKeyFragment, r.relayKey)
+		addKey(relayKeyFragment, r.relayKey)
 	}
 	return d
 }

@@ -119,14 +119,14 @@ func (a *Agent) countClaim(now time.Time) error {
 	return nil
 }
 
-// DomainHandle returns the handle of a domain's name, "example_com" for example.com.
-func DomainHandle(domain string) string {
+// domainHandle returns the handle of a domain's name, "example_com" for example.com.
+func domainHandle(domain string) string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace(domain)
 }
 
 // ownsName reports whether an agent has proved a domain whose handle that is.
 func (a Agent) ownsName(handle string) bool {
-	return slices.ContainsFunc(a.Domains, func(d Domain) bool { return d.Proved() && DomainHandle(d.Name) == handle })
+	return slices.ContainsFunc(a.Domains, func(d Domain) bool { return d.Proved() && domainHandle(d.Name) == handle })
 }
 
 // takeOwnName lets the agent take the handle of the name of a domain that it has proved from an agent

@@ -23,10 +23,10 @@ import (
 // Defaults of [Options].
 const (
 	DefaultKeep             = 7 * 24 * time.Hour // §7.3
-	DefaultMaxMail          = 10_000
-	DefaultMaxBytes         = 64 << 20
-	DefaultSendersPerMinute = 100
-	DefaultFirstContacts    = 1000
+	defaultMaxMail          = 10_000
+	defaultMaxBytes         = 64 << 20
+	defaultSendersPerMinute = 100
+	defaultFirstContacts    = 1000
 )
 
 // An Inbox is the inbox of one agent.
@@ -111,8 +111,8 @@ type Relay struct {
 // New returns a relay. It starts nothing: see [Relay.Run].
 func New(o Options) *Relay {
 	o.Keep = cmp.Or(o.Keep, DefaultKeep)
-	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, DefaultMaxMail), cmp.Or(o.MaxBytes, DefaultMaxBytes)
-	o.FirstContacts = cmp.Or(o.FirstContacts, DefaultFirstContacts)
+	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, defaultMaxMail), cmp.Or(o.MaxBytes, defaultMaxBytes)
+	o.FirstContacts = cmp.Or(o.FirstContacts, defaultFirstContacts)
 	o.SenderPerWindow = cmp.Or(o.SenderPerWindow, a2a.DefaultPerThread)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -130,8 +130,8 @@ func New(o Options) *Relay {
 			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
 		},
-		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, DefaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
-		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*DefaultSendersPerMinute), All: -1, Span: time.Minute}),
+		senders:  o.Limits.Limiter(limit.Rule{Name: "relay-senders", Each: cmp.Or(o.SenderPerMinute, defaultSendersPerMinute), All: -1, Span: time.Minute, MaxKeys: 100_000}),
+		networks: o.Limits.Limiter(limit.Rule{Name: "relay-networks", Each: cmp.Or(o.NetworkPerMinute, 10*defaultSendersPerMinute), All: -1, Span: time.Minute}),
 	}
 }
 
@@ -311,15 +311,15 @@ func (r *Relay) openInbox(ctx context.Context, name string, verify func(Inbox) e
 // Inbox returns the canonical name of the inbox.
 func (b *Reader) Inbox() string { return b.box.Name }
 
-// MaxPage and MaxPageBytes bound one page of mail.
+// MaxPage and maxPageBytes bound one page of mail.
 const (
 	MaxPage      = 200
-	MaxPageBytes = 4 << 20
+	maxPageBytes = 4 << 20
 )
 
 // Pull returns the mail after a number, at most limit envelopes (1 to MaxPage).
 func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error) {
-	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), MaxPageBytes, b.relay.Due())
+	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), maxPageBytes, b.relay.Due())
 	if err != nil {
 		return Page{}, b.relay.explainRead(ctx, "pull mail", err)
 	}

@@ -219,7 +219,7 @@ func (h *Host) Approve(ctx context.Context, name string, approval Approval) (Con
 	if ids, every := c.AllowedRuntimes(); !every {
 		c.Runtimes = ids // written down, so that the operator sees it
 	}
-	return c, h.PutContract(ctx, c)
+	return c, h.putContract(ctx, c)
 }
 
 // Revoke ends a contract: it cannot be called any more.
@@ -229,5 +229,5 @@ func (h *Host) Revoke(ctx context.Context, name string) (Contract, error) {
 		return Contract{}, fmt.Errorf("%w: %.80s", ErrNoContract, name)
 	}
 	c.State = Revoked
-	return c, h.PutContract(ctx, c)
+	return c, h.putContract(ctx, c)
 }

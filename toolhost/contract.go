@@ -143,7 +143,7 @@ type contract struct {
 
 // compileContract prepares a contract for calls.
 func compileContract(c Contract) (*contract, error) {
-	out := &contract{Contract: c, irreversible: IsIrreversible(&c.Contract)}
+	out := &contract{Contract: c, irreversible: isIrreversible(&c.Contract)}
 	if c.InputSchema == nil {
 		return out, nil
 	}
@@ -170,9 +170,9 @@ func (refuseLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s; want one that stands alone", url)
 }
 
-// IsIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or it is
+// isIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or it is
 // not declared and the name or the description says so.
-func IsIrreversible(c *altar.Contract) bool {
+func isIrreversible(c *altar.Contract) bool {
 	switch c.Effect {
 	case altar.Irreversible:
 		return true
@@ -316,13 +316,13 @@ func (h *Host) setContract(c Contract) {
 	h.contracts[c.Name] = compiled
 }
 
-// PutContract stores a contract in place of one of its name and takes it into service if it is
+// putContract stores a contract in place of one of its name and takes it into service if it is
 // approved. Runtimes are asked again what they can execute.
-func (h *Host) PutContract(ctx context.Context, c Contract) error {
+func (h *Host) putContract(ctx context.Context, c Contract) error {
 	return h.PutContracts(ctx, []Contract{c})
 }
 
-// PutContracts is [Host.PutContract] for several, all or none.
+// PutContracts is [Host.putContract] for several, all or none.
 func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
 	var writes []store.Write
 	for i := range list {

@@ -41,9 +41,9 @@ var (
 
 const maxIdentity = 128
 
-// CheckIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and "-".
+// checkIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and "-".
 // It is the first part of a pinned tool name, so that it has no slash.
-func CheckIdentity(id string) error {
+func checkIdentity(id string) error {
 	if id == "" || len(id) > maxIdentity || strings.ContainsFunc(id, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r))
 	}) {
@@ -110,7 +110,7 @@ func (h *Host) saveIdentities(list []Identity) error {
 
 // AddIdentity adds an identity, or another credential in place of that of the same id and kind.
 func (h *Host) AddIdentity(_ context.Context, add Identity) error {
-	if err := CheckIdentity(add.ID); err != nil {
+	if err := checkIdentity(add.ID); err != nil {
 		return err
 	}
 	if add.Kind != RuntimeIdentity && add.Kind != ClientIdentity || add.Token == "" && add.Certificate == "" {

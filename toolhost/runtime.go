@@ -124,7 +124,7 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 		end(altar.Errorf(altar.InternalError, "%v", err).With("host_version", altar.Current).With("runtime_version", m.ProtocolVersion))
 		return
 	}
-	if err := CheckIdentity(m.RuntimeID); err != nil {
+	if err := checkIdentity(m.RuntimeID); err != nil {
 		end(altar.Errorf(altar.InvalidParameters, "runtime_id: %v", err))
 		return
 	}

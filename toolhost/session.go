@@ -122,14 +122,6 @@ func (h *Host) findSession(client, id string) (*session, *altar.Error) {
 	return s, nil
 }
 
-// CheckSession reports whether a session is one of the client's.
-func (h *Host) CheckSession(client, id string) *altar.Error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, err := h.findSession(client, id)
-	return err
-}
-
 // endSession ends a session and its calls. It returns false when it had ended before.
 func (h *Host) endSession(s *session, reason string) bool {
 	h.mu.Lock()

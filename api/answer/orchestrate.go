@@ -32,7 +32,7 @@ type ServedOperations struct {
 	// by their DIDs alone.
 	Unresolved bool `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
 	// Concerns are the concerns about the requested namespaces.
-	Concerns []NamedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
+	Concerns []namedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
 	Note     string         `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
@@ -44,8 +44,8 @@ type ServedOperations struct {
 	hits []index.Hit
 }
 
-// A NamedConcern is a concern about one of several namespaces.
-type NamedConcern struct {
+// A namedConcern is a concern about one of several namespaces.
+type namedConcern struct {
 	Namespace string `json:"namespace"`
 	Concern
 }
@@ -68,7 +68,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 		return ServedOperations{}, ErrNoDirectory
 	}
 	limit, first := q.Limit, q.Offset
-	var concerns []NamedConcern
+	var concerns []namedConcern
 	if first == 0 {
 		for _, namespace := range q.Namespaces[:min(len(q.Namespaces), maxJudged)] {
 			_, found, err := a.judgeClaims(ctx, namespace)
@@ -76,7 +76,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 				return ServedOperations{}, err
 			}
 			for _, c := range found {
-				concerns = append(concerns, NamedConcern{strings.ToLower(namespace), c})
+				concerns = append(concerns, namedConcern{strings.ToLower(namespace), c})
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type Style string
 // The styles.
 const (
 	Flat        Style = "flat"
-	ForTheBadge Style = "for-the-badge"
+	forTheBadge Style = "for-the-badge"
 )
 
 // A Colour is that of the right half. White text on each has a contrast of at least 4.5.
@@ -59,7 +59,7 @@ type form struct {
 }
 
 func formOf(s Style) form {
-	if s == ForTheBadge {
+	if s == forTheBadge {
 		return form{height: 28, baseline: 18, padding: 12, radius: 0, size: 10, spacing: 1, bold: true, upper: true}
 	}
 	return form{height: 20, baseline: 14, padding: 6, radius: 3, size: 11}

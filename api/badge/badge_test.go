@@ -50,7 +50,7 @@ func read(t *testing.T, svg []byte) (texts []string, total int, given []int) {
 
 func TestBadgeTextIsEscaped(t *testing.T) {
 	hostile := `"><script>alert(1)</script>&'` + "\u202e\x00\xff\u2066"
-	for _, style := range []Style{Flat, ForTheBadge, "other"} {
+	for _, style := range []Style{Flat, forTheBadge, "other"} {
 		texts, _, _ := read(t, Draw(Badge{Left: hostile, Right: hostile, Colour: Red, Style: style, Detail: hostile}))
 		all := strings.Join(texts, "|")
 		if !strings.Contains(strings.ToLower(all), `"><script>alert(1)</script>&'`) || strings.ContainsAny(all, "\u202e\x00\u2066") {
@@ -100,7 +100,7 @@ func TestWidths(t *testing.T) {
 
 // Half the width of what a badge says is not room enough for its other half.
 func TestRoom(t *testing.T) {
-	for _, style := range []Style{Flat, ForTheBadge} {
+	for _, style := range []Style{Flat, forTheBadge} {
 		_, total, given := read(t, Draw(Badge{Left: "agents", Right: "予約する 👍🏽", Colour: Green, Style: style}))
 		f := formOf(style)
 		if len(given) != 2 || total != given[0]+given[1]+4*f.padding {

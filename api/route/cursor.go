@@ -89,10 +89,10 @@ func (k cursorCodec) DecodeCursor(text, route string, query url.Values, head sto
 		return Cursor{}, bad
 	}
 	if c.Log.Store != head.Store || c.Log.Incarnation != head.Incarnation {
-		return Cursor{}, NewProblem(CursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").WithLocation(at)
+		return Cursor{}, NewProblem(cursorGone, "the data was restored since this cursor was handed out", "begin again without a cursor").WithLocation(at)
 	}
 	if k.now().Unix() > c.Until {
-		return Cursor{}, NewProblem(CursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").WithLocation(at)
+		return Cursor{}, NewProblem(cursorGone, "the cursor has expired; they last at least a day", "begin again without a cursor").WithLocation(at)
 	}
 	return c, nil
 }
@@ -169,10 +169,10 @@ func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error)
 // ChangesGone returns the refusal of a place that is older than the feed of changes. It links to
 // the snapshot to start from instead.
 func ChangesGone(detail string) *Error {
-	e := NewProblem(CursorGone, detail, "get next of "+ChangesPath+" without since, read "+SnapshotPath+" page by page, which is how things stand now, and follow the feed from that next")
-	e.Current = SnapshotPath
+	e := NewProblem(cursorGone, detail, "get next of "+ChangesPath+" without since, read "+snapshotPath+" page by page, which is how things stand now, and follow the feed from that next")
+	e.Current = snapshotPath
 	return e
 }
 
-// SnapshotPath lists the present state of everything that the feed of changes reports.
-const SnapshotPath = "/api/v1/services"
+// snapshotPath lists the present state of everything that the feed of changes reports.
+const snapshotPath = "/api/v1/services"

@@ -132,7 +132,7 @@ var (
 	agentGone          = problemKind{"agent-gone", 410, "The agent is no more"}
 	NoEvidence         = problemKind{"no-evidence", 412, "The agent does not show the required evidence"}
 	OtherVersion       = problemKind{"other-version", 412, "The record was changed meanwhile"}
-	CursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
+	cursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
 	bodyTooLarge       = problemKind{"body-too-large", 413, "The body is too large"}
 	badProof           = problemKind{"bad-proof", 422, "The proof does not hold"}
 	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
@@ -152,7 +152,7 @@ func problemKinds() map[string]problemKind {
 	for _, s := range []problemKind{
 		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
 		unauthorized, forbidden, notComparable, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
-		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, CursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
+		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
 	} {
 		table[s.Code] = s
 	}

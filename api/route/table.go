@@ -53,8 +53,8 @@ type Route struct {
 	Shared bool
 }
 
-// Streamed is the Body of a route that reads its body piece by piece, under limits of its own.
-const Streamed = -1
+// streamed is the Body of a route that reads its body piece by piece, under limits of its own.
+const streamed = -1
 
 // Table is every route of the API, public and operator's. The OpenAPI documents, which serve their
 // own table, are the only routes beside it.
@@ -206,7 +206,7 @@ var Table = []Route{
 	{ID: "ban", Method: http.MethodPost, Path: "/admin/registry/bans", Summary: "Put something on a block list", Operator: true, AIR: true, Body: MaxAgentBody},
 	{ID: "lift-ban", Method: http.MethodDelete, Path: "/admin/registry/bans", Summary: "Take something off a block list", Operator: true, AIR: true},
 	{ID: "set-admission-policy", Method: http.MethodPut, Path: "/admin/registry/admission", Summary: "Set the admission policy: how new agents are registered", Operator: true, AIR: true, Body: MaxAgentBody},
-	{ID: "import-agent", Method: http.MethodPost, Path: "/admin/registry/import", Summary: "Take an agent over from its export; all of it is verified first", Operator: true, AIR: true, Body: Streamed},
+	{ID: "import-agent", Method: http.MethodPost, Path: "/admin/registry/import", Summary: "Take an agent over from its export; all of it is verified first", Operator: true, AIR: true, Body: streamed},
 	{ID: "resume-signing", Method: http.MethodPost, Path: "/admin/registry/log/resume", Summary: "Check the whole transparency log, and let it sign again after it was halted", Operator: true, AIR: true, Stream: "resumption", NoStore: true},
 	{ID: "list-reports", Method: http.MethodGet, Path: "/admin/registry/reports", Summary: "Reports of abuse, oldest first", Operator: true, AIR: true, NoStore: true},
 	{ID: "settle-report", Method: http.MethodPost, Path: "/admin/registry/reports/{id}/settle", Summary: "End a report: dismissed, or by suspending or deleting the agent", Operator: true, AIR: true, Body: MaxAgentBody},
@@ -281,11 +281,8 @@ func byFullPath() map[string]Route {
 	return rows
 }
 
-// descriptions are the paths of the OpenAPI documents.
-const (
-	publicDescription   = "/openapi.json"
-	operatorDescription = "/admin/openapi.json"
-)
+// publicDescription is the path of the public OpenAPI document.
+const publicDescription = "/openapi.json"
 
 // ownsPath reports whether a path belongs to the public API, not to the pages: a route answers
 // there, or its first segment is one of the API alone.

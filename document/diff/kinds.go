@@ -105,8 +105,8 @@ const (
 	ContactChanged         Kind = "contact-changed"
 )
 
-// KindInfo is one row of [Kinds].
-type KindInfo struct {
+// kindInfo is one row of [kinds].
+type kindInfo struct {
 	Kind     Kind
 	Severity Severity
 	// Help says what callers should do about a change of the kind.
@@ -114,7 +114,7 @@ type KindInfo struct {
 }
 
 // kinds lists every kind of change with its severity and what to do about it.
-var kinds = []KindInfo{
+var kinds = []kindInfo{
 	{EndpointHostChanged, High, "make sure that the new host belongs to the same owner before sending anything to it, credentials above all"},
 	{TransportWeakened, High, "do not call it: everything sent, credentials included, can be read on the way"},
 	{AuthenticationWeakened, High, "ask the owner whether this is meant: what the operation guards is open to more callers than before"},
@@ -147,17 +147,14 @@ var kinds = []KindInfo{
 	{ContactChanged, Low, "write to the new address"},
 }
 
-// Kinds returns every kind of change, the gravest first.
-func Kinds() []KindInfo { return append([]KindInfo(nil), kinds...) }
-
 // info returns the row of a kind.
-func (k Kind) info() KindInfo {
+func (k Kind) info() kindInfo {
 	for _, row := range kinds {
 		if row.Kind == k {
 			return row
 		}
 	}
-	return KindInfo{Kind: k}
+	return kindInfo{Kind: k}
 }
 
 // Severity returns how much a change of the kind weighs, None for a kind that does not exist.

@@ -62,14 +62,14 @@ func (e *segmentEntries) EachPosting(s *scorch.SegmentSnapshot, dictionary segme
 }
 
 // A Posting is one entry in which a term occurs, with the weight of the term in it: see termWeight.
-type Posting struct {
+type posting struct {
 	Number uint32
 	weight float32
 }
 
 // A servicePosting is the posting of a service, which applies to its operations.
 type servicePosting struct {
-	Posting
+	posting
 	from, to uint32 // the numbers of the operations
 }
 
@@ -81,7 +81,7 @@ const (
 
 // TermPostings contains the postings of a stem in a segment.
 type TermPostings struct {
-	All      []Posting        // of entries of all kinds, without duplicates
+	All      []posting        // of entries of all kinds, without duplicates
 	Services []servicePosting // the postings of services, repeated
 }
 
@@ -124,9 +124,9 @@ func readTerm(s *scorch.SegmentSnapshot, e *segmentEntries, forms []string) (*Te
 			add(number, o)
 		}
 	}
-	p := &TermPostings{All: make([]Posting, 0, met.Count())}
+	p := &TermPostings{All: make([]posting, 0, met.Count())}
 	met.ForEach(func(number uint32) {
-		at := Posting{number, sums[number]}
+		at := posting{number, sums[number]}
 		p.All = append(p.All, at)
 		if e.Services.Has(number) {
 			from, to := e.OperationsOf(e.RunOf[number])

@@ -38,21 +38,21 @@ type profiles struct {
 	byRun []Profile
 }
 
-// A ProfiledDocument is a document with operations that a search may return.
-type ProfiledDocument struct {
+// A profiledDocument is a document with operations that a search may return.
+type profiledDocument struct {
 	entry.Source
 	*Profile
 }
 
 // ListProfiles returns the profiles of all documents with operations that a search may return. The
 // list is made once for each view.
-func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
+func (v *View) ListProfiles(ctx context.Context) ([]profiledDocument, error) {
 	v.profilesMu.Lock()
 	defer v.profilesMu.Unlock()
 	if v.profiled != nil {
 		return v.profiled, nil
 	}
-	var all []ProfiledDocument
+	var all []profiledDocument
 	for i, s := range v.snapshot.Segments() {
 		vs := &v.Segments[i]
 		byRun, err := vs.readProfiles(ctx, s)
@@ -61,7 +61,7 @@ func (v *View) ListProfiles(ctx context.Context) ([]ProfiledDocument, error) {
 		}
 		for r := range vs.Runs {
 			if vs.Searchable.HasAny(vs.OperationsOf(uint32(r))) {
-				all = append(all, ProfiledDocument{vs.Runs[r].Source, &byRun[r]})
+				all = append(all, profiledDocument{vs.Runs[r].Source, &byRun[r]})
 			}
 		}
 	}
@@ -106,13 +106,13 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 
 // A Similarity is the similarity of a document to one of a host.
 type Similarity struct {
-	Own, Other *ProfiledDocument
+	Own, Other *profiledDocument
 	Score      float64
 }
 
 // MostSimilar returns the documents that are most similar to those of a host, the best of each
 // other host, best first.
-func MostSimilar(all []ProfiledDocument, host string, limit int) []Similarity {
+func MostSimilar(all []profiledDocument, host string, limit int) []Similarity {
 	best := make(map[string]Similarity)
 	cosines := make([]float32, len(all))
 	for i := range all {
@@ -133,7 +133,7 @@ const surePlaces = 8
 // addMostSimilar adds the documents that are most similar to own to the best of each host, for at
 // least limit hosts. It compares a document in full only if the cosine leaves it a chance to be
 // among them. room is a buffer for the cosines.
-func addMostSimilar(best map[string]Similarity, all []ProfiledDocument, cosines []float32, own *ProfiledDocument, limit int) {
+func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines []float32, own *profiledDocument, limit int) {
 	for j := range all {
 		if cosines[j] = -1; all[j].Host != own.Host {
 			cosines[j] = max(0, own.mean.Cosine(all[j].mean))

@@ -51,8 +51,8 @@ func termWeight(f entry.Field, ofService bool, count, length int) float32 {
 	return float32(w.Weight * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/w.pivot)))
 }
 
-// InverseFrequency returns the significance of a term that occurs in df of n entries.
-func InverseFrequency(df, n int) float64 {
+// inverseFrequency returns the significance of a term that occurs in df of n entries.
+func inverseFrequency(df, n int) float64 {
 	df = min(df, n)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
@@ -112,7 +112,7 @@ func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScore
 		if err != nil {
 			return err
 		}
-		rarity := stem.Weight * float32(InverseFrequency(v.DocumentFrequency(stem.Text, found), v.Operations))
+		rarity := stem.Weight * float32(inverseFrequency(v.DocumentFrequency(stem.Text, found), v.Operations))
 		if !stem.Optional {
 			to.maximum += rarity
 		}

@@ -29,7 +29,7 @@ type View struct {
 	joined map[string]*FieldValues
 
 	profilesMu sync.Mutex // guards following
-	profiled   []ProfiledDocument
+	profiled   []profiledDocument
 
 	mu          sync.Mutex        // guards following
 	frequencies map[string]int    // the number of live operations in which a stem occurs

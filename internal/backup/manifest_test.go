@@ -33,7 +33,7 @@ func TestFlippedManifestsAreRefused(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadManifest(t.Context(), dir)
+		_, err := readManifest(t.Context(), dir)
 		return err
 	}
 	for name, text := range map[string][]byte{"of this version": whole, "of an earlier version": earlier} {

@@ -34,9 +34,9 @@ func (e *DamageError) Error() string {
 // newDamage is the error of one problem.
 func newDamage(what string) *DamageError { return &DamageError{Problems: []Problem{{What: what}}} }
 
-// ReadManifest reads the manifest of a backup and compares every file with it. The error is a
+// readManifest reads the manifest of a backup and compares every file with it. The error is a
 // [*DamageError] when a file is missing, changed or not named there.
-func ReadManifest(ctx context.Context, dir string) (m Manifest, err error) {
+func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, newDamage(dir + " has no " + manifestFile + ": it is no backup, or not a whole one")
@@ -95,7 +95,7 @@ func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Ma
 		return m, err
 	}
 	progress("the checksums of the backup", 0, 0)
-	if m, err = ReadManifest(ctx, from); err != nil {
+	if m, err = readManifest(ctx, from); err != nil {
 		return m, err
 	}
 	partial := filepath.Clean(dataDir) + partialSuffix

@@ -332,9 +332,9 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 		err = about.Err // it repeats the whole address
 	}
 	if c.Local {
-		return nil, exit.Networkf("the server of the data directory does not answer: %s", DescribeNetworkError(err))
+		return nil, exit.Networkf("the server of the data directory does not answer: %s", describeNetworkError(err))
 	}
-	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, DescribeNetworkError(err))
+	return nil, exit.Networkf("%s does not answer: %s\nIs a server running there? gazetteer serve starts one; --server names another", c.Base, describeNetworkError(err))
 }
 
 // errSilent means that a server sent nothing for the time of --timeout.

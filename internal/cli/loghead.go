@@ -209,9 +209,9 @@ func parseHashes(texts []string) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// CheckInclusion checks the proof that a signed tree of the log contains a leaf of a record,
+// checkInclusion checks the proof that a signed tree of the log contains a leaf of a record,
 // compares that tree with the head, and returns the hash of the leaf.
-func (a *App) CheckInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
+func (a *App) checkInclusion(ctx context.Context, c *Client, h *LogHead, p air.LogInclusion) (tlog.Hash, error) {
 	tree, err := checkpoint.Parse([]byte(p.Checkpoint), h.verifier)
 	if err != nil {
 		return tlog.Hash{}, exit.NotFoundf("the proof of inclusion of %s: %v", h.Log, err)
@@ -253,7 +253,7 @@ func (a *App) CheckLogged(ctx context.Context, c *Client, airID string, logged *
 		}
 		return fmt.Sprintf("%s has promised to include it by %s", promise.Origin, promise.By.Format("2006-01-02 15:04 UTC")), nil
 	}
-	leaf, err := a.CheckInclusion(ctx, c, h, *logged.Inclusion)
+	leaf, err := a.checkInclusion(ctx, c, h, *logged.Inclusion)
 	if err == nil && leaf != promise.Leaf {
 		err = exit.NotFoundf("%s has included another leaf than it has promised", h.Log)
 	}
@@ -329,7 +329,7 @@ func (a *App) ProveEntry(ctx context.Context, c *Client, h *LogHead, index int64
 	if _, err := c.SendJSON(ctx, http.MethodGet, fmt.Sprintf("/log/inclusion?index=%d", index), nil, nil, &inclusion); err != nil {
 		return air.LogEntry{}, tlog.Hash{}, err
 	}
-	leaf, err := a.CheckInclusion(ctx, c, h, inclusion)
+	leaf, err := a.checkInclusion(ctx, c, h, inclusion)
 	return inclusion.Entry, leaf, err
 }
 

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// DescribeNetworkError describes why a server did not answer.
-func DescribeNetworkError(err error) string {
+// describeNetworkError describes why a server did not answer.
+func describeNetworkError(err error) string {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var timeout net.Error

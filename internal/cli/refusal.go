@@ -12,7 +12,6 @@ import (
 // refusal contains the registry's additions to the members that all problems share.
 type refusal struct {
 	Code     string         `json:"code"`
-	Rule     string         `json:"rule"`
 	Expected string         `json:"expected"`
 	Got      string         `json:"got"`
 	Base     string         `json:"signature_base"`
@@ -20,13 +19,12 @@ type refusal struct {
 	Work     *registry.Work `json:"work"`
 }
 
-// A RefusedError is a refusal with the rule that it rests on.
+// A RefusedError is an answer that refuses a request.
 type RefusedError struct {
 	Status int
 	Code   string         // the kind of problem
 	AirID  string         // the agent that it is about, "" for none
 	Work   *registry.Work // the required proof of work; nil for none
-	rule   string
 	err    error
 }
 
@@ -50,13 +48,7 @@ func refusalError(status int, body []byte) error {
 	if r.Got != "" {
 		text += "\n  got:      " + format.Visible(r.Got)
 	}
-	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, rule: r.Rule, err: errors.New(text)}}
-}
-
-// IsRefusedByRule reports whether an error is an answer that names a rule.
-func IsRefusedByRule(err error, rule string) bool {
-	var e *RefusedError
-	return errors.As(err, &e) && e.rule == rule
+	return &exit.Error{Code: e.Code, Err: &RefusedError{Status: status, Code: r.Code, AirID: r.AirID, Work: r.Work, err: errors.New(text)}}
 }
 
 // IsRefusedWithStatus reports whether an error is an answer of that status.

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// LeastJump is by how much the clock must jump to be noticed.
-	LeastJump = time.Minute
+	// leastJump is by how much the clock must jump to be noticed.
+	leastJump = time.Minute
 	// CatchUp is how many seconds Due advances in one second while it is behind Now.
 	CatchUp = 60
 	// checkInterval is how often an idle program compares its clocks.
@@ -101,16 +101,16 @@ func (c *Clock) compare(now time.Time) {
 	elapsed := c.monotonic()
 	passed := elapsed - c.elapsed
 	jump := now.Sub(c.last) - passed
-	if passed < 0 || jump.Abs() < LeastJump && now.Before(c.last) {
+	if passed < 0 || jump.Abs() < leastJump && now.Before(c.last) {
 		return // another goroutine has read the clock later than this one
 	}
 	c.last, c.elapsed = now, elapsed
-	if jump.Abs() >= LeastJump {
+	if jump.Abs() >= leastJump {
 		c.jumps.Count, c.jumps.At, c.jumps.By = c.jumps.Count+1, now, jump.Round(time.Second)
 		c.log.Warn("the clock of the machine jumped", "by", c.jumps.By.String(), "now", now.UTC().Format(time.RFC3339))
 	}
 	switch behind := now.Sub(c.due); {
-	case behind <= passed+LeastJump:
+	case behind <= passed+leastJump:
 		c.due = now // also after a jump back
 	default:
 		c.due = c.due.Add(min(behind, CatchUp*passed))

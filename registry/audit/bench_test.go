@@ -36,7 +36,7 @@ func BenchmarkProof(b *testing.B) {
 	})
 	b.Run("consistency", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := l.ProveConsistency(b.Context(), 1+index(), size); err != nil {
+			if _, err := l.proveConsistency(b.Context(), 1+index(), size); err != nil {
 				b.Fatal(err)
 			}
 		}

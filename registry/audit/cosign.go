@@ -30,7 +30,7 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 	l.mu.Lock()
 	older := l.witnessed[witness.Name()]
 	l.mu.Unlock()
-	prove := func(older int64) (tlog.TreeProof, error) { return l.ProveConsistency(ctx, older, head.N) }
+	prove := func(older int64) (tlog.TreeProof, error) { return l.proveConsistency(ctx, older, head.N) }
 	line, size, err := submitCheckpoint(ctx, client, url, min(older, head.N), head, signed, prove)
 	if err == nil && line == nil { // the witness has another size than expected, and has returned it
 		line, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)

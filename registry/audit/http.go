@@ -251,7 +251,7 @@ func (l *Log) answerConsistency(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := l.ProveConsistency(r.Context(), older, newer)
+	p, err := l.proveConsistency(r.Context(), older, newer)
 	if err != nil {
 		return err
 	}

@@ -66,10 +66,10 @@ func (l *Log) treeRoot(head checkpoint.Checkpoint, size int64) (tlog.Hash, error
 	return tlog.TreeHash(size, l.hashes)
 }
 
-// ProveConsistency proves that the tree of size newer contains the tree of size older;
+// proveConsistency proves that the tree of size newer contains the tree of size older;
 // tlog.CheckTree checks it. The proof is empty for an empty older tree and for equal sizes.
-// ProveConsistency checks the proof before it returns it.
-func (l *Log) ProveConsistency(ctx context.Context, older, newer int64) (_ tlog.TreeProof, err error) {
+// proveConsistency checks the proof before it returns it.
+func (l *Log) proveConsistency(ctx context.Context, older, newer int64) (_ tlog.TreeProof, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {

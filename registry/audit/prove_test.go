@@ -46,7 +46,7 @@ func TestProofs(t *testing.T) {
 			if newer < size {
 				continue
 			}
-			p, err := h.log.ProveConsistency(t.Context(), size, newer)
+			p, err := h.log.proveConsistency(t.Context(), size, newer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestProofOutside(t *testing.T) {
 		}
 	}
 	for _, p := range [][2]int64{{-1, 3}, {4, 3}, {0, 6}, {6, 6}} {
-		if _, err := h.log.ProveConsistency(t.Context(), p[0], p[1]); !errors.Is(err, ErrRange) {
+		if _, err := h.log.proveConsistency(t.Context(), p[0], p[1]); !errors.Is(err, ErrRange) {
 			t.Errorf("from %d to %d: %v", p[0], p[1], err)
 		}
 	}
@@ -324,7 +324,7 @@ func TestDamageProof(t *testing.T) {
 	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "of leaves 300 to 301, does not follow from those below it") {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
-	if _, err := h.log.ProveConsistency(t.Context(), 301, 600); !errors.Is(err, ErrDamaged) {
+	if _, err := h.log.proveConsistency(t.Context(), 301, 600); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a proof over a damaged tile: %v", err)
 	}
 	if _, err := h.log.Prove(t.Context(), 3, 600); err != nil {

@@ -266,11 +266,11 @@ type NameView struct {
 	Name           string      `json:"name"`
 	Exists         bool        `json:"exists"`
 	Count          int         `json:"count"`
-	ExistingAgents []NamedView `json:"existing_agents"` // at most five
+	ExistingAgents []namedView `json:"existing_agents"` // at most five
 }
 
-// NamedView is an agent of that name.
-type NamedView struct {
+// namedView is an agent of that name.
+type namedView struct {
 	AirID string `json:"air_id"`
 	Name  string `json:"name"`
 }
@@ -283,7 +283,7 @@ func (d *Directory) CheckName(text string) (NameView, error) {
 		return NameView{}, err
 	}
 	folded := foldName(name)
-	v := NameView{Name: name, ExistingAgents: []NamedView{}}
+	v := NameView{Name: name, ExistingAgents: []namedView{}}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if v.Count = d.names[folded]; v.Count == 0 {
@@ -292,7 +292,7 @@ func (d *Directory) CheckName(text string) (NameView, error) {
 	v.Exists = true
 	for _, w := range d.order {
 		if w.name == folded {
-			v.ExistingAgents = append(v.ExistingAgents, NamedView{w.agent.AirID, w.agent.Name})
+			v.ExistingAgents = append(v.ExistingAgents, namedView{w.agent.AirID, w.agent.Name})
 		}
 		if len(v.ExistingAgents) == min(v.Count, 5) {
 			break

@@ -13,12 +13,12 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// A JudgeValues compares the values that a host publishes with the expected one, and says in the
+// A judgeValues compares the values that a host publishes with the expected one, and says in the
 // probe whether it was found, or else what is wrong. None is the problem when there are no values.
-type JudgeValues func(p *registry.Probe, values []string, none string)
+type judgeValues func(p *registry.Probe, values []string, none string)
 
 // ProbeTXT looks for an expected value in the TXT records of a name.
-func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge JudgeValues) registry.Probe {
+func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge judgeValues) registry.Probe {
 	p := registry.Probe{Query: "TXT " + name, Expected: want}
 	values, err := dns.TXT(ctx, name)
 	if err != nil {
@@ -31,7 +31,7 @@ func ProbeTXT(ctx context.Context, dns DNS, name, want string, judge JudgeValues
 
 // ProbeFile looks for an expected value in the lines of a file, which may have at most that many
 // bytes.
-func ProbeFile(ctx context.Context, web Web, address string, most int, want string, judge JudgeValues) registry.Probe {
+func ProbeFile(ctx context.Context, web Web, address string, most int, want string, judge judgeValues) registry.Probe {
 	p := registry.Probe{Query: "GET " + address, Expected: want}
 	page, err := web.Get(ctx, address, "text/plain", most)
 	p.Server = page.Remote

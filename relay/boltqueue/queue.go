@@ -55,8 +55,8 @@ const (
 	windowPeriods = 8
 )
 
-// DefaultWindow is how long the replay window remembers an envelope unless Options say otherwise.
-const DefaultWindow = 24 * time.Hour
+// defaultWindow is how long the replay window remembers an envelope unless Options say otherwise.
+const defaultWindow = 24 * time.Hour
 
 var (
 	mailBucket     = []byte("mail")
@@ -73,7 +73,7 @@ var (
 
 // Options are the settings of [Open]. The zero value works.
 type Options struct {
-	// Window is how long a sender's ids and nonces are remembered; [DefaultWindow] when 0. It must be
+	// Window is how long a sender's ids and nonces are remembered; [defaultWindow] when 0. It must be
 	// longer than an envelope can be fresh (330 s).
 	Window time.Duration
 	// File are those of the file.
@@ -99,7 +99,7 @@ var _ relay.Queue = (*Queue)(nil)
 // Open opens the queue in dir, or begins one there. The errors are those of boltfile.Open.
 func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 	if o.Window == 0 {
-		o.Window = DefaultWindow
+		o.Window = defaultWindow
 	}
 	if o.File.Log == nil {
 		o.File.Log = slog.New(slog.DiscardHandler)

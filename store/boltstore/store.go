@@ -41,7 +41,6 @@ const FormatFile = boltfile.FormatFile
 type (
 	HeldError    = boltfile.HeldError
 	DamagedError = boltfile.DamagedError
-	FormatError  = boltfile.FormatError
 )
 
 const format = 2

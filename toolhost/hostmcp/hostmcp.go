@@ -27,8 +27,8 @@ import (
 
 // Members of _meta of a call.
 const (
-	InvocationMember   = "altar/invocation_id"
-	ConfirmationMember = "altar/confirmation"
+	invocationMember   = "altar/invocation_id"
+	confirmationMember = "altar/confirmation"
 )
 
 // maxBody is the size of the largest request.
@@ -118,8 +118,8 @@ func (o Options) callTool(ctx context.Context, client, session string, r *mcp.Ca
 	if string(call.Parameters) == "null" {
 		call.Parameters = nil
 	}
-	call.InvocationID, _ = r.Params.Meta[InvocationMember].(string)
-	call.Confirmation, _ = r.Params.Meta[ConfirmationMember].(string)
+	call.InvocationID, _ = r.Params.Meta[invocationMember].(string)
+	call.Confirmation, _ = r.Params.Meta[confirmationMember].(string)
 	if call.InvocationID == "" {
 		call.InvocationID = newInvocationID()
 	}
@@ -162,7 +162,7 @@ func successResult(payload json.RawMessage) *mcp.CallToolResult {
 func errorResult(invocation string, err *altar.Error) *mcp.CallToolResult {
 	text := err.Error()
 	if err.Details["confirmation"] != nil {
-		text += fmt.Sprintf("\nTo confirm, call again with _meta {%q: %q, %q: %q}.", InvocationMember, invocation, ConfirmationMember, err.Details["confirmation"])
+		text += fmt.Sprintf("\nTo confirm, call again with _meta {%q: %q, %q: %q}.", invocationMember, invocation, confirmationMember, err.Details["confirmation"])
 	} else if detail, failed := json.Marshal(err.Details); failed == nil && len(err.Details) > 0 {
 		text += "\n" + string(detail)
 	}

@@ -80,15 +80,15 @@ func (a *verbs) printResult(p *cli.Progress, r crawler.Result, line []byte) erro
 	}
 	// On a terminal the results and the status line share one screen.
 	if p.Live && cli.IsTerminal(a.Out) {
-		p.PrintLine("%s", FormatResult(r, a.Environment.Now()))
+		p.PrintLine("%s", formatResult(r, a.Environment.Now()))
 		return nil
 	}
-	_, err := fmt.Fprintln(a.Out, FormatResult(r, a.Environment.Now()))
+	_, err := fmt.Fprintln(a.Out, formatResult(r, a.Environment.Now()))
 	return err
 }
 
-// FormatResult describes the result of a visit in one line.
-func FormatResult(r crawler.Result, now time.Time) string {
+// formatResult describes the result of a visit in one line.
+func formatResult(r crawler.Result, now time.Time) string {
 	text := fmt.Sprintf("%-36s  %s", format.Visible(r.Host), format.Visible(r.Summary))
 	if n := len(r.New); n > 0 {
 		text += fmt.Sprintf("; names %s not seen before", cli.Plural(n, "host"))
