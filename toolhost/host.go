@@ -202,13 +202,6 @@ func (h *Host) drainCalls(grace time.Duration) error {
 	return nil
 }
 
-// Draining reports whether the host takes no new runtimes and calls.
-func (h *Host) Draining() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.draining
-}
-
 // AddConnection counts a connection of a runtime that a transport serves, so that draining waits for it.
 // The transport calls done when the connection has ended. It returns false when the host drains.
 func (h *Host) AddConnection() (done func(), ok bool) {
