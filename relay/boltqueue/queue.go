@@ -53,6 +53,8 @@ const (
 	// windowPeriods is into how many buckets the replay window is divided. Each Push looks into all of
 	// them, and entries are kept for up to one period longer than the window.
 	windowPeriods = 8
+	// reopenPages bounds what bbolt keeps in memory about the pages that it wrote, some 30 bytes each.
+	reopenPages = 1 << 15
 )
 
 // defaultWindow is how long the replay window remembers an envelope unless Options say otherwise.
@@ -109,6 +111,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 		Buckets:      [][]byte{mailBucket, idsBucket, inboxBucket, seenBucket, stateBucket},
 		Later:        laterBuckets(),
 		LastSequence: readSequence,
+		ReopenPages:  reopenPages,
 	}, o.File)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,10 @@ type Schema struct {
 	// LastSequence returns the sequence of the newest write in the file, 0 for none. Open calls it
 	// to compare the file with the HEAD file.
 	LastSequence func(tx *bolt.Tx) (uint64, error)
+	// ReopenPages is how many pages are written before bbolt opens the file again between two commits;
+	// 0 for never. bbolt keeps an entry in memory for each page that it has written and that is still
+	// in use, which only opening the file drops.
+	ReopenPages int64
 }
 
 // Options are the settings of Open. The zero value works.
@@ -90,6 +94,8 @@ type File struct {
 	lock *os.File
 	head *os.File // owned by runCommits once that runs
 	room int64    // the file is known to be written up to here; owned by runCommits
+	// written counts the pages that db has written; owned by runCommits.
+	written int64
 
 	requests  chan *pending // to runCommits
 	exclusive chan *task    // to runCommits

@@ -175,6 +175,7 @@ func (f *File) runCommits() {
 			return
 		}
 		expected, took = f.commitGroup(f.gatherGroup(first, expected, min(took/waitShare, waitMost)))
+		f.reopenIfDue()
 		runtime.Gosched() // where a commit takes next to no time, this is enough
 	}
 }
@@ -323,6 +324,8 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 		begun := time.Now()
 		committing = f.commit(bare, f.handle)
 		took = time.Since(begun)
+		pages := bare.Stats()
+		f.written += pages.GetPageCount()
 		return nil
 	})
 	switch {

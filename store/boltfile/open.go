@@ -251,6 +251,38 @@ func openBolt(path string, flag int) (db *bolt.DB, file *os.File, err error) {
 	return db, file, err
 }
 
+// reopenIfDue has bbolt open the file again if it has written so many pages: see [Schema]. runCommits
+// calls it between two commits. If it fails, the file stays open as it is.
+func (f *File) reopenIfDue() {
+	if f.schema.ReopenPages == 0 || f.written < f.schema.ReopenPages || f.Err() != nil || f.isClosed() {
+		return
+	}
+	f.written = 0
+	if checkMetaPages(f.handle, f.schema.Name) != nil {
+		return // bbolt would begin a new file; the next transaction reports it
+	}
+	// bbolt takes a lock of its own, which only one of the two handles can hold. That of the directory
+	// keeps other processes out meanwhile.
+	old, handle := f.db, f.handle
+	err := syscall.Flock(int(handle.Fd()), syscall.LOCK_UN)
+	if err == nil {
+		var db *bolt.DB
+		var file *os.File
+		if db, file, err = openBolt(f.boltPath(), os.O_RDWR); err == nil {
+			f.inUse.Lock() // no reader uses the old one from here on
+			f.db, f.handle = db, file
+			f.inUse.Unlock()
+			err = CatchDamage("close the file", old.Close)
+			if f.isBroken() { // Close may have released only the old handle
+				_ = abandonFile(file)
+			}
+		}
+	}
+	if err != nil {
+		f.log.Warn("the "+f.schema.Noun+" could not be opened again, and needs more memory", "dir", f.dir, "err", err)
+	}
+}
+
 // abandonFile releases a file after a panic of bbolt. The memory stays mapped, and would keep the
 // lock; so the lock is released first.
 func abandonFile(file *os.File) error {

@@ -2,7 +2,9 @@ package boltfile
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -21,6 +23,68 @@ func openValues(t testing.TB, dir string) *File {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// TestReopening: bbolt opens the file again and again while it is written and read, and
+// nothing is missing, neither then nor afterwards.
+func TestReopening(t *testing.T) {
+	dir := t.TempDir()
+	f := openValues(t, dir)
+	f.schema.ReopenPages = 40 // no write was made yet
+	first := f.handle
+	const writers, each = 8, 60
+	var writing, reading sync.WaitGroup
+	done := make(chan struct{})
+	count := func() (n int) {
+		if err := f.View("count", func(tx *bolt.Tx) error {
+			return tx.Bucket(valuesBucket).ForEach(func(_, _ []byte) error { n++; return nil })
+		}); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	for range 2 {
+		reading.Go(func() {
+			for last := 0; ; {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				n := count()
+				if n < last {
+					t.Errorf("%d values after %d", n, last)
+				}
+				last = n
+			}
+		})
+	}
+	for writer := range writers {
+		writing.Go(func() {
+			for i := range each {
+				if _, err := f.Write(context.Background(), Request{Writes: 1, Write: func(tx *Tx) (refused, err error) {
+					tx.MarkChanged()
+					return nil, tx.Bucket(valuesBucket).Put(fmt.Appendf(nil, "%d-%d", writer, i), make([]byte, 500))
+				}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(done)
+	reading.Wait()
+	if f.handle == first || count() != writers*each {
+		t.Errorf("opened again: %t; %d values, want %d", f.handle != first, count(), writers*each)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openValues(t, dir)
+	defer f.Close()
+	if count() != writers*each {
+		t.Errorf("%d values after a restart, want %d", count(), writers*each)
+	}
 }
 
 // TestRoomIsWrittenAhead: small commits find the places behind the pages in use written with

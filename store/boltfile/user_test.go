@@ -23,7 +23,7 @@ var itemsBucket, listLog = []byte("items"), []byte("log")
 func openList(ctx context.Context, dir string, o boltfile.Options) (filetest.Handle, error) {
 	file, err := boltfile.Open(ctx, dir, boltfile.Schema{
 		Name: "list.bolt", Noun: "list", Format: 3, Buckets: [][]byte{itemsBucket, listLog},
-		LastSequence: func(tx *bolt.Tx) (uint64, error) {
+		ReopenPages: 60, LastSequence: func(tx *bolt.Tx) (uint64, error) {
 			last, _ := tx.Bucket(listLog).Cursor().Last()
 			if last == nil {
 				return 0, nil
