@@ -12,10 +12,12 @@ import (
 )
 
 func (a *API) explainService(ctx context.Context, in *hostInput) (*route.Output[answer.Explanation], error) {
+	a.awaitProofs(ctx)
 	e, err := a.Answers.Explain(ctx, in.Host)
 	if err != nil {
 		return nil, err
 	}
+	e.Page = strings.TrimSuffix(a.publicURL, "/") + "/services/" + e.Host
 	return route.JSON(e), nil
 }
 
@@ -24,9 +26,14 @@ type serviceBadgeInput struct {
 	Style string `query:"style" enum:"flat,for-the-badge" default:"flat" doc:"the form of the badge"`
 }
 
+// awaitProofs lets the directory follow the last write, so that an owner who has just proved a domain
+// sees it. Without a directory the answer knows no such proof.
+func (a *API) awaitProofs(ctx context.Context) { _, _ = a.CurrentDirectory(ctx) }
+
 // getServiceBadge answers with a picture for any host, because badges are shown on pages that
 // cannot display an error.
 func (a *API) getServiceBadge(ctx context.Context, in *serviceBadgeInput) (*route.RawOutput, error) {
+	a.awaitProofs(ctx)
 	s, err := a.Answers.Seal(ctx, in.Host)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, b
 	switch at := h.NotBefore[kind]; {
 	case h.Robots != nil && slices.Contains(h.Robots.Disallowed.Paths(), "*"), last.Outcome == fetch.RefusedByRobots:
 		s.Why = "only if robots.txt allows it by then"
-	case at.After(now) && h.isGone(kind):
+	case at.After(now) && h.isAbsent(kind):
 		s.Asked, s.NotBefore, s.Why = false, at, "nothing was found there; it is asked again after 24 hours, or at once if the owner signs the request"
 	case at.After(now):
 		s.Asked, s.NotBefore, s.Why = false, at, "the host said when to come back"

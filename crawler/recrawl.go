@@ -42,9 +42,11 @@ const (
 )
 
 // Recrawl schedules a known host for a new visit: now, subject to the intervals that apply to every
-// visit. A time that the host itself named by Retry-After is respected. What was not found is not
-// requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as long as usual,
-// unless the owner says that something has changed. The request is durable when Recrawl returns.
+// visit. A time that the host itself named by Retry-After is respected. What was answered 404 or 410
+// is not requested again within 24 hours (AI Discovery §4.3), and robots.txt stays valid as long as
+// usual, unless the owner says that something has changed. A document that was answered and could not
+// be used is requested again, because its owner repairs it and asks at once. The request is durable
+// when Recrawl returns.
 //
 // The error is a *[SoonError] within 10 minutes of the last request or while the host asks for a
 // pause, a *[fetch.HostError] for a bad host name, [ErrBlocked], [store.ErrNotFound] for an unknown
@@ -95,7 +97,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	}
 	if wait := h.Due.Sub(now); wait > 0 {
 		why := "its last answer said by Retry-After when to come back"
-		if h.isGone(string(document.AI)) || h.isGone(string(document.AGISSummary)) {
+		if h.isAbsent(string(document.AI)) || h.isAbsent(string(document.AGISSummary)) {
 			why = "nothing was found there, and that is not asked for again within 24 hours unless the owner signs the request"
 		}
 		return due, &SoonError{name, wait, why}
@@ -118,7 +120,7 @@ func (h *Host) grantRevisit(wished time.Time, by Requester) {
 		f := h.Fetches[kind]
 		switch {
 		case f.RetryAfter > 0 && classOf(f.Outcome) == classBusy:
-		case by == Anybody && h.isGone(kind):
+		case by == Anybody && h.isAbsent(kind):
 			h.NotBefore[kind] = earlierOf(at, f.At.Add(oneDay))
 		case held.After(wished):
 			h.NotBefore[kind] = earlierOf(at, held)
@@ -154,6 +156,9 @@ func (h *Host) isGone(kind string) bool {
 	f, asked := h.Fetches[kind]
 	return asked && classOf(f.Outcome) == classGone
 }
+
+// isAbsent reports whether the last answer for a kind was that nothing is there.
+func (h *Host) isAbsent(kind string) bool { return h.Fetches[kind].Outcome == fetch.Absent }
 
 func earlierOf(a, b time.Time) time.Time {
 	if b.Before(a) {

@@ -128,6 +128,28 @@ func TestRecrawlByStranger(t *testing.T) {
 	})
 }
 
+// An owner who has repaired a document that could not be used need not wait for a day: only what was
+// answered 404 is left alone.
+func TestRecrawlOfARepairedDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := w.site("repaired.test", map[string]http.Handler{aiPath: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "text/plain")
+			_, _ = rw.Write([]byte(ai("A")))
+		})})
+		w.run()
+		w.crawl("repaired.test")
+		mark := len(w.asked())
+		s.set(aiPath, json200(ai("A")))
+		if err := w.crawler.Recrawl(t.Context(), "repaired.test", crawler.Anybody); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.wantAsked(mark, "repaired.test "+aiPath)
+	})
+}
+
 // A request during a visit causes another visit; it survives a restart.
 func TestRecrawlDuringAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

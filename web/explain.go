@@ -26,7 +26,9 @@ type explanationView struct {
 	In              []string
 	MoreIn          int
 	Anybody, Owner  []previewView
-	Wait            frame.Moment // when a request of anybody is taken
+	Wait            frame.Moment           // when a request of anybody is taken
+	Reasons         []conformance.Evidence // of a host that is not listed, most direct first
+	Embed           []programView          // the badge, to be copied
 }
 
 type stateLine struct {
@@ -56,6 +58,7 @@ var markWords = []struct{ mark, words string }{
 }
 
 func (p *Pages) explanationOf(e answer.Explanation) explanationView {
+	page, picture := p.BaseAddress+frame.ServicePath(e.Host), p.BaseAddress+"/api/v1/services/"+e.Host+"/badge.svg"
 	v := explanationView{Host: e.Host, Word: "Not listed", Why: e.Why, By: e.MeasuredBy, Proof: e.OriginProof, Flapping: e.History.Flapping, Begins: p.MomentOf(e.History.Begins)}
 	if e.Listed {
 		v.Word = "Listed"
@@ -101,6 +104,16 @@ func (p *Pages) explanationOf(e answer.Explanation) explanationView {
 	v.DaysText = "The last 30 days: " + strings.Join(parts, "; ")
 	for _, t := range e.History.Turns[:min(len(e.History.Turns), 10)] {
 		v.Turns = append(v.Turns, turnView{p.MomentOf(t.Time()), describeTurn(t)})
+	}
+	if !e.Listed {
+		for _, s := range e.States {
+			v.Reasons = append(v.Reasons, s.Evidence...)
+		}
+		v.Reasons = v.Reasons[:min(len(v.Reasons), 3)]
+	}
+	v.Embed = []programView{
+		{"HTML", fmt.Sprintf(`<a href="%s"><img src="%s" alt="Checked by Gazetteer"></a>`, page, picture)},
+		{"Markdown", fmt.Sprintf("[![Checked by Gazetteer](%s)](%s)", picture, page)},
 	}
 	v.In, v.MoreIn = e.Links.In, e.Links.TotalIn-len(e.Links.In)
 	v.Anybody, v.Owner, v.Wait = previewOf(e.Recheck), previewOf(e.OwnerRecheck), p.MomentOf(e.Recheck.NotBefore)

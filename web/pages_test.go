@@ -341,7 +341,7 @@ func TestHostWithoutDocumentsShowsOutcome(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	w := get(t, h, "/services/empty.test")
 	text := textOf(parse(t, w.Body.String()))
-	for _, want := range []string{"publishes no description", "https://ristorante.test/.well-known/ai", "Nothing is published here", "not there"} {
+	for _, want := range []string{"is not listed: ", "https://ristorante.test/.well-known/ai", "Nothing is published here", "not there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

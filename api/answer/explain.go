@@ -14,6 +14,8 @@ import (
 // An Explanation shows the owner of a host the results of the last visit and their consequences.
 type Explanation struct {
 	Host string `json:"host"`
+	// Page is the address of the page of the host, with its badge and the forms of its owner.
+	Page string `json:"page,omitempty" doc:"the page of the host for people, with its badge and the forms for its owner"`
 	// Listed is set if the host is in the list of services. Why gives the reason.
 	Listed bool              `json:"listed"`
 	Class  conformance.Class `json:"class" doc:"what kind of publisher the host is"`

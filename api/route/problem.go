@@ -326,7 +326,7 @@ func callerProblem(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, answer.ErrNoService):
-		return NewProblem(NoService, "nothing is known of this host", "see /api/v1/services for those that are known")
+		return NewProblem(NoService, "nothing is known of this host", "have it visited with gazetteer crawl HOST or POST /api/v1/submissions; /api/v1/services lists the known hosts")
 	case errors.Is(err, answer.ErrNoDocument):
 		return NewProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
 	case errors.Is(err, answer.ErrOneVersion):

@@ -129,7 +129,12 @@ func TestReadmeCommands(t *testing.T) {
 	shell := openReadmeShell(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	demo := shell.command(ctx, "exec bin/gazetteer demo --keep demo-data --listen "+shell.address)
+	const start = "bin/gazetteer demo --keep demo-data --site corner-shop.test=shop"
+	own := ownerBlocks(t, start)
+	if err := os.Mkdir(filepath.Join(shell.dir, "shop"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	demo := shell.command(ctx, "exec "+start+" --listen "+shell.address)
 	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
 	messages, err := demo.StderrPipe()
 	if err != nil {
@@ -169,6 +174,18 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("the first results are far from the query:\n%s", output)
 		}
 	}
+	for i, want := range [][]string{
+		{"Written: shop/ai.json", "not listed: ", "AI203", "1 finding repaired", "listed: it publishes", "BOOK book_table"},
+		{"corner-shop.test: proved by https", "agent service: conformant, level 1"},
+		{`"done":false`, `"done":true`, "does not want to be visited"},
+	} {
+		output := shell.runBlock(ctx, own[i])
+		for _, w := range want {
+			if !strings.Contains(output, w) {
+				t.Errorf("block %d of docs/validate.md does not print %q:\n%s", i+1, w, output)
+			}
+		}
+	}
 	// Without a data directory, a verb that reads asks the server on the configured address, and makes none.
 	elsewhere := shell.command(ctx, "cd elsewhere && ../bin/gazetteer search book a table && ls")
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), ".test") || strings.Contains(string(out), "\ndata\n") {
@@ -182,6 +199,30 @@ func TestReadmeCommands(t *testing.T) {
 	check, serve, _ := strings.Cut(strings.TrimSpace(blocks[6]), "\n")
 	shell.runBlock(t.Context(), check)
 	shell.serveUntilReady(serve)
+}
+
+// ownerBlocks returns the commands of docs/validate.md from a document to a listed service, which
+// run beside a demo that was started as the page says.
+func ownerBlocks(t *testing.T, start string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/validate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(text), "\n## From a document to a listed service\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	if !found || !strings.Contains(part, "\n    mkdir shop\n    "+start+"\n") {
+		t.Fatalf("docs/validate.md does not start the demo with %q", start)
+	}
+	var blocks []string
+	for _, rest := range strings.Split(part, "\n```sh\n")[1:] {
+		block, _, _ := strings.Cut(rest, "```")
+		blocks = append(blocks, block)
+	}
+	if len(blocks) != 3 {
+		t.Fatalf("the section has %d blocks of commands, want 3", len(blocks))
+	}
+	return blocks
 }
 
 // readmeShell runs commands of the README where it looks as in a fresh clone after make build.

@@ -50,6 +50,9 @@ func (p problem) parameterName() string {
 func StatusError(status int, body []byte) error {
 	var p problem
 	json.Unmarshal(body, &p) // an invalid body contains no message for a user
+	if status == http.StatusTooManyRequests && p.Detail != "" {
+		p.Help = "" // it names the header, and the detail names the time
+	}
 	text := p.formatText()
 	if text == "" {
 		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))

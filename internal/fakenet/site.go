@@ -46,18 +46,19 @@ func (f file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // HandleFiles serves the files below a directory as a host. What the directory does not have is
-// answered as before, if the host exists. Files may change while they are served.
+// answered as before, if the host exists. Files may change while they are served. The two discovery
+// paths are also answered with ai.json and agis.json at the top of the directory, the files that
+// gazetteer init writes.
 func (n *Net) HandleFiles(host, dir string) {
 	before, known := n.siteOf(foldHost(host))
 	files := os.DirFS(dir)
 	n.Handle(host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := strings.TrimPrefix(r.URL.Path, "/")
-		if info, err := fs.Stat(files, name); err == nil && info.Mode().IsRegular() {
-			if media := mediaTypes[path.Ext(name)]; media != "" {
-				w.Header().Set("Content-Type", media)
+		asked := strings.TrimPrefix(r.URL.Path, "/")
+		for _, name := range []string{asked, discoveryFiles[asked]} {
+			if info, err := fs.Stat(files, name); err == nil && info.Mode().IsRegular() {
+				serveOwnFile(w, r, files, asked, name)
+				return
 			}
-			http.ServeFileFS(w, r, files, name)
-			return
 		}
 		if known {
 			before.Handler.ServeHTTP(w, r)
@@ -65,4 +66,18 @@ func (n *Net) HandleFiles(host, dir string) {
 		}
 		http.NotFound(w, r)
 	}))
+}
+
+// discoveryFiles are the files that answer the discovery paths of a directory without such paths.
+var discoveryFiles = map[string]string{".well-known/ai": "ai.json", ".well-known/agis.json": "agis.json"}
+
+// serveOwnFile serves a file of the user's directory with the media type that its path asks for.
+func serveOwnFile(w http.ResponseWriter, r *http.Request, files fs.FS, asked, name string) {
+	if media := mediaTypes[path.Ext(name)]; media != "" {
+		w.Header().Set("Content-Type", media)
+	}
+	if asked == ".well-known/ai" {
+		w.Header().Set("Content-Type", mediaTypes[".json"])
+	}
+	http.ServeFileFS(w, r, files, name)
 }

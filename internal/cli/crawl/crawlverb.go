@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -39,6 +41,9 @@ a name ("17,example.com"), or a line of the vertices or ranks of the Common
 Crawl's graphs; # begins a comment. A line without a host name has the result
 bad-host, with its number, and the other lines are visited.
 
+--again has a known host visited now, although it is not due: after a repair, for
+example. That is possible once in 10 minutes for each host.
+
 With --json a line is an object: host, state (listed, empty, refused, failing,
 unvisited), fetches with the outcome and status of each endpoint, requests that
 were made, and next_due.
@@ -51,6 +56,8 @@ other, and exit code 0 means that every host has an outcome.`,
 				return err
 			}
 			switch {
+			case asked.again && file != "":
+				return exit.Usagef("--again needs the names of the hosts on the command line")
 			case file != "":
 				list, err := os.Open(file)
 				if err != nil {
@@ -66,6 +73,7 @@ other, and exit code 0 means that every host has an outcome.`,
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this list")
 	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 if every host has an outcome, whatever it is")
+	c.Flags().BoolVar(&asked.again, "again", false, "visit the named hosts now, although they are not due")
 	c.Flags().StringVar(&a.DataDir, "data", "", "the same as --data-dir")
 	c.Flags().Lookup("data").Hidden = true // scripts use this name
 	return c
@@ -76,6 +84,7 @@ type crawlFlags struct {
 	names []string  // of the command line, and "-"
 	list  io.Reader // nil: none
 	once  bool
+	again bool // known hosts are visited again before they are due
 }
 
 // checkNames refuses invalid public host names before the first request.
@@ -137,6 +146,11 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 	if !c.Local {
 		return exit.Usagef("hosts are added by the owner of the data directory: run crawl on the server's machine, with --data-dir and without --server")
 	}
+	if asked.again {
+		if err := a.requestVisits(ctx, c, asked.names); err != nil {
+			return err
+		}
+	}
 	p := cli.NewProgress(a.Err)
 	watching, done := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -162,6 +176,24 @@ func (a *verbs) crawlHosts(ctx context.Context, c *cli.Client, asked crawlFlags)
 		return exit.ErrSilent
 	}
 	return err
+}
+
+// requestVisits makes known hosts due now. A host that is not known yet is visited anyway.
+func (a *verbs) requestVisits(ctx context.Context, c *cli.Client, names []string) error {
+	for _, name := range names {
+		if name == "-" {
+			return exit.Usagef("--again needs the names of the hosts on the command line")
+		}
+		var state struct{}
+		_, err := c.SendJSON(ctx, http.MethodPost, "/api/v1/services/"+url.PathEscape(name)+"/recrawl", nil, nil, &state)
+		if e, ok := errors.AsType[*exit.Error](err); ok && e.Code == exit.NotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // crawlAll crawls the hosts and returns when every host has a result.

@@ -69,10 +69,16 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	fmt.Fprintln(a.Out, "\nA visit that the owner asks for with a signed request would clear what is remembered, and:")
 	a.printPreview(now, e.OwnerRecheck)
 	if !e.Due.IsZero() {
-		fmt.Fprintf(a.Out, "\nThe next visit is due %s. Ask for one now, at most once in 10 minutes:\n", cli.FormatWait(now, e.Due))
-		fmt.Fprintf(a.Out, "  POST %s/recrawl at the address of the registry\n", path)
+		fmt.Fprintf(a.Out, "\nThe next visit is due %s.\n", cli.FormatWait(now, e.Due))
 	}
-	a.PrintNextSteps("More:", a.FormatCommand("validate "+e.Host), a.FormatCommand("crawl-log "+e.Host))
+	if e.Page != "" {
+		fmt.Fprintf(a.Out, "\nFor the owner: a badge and the form that stops the visits are at %s\n", format.Visible(e.Page))
+	}
+	again := a.FormatCommand("crawl --again " + e.Host)
+	if !e.Recheck.NotBefore.After(now) {
+		again += "    # visits it now"
+	}
+	a.PrintNextSteps("More:", again, a.FormatCommand("crawl-log "+e.Host))
 	return nil
 }
 
@@ -100,8 +106,8 @@ func (a *verbs) printHistory(h answer.HostHistory) {
 
 // printPreview writes the requests that a visit would make.
 func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
-	if !p.NotBefore.IsZero() {
-		fmt.Fprintf(a.Out, "  be taken %s\n", cli.FormatWait(now, p.NotBefore))
+	if p.NotBefore.After(now) {
+		fmt.Fprintf(a.Out, "  be possible %s\n", cli.FormatWait(now, p.NotBefore))
 	}
 	for _, s := range p.Steps {
 		verb := "ask for"

@@ -194,6 +194,10 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	if !s.State.Due.IsZero() {
 		a.printDetail("visit", "next "+cli.FormatWait(now, s.State.Due))
 	}
+	if len(s.Documents) == 0 {
+		fmt.Fprintf(a.Out, "\nNo document of this host is stored. Why:\n  %s\n", a.FormatCommand("explain "+s.Host))
+		return nil
+	}
 	fmt.Fprintln(a.Out)
 	for _, d := range s.Documents {
 		for _, o := range d.Operations {
@@ -203,7 +207,7 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 			a.printColumns(strings.TrimSpace(o.Verb+" "+OperationName(o)), "", o.Intent)
 		}
 	}
-	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("crawl-log "+s.Host))
+	a.PrintNextSteps("More:", a.FormatCommand("search --long host:"+s.Host), a.FormatCommand("explain "+s.Host))
 	return nil
 }
 
