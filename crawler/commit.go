@@ -186,12 +186,7 @@ func (v *visit) dropDocuments() {
 // applyPatiently waits for disk space, unless the crawler stops.
 func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, visits []*visit) error {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		b := c.newBatch()
-		writes, err := b.buildWrites(ctx, visits)
-		if err != nil {
-			return err
-		}
-		_, err = c.store.Apply(ctx, writes...)
+		err := c.applyVisits(ctx, visits)
 		if !errors.Is(err, store.ErrFull) {
 			c.setPaused("")
 			return err
@@ -206,6 +201,17 @@ func (c *Crawler) applyPatiently(ctx context.Context, stopping <-chan struct{}, 
 			return err
 		}
 	}
+}
+
+func (c *Crawler) applyVisits(ctx context.Context, visits []*visit) error {
+	c.blobbing.RLock()
+	defer c.blobbing.RUnlock()
+	writes, err := c.newBatch().buildWrites(ctx, visits)
+	if err != nil {
+		return err
+	}
+	_, err = c.store.Apply(ctx, writes...)
+	return err
 }
 
 // A batch collects the writes of one Apply.

@@ -117,6 +117,9 @@ type Crawler struct {
 
 	blocking sync.Mutex // guards blocks
 	blocks   blockList
+	// blobbing is held for reading from the look for a stored blob to the commit of what refers to
+	// it, and for writing while unused blobs are deleted.
+	blobbing sync.RWMutex
 
 	poke chan struct{} // holds one element while pending may have some
 

@@ -113,10 +113,19 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 	return all, nil
 }
 
-// Block stops all visits to a host and removes what it published, with its history and that of its states; its ledger
-// stays. A running visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad
-// host name, or one of the store.
+// Block stops all visits to a host and removes what it published, with its history, that of its states
+// and the bytes that no other host publishes; its ledger stays. A running visit leaves no trace in
+// the store. The error is a *[fetch.HostError] for a bad host name, or one of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {
+	digests := map[string]bool{}
+	if err := c.blockHost(ctx, b, digests); err != nil {
+		return err
+	}
+	return c.removeUnusedBlobs(ctx, digests)
+}
+
+// blockHost does what Block does, but adds the digests of removed documents to digests.
+func (c *Crawler) blockHost(ctx context.Context, b Block, digests map[string]bool) error {
 	name, err := fetch.CheckHost(b.Host)
 	if err != nil {
 		return err
@@ -139,14 +148,15 @@ func (c *Crawler) Block(ctx context.Context, b Block) error {
 	c.blocking.Lock()
 	c.blocks.blocks[name] = b
 	c.blocking.Unlock()
-	if err := c.removeHosts(ctx, b); err != nil {
+	if err := c.removeHosts(ctx, b, digests); err != nil {
 		return fmt.Errorf("remove what %s published: %w", name, err)
 	}
 	return nil
 }
 
-// removeHosts deletes the records of the hosts under a block.
-func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
+// removeHosts deletes the records of the hosts under a block, and adds the digests of their documents
+// to digests.
+func (c *Crawler) removeHosts(ctx context.Context, b Block, digests map[string]bool) error {
 	names := []string{b.Host}
 	if b.Subdomains {
 		for r, err := range c.store.List(ctx, store.HostPrefix+store.ReverseHost(b.Host)+".", "") {
@@ -165,6 +175,9 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
 					return err
 				}
 				writes = append(writes, store.Delete(r.Key))
+				if digest := digestOf(r); digest != "" {
+					digests[digest] = true
+				}
 			}
 		}
 		writes = append(writes, store.Delete(store.HostKey(name)))
@@ -179,6 +192,46 @@ func (c *Crawler) removeHosts(ctx context.Context, b Block) error {
 		removed[i] = request{host: name, remove: true}
 	}
 	c.tellFrontier(removed, false)
+	return nil
+}
+
+// digestOf returns the digest of the bytes that the record of a document or of a version refers to;
+// "" if there is none or the record cannot be read.
+func digestOf(r store.Record) string {
+	var d struct {
+		Digest string `json:"digest"`
+	}
+	if json.Unmarshal(r.Value, &d) != nil {
+		return ""
+	}
+	return d.Digest
+}
+
+// removeUnusedBlobs deletes those of the blobs that no document and no version refers to.
+func (c *Crawler) removeUnusedBlobs(ctx context.Context, digests map[string]bool) error {
+	if len(digests) == 0 {
+		return nil
+	}
+	c.blobbing.Lock()
+	defer c.blobbing.Unlock()
+	for _, prefix := range []string{store.DocumentPrefix, store.VersionPrefix} {
+		for r, err := range c.store.List(ctx, prefix, "") {
+			if store.Damaged(r, err) {
+				return nil // it may refer to any of them
+			}
+			if err != nil {
+				return fmt.Errorf("look for documents with the same bytes: %w", err)
+			}
+			delete(digests, digestOf(r))
+		}
+	}
+	var writes []store.Write
+	for digest := range digests {
+		writes = append(writes, store.Delete(store.BlobKey(digest)))
+	}
+	if _, err := c.store.Apply(ctx, writes...); err != nil {
+		return fmt.Errorf("remove the bytes of documents: %w", err)
+	}
 	return nil
 }
 
@@ -227,16 +280,17 @@ func (c *Crawler) SetBlockList(ctx context.Context, entries []string) error {
 			}
 		}
 	}
+	digests := map[string]bool{}
 	for _, host := range slices.Sorted(maps.Keys(wanted)) {
 		b, known := before[host]
 		if known && (b.By == ByOwner || b.ByHand && b.Subdomains || b.Subdomains == wanted[host]) {
 			continue
 		}
-		if err := c.Block(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, ByHand: b.ByHand, Why: "it is on the block list of the operator of this server"}); err != nil {
+		if err := c.blockHost(ctx, Block{Host: host, Subdomains: wanted[host], By: ByOperator, ByHand: b.ByHand, Why: "it is on the block list of the operator of this server"}, digests); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.removeUnusedBlobs(ctx, digests)
 }
 
 // blockReason returns why a host must not be asked, or "". The error concerns the store as a whole.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	bleveDocument "github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"gazetteer/document"
 	"gazetteer/index/entry"
@@ -368,6 +371,8 @@ func (f *follower) startBatch(l *view.Directory, batch *bleve.Batch, s indexStat
 	f.writing = w
 	go func() {
 		w.done <- view.RecoverDamage(func() error {
+			f.x.batches.Lock()
+			defer f.x.batches.Unlock()
 			if err := l.Bleve.Batch(batch); err != nil {
 				return &writeError{err}
 			}
@@ -393,4 +398,120 @@ func (f *follower) awaitBatch() error {
 	}
 	f.x.position.MoveTo(w.at)
 	return nil
+}
+
+// Compact writes the segments again if they contain deleted entries, and waits until the files with
+// them are gone: deleted text stays in a file until its segment is merged. It writes nothing if no
+// entry is deleted.
+func (x *Index) Compact(ctx context.Context) error {
+	l := x.currentDirectory()
+	if l == nil {
+		return ErrUnavailable
+	}
+	err := view.RecoverDamage(func() error {
+		snapshot, v, err := l.OpenSnapshot()
+		if err != nil {
+			return err
+		}
+		size, entries, segments := v.Size, v.Entries, len(v.Segments)
+		if err := snapshot.Close(); err != nil || size == entries {
+			return err
+		}
+		if segments == 1 {
+			if entries == 0 {
+				return view.NewDamageError("all entries are deleted") // an empty index is made in its place
+			}
+			if err := x.rewriteDocument(ctx, l); err != nil {
+				return err
+			}
+		}
+		merger, ok := l.Advanced.(*scorch.Scorch)
+		if !ok {
+			return fmt.Errorf("the index is no scorch index but %T", l.Advanced)
+		}
+		if err := merger.ForceMerge(ctx, nil); err != nil {
+			return err
+		}
+		return x.awaitRemoval(ctx, l)
+	})
+	var damage *view.DamageError
+	if errors.As(err, &damage) {
+		select {
+		case x.damages <- damage: // Run makes the index again
+		default:
+		}
+		for err = nil; err == nil && x.currentDirectory() == l; {
+			err = wait.For(ctx, removalPause)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("compact the index: %w", err)
+	}
+	return nil
+}
+
+// rewriteDocument writes the entries of one document again, so that there is a second segment: a
+// single one is never merged.
+func (x *Index) rewriteDocument(ctx context.Context, l *view.Directory) error {
+	x.batches.Lock() // no batch deletes the document in the meantime
+	defer x.batches.Unlock()
+	snapshot, v, err := l.OpenSnapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close() // only releases
+	for i := range v.Segments {
+		for _, run := range v.Segments[i].Runs {
+			old := v.StoredIDs(run.Source)
+			if len(old.Ids) == 0 {
+				continue
+			}
+			r, err := x.store.Get(ctx, store.DocumentKey(run.Host, string(run.Kind)))
+			if err != nil {
+				continue // deleted since, or damaged
+			}
+			t, err := decodeDocument(r.Value)
+			if err != nil || t.fingerprint != old.Fingerprint {
+				continue
+			}
+			batch := l.Bleve.NewBatch()
+			for _, e := range (&follower{x: x}).entriesOf(run.Source, t) {
+				if err := batch.IndexAdvanced(e); err != nil {
+					return err
+				}
+			}
+			return l.Bleve.Batch(batch)
+		}
+	}
+	return nil // every document changes now: their batches make segments
+}
+
+// removalPause is the time between two looks for files that are to be removed.
+const removalPause = 20 * time.Millisecond
+
+// awaitRemoval waits until the directory has only the files of current segments.
+func (x *Index) awaitRemoval(ctx context.Context, l *view.Directory) error {
+	for {
+		snapshot, _, err := l.OpenSnapshot()
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, s := range snapshot.Segments() {
+			names = append(names, fmt.Sprintf("%012x.zap", s.Id()))
+		}
+		if err := snapshot.Close(); err != nil {
+			return err
+		}
+		files, err := filepath.Glob(filepath.Join(x.path, "store", "*.zap"))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(names, filepath.Base(f)) }) {
+			return nil
+		}
+		if err := wait.For(ctx, removalPause); err != nil {
+			return err
+		}
+	}
 }

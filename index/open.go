@@ -69,6 +69,7 @@ type Index struct {
 	position follow.Position // up to where the index is searchable
 	closed   atomic.Bool
 	damages  chan error // holds the damage a search met, until Run sees it
+	batches  sync.Mutex // held while a batch is applied
 }
 
 // maxSiblings is the number of other directories that are tried if another process holds the first

@@ -22,23 +22,30 @@ func (h *Server) trackErasures(ctx context.Context) error {
 	})
 }
 
-// holdsErased reports whether an agent was erased since the last copy of the store. After a start
-// that time is unknown, so any erased agent counts.
+// holdsErased reports whether an agent was erased, or a host opted out, since the last copy of the
+// store. After a start that time is unknown, so any erased agent and any blocked host count.
 func (h *Server) holdsErased(ctx context.Context) bool {
-	upkeep, err := h.Store.Upkeep(ctx)
 	erased := h.erased.Load()
-	return err == nil && erased > 0 && (upkeep.Last.IsZero() || erased >= upkeep.Last.UnixMilli())
+	blocks, err := h.Crawler.Blocks(ctx)
+	for _, b := range blocks {
+		erased = max(erased, b.Since.UnixMilli())
+	}
+	if err != nil || erased == 0 {
+		return false
+	}
+	upkeep, err := h.Store.Upkeep(ctx)
+	return err == nil && (upkeep.Last.IsZero() || erased >= upkeep.Last.UnixMilli())
 }
 
 // compactViews waits until the index, the log and the feed of changes have applied all erasures. It
 // then deletes the mail of agents that were erased since the last compaction, and removes deleted
-// records from the files of the feed and of the queue.
+// records from the files of the index, of the feed and of the queue.
 func (h *Server) compactViews(ctx context.Context) error {
 	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
 	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
 		return fmt.Errorf("wait for what follows the store: %w", err)
 	}
-	if err := h.changes.Compact(ctx); err != nil {
+	if err := errors.Join(h.Index.Compact(ctx), h.changes.Compact(ctx)); err != nil {
 		return err
 	}
 	if h.mail == nil {

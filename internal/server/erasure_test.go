@@ -1,0 +1,142 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gazetteer/crawler"
+	"gazetteer/internal/fakenet"
+	"gazetteer/store/boltfile/filetest"
+)
+
+// serviceWith returns a site that publishes one document with a name and an operation.
+func serviceWith(name, operation string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/.well-known/ai" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"aiendpoint": "1.0", "service": {"name": %q, "description": "Sells %s things."}, "capabilities": [
+			{"id": "list_%s", "description": "List the %s", "endpoint": "/api/list", "method": "GET"}]}`, name, operation, operation, operation)
+	})
+}
+
+// filesWith returns the files below a directory that contain a text.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			found = append(found, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// segmentsIn returns the files of the index that contain entries.
+func segmentsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "index", "store", "*.zap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestOptedOutHostsLeaveNoContent checks that no file contains a word of the documents of hosts that
+// opted out, after the next compaction: neither the store nor a segment of the index, whether the
+// index has one segment, several or no other document.
+func TestOptedOutHostsLeaveNoContent(t *testing.T) {
+	t.Parallel()
+	n, err := fakenet.Open(fakenet.Options{Empty: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	hosts := map[string]string{"first.test": "quicksilverware", "second.test": "vanishingwares", "third.test": "ephemeralgoods"}
+	var names []string
+	for host, word := range hosts {
+		n.Handle(host, serviceWith("Shop of "+word, word))
+		names = append(names, host)
+	}
+	slices.Sort(names)
+	dir := filepath.Join(filetest.FastDir(t), "data")
+	s := startFlipped(dir, Environment{Dial: n.Dial, Roots: n.Roots(), DNS: n}, true)
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	h := s.server
+	if err := h.Crawler.Crawl(t.Context(), names, func(crawler.Result) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	wait := func() {
+		t.Helper()
+		if err := h.Index.WaitFor(t.Context(), h.Store.Head().Seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait()
+	for i, host := range names {
+		if found := filesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") {
+			t.Fatalf("before, %s is in %v", hosts[host], found)
+		}
+		segments := segmentsIn(t, dir)
+		if len(segments) == 0 {
+			t.Fatal("the index has no segment")
+		}
+		if err := h.Crawler.Block(t.Context(), crawler.Block{Host: host, By: crawler.ByOwner}); err != nil {
+			t.Fatal(err)
+		}
+		if !h.holdsErased(t.Context()) {
+			t.Errorf("%s: the next compaction does not copy the store", host)
+		}
+		if _, err := h.Store.Compact(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.compactViews(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		for _, other := range names[i+1:] {
+			if answer := s.ask("/api/v1/search?q=" + hosts[other]); !bytes.Contains([]byte(answer), []byte(other)) {
+				t.Errorf("%s is not found any more: %.300s", other, answer)
+			}
+		}
+		if found := filesWith(t, dir, hosts[host]); len(found) > 0 {
+			t.Errorf("%s is still in %v", hosts[host], found)
+			for r, err := range h.Store.List(t.Context(), "", "") {
+				if bytes.Contains(r.Value, []byte(hosts[host])) {
+					t.Error(r.Key, err)
+				}
+			}
+		}
+		// The words of a segment are compressed, so that they cannot be looked for.
+		for _, left := range segmentsIn(t, dir) {
+			if slices.Contains(segments, left) {
+				t.Errorf("the segment %s with the entries of %s is still there", left, host)
+			}
+		}
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range hosts {
+		if found := filesWith(t, dir, word); len(found) > 0 {
+			t.Errorf("after the stop %s is in %v", word, found)
+		}
+	}
+}
