@@ -116,6 +116,46 @@ func dirSize(b *testing.B, dir string) int64 {
 	return size
 }
 
+// BenchmarkCorrection measures how long it takes to correct a word that was not asked for before, as a share
+// of the time of a whole search of three words ("of-search", of the medians).
+func BenchmarkCorrection(b *testing.B) {
+	x, _ := indexed(b, benchServices(b)...)
+	var words []string
+	for _, w := range strings.Fields("booking calendar reservation language temperature appointment translate delivery password picture license address") {
+		for i := 1; i < len(w); i++ {
+			for _, letter := range "aeioqrstxz" {
+				words = append(words, w[:i]+string(letter)+w[i+1:])
+			}
+		}
+	}
+	var corrected, searched []time.Duration
+	i := 0
+	for b.Loop() {
+		asked := words[i%len(words)] + " " + words[(i*7+1)%len(words)] + " table"
+		if i++; i == len(words) {
+			b.Fatalf("there are only %d words: run it with -benchtime %dx", len(words), len(words)-2)
+		}
+		begin := time.Now()
+		if err := x.withSnapshot(func(v *view.View, _ uint64) error {
+			_, err := v.NearestSpelling(words[i%len(words)])
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+		corrected = append(corrected, time.Since(begin))
+		begin = time.Now()
+		if _, err := x.Search(b.Context(), query.Query{Words: asked, Verbatim: true}); err != nil {
+			b.Fatal(err)
+		}
+		searched = append(searched, time.Since(begin))
+	}
+	slices.Sort(corrected)
+	slices.Sort(searched)
+	half := corrected[len(corrected)/2]
+	b.ReportMetric(float64(half)/float64(searched[len(searched)/2]), "of-search")
+	b.ReportMetric(float64(half.Microseconds()), "µs/correction")
+}
+
 // BenchmarkSearch measures whole answers (ten hits with text and reasons), the
 // ranking alone, and bleve's own disjunction of the same terms over the same
 // index, one after the other for each query. The ratios are how many times

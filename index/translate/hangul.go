@@ -26,15 +26,28 @@ type spelledHangul struct {
 	letters []rune
 }
 
-// hangulBySyllables holds the Korean words of the table by their number of syllables, in order.
-var hangulBySyllables = sync.OnceValue(func() [maxHangul + 1][]spelledHangul {
-	var by [maxHangul + 1][]spelledHangul
+// A syllableKey is the number of syllables of a word, and its first or its last one.
+type syllableKey struct {
+	syllables int
+	last      bool
+	syllable  rune
+}
+
+// hangulBySyllable holds the Korean words of the table by their first and by their last syllable, in order.
+// A word with one wrong letter keeps one of the two.
+var hangulBySyllable = sync.OnceValue(func() map[syllableKey][]spelledHangul {
+	by := make(map[syllableKey][]spelledHangul)
 	for word, meanings := range unpacked()[Korean] {
 		n := utf8.RuneCountInString(word)
 		if n < minHangul || n > maxHangul || len(meanings[0]) == 1 || !isHangul(word) {
 			continue
 		}
-		by[n] = append(by[n], spelledHangul{word, []rune(norm.NFD.String(word))})
+		first, _ := utf8.DecodeRuneInString(word)
+		last, _ := utf8.DecodeLastRuneInString(word)
+		spelled := spelledHangul{word, []rune(norm.NFD.String(word))}
+		for _, key := range []syllableKey{{n, false, first}, {n, true, last}} {
+			by[key] = append(by[key], spelled)
+		}
 	}
 	for _, words := range by {
 		slices.SortFunc(words, func(a, b spelledHangul) int { return strings.Compare(a.word, b.word) })
@@ -60,24 +73,27 @@ func CorrectHangul(field string) string {
 	}
 	syllables := []rune(field)
 	for n := min(maxHangul, len(syllables)); n >= minHangul; n-- {
-		if word := nearestHangul([]rune(norm.NFD.String(string(syllables[:n]))), n); word != "" {
+		if word := nearestHangul(syllables[:n]); word != "" {
 			return word + string(syllables[n:])
 		}
 	}
 	return ""
 }
 
-// nearestHangul returns the word of n syllables that differs in one letter, "" if there is none. Of
-// several it returns the one with the most common English meaning.
-func nearestHangul(letters []rune, n int) string {
+// nearestHangul returns the word of as many syllables that differs in one letter, "" when there is none.
+// Of several the one with the most common English meaning is taken, then the first in order.
+func nearestHangul(syllables []rune) string {
+	n, letters := len(syllables), []rune(norm.NFD.String(string(syllables)))
 	best, most := "", -1
-	for _, w := range hangulBySyllables()[n] {
-		if !differInOneLetter(letters, w.letters) {
-			continue
-		}
-		u := english.Lookup(unpacked()[Korean][w.word][0])
-		if uses := u.NounCount + u.VerbCount + u.AdjectiveCount; uses > most {
-			best, most = w.word, uses
+	for _, key := range []syllableKey{{n, false, syllables[0]}, {n, true, syllables[n-1]}} {
+		for _, w := range hangulBySyllable()[key] {
+			if !differInOneLetter(letters, w.letters) {
+				continue
+			}
+			u := english.Lookup(unpacked()[Korean][w.word][0])
+			if uses := u.NounCount + u.VerbCount + u.AdjectiveCount; uses > most || uses == most && w.word < best {
+				best, most = w.word, uses
+			}
 		}
 	}
 	return best

@@ -34,7 +34,7 @@ type Directory struct {
 	distanceBuffers sync.Pool
 
 	spellingOnce sync.Once
-	spelling     []spelledWord // words of the lexicon; set by spellingOnce
+	spelling     wordList // words of the lexicon; set by spellingOnce
 
 	mu       sync.Mutex // guards following
 	segments map[uint64]*SegmentData

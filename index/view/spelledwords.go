@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -31,11 +32,31 @@ func IsSpelled(word string) bool {
 	return len(word) >= minSpelled && len(word) <= maxSpelled && letterMask(word) != 0
 }
 
-// A spelledWord is a word to compare others with. Its mask has a bit for each of its letters: two
-// words whose masks differ in many bits are many edits apart.
-type spelledWord struct {
-	text string
-	mask uint32
+// A wordList has words to compare others with, in order. The mask of a word has a bit for each of its
+// letters: two words whose masks differ in many bits are many edits apart.
+type wordList struct {
+	words  []string
+	masks  []uint32
+	byRest []uint32 // the words, in the order of what follows their first letter
+}
+
+// newWordList returns the list of some words, which it sorts.
+func newWordList(words []string) wordList {
+	slices.Sort(words)
+	l := wordList{words: slices.Compact(words)}
+	l.masks, l.byRest = make([]uint32, len(l.words)), make([]uint32, len(l.words))
+	for i, w := range l.words {
+		l.masks[i], l.byRest[i] = letterMask(w), uint32(i)
+	}
+	slices.SortFunc(l.byRest, func(a, b uint32) int { return strings.Compare(l.words[a][1:], l.words[b][1:]) })
+	return l
+}
+
+// findPrefix returns the range of the words with a prefix of ASCII letters.
+func (l wordList) findPrefix(prefix string) (from, to int) {
+	from, _ = slices.BinarySearch(l.words, prefix)
+	to, _ = slices.BinarySearch(l.words, prefix+"{") // the character after z
+	return from, to
 }
 
 // letterMask returns the letters of a word, 0 when it has other characters.
@@ -56,30 +77,29 @@ func letterMask(word string) uint32 {
 type spelling struct {
 	mu     sync.Mutex // guards following
 	filled bool
-	words  []spelledWord
+	words  wordList
 }
 
 // spelledWords returns the words of a segment.
-func (d *SegmentData) spelledWords(s *scorch.SegmentSnapshot) ([]spelledWord, error) {
+func (d *SegmentData) spelledWords(s *scorch.SegmentSnapshot) (wordList, error) {
 	d.spelling.mu.Lock()
 	defer d.spelling.mu.Unlock()
 	if d.spelling.filled {
 		return d.spelling.words, nil
 	}
-	var words []spelledWord
+	var words []string
 	for _, f := range []entry.Field{entry.ActField, entry.WhatField, entry.CtxField} {
 		err := eachTerm(s, f.String(), func(_ segment.TermDictionary, form string) error {
 			if IsSpelled(form) {
-				words = append(words, spelledWord{form, letterMask(form)})
+				words = append(words, form)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return wordList{}, err
 		}
 	}
-	slices.SortFunc(words, func(a, b spelledWord) int { return strings.Compare(a.text, b.text) })
-	d.spelling.words, d.spelling.filled = slices.Compact(words), true
+	d.spelling.words, d.spelling.filled = newWordList(words), true
 	return d.spelling.words, nil
 }
 
@@ -94,8 +114,8 @@ func (v *View) NearestSpelling(word string) (string, error) {
 	}
 	candidates := v.Directory.lexiconSpelling()
 	best := spellingChoice{cost: math.Inf(1)}
-	compare := func(words []spelledWord, inIndex bool) error {
-		for _, c := range nearSpellings(words, word) {
+	compare := func(words wordList, inIndex bool) error {
+		for _, c := range words.nearSpellings(word) {
 			frequency := 0
 			if inIndex {
 				stem := tokens.StemOf(c.text)
@@ -177,42 +197,65 @@ func (c *spellingChoice) offer(text string, cost float64) {
 	}
 }
 
-// nearSpellings returns the words that are few edits from a word, with the number of edits: at most
-// maxNearSpellings of the nearest.
-func nearSpellings(words []spelledWord, word string) []spellingChoice {
+// nearSpellings returns the words that are few edits from a word, and their cost, at most maxNearSpellings
+// of the nearest. It compares the words with the same first letter, or with the first two letters
+// swapped. Words that differ in the first letter alone are looked up.
+func (l wordList) nearSpellings(word string) []spellingChoice {
 	allowed := 1
 	if len(word) >= minTwoEdits {
 		allowed = 2
 	}
 	mask := letterMask(word)
 	var near []spellingChoice
-	for i := range words {
-		w := &words[i]
-		// An edit changes two letters of the set at most.
-		if bits.OnesCount32(w.mask^mask) > 2*allowed || len(w.text)-len(word) > allowed || len(word)-len(w.text) > allowed {
-			continue
-		}
-		if d := EditDistance(word, w.text, allowed); d <= allowed {
-			cost := float64(d)
-			if d == 1 && len(word) == len(w.text) && mask == w.mask {
-				cost = swapCost
+	compare := func(from, to int) {
+		for i, m := range l.masks[from:to] {
+			if bits.OnesCount32(m&^mask) > allowed || bits.OnesCount32(mask&^m) > allowed {
+				continue // an edit adds at most one letter to the set, and takes at most one out
 			}
-			if word[0] != w.text[0] && !(word[0] == w.text[1] && word[1] == w.text[0]) {
-				if len(word) < minOtherFirst || d > 1 {
-					continue
+			w := l.words[from+i]
+			if len(w)-len(word) > allowed || len(word)-len(w) > allowed {
+				continue
+			}
+			if d := EditDistance(word, w, allowed); d <= allowed {
+				cost := float64(d)
+				if d == 1 && len(word) == len(w) && mask == m {
+					cost = swapCost
 				}
-				cost += firstLetterCost
+				near = append(near, spellingChoice{w, cost})
 			}
-			near = append(near, spellingChoice{w.text, cost})
 		}
 	}
+	compare(l.findPrefix(word[:1]))
+	if word[0] != word[1] {
+		compare(l.findPrefix(string([]byte{word[1], word[0]})))
+	}
+	if len(word) >= minOtherFirst {
+		near = l.appendOtherFirst(near, word)
+	}
 	slices.SortFunc(near, func(a, b spellingChoice) int {
-		if a.cost != b.cost {
-			return int(2 * (a.cost - b.cost))
-		}
-		return strings.Compare(a.text, b.text)
+		return cmp.Or(cmp.Compare(a.cost, b.cost), strings.Compare(a.text, b.text))
 	})
 	return near[:min(len(near), maxNearSpellings)]
+}
+
+// appendOtherFirst appends the words that differ from a word in the first letter alone: it is another one,
+// missing or too many.
+func (l wordList) appendOtherFirst(near []spellingChoice, word string) []spellingChoice {
+	const cost = 1 + firstLetterCost
+	if rest := word[1:]; rest[0] != word[0] && rest[1] != word[0] {
+		if i, ok := slices.BinarySearch(l.words, rest); ok {
+			near = append(near, spellingChoice{l.words[i], cost})
+		}
+	}
+	for _, rest := range [...]string{word[1:], word} {
+		at, _ := slices.BinarySearchFunc(l.byRest, rest, func(i uint32, rest string) int { return strings.Compare(l.words[i][1:], rest) })
+		for ; at < len(l.byRest) && l.words[l.byRest[at]][1:] == rest; at++ {
+			if w := l.words[l.byRest[at]]; w[0] != word[0] {
+				near = append(near, spellingChoice{w, cost})
+			}
+		}
+	}
+	return near
 }
 
 // maxNearSpellings bounds the words whose frequency is looked up.
@@ -221,41 +264,54 @@ const maxNearSpellings = 32
 // EditDistance counts the letters to insert, remove, replace or swap with their neighbour to change
 // a to b. Above limit it returns a number above limit.
 func EditDistance(a, b string, limit int) int {
-	var rows [3][maxSpelled + 2]int
-	before, last, row := rows[0][:], rows[1][:], rows[2][:]
-	for j := range len(b) + 1 {
-		last[j] = j
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
 	}
+	var rows [3][maxSpelled + 3]uint8
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	most := uint8(limit) + 1
+	for j := range min(len(b), limit) + 1 {
+		last[j] = uint8(j)
+	}
+	last[min(len(b), limit)+1] = most
 	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := row[0]
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
+		// Only what is near the diagonal can stay within the limit.
+		from, to := max(1, i-limit), min(len(b), i+limit)
+		row[from-1] = most
+		if from == 1 {
+			row[0] = uint8(i)
 		}
-		if least > limit {
+		least := row[from-1]
+		for j := from; j <= to; j++ {
+			cost := last[j-1]
+			if a[i-1] != b[j-1] {
+				cost = min(cost, last[j], row[j-1]) + 1
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cost = min(cost, before[j-2]+1)
+			}
+			row[j] = cost
+			least = min(least, cost)
+		}
+		row[to+1] = most
+		if least > uint8(limit) {
 			return limit + 1
 		}
 		before, last, row = last, row, before
 	}
-	return last[len(b)]
+	return min(limit+1, int(last[len(b)]))
 }
 
 // lexiconSpelling returns the English words of the table of word vectors.
-func (l *Directory) lexiconSpelling() []spelledWord {
+func (l *Directory) lexiconSpelling() wordList {
 	l.spellingOnce.Do(func() {
+		var words []string
 		for w := range l.lexicon.Table.Unsorted() {
 			if utf8.RuneCountInString(w) == len(w) && IsSpelled(w) {
-				l.spelling = append(l.spelling, spelledWord{w, letterMask(w)})
+				words = append(words, w)
 			}
 		}
+		l.spelling = newWordList(words)
 	})
 	return l.spelling
 }
