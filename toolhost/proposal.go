@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,11 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 		return nil, nil, err
 	}
 	skipped = map[string]string{}
+	whole := slices.ContainsFunc(documents, func(d document.Document) bool { return d.Kind == document.AGIS })
 	for _, d := range documents {
+		if d.Kind == document.AGISSummary && whole {
+			continue // it names the operations of the AGIS document, without their calls
+		}
 		from := h.readSource(ctx, d)
 		for _, o := range d.Operations {
 			if operation != "" && o.ID != operation {
@@ -59,7 +64,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 				continue
 			}
 			if name, known := h.findPinned(d.Host, o.ID); known {
-				skipped[o.ID] = "the contract " + name + " is there already"
+				skipped[o.ID] = "it has the contract " + name + " already"
 				continue
 			}
 			c, err := h.contractOf(from, o, "", proposed)
@@ -84,9 +89,9 @@ func reasonAgainst(o document.Operation, s document.Service) string {
 	case how.OnlyAGTP != "":
 		return "it is called over AGTP, and not over HTTP: " + how.OnlyAGTP
 	case len(how.Missing) > 0:
-		return "its document does not tell " + strings.Join(how.Missing, " and ")
+		return "its document does not say " + strings.Join(how.Missing, " and ")
 	case how.HTTPBinding == "" && !strings.HasPrefix(how.URL, "https://"):
-		return "it is not called over HTTPS"
+		return "its address is not https"
 	}
 	return ""
 }

@@ -404,11 +404,21 @@ func TestAcceptance18Timeout(t *testing.T) {
 	}
 	h.want(<-running, 504, altar.ExecutionTimeout)
 	p.succeed(call.InvocationID, `"late"`)
-	again := h.callLater(context.Background(), session, "i", "quick", `{}`) // tried anew
-	p.succeed(p.nextCall().InvocationID, `1`)
-	if a := <-again; a.status != 200 || string(a.Payload) != "1" {
-		t.Errorf("%d %s", a.status, a.body)
+	p.barrier()
+	if n := h.host.Figures().Dropped; n != 1 {
+		t.Errorf("%d frames were dropped, want the late answer", n)
 	}
+	for range 20 { // tried anew; a busy machine may exceed the time of the tool once more
+		again := h.callLater(context.Background(), session, "i", "quick", `{}`)
+		p.succeed(p.nextCall().InvocationID, `1`)
+		a := <-again
+		if a.status == 200 && string(a.Payload) == "1" {
+			return
+		}
+		h.want(a, 504, altar.ExecutionTimeout)
+		p.nextCancel()
+	}
+	t.Error("no call was in time")
 }
 
 func TestAcceptance19RuntimeLostMidCall(t *testing.T) {
@@ -422,11 +432,23 @@ func TestAcceptance19RuntimeLostMidCall(t *testing.T) {
 	h.want(h.call(session, "j", "echo", `{}`), 503, altar.RuntimeUnavailable) // its last runtime was lost
 	h.want(h.call(session, "j", "rt/echo", `{}`), 503, altar.RuntimeUnavailable)
 	h.want(h.call(session, "j", "nobody", `{}`), 404, altar.ToolNotFound)
-	p = h.connect("rt", "echo")
+	p = h.connect("rt", "echo", "count")
 	again := h.callLater(context.Background(), session, "i", "echo", `{}`)
 	p.succeed(p.nextCall().InvocationID, `1`)
 	if a := <-again; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+	// In mid stream the error is the last chunk.
+	go func() {
+		p.chunk(p.nextCall().InvocationID, 0, `0`, false)
+	}()
+	_, next := h.stream(context.Background(), session, "s", "count")
+	if e, err := next(); err != nil || e.id != 0 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	p.ws.CloseNow()
+	if e, err := next(); err != nil || e.id != 1 || !e.IsFinal || e.Error == nil || e.Error.Code != altar.RuntimeUnavailable {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 

@@ -79,6 +79,15 @@ func TestRuntimeInJavaScript(t *testing.T) {
 	if a := h.call(session, "2", "count", `{"to": 3}`); a.status != 200 || string(a.Payload) != "[1,2,3]" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+	// A client leaves an endless stream: the runtime stops it and goes on with other calls.
+	leaving, leave := context.WithCancel(ctx)
+	left := h.callLater(leaving, session, "3", "count", `{"to": 1000000000}`, "Accept", "text/event-stream")
+	h.waitFor("the stream", func() bool { return h.host.Figures().Running == 1 })
+	leave()
+	<-left
+	if a := h.call(session, "4", "add", `{"a": 1, "b": 2}`); a.status != 200 || string(a.Payload) != `{"sum":3}` {
+		t.Errorf("after the stream: %d %s", a.status, a.body)
+	}
 	h.stop()
 	if err := program.Wait(); err != nil {
 		t.Errorf("the host went away, and the example ends with %v", err)

@@ -5,7 +5,7 @@
 const [url, runtimeId] = process.argv.slice(2);
 const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });
 const send = (type, members) => socket.send(JSON.stringify({ type, ...members }));
-const cancelled = new Set();
+const running = new Map(); // calls by invocation_id
 
 const tools = {
   add: ({ a, b }) => ({ sum: a + b }),
@@ -14,7 +14,9 @@ const tools = {
   },
 };
 
-function execute({ invocation_id, tool_name, parameters }) {
+async function execute({ invocation_id, tool_name, parameters }) {
+  const call = { cancelled: false };
+  running.set(invocation_id, call);
   try {
     const result = tools[tool_name](parameters);
     if (typeof result?.next !== "function") {
@@ -23,12 +25,15 @@ function execute({ invocation_id, tool_name, parameters }) {
     }
     let chunk_id = 0;
     for (const payload of result) {
-      if (cancelled.delete(invocation_id)) return;
       send("StreamChunk", { invocation_id, chunk_id: chunk_id++, payload, is_final: false });
+      await new Promise(setImmediate); // lets CancelCall arrive
+      if (call.cancelled) return;
     }
     send("StreamChunk", { invocation_id, chunk_id, is_final: true });
   } catch (error) {
     send("ToolResult", { invocation_id, status: "error", error: { code: "EXECUTION_FAILED", message: String(error) } });
+  } finally {
+    running.delete(invocation_id);
   }
 }
 
@@ -43,9 +48,11 @@ socket.addEventListener("message", ({ data }) => {
     case "ToolCall":
       execute(message);
       break;
-    case "CancelCall":
-      cancelled.add(message.invocation_id);
+    case "CancelCall": {
+      const call = running.get(message.invocation_id);
+      if (call) call.cancelled = true;
       break;
+    }
     case "ProtocolError":
       console.error(message.error.code, message.error.message);
   }

@@ -35,15 +35,17 @@ func (v *verbs) altarCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "altar",
 		Short: "Say who may connect to the tool host",
-		Long: `The tool host (Altar 1.0.0) answers below /altar/v1 to runtimes, which execute tools, and to
-clients, which call them. Each needs an identity:
+		Long: `The tool host (Altar 1.0.0) serves runtimes, which execute tools, and clients, which call them,
+below /altar/v1. Each needs an identity with a token of its own:
 
+  head -c 32 /dev/urandom | base64 > billing.token
   gazetteer altar identity add --runtime billing --token-file billing.token
+  head -c 32 /dev/urandom | base64 > planner.token
   gazetteer altar identity add --client planner --token-file planner.token
-  gazetteer contracts add contracts.json
-  gazetteer tool runtimes
+  gazetteer altar identity list
 
-docs/altar.md describes what is sent.`,
+Contracts say what they may execute and call: gazetteer contracts --help. docs/altar.md has the
+messages and two runtimes to start from.`,
 		Args: cli.RequireVerb,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -206,15 +208,17 @@ func (v *verbs) contractsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contracts",
 		Short: "Say which tools may be called, and by whom",
-		Long: `A contract says what a tool is called, what it takes and who may call it. Runtimes
-execute contracts; they never define them.
+		Long: `A contract defines the name of a tool, its parameters, who may call it and who may execute it.
+Runtimes execute contracts; they never define them. A file has contracts of your own (contracts
+add --help shows one):
 
   gazetteer contracts add contracts.json
   gazetteer contracts list
 
-Contracts can also be made of what services publish. They are pinned to the document
-that was approved: a later change waits until you approve it.
+Contracts can also be made from the documents of services that were crawled. They are pinned to
+the document that you approved: a later change waits until you approve it.
 
+  gazetteer crawl api.example.com
   gazetteer contracts propose api.example.com
   gazetteer contracts approve search_flights
   gazetteer contracts diff`,
@@ -229,7 +233,8 @@ func (v *verbs) addContractsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "add FILE",
 		Short: "Add contracts of your own from a file, and approve them",
-		Long: `Add reads a JSON list of contracts and approves them, in place of those of the same names.
+		Long: `Add reads a JSON list of contracts and approves them. They replace contracts of the same
+names. A file holds, for example:
 
   [{"name": "add", "description": "Add two numbers",
     "parameters": [{"name": "a", "type": "integer", "required": true},
@@ -238,7 +243,7 @@ func (v *verbs) addContractsCommand() *cobra.Command {
     "allow": ["planner"], "runtimes": ["billing"], "when": {"tenant_id": "acme"}}]
 
 Without allow every client may call the tool; with an empty list no client may. In the same
-way runtimes lists the runtimes that may execute it.`,
+way runtimes lists the runtimes that may execute it. when restricts it to sessions of a tenant.`,
 		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])

@@ -22,10 +22,10 @@ import (
 func (v *verbs) proposeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "propose HOST|WORDS",
-		Short: "Make contracts of what a host publishes, or of what a search finds",
-		Long: `Propose makes a contract of each operation that a crawled host publishes and that can be
-called over HTTPS; with words in place of a host, of the first five operations that a search
-finds. Nothing can be called before you approve it.
+		Short: "Make contracts from the documents of a host, or from the results of a search",
+		Long: `Propose makes a contract for each operation that a crawled host publishes and that can be
+called over HTTPS; with words in place of a host, for the first five operations that a search
+finds. It prints why an operation gets none. Nobody can call a contract before you approve it.
 
   gazetteer contracts propose api.example.com
   gazetteer contracts propose book a table`,
@@ -95,7 +95,12 @@ func (v *verbs) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff [NAME]",
 		Short: "Show what owners changed behind contracts since they were approved",
-		Args:  cli.MaxArgs(1, "one name of a contract"),
+		Long: `Diff shows each change of a document behind an approved contract, with its severity for callers.
+The contract stays as you approved it until you approve the change:
+
+  gazetteer contracts diff
+  gazetteer contracts approve search_flights`,
+		Args: cli.MaxArgs(1, "one name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.runWithServer(c.Context(), func(server *cli.Client) error {
 				var list api.ContractChanges

@@ -31,8 +31,8 @@ func (v *verbs) toolCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tool",
 		Short: "Call a tool through the tool host",
-		Long: `Tool calls what contracts allow. On the machine of the server you are its client "operator";
-elsewhere name the server and your token:
+		Long: `Tool calls the tools that contracts define and connected runtimes execute. On the machine of the
+server you are its client "operator"; elsewhere name the server and your token:
 
   gazetteer tool list
   gazetteer tool call add --arg a=1 --arg b=2
@@ -165,7 +165,7 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 		}
 	}
 	if v.Server != "" && token == "" {
-		return exit.Usagef("a server elsewhere asks who you are: name the file of your token with --token-file")
+		return exit.Usagef("a server elsewhere needs your token: name its file with --token-file")
 	}
 	err := v.WithServer(ctx, cli.Operate, func(server *cli.Client) error {
 		s := &session{server: server, token: token}
@@ -289,7 +289,7 @@ func (v *verbs) callTool(ctx context.Context, name string, f *callFlags) error {
 				return err
 			}
 			if !f.yes {
-				return exit.Usagef("what %s does cannot be undone: say --yes to confirm it", name)
+				return exit.Usagef("%s cannot be undone: --yes confirms the call", name)
 			}
 			call.Confirmation = token
 			err = v.sendCall(ctx, s, call)
