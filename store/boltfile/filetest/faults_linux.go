@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -327,11 +329,12 @@ func testPowerLoss(t *testing.T, subject Subject) {
 			acknowledged++
 		case tracedSync.MatchString(line):
 			for range 2 { // all of it is lost, then some of it
-				lost := slices.Clone(image)
-				if checkAfterPowerLoss(t, subject, before, lost, acknowledged); t.Failed() {
-					return
-				}
+				lost, written := slices.Clone(image), acknowledged
 				losses++
+				t.Run(fmt.Sprint("loss ", losses), func(t *testing.T) {
+					t.Parallel()
+					checkAfterPowerLoss(t, subject, before, lost, written)
+				})
 				for _, write := range unsynced {
 					if rand.IntN(2) == 0 {
 						write()
@@ -417,31 +420,47 @@ func truncateTo(t *testing.T, image []byte, size string) []byte {
 // testKillWhileBeginning kills the process at each system call with which it creates a store. The
 // next process must create the store or continue with it.
 func testKillWhileBeginning(t *testing.T, subject Subject) {
-	kills := 0
+	var kills atomic.Int64
+	var calls sync.WaitGroup
+	trace := straceArgs(t, "none")
+	trace = trace[:len(trace)-1]
 	for _, call := range []string{"fsync", "fdatasync", "pwrite64", "renameat", "ftruncate"} {
-		for n := 1; ; n++ {
-			dir := filepath.Join(t.TempDir(), "data")
-			cmd := startChild(t, "open", dir, straceArgs(t, fmt.Sprintf("%s:signal=KILL:when=%d", call, n))...)
-			if err := cmd.Run(); err == nil {
-				break
+		calls.Go(func() {
+			for n := 1; killWhileBeginning(t, subject, trace, call, n); n++ {
+				kills.Add(1)
 			}
-			if cmd.ProcessState.Exited() { // strace ends as the traced process does
-				t.Fatalf("not killed at %s %d: %v", call, n, cmd.ProcessState)
-			}
-			kills++
-			s, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
-			if err != nil {
-				t.Errorf("killed at %s %d: %v", call, n, err)
-				continue
-			}
-			putRecords(t, s, 1)
-			wantIncarnation(t, s, 1)
-			s.Close()
-		}
+		})
 	}
-	if kills < 10 {
-		t.Errorf("only %d system calls were met", kills)
+	calls.Wait()
+	if n := kills.Load(); n < 10 {
+		t.Errorf("only %d system calls were met", n)
 	}
+}
+
+// killWhileBeginning kills a process that begins a file at the n-th system call of a kind, and checks
+// that the file can be used. It reports false if there are fewer such calls.
+func killWhileBeginning(t *testing.T, subject Subject, trace []string, call string, n int) bool {
+	dir := filepath.Join(t.TempDir(), "data")
+	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
+	cmd := startChild(t, "open", dir, append(slices.Clone(trace), inject)...)
+	if err := cmd.Run(); err == nil {
+		return false
+	}
+	if cmd.ProcessState.Exited() { // strace ends as the traced process does
+		t.Errorf("not killed at %s %d: %v", call, n, cmd.ProcessState)
+		return false
+	}
+	s, err := subject.Open(t.Context(), dir, boltfile.Options{MinFree: -1})
+	if err != nil {
+		t.Errorf("killed at %s %d: %v", call, n, err)
+		return true
+	}
+	defer s.Close()
+	if err := s.Write(t.Context(), Change{Key: entryKey(0, 1), Value: []byte(entryValue(0, 1))}); err != nil {
+		t.Errorf("killed at %s %d: %v", call, n, err)
+	}
+	wantIncarnation(t, s, 1)
+	return true
 }
 
 // testFullDiskDuringRebuild has the disk run full while the file is rebuilt, first by the floor and
