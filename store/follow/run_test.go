@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,86 @@ func TestRunRebuildsWhenItsPlaceIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRunRebuildsWhenTheHorizonPassesIt holds a running follower up while the store deletes records
+// that the follower has read, and drops the tombstones: it rebuilds from the present records and
+// ends with what the store has.
+func TestRunRebuildsWhenTheHorizonPassesIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *boltstore.Store) {
+		var d derived
+		present := func() map[string]bool {
+			keys := map[string]bool{}
+			for r, err := range s.List(t.Context(), "", "") {
+				if err != nil {
+					t.Error(err)
+				}
+				keys[r.Key] = true
+			}
+			return keys
+		}
+		applying, proceed := make(chan struct{}), make(chan struct{})
+		held := false
+		stop := d.run(t, s, follow.Options{
+			Rebuild: func(context.Context) error {
+				d.rebuilds++
+				head := s.Head()
+				d.keys = present()
+				d.position.MoveTo(head)
+				return nil
+			},
+			Apply: func(_ context.Context, batch []store.Record, _ store.Cursor) error {
+				if !held {
+					held = true
+					close(applying)
+					<-proceed
+				}
+				for _, r := range batch {
+					if delete(d.keys, r.Key); !r.Deleted {
+						d.keys[r.Key] = true
+					}
+				}
+				return nil
+			},
+		})
+		synctest.Wait() // the first rebuild has found an empty store
+		put(t, s, "a", "gone")
+		<-applying
+		const rounds, inRound = 20, 200
+		for round := range rounds {
+			var puts, deletions []store.Write
+			for i := range inRound {
+				key := fmt.Sprintf("k%d/%d", round, i)
+				if puts = append(puts, store.Put(key, nil)); i%2 == 0 {
+					deletions = append(deletions, store.Delete(key))
+				}
+			}
+			for _, writes := range [][]store.Write{puts, deletions} {
+				if _, err := s.Apply(t.Context(), writes...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := s.Apply(t.Context(), store.Delete("gone")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Forget(t.Context(), s.Head()); err != nil {
+			t.Fatal(err)
+		}
+		close(proceed)
+		if err := d.position.WaitFor(t.Context(), put(t, s, "last")); err != nil {
+			t.Fatal(err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if want := present(); !maps.Equal(d.keys, want) || len(want) != rounds*inRound/2+2 {
+			t.Errorf("%d keys, the store has %d", len(d.keys), len(want))
+		}
+		if d.rebuilds != 2 {
+			t.Errorf("%d rebuilds", d.rebuilds)
+		}
+	})
 }
 
 // TestRunReadsAgainWithoutRebuild follows with no function for rebuilding.
