@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/route"
 	"gazetteer/fetch"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
 )
 
 // Handler serves the public routes. Requests to the tool host bypass the request log and the
@@ -145,19 +145,10 @@ func uncachedAnswer[T any](v T) *route.Output[T] {
 	return out
 }
 
-type altarBody struct{ body route.RequestBody }
-
-// Resolve reads the body (huma.Resolver).
-func (in *altarBody) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
-}
+type altarBody struct{ route.JSONBody }
 
 func (a *API) addContracts(ctx context.Context, in *altarBody) (*route.Output[ContractList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	list, err := toolhost.ReadContracts(in.body.Text)
+	list, err := toolhost.ReadContracts(in.Text)
 	if err == nil {
 		err = a.tools.AddContracts(ctx, list)
 	}
@@ -204,11 +195,8 @@ type IdentityBody struct {
 }
 
 func (a *API) addIdentity(ctx context.Context, in *altarBody) (*route.Output[toolhost.Identity], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	var body IdentityBody
-	if err := readStrictly(in.body.Text, &body); err != nil {
+	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, identityProblem(err)
 	}
 	identity := toolhost.Identity{ID: body.ID, Kind: body.Kind, Token: strings.ToLower(body.Token), Certificate: strings.ToLower(body.Certificate)}
@@ -235,20 +223,11 @@ func identityProblem(err error) error {
 }
 
 type removeIdentityInput struct {
-	ID   string `path:"id" maxLength:"128" doc:"the id of an identity"`
-	body route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *removeIdentityInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	ID string `path:"id" maxLength:"128" doc:"the id of an identity"`
+	route.EmptyBody
 }
 
 func (a *API) removeIdentity(ctx context.Context, in *removeIdentityInput) (*route.Output[IdentityList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	if err := a.tools.RemoveIdentity(ctx, in.ID); err != nil {
 		return nil, identityProblem(err)
 	}
@@ -278,11 +257,8 @@ type Proposals struct {
 }
 
 func (a *API) proposeContracts(ctx context.Context, in *altarBody) (*route.Output[Proposals], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	var body ProposalBody
-	if err := readStrictly(in.body.Text, &body); err != nil {
+	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, contractProblem(err)
 	}
 	host, err := fetch.CheckHost(body.Host)
@@ -325,21 +301,12 @@ type ApprovalBody struct {
 
 type approvalInput struct {
 	Name string `path:"name" maxLength:"64" doc:"the name of a contract"`
-	body route.RequestBody
-}
-
-// Resolve reads the body (huma.Resolver).
-func (in *approvalInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
+	route.JSONBody
 }
 
 func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Output[toolhost.Contract], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	var body ApprovalBody
-	if err := readStrictly(in.body.Text, &body); err != nil {
+	if err := readStrictly(in.Text, &body); err != nil {
 		return nil, contractProblem(err)
 	}
 	c, err := a.tools.Approve(ctx, in.Name, toolhost.Approval(body))
@@ -351,19 +318,10 @@ func (a *API) approveContract(ctx context.Context, in *approvalInput) (*route.Ou
 
 type contractInput struct {
 	Name string `path:"name" maxLength:"64" doc:"the name of a contract"`
-	body route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *contractInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *API) revokeContract(ctx context.Context, in *contractInput) (*route.Output[toolhost.Contract], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	c, err := a.tools.Revoke(ctx, in.Name)
 	if err != nil {
 		return nil, toolProblem(err)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/crawler/owner"
 	"gazetteer/protocol"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // ownerRoutes declares the requests that owners of hosts can make of the crawler.
@@ -45,24 +45,15 @@ type OptOutBody struct {
 
 type ownerRequestInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body route.RequestBody
-}
-
-// Resolve reads the body, if there is one (huma.Resolver).
-func (in *ownerRequestInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadOptional(ctx)
-	return nil
+	route.OptionalBody
 }
 
 func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	subdomains, err := readSubdomains(in.body.Text)
+	subdomains, err := readSubdomains(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.Answers.HandleOwnerRequest(ctx, wish, in.Host, subdomains, in.body.Client, a.SignedRequest(&in.body))
+	found, err := a.Answers.HandleOwnerRequest(ctx, wish, in.Host, subdomains, in.Client, a.SignedRequest(&in.RequestBody))
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +87,11 @@ func readSubdomains(text []byte) (bool, error) {
 
 type recrawlInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *recrawlInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *API) recrawlHost(ctx context.Context, in *recrawlInput) (*route.Output[answer.Submission], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	s, err := a.Answers.Recrawl(ctx, in.Host, in.body.Client, a.SignedRequest(&in.body))
+	s, err := a.Answers.Recrawl(ctx, in.Host, in.Client, a.SignedRequest(&in.RequestBody))
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // maxSubmittedHosts is how many hosts one request may name.
@@ -30,19 +30,10 @@ func (a *API) submissionRoutes(h huma.API) {
 	route.Handle(a.Mux, h, route.Op("submission"), a.getSubmission)
 }
 
-type submitInput struct{ body route.RequestBody }
-
-// Resolve reads the body (huma.Resolver).
-func (in *submitInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
-}
+type submitInput struct{ route.JSONBody }
 
 func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[SubmissionList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	hosts, err := route.ReadHostNames(in.body.Text, maxSubmittedHosts)
+	hosts, err := route.ReadHostNames(in.Text, maxSubmittedHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +44,7 @@ func (a *API) submitHosts(ctx context.Context, in *submitInput) (*route.Output[S
 	if err := noneIsAHost(hosts); err != nil {
 		return nil, err
 	}
-	list, err := a.Answers.Submit(ctx, names, in.body.Client)
+	list, err := a.Answers.Submit(ctx, names, in.Client)
 	if err != nil {
 		return nil, err
 	}

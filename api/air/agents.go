@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
@@ -17,6 +15,8 @@ import (
 	"gazetteer/registry"
 	"gazetteer/registry/directory"
 	"gazetteer/store"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 func (a *Routes) Declare(h huma.API) {
@@ -96,13 +96,7 @@ type UpdateBody struct {
 type registerInput struct {
 	Work string `header:"Registration-Work" maxLength:"100" doc:"CHALLENGE.NUMBER: the solution of the work that a refusal has asked for while very many agents are registered"`
 	Wait int    `query:"wait" minimum:"0" maximum:"10" default:"0" doc:"seconds to wait until the transparency log has the registration, at most 10; the answer then has the proof of inclusion"`
-	body route.RequestBody
-}
-
-// Resolve reads the body (huma.Resolver).
-func (in *registerInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
+	route.JSONBody
 }
 
 // RegistrationAnswer answers a registration.
@@ -115,15 +109,12 @@ type RegistrationAnswer struct {
 }
 
 func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.Output[RegistrationAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	registration, err := airjson.ReadRegistration(in.body.Text)
+	registration, err := airjson.ReadRegistration(in.Text)
 	if err != nil {
 		return nil, err
 	}
 	warnings := append(a.warnOfSameName(registration.Name), warnOfIgnoredMembers(registration.Ignored)...)
-	registration.Request, registration.Client, registration.Work = a.SignedRequest(&in.body), in.body.Client, in.Work
+	registration.Request, registration.Client, registration.Work = a.SignedRequest(&in.RequestBody), in.Client, in.Work
 	agent, again, err := a.Answers.Registry.EarlierRegistration(ctx, registration)
 	if err != nil {
 		return nil, err
@@ -324,20 +315,17 @@ func (a *Routes) getAgent(ctx context.Context, in *lookupInput) (*route.Output[a
 }
 
 func (a *Routes) updateAgent(ctx context.Context, in *updateInput) (*route.Output[airjson.UpdateView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	update, err := airjson.ReadUpdate(in.body.Text)
+	update, err := airjson.ReadUpdate(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
 	if len(in.ifMatch) > 0 {
 		update.If = func(now registry.Agent) error { return a.checkIfMatch(now, in.ifMatch) }
 	}
-	agent, fields, err := a.Answers.Registry.Update(ctx, in.AirID, a.ReadCredentials(&in.body, in.Secret), update)
+	agent, fields, err := a.Answers.Registry.Update(ctx, in.AirID, a.ReadCredentials(&in.RequestBody, in.Secret), update)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}

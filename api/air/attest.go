@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/registry"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // attestationRoutes declares the routes of attestations between agents.
@@ -39,17 +39,14 @@ type AttestationBody struct {
 }
 
 func (a *Routes) addAttestation(ctx context.Context, in *updateInput) (*route.Output[airjson.AttestedView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	request, err := airjson.ReadAttestation(in.body.Text)
+	request, err := airjson.ReadAttestation(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	t, subject, err := a.Answers.Registry.Attest(ctx, in.AirID, request, a.ReadCredentials(&in.body, in.Secret))
+	t, subject, err := a.Answers.Registry.Attest(ctx, in.AirID, request, a.ReadCredentials(&in.RequestBody, in.Secret))
 	if err != nil {
 		if view, ok := airjson.NewAttestationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, route.AgentProblemIn(err, view).WithCause(err)
@@ -84,27 +81,18 @@ type revokeInput struct {
 	AirID  string `path:"air_id" doc:"the AIR ID of the agent that is attested"`
 	N      string `path:"n" doc:"the number of the attestation, from 1"`
 	Secret string `header:"X-Agent-Secret" doc:"the attester's secret; not needed by a signed request"`
-	body   route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *revokeInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *Routes) revokeAttestation(ctx context.Context, in *revokeInput) (*route.Output[airjson.RevokedView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	n, err := strconv.Atoi(in.N)
 	if err != nil || n < 1 {
 		return nil, route.NewProblem(route.BadParameter, "invalid attestation_id", "it is a whole number from 1").WithLocation(route.Location{Parameter: "n"})
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	t, subject, err := a.Answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.ReadCredentials(&in.body, in.Secret))
+	t, subject, err := a.Answers.Registry.RevokeAttestation(ctx, in.AirID, n, a.ReadCredentials(&in.RequestBody, in.Secret))
 	if err != nil {
 		if view, ok := airjson.NewRevocationErrorView(err, answer.CleanText(in.AirID, 60)); ok {
 			return nil, route.AgentProblemIn(err, view).WithCause(err)

@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/protocol"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // domainRoutes declares the routes of the evidence for an agent's identity.
@@ -59,20 +59,17 @@ func (a *Routes) domainAnswer(agent registry.Agent, d registry.Domain) DomainAns
 }
 
 func (a *Routes) proveDomain(ctx context.Context, in *updateInput) (*route.Output[DomainAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	domain, err := readDomain(in.body.Text)
+	domain, err := readDomain(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	if err := route.AdmitClient(ctx, a.proofs, in.body.Client, "proofs of domains"); err != nil {
+	if err := route.AdmitClient(ctx, a.proofs, in.Client, "proofs of domains"); err != nil {
 		return nil, err
 	}
-	d, agent, err := a.Answers.Registry.ProveDomain(ctx, in.AirID, domain, a.ReadCredentials(&in.body, in.Secret))
+	d, agent, err := a.Answers.Registry.ProveDomain(ctx, in.AirID, domain, a.ReadCredentials(&in.RequestBody, in.Secret))
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}
@@ -115,23 +112,14 @@ type removeDomainInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Domain string `path:"domain" doc:"a domain of the agent"`
 	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
-	body   route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *removeDomainInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *Routes) removeDomain(ctx context.Context, in *removeDomainInput) (*route.Output[DomainList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	agent, err := a.Answers.Registry.RemoveDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.ReadCredentials(&in.body, in.Secret))
+	agent, err := a.Answers.Registry.RemoveDomain(ctx, in.AirID, strings.ToLower(in.Domain), a.ReadCredentials(&in.RequestBody, in.Secret))
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}

@@ -1,10 +1,10 @@
 package air
 
 import (
+	"gazetteer/api/route"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-
-	"gazetteer/api/route"
 )
 
 type agentInput struct {
@@ -16,35 +16,23 @@ type updateInput struct {
 	Secret  string   `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
 	IfMatch string   `header:"If-Match" doc:"the ETag of the record that is to be changed; another one meanwhile is a 412"`
 	ifMatch []string // all lines of it
-	body    route.RequestBody
+	route.RequestBody
 }
 
 // Resolve reads the body (huma.Resolver).
 func (in *updateInput) Resolve(ctx huma.Context) []error {
 	in.ifMatch = humagin.Unwrap(ctx).Request.Header.Values("If-Match")
-	in.body.ReadJSON(ctx)
+	in.ReadJSON(ctx)
 	return nil
 }
 
 type operatorInput struct {
 	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	body  route.RequestBody
-}
-
-// Resolve reads the body (huma.Resolver).
-func (in *operatorInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
+	route.JSONBody
 }
 
 type ownerInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Secret string `header:"X-Agent-Secret" doc:"the secret that the registration answered; not needed by a signed request"`
-	body   route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *ownerInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }

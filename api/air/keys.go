@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // keyRoutes declares the routes with which an owner manages the keys of an agent and deactivates
@@ -76,17 +76,14 @@ type RecoveryBody struct {
 }
 
 func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[airjson.KeysView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	x, err := airjson.ReadRotation(in.body.Text)
+	x, err := airjson.ReadRotation(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	x.Client = in.body.Client
+	x.Client = in.Client
 	agent, err := a.Answers.Registry.Rotate(ctx, in.AirID, x)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
@@ -95,17 +92,14 @@ func (a *Routes) rotateKey(ctx context.Context, in *updateInput) (*route.Output[
 }
 
 func (a *Routes) recoverKey(ctx context.Context, in *updateInput) (*route.Output[airjson.KeysView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	x, err := airjson.ReadRecovery(in.body.Text)
+	x, err := airjson.ReadRecovery(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	x.Client = in.body.Client
+	x.Client = in.Client
 	agent, err := a.Answers.Registry.Recover(ctx, in.AirID, x)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
@@ -132,13 +126,10 @@ func (a *Routes) eraseAgent(ctx context.Context, in *ownerInput) (*route.Output[
 }
 
 func (a *Routes) endAgent(ctx context.Context, in *ownerInput, end func(context.Context, string, registry.Credentials) (registry.Agent, error), message string) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err
 	}
-	agent, err := end(ctx, in.AirID, a.ReadCredentials(&in.body, in.Secret))
+	agent, err := end(ctx, in.AirID, a.ReadCredentials(&in.RequestBody, in.Secret))
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
 	}

@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry/transfer"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 )
 
 // exportType is the media type of an export: one JSON object per line.
@@ -54,14 +54,11 @@ type MergeBody struct {
 }
 
 func (a *Routes) mergeAgents(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	x, err := airjson.ReadMerge(in.body.Text)
+	x, err := airjson.ReadMerge(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	x.Client = in.body.Client
+	x.Client = in.Client
 	if err := a.Answers.Registry.AdmitChange(ctx, x.Client); err != nil {
 		return nil, err
 	}
@@ -70,15 +67,12 @@ func (a *Routes) mergeAgents(ctx context.Context, in *operatorInput) (*route.Out
 }
 
 func (a *Routes) exportAgentByOwner(ctx context.Context, in *ownerInput) (*route.StreamOutput, error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	if err := a.Answers.Registry.AdmitChange(ctx, in.body.Client); err != nil {
+	if err := a.Answers.Registry.AdmitChange(ctx, in.Client); err != nil {
 		return nil, err // it costs more than a change
 	}
 	agent, _, err := a.Answers.Registry.Agent(ctx, in.AirID)
 	if err == nil {
-		err = a.Answers.Registry.VerifyRead(agent, *a.SignedRequest(&in.body))
+		err = a.Answers.Registry.VerifyRead(agent, *a.SignedRequest(&in.RequestBody))
 	}
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)

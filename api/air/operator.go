@@ -8,10 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
@@ -20,6 +16,10 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/transfer"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 )
 
 // operatorRoutes declares the routes with which the operator manages the registry: the admission
@@ -194,9 +194,6 @@ func (a *Routes) listApplications(ctx context.Context, in *pageInput) (*route.Ou
 }
 
 func (a *Routes) approveApplication(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	agent, err := a.Answers.Registry.Approve(ctx, in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is registered.")
 }
@@ -208,10 +205,7 @@ type RefusedApplication struct {
 }
 
 func (a *Routes) refuseApplication(ctx context.Context, in *operatorInput) (*route.Output[RefusedApplication], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	values, err := readTexts(in.body.Text, []string{"reason"}, nil)
+	values, err := readTexts(in.Text, []string{"reason"}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -252,19 +246,10 @@ func (a *Routes) addBan(ctx context.Context, in *route.BodyInput) (*route.Output
 type liftInput struct {
 	Kind  string `query:"kind" required:"true" enum:"key,handle,domain,network" doc:"which block list"`
 	Value string `query:"value" required:"true" doc:"what is on it"`
-	body  route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *liftInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *Routes) liftBan(ctx context.Context, in *liftInput) (*route.Output[admission.Ban], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	b, err := a.Answers.Registry.LiftBan(ctx, in.Kind, in.Value)
 	if err != nil {
 		return nil, err
@@ -321,21 +306,12 @@ type ReportResultBody struct {
 }
 
 type closeReportInput struct {
-	ID   string `path:"id" doc:"the ID of a report"`
-	body route.RequestBody
-}
-
-// Resolve reads the body (huma.Resolver).
-func (in *closeReportInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
+	ID string `path:"id" doc:"the ID of a report"`
+	route.JSONBody
 }
 
 func (a *Routes) closeReport(ctx context.Context, in *closeReportInput) (*route.Output[ReportList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	values, err := readTexts(in.body.Text, []string{"outcome"}, []string{"note"})
+	values, err := readTexts(in.Text, []string{"outcome"}, []string{"note"})
 	if err != nil {
 		return nil, err
 	}
@@ -353,10 +329,7 @@ type OperatorMergeBody struct {
 }
 
 func (a *Routes) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	values, err := readTexts(in.body.Text, []string{"into", "reason"}, nil)
+	values, err := readTexts(in.Text, []string{"into", "reason"}, nil)
 	if err != nil {
 		return nil, err
 	}

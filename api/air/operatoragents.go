@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // DeclareOperator declares the operator's routes about agents: under the reference's paths, and
@@ -33,13 +33,7 @@ func (a *Routes) DeclareOperator(h huma.API) {
 type deleteInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
 	Reason string `query:"reason" maxLength:"500" doc:"why, for the record"`
-	body   route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *deleteInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 // DeletedAgent answers a deletion, in the reference's shape.
@@ -52,9 +46,6 @@ type DeletedAgent struct {
 }
 
 func (a *Routes) deleteAgent(ctx context.Context, in *deleteInput) (*route.Output[DeletedAgent], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	agent, err := a.Answers.Registry.Delete(ctx, in.AirID, in.Reason)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)
@@ -223,10 +214,7 @@ type SuspensionBody struct {
 }
 
 func (a *Routes) suspendAgent(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	values, err := readTexts(in.body.Text, []string{"reason"}, nil)
+	values, err := readTexts(in.Text, []string{"reason"}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -235,17 +223,11 @@ func (a *Routes) suspendAgent(ctx context.Context, in *operatorInput) (*route.Ou
 }
 
 func (a *Routes) restoreAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	agent, err := a.Answers.Registry.Restore(ctx, in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is back in service.")
 }
 
 func (a *Routes) eraseAgentByOperator(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	agent, err := a.Answers.Registry.EraseByOperator(ctx, in.AirID)
 	return a.agentStatusOutput(agent, err, in.AirID, "The agent is erased.")
 }

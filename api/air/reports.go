@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/airjson"
 	"gazetteer/api/route"
 	"gazetteer/registry/admission"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // reportRoutes declares the routes for reports of abuse to the operator.
@@ -56,14 +56,11 @@ func (a *Routes) reportView(p admission.Report) ReportView {
 }
 
 func (a *Routes) createReport(ctx context.Context, in *operatorInput) (*route.Output[ReportView], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
-	q, err := airjson.ReadReport(in.body.Text)
+	q, err := airjson.ReadReport(in.Text)
 	if err != nil {
 		return nil, err
 	}
-	q.Client = in.body.Client
+	q.Client = in.Client
 	made, err := a.Answers.Registry.Report(ctx, in.AirID, q)
 	if err != nil {
 		return nil, route.WithAirID(err, in.AirID)

@@ -3,13 +3,13 @@ package operator
 import (
 	"context"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // blockRoutes declares the routes by which the operator excludes hosts.
@@ -53,23 +53,14 @@ func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[B
 	return route.NoStore(BlockList{answer.OrEmpty(all)}), nil
 }
 
-type blockInput struct{ body route.RequestBody }
-
-// Resolve reads the body (huma.Resolver).
-func (in *blockInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
-}
+type blockInput struct{ route.JSONBody }
 
 func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
-	b, err := readBlock(in.body.Text)
+	b, err := readBlock(in.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -126,19 +117,10 @@ func readBlock(text []byte) (crawler.Block, error) {
 
 type unblockInput struct {
 	Host string `path:"host" maxLength:"255" doc:"the name of a host"`
-	body route.RequestBody
-}
-
-// Resolve takes the request without a body (huma.Resolver).
-func (in *unblockInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadEmpty(ctx)
-	return nil
+	route.EmptyBody
 }
 
 func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Output[BlockList], error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	keeper, err := a.findBlocker()
 	if err != nil {
 		return nil, err

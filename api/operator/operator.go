@@ -11,13 +11,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/fetch"
 	"gazetteer/registry/audit"
 	"gazetteer/store"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // maxCrawlHosts bounds the hosts of one crawl.
@@ -66,22 +66,13 @@ func (a *Operator) Declare(h huma.API) {
 	a.blockRoutes(h)
 }
 
-type crawlInput struct{ body route.RequestBody }
-
-// Resolve reads the body (huma.Resolver).
-func (in *crawlInput) Resolve(ctx huma.Context) []error {
-	in.body.ReadJSON(ctx)
-	return nil
-}
+type crawlInput struct{ route.JSONBody }
 
 func (a *Operator) crawlHosts(ctx context.Context, in *crawlInput) (*route.StreamOutput, error) {
-	if in.body.Err != nil {
-		return nil, in.body.Err
-	}
 	if a.options.Crawl == nil {
 		return nil, route.NewProblem(route.Unavailable, "this process does not crawl", "start it with crawling switched on").WithRetry(time.Minute)
 	}
-	hosts, err := readHostList(in.body.Text)
+	hosts, err := readHostList(in.Text)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,6 @@ package route
 import (
 	"errors"
 	"fmt"
-	"gazetteer/protocol"
-	"gazetteer/protocol/httpsig"
-	"gazetteer/registry"
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
 	"io"
 	"mime"
 	"net/http"
@@ -17,6 +11,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gazetteer/protocol"
+	"gazetteer/protocol/httpsig"
+	"gazetteer/registry"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 )
 
 func NodeLocation(n *protocol.Node) Location {
@@ -75,6 +77,35 @@ func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 		}
 	}
 	b.request = httpsig.FromRequest(c.Request, b.Text)
+}
+
+// readError returns the problem of the body; [Handle] answers it.
+func (b *RequestBody) readError() error { return b.Err }
+
+// JSONBody, OptionalBody and EmptyBody are parts of the inputs of operations with a JSON body, one
+// that may be left out, and none. A handler is called only if the body could be read.
+type (
+	JSONBody     struct{ RequestBody }
+	OptionalBody struct{ RequestBody }
+	EmptyBody    struct{ RequestBody }
+)
+
+// Resolve reads the body (huma.Resolver).
+func (b *JSONBody) Resolve(ctx huma.Context) []error {
+	b.ReadJSON(ctx)
+	return nil
+}
+
+// Resolve reads the body, if there is one (huma.Resolver).
+func (b *OptionalBody) Resolve(ctx huma.Context) []error {
+	b.ReadOptional(ctx)
+	return nil
+}
+
+// Resolve refuses a body (huma.Resolver).
+func (b *EmptyBody) Resolve(ctx huma.Context) []error {
+	b.ReadEmpty(ctx)
+	return nil
 }
 
 // ReadCredentials reads what the request shows of its sender.

@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
-	"github.com/gin-gonic/gin"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 )
 
 // EncodedAs describes an answer in the JSON of T that the handler encodes itself.
@@ -129,7 +130,14 @@ func Handle[I, O any](a *Mux, h huma.API, op huma.Operation, work func(context.C
 	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
 		whole := a.indexComplete()
-		out, err := work(ctx, in)
+		var out *O
+		var err error
+		if body, ok := any(in).(interface{ readError() error }); ok {
+			err = body.readError()
+		}
+		if err == nil {
+			out, err = work(ctx, in)
+		}
 		if err != nil {
 			if isIndexMiss(err) && !(whole && a.indexComplete()) {
 				err = errIndexIncomplete()
