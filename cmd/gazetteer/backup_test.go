@@ -186,7 +186,7 @@ func TestCheckComparesParts(t *testing.T) {
 	stopped(t, p)
 	whole := filepath.Join(p.dir, "whole")
 	copyTree(t, p.data(), whole)
-	if out, code := p.cli("--data-dir", whole, "check"); code != exit.OK || !strings.Contains(out, "2 agents with their histories") || !strings.Contains(out, "2 records are what their leaves say") {
+	if out, code := p.cli("--data-dir", whole, "check"); code != exit.OK || !strings.Contains(out, "2 agents with their histories") || !strings.Contains(out, "the leaves agree with 2 records") {
 		t.Errorf("the whole directory: %d\n%s", code, out)
 	}
 	for name, c := range map[string]struct {

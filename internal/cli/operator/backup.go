@@ -195,7 +195,7 @@ func describeCheck(r backup.Report) string {
 		cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
 	text += fmt.Sprintf("%s with their histories; %s of documents lead to their bytes (%d of the stored bytes are named by nothing)\n",
 		cli.Plural(r.Agents, "agent"), cli.Plural(r.Versions, "record"), r.Unused)
-	text += fmt.Sprintf("%s are what their leaves say; %d wait to be logged\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
+	text += fmt.Sprintf("the leaves agree with %s of the store; %d wait to be logged\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
 	if r.HasIndex {
 		text += fmt.Sprintf("%s have their %d entries in the index, which is %s behind the store\n",
 			cli.Plural(r.Index.Documents, "document"), r.Index.Entries, cli.Plural(int(r.Index.Behind), "write"))
