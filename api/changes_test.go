@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/answer"
 	"gazetteer/api/feed"
 	"gazetteer/changefeed"
 	"gazetteer/crawler"
@@ -152,6 +154,60 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 				t.Errorf("%s of %s: Link %q, help %q", name, path, r.Header.Get("Link"), p.Help)
 			}
 		}
+	}
+}
+
+// TestListLeadsIntoTheFeed has a follower without a place read the list of services, while services
+// come and change before and behind its place, and go on from there.
+func TestListLeadsIntoTheFeed(t *testing.T) {
+	h := newTestServer(t, options{})
+	publish := func(host, name string, at time.Time) {
+		h.publish(host, document.AI, "application/json", aiText(name), at)
+		h.waitForChanges()
+	}
+	for n := range 5 {
+		publish(fmt.Sprintf("s%d.example", n), "Before", seen)
+	}
+	known, follow := map[string]string{}, ""
+	read := func(path string) (pages int) {
+		for cursor := ""; ; pages++ {
+			var list api.ServiceList
+			decodeInto(t, h.get(path+"&cursor="+cursor, 200), &list)
+			for _, s := range list.Services {
+				known[s.Host] = s.Name
+			}
+			if pages > 0 && list.Follow != follow {
+				t.Errorf("page %d leads to another place than the first", pages+1)
+			}
+			if follow, cursor = list.Follow, list.Next; cursor == "" {
+				return pages + 1
+			}
+			if pages == 0 && path == "/api/v1/services?limit=2" {
+				publish("s0.example", "After", seen.Add(time.Hour))
+				publish("a.example", "New before the place", seen)
+				publish("s9.example", "New behind the place", seen)
+			}
+		}
+	}
+	if pages := read("/api/v1/services?limit=2"); pages != 3 || known["s0.example"] != "Before" || known["a.example"] != "" {
+		t.Errorf("%d pages: %v", pages, known)
+	}
+	for more, since := true, follow; more; {
+		list := h.changes("limit=2&since=" + since)
+		for _, c := range list.Changes {
+			var s answer.Service
+			decodeInto(t, h.get("/api/v1/services/"+c.Host, 200), &s)
+			known[c.Host] = s.Name
+		}
+		more, since = list.More, list.Next
+	}
+	followed := maps.Clone(known)
+	clear(known)
+	if read("/api/v1/services?limit=100"); !maps.Equal(followed, known) || len(known) != 7 {
+		t.Errorf("a follower knows %v, there is %v", followed, known)
+	}
+	if now := h.changes("since=" + follow); len(now.Changes) != 0 {
+		t.Errorf("behind a whole list the feed has %v", now.Changes)
 	}
 }
 

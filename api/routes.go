@@ -73,12 +73,18 @@ type servicesInput struct {
 type ServiceList struct {
 	answer.ServicePage
 	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
+	// Follow is the same on all pages.
+	Follow string `json:"follow,omitempty" doc:"since of /api/v1/changes to go on from when all pages are read: what changed since the first page was read is told there, some of it for the second time"`
 }
 
 func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Output[ServiceList], error) {
 	c, err := a.ReadCursor(ctx, in.Cursor, "services")
 	if err != nil {
 		return nil, err
+	}
+	follow := a.Answers.Store.Head() // read before the services
+	if a.Answers.Feed != nil {
+		follow.Seq = a.Answers.Feed.Cursor().Seq
 	}
 	var page answer.ServicePage
 	is, not := splitStates(in.Is)
@@ -94,8 +100,14 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 		return nil, err
 	}
 	out := route.JSON(ServiceList{ServicePage: page})
+	if follow.Seq = min(follow.Seq, page.Seq); in.Cursor != "" {
+		follow.Seq = c.Follow
+	}
+	if a.Answers.Feed != nil {
+		out.Body.Follow = a.Cursors.EncodePlace(follow)
+	}
 	if page.After != "" {
-		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services", "services", route.Cursor{After: page.After})
+		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services", "services", route.Cursor{After: page.After, Follow: follow.Seq})
 	}
 	return out, nil
 }

@@ -98,7 +98,7 @@ var htmlPage = template.Must(template.New("census").Parse(`<!doctype html>
 <h1>{{.Title}}</h1><p>{{.History}} <a href="METHOD.md">METHOD.md</a> defines every figure; <a href="data/">data</a> has what they are counted from.</p>
 <nav aria-label="Tables"><ul>{{range .Tables}}<li><a href="#{{.Name}}">{{.Title}}</a></li>{{end}}</ul></nav>
 {{range .Tables}}<section id="{{.Name}}"><h2>{{.Title}}</h2><p class="definition">{{.Definition}}</p>
-{{if .SVG}}<figure>{{.SVG}}</figure>{{end}}
+{{if .SVG}}<figure role="region" aria-label="Plot of {{.Title}}" tabindex="0">{{.SVG}}</figure>{{end}}
 {{if .Rows}}<table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range $i, $c := .}}{{if $i}}<td class="number">{{$c}}</td>{{else}}<th scope="row"><bdi>{{$c}}</bdi></th>{{end}}{{end}}</tr>
 {{end}}</tbody></table><p class="rest">{{.Rest}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
@@ -111,11 +111,11 @@ const htmlStyle = plot.ChartStyle + `
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,"Noto Sans","DejaVu Sans",sans-serif}
 main{max-width:46rem;margin:0 auto;padding:2rem 1.25rem 4rem}h1{font-size:1.9rem;line-height:1.2}
 section{margin-top:3rem;break-inside:avoid-page}a{color:var(--accent)}nav ul{columns:3 12rem;padding-left:1.25rem}
-.definition,.rest{color:var(--soft);font-size:.9rem}figure{margin:1rem 0}figure svg{display:block;width:100%;height:auto}
+.definition,.rest{color:var(--soft);font-size:.9rem}figure{margin:1rem 0;overflow-x:auto}figure svg{display:block;width:100%;min-width:36rem;height:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{text-align:left;padding:.2rem .5rem .2rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;font-weight:400}
 thead th{font-weight:600;overflow-wrap:normal}.number{text-align:right}
-@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}}
+@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid;overflow:visible}figure svg{min-width:0}}
 `
 
 type htmlTable struct {

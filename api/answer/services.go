@@ -72,7 +72,7 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	if a.Standing == nil {
 		return ServicePage{}, ErrNoStates
 	}
-	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
+	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Standing.Cursor().Seq}
 	selection := standing.Selection{Is: is, Not: not, Publishing: true}
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))

@@ -27,6 +27,8 @@ type Cursor struct {
 	// Seq is the sequence that a page by rank was based on. It shows on the next page whether the
 	// ranking may have changed.
 	Seq uint64 `json:"seq,omitempty"`
+	// Follow is the place in the feed of changes that the first page of a list was read after.
+	Follow uint64 `json:"follow,omitempty"`
 }
 
 const (
@@ -169,7 +171,7 @@ func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error)
 // ChangesGone returns the refusal of a place that is older than the feed of changes. It links to
 // the snapshot to start from instead.
 func ChangesGone(detail string) *Error {
-	e := NewProblem(cursorGone, detail, "get next of "+ChangesPath+" without since, read "+snapshotPath+" page by page, which is how things stand now, and follow the feed from that next")
+	e := NewProblem(cursorGone, detail, "read "+snapshotPath+" page by page to its end, which is how things stand now, and go on with its member follow as since; agents are at /api/v1/agents")
 	e.Current = snapshotPath
 	return e
 }

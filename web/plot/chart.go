@@ -199,7 +199,7 @@ type Bar struct {
 // The sizes of a chart with bars.
 const (
 	barLine  = 24
-	barLeft  = 216
+	barLeft  = 232
 	barRight = 70
 )
 
@@ -223,11 +223,12 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="2" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
 			formatNumber(x(n)), formatNumber(x(n)), bottom, formatNumber(x(n)), bottom+18, formatValue(n))
 	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, barLeft-16, bottom+18, html.EscapeString(clipText(value, 26)))
 	c.Says = title + ": "
 	for i, bar := range bars {
 		top := i*barLine + 5
 		fmt.Fprintf(&b, `<text x="%d" y="%d" dy="5" text-anchor="end">%s</text><rect class="s1" x="%d" y="%d" width="%s" height="%d"></rect><text x="%s" y="%d" dy="5">%s</text>`,
-			barLeft-8, top+barLine/2-3, html.EscapeString(clipText(bar.Label, 28)), barLeft, top, formatNumber(max(x(bar.Value)-barLeft, 0)), barLine-7,
+			barLeft-8, top+barLine/2-3, html.EscapeString(clipText(bar.Label, 26)), barLeft, top, formatNumber(max(x(bar.Value)-barLeft, 0)), barLine-7,
 			formatNumber(x(bar.Value)+6), top+barLine/2-3, formatValue(bar.Value))
 		c.Rows = append(c.Rows, []string{bar.Label, formatValue(bar.Value)})
 		if i < maxLines {
