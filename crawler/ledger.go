@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"gazetteer/crawler/journal"
@@ -180,9 +181,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 		}
 	}
 	out = out[max(len(out)-limit, 0):]
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out, nil
 }
 

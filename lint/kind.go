@@ -63,7 +63,7 @@ func guessKind(name string, text []byte, root *protocol.Node) Guess {
 	}
 	if root == nil {
 		if notation.Match(searchedPart(text)) {
-			return Guess{Kind: document.AGIS, Format: "notation"}
+			return guessOf(document.AGIS)
 		}
 		return orByName(name, byNames(namesIn(searchedPart(text)), nil))
 	}
@@ -128,12 +128,12 @@ func byNames(names map[string]bool, root *protocol.Node) Guess {
 		}
 		return true
 	}
-	full := Guess{Kind: document.AGIS, Format: "agis"}
+	full := guessOf(document.AGIS)
 	if endpoints := root.Member("endpoints"); endpoints != nil && endpoints.Kind == protocol.Object {
 		full.Format = "agis-map"
 	}
-	summary := Guess{Kind: document.AGISSummary, Format: "agis-summary"}
-	ai := Guess{Kind: document.AI, Format: "ai"}
+	summary := guessOf(document.AGISSummary)
+	ai := guessOf(document.AI)
 	switch {
 	case has("aiendpoint"):
 		return ai
@@ -173,6 +173,9 @@ func isToolList(root *protocol.Node) bool {
 	return len(items) > 0 && items[0].Member("inputSchema") != nil && items[0].Member("name") != nil
 }
 
+// guessOf is the guess of one of our formats, which conversions know by its kind.
+func guessOf(kind document.Kind) Guess { return Guess{Kind: kind, Format: string(kind)} }
+
 // orByName falls back on the name of the file or address.
 func orByName(name string, g Guess) Guess {
 	if g != (Guess{}) {
@@ -181,11 +184,11 @@ func orByName(name string, g Guess) Guess {
 	name = filepath.ToSlash(name)
 	switch base := path.Base(name); {
 	case base == "agis.json" || strings.HasSuffix(base, ".agis-summary.json"):
-		return Guess{Kind: document.AGISSummary, Format: "agis-summary"}
+		return guessOf(document.AGISSummary)
 	case path.Ext(base) == ".agis", base == "agis.yaml", base == "agis.yml":
-		return Guess{Kind: document.AGIS, Format: "agis"}
+		return guessOf(document.AGIS)
 	case base == "ai.json", strings.HasSuffix(name, ".well-known/ai"):
-		return Guess{Kind: document.AI, Format: "ai"}
+		return guessOf(document.AI)
 	}
 	return g
 }

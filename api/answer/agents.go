@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,9 +93,7 @@ func (a *Answers) AgentDetails(ctx context.Context, id string) (AgentDetails, er
 	if d.History, _, err = a.Registry.History(ctx, agent.AirID, registry.MaxHistory, agent.Entries-registry.MaxHistory); err != nil {
 		return d, err
 	}
-	for i, j := 0, len(d.History)-1; i < j; i, j = i+1, j-1 {
-		d.History[i], d.History[j] = d.History[j], d.History[i]
-	}
+	slices.Reverse(d.History)
 	if d.About, err = a.Registry.Attestations(ctx, agent); err != nil {
 		return d, err
 	}

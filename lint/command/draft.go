@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -135,14 +136,7 @@ func (s *draft) findFaults(pointers ...string) []protocol.Finding {
 	return out
 }
 
-func (s *draft) hostOr() string { return firstNonEmpty(s.host, "www.example.com") }
-
-func firstNonEmpty(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
+func (s *draft) hostOr() string { return cmp.Or(s.host, "www.example.com") }
 
 // objectNode and the functions below build trees.
 func objectNode(key string, members ...*protocol.Node) *protocol.Node {
@@ -207,20 +201,20 @@ func (s *draft) aiTree() *protocol.Node {
 	for _, o := range s.operationsOrExample() {
 		capabilities.Items = append(capabilities.Items, o.buildCapability())
 	}
-	auth := objectNode("auth", textNode("type", firstNonEmpty(s.authType, "apikey")))
+	auth := objectNode("auth", textNode("type", cmp.Or(s.authType, "apikey")))
 	if s.authHeader != "" {
 		auth.Items = append(auth.Items, textNode("header", s.authHeader))
 	}
 	return objectNode("",
 		textNode("aiendpoint", "1.0"),
-		objectNode("service", textNode("name", firstNonEmpty(s.name, "Service")), textNode("description", firstNonEmpty(s.description, "A service for agents"))),
+		objectNode("service", textNode("name", cmp.Or(s.name, "Service")), textNode("description", cmp.Or(s.description, "A service for agents"))),
 		capabilities, auth,
 		objectNode("meta", textNode("last_updated", s.now.Format(time.DateOnly))),
 	)
 }
 
 func (o operation) buildCapability() *protocol.Node {
-	noun := splitWords(firstNonEmpty(o.noun, blank.noun))
+	noun := splitWords(cmp.Or(o.noun, blank.noun))
 	var params *protocol.Node
 	for _, f := range o.inputs {
 		if params == nil {
@@ -237,10 +231,10 @@ func (o operation) buildCapability() *protocol.Node {
 		returns += " {" + strings.Join(names, ", ") + "}"
 	}
 	return objectNode("",
-		textNode("id", strings.ToLower(strings.Join(append(splitWords(firstNonEmpty(o.verb, blank.verb)), noun...), "_"))),
-		textNode("description", firstNonEmpty(o.intent, blank.intent)),
-		textNode("endpoint", firstNonEmpty(o.path, "/"+pathSegment(firstNonEmpty(o.noun, blank.noun)))),
-		textNode("method", firstNonEmpty(o.method, "POST")),
+		textNode("id", strings.ToLower(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_"))),
+		textNode("description", cmp.Or(o.intent, blank.intent)),
+		textNode("endpoint", cmp.Or(o.path, "/"+pathSegment(cmp.Or(o.noun, blank.noun)))),
+		textNode("method", cmp.Or(o.method, "POST")),
 		params,
 		textNode("returns", returns),
 	)
@@ -273,26 +267,26 @@ func (s *draft) agisTree() *protocol.Node {
 	}
 	return objectNode("",
 		textNode("agis", "1.0"),
-		textNode("service", firstNonEmpty(s.name, "Service")),
+		textNode("service", cmp.Or(s.name, "Service")),
 		textNode("agtp", "agtp://"+s.hostOr()),
 		textNode("version", "1.0.0"),
-		textNode("description", firstNonEmpty(s.description, "A service for agents")),
+		textNode("description", cmp.Or(s.description, "A service for agents")),
 		endpoints,
 		objectNode("vocabulary",
 			textsNode("declared_verbs", verbs),
-			textNode("domain", firstNonEmpty(s.domain, "general")),
+			textNode("domain", cmp.Or(s.domain, "general")),
 			textNode("namespace", s.chooseNamespace()),
 			textNode("version", "1.0.0"),
 		),
 	)
 }
 
-func (s *draft) chooseNamespace() string { return firstNonEmpty(pathSegment(s.name), "service") }
+func (s *draft) chooseNamespace() string { return cmp.Or(pathSegment(s.name), "service") }
 
-func (o operation) operationID() string { return strings.ToUpper(firstNonEmpty(o.verb, blank.verb)) }
+func (o operation) operationID() string { return strings.ToUpper(cmp.Or(o.verb, blank.verb)) }
 
 func (o operation) buildEndpoint() *protocol.Node {
-	impact := firstNonEmpty(o.impact, o.usualImpact())
+	impact := cmp.Or(o.impact, o.usualImpact())
 	failures := arrayNode("errors")
 	for _, name := range o.failures {
 		failures.Items = append(failures.Items, objectNode("", textNode("name", name), textNode("description", nameToWords(name))))
@@ -302,11 +296,11 @@ func (o operation) buildEndpoint() *protocol.Node {
 	}
 	return objectNode("",
 		textNode("method", o.operationID()),
-		textNode("path", "/"+pathSegment(firstNonEmpty(o.noun, blank.noun))),
+		textNode("path", "/"+pathSegment(cmp.Or(o.noun, blank.noun))),
 		objectNode("semantic",
-			textNode("intent", firstNonEmpty(o.intent, nameToWords(firstNonEmpty(o.verb, blank.verb)))),
+			textNode("intent", cmp.Or(o.intent, nameToWords(cmp.Or(o.verb, blank.verb)))),
 			textNode("actor", "agent"),
-			textNode("outcome", firstNonEmpty(o.outcome, blank.outcome)),
+			textNode("outcome", cmp.Or(o.outcome, blank.outcome)),
 			textNode("capability", o.capabilityClass()),
 			literalNode("confidence_guidance", protocol.Number, confidence[impact]),
 			textNode("impact_tier", impact),

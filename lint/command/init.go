@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"gazetteer/convert"
 	"gazetteer/document"
 	"gazetteer/fetch"
@@ -19,6 +18,8 @@ import (
 	"gazetteer/lint/format"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
+
+	"github.com/spf13/cobra"
 )
 
 // Init returns the command that creates a first document for a service.
@@ -152,7 +153,7 @@ func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host strin
 		for i, o := range s.operations {
 			m.reviews = append(m.reviews, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
 				Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",
-					o.operationID(), o.capabilityClass(), o.isIdempotent(), confidence[firstNonEmpty(o.impact, o.usualImpact())])})
+					o.operationID(), o.capabilityClass(), o.isIdempotent(), confidence[cmp.Or(o.impact, o.usualImpact())])})
 		}
 	}
 	return m, s.host, err

@@ -374,9 +374,9 @@ func (t textWriter) writeVerdict(r Report) {
 	}
 	kind := r.Kind.Describe()
 	if isAddress(r.Input) && len(r.Text) == 0 {
-		word, kind = "not fetched", firstNonEmpty(kind, "a document")
+		word, kind = "not fetched", cmp.Or(kind, "a document")
 	}
-	kind = firstNonEmpty(kind, "no kind of document that is known here")
+	kind = cmp.Or(kind, "no kind of document that is known here")
 	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paintText(colour, word), kind)
 	if r.Valid && r.Kind == document.AGIS {
 		fmt.Fprintf(t, ", level %d", r.Level)
@@ -412,13 +412,6 @@ const (
 	mostCuts   = 3
 	worthwhile = 20
 )
-
-func firstNonEmpty(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
 
 // countText counts findings: "2 errors, 1 warning, 3 known ones hidden".
 func countText(r Report) string {
