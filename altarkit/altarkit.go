@@ -63,7 +63,7 @@ type Call struct {
 func (c *Call) Decode(v any) error { return json.Unmarshal(c.Parameters, v) }
 
 // Handle adds a tool that answers once. An *altar.Error keeps its code; every other error is
-// EXECUTION_FAILED. ctx ends at the deadline of the call and when nobody waits for it any more.
+// EXECUTION_FAILED. ctx ends at the deadline of the call and when no client waits for it any more.
 func (r *Runtime) Handle(name string, answer func(ctx context.Context, c *Call) (any, error)) {
 	r.addTool(name, tool{answer: answer})
 }

@@ -34,7 +34,7 @@ func (c *Caller) Deadline() time.Time { return c.inv.deadline }
 // Irreversible reports whether the call had to be confirmed.
 func (c *Caller) Irreversible() bool { return c.inv.contract.irreversible }
 
-// Leave ends the caller's wait. The call ends when nobody waits for it any more.
+// Leave ends the caller's wait. The call ends when no caller waits for it any more.
 func (c *Caller) Leave() {
 	inv := c.inv
 	inv.mu.Lock()

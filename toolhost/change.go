@@ -17,7 +17,7 @@ import (
 // until the operator approves the change.
 type Change struct {
 	Contract string `json:"contract"`
-	// Severity is that of the worst change for those who call the operation.
+	// Severity is that of the worst change for callers of the operation.
 	Severity diff.Severity `json:"severity"`
 	Changes  []diff.Change `json:"changes"`
 	// From and To are the calls before and after, such as "POST https://example.com/tables"; To is empty
@@ -112,7 +112,7 @@ func findOperation(d *document.Document, pin *Pin) *document.Operation {
 	return nil
 }
 
-// compareDocuments returns what changed for those who call the operation of a pin.
+// compareDocuments returns what changed for callers of the operation of a pin.
 func (h *Host) compareDocuments(ctx context.Context, pin *Pin, current *document.Document) ([]diff.Change, diff.Severity) {
 	old, oldErr := h.o.Store.Get(ctx, store.BlobKey(pin.Digest))
 	now, nowErr := h.o.Store.Get(ctx, store.BlobKey(current.Digest))

@@ -163,11 +163,11 @@ func compileContract(c Contract) (*contract, error) {
 	return out, nil
 }
 
-// refuseLoader loads nothing: a schema that leads elsewhere is refused.
+// refuseLoader loads nothing: a schema with references to other documents is refused.
 type refuseLoader struct{}
 
 func (refuseLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("the schema refers to %s; want one that stands alone", url)
+	return nil, fmt.Errorf("the schema refers to %s; want a schema without references to other documents", url)
 }
 
 // isIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or it is
@@ -300,7 +300,7 @@ func (h *Host) loadContracts(ctx context.Context) error {
 	return nil
 }
 
-// setContract takes note of a contract. One that cannot be compiled cannot be called.
+// setContract replaces the contract of this name in memory. One that cannot be compiled cannot be called.
 func (h *Host) setContract(c Contract) {
 	compiled, err := compileContract(c)
 	if err != nil {

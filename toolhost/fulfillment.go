@@ -25,7 +25,7 @@ const (
 	lostTime      = time.Hour
 )
 
-// forgetLostOffers drops what runtimes offered that are gone for long. h.mu is held.
+// forgetLostOffers drops the offers of runtimes that disconnected long ago. h.mu is held.
 func (h *Host) forgetLostOffers() {
 	if len(h.offers) <= maxLostOffers {
 		return
@@ -37,8 +37,8 @@ func (h *Host) forgetLostOffers() {
 	}
 }
 
-// receiveFulfillment takes note of what a runtime executes (flow 6.1). Names that are refused are answered one by
-// one.
+// receiveFulfillment stores which tools a runtime executes (flow 6.1). Each refused name gets an answer of
+// its own.
 func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 	h := r.h
 	inReplyTo := altar.ReplyID(m)

@@ -37,9 +37,9 @@ type Options struct {
 	// policy of the contract allows.
 	AdmitClient func(ctx context.Context, client string) error
 	// Blocked reports whether a host is not visited any more, because its owner or the operator said so:
-	// contracts of its documents cannot be called then. Nil: none is.
+	// contracts of its documents then cannot be called. Nil: no host is blocked.
 	Blocked func(ctx context.Context, host string) (bool, error)
-	// AuditParameters writes the parameters of calls into the audit trail, too.
+	// AuditParameters also writes the parameters of calls into the audit trail.
 	AuditParameters bool
 	// AuditBytes is how large a file of the audit trail grows; there are at most four. 16 MiB when 0.
 	AuditBytes int64

@@ -83,7 +83,7 @@ func (h *Host) loadIdentities() error {
 	return nil
 }
 
-// saveIdentities writes the file anew. Only h.changing is held.
+// saveIdentities replaces the file. Only h.changing is held.
 func (h *Host) saveIdentities(list []Identity) error {
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {

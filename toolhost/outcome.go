@@ -108,7 +108,7 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	h.releaseCall(inv, o.again, size)
 }
 
-// releaseCall takes a finished call out of the counts, and keeps it for replays unless it may be tried anew.
+// releaseCall removes a finished call from the counts, and keeps it for replays unless again is set.
 func (h *Host) releaseCall(inv *invocation, again bool, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -193,5 +193,5 @@ func (h *Host) checkOwner(ctx context.Context, host string) error {
 
 // suspendedReason says why a contract of a host is suspended.
 func suspendedReason(host string) string {
-	return host + " is not visited any more: its owner or the operator has asked for that"
+	return host + " is not visited any more, as its owner or the operator wishes"
 }

@@ -97,7 +97,7 @@ func (c *Contract) CheckParameters(v any) *Error {
 	return nil
 }
 
-// allowsExtra returns which parameters may stand there that Parameters does not name: those that the
+// allowsExtra returns which parameters a call may have that Parameters does not name: those that the
 // JSON Schema names or allows.
 func (c *Contract) allowsExtra() func(name string) bool {
 	if c.InputSchema == nil {

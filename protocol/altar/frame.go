@@ -247,7 +247,7 @@ func readAs[M Message](text []byte, strict bool) (Message, error) {
 }
 
 // ReadBody reads the body of a client's request: an object of the message's members and no others. A
-// member type may stand there and must then name the message. The error is a [*FrameError].
+// member type is optional and must name the message. The error is a [*FrameError].
 func ReadBody[M Message](text []byte) (M, error) {
 	var in typed[M]
 	name := in.Body.MessageType()

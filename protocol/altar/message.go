@@ -36,7 +36,7 @@ type RequestFulfillment struct {
 }
 
 // FulfillTools says which contracts a runtime can execute. It replaces what the runtime said before for
-// the same session; without a session it holds for every session.
+// the same session; without a session it applies to every session.
 type FulfillTools struct {
 	SessionID string   `json:"session_id,omitempty"`
 	ToolNames []string `json:"tool_names"`
@@ -80,7 +80,7 @@ type StreamChunk struct {
 	IsFinal      bool            `json:"is_final"`
 }
 
-// CancelCall tells a runtime that nobody waits for a call any more.
+// CancelCall tells a runtime to stop a call, because no client waits for it any more.
 type CancelCall struct {
 	InvocationID string `json:"invocation_id"`
 	Reason       string `json:"reason,omitempty"`

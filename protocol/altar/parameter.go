@@ -94,7 +94,7 @@ func (c *checker) addf(path, format string, args ...any) {
 }
 
 // checkMembers checks the members of an object against their schemas. It replaces a negative zero of an
-// integer by 0. extra reports whether a member that no schema names may stand there; nil allows none.
+// integer by 0. extra reports whether a member that no schema names is allowed; nil allows none.
 func (c *checker) checkMembers(path string, members map[string]any, schemas []ParameterSchema, extra func(name string) bool) {
 	found := 0
 	for i := range schemas {

@@ -50,7 +50,7 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 		fail(otherSession())
 		return
 	case in.TimeoutMS != 0:
-		fail(altar.ParametersError([]altar.Problem{{Path: "/timeout_ms", Message: "is the Host's to say, not the client's"}}))
+		fail(altar.ParametersError([]altar.Problem{{Path: "/timeout_ms", Message: "is set by the Host, not by the client"}}))
 		return
 	}
 	streams := wantsEvents(r.Header.Values("Accept"))

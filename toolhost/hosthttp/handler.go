@@ -97,7 +97,7 @@ func (h *Handler) routePath(path string, methods map[string]roleHandler) {
 			return
 		}
 		if err := h.origin.Check(r); err != nil || foreignOrigin(r) {
-			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "a page of another origin may not ask"))
+			writeError(w, r, http.StatusForbidden, altar.Errorf(altar.AuthorizationFailed, "requests from pages of other origins are refused"))
 			return
 		}
 		who, ok := h.identifyRequest(r)
@@ -133,8 +133,8 @@ const Operator = "operator"
 
 type operatorKey struct{}
 
-// AsOperator returns handler for the operator's listeners: who asks there without a token is the client
-// "operator", for nobody else reaches them.
+// AsOperator returns handler for the operator's listeners: a request without a token is one of the client
+// "operator", because only the operator reaches them.
 func AsOperator(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, true)))

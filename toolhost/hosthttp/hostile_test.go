@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -339,6 +340,32 @@ func TestAuditTrailIsBounded(t *testing.T) {
 	}
 	if logs != 4 {
 		t.Errorf("%d files, want 4", logs)
+	}
+}
+
+// The policy of the server is asked before each call, and before the tool is looked for.
+func TestAdmitClient(t *testing.T) {
+	h := newTestHost(t, func(o *toolhost.Options) {
+		o.AdmitClient = func(_ context.Context, client string) error {
+			if client != "me" {
+				return errors.New("tools are for agents with evidence")
+			}
+			return nil
+		}
+	})
+	p := h.connect("rt", "echo")
+	foreign := h.session("other-token", `{}`)
+	for _, tool := range []string{"echo", "missing"} {
+		a := h.ask("POST", callPath(foreign), "other-token", callBody("1", tool, `{}`))
+		h.want(a, 403, altar.AuthorizationFailed)
+		if a.Error == nil || a.Error.Message != "tools are for agents with evidence" {
+			t.Errorf("%s: %s", tool, a.body)
+		}
+	}
+	running := h.callLater(context.Background(), h.session("me-token", `{}`), "1", "echo", `{}`)
+	p.succeed(p.nextCall().InvocationID, `1`)
+	if a := <-running; a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

@@ -2,7 +2,7 @@
 // a client what it may call now, tools/call calls it. Make the handler with [New].
 //
 // Calls run in a session of the client's own, which is made when it is first needed. Two members of
-// _meta carry what MCP has no place for: "altar/invocation_id" makes a call idempotent, and
+// _meta carry what MCP does not define: "altar/invocation_id" makes a call idempotent, and
 // "altar/confirmation" confirms an irreversible one.
 package hostmcp
 
@@ -38,7 +38,7 @@ const maxBody = 1 << 20
 type Options struct {
 	Host *toolhost.Host
 	// PublicURL is where clients reach the server. Requests to other host names are refused, so that a
-	// page whose name was led to this machine reaches nothing.
+	// page whose name resolves to this machine (DNS rebinding) reaches nothing.
 	PublicURL string
 	Version   string
 	Log       *slog.Logger
