@@ -88,6 +88,7 @@ soak: ## the long forms: kill -9 loops, a crawl of 20,000 hosts, and fuzzing
 	FLIPS=20000 $(GO) test -count=1 -timeout 180m -run 'TestBitFlipsInEveryFile' ./internal/server
 	SUBSCRIBERS=1000 $(GO) test -count=1 -timeout 60m -v -run 'SubscribersThatNeverRead' ./api
 	SERVICES=100000 $(GO) test -timeout 60m -run '^$$' -bench Write -benchtime 1x ./census
+	SERVICES=100000 $(GO) test -timeout 60m -run '^$$' -bench CensusPages -benchtime 1x ./web
 	ITEMS=1000000 $(GO) test -timeout 60m -run '^$$' -bench Page ./changefeed
 	ENVELOPES=100000 KILLS=20 $(GO) test -count=1 -timeout 60m -run 'KillsLoseNoMail' ./relay/relayhttp
 	FLOOD=10000 SLOW_PUSHERS=500 WAITING=100000 $(GO) test -count=1 -timeout 60m -v -run 'FloodsLeaveOthers|SlowPushers|ReaderThatStops' ./relay/relayhttp

@@ -18,13 +18,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"gazetteer/census"
+	"gazetteer/changefeed"
 	"gazetteer/conformance"
+	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
+	"gazetteer/index"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/need"
 	"gazetteer/lint/format"
@@ -172,8 +176,8 @@ func table(t *testing.T, dir, name string) map[string]string {
 	return rows
 }
 
-// TestSameStoreSameBytes makes a census twice, of a copy of the store that another process opened, and
-// beside one that was stopped.
+// TestSameStoreSameBytes makes a census twice, after the store was opened again, after all views of the
+// store were made, deleted and made again, and in another process.
 func TestSameStoreSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -197,6 +201,11 @@ func TestSameStoreSameBytes(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
+	for _, views := range []string{"made", "deleted and made again"} {
+		if with := writeBesideViews(t, dir); with != first {
+			t.Errorf("with all views %s the census differs:\n%s\n%s", views, first, with)
+		}
+	}
 	other := filepath.Join(t.TempDir(), "census")
 	if out, err := writeInChild(t, dir, other, "").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -204,6 +213,46 @@ func TestSameStoreSameBytes(t *testing.T) {
 	if fourth := hashes(t, other); fourth != first {
 		t.Errorf("that of another process differs:\n%s\n%s", first, fourth)
 	}
+}
+
+// writeBesideViews makes a census of a store from which the states of hosts, the feed of changes, the
+// figures and the index are made meanwhile in new directories, which it deletes.
+func writeBesideViews(t *testing.T, dir string) string {
+	s, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	views := t.TempDir()
+	defer os.RemoveAll(views)
+	states := standing.Open(standing.Options{Store: s, Path: filepath.Join(views, "standing")})
+	found, err := index.Open(t.Context(), index.Options{Dir: filepath.Join(views, "index"), Store: s, States: states})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	feed, err := changefeed.Open(t.Context(), changefeed.Options{Dir: filepath.Join(views, "changes"), Store: s, MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	figures := census.OpenLive(census.LiveOptions{Store: s, Snapshot: filepath.Join(views, "census.snapshot")})
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer stop()
+	for _, follow := range []func(context.Context) error{states.Run, found.Run, feed.Run, figures.Run} {
+		following.Go(func() {
+			if err := follow(ctx); err != nil {
+				t.Errorf("follow the store: %v", err)
+			}
+		})
+	}
+	head := s.Head().Seq
+	if err := errors.Join(states.WaitFor(ctx, head), found.WaitFor(ctx, head), feed.WaitFor(ctx, head), figures.WaitFor(ctx, head)); err != nil {
+		t.Fatal(err)
+	}
+	return hashes(t, write(t, s, day))
 }
 
 // writeInChild returns the command of a process that writes a census, and stops in the middle of it
