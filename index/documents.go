@@ -53,6 +53,7 @@ type storedDocument struct {
 
 	once    sync.Once
 	service []tokens.Token // of the texts that its entries share; set by once
+	stems   uint64         // of service; set by once
 
 	twinsOnce sync.Once
 	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
@@ -74,6 +75,7 @@ type preparedOperation struct {
 	changes bool         // see [entry.Changes]
 	caution string       // see [call.Caution]
 	terms   [entry.NumFields][]tokens.Token
+	stems   [entry.NumFields]uint64 // of terms; see stemBits
 	// vectors contains the vectors of the terms of its name and its intent, for explanations.
 	vectors [entry.CtxField][]semantic.WordVector
 }
@@ -149,15 +151,20 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	if err != nil {
 		return nil, err
 	}
-	p := &preparedOperation{Operation: o, effect: EffectOf(&o), caution: call.Caution(o, t.Service)}
-	p.class, _ = entry.ClassOf(&o)
-	p.changes = entry.Changes(&o, p.class)
-	for f, text := range entry.OperationEntry(&o).Text {
+	class, from := entry.ClassOf(&o)
+	p := &preparedOperation{Operation: o, effect: effectOf(&o, class, from), class: class, changes: entry.Changes(&o, class), caution: call.Caution(o, t.Service)}
+	for f, text := range entry.OperationTexts(&o) {
 		p.terms[f] = tokens.Tokenize(a, text)
+		p.stems[f] = stemBits(p.terms[f])
 	}
+	known := make(map[string]bool)
 	for f := range p.vectors {
-		for _, term := range p.terms[f] {
-			p.vectors[f] = append(p.vectors[f], l.WordVector(term.Form))
+		p.vectors[f] = make([]semantic.WordVector, len(p.terms[f]))
+		for i, term := range p.terms[f] {
+			if !known[term.Form] { // a repeated word explains no more than the first one
+				known[term.Form] = true
+				p.vectors[f][i] = l.WordVector(term.Form)
+			}
 		}
 	}
 	r.operations.Put(key, p, preparedSize+2*len(t.operations[n]))
@@ -188,10 +195,13 @@ func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
 	return o, err == nil
 }
 
-// serviceTerms returns the terms of the description of the service.
-func (t *storedDocument) serviceTerms(a analysis.Analyzer) []tokens.Token {
-	t.once.Do(func() { t.service = tokens.Tokenize(a, entry.ServiceText(&t.Document)) })
-	return t.service
+// serviceTerms returns the terms of the description of the service, and the bits of their stems.
+func (t *storedDocument) serviceTerms(a analysis.Analyzer) ([]tokens.Token, uint64) {
+	t.once.Do(func() {
+		t.service = tokens.Tokenize(a, entry.ServiceText(&t.Document))
+		t.stems = stemBits(t.service)
+	})
+	return t.service, t.stems
 }
 
 // fingerprintOf returns a short digest of all content that the index uses of a document, with its

@@ -35,6 +35,11 @@ type Effect struct {
 // EffectOf returns the effect of an operation as a hit shows it.
 func EffectOf(o *document.Operation) Effect {
 	class, from := entry.ClassOf(o)
+	return effectOf(o, class, from)
+}
+
+// effectOf returns the effect of an operation of which [entry.ClassOf] returns class and from.
+func effectOf(o *document.Operation, class effect.Class, from string) Effect {
 	e := Effect{Value: class.String(), Source: EffectInferred, Destructive: class == effect.End || o.Effect == document.Irreversible}
 	if class != 0 {
 		e.From = from

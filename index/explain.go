@@ -12,32 +12,70 @@ import (
 	"gazetteer/index/wordvec"
 )
 
-// explainHit explains why an operation of a document matches, from the query's words and the
-// operation's own texts. It is computed only for the shown hits.
-func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Query, words []query.Word) Why {
-	why := Why{Coverage: 1}
-	if !q.Brief {
-		why.Verb = x.explainVerb(query.CanonicalVerb(o.Verb), q, words)
+// An askedWord is a word of a request, prepared for comparison with many operations.
+type askedWord struct {
+	query.Word
+	stems   uint64                // of its terms and its meanings; see stemBits
+	vectors []semantic.WordVector // of its terms and its first meaning, without unknown ones
+}
+
+// prepareWords prepares the words of a request for [Index.explainHit].
+func (x *Index) prepareWords(words []query.Word) []askedWord {
+	asked := make([]askedWord, 0, len(words))
+	for _, w := range words {
+		a := askedWord{Word: w, stems: stemBits(w.Terms) | stemBits(w.Meanings)}
+		for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings[:min(1, len(w.Meanings))]} {
+			for i := range terms {
+				if v := x.lexicon.WordVector(terms[i].Form); v.Length > 0 {
+					a.vectors = append(a.vectors, v)
+				}
+			}
+		}
+		asked = append(asked, a)
 	}
+	return asked
+}
+
+// stemBits returns a set of some of the stems of terms: two lists that share a stem share a bit.
+func stemBits(terms []tokens.Token) uint64 {
+	var bits uint64
+	for i := range terms {
+		if s := terms[i].Stem; s != "" {
+			bits |= 1 << ((uint(s[0])*31 + uint(s[len(s)/2])*7 + uint(s[len(s)-1])*3 + uint(len(s))) % 64)
+		}
+	}
+	return bits
+}
+
+// explainHit explains why an operation of a document matches, from the query's words and the
+// operation's own texts, without its verb. It is computed only for the shown hits.
+func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []askedWord) Why {
+	why := Why{Coverage: 1}
 	if len(words) == 0 {
 		return why
 	}
-	ofService := t.serviceTerms(x.analyzer)
+	ofService, serviceStems := t.serviceTerms(x.analyzer)
 	why.Matched = make([]Match, 0, 2*len(words))
-	for _, w := range words {
+	for i := range words {
+		w := &words[i]
 		missing := true
 		for f, terms := range o.terms {
 			var also []tokens.Token
+			stems := o.stems[f]
 			if entry.Field(f) == entry.CtxField {
 				terms, also = ofService, terms
+				stems |= serviceStems
 			}
-			if at, kind, ok := matchTerms(w, terms, also); ok {
+			if stems&w.stems == 0 {
+				continue
+			}
+			if at, kind, ok := matchTerms(&w.Word, terms, also); ok {
 				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: entry.Field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
 		}
 		if missing {
-			if m, ok := nearestWord(x.lexicon, w, o); ok {
+			if m, ok := nearestWord(w, o); ok {
 				why.Matched = append(why.Matched, m)
 				missing = false
 			}
@@ -52,7 +90,7 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, q query.Quer
 
 // matchTerms looks for a word among the terms of a field, which come in two parts, and
 // returns the word found there. An exact match is preferred over one of the stem.
-func matchTerms(w query.Word, parts ...[]tokens.Token) (text, kind string, ok bool) {
+func matchTerms(w *query.Word, parts ...[]tokens.Token) (text, kind string, ok bool) {
 	if text, kind, ok = matchAny(w.Terms, parts...); ok {
 		return text, kind, true
 	}
@@ -95,15 +133,12 @@ const minWordCosine = 0.5
 
 // nearestWord returns the word of an operation's name or intent with the vector nearest to that of
 // a word of the query, if their cosine is at least minWordCosine.
-func nearestWord(l *semantic.Lexicon, w query.Word, o *preparedOperation) (Match, bool) {
+func nearestWord(w *askedWord, o *preparedOperation) (Match, bool) {
 	best, m := float32(minWordCosine), Match{Term: w.Asked, Kind: matchVector}
-	for _, asked := range slices.Concat(w.Terms, w.Meanings[:min(1, len(w.Meanings))]) {
-		a := l.WordVector(asked.Form)
-		if a.Length == 0 {
-			continue
-		}
+	for _, a := range w.vectors {
 		for f, vectors := range o.vectors {
-			for i, b := range vectors {
+			for i := range vectors {
+				b := &vectors[i]
 				if b.Length == 0 {
 					continue
 				}

@@ -71,7 +71,8 @@ func (x *Index) containsPhrases(ctx context.Context, v *view.View, p view.EntryR
 	if t == nil || err != nil {
 		return false, err
 	}
-	texts := append([][]tokens.Token{t.serviceTerms(x.analyzer)}, o.terms[:]...)
+	service, _ := t.serviceTerms(x.analyzer)
+	texts := append([][]tokens.Token{service}, o.terms[:]...)
 	for _, stems := range phrases {
 		if !slices.ContainsFunc(texts, func(terms []tokens.Token) bool { return containsSequence(terms, stems) }) {
 			return false, nil

@@ -101,7 +101,8 @@ type searcher struct {
 	maxCounts int
 
 	embedding  *view.QueryEmbedding
-	importance []float64 // of the words of the request; see [searcher.fitOf]
+	asked      []askedWord // the words of the request, for the hits
+	importance []float64   // of the words of the request; see [searcher.fitOf]
 }
 
 // A page is one page of entries in order, and the totals of all matching entries.
@@ -402,6 +403,7 @@ func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef
 // version.
 func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]Hit, error) {
 	hits := make([]Hit, 0, len(entries))
+	s.asked = s.index.prepareWords(s.request.Words)
 	began := time.Now()
 	for _, r := range entries {
 		if time.Since(began) >= view.TurnTime {
@@ -435,7 +437,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		Score:     float64(r.Score) / view.ScoresPerUnit,
 		Effect:    operation.effect,
 		Caution:   operation.caution,
-		Why:       s.index.explainHit(t, operation, s.query, s.request.Words),
+		Why:       s.index.explainHit(t, operation, s.asked),
 		Kind:      run.Kind,
 		Source:    t.Source,
 		Document:  t.URL,
@@ -446,6 +448,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		Findings:  t.worst,
 	}
 	if !s.query.Brief {
+		hit.Why.Verb = s.index.explainVerb(query.CanonicalVerb(operation.Verb), s.query, s.request.Words)
 		for _, c := range t.DataClasses[:min(len(t.DataClasses), maxClasses)] {
 			hit.DataClasses = append(hit.DataClasses, c.Name)
 		}

@@ -61,12 +61,18 @@ const MaxClassEntries = 1 << 12
 // maxListed is the number of characters of a list of names (data classes, parameters) that count.
 const maxListed = 500
 
+// OperationTexts returns the prepared texts of the entry of an operation.
+func OperationTexts(o *document.Operation) [NumFields]string {
+	return [NumFields]string{ActField: ActText(o), WhatField: whatText(o), CtxField: parameterNames(o)}
+}
+
 // OperationEntry is the entry of an operation.
 func OperationEntry(o *document.Operation) Entry {
-	e := Entry{Text: [NumFields]string{ActField: ActText(o), WhatField: whatText(o), CtxField: parameterNames(o)}}
+	e := Entry{Text: OperationTexts(o)}
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
-	e.addKeyword(query.EffectField, EffectValue(o))
-	e.addKeyword(ClassField, classValue(o))
+	class, _ := ClassOf(o)
+	e.addKeyword(query.EffectField, effectValue(o, class))
+	e.addKeyword(ClassField, classValue(o, class))
 	e.addKeyword(TwinField, TwinKey(o))
 	e.addKeyword(query.IdempotentField, idempotentValue(o))
 	e.addKeyword(query.CapabilityField, query.CanonicalWord(o.Capability))

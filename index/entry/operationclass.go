@@ -95,8 +95,7 @@ func endingSentence(o *document.Operation) string {
 const ClassField = "effectclass"
 
 // classValue is the value of classField.
-func classValue(o *document.Operation) string {
-	class, _ := ClassOf(o)
+func classValue(o *document.Operation, class effect.Class) string {
 	value := int(class)
 	if needsIdentifier(o) {
 		value |= IdentifierFlag
@@ -155,6 +154,11 @@ func needsIdentifier(o *document.Operation) bool {
 // is more dangerous.
 func EffectValue(o *document.Operation) string {
 	class, _ := ClassOf(o)
+	return effectValue(o, class)
+}
+
+// effectValue is [EffectValue] of an operation with the inferred effects class.
+func effectValue(o *document.Operation, class effect.Class) string {
 	switch {
 	case class == effect.End:
 		return string(document.Irreversible)

@@ -60,6 +60,12 @@ type EffectColumn struct {
 
 // Effects returns the column of the inferred effects.
 func (v *View) Effects() (*EffectColumn, error) {
+	v.mu.Lock()
+	known := v.effects
+	v.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
 	values, err := v.JoinColumns(entry.ClassField)
 	if err != nil {
 		return nil, err
@@ -73,6 +79,9 @@ func (v *View) Effects() (*EffectColumn, error) {
 			c.changes[i], c.posts[i] = n&entry.ChangesFlag != 0, n&entry.PostFlag != 0
 		}
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.effects = c
 	return c, nil
 }
 

@@ -34,6 +34,7 @@ type View struct {
 	mu          sync.Mutex        // guards following
 	frequencies map[string]int    // the number of live operations in which a stem occurs
 	corrections map[string]string // the most likely corrections of misspelt words
+	effects     *EffectColumn     // nil until the first search
 }
 
 // A Segment is a segment with its currently live entries.
