@@ -93,7 +93,7 @@ func describeAltar(h huma.API, op *huma.Operation, row route.Route) {
 	if strings.Contains(row.Path, "{session_id}") {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "session_id", In: "path", Required: true, Description: "the session, of SessionCreated", Schema: &huma.Schema{Type: huma.TypeString}})
 	}
-	op.Parameters = append(op.Parameters, &huma.Param{Name: "Authorization", In: "header", Description: "Bearer and the token of an identity, unless a client certificate says who asks", Schema: &huma.Schema{Type: huma.TypeString}})
+	op.Parameters = append(op.Parameters, &huma.Param{Name: "Authorization", In: "header", Description: "Bearer and the token of an identity, unless the client presents a certificate", Schema: &huma.Schema{Type: huma.TypeString}})
 	op.Responses = map[string]*huma.Response{
 		status:    {Description: description, Content: content},
 		"default": {Description: "An error of Altar (appendix A of its draft).", Content: body(failure)},
@@ -217,9 +217,9 @@ func identityProblem(err error) error {
 	case errors.Is(err, toolhost.ErrNoIdentity):
 		return route.NewProblem(route.NoName, err.Error(), "gazetteer altar identity list shows those that there are")
 	case errors.Is(err, toolhost.ErrIdentityExists):
-		return route.NewProblem(route.BadField, err.Error(), "give each identity a token or a certificate of its own")
+		return route.NewProblem(route.BadField, err.Error(), "give each identity its own token or certificate")
 	}
-	return route.NewProblem(route.BadField, err.Error(), "gazetteer altar identity add --help tells how an identity is added")
+	return route.NewProblem(route.BadField, err.Error(), "gazetteer altar identity add --help explains how to add an identity")
 }
 
 type removeIdentityInput struct {
@@ -295,8 +295,8 @@ func toolProblem(err error) error {
 
 // ApprovalBody says who may use a contract that is approved.
 type ApprovalBody struct {
-	Allow    []string `json:"allow,omitempty" doc:"ids of the clients that may call it; they stay as they are when this is missing"`
-	Runtimes []string `json:"runtimes,omitempty" doc:"ids of the runtimes that may execute it, or any; they stay as they are when this is missing, and a contract from a document begins with http, the runtime inside the program"`
+	Allow    []string `json:"allow,omitempty" doc:"ids of the clients that may call it; unchanged if this is missing"`
+	Runtimes []string `json:"runtimes,omitempty" doc:"ids of the runtimes that may execute it, or any; unchanged if this is missing. A new contract from a document starts with http, the runtime inside the program"`
 }
 
 type approvalInput struct {

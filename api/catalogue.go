@@ -53,7 +53,7 @@ func pageOfNames[T any](ctx context.Context, a *API, in *catalogueInput, path, l
 type VerbList struct {
 	Verbs  []index.VerbCount `json:"verbs"`
 	Total  int               `json:"total" doc:"how many verbs are offered"`
-	Behind uint64            `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind uint64            `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Next   string            `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -89,8 +89,8 @@ type OperationPage struct {
 	Hits   []answer.Hit `json:"hits"`
 	Total  int          `json:"total" doc:"how many there are, on this page or not"`
 	Seq    uint64       `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	Behind uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Moved  uint64       `json:"moved,omitempty" doc:"how many records the index took in since the page before"`
+	Behind uint64       `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
+	Moved  uint64       `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page"`
 	Next   string       `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -172,7 +172,7 @@ func (a *API) listOperations(ctx context.Context, q query.Query, cursorText, pat
 type NamespaceList struct {
 	Namespaces []answer.NamespaceCount `json:"namespaces"`
 	Total      int                     `json:"total" doc:"how many namespaces there are"`
-	Behind     uint64                  `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind     uint64                  `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Next       string                  `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 
@@ -220,7 +220,7 @@ func (a *API) getNamespace(ctx context.Context, in *namespaceInput) (*route.Outp
 type ClassList struct {
 	Classes []answer.ClassCount `json:"classes"`
 	Total   int                 `json:"total" doc:"how many data classes there are"`
-	Behind  uint64              `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind  uint64              `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Next    string              `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 

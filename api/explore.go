@@ -42,7 +42,7 @@ type Exploration struct {
 	// More lists the fields that have further values.
 	More   []string  `json:"more,omitempty" doc:"the fields that have further values"`
 	Seq    uint64    `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	Behind uint64    `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind uint64    `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Query  QueryView `json:"query" doc:"how the filters were understood"`
 }
 
@@ -137,8 +137,8 @@ type suggestInput struct {
 // Suggestions complete a text that is being typed.
 type Suggestions struct {
 	Q           string       `json:"q" doc:"what was typed"`
-	Suggestions []Suggestion `json:"suggestions" doc:"what was typed in whole first, then verbs, nouns, data classes, services and namespaces, of each the most offered first; at least a fifth of the places for each that has so many"`
-	Behind      uint64       `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Suggestions []Suggestion `json:"suggestions" doc:"exact matches first, then verbs, nouns, data classes, services and namespaces, in each kind the most offered first; a fifth of the places is reserved for each kind that has enough"`
+	Behind      uint64       `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Note        string       `json:"note,omitempty" doc:"why there are none"`
 }
 
@@ -194,7 +194,7 @@ type similarInput struct {
 type SimilarServices struct {
 	Host     string                 `json:"host"`
 	Services []index.SimilarService `json:"services" doc:"the most similar first"`
-	Behind   uint64                 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind   uint64                 `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Note     string                 `json:"note,omitempty" doc:"why there are none"`
 }
 

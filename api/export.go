@@ -21,9 +21,9 @@ const maxExport = 100
 
 // exportRoute declares the export of chosen operations in a form for callers.
 func (a *API) exportRoute(h huma.API) {
-	op := route.Complete(huma.Operation{OperationID: "export-operations", Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. A schema is that of the document, " +
-		"where it has one. Texts that try to instruct a model are left out. A line for curl is safe to paste; {name} stands for a value.", Responses: map[string]*huma.Response{"200": {
-		Description: "The operations in the form that was asked for, in their order.",
+	op := route.Complete(huma.Operation{OperationID: "export-operations", Description: "Names are unique within the answer and have at most 64 characters of a-z, A-Z, 0-9, _ and -. Schemas are copied " +
+		"from the document. Texts that try to instruct a model are omitted. A line for curl is safe to paste; replace {name} by a value.", Responses: map[string]*huma.Response{"200": {
+		Description: "The operations in the requested form and order.",
 		Content: map[string]*huma.MediaType{
 			"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{route.SchemaOf[call.MCP](h), route.SchemaOf[call.Functions](h)}}},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
@@ -52,7 +52,7 @@ func (a *API) exportByBody(ctx context.Context, in *route.BodyInput) (*route.Pag
 	for _, n := range ids {
 		o, err := a.Answers.Offer(ctx, n.Text)
 		if errors.Is(err, answer.ErrNoOperation) {
-			return nil, route.NewProblem(route.NoOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "take the id of a hit of /api/v1/search: host/kind/id").WithLocation(route.BodyLocation(n))
+			return nil, route.NewProblem(route.NoOperation, fmt.Sprintf("no operation has the id %.200q now", n.Text), "use the id of a hit of /api/v1/search: host/kind/id").WithLocation(route.BodyLocation(n))
 		}
 		if err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 	met := map[string]bool{}
 	for _, item := range n.Items {
 		if item.Kind != protocol.String || len(item.Text) > route.MaxParameter {
-			return nil, "", bad(item, "", "this is no id of an operation", "take the id of a hit of /api/v1/search: host/kind/id")
+			return nil, "", bad(item, "", "this is no id of an operation", "use the id of a hit of /api/v1/search: host/kind/id")
 		}
 		if met[item.Text] {
 			return nil, "", bad(item, "", "the operation is listed twice", "list it once")

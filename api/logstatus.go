@@ -26,7 +26,7 @@ const (
 type LogLock struct {
 	Kind string `json:"kind" enum:"none,file,witness"`
 	// Apart is set if the lock is on another disk than the data directory.
-	Apart bool `json:"apart" doc:"it does not lie on the disk of the data directory"`
+	Apart bool `json:"apart" doc:"it is not on the disk of the data directory"`
 	// AnsweredAt is when a witness last answered; nil for never since the start.
 	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when a witness that is the lock has answered last"`
 }
@@ -55,7 +55,7 @@ type HaltView struct {
 type WitnessRow struct {
 	Witness    string     `json:"witness" doc:"the name of its key"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty" doc:"when it has cosigned last; absent for never since the start"`
-	Failing    bool       `json:"failing" doc:"it did not cosign when it was asked last"`
+	Failing    bool       `json:"failing" doc:"it did not cosign at the last request"`
 }
 
 // logStatus returns the state of the log; nil without a log.
@@ -113,11 +113,11 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 	}
 	if s, ok := a.Answers.Store.(writeChecker); ok && s.CheckWrites() != nil {
 		w.Write = false
-		w.Problems = append(w.Problems, "write: the disk is full, or the store has failed; the log of the server says which")
+		w.Problems = append(w.Problems, "write: the disk is full, or the store has failed; see the server's log")
 	}
 	switch {
 	case log == nil:
-		w.Problems = append(w.Problems, "sign: no transparency log is kept here")
+		w.Problems = append(w.Problems, "sign: this server has no transparency log")
 	case log.Halted != nil:
 		w.Problems = append(w.Problems, fmt.Sprintf("sign: the transparency log signs nothing more since %s, because %s; its operator repairs that, and then runs: gazetteer registry resume-signing",
 			log.Halted.Since.Format(time.RFC3339), haltTexts[log.Halted.Cause]))
@@ -130,7 +130,7 @@ func (a *API) possibleWork(ready bool, log *LogStatus) route.Work {
 }
 
 type readinessInput struct {
-	Work string `query:"work" enum:"read,write,sign" default:"read" doc:"the kind of work that is asked for; 503 while it is not possible"`
+	Work string `query:"work" enum:"read,write,sign" default:"read" doc:"the kind of work to check; 503 while it is not possible"`
 }
 
 func (a *API) getReadiness(_ context.Context, in *readinessInput) (*route.Output[route.Readiness], error) {

@@ -54,7 +54,7 @@ func TestEveryBodyIsLimited(t *testing.T) {
 			head := method + " " + path + " HTTP/1.1\r\nHost: registry.example\r\nContent-Type: application/json\r\n"
 			want := http.StatusRequestEntityTooLarge
 			if !takes {
-				want = http.StatusBadRequest // "this request takes no body"
+				want = http.StatusBadRequest // "this request has no body"
 			}
 			if takes {
 				if statuses, closed := describeRawBytes(t, h, head+"Content-Length: 1073741824\r\n\r\n"); len(statuses) != 1 || statuses[0] != want || !closed {

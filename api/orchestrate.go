@@ -27,11 +27,11 @@ func OrchestrateFilters() []string { return []string{"verb", "ns", "class", "hos
 // orchestrateInput documents the parameters except the filters.
 type orchestrateInput struct {
 	Q       string  `query:"q" doc:"what is to be done: words and filters, as in a search"`
-	Exact   bool    `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
+	Exact   bool    `query:"exact" doc:"true to disable spelling correction"`
 	Safe    bool    `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
 	MinFit  float64 `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out operations that fit the request less, 0 to 1; a page can then be shorter"`
-	Require string  `query:"require" doc:"evidence that must hold of an agent, with commas between: key, age, domain, did, inbox, agis, repository, attestations; domain and agis are judged for the very service: its domain is proved, its documents name the agent"`
-	Join    string  `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest join that is taken: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
+	Require string  `query:"require" doc:"required evidence of an agent, separated by commas: key, age, domain, did, inbox, agis, repository, attestations; domain and agis refer to the service of the hit: its domain is proved, its documents name the agent"`
+	Join    string  `query:"join" enum:"proved,mutual,claimed" default:"claimed" doc:"the weakest accepted association: proved (the owner of the domain names the agent), mutual (service and agent name each other) or claimed (one of them says so)"`
 	Joined  bool    `query:"joined" doc:"true to leave out operations that have no such agent; join alone does so, too"`
 	Limit   int     `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many operations on one page, 1 to 100"`
 	Cursor  string  `query:"cursor" doc:"where the page begins, from the answer before"`
@@ -47,8 +47,8 @@ func (in *orchestrateInput) Resolve(ctx huma.Context) []error {
 // OrchestratePage is the answer to an orchestrator.
 type OrchestratePage struct {
 	answer.ServedOperations
-	Require []string      `json:"require,omitempty" doc:"the evidence that was asked for"`
-	Join    join.Strength `json:"join" doc:"the weakest join that was taken"`
+	Require []string      `json:"require,omitempty" doc:"the required evidence"`
+	Join    join.Strength `json:"join" doc:"the weakest accepted association"`
 	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 

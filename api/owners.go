@@ -20,11 +20,11 @@ func (a *API) ownerRoutes(h huma.API) {
 	}{
 		{"opt-out", "Ask once to learn what to publish, publish it, and ask again. " +
 			"Or sign the request (RFC 9421) with a key of the host's DID document: then it is done at once.", owner.OptOut},
-		{"opt-in", "Proved as the opt-out is. The value of the opt-out must be taken away.", owner.OptIn},
+		{"opt-in", "The proof is the same as for the opt-out. Remove the value of the opt-out.", owner.OptIn},
 	} {
 		op := route.Complete(huma.Operation{OperationID: o.id, Description: o.description})
 		op.Responses = map[string]*huma.Response{"202": {
-			Description: "Nothing has changed: the answer says what was looked at, and what to publish.",
+			Description: "Nothing has changed: the answer lists the places that were checked, and the value to publish.",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.Answer](h)}},
 		}}
 		route.Handle(a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
@@ -34,7 +34,7 @@ func (a *API) ownerRoutes(h huma.API) {
 		route.DescribeBody[OptOutBody](h, post)
 		post.RequestBody.Required = false
 	}
-	route.Handle(a.Mux, h, route.Complete(huma.Operation{OperationID: "recrawl", DefaultStatus: http.StatusAccepted, Description: "What was not found is not asked for again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
+	route.Handle(a.Mux, h, route.Complete(huma.Operation{OperationID: "recrawl", DefaultStatus: http.StatusAccepted, Description: "After a not-found answer a path is not requested again within 24 hours, unless the request is signed (RFC 9421) with a key of the host's " +
 		"DID document."}), a.recrawlHost)
 }
 

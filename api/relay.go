@@ -40,10 +40,10 @@ func describeRelay(op *huma.Operation, row route.Route) {
 	}
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "inbox", In: "path", Required: true, Description: "the DID or the AIR ID of the recipient", Schema: text()})
 	if row.Stream != "" {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "since", In: "query", Description: "the cursor of the page before: only mail behind it is returned", Schema: text()})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "since", In: "query", Description: "the cursor of the previous page: only later mail is returned", Schema: text()})
 	}
 	if strings.HasSuffix(row.ID, "-mail") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "Last-Event-ID", In: "header", Description: "goes on behind this event; it counts before since", Schema: text()})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "Last-Event-ID", In: "header", Description: "continue after this event; it takes precedence over since", Schema: text()})
 	} else if row.Stream != "" {
 		op.Parameters = append(op.Parameters,
 			&huma.Param{Name: "limit", In: "query", Description: "envelopes on a page, 1 to 200; 50 by default", Schema: &huma.Schema{Type: huma.TypeInteger}},
@@ -57,7 +57,7 @@ func describeRelay(op *huma.Operation, row route.Route) {
 		status, description = "202", "The envelope is stored; receipt is the relay's signed receipt."
 	}
 	if strings.HasSuffix(row.ID, "-mail") {
-		description, content = "An event named envelope for each envelope; its id goes on after an interruption.", map[string]*huma.MediaType{"text/event-stream": {Schema: text()}}
+		description, content = "An event named envelope for each envelope; resume with its id after an interruption.", map[string]*huma.MediaType{"text/event-stream": {Schema: text()}}
 	}
 	op.Responses = map[string]*huma.Response{
 		status:    {Description: description, Content: content},

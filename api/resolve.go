@@ -73,13 +73,13 @@ func checkName(name string) error {
 	case name == "":
 		return bad("name is missing", 1)
 	case strings.Trim(name, ".") == "":
-		return bad("before and behind the dot there is nothing", 1)
+		return bad("there is nothing before and after the dot", 1)
 	case strings.ContainsAny(name, ":@") || dot < 0:
 		return nil
 	case strings.TrimSpace(name[:dot]) == "":
 		return bad("before the dot there is no namespace", 1)
 	case strings.TrimSpace(name[dot+1:]) == "":
-		return bad("behind the last dot there is no verb", utf8.RuneCountInString(name[:dot])+1)
+		return bad("there is no verb after the last dot", utf8.RuneCountInString(name[:dot])+1)
 	}
 	return nil
 }

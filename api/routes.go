@@ -64,7 +64,7 @@ func (a *API) publicRoutes(publicURL string) error {
 type servicesInput struct {
 	Limit  int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many services on one page, 1 to 100"`
 	Cursor string   `query:"cursor" doc:"where the page begins, from the answer before"`
-	Is     []string `query:"is,explode" maxItems:"10" enum:"reachable,well-formed,conformant,consistent,answers,-reachable,-well-formed,-conformant,-consistent,-answers" doc:"states of the host that must all hold; with a minus sign, hosts of which the state is not known to hold"`
+	Is     []string `query:"is,explode" maxItems:"10" enum:"reachable,well-formed,conformant,consistent,answers,-reachable,-well-formed,-conformant,-consistent,-answers" doc:"states that the host must all have; with a minus sign, states that it must not have"`
 
 	Category string `query:"category" maxLength:"100" doc:"a category that the service names, such as finance"`
 }
@@ -250,7 +250,7 @@ type ClockState struct {
 	Jumps  int       `json:"jumps" doc:"how often it jumped by a minute or more"`
 	At     time.Time `json:"at" doc:"the last time, by the clock after the jump"`
 	By     float64   `json:"by_seconds" doc:"how far the last time: ahead, or back if negative"`
-	Behind float64   `json:"behind_seconds" doc:"how far what waits for a date is held behind the clock"`
+	Behind float64   `json:"behind_seconds" doc:"the delay of scheduled work behind the clock"`
 }
 
 // clockJumps returns the known jumps of the clock.

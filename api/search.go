@@ -25,14 +25,14 @@ const searchPath = "/api/v1/search"
 // searchRoutes declares the routes that read the index.
 func (a *API) searchRoutes(h huma.API) {
 	op := route.Op("search")
-	op.Description = "Words are ranked by what operations say of themselves; filters narrow. Values of one filter are alternatives, " +
-		"different filters must all hold. Each result has what a caller needs to choose and to call it; fields chooses other members of its whole " +
-		"form, fields=all gives all of them, and explain=true adds why each result matches. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
+	op.Description = "Words rank operations by their own descriptions; filters narrow the result. Values of one filter are alternatives, " +
+		"different filters must all hold. Each result has everything that a caller needs to choose and to call it; fields chooses other members of its full " +
+		"form, fields=all returns all of them, and explain=true adds why each result matches. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
 		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
-		"the same search only; fields, explain, within_tokens, as and limit may change from page to page. The address of the next page stands in Link, too."
+		"the same search only; fields, explain, within_tokens, as and limit may change from page to page. The header Link also has the address of the next page."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
-	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET by the same names. A member that there is not is refused, with its JSON Pointer."})
+	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET with the same names. An unknown member is refused, with its JSON Pointer."})
 	route.Handle(a.Mux, h, byBody, a.searchByBody)
 	paths := h.OpenAPI().Paths
 	route.DescribeBody[SearchBody](h, paths[searchPath].Post)
@@ -54,15 +54,15 @@ func searchResponses(h huma.API) map[string]*huma.Response {
 type searchInput struct {
 	Q            string   `query:"q" doc:"what to look for: words, \"a phrase\", -word, and the filters below as in verb:BOOK; at most 2,000 characters and 200 words"`
 	Aliases      bool     `query:"aliases" doc:"true to search also what only /ai answered, which is not authoritative"`
-	Exact        bool     `query:"exact" doc:"true to look for the words as they are spelt, and correct none"`
+	Exact        bool     `query:"exact" doc:"true to disable spelling correction"`
 	Safe         bool     `query:"safe" doc:"true to leave out operations that end or remove something or cannot be undone, as declared or by inference"`
-	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"leaves out results that fit the request less, 0 to 1; a page can then be shorter. Results below far_below of the answer are hardly what was asked for"`
+	MinFit       float64  `query:"min_fit" minimum:"0" maximum:"1" doc:"omits results with a lower fit, 0 to 1; a page can then be shorter. Results below far_below of the answer probably do not fit the request"`
 	Facets       []string `query:"facets,explode" maxItems:"16" doc:"fields to count the values of, with commas between"`
 	Limit        int      `query:"limit" minimum:"1" maximum:"100" doc:"how many operations on one page, 1 to 100; left out, 20, and with within_tokens as many as fit"`
 	Cursor       string   `query:"cursor" doc:"where the page begins, from the answer before"`
 	WithinTokens int      `query:"within_tokens" minimum:"100" maximum:"100000" doc:"a number of tokens, 100 to 100,000: as many results as fit, in a short form"`
 	As           string   `query:"as" enum:"mcp,functions,curl" doc:"mcp, functions or curl: the results in that form, for callers"`
-	Fields       []string `query:"fields,explode" maxItems:"50" doc:"the members of the whole form of a result that are wanted beside its id, with commas between; all for the whole form. Left out, the short form: what a caller needs to choose and to call"`
+	Fields       []string `query:"fields,explode" maxItems:"50" doc:"the members of the full form of a result to return in addition to its id, separated by commas; all for the full form. The default is the short form: everything that a caller needs to choose and to call"`
 	Explain      bool     `query:"explain" doc:"true to add why each result matches, word by word, and how the search was understood"`
 }
 
@@ -103,16 +103,16 @@ type PageState struct {
 	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
 	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
 	// Behind and Moved report that the answer is not of this moment.
-	Behind uint64 `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Moved  uint64 `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
+	Behind uint64 `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
+	Moved  uint64 `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page: results may be missing, or on both pages"`
 	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
 	// Correction and LeftOut report where the server read the words in another way than they are
 	// written.
-	Correction *index.Correction `json:"correction,omitempty" doc:"the words were looked for in this spelling, too, because nothing has them as they stand"`
+	Correction *index.Correction `json:"correction,omitempty" doc:"the search also used this spelling, because no operation contains the original words"`
 	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
 	// FarBelow is the fit below which a hit is far.
-	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a smaller fit are marked as far: they are hardly what was asked for. Absent where no words were asked for"`
-	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for over all that match, the most frequent 20 of each"`
+	FarBelow float64                  `json:"far_below,omitempty" doc:"hits with a lower fit are marked as far: they probably do not fit the request. Absent in queries without words"`
+	Facets   map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields over all matches, the most frequent 20 of each"`
 	Classes  []index.ClassHit         `json:"classes,omitempty" doc:"data classes that answer the words; on the first page"`
 	Near     []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Next     string                   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
@@ -123,12 +123,12 @@ type CompactPage struct {
 	Hits    []answer.CompactHit      `json:"hits"`
 	Total   int                      `json:"total" doc:"operations that match"`
 	LeftOut int                      `json:"left_out" doc:"how many of them are neither here nor on a page before"`
-	Tokens  int                      `json:"tokens" doc:"what this answer takes, by the estimate of token_method"`
+	Tokens  int                      `json:"tokens" doc:"the size of this answer, by the estimate of token_method"`
 	Method  string                   `json:"token_method" doc:"how tokens are counted"`
-	Behind  uint64                   `json:"behind,omitempty" doc:"how many records the index is behind the store"`
-	Moved   uint64                   `json:"moved,omitempty" doc:"how many records the index took in since the page before: something may be missing, or stand on both pages"`
+	Behind  uint64                   `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
+	Moved   uint64                   `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page: results may be missing, or on both pages"`
 	Note    string                   `json:"note,omitempty" doc:"what a person should know of the answer"`
-	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the fields asked for"`
+	Facets  map[string][]index.Count `json:"facets,omitempty" doc:"the values of the requested fields"`
 	Near    []string                 `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 }
 
@@ -165,7 +165,7 @@ func readSearch(values url.Values) (searchRequest, error) {
 		if s.form.explain {
 			parameter = "explain"
 		}
-		return s, route.NewProblem(route.BadParameter, parameter+" does not go together with as and within_tokens, which are forms of their own", "leave "+parameter+" out, or as and within_tokens").
+		return s, route.NewProblem(route.BadParameter, parameter+" cannot be combined with as and within_tokens, which are separate forms", "leave "+parameter+" out, or as and within_tokens").
 			WithLocation(route.Location{Parameter: parameter})
 	}
 	s.query.Brief = s.form.brief()
@@ -207,7 +207,7 @@ func readQuery(values url.Values) (query.Query, error) {
 				return q, route.NewProblem(route.BadParameter, f.Key+" is empty", "give it a value, or leave it out").WithLocation(route.Location{Parameter: f.Key}).WithValueIndex(i)
 			}
 			if at := strings.IndexFunc(v, isBidiControl); at >= 0 {
-				return q, route.NewProblem(route.BadParameter, f.Key+" holds a character that makes text look other than it is", "remove it").
+				return q, route.NewProblem(route.BadParameter, f.Key+" contains a character that changes the appearance of text", "remove it").
 					WithLocation(route.Location{Parameter: f.Key, Column: utf8.RuneCountInString(v[:at]) + 1}).WithValueIndex(i)
 			}
 			if !slices.Contains(*to, v) {
@@ -346,7 +346,7 @@ func (a *API) compactPage(ctx context.Context, s searchRequest, hits []answer.Hi
 	}
 	all := spent
 	if spent > float64(s.within) {
-		p.Facets, p.Near, p.Note = nil, nil, "the tokens do not suffice for an answer with all that was asked for"
+		p.Facets, p.Near, p.Note = nil, nil, "the tokens are too few for an answer with everything that was requested"
 		if spent, err = tokenCost(p); err != nil {
 			return nil, err
 		}

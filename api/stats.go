@@ -26,8 +26,8 @@ type Stats struct {
 	Versions    int                    `json:"versions" doc:"stored versions of documents"`
 	OptedOut    int                    `json:"opted_out" doc:"hosts whose owners opted out; nothing of them is counted elsewhere"`
 	Agents      int                    `json:"agents" doc:"active agents of the registry"`
-	Signals     []SignalFigure         `json:"signals" doc:"active agents by the evidence that they hold"`
-	Survival    []census.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish so many days after they began"`
+	Signals     []SignalFigure         `json:"signals" doc:"active agents by their evidence"`
+	Survival    []census.SurvivalPoint `json:"survival" doc:"the share of hosts that still publish that many days after they began"`
 	Changes     []census.ChangeRate    `json:"changes" doc:"documents that changed in the last 30 days"`
 	Families    []FigureFamily         `json:"families" doc:"what hosts have, family by family"`
 }
@@ -80,7 +80,7 @@ type countedInput struct {
 type CountedHosts struct {
 	Figure string   `json:"figure"`
 	Total  int      `json:"total"`
-	Hosts  []string `json:"hosts" doc:"in the order in which this server read them first"`
+	Hosts  []string `json:"hosts" doc:"in the order in which this server first read them"`
 	Next   string   `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 }
 

@@ -35,7 +35,7 @@ func (a *API) followStatus(ctx context.Context, in *streamInput) (*route.StreamO
 		if _, err := a.Cursors.DecodeCursor(in.Last, route.StreamPath, nil, a.Answers.Store.Head()); err != nil {
 			r := route.ProblemFor(err).WithLocation(route.Location{Header: "Last-Event-ID"})
 			r.Current = route.StatusPath
-			r.Problem.Help = "ask " + route.StatusPath + " for how it stands, and follow the stream again without Last-Event-ID"
+			r.Problem.Help = "ask " + route.StatusPath + " for the state, and follow the stream again without Last-Event-ID"
 			return nil, r
 		}
 	}

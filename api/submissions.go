@@ -23,8 +23,8 @@ type SubmissionList struct {
 
 // submissionRoutes declares how anybody can submit hosts.
 func (a *API) submissionRoutes(h huma.API) {
-	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is taken, known already, or refused with a reason. A host that is known keeps its time: " +
-		"nothing is visited sooner because it is named again."})
+	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is accepted, already known, or refused with a reason. A known host keeps its schedule: " +
+		"submitting it again does not cause an earlier visit."})
 	route.Handle(a.Mux, h, op, a.submitHosts)
 	route.DescribeBody[route.CrawlBody](h, h.OpenAPI().Paths[op.Path].Post)
 	route.Handle(a.Mux, h, route.Op("submission"), a.getSubmission)

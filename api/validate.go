@@ -30,13 +30,13 @@ type Validation struct {
 // ResultView is the result for one document.
 type ResultView struct {
 	Input      string             `json:"input" doc:"what was judged: the address, or body"`
-	Kind       document.Kind      `json:"kind" doc:"which format it is; empty when nothing tells"`
+	Kind       document.Kind      `json:"kind" doc:"its format; empty if it cannot be determined"`
 	Valid      bool               `json:"valid" doc:"it could be read and has no error"`
 	Level      int                `json:"level" doc:"the conformance level reached, 0 to 2"`
 	Findings   []protocol.Finding `json:"findings" doc:"in the order of the text"`
 	Groups     []lint.Group       `json:"groups" doc:"the kinds of findings, each with its number, the most severe first"`
-	Operations int                `json:"operations" doc:"how many things the service can be asked to do"`
-	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of what a language model takes to read it"`
+	Operations int                `json:"operations" doc:"the number of operations of the service"`
+	Tokens     lint.Tokens        `json:"tokens" doc:"an estimate of its size in tokens of a language model"`
 }
 
 // documentTypes are the media types of accepted texts. Types of forms are missing, because a page
@@ -47,8 +47,8 @@ var documentTypes = []string{
 }
 
 type validateInput struct {
-	As    judgedKind `query:"as" doc:"the kind of document; left out, the text tells"`
-	URL   string     `query:"url" maxLength:"2048" doc:"the address that the text is said to come from; relative endpoints belong to its host"`
+	As    judgedKind `query:"as" doc:"the kind of document; by default it is determined from the text"`
+	URL   string     `query:"url" maxLength:"2048" doc:"the URL of the text, as you state it; relative endpoints belong to its host"`
 	Level int        `query:"level" minimum:"1" maximum:"2" default:"1" doc:"2 makes what AGIS Level 2 asks for an error when it is absent"`
 
 	text   []byte
@@ -68,7 +68,7 @@ func (in *validateInput) Resolve(ctx huma.Context) []error {
 // validateRoute declares the route: the body is a document, or its address.
 func (a *API) validateRoute(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "validate", Description: `The body is the document itself, or the JSON object {"url": "…"} with an https address or the name of a host. ` +
-		"A URL is fetched under the crawler's rules: robots.txt is heeded, private addresses are refused, and what is wrong with the way the document is served is among the findings."})
+		"A URL is fetched under the crawler's rules: robots.txt is obeyed, private addresses are refused, and the findings include errors in the way the document is served."})
 	route.Handle(a.Mux, h, op, a.validateDocument)
 	// Described afterwards: otherwise huma reads the body and checks it itself.
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}

@@ -38,7 +38,7 @@ type VersionChange struct {
 	Kind      diff.Kind `json:"kind" doc:"what changed, such as endpoint-host-changed"`
 	Severity  string    `json:"severity" enum:"low,medium,high"`
 	Operation *string   `json:"operation" doc:"the id of the operation, or METHOD /path; null for the service"`
-	Path      string    `json:"path" doc:"JSON Pointer in the earlier version, in the later one for what was added"`
+	Path      string    `json:"path" doc:"JSON Pointer in the earlier version; for additions, in the later one"`
 	From      *string   `json:"from" doc:"the value before, null if there was none"`
 	To        *string   `json:"to" doc:"the value after, null if there is none"`
 	Help      string    `json:"help" doc:"what callers should do"`

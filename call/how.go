@@ -20,21 +20,21 @@ type How struct {
 	// address of the service.
 	URL string `json:"url,omitempty" doc:"with {name} in place of each parameter of its path; for agtp the address of the service"`
 	// Target is the path that AGTP asks for; "" for HTTP.
-	Target string `json:"target,omitempty" doc:"the path that is asked for over AGTP"`
+	Target string `json:"target,omitempty" doc:"the path of the request over AGTP"`
 	// Parameters are all that the operation takes.
-	Parameters []Place `json:"parameters,omitempty" doc:"what it takes, and where each goes"`
+	Parameters []Place `json:"parameters,omitempty" doc:"the parameters, and the place of each"`
 	// MediaType is that of the body, "" when no parameter goes there.
-	MediaType string `json:"media_type,omitempty" doc:"of the body, where a parameter goes there"`
+	MediaType string `json:"media_type,omitempty" doc:"of the body, if it has a parameter"`
 	// Auth is how callers prove who they are, in the words of the document.
 	Auth string `json:"auth,omitempty" doc:"how callers prove who they are, in the words of the document"`
 	// HTTPBinding is the address at which the HTTP binding of AGIS (section 10.1) reaches an
 	// operation over AGTP, if its service speaks it: a POST with the headers X-AGIS-Method and
 	// X-AGIS-Grammar. "" for operations over HTTP, and where OnlyAGTP is set.
-	HTTPBinding string `json:"http_binding,omitempty" doc:"for agtp: where a POST with the header X-AGIS-Method (AGIS 10.1) reaches it, if the service speaks that binding"`
+	HTTPBinding string `json:"http_binding,omitempty" doc:"for agtp: where a POST with the header X-AGIS-Method (AGIS 10.1) reaches it, if the service supports that binding"`
 	// OnlyAGTP says why an operation over AGTP cannot be called over HTTP.
 	OnlyAGTP string `json:"only_agtp,omitempty" doc:"for agtp: why it cannot be called over HTTP"`
-	// Missing names what the document does not tell and a caller needs to know.
-	Missing []string `json:"missing,omitempty" doc:"what the document does not tell and a caller needs to know"`
+	// Missing names data that a caller needs and the document lacks.
+	Missing []string `json:"missing,omitempty" doc:"data that a caller needs and the document lacks"`
 }
 
 // MissingPlaces begins the entry of [How.Missing] that names parameters without a place.

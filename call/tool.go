@@ -343,7 +343,7 @@ func ToCurl(tools []Tool) string {
 		b.WriteString(line + "\n")
 	}
 	if without > 0 {
-		fmt.Fprintf(&b, "# left out: %d that curl cannot call, because their document tells no address on the web\n", without)
+		fmt.Fprintf(&b, "# omitted: %d that curl cannot call, because their document has no web address\n", without)
 	}
 	return b.String()
 }

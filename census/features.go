@@ -50,7 +50,7 @@ func pageLink(path string) func(string) string {
 // families is the table of all families. METHOD.md repeats the definitions.
 var families = []Family{
 	{Name: "class", Title: "Hosts by class", Column: "class",
-		Definition: "Each host has one class. `publishes`: it has a current document. `other-dialect`: it has none but publishes another dialect, such as llms.txt. `other-format`: documents of another published format stand at the discovery paths. `catch-all`: it answers every path alike. `withheld-by-robots`: robots.txt keeps us from looking. `unreadable`: what it serves at the discovery paths is no document. `failing`: the discovery paths answer with an error. `nothing`: it answers and publishes nothing. `silent`: it does not answer. `unvisited`: no visit has ended. `unknown`: the last visit was after the date and the history says nothing of it."},
+		Definition: "Each host has one class. `publishes`: it has a current document. `other-dialect`: it has none but publishes another dialect, such as llms.txt. `other-format`: the discovery paths have documents of another published format. `catch-all`: it gives the same answer to every path. `withheld-by-robots`: robots.txt forbids the requests. `unreadable`: the discovery paths have something that is not a document. `failing`: the discovery paths answer with an error. `nothing`: it answers and publishes nothing. `silent`: it does not answer. `unvisited`: no visit has ended. `unknown`: the last visit was after the date and the history says nothing of it."},
 	{Name: "state", Title: "The five states", Column: "state", Fixed: true,
 		Definition: "Each host has one verdict (yes, no, unknown) on each of five states. `reachable`: it answered a request of the last visit. `well-formed`: every discovery document that it serves can be read. `conformant`: no document breaks a rule of its draft with severity error. `consistent`: its documents agree with one another; unknown for a host with one document. `answers`: every current document was served at the last visit. Operations are never called."},
 	{Name: "level", Title: "Conformance levels", Column: "level", Fixed: true,
@@ -84,13 +84,13 @@ var families = []Family{
 	{Name: "media-type", Title: "Media types", Column: "format and media type", Strangers: true,
 		Definition: "The format of a current document and the Content-Type that it was served with, without parameters and in lower case."},
 	{Name: "robots", Title: "robots.txt", Column: "robots.txt",
-		Definition: "What the host's robots.txt says to our crawler at the last visit. `none`: there is no such file. `open`: it forbids none of the paths that we request. `partly`: it forbids some. `closed`: it forbids everything. `failed`: it could not be read, which counts as closed (RFC 9309 §2.3.1.4). `unknown`: it was not requested."},
+		Definition: "The rules of the host's robots.txt for our crawler at the last visit. `none`: there is no such file. `open`: it forbids none of the paths that we request. `partly`: it forbids some. `closed`: it forbids everything. `failed`: it could not be read, which counts as closed (RFC 9309 §2.3.1.4). `unknown`: it was not requested."},
 	{Name: "outcome", Title: "Outcomes of requests", Column: "format and outcome",
 		Definition: "The format and how the last request for it ended. Hosts whose last visit was after the date are not counted."},
 	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true,
 		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
 	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true,
-		Definition: "Hosts that were observed for at least so many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
+		Definition: "Hosts that were observed for at least that many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
 	{Name: "duplicate", Title: "Duplicates", Column: "duplicate", Fixed: true,
 		Definition: "`yes`: a current document of the host has the same bytes as a current document of another host or of another format. `no`: it publishes documents and none of them does."},
 }

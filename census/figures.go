@@ -39,7 +39,7 @@ type Figures struct {
 	Later, Damaged, Left int
 }
 
-// SurvivalPoint is the share of hosts that still publish so many days after they began.
+// SurvivalPoint is the share of hosts that still publish that many days after they began.
 type SurvivalPoint struct {
 	Days  int     `json:"days"`
 	Share float64 `json:"share"`

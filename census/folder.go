@@ -69,7 +69,7 @@ func ReadDate(text string, now time.Time) (time.Time, error) {
 		at = at.Add(24*time.Hour - time.Second)
 	}
 	if at = at.UTC(); at.After(EndOfDay(now)) {
-		return at, fmt.Errorf("%s lies in the future", text)
+		return at, fmt.Errorf("%s is in the future", text)
 	}
 	return at, nil
 }

@@ -180,7 +180,7 @@ func OpenLive(o LiveOptions) *Live {
 	}
 	l.clearState()
 	if err := l.readSnapshot(); err != nil {
-		l.log.Info("the snapshot of the figures is of no use; they are counted anew", "error", err)
+		l.log.Info("the snapshot of the figures is unusable; they are counted again", "error", err)
 		l.clearState()
 	}
 	l.stats.Store(&Stats{Figures: newFigureBuilder(EndOfDay(l.now())).buildFigures()})
@@ -545,7 +545,7 @@ func (h *liveHost) storedVersions(since time.Time) []Version {
 	return list
 }
 
-// Hosts returns hosts that have a feature, in the order in which this server read them first, from
+// Hosts returns hosts that have a feature, in the order in which this server first read them, from
 // the one behind a place on; the place of the last of them, and how many there are in all.
 func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
 	l.mu.RLock()

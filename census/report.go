@@ -170,7 +170,7 @@ func renderMethod(f *Figures, tables []Table) string {
 
 const methodHead = `# How the figures are made
 
-The census counts what was recorded up to %s. %s
+The census counts the records up to %s. %s
 
 - A **host** is a network host that the crawler knows. Hosts whose owners opted out are in no file;
   only their number is told.

@@ -121,7 +121,7 @@ func (l *Live) checkNumbers(h *liveHost) error {
 // start, and nothing else.
 func (l *Live) keepSnapshot(context.Context) error {
 	if err := l.writeSnapshot(); err != nil && !errors.Is(err, errNotRead) {
-		l.log.Warn("the figures are not kept", "error", err)
+		l.log.Warn("the figures could not be saved", "error", err)
 	}
 	return nil
 }

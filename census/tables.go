@@ -170,7 +170,7 @@ func (f *Figures) familyTable(family Family) Table {
 
 func (f *Figures) survivalTable() Table {
 	t := Table{Name: "survival", Title: "Survival of hosts", Columns: []string{"days", "share", "at risk"},
-		Definition: "The estimated share of hosts that still publish a document so many days after the first one was seen (Kaplan and Meier: at each day with ends, the share is multiplied by 1 − ends/at risk; a host that still publishes at the date is at risk for as long as it was observed). A host ends when the last of its formats does, see spans.csv. At risk is how many hosts were observed for at least so many days."}
+		Definition: "The estimated share of hosts that still publish a document that many days after the first one was seen (Kaplan and Meier: at each day with ends, the share is multiplied by 1 − ends/at risk; a host that still publishes at the date is at risk for as long as it was observed). A host ends when the last of its formats does, see spans.csv. At risk is the number of hosts that were observed for at least that many days."}
 	var days []int
 	var shares []float64
 	for _, p := range f.Survival {

@@ -34,9 +34,9 @@ func titleOf(i *Item, t titleTexts) string {
 		return i.Host + name + " is back" + describeChanges(i)
 	case ServiceWithdrawn:
 		if t.hosts > 1 {
-			return fmt.Sprintf("%s and the hosts below it are no longer shown, at the wish of the %s", i.Host, i.By)
+			return fmt.Sprintf("%s and the hosts below it are no longer shown, at the request of the %s", i.Host, i.By)
 		}
-		return fmt.Sprintf("%s is no longer shown, at the wish of the %s", i.Host, i.By)
+		return fmt.Sprintf("%s is no longer shown, at the request of the %s", i.Host, i.By)
 	case DocumentAdded:
 		return fmt.Sprintf("%s now publishes an %s too", i.Host, describeDocument(i))
 	case DocumentRemoved:
@@ -124,8 +124,8 @@ var changeTexts = map[diff.Kind]string{
 	diff.OperationRenamed:       "{} has another name",
 	diff.EndpointChanged:        "{} has another address",
 	diff.ParameterRequiredAdded: "{} requires one more parameter",
-	diff.ParameterRemoved:       "{} takes one parameter less",
-	diff.ParameterTypeChanged:   "{} takes other values of a parameter",
+	diff.ParameterRemoved:       "{} has one parameter less",
+	diff.ParameterTypeChanged:   "{} accepts other values of a parameter",
 	diff.ResultRemoved:          "{} returns less",
 	diff.AuthenticationChanged:  "{} asks for other authentication",
 	diff.EffectRaised:           "{} is declared more dangerous than before",
@@ -134,7 +134,7 @@ var changeTexts = map[diff.Kind]string{
 	diff.DataClassAdded:         "{} holds one more class of data",
 	diff.SensitivityRaised:      "{} holds more sensitive data",
 	diff.OperationAdded:         "{} was added",
-	diff.ParameterOptionalAdded: "{} takes one more optional parameter",
+	diff.ParameterOptionalAdded: "{} has one more optional parameter",
 	diff.ResultAdded:            "{} returns more",
 	diff.PriceLowered:           "{} costs less",
 	diff.LimitRaised:            "{} may be called more often",

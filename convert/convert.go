@@ -46,7 +46,7 @@ func Find(from, to string) (Conversion, error) {
 		}
 		pairs = append(pairs, c.From+" to "+c.To)
 	}
-	return Conversion{}, fmt.Errorf("there is no conversion from %s to %s; there are: %s",
+	return Conversion{}, fmt.Errorf("no conversion from %s to %s; the conversions are: %s",
 		protocol.Quote(from), protocol.Quote(to), strings.Join(pairs, ", "))
 }
 

@@ -86,11 +86,11 @@ func recognizeBytes(text []byte, from string) string {
 	case len(begin) == 0:
 		return ""
 	case htmlBegin.Match(begin):
-		return "this is a web page (HTML), perhaps the answer to a wrong address or a page that shows the description; take the JSON or YAML file itself"
+		return "this is a web page (HTML), perhaps the answer to a wrong address or a page that shows the description; use the JSON or YAML file itself"
 	case begin[0] == '<':
 		return "this is XML, such as WSDL or WADL; describe the service in OpenAPI, or begin with init"
 	case rawHTTP.Match(begin):
-		return "this is an HTTP message; take only what stands behind the empty line"
+		return "this is an HTTP message; use only the part after the empty line"
 	case curlCommand.Match(begin):
 		return "this is a command; hand in the file that it would fetch"
 	case begin[0] == '{' || begin[0] == '[' || !utf8.Valid(begin[:min(len(begin), 512)]):

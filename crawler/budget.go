@@ -54,7 +54,7 @@ func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) 
 		case err == nil:
 			w.seq = r.Seq
 			if err := json.Unmarshal(r.Value, &w.domain); err != nil {
-				b.c.log.Error("the record of a domain cannot be read; it is begun anew", "domain", name, "error", err)
+				b.c.log.Error("the record of a domain cannot be read; it starts again", "domain", name, "error", err)
 			}
 		case errors.Is(err, store.ErrCorrupt):
 			return false, nil // until it is repaired, nothing is added below it

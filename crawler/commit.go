@@ -138,7 +138,7 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
 			v.dropDocuments()
 		case errors.Is(err, store.ErrInvalid):
-			v.err = fmt.Errorf("store what came of it: %w", err) // the others go on
+			v.err = fmt.Errorf("store the result: %w", err) // the others go on
 			return nil
 		case !errors.Is(err, store.ErrConflict):
 			return err

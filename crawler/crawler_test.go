@@ -463,7 +463,7 @@ func TestRobotsElsewhere(t *testing.T) {
 						asked++
 					}
 					if !q.TLS {
-						t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+						t.Errorf("%s%s was requested over plain HTTP", q.Host, q.Path)
 					}
 				}
 				if asked != c.asked {
@@ -558,7 +558,7 @@ func TestRedirects(t *testing.T) {
 				}
 				for _, q := range w.net.Requests() {
 					if !q.TLS {
-						t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+						t.Errorf("%s%s was requested over plain HTTP", q.Host, q.Path)
 					}
 				}
 				d := w.stored("a.test", document.AI)
@@ -606,7 +606,7 @@ func (w *world) wantPolite(gap time.Duration) {
 	hosts := map[string]*seen{}
 	for _, q := range w.net.Requests() {
 		if !q.TLS {
-			w.t.Errorf("%s%s was asked over plain HTTP", q.Host, q.Path)
+			w.t.Errorf("%s%s was requested over plain HTTP", q.Host, q.Path)
 		}
 		s := hosts[q.Host]
 		if s == nil {
@@ -615,7 +615,7 @@ func (w *world) wantPolite(gap time.Duration) {
 		}
 		s.robots = s.robots || q.Path == robotsPath
 		if !s.robots {
-			w.t.Errorf("%s%s was asked before robots.txt", q.Host, q.Path)
+			w.t.Errorf("%s%s was requested before robots.txt", q.Host, q.Path)
 		}
 		if q.Begun.Before(s.ended) {
 			w.t.Errorf("%s%s was asked while another request ran", q.Host, q.Path)

@@ -95,7 +95,7 @@ const (
 	Empty     State = "empty"     // it answers, and has no document that can be read
 	Refused   State = "refused"   // it must not be asked, or its robots.txt says no
 	Failing   State = "failing"   // no answer, or one that says to come back later
-	Unvisited State = "unvisited" // no visit has come to its end yet
+	Unvisited State = "unvisited" // no visit has finished yet
 )
 
 // stateOf returns the state of a host with this many documents and these fetches.

@@ -74,7 +74,7 @@ func ReadHosts(r io.Reader) iter.Seq2[string, error] {
 				return
 			}
 			if err != nil {
-				yield("", fmt.Errorf("read the list behind line %d: %w", number, err))
+				yield("", fmt.Errorf("read the list after line %d: %w", number, err))
 				return
 			}
 		}

@@ -79,7 +79,7 @@ func (s *session) requestReason(a *fetch.Ask) string {
 	case a.Kind == fetch.KindRobots:
 		why = "robots.txt, before anything else"
 	case a.Kind == kindCanary:
-		why = "a path that nobody has, to see whether every path is answered alike"
+		why = "a random path, to see whether every path has the same answer"
 	case f.Request == document.AfterAbsence:
 		why = "the " + f.AliasOf.Describe() + " at its second address, as the first answered 404"
 	case f.Request == document.WhenLinked:
@@ -104,11 +104,11 @@ func whyVisit(h *Host) string {
 		return "a first visit: " + h.FoundOn + " names this host among its related services"
 	case h.Wished.After(h.Visited):
 		if !h.ByOwner {
-			return "another visit, which somebody asked for"
+			return "another visit, on request"
 		}
-		return "another visit, which the owner asked for"
+		return "another visit, on request of the owner"
 	case h.Visits == 0:
-		return "a first visit: somebody asked us to, or the host is on a list of ours"
+		return "a first visit: the host was submitted, or is on one of our lists"
 	case worst != "":
 		return "another try: the last answer was " + string(worst)
 	}

@@ -300,7 +300,7 @@ func (c *Crawler) blockReason(ctx context.Context, host string) (why string, err
 	case err != nil && (isFatal(err) || errors.Is(err, context.Canceled)):
 		return "", err
 	case err != nil:
-		return "who asked not to be visited cannot be read: " + err.Error(), nil
+		return "the list of opted-out hosts cannot be read: " + err.Error(), nil
 	case !blocked:
 		return "", nil
 	case b.By == ByOwner:

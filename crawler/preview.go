@@ -12,7 +12,7 @@ import (
 // A Preview says what a new visit to a host would do if somebody asked for it now.
 type Preview struct {
 	// NotBefore is when the request would be taken, zero for at once.
-	NotBefore time.Time `json:"not_before,omitzero" doc:"when a request would be taken; absent: at once"`
+	NotBefore time.Time `json:"not_before,omitzero" doc:"the time of the earliest request; absent: at once"`
 	// Steps lists the requests of the visit, in their order.
 	Steps []PreviewStep `json:"steps"`
 }
@@ -56,7 +56,7 @@ func (h *Host) previewRobots(now time.Time, by Requester) PreviewStep {
 	s := PreviewStep{Kind: fetch.KindRobots, URL: "https://" + h.Name + "/robots.txt", Asked: true, Why: "it is read before anything else"}
 	at := h.NotBefore[fetch.KindRobots]
 	if h.Robots != nil && by == Anybody && at.After(now) {
-		s.Asked, s.NotBefore, s.Why = false, at, "what it said last still holds"
+		s.Asked, s.NotBefore, s.Why = false, at, "its last answer is still valid"
 	}
 	return s
 }
@@ -76,15 +76,15 @@ func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, b
 	case h.Robots != nil && slices.Contains(h.Robots.Disallowed.Paths(), "*"), last.Outcome == fetch.RefusedByRobots:
 		s.Why = "only if robots.txt allows it by then"
 	case at.After(now) && h.isAbsent(kind):
-		s.Asked, s.NotBefore, s.Why = false, at, "nothing was found there; it is asked again after 24 hours, or at once if the owner signs the request"
+		s.Asked, s.NotBefore, s.Why = false, at, "nothing was found there; it is requested again after 24 hours, or at once if the owner signs the request"
 	case at.After(now):
-		s.Asked, s.NotBefore, s.Why = false, at, "the host said when to come back"
+		s.Asked, s.NotBefore, s.Why = false, at, "the host sent Retry-After"
 	case f.Request == document.AfterAbsence:
 		s.Why = "only if the " + f.AliasOf.Describe() + " is absent at its first address"
 	case last.ETag != "" || last.LastModified != "":
 		s.Why = "with a condition: the host need not send it again if it has not changed"
 	default:
-		s.Why = "it is asked for at each visit"
+		s.Why = "it is requested at each visit"
 	}
 	return s, true
 }

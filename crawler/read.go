@@ -103,7 +103,7 @@ func limitFindings(findings []protocol.Finding) []protocol.Finding {
 	worst, _ := protocol.Worst(rest)
 	return append(findings[:maxFindings-1:maxFindings-1], protocol.Finding{
 		Code: protocol.CodeMore, Severity: worst,
-		Message: fmt.Sprintf("%d more findings are not kept", len(rest)), Help: "fix the ones above first",
+		Message: fmt.Sprintf("%d more findings are not stored", len(rest)), Help: "fix the ones above first",
 	})
 }
 

@@ -89,16 +89,16 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	}
 	now := c.now()
 	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // nobody else keeps the owner waiting
-		return due, &SoonError{name, wait, "it was asked for already, and is at most once in " + recrawlPause.String()}
+		return due, &SoonError{name, wait, "it was already requested, and is possible once in " + recrawlPause.String()}
 	}
 	h.grantRevisit(now, by)
 	if by == ProvedOwner {
 		h.OwnerProved = now
 	}
 	if wait := h.Due.Sub(now); wait > 0 {
-		why := "its last answer said by Retry-After when to come back"
+		why := "its last answer had a Retry-After"
 		if h.isAbsent(string(document.AI)) || h.isAbsent(string(document.AGISSummary)) {
-			why = "nothing was found there, and that is not asked for again within 24 hours unless the owner signs the request"
+			why = "nothing was found there, and the path is not requested again within 24 hours unless the owner signs the request"
 		}
 		return due, &SoonError{name, wait, why}
 	}

@@ -163,7 +163,7 @@ func (o *frontierLoop) saveSnapshot() {
 	begun := time.Now()
 	if s.valid {
 		if err := o.writeSnapshot(s.cursor); err != nil {
-			o.c.log.Warn("the frontier cannot be kept", "error", err)
+			o.c.log.Warn("the frontier could not be saved", "error", err)
 		}
 	}
 	s.cursor, s.valid = o.c.settledHead()

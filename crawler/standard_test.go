@@ -29,7 +29,7 @@ func TestStandardInternet(t *testing.T) {
 			if !h.Reachable {
 				for _, q := range w.asked() {
 					if strings.HasPrefix(q, h.Name+" ") {
-						t.Errorf("%s was asked, although it is too far from any seed", q)
+						t.Errorf("%s was requested, although it is too far from any seed", q)
 					}
 				}
 				continue

@@ -72,7 +72,7 @@ func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskRes
 			a.asked += "#" + fragment
 		}
 	case InsecureRedirect:
-		end.Outcome, end.Detail = BadAddress, fmt.Sprintf("the address %.100q is plain http; only https is asked", address)
+		end.Outcome, end.Detail = BadAddress, fmt.Sprintf("the address %.100q is plain http; only https is requested", address)
 	case BadRedirect:
 		end.Outcome = BadAddress
 	}

@@ -200,7 +200,7 @@ func TestHost(t *testing.T) {
 					continue
 				}
 				if !robots[q.Host] {
-					t.Errorf("%s%s was asked before robots.txt", q.Host, q.Path)
+					t.Errorf("%s%s was requested before robots.txt", q.Host, q.Path)
 				}
 				if q.Host == "acme.test" && q.Conn != 1 {
 					t.Errorf("%s was asked on connection %d", q.Path, q.Conn)

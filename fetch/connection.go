@@ -273,7 +273,7 @@ func (l *openConn) sendRequest(asked *http.Request) (*http.Response, error) {
 		case err != nil:
 			return nil, err
 		case resp.StatusCode == http.StatusSwitchingProtocols:
-			return nil, errors.New("answered 101 Switching Protocols, which nobody asked for")
+			return nil, errors.New("answered 101 Switching Protocols without a request for it")
 		case resp.StatusCode >= 200:
 			l.answers++
 			return resp, nil

@@ -122,25 +122,25 @@ func (j transportJudge) judgeFailure() []protocol.Finding {
 	case BadAddress, BadHost:
 		return j.newFinding("FETCH101", detail, "publish the document at an https address of a public host, on port 443")
 	case BlockedAddress:
-		return j.newFinding("FETCH101", "this leads to no public address and is not asked: "+detail, "give the host public addresses only, in every record of its name")
+		return j.newFinding("FETCH101", "this does not lead to a public address and is not requested: "+detail, "give the host public addresses only, in every record of its name")
 	case DNSFailed:
 		return j.newFinding("FETCH102", "the name of the host does not resolve: "+detail, "check the spelling, and the A and AAAA records of the name")
 	case Unreachable:
 		return j.newFinding("FETCH102", "the host gave no whole answer: "+detail, "check that a server listens on port 443, is open to everybody, and answers in HTTP/1.1")
 	case TLSFailed:
-		help := "let the server speak TLS 1.2 or 1.3 on port 443"
+		help := "let the server support TLS 1.2 or 1.3 on port 443"
 		if j.end.certificate {
 			help = "install a certificate for this host name from a public authority, with the certificates between, and let it renew itself"
 		}
 		return j.newFinding("FETCH103", detail, help)
 	case InsecureRedirect, TooManyRedirects, BadRedirect:
-		return j.newFinding("FETCH104", "the redirect is not followed: "+detail, "redirect to the last https address at once, or serve the document where it is asked for")
+		return j.newFinding("FETCH104", "the redirect is not followed: "+detail, "redirect to the last https address at once, or serve the document at the requested address")
 	case RefusedByRobots:
 		return j.newFinding("FETCH107", "robots.txt does not let us ask for this: "+detail, "allow the address for everybody, or for "+RobotsToken+"; answer 404 if there is no robots.txt")
 	case Unreadable:
-		return j.newFinding("FETCH109", "the body cannot be unpacked: "+detail, "send it as it is, or packed with gzip once")
+		return j.newFinding("FETCH109", "the body cannot be unpacked: "+detail, "send it uncompressed, or compressed with gzip once")
 	case Timeout:
-		f := j.newFinding("FETCH110", "no whole answer came in time: "+detail, "answer within 3 seconds; a static file is enough")
+		f := j.newFinding("FETCH110", "no complete answer arrived in time: "+detail, "answer within 3 seconds; a static file is enough")
 		f[0].Severity = protocol.Error
 		return f
 	case TooLarge:
@@ -155,8 +155,8 @@ func (j transportJudge) judgeRedirectHosts() []protocol.Finding {
 	if err != nil || j.ask.Host == first.Hostname() {
 		return nil
 	}
-	return j.newFinding("FETCH112", fmt.Sprintf("redirects lead from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
-		"serve the document on the host that is asked for it, or let what names it name the last address")
+	return j.newFinding("FETCH112", fmt.Sprintf("redirects go from %s to %s", protocol.Quote(first.Hostname()), protocol.Quote(j.ask.Host)),
+		"serve the document on the requested host, or change the reference to the last address")
 }
 
 // judgeDuration judges how long the answer took.
@@ -164,7 +164,7 @@ func (j transportJudge) judgeDuration() []protocol.Finding {
 	if j.ask.Slowest <= slowTime {
 		return nil
 	}
-	f := j.newFinding("FETCH110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", j.ask.Slowest.Seconds()), "answer within 3 seconds; a static file is enough")
+	f := j.newFinding("FETCH110", fmt.Sprintf("the answer took %.1f seconds; the recommended maximum is 3", j.ask.Slowest.Seconds()), "answer within 3 seconds; a static file is enough")
 	if j.ask.Slowest > lateTime {
 		f[0].Severity = protocol.Error
 	}
@@ -178,11 +178,11 @@ func (j transportJudge) judgeStatus() []protocol.Finding {
 	help := "answer 200 with the document"
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return j.newFinding("FETCH106", said+", but the document must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")
+		return j.newFinding("FETCH106", said+", but the document must be readable without authentication", "make this one path public; the document describes the authentication of the service")
 	case status == http.StatusNotFound || status == http.StatusGone:
 		said += ": no document is published here"
 	case status == http.StatusTooManyRequests:
-		help = "let readers fetch this one small document; say in Retry-After when they may come back"
+		help = "let readers fetch this one small document; say in Retry-After when they may try again"
 	case status >= 500:
 		help = "look into the server's log, then answer 200 with the document"
 	}
@@ -200,7 +200,7 @@ func (j transportJudge) judgeMediaType() []protocol.Finding {
 	}
 	_, params, _ := mime.ParseMediaType(j.ask.Fetch.MediaType)
 	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") {
-		return j.newFinding("FETCH115", "Content-Type says charset "+protocol.Quote(charset)+", but the format is always utf-8", "say charset=utf-8, or nothing")
+		return j.newFinding("FETCH115", "Content-Type has the charset "+protocol.Quote(charset)+", but the format is always utf-8", "say charset=utf-8, or nothing")
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 		case p.Addr().Is4():
 			allow4 = append(allow4, p)
 		case p.Overlaps(wellKnownNAT64) || p.Overlaps(localNAT64):
-			return nil, fmt.Errorf("allowed networks: %s holds IPv4 addresses; give it as a NAT64 prefix, so that those are looked at", p)
+			return nil, fmt.Errorf("allowed networks: %s contains IPv4 addresses; configure it as a NAT64 prefix, so that they are checked", p)
 		default:
 			allow6 = append(allow6, p)
 		}

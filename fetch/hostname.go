@@ -76,7 +76,7 @@ func CheckHost(name string) (string, error) {
 	case strings.Count(host, ":") > 1:
 		return refuseAddress("it is an IPv6 address")
 	case strings.Contains(host, ":"):
-		return refuse("it carries a port; only 443 is asked")
+		return refuse("it has a port; only 443 is requested")
 	}
 	ascii, err := lookupProfile.ToASCII(trimFinalDot(host))
 	if err != nil {
@@ -102,10 +102,10 @@ func CheckHost(name string) (string, error) {
 func nameProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "idna: ")
 	if character, ok := strings.CutPrefix(text, "disallowed rune "); ok {
-		return "it holds the character " + character + ", which no domain name may hold"
+		return "it holds the character " + character + ", which a domain name must not contain"
 	}
 	if label, ok := strings.CutPrefix(text, "invalid label "); ok {
-		return "its part " + label + " is none of a domain name"
+		return "its part " + label + " is not a label of a domain name"
 	}
 	return "it is not a valid domain name"
 }

@@ -134,13 +134,13 @@ func connectionProblem(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the host refuses the connection"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "there is no way to the address of the host"
+		return "there is no route to the address of the host"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the host closed the connection before its answer was whole"
 	}
 	text := withoutAddresses(err)
 	if strings.Contains(text, "HTTP response to HTTPS client") {
-		return "the host speaks plain HTTP where TLS is expected"
+		return "the host uses plain HTTP where TLS is expected"
 	}
 	for _, ours := range []string{"connect: ", "net/http: ", "HTTP/1.x transport connection broken: ", "http: "} {
 		text = strings.TrimPrefix(text, ours)

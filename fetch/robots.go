@@ -382,14 +382,14 @@ func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
 		v.Open, v.Why = true, "robots.txt redirects too often, which counts as having none (RFC 9309 §2.3.1.2)"
 		return v
 	case f.Outcome == Throttled:
-		return forbid("robots.txt answered 429, so nothing is asked for now")
+		return forbid("robots.txt answered 429, so nothing is requested now")
 	case f.Status >= 500:
 		return forbid(fmt.Sprintf("robots.txt answered %d, which forbids everything (RFC 9309 §2.3.1.4)", f.Status))
 	case f.Status >= 400:
 		v.Open = true
 		return v
 	default:
-		return forbid(fmt.Sprintf("robots.txt could not be had, which forbids everything (RFC 9309 §2.3.1.4): %s %s", f.Outcome, f.Detail))
+		return forbid(fmt.Sprintf("robots.txt was unavailable, which forbids everything (RFC 9309 §2.3.1.4): %s %s", f.Outcome, f.Detail))
 	}
 	v.rules = parseRobots(f.Body, RobotsToken)
 	v.Open = v.rules.allowsAll()

@@ -20,7 +20,7 @@ var transportRules = []protocol.Rule{
 	},
 	{
 		Code: "FETCH103", Slug: "tls", Severity: protocol.Error, Section: "RFC 9110 §4.3.4",
-		Text: "The server speaks TLS 1.2 or later and shows a certificate for the name that was asked, in force and from a public authority, with its chain.",
+		Text: "The server supports TLS 1.2 or later and sends a valid certificate for the requested name from a public authority, with its chain.",
 		Bad:  "X509v3 Subject Alternative Name: DNS:example.org", Good: "X509v3 Subject Alternative Name: DNS:example.com, DNS:www.example.com",
 	},
 	{
@@ -40,7 +40,7 @@ var transportRules = []protocol.Rule{
 	},
 	{
 		Code: "FETCH107", Slug: "robots", Severity: protocol.Error, Section: "RFC 9309 §2.3.1",
-		Text: "robots.txt can be had, or is absent with a 404, and does not close the address of the document. A robots.txt that answers with a server error closes the whole host.",
+		Text: "robots.txt is available, or absent with a 404, and does not forbid the address of the document. A robots.txt that answers with a server error closes the whole host.",
 		Bad:  "User-agent: *\nDisallow: /.well-known/", Good: "User-agent: *\nAllow: /.well-known/\nDisallow: /private/",
 	},
 	{
@@ -50,12 +50,12 @@ var transportRules = []protocol.Rule{
 	},
 	{
 		Code: "FETCH109", Slug: "encoding", Severity: protocol.Error, Section: "RFC 9110 §8.4",
-		Text: "The body is sent as it is or in gzip, once and whole: nothing else was asked for.",
+		Text: "The body is sent completely and once, uncompressed or with gzip: no other coding was requested.",
 		Bad:  "Content-Encoding: br", Good: "Content-Encoding: gzip",
 	},
 	{
 		Code: "FETCH110", Slug: "slow", Severity: protocol.Warning, Section: "RFC 9110 §15.5.9",
-		Text: "The answer comes within 3 seconds. After 10 seconds nobody waits any more, and then this is an error.",
+		Text: "The answer arrives within 3 seconds. After 10 seconds clients stop waiting, and this becomes an error.",
 		Bad:  "the first byte after 4.2 s", Good: "the first byte after 0.1 s",
 	},
 	{
@@ -65,12 +65,12 @@ var transportRules = []protocol.Rule{
 	},
 	{
 		Code: "FETCH112", Slug: "other-host", Severity: protocol.Warning, Section: "RFC 9110 §4.3.1",
-		Text: "The document is served by the host it was asked of. Another host that redirects lead to does not become the one it speaks for.",
+		Text: "The requested host serves the document. If a redirect leads to another host, the document still applies to the requested host.",
 		Bad:  "Location: https://cdn.example.net/agis.json", Good: "Location: /agis.json",
 	},
 	{
 		Code: "FETCH113", Slug: "caching", Severity: protocol.Info, Section: "RFC 9111 §4.2",
-		Text: "The answer says how long it may be kept, or has a validator, so that a visit need not transfer it again.",
+		Text: "The answer says how long it may be cached, or has a validator, so that a visit need not transfer it again.",
 		Bad:  "HTTP/1.1 200 OK\nContent-Type: application/json", Good: "HTTP/1.1 200 OK\nContent-Type: application/json\nCache-Control: public, max-age=86400\nETag: \"5f2a\"",
 	},
 	{

@@ -94,7 +94,7 @@ func tlsProblem(err error) (detail string, certificate bool) {
 		if c := authority.Cert; c != nil && string(c.RawIssuer) == string(c.RawSubject) {
 			return "the certificate is signed by itself, not by a public authority", true
 		}
-		return "the certificate is signed by nobody we trust, or the server does not send the certificates between", true
+		return "no trusted authority has signed the certificate, or the server does not send the intermediate certificates", true
 	case errors.As(err, &other):
 		return "the certificate cannot be verified: " + protocol.ClipBytes(other.Err.Error(), 150), true
 	}

@@ -254,9 +254,9 @@ func (t *Transport) RoundTrip(asked *http.Request) (*http.Response, error) {
 func (t *Transport) checkAllowed(req *http.Request, host string) error {
 	switch {
 	case req.Method != http.MethodGet:
-		return errors.New("only GET is asked, not " + req.Method)
+		return errors.New("only GET is requested, not " + req.Method)
 	case req.URL.Scheme != "https":
-		return &BlockedError{Host: req.URL.Host, Why: "only https is asked, not " + req.URL.Scheme}
+		return &BlockedError{Host: req.URL.Host, Why: "only https is requested, not " + req.URL.Scheme}
 	case req.URL.Hostname() != host:
 		return &BlockedError{Host: req.URL.Host, Why: "the connection is to " + host}
 	case !portAllowed(req.URL.Port(), t.ports):
@@ -287,7 +287,7 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	}
 	wireLimit := int64(x.limit) + gzipSlack
 	if resp.ContentLength > wireLimit && !x.cut {
-		return nil, &tooLargeError{fmt.Sprintf("Content-Length is %d bytes; at most %d are taken", resp.ContentLength, x.limit)}
+		return nil, &tooLargeError{fmt.Sprintf("Content-Length is %d bytes; at most %d are accepted", resp.ContentLength, x.limit)}
 	}
 	body.limit = wireLimit
 	decoded, err := newDecoder(resp.Header.Values("Content-Encoding"), body)
@@ -320,7 +320,7 @@ func newDecoder(encodings []string, body io.Reader) (io.Reader, error) {
 		}
 		return gzipReader{unpacked}, nil
 	default:
-		return nil, &encodingError{fmt.Sprintf("Content-Encoding %.40q was not asked for; serve gzip or none", encoding)}
+		return nil, &encodingError{fmt.Sprintf("Content-Encoding %.40q was not requested; use gzip or none", encoding)}
 	}
 }
 

@@ -113,7 +113,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		dir := siblingDir(o.Dir, n)
 		l, at, err := x.openDir(dir)
 		if errors.Is(err, errHeld) {
-			o.Log.Warn("index directory is held by another process, using one beside it", "dir", dir, "next", siblingDir(o.Dir, n+1))
+			o.Log.Warn("another process holds the index directory; using another one", "dir", dir, "next", siblingDir(o.Dir, n+1))
 			continue
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		}
 		return x, nil
 	}
-	return nil, fmt.Errorf("open index %s: %w, and so are %d directories beside it", o.Dir, errHeld, maxSiblings)
+	return nil, fmt.Errorf("open index %s: %w; so are %d other directories", o.Dir, errHeld, maxSiblings)
 }
 
 // siblingDir is the n-th directory to try.
@@ -205,7 +205,7 @@ func (x *Index) readState(l *view.Directory) (store.Cursor, error) {
 	}
 	head := x.store.Head()
 	if s.Cursor.Seq > 0 && (s.Cursor.Store != head.Store || s.Cursor.Incarnation != head.Incarnation || s.Cursor.Seq > head.Seq) {
-		return store.Cursor{}, view.NewDamageError("it follows another log: it stands at %+v, the log at %+v", s.Cursor, head)
+		return store.Cursor{}, view.NewDamageError("it follows another log: it is at %+v, the log at %+v", s.Cursor, head)
 	}
 	return s.Cursor, nil
 }

@@ -131,7 +131,7 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	switch {
 	case result.Note != "" || p.total == 0 || len(s.request.Words) == 0:
 	case len(result.Hits) == 0 && s.query.MinFit > 0:
-		result.Note = "nothing here fits the request as well as was asked for"
+		result.Note = "no operation has the requested fit"
 	case !slices.ContainsFunc(result.Hits[:min(nearest, len(result.Hits))], func(h Hit) bool { return !h.Far }):
 		result.Note = "nothing here is near the request; these operations are far from it"
 	}

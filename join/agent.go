@@ -124,7 +124,7 @@ type Left struct {
 	DID   string `json:"did"`
 	AirID string `json:"air_id,omitempty"`
 	Why   string `json:"why"`
-	// Missing is the required evidence that does not hold.
+	// Missing is the missing evidence.
 	Missing []string `json:"missing_evidence,omitempty"`
 }
 

@@ -43,7 +43,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 	var asked []string
 	for _, id := range dids {
 		if j.resolver == nil || w.Admit == nil {
-			found[id] = resolution{unknown: "DIDs of other registries are not asked for here"}
+			found[id] = resolution{unknown: "this server does not request DIDs of other registries"}
 			continue
 		}
 		if result, err, ok := j.resolver.Kept(id); ok {
@@ -59,7 +59,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 			continue
 		}
 		if err := w.Admit(); err != nil {
-			found[id] = resolution{unknown: "you have asked for very many DIDs of other registries; it is looked for again later"}
+			found[id] = resolution{unknown: "you have requested very many DIDs of other registries; try again later"}
 			continue
 		}
 		asked = append(asked, id)
@@ -116,7 +116,7 @@ func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (
 	source := found.URL
 	if a.Key != nil {
 		a.Evidence = append(a.Evidence,
-			evidence.Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Key.PublicKeyMultibase, Detail: "its DID document lists it; nobody has shown to hold the private half", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"},
+			evidence.Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Key.PublicKeyMultibase, Detail: "its DID document lists it; possession of the private key is not proved", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"},
 			evidence.Signal{Signal: registry.SignalDID, Grade: registry.Observed, Holds: true, What: id, Detail: "the DID resolves", Source: source, Date: a.ResolvedAt, Cost: "control of the web server of that domain"})
 		meets = append(meets, registry.SignalDID)
 	}
@@ -124,7 +124,7 @@ func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (
 		a.Evidence = append(a.Evidence, evidence.Signal{Signal: registry.SignalInbox, Grade: registry.Claimed, What: a.Inbox, Detail: "not checked: the agent is another registry's", Source: source, Date: a.ResolvedAt, Cost: "nothing: a text field"})
 	}
 	if w, err := did.ParseWeb(id); err == nil && w.Host == host && w.Port == 0 {
-		a.Links = append(a.Links, Link{By: LinkDIDHost, Side: SideBoth, What: id, Source: source, Detail: "the DID lies on the host of the service itself", Date: a.ResolvedAt})
+		a.Links = append(a.Links, Link{By: LinkDIDHost, Side: SideBoth, What: id, Source: source, Detail: "the DID is on the host of the service itself", Date: a.ResolvedAt})
 		meets = append(meets, registry.SignalDomain)
 	}
 	for _, s := range found.Document.Service {

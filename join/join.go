@@ -318,9 +318,9 @@ func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool)
 	}
 	switch {
 	case slices.Index(strengths, a.Strength) > slices.Index(strengths, r.want.Least):
-		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its join is %s, and %s is asked for: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
+		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its association is %s, but %s is required: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
 	case len(missing) > 0:
-		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: "evidence that is required does not hold: " + strings.Join(missing, ", "), Missing: missing})
+		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: "required evidence is missing: " + strings.Join(missing, ", "), Missing: missing})
 	default:
 		out.Agents = append(out.Agents, a)
 	}
@@ -357,9 +357,9 @@ func (a *Agent) rankLinks() {
 	case l != nil && l.By == evidence.AssociationParent:
 		a.Strength, a.Says = Proved, "it has proved by DNS that the owner of "+l.What+", above the host, names it"
 	case l != nil && l.By == LinkDIDHost:
-		a.Strength, a.Says = Proved, "the service names its DID, which lies on the service's own host"
+		a.Strength, a.Says = Proved, "the service names its DID, which is on the service's own host"
 	case l != nil:
-		a.Strength, a.Says = Mutual, "the DID of its creator lies on the host, and the document there lists its key"
+		a.Strength, a.Says = Mutual, "the DID of its creator is on the host, and the document there lists its key"
 	case service != nil && agent != nil:
 		a.Strength, a.Says = Mutual, "a document of the service names it, and it names the host"
 	case service != nil:

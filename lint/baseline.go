@@ -50,7 +50,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}
 	if file.Version != baselineVersion {
-		return nil, fmt.Errorf("read baseline: its version is %d, this program knows version %d: write it anew", file.Version, baselineVersion)
+		return nil, fmt.Errorf("read baseline: its version is %d, this program supports version %d: write it again", file.Version, baselineVersion)
 	}
 	b := &Baseline{known: map[entry]bool{}}
 	for _, e := range file.Findings {

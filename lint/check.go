@@ -328,13 +328,13 @@ func unreadableFinding(in Input, guess Guess, syntax error) protocol.Finding {
 	if isHTML(in.Text) {
 		return newFinding("DOC102", "this is a web page (HTML), not a document for agents", "look where the document itself is served, for example at /.well-known/ai")
 	}
-	help := describeSigns() + "; if it is meant to be one of them, say which with --as " + document.ListKinds(document.AuthoritativeKinds(), "or")
+	help := describeSigns() + "; if it is one of them, name it with --as " + document.ListKinds(document.AuthoritativeKinds(), "or")
 	if e, ok := syntax.(*protocol.SyntaxError); ok {
-		f := newFinding("DOC101", "the text cannot be read as JSON or YAML, and nothing in it tells which kind of document it is meant to be: "+e.Message, help)
+		f := newFinding("DOC101", "the text cannot be read as JSON or YAML, and its kind cannot be determined: "+e.Message, help)
 		f.Line, f.Column = e.Line, e.Column
 		return f
 	}
-	f := newFinding("DOC101", "nothing in this text tells which kind of document it is", help)
+	f := newFinding("DOC101", "the kind of this document cannot be determined", help)
 	f.Line, f.Column = 1, 1
 	return f
 }

@@ -14,7 +14,7 @@ import (
 // text.
 var own = []protocol.Rule{
 	{Code: "DOC101", Slug: "kind-unknown", Severity: protocol.Error, Section: "lint", Basis: "own",
-		Text: "A text is judged by the rules of its format, so it must be possible to tell which format it is: by its members, by its name, or because somebody says so.",
+		Text: "A text is checked against the rules of its format, so its format must be known: from its members, from its name, or from an option.",
 		Bad:  `{"name": "Acme"}`,
 		Good: `{"aiendpoint": "1.0", "service": {"name": "Acme", …}, "capabilities": […]}`},
 	{Code: "DOC102", Slug: "other-format", Severity: protocol.Error, Section: "lint", Basis: "own",

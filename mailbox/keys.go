@@ -26,7 +26,7 @@ func KeepKey(dir, path string) error {
 	}
 	to := filepath.Join(dir, keysDir, did.FormatMultikey(f.Public)+".key")
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("keep a retired key: %w", err)
+		return fmt.Errorf("store a retired key: %w", err)
 	}
 	err = keyfile.Copy(path, to)
 	if errors.Is(err, fs.ErrExist) {

@@ -266,7 +266,7 @@ func (r *jsonReader) convertError(err error, pointer string, start int) error {
 		if unquoted, err := jsontext.AppendUnquote(nil, quotedAt(r.text[start:])); err == nil {
 			name = string(unquoted)
 		}
-		return r.newError(Duplicate, MemberPointer(pointer, name), start, "the member %s stands twice in one object", Quote(name))
+		return r.newError(Duplicate, MemberPointer(pointer, name), start, "the member %s occurs twice in one object", Quote(name))
 	}
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		if len(bytes.TrimSpace(r.text)) == 0 {
@@ -307,18 +307,18 @@ func describeMistake(text []byte, offset int, message string) string {
 	case c == ',':
 		rest := bytes.TrimLeft(text[offset+1:], " \t\r\n")
 		if len(rest) > 0 && (rest[0] == '}' || rest[0] == ']') {
-			return "a comma stands before the closing bracket"
+			return "there is a comma before the closing bracket"
 		}
 	case c == '/' || c == '#':
 		return "JSON has no comments"
 	case c == '\'':
-		return "names and strings stand in double quotes"
+		return "names and strings must be in double quotes"
 	case isLetter(c) && strings.Contains(message, "start of value"):
 		word := text[offset:]
 		if end := bytes.IndexFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
 			word = word[:end]
 		}
-		return Quote(string(word[:min(len(word), 200)])) + " is no value; names and strings stand in double quotes"
+		return Quote(string(word[:min(len(word), 200)])) + " is not a value; names and strings must be in double quotes"
 	}
 	return ""
 }

@@ -141,7 +141,7 @@ func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (stor
 		return store.Write{}, fmt.Errorf("look up key %s: %w", multikey, err)
 	case string(record.Value) == airID:
 		return store.Write{}, &Refusal{Kind: ErrState, Code: "key-used", Message: "this agent has used the key before",
-			Help: "a key that was retired does not come back: make a new one"}
+			Help: "a retired key cannot be used again: generate a new one"}
 	}
 	free, err := r.guard.IsKeyReleased(ctx, string(record.Value))
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *Registry) ReserveKey(ctx context.Context, multikey, airID string) (stor
 		return store.PutIf(record.Key, []byte(airID), record.Seq), nil
 	}
 	return store.Write{}, &Refusal{Kind: ErrState, Code: "key-taken", Message: "the key belongs to another agent of this registry",
-		Help: "give every agent a key of its own"}
+		Help: "give every agent its own key"}
 }
 
 // Commit writes the change. The error is [store.ErrConflict] when it must start again.
@@ -210,7 +210,7 @@ func (a Agent) Usable() error {
 	}
 	help := "this cannot be undone; its keys and history stay to be read"
 	if a.Status == Erased {
-		help = "this cannot be undone; only its AIR ID and hashes in the transparency log are kept"
+		help = "this cannot be undone; only its AIR ID and hashes in the transparency log remain"
 	}
 	return &Refusal{Kind: ErrGone, Code: a.Status, Message: "Agent is " + a.Status, Help: help}
 }

@@ -157,7 +157,7 @@ func (r *Registry) checkCreator(creator string) error {
 func checkList(field string, items []string, most int) ([]string, error) {
 	if len(items) > most {
 		return nil, &Error{Field: field, Code: "count", Message: fmt.Sprintf("Field '%s' has %d entries, at most %d", field, len(items), most),
-			Help: "keep the most important ones"}
+			Help: "choose the most important ones"}
 	}
 	out := make([]string, 0, len(items))
 	for i, item := range items {

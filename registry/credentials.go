@@ -79,7 +79,7 @@ func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error
 	hash := nonceHash(nonce)
 	if slices.ContainsFunc(a.Nonces, func(n usedNonce) bool { return n.Hash == hash }) {
 		return &Refusal{Kind: ErrUnauthorized, Code: "nonce-used", Message: "the nonce was used before",
-			Help: "sign every write with a nonce of its own; a write that was answered must not be sent again"}
+			Help: "sign every write with a new nonce; do not send an answered write again"}
 	}
 	if len(a.Nonces) >= most {
 		return &Refusal{Kind: ErrTooMany, Code: "too-many-writes", Message: "this agent has made too many signed writes in five minutes",
@@ -242,7 +242,7 @@ func (r *Registry) countWrite(a *Agent, now time.Time) error {
 	busy := max(a.WriteBudgetUntil, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {
 		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", r.writesPerHour),
-			Help: "wait as long as Retry-After says; several members can be changed by one update", Wait: time.Duration(wait) * time.Millisecond}
+			Help: "wait for the time in Retry-After; one update can change several members", Wait: time.Duration(wait) * time.Millisecond}
 	}
 	a.WriteBudgetUntil = busy
 	return nil

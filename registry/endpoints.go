@@ -82,7 +82,7 @@ func checkEndpointType(at, kind string) (string, error) {
 		return "", endpointsError(at, "length", fmt.Sprintf(" is longer than %d characters", maxEndpointType), "nothing is cut silently")
 	}
 	if !IsURIText(kind) {
-		return "", endpointsError(at, "text", " holds characters that a type cannot have",
+		return "", endpointsError(at, "text", " contains characters that a type cannot have",
 			"use letters, digits and '_', or an https URI (A2A draft-1 §12.3)")
 	}
 	if strings.EqualFold(kind, did.TypeInbox) && kind != did.TypeInbox {
@@ -106,7 +106,7 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 	refuse := func(code, message, help string) (string, error) { return "", endpointsError(at, code, message, help) }
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return refuse("required", " must be a non-empty string", "write the https URL that takes the requests")
+		return refuse("required", " must be a non-empty string", "write the https URL for the requests")
 	}
 	if utf8.RuneCountInString(text) > maxURL {
 		return refuse("length", fmt.Sprintf(" is longer than %d characters", maxURL), "nothing is cut silently")
@@ -123,7 +123,7 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 		return refuse("url", " is not a valid URL", "a host must follow https://")
 	}
 	if u.User != nil {
-		return refuse("url", " holds a user name or password", "it would be published; remove everything before '@'")
+		return refuse("url", " contains a user name or password", "it would be published; remove everything before '@'")
 	}
 	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) || strings.HasSuffix(u.Host, ":") {
 		return refuse("url", " has no valid port", "write a number from 1 to 65535, or none for 443")

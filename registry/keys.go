@@ -192,7 +192,7 @@ func (a Agent) checkNoRecovery() error {
 	if a.Recovery == nil {
 		return nil
 	}
-	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and comes into force on " + FormatSecond(a.Recovery.Due),
+	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and takes effect on " + FormatSecond(a.Recovery.Due),
 		Help: "until then the key is not rotated, moves no mail and changes neither handle nor endpoints; the recovery key can withdraw the recovery"}
 }
 

@@ -146,7 +146,7 @@ func (r *Registry) ProveRegistration(ctx context.Context, reg Registration, key 
 	case reg.Proof != nil:
 		return r.proveByChallenge(*reg.Proof, key)
 	case r.requireProof:
-		return nil, nothing, &Refusal{Kind: ErrUnauthorized, Code: "proof-missing", Message: "nothing shows that you hold the private half of public_key",
+		return nil, nothing, &Refusal{Kind: ErrUnauthorized, Code: "proof-missing", Message: "possession of the private key of public_key is not proved",
 			Help: "sign the request with it (RFC 9421), or answer a challenge in the member proof"}
 	}
 	// A key that is only claimed must not be one that somebody has proved.

@@ -55,7 +55,7 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		}
 		if u.NoSecret {
 			if authority.By != ProofSignature {
-				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that no agent is left that nobody can change"}
+				return &Refusal{Kind: ErrForbidden, Code: "secret-off-unsigned", Message: "only a signed request can switch the secret off", Help: "sign it with the agent's key, so that the agent can still be changed"}
 			}
 			c.Agent.SecretHash = nil
 			fields = append(fields, "no_secret")

@@ -38,7 +38,7 @@ func refuseUnknown(name string) *Refusal {
 }
 
 func refuseGone(status string) *Refusal {
-	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: "the agent is " + status + " and takes no more mail"}
+	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: "the agent is " + status + " and accepts no mail"}
 }
 
 func refuseRate(detail string, wait time.Duration) *Refusal {

@@ -17,7 +17,7 @@ type Metrics struct {
 	Refused      map[string]uint64 `json:"refused,omitempty" doc:"pushes that were refused, by rule of the draft or code of the relay"`
 	Pulled       uint64            `json:"pulled" doc:"envelopes that were given out; each time counts"`
 	Acknowledged uint64            `json:"acknowledged" doc:"envelopes that their recipients deleted"`
-	Expired      uint64            `json:"expired" doc:"envelopes that nobody acknowledged in time"`
+	Expired      uint64            `json:"expired" doc:"envelopes that were not acknowledged in time"`
 	Woken        uint64            `json:"wakeups" doc:"wake-ups that were accepted"`
 	WakeFailures uint64            `json:"wakeup_failures" doc:"wake-ups that failed; each attempt counts"`
 }

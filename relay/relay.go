@@ -204,7 +204,7 @@ func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Ru
 		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
 	}
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
-		return Rules{}, refuseForbidden("sender_blocked", "this relay takes no mail from this sender")
+		return Rules{}, refuseForbidden("sender_blocked", "this relay accepts no mail from this sender")
 	}
 	if err := rateRefusal(r.senders.TakeKey(ctx, e.From), "this sender sends too much"); err != nil {
 		return Rules{}, err

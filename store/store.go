@@ -118,7 +118,7 @@ var (
 	ErrCursorGone = errors.New("the cursor belongs to another log, or is too old")
 	// ErrUnknown: a commit failed in a way that may have kept it. This handle acknowledges no
 	// further write; the process should end and restart.
-	ErrUnknown = errors.New("the outcome of a write is unknown; the store takes no more writes until it is reopened")
+	ErrUnknown = errors.New("the outcome of a write is unknown; the store accepts no more writes until it is reopened")
 	// ErrCorrupt: a record does not match its checksum, or the file is damaged.
 	ErrCorrupt = errors.New("the store is damaged")
 	// ErrFull: free space is below the floor; nothing was written.

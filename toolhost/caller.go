@@ -103,7 +103,7 @@ func (c *Caller) makeResult() altar.ToolResult {
 		err = c.cut
 	}
 	if err == nil && inv.total > maxAggregate {
-		err = altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: take them as a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
+		err = altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: request a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
 	}
 	if err != nil {
 		r.Status, r.Error, r.Payload = altar.Failure, err, nil

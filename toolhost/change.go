@@ -205,7 +205,7 @@ func (h *Host) Approve(ctx context.Context, name string, approval Approval) (Con
 	}
 	if change != nil && c.State != Revoked {
 		if change.next == nil {
-			return Contract{}, fmt.Errorf("%w: %s publishes the operation no more; revoke the contract", ErrNoProposal, c.Pin.Host)
+			return Contract{}, fmt.Errorf("%w: %s no longer publishes the operation; revoke the contract", ErrNoProposal, c.Pin.Host)
 		}
 		c = *change.next
 	}

@@ -54,7 +54,7 @@ func (r *Runtime) receiveChunk(m altar.StreamChunk) {
 	over := inv.boundChunks()
 	inv.mu.Unlock()
 	if over != nil {
-		r.h.finishCall(inv, outcome{err: over, cancel: "nobody takes the chunks"})
+		r.h.finishCall(inv, outcome{err: over, cancel: "the caller does not read the chunks"})
 	}
 }
 
@@ -80,7 +80,7 @@ func (inv *invocation) boundChunks() *altar.Error {
 	if inv.total <= maxAggregate && inv.kept <= maxPending {
 		return nil
 	}
-	tooLarge := altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: take them as a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
+	tooLarge := altar.Errorf(altar.InternalError, "the chunks are larger than %d bytes together: request a stream (Accept: text/event-stream)", maxAggregate).With("limit", maxAggregate)
 	for _, c := range slices.Clone(inv.callers) {
 		if !c.streams {
 			inv.cutCaller(c, tooLarge)

@@ -119,7 +119,7 @@ func ReadContracts(text []byte) ([]ContractFile, error) {
 		return nil, fmt.Errorf("want a JSON list of contracts: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more follows behind the list of contracts")
+		return nil, errors.New("there is more after the list of contracts")
 	}
 	names := map[string]bool{}
 	for i := range list {

@@ -284,10 +284,10 @@ func TestNamePageListsServices(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for path, wants := range map[string][]string{
 		"/namespaces/dining": {
-			"Several owners use it hosts of 2 domains", "Easily confused", "d1ning", "Who uses it, and with what right",
+			"Several owners use it hosts of 2 domains", "Easily confused", "d1ning", "Users and their evidence",
 			"The name of its own domain. The namespace is the name of the domain dining.test.", "The name of another domain.",
 		},
-		"/data-classes/dining": {"Who holds it", "Tables that are free. Sensitivity: low. Only for who is allowed to."},
+		"/data-classes/dining": {"Who holds it", "Tables that are free. Sensitivity: low. Restricted access."},
 	} {
 		page := parse(t, get(t, h, path).Body.String())
 		text := strings.Join(strings.Fields(textOf(page)), " ")

@@ -54,15 +54,15 @@ type listing struct {
 
 var namespaceListing = listing{
 	path: "/namespaces", key: "ns", title: "Namespaces", thing: "namespace", plural: "namespaces",
-	lead:   "A namespace says whose verb is meant where two services use the same one. A service that names none goes under its domain.",
+	lead:   "A namespace distinguishes equal verbs of different services. A service without a namespace is listed under its domain.",
 	every:  Catalogue.Namespaces,
 	filter: func(value string) query.Query { return query.Query{Namespaces: []string{value}} },
-	users:  (*Pages).namespaceUsers, using: "Who uses it, and with what right", seen: "seen first",
+	users:  (*Pages).namespaceUsers, using: "Users and their evidence", seen: "seen first",
 }
 
 var classListing = listing{
 	path: "/data-classes", key: "class", title: "Classes of data", thing: "class of data", plural: "classes of data",
-	lead:   "What services say they hold. A service that holds what an agent needs can be asked for it, even where no operation of that name is listed.",
+	lead:   "Data that services say they hold. An agent can ask such a service for the data even if no operation of that name is listed.",
 	every:  Catalogue.DataClasses,
 	filter: func(value string) query.Query { return query.Query{Classes: []string{value}} },
 	users:  (*Pages).classUsers, using: "Who holds it", seen: "checked",

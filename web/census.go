@@ -62,7 +62,7 @@ func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
 		return frame.View{}, err
 	}
 	return frame.View{Name: "census", Title: "Census", Body: p.census.censusView(s, p.newCensusView), JSON: "/api/v1/stats",
-		Description: "How many hosts publish which format, in which state they are, what they offer, how long they last and how often they change."}, nil
+		Description: "Hosts by format and state, their operations, their lifetimes and the rate of their changes."}, nil
 }
 
 // newCensusView turns the figures into what the page shows.

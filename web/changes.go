@@ -76,7 +76,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
 		v.Older = "/changes?" + filters.Encode()
 	}
-	return frame.View{Name: "changes", Title: "Changes", Description: "What became known, changed, went or came back in the agent web.", JSON: "/api/v1/changes", Body: v}, nil
+	return frame.View{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes", Body: v}, nil
 }
 
 // severityTones are the classes of the marks of severities.

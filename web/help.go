@@ -36,12 +36,12 @@ type helpKey struct{ Key, Text, Example string }
 // helpParts are examples that find something in the small internet of the demo; a
 // test runs each.
 var helpParts = []helpPart{
-	{"words", "Words", "Say what should be done. Operations are found by their names, by what they say they do, and by what the words mean: a word that appears nowhere may be close in meaning to one that does. An operation that matches more of the words ranks higher. Words such as “please” or “I want to” change nothing.", []helpExample{
+	{"words", "Words", "Describe the task. The search finds operations by their names, their descriptions and the meaning of the words: a word that no operation uses may be close in meaning to one that is used. An operation that matches more of the words ranks higher. Words such as “please” or “I want to” change nothing.", []helpExample{
 		{Query: "book a table for two", Text: "in plain words"},
 		{Query: "could you please get me a taxi to the airport", Text: "as people say it"},
 		{Query: "주문 피자", Text: "in other scripts and languages, as far as words are known"},
 	}},
-	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation as it is, except for the endings of its words.", []helpExample{
+	{"phrases", "Texts in quotes", "A text in quotes must appear in the operation word by word; only word endings may differ.", []helpExample{
 		{Query: `"text message"`, Text: "both words, side by side"},
 	}},
 	{"without", "Words to leave out", "A minus sign before a word excludes every operation that has it.", []helpExample{

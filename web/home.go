@@ -164,7 +164,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 	}
 	return frame.View{
 		Name: "home", Body: v, Live: true,
-		Description: "A search engine and registry of the agent web: find services that can do something for an agent, see how to call them, and which agents speak for them.",
+		Description: "A search engine and registry of the agent web: find services for a task, see how to call them, and which agents serve them.",
 	}, nil
 }
 

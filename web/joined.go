@@ -52,9 +52,9 @@ var linkWords = map[string]string{
 	evidence.AssociationParent:   "A domain above is proved by DNS",
 	evidence.AssociationCreator:  "The DID of its creator lists its key",
 	evidence.AssociationEndpoint: "It has an endpoint at the host",
-	evidence.AssociationClaim:    "It claims, and that does not hold",
+	evidence.AssociationClaim:    "It claims an association that is not confirmed",
 	join.LinkDocument:            "A document of the service names it",
-	join.LinkDIDHost:             "Its DID lies on the host",
+	join.LinkDIDHost:             "Its DID is on the host",
 }
 
 // joinedAgents lists the agents of a host; nil where no agents are kept.

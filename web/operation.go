@@ -177,7 +177,7 @@ func whyOf(w index.Why) whyView {
 // verbRelations say how the verb that is offered stands to the one asked for.
 var verbRelations = map[string]string{
 	"stem":     "is a form of",
-	"synonym":  "means much the same as",
+	"synonym":  "has almost the same meaning as",
 	"hypernym": "is more general or more special than",
 	"antonym":  "is the opposite of",
 }

@@ -354,7 +354,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	text := textOf(page)
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
-		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent says so; nobody has checked it.",
+		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
 		"Creator nameRistorante", "Not enough: none by an agent of a domain", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",

@@ -116,7 +116,7 @@ func explainError(err error, building bool) (frame.Problem, bool) {
 	case errors.Is(err, answer.ErrSearchTimeout), errors.Is(err, answer.ErrTooManySearches):
 		return frame.Problem{
 			Status: http.StatusServiceUnavailable, Title: "The search was not finished",
-			What:  "It took too long, or too many searches run at the same time.",
+			What:  "It took too long, or too many searches are running.",
 			Help:  "Try again in a moment, with fewer words or with a filter such as verb: or host:.",
 			Links: []frame.Link{frame.SearchLink},
 		}, true
@@ -151,7 +151,7 @@ func withdrawnProblem(e *answer.WithdrawnError) frame.Problem {
 		Links: []frame.Link{{Text: "The crawler", Address: "/bot?host=" + url.QueryEscape(e.Block.Host)}, {Text: "Requests to this host", Address: "/services/" + e.Host + "/crawl-log"}, {Text: "All services", Address: "/services"}},
 	}
 	if e.Block.By != crawler.ByOwner {
-		v.Status, v.Help = http.StatusForbidden, "The page about the crawler says how to reach the operator."
+		v.Status, v.Help = http.StatusForbidden, "The page about the crawler has the operator's address."
 	}
 	return v
 }

@@ -411,7 +411,7 @@ func (s sample) Report(_ context.Context, airID string, q admission.ReportReques
 
 func (s sample) ReportByID(_ context.Context, id string) (admission.Report, error) {
 	if id != reportID {
-		return admission.Report{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report"}
+		return admission.Report{}, &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "unknown report"}
 	}
 	p := admission.Report{ID: id, AirID: airID, Reason: "spam", Created: now.Add(-time.Hour), Due: now.Add(71 * time.Hour)}
 	if s.hits == 0 {

@@ -74,7 +74,7 @@ type hitView struct {
 	Findings string
 	Digest   string
 	Also     string // how else it is called, by another document of the host
-	Far      bool   // it is hardly what was asked for
+	Far      bool   // it probably does not fit the request
 	Stale    string // why the evidence is older than it should be
 	Caution  string // what in its texts speaks to a model instead of describing
 }

@@ -98,7 +98,7 @@ func holderText(h answer.Holder) string {
 		parts = append(parts, "Sensitivity: "+h.Sensitivity+".")
 	}
 	if h.RequiresAuthorization {
-		parts = append(parts, "Only for who is allowed to.")
+		parts = append(parts, "Restricted access.")
 	}
 	return strings.Join(parts, " ")
 }

@@ -79,7 +79,7 @@ func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
 	}
 	text, err := unpackText(packed)
 	if err != nil {
-		return frame.View{}, &frame.BadRequest{What: "the link does not hold a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
+		return frame.View{}, &frame.BadRequest{What: "the link does not contain a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
 	}
 	v.Text = text
 	return p.checkText(c, v, answer.ValidationRequest{Name: "the text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
@@ -121,7 +121,7 @@ func unpackText(packed string) (string, error) {
 }
 
 func formView(status int, v validateView) frame.View {
-	choices := []kindChoice{{Value: "", Name: "tell from the text"}}
+	choices := []kindChoice{{Value: "", Name: "detect from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
 		choices = append(choices, kindChoice{Value: string(kind), Name: kind.Describe()})
 	}
@@ -207,7 +207,7 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (fr
 	case errors.As(err, &over):
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
-		v.Trouble, v.Help = frame.AsSentence(over.Message), "Paste the text instead, or come back later."
+		v.Trouble, v.Help = frame.AsSentence(over.Message), "Paste the text instead, or try again later."
 	case errors.Is(err, answer.ErrBusy):
 		status = http.StatusServiceUnavailable
 		c.Header("Retry-After", "5")

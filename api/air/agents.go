@@ -25,7 +25,7 @@ func (a *Routes) Declare(h huma.API) {
 		Description: "The same signed request has registered the agent before, and its answer was lost: this is the agent, without its secret.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
 	}, "202": {
-		Description: "The registration waits for the operator's approval; application is where to ask for it.",
+		Description: "The registration waits for the operator's approval; application is the address of its state.",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[RegistrationAnswer](h)}},
 	}}
 	route.Handle(a.Mux, h, register, a.registerAgent)
@@ -57,7 +57,7 @@ func (a *Routes) Declare(h huma.API) {
 type RegistrationBody struct {
 	Name                   string                     `json:"name" doc:"of the agent"`
 	PublicKey              string                     `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
-	CreatorDID             string                     `json:"creator_did,omitempty" doc:"who stands behind the agent; left out, the agent's own DID is minted"`
+	CreatorDID             string                     `json:"creator_did,omitempty" doc:"the DID of the agent's creator; by default the agent's own DID is minted"`
 	CreatorName            string                     `json:"creator_name,omitempty"`
 	CreatorType            string                     `json:"creator_type,omitempty"`
 	Description            string                     `json:"description,omitempty"`
@@ -67,9 +67,9 @@ type RegistrationBody struct {
 	CodeRepository         string                     `json:"code_repository,omitempty"`
 	DocumentationURL       string                     `json:"documentation_url,omitempty"`
 	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
-	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the public key that can take over"`
+	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the recovery key's public part"`
 	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
-	Proof                  *ProofBody                 `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request takes its place"`
+	Proof                  *ProofBody                 `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request replaces it"`
 }
 
 // ProofBody documents the answer to a challenge.
@@ -94,7 +94,7 @@ type UpdateBody struct {
 }
 
 type registerInput struct {
-	Work string `header:"Registration-Work" maxLength:"100" doc:"CHALLENGE.NUMBER: the solution of the work that a refusal has asked for while very many agents are registered"`
+	Work string `header:"Registration-Work" maxLength:"100" doc:"CHALLENGE.NUMBER: the solution of the work that a refusal requires while very many agents are being registered"`
 	Wait int    `query:"wait" minimum:"0" maximum:"10" default:"0" doc:"seconds to wait until the transparency log has the registration, at most 10; the answer then has the proof of inclusion"`
 	route.JSONBody
 }
@@ -104,7 +104,7 @@ type RegistrationAnswer struct {
 	airjson.RegistrationView
 	DID         string   `json:"did" doc:"of the agent itself"`
 	Warnings    []string `json:"warnings,omitempty" doc:"what the owner may want to know"`
-	Log         *Logged  `json:"log,omitempty" doc:"what the transparency log says of the registration; absent while it waits for approval, and where no log is kept"`
+	Log         *Logged  `json:"log,omitempty" doc:"the registration in the transparency log; absent while it waits for approval, and on servers without a log"`
 	Application string   `json:"application,omitempty" doc:"where to ask whether the operator has approved it; absent when the agent is registered"`
 }
 
@@ -137,7 +137,7 @@ func (a *Routes) registerAgent(ctx context.Context, in *registerInput) (*route.O
 		// The agent is registered, so the answer must say so. A disconnected client or a shutdown
 		// is no failure.
 		if ctx.Err() == nil {
-			a.Mux.Log.Error("the transparency log was not asked about a registration", "error", err)
+			a.Mux.Log.Error("the registration was not looked up in the transparency log", "error", err)
 		}
 	}
 	if out.Body.Log == nil && a.Answers.Log != nil {
@@ -180,15 +180,15 @@ func warnOfIgnoredMembers(names []string) []string {
 type listInput struct {
 	Limit      int    `query:"limit" minimum:"1" default:"20" doc:"how many agents on one page, 1 to 100; more are not given"`
 	Offset     int    `query:"offset" minimum:"0" doc:"how many agents to leave out"`
-	Q          string `query:"q" maxLength:"200" doc:"words that must stand in the name, handle, description, creator's name, capabilities or AIR ID"`
+	Q          string `query:"q" maxLength:"200" doc:"words that the name, handle, description, creator's name, capabilities or AIR ID must contain"`
 	Capability string `query:"capability" maxLength:"200" doc:"a capability that the agent lists"`
 	Verb       string `query:"verb" maxLength:"200" doc:"a verb such as BOOK that is offered at a domain which the agent has shown to be its own"`
-	Require    string `query:"require" doc:"evidence that must hold, with commas between: key, age, domain, did, inbox, agis, repository, attestations"`
+	Require    string `query:"require" doc:"required evidence, separated by commas: key, age, domain, did, inbox, agis, repository, attestations"`
 }
 
 // AgentList is one page of agents.
 type AgentList struct {
-	Agents []airjson.RowView `json:"agents" doc:"those of which most is proved or observed first, then the oldest; never by claimed points"`
+	Agents []airjson.RowView `json:"agents" doc:"sorted by the amount of proved or observed evidence, then by age; never by claimed points"`
 	Total  int               `json:"total"`
 	Limit  int               `json:"limit"`
 	Offset int               `json:"offset"`
@@ -254,13 +254,13 @@ func (a *Routes) checkUsername(ctx context.Context, in *usernameQuery) (*route.O
 
 type usernameInput struct {
 	Username string `path:"username" doc:"a handle, in any spelling"`
-	Require  string `query:"require" doc:"evidence that must hold, with commas between"`
+	Require  string `query:"require" doc:"required evidence, separated by commas"`
 }
 
 func (a *Routes) getAgentByUsername(ctx context.Context, in *usernameInput) (*route.Output[airjson.RecordView], error) {
 	agent, _, err := a.Answers.Registry.ByHandle(ctx, in.Username)
 	if errors.Is(err, registry.ErrNoAgent) {
-		return nil, route.NewProblem(route.NoAgent, "No agent with that username", "check the spelling; a handle that was given back is nobody's for a while")
+		return nil, route.NewProblem(route.NoAgent, "No agent with that username", "check the spelling; a released handle stays reserved for a while")
 	}
 	if err != nil {
 		return nil, route.InParameter(err, "username")
@@ -288,7 +288,7 @@ func (a *Routes) requireEvidence(ctx context.Context, agent registry.Agent, text
 
 type lookupInput struct {
 	AirID   string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	Require string `query:"require" doc:"evidence that must hold, with commas between"`
+	Require string `query:"require" doc:"required evidence, separated by commas"`
 }
 
 // findAgent returns an agent with the required evidence, and makes the answer about it cacheable.

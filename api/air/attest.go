@@ -122,7 +122,7 @@ func (a *Routes) getAttestationGraph(ctx context.Context, in *agentInput) (*rout
 
 type dependentsInput struct {
 	AirID string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	Depth int    `query:"depth" minimum:"1" default:"6" doc:"how many steps, 1 to 10; more are not taken"`
+	Depth int    `query:"depth" minimum:"1" default:"6" doc:"the number of steps, 1 to 10"`
 	Limit int    `query:"limit" minimum:"1" default:"500" doc:"how many agents, 1 to 1,000; more are not given"`
 }
 

@@ -37,15 +37,15 @@ type DomainBody struct {
 type DomainAnswer struct {
 	AirID  string          `json:"air_id"`
 	Proved bool            `json:"proved"`
-	Domain registry.Domain `json:"domain" doc:"with what was asked, from where, what came back, and what was expected"`
+	Domain registry.Domain `json:"domain" doc:"each request with its source, its response, and the expected response"`
 	// Publish contains the records that the owner of the domain must publish.
 	Publish Publication `json:"publish"`
 }
 
 // A Publication is the record with which the owner of a domain names an agent.
 type Publication struct {
-	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
-	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
+	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; there may be others"`
+	At    []string `json:"at" doc:"possible places; one of them is enough"`
 }
 
 func (a *Routes) domainPublication(agent registry.Agent, domain string) Publication {

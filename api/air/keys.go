@@ -118,11 +118,11 @@ type AgentStatusAnswer struct {
 }
 
 func (a *Routes) deactivateAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
-	return a.endAgent(ctx, in, a.Answers.Registry.Deactivate, "The agent is deactivated for good. Its keys and history stay, so that what it signed can still be judged.")
+	return a.endAgent(ctx, in, a.Answers.Registry.Deactivate, "The agent is deactivated permanently. Its keys and history stay, so that its signatures can still be verified.")
 }
 
 func (a *Routes) eraseAgent(ctx context.Context, in *ownerInput) (*route.Output[AgentStatusAnswer], error) {
-	return a.endAgent(ctx, in, a.Answers.Registry.Erase, "The agent is erased. Only its AIR ID is kept, so that nobody else gets it, and hashes in the transparency log.")
+	return a.endAgent(ctx, in, a.Answers.Registry.Erase, "The agent is erased. Only its AIR ID, which is never assigned again, and hashes in the transparency log are kept.")
 }
 
 func (a *Routes) endAgent(ctx context.Context, in *ownerInput, end func(context.Context, string, registry.Credentials) (registry.Agent, error), message string) (*route.Output[AgentStatusAnswer], error) {

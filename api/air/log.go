@@ -181,7 +181,7 @@ func (a *Routes) newestAnchor() *Anchor {
 const maxVerified = 1000
 
 type verifyInput struct {
-	From   int `query:"from" minimum:"0" doc:"the entry behind which to begin; the last 256 entries when left out"`
+	From   int `query:"from" minimum:"0" doc:"the entry after which to begin; by default the last 256 entries are returned"`
 	To     int `query:"to" minimum:"0" doc:"the last entry to check; the newest when left out. At most 1,000 are checked at once"`
 	client netip.Addr
 }
@@ -285,7 +285,7 @@ func (a *Routes) resumeSigning(ctx context.Context, _ *struct{}) (*route.Output[
 // Logged is the transparency log's statement about a change.
 type Logged struct {
 	Promise   string        `json:"promise" doc:"a signed note: the log with this origin will include the leaf with this hash by this time"`
-	Inclusion *LogInclusion `json:"inclusion,omitempty" doc:"the leaf, and the proof that it is in the signed tree; absent when that took longer than ?wait="`
+	Inclusion *LogInclusion `json:"inclusion,omitempty" doc:"the leaf, and the proof that it is in the signed tree; absent if this took longer than ?wait="`
 }
 
 // firstEntry is the number of the registration in the history of an agent.

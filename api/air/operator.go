@@ -143,7 +143,7 @@ func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Out
 // AdmissionBody documents the admission policy for new agents.
 type AdmissionBody struct {
 	Mode string `json:"mode" enum:"open,approval,closed"`
-	Note string `json:"note,omitempty" doc:"what those are told who are not taken at once"`
+	Note string `json:"note,omitempty" doc:"the text for applicants who are not admitted at once"`
 }
 
 func (a *Routes) setAdmission(ctx context.Context, in *route.BodyInput) (*route.Output[admission.PolicyState], error) {
@@ -325,7 +325,7 @@ func (a *Routes) closeReport(ctx context.Context, in *closeReportInput) (*route.
 // OperatorMergeBody documents a merge by the operator.
 type OperatorMergeBody struct {
 	Into   string `json:"into" doc:"the AIR ID of the agent that stays"`
-	Reason string `json:"reason" doc:"kept with the agent that ends"`
+	Reason string `json:"reason" doc:"stored with the agent that is ended"`
 }
 
 func (a *Routes) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (*route.Output[AgentStatusAnswer], error) {
@@ -339,7 +339,7 @@ func (a *Routes) mergeAgentsByOperator(ctx context.Context, in *operatorInput) (
 
 type operatorExportInput struct {
 	AirID  string `path:"air_id" doc:"an AIR ID such as AIR-7G3K-M9JQ-X2PT"`
-	Secret bool   `query:"secret" doc:"true to have the hash of the agent's secret in it, so that its owner can go on with that; keep it from others"`
+	Secret bool   `query:"secret" doc:"true to include the hash of the agent's secret, so that its owner can continue to use it; keep the file private"`
 }
 
 func (a *Routes) exportAgentByOperator(_ context.Context, in *operatorExportInput) (*route.StreamOutput, error) {
@@ -369,7 +369,7 @@ type ImportedAgent struct {
 	Origin  string   `json:"origin" doc:"the DID host of the registry that exported it"`
 	Entries int      `json:"entries" doc:"of its history"`
 	Signed  int      `json:"signed" doc:"how many of them a key of the agent has signed; for the others there is only the word of the registry that exported them"`
-	Notes   []string `json:"notes" doc:"what could not be taken over"`
+	Notes   []string `json:"notes" doc:"the parts that could not be imported"`
 }
 
 func (a *Routes) importAgent(ctx context.Context, in *importInput) (*route.Output[ImportedAgent], error) {

@@ -23,8 +23,8 @@ func (a *Routes) reportRoutes(h huma.API) {
 // ReportBody documents the members of a report. [airjson.ReadReport] reads it.
 type ReportBody struct {
 	Reason  string `json:"reason" enum:"spam,impersonation,malware,stolen-key,unlawful,other"`
-	Text    string `json:"text" doc:"what happened, when, and where it can be seen; at most 2,000 characters"`
-	Contact string `json:"contact,omitempty" doc:"where you want to be told, for the operator alone"`
+	Text    string `json:"text" doc:"the event, its time, and a place where it can be seen; at most 2,000 characters"`
+	Contact string `json:"contact,omitempty" doc:"your address for an answer, visible to the operator only"`
 	// Envelope is the JSON text of an envelope, byte for byte.
 	Envelope string `json:"envelope,omitempty" doc:"an envelope (A2A draft-1) that the agent signed, as a text; its signature is checked, and the operator alone sees it"`
 }

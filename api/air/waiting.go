@@ -27,7 +27,7 @@ type ApplicationAnswer struct {
 	Expires time.Time `json:"expires,omitzero" doc:"until when it waits"`
 	Refused time.Time `json:"refused,omitzero"`
 	Reason  string    `json:"reason,omitempty" doc:"why the operator has refused it"`
-	Note    string    `json:"note,omitempty" doc:"what the operator tells those who wait"`
+	Note    string    `json:"note,omitempty" doc:"the operator's note for applicants"`
 	Agent   string    `json:"agent,omitempty" doc:"where the record of an approved agent is"`
 }
 

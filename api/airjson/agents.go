@@ -221,7 +221,7 @@ const verificationLevel = "self-verified"
 
 func newEvidenceView(r Registry, a registry.Agent, s registry.Score) EvidenceView {
 	return EvidenceView{Label: evidenceLabel(a.Standing, s.Components), DefinitionVersion: "2026-06-09",
-		Basis:       "Computed from what the agent says of itself; not an endorsement or certification.",
+		Basis:       "Computed from the agent's own statements; not an endorsement or certification.",
 		CriteriaURL: r.BaseURL() + "/openapi.json"}
 }
 

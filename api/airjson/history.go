@@ -36,7 +36,7 @@ func NewHistoryView(ctx context.Context, r Registry, airID string, limit, offset
 	}
 	entries, total, err := r.History(ctx, airID, limit, offset)
 	v := HistoryView{AirID: airID, History: []EntryRow{}, Total: total, Limit: limit, Offset: max(offset, 0),
-		Note: "Each agent has a chain of its own; the transparency log proves the content."}
+		Note: "Each agent has its own chain; the transparency log proves the content."}
 	for _, e := range entries {
 		v.History = append(v.History, EntryRow{ID: e.N, Event: e.Event, ChangedFields: e.Fields, Actor: e.Actor, CreatedAt: registry.FormatTimestamp(e.At),
 			PrevHash: e.PrevHash, EntryHash: e.Hash, Authority: e.Authority})

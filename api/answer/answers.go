@@ -191,7 +191,7 @@ type RobotsView struct {
 	FetchedAt  time.Time     `json:"fetched_at"`
 	Status     int           `json:"status,omitempty"`
 	Disallowed []string      `json:"disallowed,omitempty" doc:"of the paths we ask for; only * when all are"`
-	Delay      time.Duration `json:"delay_ns,omitempty" doc:"the Crawl-delay that is kept"`
+	Delay      time.Duration `json:"delay_ns,omitempty" doc:"the Crawl-delay that is obeyed"`
 	Open       bool          `json:"open,omitempty" doc:"no path at all is forbidden"`
 	Why        string        `json:"why,omitempty" doc:"the rule or the failure"`
 }

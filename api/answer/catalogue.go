@@ -16,7 +16,7 @@ import (
 // Errors of the catalogue. Test with errors.Is.
 var (
 	ErrNoNamespace = errors.New("no service uses this namespace")
-	ErrNoClass     = errors.New("no service holds this data class")
+	ErrNoClass     = errors.New("no service declares this data class")
 )
 
 // A Relative is an offered verb that is related to another one, with the hosts that offer it.
@@ -79,8 +79,8 @@ func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 // A Namespace is what is known of one namespace.
 type Namespace struct {
 	NamespaceCount
-	Claims   []Claim       `json:"claims" doc:"the hosts that use it and what each has to show for it, the best proved first; at most 100"`
-	Concerns []Concern     `json:"concerns,omitempty" doc:"collisions, and what looks like squatting"`
+	Claims   []Claim       `json:"claims" doc:"the hosts that use it, each with its evidence, the strongest first; at most 100"`
+	Concerns []Concern     `json:"concerns,omitempty" doc:"collisions, and possible squatting"`
 	Verbs    []index.Count `json:"verbs" doc:"its verbs, the most frequent first"`
 }
 
@@ -108,7 +108,7 @@ func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error)
 // ClassCount is one data class of the catalogue.
 type ClassCount struct {
 	Class      string `json:"class"`
-	Operations int    `json:"operations" doc:"of the services that hold it"`
+	Operations int    `json:"operations" doc:"of the services that declare it"`
 	Services   int    `json:"services"`
 }
 
@@ -125,14 +125,14 @@ func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
 // A DataClass is what is known of one data class.
 type DataClass struct {
 	ClassCount
-	Holders []Holder `json:"holders" doc:"the services that say they hold it, those with the most operations first; at most 100"`
+	Holders []Holder `json:"holders" doc:"the services that declare it, those with the most operations first; at most 100"`
 }
 
 // A Holder is a service that declares a data class.
 type Holder struct {
 	Host                  string        `json:"host"`
 	Service               string        `json:"service,omitempty"`
-	Kind                  document.Kind `json:"kind" doc:"the document that says so"`
+	Kind                  document.Kind `json:"kind" doc:"the document with this statement"`
 	Operations            int           `json:"operations"`
 	Description           string        `json:"description,omitempty" doc:"of the class, by this service"`
 	Sensitivity           string        `json:"sensitivity,omitempty"`

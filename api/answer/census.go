@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoFigure: no figure has this name.
-var ErrNoFigure = errors.New("there is no such figure")
+var ErrNoFigure = errors.New("unknown figure")
 
 // Stats returns the figures of all hosts, some seconds old. The error is [ErrNoCensus].
 func (a *Answers) Stats(context.Context) (*census.Stats, error) {
@@ -28,7 +28,7 @@ type CountedHosts struct {
 	After string
 }
 
-// CountedHosts lists hosts that a figure counts, in the order in which this server read them first.
+// CountedHosts lists hosts that a figure counts, in the order in which this server first read them.
 // The error is [ErrNoFigure] for an unknown name, or [ErrNoCensus].
 func (a *Answers) CountedHosts(_ context.Context, figure, after string, limit int) (CountedHosts, error) {
 	if a.Census == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoFeed: this process keeps no feed of changes. Test with errors.Is.
-var ErrNoFeed = errors.New("there is no feed of changes")
+var ErrNoFeed = errors.New("this server has no feed of changes")
 
 // ChangesAfter returns a page of the feed of changes after a place, oldest first; place 0 is the
 // oldest that is stored. Hidden hosts are left out. The error is [ErrNoFeed] or that of

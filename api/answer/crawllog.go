@@ -20,7 +20,7 @@ func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, l
 	}
 	entries, err := crawler.Ledger(ctx, a.Store, host, a.now(), before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read what %s was asked: %w", host, err)
+		return nil, fmt.Errorf("read the requests to %s: %w", host, err)
 	}
 	if len(entries) > 0 {
 		return entries, nil

@@ -82,11 +82,11 @@ func classReason(c conformance.Class) string {
 	case conformance.OtherDialect:
 		return "it publishes a document of another dialect"
 	case conformance.OtherFormat:
-		return "documents of another format stand at the discovery paths"
+		return "the discovery paths have documents of another format"
 	case conformance.Withheld:
 		return "its robots.txt does not let this crawler look"
 	case conformance.CatchAll:
-		return "it answers every path alike, so nothing can be told from its answers"
+		return "it gives the same answer to every path, so its answers have no meaning"
 	case conformance.Unreadable:
 		return "what it serves at the discovery paths is no document"
 	case conformance.Failing:
@@ -96,7 +96,7 @@ func classReason(c conformance.Class) string {
 	case conformance.Silent:
 		return "it did not answer at the last visit"
 	}
-	return "no visit has come to its end yet"
+	return "no visit has finished yet"
 }
 
 // Explain returns the results of the visits to a host and their consequences. The error is that of

@@ -44,7 +44,7 @@ const (
 type Claim struct {
 	Host       string        `json:"host"`
 	Service    string        `json:"service,omitempty"`
-	Kind       document.Kind `json:"kind" doc:"the document that says so"`
+	Kind       document.Kind `json:"kind" doc:"the document with this statement"`
 	Operations int           `json:"operations" doc:"how many operations it qualifies there"`
 	// Relation is one of the constants above, Proof the same in words.
 	Relation string `json:"relation" doc:"own-domain, own-name, declared, domain-only, foreign-name or foreign-domain"`
@@ -257,7 +257,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 	if len(foreign) > 0 {
 		concerns = append(concerns, Concern{
 			Code: relationForeignDomain, Hosts: foreign,
-			Message: fmt.Sprintf("the namespace is a name of the domain %s, to which these hosts do not belong: they may be squatting on it", owner),
+			Message: fmt.Sprintf("the namespace is a name of the domain %s, to which these hosts do not belong: they may be squatting", owner),
 		})
 	}
 	if len(named) > 0 {
@@ -270,7 +270,7 @@ func (a *Answers) findConcerns(ctx context.Context, namespace, owner string, bea
 	if err == nil && len(alike) > 0 {
 		concerns = append(concerns, Concern{
 			Code: "lookalike", Names: alike,
-			Message: "other namespaces look nearly like this one: make sure that it is the one that is meant",
+			Message: "other namespaces look similar: make sure that this is the right one",
 		})
 	}
 	return concerns, err

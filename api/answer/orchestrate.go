@@ -17,7 +17,7 @@ import (
 type ServedOperation struct {
 	Hit
 	// How is the call of the hit again, under its original name.
-	How call.How `json:"how" doc:"how it is called, and where each parameter goes: as call"`
+	How call.How `json:"how" doc:"how to call it, and the place of each parameter: as call"`
 	join.Joined
 }
 
@@ -30,13 +30,13 @@ type ServedOperations struct {
 	Passed int `json:"passed,omitempty" doc:"operations left out here because they have no agent"`
 	// Unresolved is set if another registry was not asked or did not answer: its agents are known
 	// by their DIDs alone.
-	Unresolved bool `json:"unresolved,omitempty" doc:"true when something is not known of agents of other registries; each says what"`
+	Unresolved bool `json:"unresolved,omitempty" doc:"true if some data about agents of other registries is missing; each agent says which"`
 	// Concerns are the concerns about the requested namespaces.
-	Concerns []namedConcern `json:"concerns,omitempty" doc:"collisions and what looks like squatting, of the namespaces that were asked for; on the first page"`
+	Concerns []namedConcern `json:"concerns,omitempty" doc:"collisions and possible squatting of the requested namespaces; on the first page"`
 	Note     string         `json:"note,omitempty" doc:"what a person should know of the answer"`
 	Near     []string       `json:"near,omitempty" doc:"verbs to try instead, when nothing was found"`
 	Seq      uint64         `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	Behind   uint64         `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind   uint64         `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	// NextOffset is how many operations of the ranking were read; More is set if others follow.
 	NextOffset int  `json:"-"`
 	More       bool `json:"-"`
@@ -98,7 +98,7 @@ func (a *Answers) Orchestrate(ctx context.Context, q query.Query, w join.Want, j
 		}
 	}
 	if len(out.Operations) == 0 && out.Passed > 0 {
-		out.Note = "none of the operations that were gone through has an agent as it was asked for: ask without joined to see them"
+		out.Note = "none of the examined operations has an agent with the requested association: search without joined to see them"
 	} else if out.Note == "" {
 		out.Note = missingWordsNote(out.hits)
 	}

@@ -46,9 +46,9 @@ func (e *WithdrawnError) Why() string {
 // Help explains what can be done about it.
 func (e *WithdrawnError) Help() string {
 	if e.Block.By == crawler.ByOwner {
-		return "if it is yours, withdraw the wish: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
+		return "if the host is yours, withdraw the opt-out: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
 	}
-	return "ask the operator of this server; the page /bot says where"
+	return "ask the operator of this server; the page /bot has the address"
 }
 
 // checkShown returns a *[WithdrawnError] for a hidden host.
@@ -106,17 +106,17 @@ func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, hos
 		return nil
 	}
 	if err := w.clients.Take(ctx, client); err != nil {
-		return quotaError(err, "too many requests about hosts came from your network in the last hour", "come back later")
+		return quotaError(err, "your network has sent too many requests about hosts in the last hour", "come back later")
 	}
 	domain := psl.Domain(host)
 	if err := w.domains.TakeKey(ctx, domain); err != nil {
-		return quotaError(err, "too many requests about hosts below "+domain+" came in the last hour", "come back later")
+		return quotaError(err, "there were there were too many requests about hosts below "+domain+" came in the last hour", "come back later")
 	}
 	return nil
 }
 
 // ErrNoOwnerRequests: this process handles no requests of owners. Test with errors.Is.
-var ErrNoOwnerRequests = errors.New("this server takes no wishes of owners")
+var ErrNoOwnerRequests = errors.New("this server accepts no requests of owners")
 
 // HandleOwnerRequest checks the proof of an owner's request and, once it holds, carries the request
 // out. Subdomains counts for opting out; request is the HTTP request itself, for its signature, nil

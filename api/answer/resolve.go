@@ -27,10 +27,10 @@ type Resolution struct {
 	// Ambiguous is set if several services have operations with the name: the caller chooses,
 	// because nothing is chosen silently.
 	Ambiguous bool `json:"ambiguous,omitempty"`
-	// Concerns are collisions, and what looks like squatting.
-	Concerns []Concern `json:"concerns,omitempty" doc:"collisions, and what looks like squatting"`
+	// Concerns are collisions, and possible squatting.
+	Concerns []Concern `json:"concerns,omitempty" doc:"collisions, and possible squatting"`
 	Seq      uint64    `json:"seq"`
-	Behind   uint64    `json:"behind,omitempty" doc:"how many records the index is behind the store"`
+	Behind   uint64    `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 }
 
 // A Candidate is an operation with the name, and the evidence of its host for the namespace.

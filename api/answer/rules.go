@@ -16,7 +16,7 @@ type RuleView struct {
 	Name     string            `json:"name" doc:"what the rule is about, in a few words joined by hyphens"`
 	Severity protocol.Severity `json:"severity" enum:"error,warning,info" doc:"how much breaking it weighs; only an error makes a document invalid"`
 	Section  string            `json:"section" doc:"the place in the draft"`
-	Basis    string            `json:"basis" doc:"where the rule comes from: must, should or may in the words of the draft, inferred where the draft leaves it open, own where it is ours"`
+	Basis    string            `json:"basis" doc:"the origin of the rule: must, should or may as in the draft; inferred if the draft does not decide; own for our rules"`
 	Pass     int               `json:"pass,omitempty" doc:"the validation pass of AGIS 9.1, 1 to 8"`
 	Text     string            `json:"text" doc:"what the rule asks for"`
 	Bad      string            `json:"bad" doc:"an excerpt that breaks it"`

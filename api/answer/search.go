@@ -23,7 +23,7 @@ func (a *Answers) Search(ctx context.Context, q query.Query) (index.Result, erro
 		return r, err
 	}
 	if behind := a.Behind(r.Seq); behind > 0 && r.Note == "" {
-		r.Note = fmt.Sprintf("the index is %d records behind the store: what is new may not be found yet", behind)
+		r.Note = fmt.Sprintf("the index is %d records behind the store: new content may not be found yet", behind)
 	}
 	return r, nil
 }
@@ -43,7 +43,7 @@ func missingWordsNote(hits []index.Hit) string {
 	case len(words) == 0:
 		return ""
 	case !any:
-		return "none of the words was found: what is shown comes nearest in meaning, and may be far from it"
+		return "none of the words was found: these results are nearest in meaning, and may not fit"
 	}
 	for i, w := range words {
 		words[i] = strconv.Quote(CleanText(w, 40))

@@ -51,13 +51,13 @@ func NewSubmitter(o SubmitterOptions) *Submitter {
 
 // Submission says what became of one name that was handed in.
 type Submission struct {
-	Host string `json:"host" doc:"the name as it is known here, or as it was given when it is refused"`
+	Host string `json:"host" doc:"the normalized name, or the original one if it is refused"`
 	// State is "waiting" for a host that was not visited yet, "visited" for one
 	// that was, "refused" for a name that is not taken.
-	State   string    `json:"state" enum:"waiting,visited,refused" doc:"waiting for its first visit, visited before, or not taken"`
+	State   string    `json:"state" enum:"waiting,visited,refused" doc:"waiting for its first visit, visited before, or refused"`
 	Due     time.Time `json:"due,omitzero" doc:"when the next visit may begin"`
 	Visited time.Time `json:"visited,omitzero" doc:"when the last visit ended"`
-	Detail  string    `json:"detail,omitempty" doc:"why the name is not taken"`
+	Detail  string    `json:"detail,omitempty" doc:"the reason why the name is refused"`
 	Help    string    `json:"help,omitempty" doc:"what to do about it"`
 	Link    string    `json:"link,omitempty" doc:"where to ask again"`
 }

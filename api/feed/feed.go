@@ -29,20 +29,20 @@ func New(m *route.Mux, publicURL string) *Routes { return &Routes{m, publicURL} 
 // Declare declares the feed in its four forms.
 func (a *Routes) Declare(h huma.API) {
 	list := route.Op("list-changes")
-	list.Description = "Without since, the newest changes, oldest first; next goes on from there. With since, the changes behind that place. With before, older " +
-		"ones, newest first, for reading back. A place does not expire and fits every filter; 410 says that the feed no longer reaches back to it, and where to begin instead. " +
+	list.Description = "Without since, the newest changes, oldest first; next continues from there. With since, the changes after that place. With before, older " +
+		"changes, newest first. A place does not expire and fits every filter; 410 means that the feed no longer reaches back to it, and names a new place to begin. " +
 		"Values of one filter are alternatives, different filters must all hold."
 	route.Handle(a.Mux, h, addChangeFilters(list), a.listChanges)
 	atom := route.Op("changes-atom")
 	atom.Responses = syndicationResponse("The feed as Atom (RFC 4287); older entries follow at the link next.", atomType, &huma.Schema{Type: huma.TypeString})
 	route.Handle(a.Mux, h, addChangeFilters(atom), a.sendAtom)
 	feed := route.Op("changes-json-feed")
-	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change as the pages have it in the member _gazetteer.", jsonFeedType, route.SchemaOf[jsonFeed](h))
+	feed.Responses = syndicationResponse("The feed as JSON Feed 1.1; older items follow at next_url. Each item has the change, in the form of a page, in the member _gazetteer.", jsonFeedType, route.SchemaOf[jsonFeed](h))
 	route.Handle(a.Mux, h, addChangeFilters(feed), a.sendJSONFeed)
 	stream := route.Op("stream-changes")
 	stream.Responses = map[string]*huma.Response{"200": {
-		Description: "An event named change for each change; its data is the change as the pages have it, its id a place of the feed. A comment comes every 15 seconds. " +
-			"Ends after half an hour at the latest, and when a client does not read for a minute; it goes on with Last-Event-ID.",
+		Description: "An event named change for each change; its data is the change in the form of a page, its id a place in the feed. A comment is sent every 15 seconds. " +
+			"The stream ends after half an hour, or when the client does not read for a minute; resume with Last-Event-ID.",
 		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
 	route.Handle(a.Mux, h, addChangeFilters(stream), a.followChanges)
@@ -68,7 +68,7 @@ var changeFilters = []struct {
 	{"host", "the host that changed", nil},
 	{"verb", "a verb of the operations concerned, such as BOOK", nil},
 	{"ns", "the namespace of the service", nil},
-	{"rule", "the code of a rule that was broken or kept again, such as AI210", nil},
+	{"rule", "the code of a rule that was broken or satisfied again, such as AI210", nil},
 	{"agent", "the AIR ID of the agent that changed", nil},
 }
 
@@ -112,8 +112,8 @@ func readChangeFilter(values url.Values) (changefeed.Filter, error) {
 }
 
 type changesInput struct {
-	Since  string `query:"since" maxLength:"1200" doc:"next of an earlier answer, or the id of an event: only what came behind it"`
-	Before string `query:"before" maxLength:"1200" doc:"earlier of an earlier answer: only what came before it, newest first"`
+	Since  string `query:"since" maxLength:"1200" doc:"next of an earlier answer, or the id of an event: only later changes"`
+	Before string `query:"before" maxLength:"1200" doc:"earlier of an earlier answer: only earlier changes, newest first"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"how many changes on one page, 1 to 100"`
 }
 
@@ -129,7 +129,7 @@ type ChangeList struct {
 	Changes []Change `json:"changes" doc:"oldest first; with before, newest first"`
 	More    bool     `json:"more" doc:"there are more in this direction: ask again at once"`
 	Next    string   `json:"next,omitempty" doc:"since of the next request; absent with before. It does not expire, and a server that was restored from a backup refuses it with cursor-gone"`
-	Behind  uint64   `json:"behind,omitempty" doc:"how many records the feed is behind the store"`
+	Behind  uint64   `json:"behind,omitempty" doc:"the number of records that the feed is behind the store"`
 	Earlier string   `json:"earlier,omitempty" doc:"before of a request for older changes; absent on the oldest page and with since"`
 }
 

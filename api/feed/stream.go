@@ -18,7 +18,7 @@ import (
 
 type changeStreamInput struct {
 	client netip.Addr
-	Since  string `query:"since" maxLength:"1200" doc:"the place to begin behind, from next of a page; left out, with what happens from now on"`
+	Since  string `query:"since" maxLength:"1200" doc:"the place after which to begin, from next of a page; by default only new changes are sent"`
 	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended; it counts before since"`
 }
 

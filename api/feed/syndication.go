@@ -20,7 +20,7 @@ const (
 	atomType     = "application/atom+xml"
 	jsonFeedType = "application/feed+json"
 	feedTitle    = "Gazetteer: changes"
-	feedSubtitle = "What became known, changed, went or came back in the agent web"
+	feedSubtitle = "New, changed, removed and returned services and agents of the agent web"
 )
 
 // syndicationInput is the input of the feeds for feed readers.
@@ -108,7 +108,7 @@ func changeText(c Change) string {
 		lines = append(lines, "Rules broken: "+strings.Join(c.RulesBroken, ", ")+".")
 	}
 	if len(c.RulesRepaired) > 0 {
-		lines = append(lines, "Rules kept again: "+strings.Join(c.RulesRepaired, ", ")+".")
+		lines = append(lines, "Rules satisfied again: "+strings.Join(c.RulesRepaired, ", ")+".")
 	}
 	return strings.Join(lines, "\n")
 }

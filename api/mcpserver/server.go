@@ -56,7 +56,7 @@ func New(o Options) *mcp.Server {
 	addTool(s, "resolve_name", "Resolve an AIR ID, handle, DID or NAMESPACE.VERB to inboxes or operations.", t.resolveName)
 	addTool(s, "validate_document", "Check an AI Discovery or AGIS document, given as text or by its address.", t.validateDocument)
 	addTool(s, "export_tools", "Write operations as MCP tools, functions with a JSON Schema, or curl lines.", t.exportTools)
-	addTool(s, "list_changes", "List services and agents that appeared, changed or went.", t.listChanges)
+	addTool(s, "list_changes", "List services and agents that appeared, changed or disappeared.", t.listChanges)
 	return s
 }
 

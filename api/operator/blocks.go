@@ -30,13 +30,13 @@ type BlockList struct {
 type BlockBody struct {
 	Host       string `json:"host" doc:"the name of a host"`
 	Subdomains bool   `json:"subdomains,omitempty" doc:"true: all hosts below it, too"`
-	Why        string `json:"why,omitempty" doc:"for those who look; at most 300 characters are kept"`
+	Why        string `json:"why,omitempty" doc:"a note, shown in lists; at most 300 characters are stored"`
 }
 
 // findBlocker returns the list of blocked hosts, or the problem of a process without one.
 func (a *Operator) findBlocker() (answer.Blocker, error) {
 	if a.Answers.Blocks == nil {
-		return nil, route.NewProblem(route.Unavailable, "this process keeps no list of blocked hosts", "ask the one that crawls")
+		return nil, route.NewProblem(route.Unavailable, "this process has no list of blocked hosts", "ask the one that crawls")
 	}
 	return a.Answers.Blocks, nil
 }

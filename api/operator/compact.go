@@ -28,7 +28,7 @@ type CompactResult struct {
 }
 
 type compactInput struct {
-	Keep string `query:"keep" doc:"how long deletions are kept, for example 168h; store.horizon of the configuration when it is left out"`
+	Keep string `query:"keep" doc:"how long deletions are kept, for example 168h; by default store.horizon of the configuration"`
 }
 
 // Resolve lifts the time limits of the connection (huma.Resolver).

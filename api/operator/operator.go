@@ -54,7 +54,7 @@ func New(m *route.Mux, o Options) *Operator {
 // Declare declares the routes.
 func (a *Operator) Declare(h huma.API) {
 	crawl := route.Complete(huma.Operation{OperationID: "crawl", Responses: map[string]*huma.Response{"200": {
-		Description: "One result a line, as they come. A connection that is cut before its end did not finish.",
+		Description: "One result a line, as they arrive. If the connection ends before the last line, the command did not finish.",
 		Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: route.SchemaOf[crawler.Result](h)}},
 	}}})
 	route.Handle(a.Mux, h, crawl, a.crawlHosts)

@@ -72,7 +72,7 @@ func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 		text, err := io.ReadAll(io.LimitReader(c.Request.Body, 3))
 		if b.Text = text; err != nil || len(text) > 0 && string(text) != "{}" {
 			CloseAfter(c)
-			b.Err = NewProblem(BadBody, "this request takes no body", "send it without one")
+			b.Err = NewProblem(BadBody, "this request has no body", "send it without one")
 			return
 		}
 	}
@@ -181,7 +181,7 @@ func CheckMediaType(h http.Header, mediaTypes []string) error {
 // checkCoding refuses compressed bodies.
 func checkCoding(h http.Header) error {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return NewProblem(wrongMediaType, "a compressed body is not taken", "send it without Content-Encoding").WithLocation(Location{Header: "Content-Encoding"})
+		return NewProblem(wrongMediaType, "compressed bodies are not accepted", "send it without Content-Encoding").WithLocation(Location{Header: "Content-Encoding"})
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func ReadHostNames(text []byte, most int) ([]*protocol.Node, error) {
 			WithLocation(Location{Pointer: "/hosts"})
 	}
 	if len(list.Items) > most {
-		return nil, NewProblem(BadField, fmt.Sprintf("the list has %d names; at most %d are taken at once", len(list.Items), most), "send them in parts").
+		return nil, NewProblem(BadField, fmt.Sprintf("the list has %d names; at most %d are accepted at once", len(list.Items), most), "send them in parts").
 			WithLocation(NodeLocation(list))
 	}
 	for _, item := range list.Items {

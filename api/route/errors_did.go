@@ -19,7 +19,7 @@ func didProblem(err error) *Error {
 	at := Location{Parameter: "name"}
 	switch text := answer.CleanText(e.Error(), 500); {
 	case errors.Is(err, resolve.ErrDeactivated):
-		return NewProblem(agentGone, text, "its registry says that it is gone for good").WithLocation(at)
+		return NewProblem(agentGone, text, "its registry says that it is gone permanently").WithLocation(at)
 	case errors.Is(err, resolve.ErrUnreachable):
 		return NewProblem(Unavailable, text, "try again in a moment").WithLocation(at).WithRetry(5 * time.Second)
 	default:

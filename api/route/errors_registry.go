@@ -112,7 +112,7 @@ func agentHelp(err error) string {
 	case errors.Is(err, registry.ErrNothingToUpdate):
 		return "name at least one member that changes"
 	default:
-		return "read the agent's record and history for how it stands"
+		return "see the agent's record and history for its state"
 	}
 }
 

@@ -84,7 +84,7 @@ func (a *Mux) applyRoutePolicy(c *gin.Context) {
 	}
 	if c.Request.URL.IsAbs() {
 		h.Set("Connection", "close")
-		a.sendError(c, NewProblem(badRequest, "the request line holds a whole address; this server is no proxy", "send only the path in the request line"))
+		a.sendError(c, NewProblem(badRequest, "the request line contains an absolute URL; this server is not a proxy", "send only the path in the request line"))
 		return
 	}
 	row, known := a.rows[c.Request.Method+" "+c.FullPath()]
@@ -169,7 +169,7 @@ func (a *Mux) recoverPanic(c *gin.Context) {
 		if r, ok := c.Writer.(*bufferedResponse); ok && !r.streaming {
 			r.body.Reset()
 		}
-		r := NewProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		r := NewProblem(internal, "the request was fine; the failure is ours", "try again later; if the error persists, report the instance given here to the operator")
 		r.Problem.Instance = instance
 		a.sendProblem(c, r)
 	}()
@@ -258,7 +258,7 @@ func (a *Mux) answerOtherMethod(c *gin.Context, allowed []string) {
 	slices.Sort(allowed)
 	h.Set("Allow", strings.Join(allowed, ", "))
 	if c.Request.Method != http.MethodOptions {
-		a.sendError(c, NewProblem(wrongMethod, "the address does not take the method "+logMethod(c.Request.Method), "it takes "+JoinWords(allowed)))
+		a.sendError(c, NewProblem(wrongMethod, "the address does not support the method "+logMethod(c.Request.Method), "it takes "+JoinWords(allowed)))
 		return
 	}
 	wanted := c.GetHeader("Access-Control-Request-Method")

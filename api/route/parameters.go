@@ -119,7 +119,7 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 		judged = lineBreaks.Replace(text)
 	}
 	if column := unreadableColumn(judged); column > 0 {
-		return bad("it holds bytes that are not UTF-8 text, or control characters").WithLocation(Location{Parameter: p.Name, Column: column})
+		return bad("it contains bytes that are not UTF-8 text, or control characters").WithLocation(Location{Parameter: p.Name, Column: column})
 	}
 	// The query parser refuses a query that is too long.
 	if len(text) > MaxParameter && p.Name != "q" {

@@ -45,13 +45,13 @@ type Problem struct {
 	Where   *Location `json:"where,omitempty" doc:"where in the request"`
 	Help    string    `json:"help,omitempty" doc:"how to fix it"`
 	// AirID, Username and Hint are members of the AIR reference.
-	AirID    string `json:"air_id,omitempty" doc:"the AIR ID that was asked for"`
-	Username string `json:"username,omitempty" doc:"the handle that was asked for"`
+	AirID    string `json:"air_id,omitempty" doc:"the requested AIR ID"`
+	Username string `json:"username,omitempty" doc:"the requested handle"`
 	Hint     string `json:"hint,omitempty" doc:"the help again, for clients of the AIR reference"`
 	// Reason and the four members after it are members of the reference, for attestations.
 	Reason         string `json:"reason,omitempty" doc:"why the agent may not"`
-	AttestationID  int    `json:"attestation_id,omitempty" doc:"the attestation that is meant"`
-	ClaimedSubject string `json:"claimed_subject,omitempty" doc:"whose attestation the address says it is"`
+	AttestationID  int    `json:"attestation_id,omitempty" doc:"the attestation"`
+	ClaimedSubject string `json:"claimed_subject,omitempty" doc:"the agent named in the address"`
 	ActualSubject  string `json:"actual_subject,omitempty" doc:"whose attestation it is"`
 	RevokedAt      string `json:"revoked_at,omitempty" doc:"when the attestation was revoked"`
 	MaxAge         int    `json:"max_age_seconds,omitempty" doc:"how old a signed time may be"`
@@ -63,9 +63,9 @@ type Problem struct {
 	// Work is the proof of work that a registration needs.
 	Work *registry.Work `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the required signals of evidence that do not hold.
-	Missing []string `json:"missing_evidence,omitempty" doc:"the required evidence that does not hold"`
+	Missing []string `json:"missing_evidence,omitempty" doc:"the missing evidence"`
 	// Retry is after how many seconds another attempt makes sense.
-	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds after which to try again"`
+	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds to wait before the next attempt"`
 
 	// Error and Message are members of the AIR reference, and set on its paths alone.
 	Error   string `json:"error,omitempty" doc:"the detail again, on the paths of the AIR reference"`
@@ -113,7 +113,7 @@ var (
 	noDocument         = problemKind{"no-document", 404, "The document is not known"}
 	NoVerb             = problemKind{"no-verb", 404, "No operation bears this verb"}
 	noNamespace        = problemKind{"no-namespace", 404, "No service uses this namespace"}
-	noClass            = problemKind{"no-data-class", 404, "No service holds this data class"}
+	noClass            = problemKind{"no-data-class", 404, "No service declares this data class"}
 	NoOperation        = problemKind{"no-operation", 404, "The operation is not known"}
 	NoName             = problemKind{"no-name", 404, "Nothing bears this name"}
 	NoAgent            = problemKind{"no-agent", 404, "The agent is not known"}
@@ -122,20 +122,20 @@ var (
 	noDID              = problemKind{"no-did", 404, "The DID does not resolve"}
 	noRule             = problemKind{"no-rule", 404, "No rule has this code"}
 	NoSchema           = problemKind{"no-schema", 404, "No schema has this name"}
-	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not take this method"}
+	wrongMethod        = problemKind{"method-not-allowed", 405, "The address does not support this method"}
 	bodyTimeoutProblem = problemKind{"body-timeout", 408, "The body did not arrive in time"}
 	conflict           = problemKind{"conflict", 409, "Somebody else was first"}
 	contradiction      = problemKind{"contradiction", 409, "This contradicts what is registered"}
 	NotOptedOut        = problemKind{"not-opted-out", 409, "There is no opt-out of this host to withdraw"}
 	blockedHost        = problemKind{"blocked-host", 403, "The operator does not visit this host"}
 	optedOut           = problemKind{"opted-out", 410, "The owner does not want this host to be shown"}
-	agentGone          = problemKind{"agent-gone", 410, "The agent is no more"}
+	agentGone          = problemKind{"agent-gone", 410, "The agent no longer exists"}
 	NoEvidence         = problemKind{"no-evidence", 412, "The agent does not show the required evidence"}
 	OtherVersion       = problemKind{"other-version", 412, "The record was changed meanwhile"}
 	cursorGone         = problemKind{"cursor-gone", 410, "The cursor leads nowhere any more"}
 	bodyTooLarge       = problemKind{"body-too-large", 413, "The body is too large"}
-	badProof           = problemKind{"bad-proof", 422, "The proof does not hold"}
-	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The body is in a form that is not taken here"}
+	badProof           = problemKind{"bad-proof", 422, "The proof is invalid"}
+	wrongMediaType     = problemKind{"unsupported-media-type", 415, "The form of the body is not supported"}
 	rateLimited        = problemKind{"rate-limited", 429, "Too many requests"}
 	internal           = problemKind{"internal", 500, "We failed"}
 	damaged            = problemKind{"damaged", 500, "The stored bytes are damaged"}
@@ -272,14 +272,14 @@ func AdmitClient(ctx context.Context, l *limit.Limiter, client netip.Addr, what 
 	if e.All {
 		detail = "Rate limit exceeded: the registry takes no more " + what + " at the moment"
 	}
-	return NewProblem(rateLimited, detail, "wait as long as Retry-After says").WithRetry(e.Wait)
+	return NewProblem(rateLimited, detail, "wait for the time in Retry-After").WithRetry(e.Wait)
 }
 
 // AcquireSlot is [limit.Slots.Acquire] with a refusal for the client as its error.
 func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what string) (release func(), err error) {
 	release, err = s.Acquire(ctx, client)
 	if e, exceeded := errors.AsType[*limit.ExceededError](err); exceeded {
-		return nil, NewProblem(rateLimited, fmt.Sprintf("%d %s", e.Quota, what), "wait as long as Retry-After says").WithRetry(e.Wait)
+		return nil, NewProblem(rateLimited, fmt.Sprintf("%d %s", e.Quota, what), "wait for the time in Retry-After").WithRetry(e.Wait)
 	}
 	return release, err
 }
@@ -310,7 +310,7 @@ func callerProblem(err error) *Error {
 			WithLocation(Location{Pointer: e.Pointer, Line: e.Line, Column: e.Column})
 	}
 	if e, ok := errors.AsType[*answer.QuotaError](err); ok {
-		return NewProblem(rateLimited, e.Message, "wait as long as Retry-After says, or "+e.Help).WithRetry(e.Wait)
+		return NewProblem(rateLimited, e.Message, "wait for the time in Retry-After, or "+e.Help).WithRetry(e.Wait)
 	}
 	if r := ownerProblem(err); r != nil {
 		return r
@@ -338,7 +338,7 @@ func callerProblem(err error) *Error {
 	case errors.Is(err, answer.ErrNoNamespace):
 		return NewProblem(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
 	case errors.Is(err, answer.ErrNoClass):
-		return NewProblem(noClass, "no service says that it holds this data class", "see /api/v1/data-classes for those that are held")
+		return NewProblem(noClass, "no service declares this data class", "see /api/v1/data-classes for those that are held")
 	case errors.Is(err, answer.ErrNoName):
 		return NewProblem(NoName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
 	case errors.Is(err, answer.ErrNothingToValidate):
@@ -356,13 +356,13 @@ func callerProblem(err error) *Error {
 	case errors.Is(err, answer.ErrNoDirectory):
 		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoFeed):
-		return NewProblem(Unavailable, "no feed of changes is kept here", "ask the operator of this server").WithRetry(time.Hour)
+		return NewProblem(Unavailable, "this server has no feed of changes", "ask the operator of this server").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoFigure):
 		return NewProblem(BadParameter, "nothing is counted under this name", "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them")
 	case errors.Is(err, answer.ErrNoCensus):
 		return NewProblem(Unavailable, "the figures of all hosts are not followed here", "ask the server that crawls").WithRetry(time.Hour)
 	case errors.Is(err, answer.ErrNoLog):
-		return NewProblem(Unavailable, "no transparency log is kept here", "ask the operator of this server").WithRetry(time.Hour)
+		return NewProblem(Unavailable, "this server has no transparency log", "ask the operator of this server").WithRetry(time.Hour)
 	case errors.Is(err, store.ErrConflict):
 		return NewProblem(conflict, "the record was changed meanwhile", "read it again and repeat the change")
 	default:
@@ -381,13 +381,13 @@ func serverProblem(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return NewProblem(clientGone, "the request was given up before it was answered", "")
 	case errors.Is(err, store.ErrFull):
-		return NewProblem(Unavailable, "there is no room for new data at the moment", "try again later; reading still works").WithRetry(5 * time.Minute)
+		return NewProblem(Unavailable, "there is no space for new data at the moment", "try again later; reading still works").WithRetry(5 * time.Minute)
 	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
 		return NewProblem(Unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").WithRetry(time.Minute)
 	case errors.Is(err, answer.ErrSearchTimeout):
-		return NewProblem(searchTime, "the search was given up because it took longer than a search may", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").WithRetry(2 * time.Second)
+		return NewProblem(searchTime, "the search was stopped because it exceeded the time limit", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").WithRetry(2 * time.Second)
 	case errors.Is(err, answer.ErrTooManySearches):
-		return NewProblem(searches, "as many searches run and wait as may at a time", "try again as soon as Retry-After says").WithRetry(time.Second)
+		return NewProblem(searches, "as many searches run and wait as may at a time", "try again after the time in Retry-After").WithRetry(time.Second)
 	case errors.Is(err, index.ErrUnavailable):
 		return NewProblem(NotReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").WithRetry(5 * time.Second)
 	case errors.Is(err, index.ErrClosed):
@@ -395,9 +395,9 @@ func serverProblem(err error) *Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return NewProblem(Unavailable, "the answer took too long", "try again later").WithRetry(10 * time.Second)
 	case errors.Is(err, answer.ErrDamaged), errors.Is(err, store.ErrCorrupt):
-		return NewProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document can be had from its host; the operator of this server should check the store")
+		return NewProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document is available from its host; the operator of this server should check the store")
 	default:
-		return NewProblem(internal, "the request was fine; the failure is ours", "try again later; if it stays, tell the operator the instance given here")
+		return NewProblem(internal, "the request was fine; the failure is ours", "try again later; if the error persists, report the instance given here to the operator")
 	}
 }
 

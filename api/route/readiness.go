@@ -45,13 +45,13 @@ func isIndexMiss(err error) bool {
 
 // errIndexIncomplete is the error for a missing name while the index is incomplete.
 func errIndexIncomplete() error {
-	return NewProblem(NotReady, "the index is being built, and does not have what is asked for yet", "ask again in a moment").WithRetry(time.Second)
+	return NewProblem(NotReady, "the index is being built, and does not contain the requested data yet", "ask again in a moment").WithRetry(time.Second)
 }
 
 // Work lists which kinds of work are possible at the moment.
 type Work struct {
 	Read  bool `json:"read" doc:"the index is complete: answers may be relied on"`
-	Write bool `json:"write" doc:"changes are taken"`
+	Write bool `json:"write" doc:"changes are accepted"`
 	Sign  bool `json:"sign" doc:"the transparency log signs what is written"`
 	// Problems lists why something is not possible, one reason a line.
 	Problems []string `json:"problems,omitempty" doc:"why something is not possible"`
@@ -59,13 +59,13 @@ type Work struct {
 
 // A Readiness is how far the index and the other followers follow the store, and which work is possible.
 type Readiness struct {
-	Status string `json:"status" doc:"ready; or limited: something that was not asked for is not possible"`
+	Status string `json:"status" doc:"ready; or limited: another kind of work is not possible"`
 	Work
 	// Index, States, Changes, Figures and Store are sequence numbers.
 	Index   uint64 `json:"index" doc:"the sequence that answers are based on"`
 	States  uint64 `json:"states,omitempty" doc:"the sequence that the states of hosts and the filter is: are based on"`
-	Changes uint64 `json:"changes,omitempty" doc:"the sequence up to which the feed of changes is complete; it may be behind while the server is ready"`
-	Figures uint64 `json:"figures,omitempty" doc:"the sequence that the figures of the census are based on; they may be behind while the server is ready"`
+	Changes uint64 `json:"changes,omitempty" doc:"the sequence up to which the feed of changes is complete; it can lag while the server is ready"`
+	Figures uint64 `json:"figures,omitempty" doc:"the sequence that the figures of the census are based on; they can lag while the server is ready"`
 	Store   uint64 `json:"store" doc:"the newest sequence of the store"`
 }
 

@@ -64,7 +64,7 @@ func newResponseCache(s store.Store) (*responseCache, error) {
 		Executor: func(work func()) { work() }, // no goroutine of its own
 	})
 	if err != nil {
-		return nil, fmt.Errorf("set up the kept answers: %w", err)
+		return nil, fmt.Errorf("set up the response cache: %w", err)
 	}
 	return &responseCache{store: s, answers: answers, headers: map[string]http.Header{}}, nil
 }

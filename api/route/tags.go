@@ -25,14 +25,14 @@ const (
 // describeTags describes the tags, in the order in which a reader meets them.
 func describeTags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: tagSearch, Description: "Find operations by intent, the agents that serve them, and where to write to."},
+		{Name: tagSearch, Description: "Find operations by intent, the agents that serve them, and their inboxes."},
 		{Name: tagServices, Description: "What hosts publish: services, documents with their versions, verbs, namespaces and data classes; and how hosts are submitted and withdrawn."},
 		{Name: tagValidator, Description: "Check documents by the rules of their drafts."},
 		{Name: tagAgents, Description: "The registry of agents (AIR): registration, keys, domains, attestations and evidence. Paths, shapes and error members are those of the public reference."},
-		{Name: tagRelay, Description: "Inboxes that this server keeps for agents: messages are pushed, pulled and acknowledged."},
+		{Name: tagRelay, Description: "Inboxes of agents on this server: messages are pushed, pulled and acknowledged."},
 		{Name: tagTools, Description: "The tool host (Altar): sessions, tools under contract, and calls."},
 		{Name: tagLog, Description: "The transparency log, its proofs, and the witness."},
-		{Name: tagServer, Description: "How this server stands, and the description of its API."},
+		{Name: tagServer, Description: "The state of this server, and the description of its API."},
 		{Name: tagOperator, Description: "Routes of the operator, on the operator's listener only."},
 	}
 }
@@ -79,7 +79,7 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 		schemeSignature: {Type: "apiKey", In: "header", Name: "Signature",
 			Description: "An HTTP message signature (RFC 9421) with the agent's Ed25519 key, in Signature and Signature-Input, over the method, the path and, for a body, Content-Digest. gazetteer signs such requests; docs/registry.md shows one whole."},
 		schemeSecret: {Type: "apiKey", In: "header", Name: "X-Agent-Secret",
-			Description: "The secret that the registration of the agent answered. It changes the record of the agent and nothing else; keys, domains and attestations need a signature."},
+			Description: "The secret from the response to the registration of the agent. It permits changes of the agent's record only; keys, domains and attestations require a signature."},
 	}
 }
 

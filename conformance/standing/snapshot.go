@@ -51,7 +51,7 @@ var crcTable = crc64.MakeTable(crc64.ECMA)
 // saveSnapshot replaces the snapshot; a failure costs only time at the next start.
 func (f *Follower) saveSnapshot(context.Context) error {
 	if err := f.writeSnapshot(); err != nil {
-		f.log.Warn("the states of hosts are not kept for the next start", "error", err)
+		f.log.Warn("the states of hosts could not be saved for the next start", "error", err)
 	}
 	return nil
 }

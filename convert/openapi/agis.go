@@ -70,7 +70,7 @@ func (b *agisBuilder) buildDocument() (conversion.Output, error) {
 	for range rounds {
 		root := b.writeTree()
 		if len(b.written) == 0 {
-			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be said in AGIS")
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: no operation of the description can be expressed in AGIS")
 		}
 		if b.detail < notedOnce && (b.schemas.isOverLimit() || b.tooLong(root)) {
 			b.detail++ // reviews would only make it longer
@@ -90,7 +90,7 @@ func (b *agisBuilder) buildDocument() (conversion.Output, error) {
 			continue
 		}
 		if worst, _ := protocol.Worst(findings); err != nil || worst == protocol.Error {
-			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: the document that came out is not accepted: %s", conversion.DescribeFirstError(findings, err))
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AGIS: the resulting document is invalid: %s", conversion.DescribeFirstError(findings, err))
 		}
 		return conversion.Output{Text: text, Reviews: reviews}, nil
 	}
@@ -213,19 +213,19 @@ func (b *agisBuilder) noteOmissions(without []string) {
 		b.notes.Add(nil, "how callers authenticate is left out: AGIS has no member for it, AGTP settles it")
 	}
 	if len(without) > 0 {
-		b.notes.Add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AGIS: %s", len(without), someOf(without)))
+		b.notes.Add(nil, fmt.Sprintf("%d operations are omitted because they cannot be expressed in AGIS: %s", len(without), someOf(without)))
 	}
 	if out := slices.Sorted(slices.Values(b.chosen[b.maxWritten:])); len(out) > 0 {
 		operations := make([]*operation, len(out))
 		for i, n := range out {
 			operations[i] = b.api.operations[n]
 		}
-		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are left out to keep the document below %d endpoints and %d bytes: deprecated ones first, then those without a text, then those "+
-			"deepest in a path; describe them in a document of their own: %s", len(out), len(b.chosen), conversion.MaxEndpoints, protocol.DefaultLimits.Bytes, summarizeOperations(operations)))
+		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are omitted to keep the document below %d endpoints and %d bytes: deprecated ones first, then those without a text, then those "+
+			"deepest in a path; describe them in a separate document: %s", len(out), len(b.chosen), conversion.MaxEndpoints, protocol.DefaultLimits.Bytes, summarizeOperations(operations)))
 	}
 	switch b.detail {
 	case noTexts:
-		b.notes.Add(nil, "the texts inside schemas are left out to keep the document small")
+		b.notes.Add(nil, "the texts inside schemas are omitted to keep the document small")
 	case shallow:
 		b.notes.Add(nil, "schemas are cut below their second level to keep the document small")
 	case namesAndTypes, notedOnce:
@@ -308,7 +308,7 @@ func (b *agisBuilder) buildEndpoint(op *operation, c conversion.Simplification) 
 	many := b.answersWithList(op, path)
 	if verb == "" {
 		verb = wording.DefaultVerb(op.method, many)
-		why = "from the HTTP method " + strings.ToUpper(op.method) + "; a verb of the business says more"
+		why = "from the HTTP method " + strings.ToUpper(op.method) + "; a more specific verb says more"
 	}
 	why += suggestVerbs(op, verb, path)
 	pathChanged := b.taken.Claim(&path, verb, noun)

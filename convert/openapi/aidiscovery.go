@@ -85,7 +85,7 @@ func (b *aiBuilder) buildDocument() (conversion.Output, error) {
 			continue
 		}
 		if worst, _ := protocol.Worst(findings); err != nil || worst == protocol.Error {
-			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: the document that came out is not accepted: %s", conversion.DescribeFirstError(findings, err))
+			return conversion.Output{}, fmt.Errorf("convert OpenAPI to AI Discovery: the resulting document is invalid: %s", conversion.DescribeFirstError(findings, err))
 		}
 		return conversion.Output{Text: text, Reviews: reviews}, nil
 	}
@@ -150,7 +150,7 @@ func (b *aiBuilder) writeTree() *protocol.Node {
 			len(b.omitted), len(b.api.operations), maxCapabilities, summarizeOperations(b.omitted)))
 	}
 	if len(without) > 0 {
-		b.notes.Add(nil, fmt.Sprintf("%d operations are left out, because they cannot be said in AI Discovery: %s", len(without), someOf(without)))
+		b.notes.Add(nil, fmt.Sprintf("%d operations are omitted because they cannot be expressed in AI Discovery: %s", len(without), someOf(without)))
 	}
 	if b.shortening > 0 {
 		b.notes.Add(nil, "texts and parameters are shortened to keep the document small")
@@ -245,7 +245,7 @@ func (b *aiBuilder) resolveServer(servers *protocol.Node) serverAddress {
 	}
 	u, err := url.Parse(address)
 	if err != nil || strings.ContainsAny(address, "{}") {
-		return serverAddress{guessed: "the address " + protocol.Quote(address) + " of the server cannot be used; the path is taken to be on the host of the document"}
+		return serverAddress{guessed: "the address " + protocol.Quote(address) + " of the server cannot be used; the path is assumed to be on the host of the document"}
 	}
 	prefix := strings.TrimRight(u.EscapedPath(), "/")
 	if u.Host == "" && u.Scheme == "" {
@@ -255,17 +255,17 @@ func (b *aiBuilder) resolveServer(servers *protocol.Node) serverAddress {
 		return serverAddress{base: prefix}
 	}
 	if u.Scheme != "https" && u.Scheme != "http" || !conversion.IsHostName(u.Hostname()) {
-		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is no web address; the path is taken to be on the host of the document"}
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is not a web address; the path is assumed to be on the host of the document"}
 	}
 	if published := conversion.HostOf(b.options.URL); strings.EqualFold(published, u.Hostname()) {
 		return serverAddress{base: prefix}
 	}
 	if !strings.Contains(u.Hostname(), ".") {
-		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is on a private network; the path is taken to be on the host of the document"}
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " is on a private network; the path is assumed to be on the host of the document"}
 	}
 	base := u.Scheme + "://" + strings.ToLower(u.Host) + prefix
 	if form, _ := aidiscovery.Endpoint(base + "/"); form != aidiscovery.Absolute || isPrivateAddress(base) {
-		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " cannot be reached by callers; the path is taken to be on the host of the document"}
+		return serverAddress{base: prefix, guessed: "the server " + protocol.Quote(address) + " cannot be reached by callers; the path is assumed to be on the host of the document"}
 	}
 	return serverAddress{base: base}
 }
@@ -298,7 +298,7 @@ func (b *aiBuilder) addID(c *protocol.Node, op *operation) {
 	const most = 64
 	if name := wording.SnakeCase(op.id, most); name != "" {
 		if n := tree.Put(c, "id", tree.String(wording.UniqueName(name, most, b.ids))); b.api.shared[op.id] {
-			b.notes.Add(n, "several operations have the operationId "+protocol.Quote(wording.Shorten(op.id, 60))+"; keep the id once it is published")
+			b.notes.Add(n, "several operations have the operationId "+protocol.Quote(wording.Shorten(op.id, 60))+"; do not change the id after publishing it")
 		}
 		return
 	}
@@ -321,7 +321,7 @@ func (b *aiBuilder) addID(c *protocol.Node, op *operation) {
 		verb = "get"
 	}
 	name := wording.JoinWords(append(append([]string{verb}, words...), by...), "_", most)
-	b.notes.Add(tree.Put(c, "id", tree.String(wording.UniqueName(name, most, b.ids))), "the operation has no operationId that can be an id; keep the id once it is published")
+	b.notes.Add(tree.Put(c, "id", tree.String(wording.UniqueName(name, most, b.ids))), "the operation has no operationId that can be an id; do not change the id after publishing it")
 }
 
 func (b *aiBuilder) addDescription(c *protocol.Node, op *operation) {
@@ -363,7 +363,7 @@ func (b *aiBuilder) addEndpoint(c *protocol.Node, op *operation) {
 	text := s.base + path
 	form, _ := aidiscovery.Endpoint(text)
 	if form != aidiscovery.Relative && form != aidiscovery.Absolute {
-		text, s.guessed = path, "the server and the path do not make an address; the path is taken to be on the host of the document"
+		text, s.guessed = path, "the server and the path do not form a URL; the path is assumed to be on the host of the document"
 	}
 	if n := tree.Put(c, "endpoint", tree.String(text)); s.guessed != "" {
 		b.notes.Add(n, s.guessed)

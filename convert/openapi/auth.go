@@ -38,12 +38,12 @@ func (b *aiBuilder) addAuth(root *protocol.Node) {
 	case kind == "http" && word == "bearer":
 		tree.Put(auth, "type", tree.String("bearer"))
 	case kind == "http":
-		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description asks for HTTP authentication of the scheme "+protocol.Quote(word)+", for which the draft has no word")
+		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description requires HTTP authentication with the scheme "+protocol.Quote(word)+", for which the draft has no word")
 		tree.Put(auth, "header", tree.String("Authorization"))
 	case kind == "oauth2" || kind == "openidconnect":
 		tree.Put(auth, "type", tree.String("oauth2"))
 	default:
-		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description asks for authentication of the type "+protocol.Quote(kind)+", for which the draft has no word")
+		b.notes.Add(tree.Put(auth, "type", tree.String("apikey")), "the description requires authentication of the type "+protocol.Quote(kind)+", for which the draft has no word")
 		tree.Put(auth, "header", tree.String("Authorization"))
 	}
 	if docs := b.authDocs(scheme); docs != "" {

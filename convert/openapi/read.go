@@ -182,9 +182,9 @@ func (a *description) findCommon() {
 func (a *description) listOmissions() []string {
 	out := slices.Clone(a.leftOut)
 	if servers := a.servers.Elements(); len(servers) > 1 {
-		out = append(out, fmt.Sprintf("the description names %d servers; the first is taken: %s", len(servers), protocol.Quote(serverURL(a.servers))))
+		out = append(out, fmt.Sprintf("the description names %d servers; the first is used: %s", len(servers), protocol.Quote(serverURL(a.servers))))
 	} else if len(servers) == 1 && len(tree.Members(servers[0].Member("variables"))) > 0 {
-		out = append(out, "the address of the server has variables; their defaults are taken: "+protocol.Quote(serverURL(a.servers)))
+		out = append(out, "the address of the server has variables; their defaults are used: "+protocol.Quote(serverURL(a.servers)))
 	}
 	if refs := a.refs.Unresolved(); len(refs) > 0 {
 		out = append(out, fmt.Sprintf("%d references lead nowhere in the description or out of it, and are not followed; put what they lead to into the description: %s",

@@ -79,7 +79,7 @@ func New(o Options) *Owners {
 
 // An Answer is the result of an owner request.
 type Answer struct {
-	Host    string      `json:"host" doc:"the name as it is known here"`
+	Host    string      `json:"host" doc:"the normalized name"`
 	Request RequestKind `json:"request" enum:"opt-out,opt-in"`
 	// Subdomains is set when the request covers all hosts below Host, too.
 	Subdomains bool `json:"subdomains" doc:"for all hosts below this one, too"`
@@ -95,8 +95,8 @@ type Answer struct {
 
 // A Publication is a record that an owner publishes to prove a request.
 type Publication struct {
-	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; others may stand beside it"`
-	At    []string `json:"at" doc:"where it may stand; one of them is enough"`
+	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; there may be others"`
+	At    []string `json:"at" doc:"possible places; one of them is enough"`
 	// Key says whose signature of the request replaces the publication.
 	Key string `json:"key" doc:"in its place: sign the request (RFC 9421) with an Ed25519 key of the DID document named here"`
 }

@@ -98,7 +98,7 @@ func judgeValues(l *registry.Probe, values []string, none string) {
 		case gotKind == kind && coversHost(gotHost, host):
 			l.Found = true
 		case gotKind != kind && bare == strings.TrimPrefix(host, "*."):
-			l.Problem = "a value beside it says the opposite; take that away"
+			l.Problem = "another value says the opposite; remove it"
 		}
 	}
 	switch {

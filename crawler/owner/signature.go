@@ -92,7 +92,7 @@ func (o *Owners) keyOf(ctx context.Context, id, keyID string) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, protocol.ClipBytes(err.Error(), registry.MaxQuoted), "publish it at the address that was asked, or prove the wish by a TXT record")
+		return nil, newRefusal("signature-key", "the DID document of the key was not found", "the DID document of "+id, protocol.ClipBytes(err.Error(), registry.MaxQuoted), "publish it at the requested address, or prove the request by a TXT record")
 	}
 	var ids []string
 	for _, m := range found.Document.VerificationMethod {
@@ -136,7 +136,7 @@ func (n *nonceCache) spendNonce(text string, created, now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, again := n.used[key]; again {
-		return newRefusal("nonce-used", "the nonce was used before", "", "", "sign every request with a nonce of its own")
+		return newRefusal("nonce-used", "the nonce was used before", "", "", "sign every request with a new nonce")
 	}
 	if len(n.used) >= maxNonces {
 		for old, until := range n.used {
@@ -146,7 +146,7 @@ func (n *nonceCache) spendNonce(text string, created, now time.Time) error {
 		}
 	}
 	if len(n.used) >= maxNonces {
-		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-writes", Message: "too many signed requests came within the last minutes", Help: "wait a minute", Wait: time.Minute}
+		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-writes", Message: "there were too many signed requests in the last minutes", Help: "wait a minute", Wait: time.Minute}
 	}
 	n.used[key] = created.Add(maxAge + time.Second)
 	return nil

@@ -117,9 +117,9 @@ type kindInfo struct {
 var kinds = []kindInfo{
 	{EndpointHostChanged, High, "make sure that the new host belongs to the same owner before sending anything to it, credentials above all"},
 	{TransportWeakened, High, "do not call it: everything sent, credentials included, can be read on the way"},
-	{AuthenticationWeakened, High, "ask the owner whether this is meant: what the operation guards is open to more callers than before"},
-	{EffectLowered, High, "go on treating the operation as dangerous as it was until its owner has confirmed the change"},
-	{OperationReplaced, High, "do not call it under the old assumption: the name stayed and what it does is something else"},
+	{AuthenticationWeakened, High, "ask the owner whether this is intended: the operation is open to more callers than before"},
+	{EffectLowered, High, "treat the operation as equally dangerous until its owner has confirmed the change"},
+	{OperationReplaced, High, "do not call it under the old assumption: it has the same name but another effect"},
 	{ServiceIdentityChanged, High, "make sure that this is still the service you chose"},
 	{OperationRemoved, Medium, "stop calling it; look among the added operations for one in its place"},
 	{OperationRenamed, Medium, "use the new name; the call stayed the same"},

@@ -41,7 +41,7 @@ const (
 	remedyBackup = "restore the newest backup (gazetteer restore) into an empty data directory"
 	remedyIndex  = "nothing: the next start makes the index again from the store"
 	remedyHost   = "have the host visited again (gazetteer crawler recrawl HOST), or restore the newest backup"
-	remedyLog    = "restore the newest backup; where it lacks what was signed since, the server says at its start how to go on (docs/log.md, Protection against forks)"
+	remedyLog    = "restore the newest backup; if it lacks newer signed records, the server says at its start how to continue (docs/log.md, Protection against forks)"
 	remedyMail   = "restore the newest backup, or begin an empty queue: move the directory relay away; the mail that waited is then lost"
 )
 
@@ -119,7 +119,7 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	default:
 		defer func() { err = errors.Join(err, s.Close()) }()
 		if now := s.Head().Incarnation; !c.restored && before != 0 && now != before {
-			c.addProblem(remedyBackup+"; or go on with what is there: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
+			c.addProblem(remedyBackup+"; or continue with the existing files: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
 		}
 		if err := c.checkRecords(ctx, s); err != nil {
 			return err

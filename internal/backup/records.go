@@ -53,7 +53,7 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 	}
 	r.endAgent()
 	for id, key := range r.claims {
-		c.addProblem(remedyBackup, "%s belongs to %q, and there is no such agent", key, id)
+		c.addProblem(remedyBackup, "%s belongs to %q, which is not an agent", key, id)
 	}
 	for _, named := range r.blobs {
 		if !named {

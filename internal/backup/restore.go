@@ -66,7 +66,7 @@ func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 		i := slices.IndexFunc(have, func(f File) bool { return f.Name == want.Name })
 		switch {
 		case !filepath.IsLocal(want.Name):
-			note("%s names %q, which lies outside of the backup", manifestFile, want.Name)
+			note("%s names %q, which is outside of the backup", manifestFile, want.Name)
 		case i < 0:
 			note("%s is missing from the backup", want.Name)
 		case have[i] != want:
@@ -201,7 +201,7 @@ func ReadTar(r io.Reader, dir string) error {
 			continue
 		}
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
-			return newDamage(fmt.Sprintf("the archive holds %q, which no backup has", header.Name))
+			return newDamage(fmt.Sprintf("the archive contains %q, which is not part of a backup", header.Name))
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))
 		if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {

@@ -33,7 +33,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > n:
-			return UsageError(c, "%s needs %s, and got %q besides: a text with spaces stands in quotes", c.Name(), what, strings.Join(args[n:], " "))
+			return UsageError(c, "%s needs %s, and got %q in addition: put a text with spaces in quotes", c.Name(), what, strings.Join(args[n:], " "))
 		case len(args) < n:
 			return UsageError(c, "%s needs %s", c.Name(), what)
 		}

@@ -338,7 +338,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 }
 
 // errSilent means that a server sent nothing for the time of --timeout.
-var errSilent = errors.New("it sends nothing any more (--timeout says how long to wait)")
+var errSilent = errors.New("it has stopped sending (--timeout sets the limit)")
 
 // A watchedBody is the body of an answer. It fails if the sender pauses for longer than silence.
 type watchedBody struct {

@@ -36,7 +36,7 @@ func Explain(err error) error {
 	case errors.As(err, &held) && held.PID > 0:
 		return fmt.Errorf("%w: stop it first (kill %d), or name another directory with --data-dir", err, held.PID)
 	case errors.Is(err, store.ErrUnknown):
-		return fmt.Errorf("%w: start again; what was acknowledged is kept", err)
+		return fmt.Errorf("%w: start again; acknowledged writes are safe", err)
 	}
 	return err
 }

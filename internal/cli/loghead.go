@@ -271,7 +271,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 	for _, signed := range h.Promises {
 		promise, err := audit.ParsePromise([]byte(signed), h.verifier)
 		if err != nil {
-			return exit.Dataf("%s holds a promise that cannot be used: %v", h.path, err)
+			return exit.Dataf("%s contains a promise that cannot be used: %v", h.path, err)
 		}
 		kept, err := a.isKept(ctx, c, h, promise)
 		if err != nil {
@@ -282,7 +282,7 @@ func (a *App) followPromises(ctx context.Context, c *Client, h *LogHead) error {
 		}
 		open = append(open, signed)
 		if a.Environment.Now().After(promise.By) {
-			broken = exit.NotFoundf("%s has broken its promise: it has signed that it includes %s by %s, and does not show it. Do not rely on it, and tell others: the promise in %s proves it.",
+			broken = exit.NotFoundf("%s has broken its promise: it has signed that it includes %s by %s, but does not. Do not rely on it, and tell others: the promise in %s proves it.",
 				h.Log, promise.Key, promise.By.Format("2006-01-02 15:04 UTC"), h.path)
 		}
 	}

@@ -313,7 +313,7 @@ func (c *Config) validate() error {
 	case level.UnmarshalText([]byte(c.LogLevel)) != nil:
 		return exit.Usagef("log_level %q: want debug, info, warn or error", c.LogLevel)
 	case !isLoopback(c.AdminListen):
-		return exit.Usagef("admin_listen %q: want an address of this machine alone, for example \"127.0.0.1:9465\": nobody is asked there who they are", c.AdminListen)
+		return exit.Usagef("admin_listen %q: want a local address, for example \"127.0.0.1:9465\": requests there need no authentication", c.AdminListen)
 	case c.DataDir == "":
 		return exit.Usagef("data_dir is empty: name a directory")
 	case c.Store.Horizon < 0:
@@ -331,7 +331,7 @@ func (c *Config) validate() error {
 	case c.Crawler.Timeout <= 0:
 		return exit.Usagef("crawler.timeout: want more than 0")
 	case c.Crawler.UserAgent == "":
-		return exit.Usagef("crawler.user_agent is empty: a polite crawler says who it is")
+		return exit.Usagef("crawler.user_agent is empty: a polite crawler identifies itself")
 	case c.Search.Timeout <= 0:
 		return exit.Usagef("search.timeout: want more than 0")
 	case c.Search.Concurrency < 0 || c.Search.Concurrency > 10000:

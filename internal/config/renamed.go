@@ -49,9 +49,9 @@ func describeUnknownKey(key string) error {
 		return fmt.Errorf("the key %q is called %q now", key, name)
 	}
 	if question := nearest.Question(key, listKeys(reflect.TypeFor[Config](), "")); question != "" {
-		return fmt.Errorf("there is no key %q: %s", key, question)
+		return fmt.Errorf("unknown key %q: %s", key, question)
 	}
-	return fmt.Errorf("there is no key %q; config.toml lists every key", key)
+	return fmt.Errorf("unknown key %q; config.toml lists every key", key)
 }
 
 // listKeys returns the name of every key below a table.

@@ -64,7 +64,7 @@ func Node(t testing.TB) (node, modules string) {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("there is no folder .ci/npm above this package")
+			t.Fatal("this package has no parent folder with .ci/npm")
 		}
 		dir = parent
 	}

@@ -116,7 +116,7 @@ func CheckDir(dir string) error {
 		return err
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("%s may be written to by others than its owner (mode %o): run chmod go-w %s, and look at who has written there", dir, mode, dir)
+		return fmt.Errorf("%s is writable by users other than its owner (mode %o): run chmod go-w %s, and check its content", dir, mode, dir)
 	}
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -43,7 +43,7 @@ func (h *Server) holdsErased(ctx context.Context) bool {
 func (h *Server) compactViews(ctx context.Context) error {
 	head, begun := h.Store.Head().Seq, h.clock.Now().UnixMilli()
 	if err := errors.Join(h.Index.WaitFor(ctx, head), h.audit.WaitFor(ctx, head), h.changes.WaitFor(ctx, head)); err != nil {
-		return fmt.Errorf("wait for what follows the store: %w", err)
+		return fmt.Errorf("wait for the followers of the store: %w", err)
 	}
 	if err := errors.Join(h.Index.Compact(ctx), h.changes.Compact(ctx)); err != nil {
 		return err
@@ -69,6 +69,6 @@ func (h *Server) compactViews(ctx context.Context) error {
 // compactViewsQuietly runs compactViews in the hour of low load and logs a failure.
 func (h *Server) compactViewsQuietly(ctx context.Context) {
 	if err := h.compactViews(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("what was deleted stays in the files of the feed and of the mail until new values take its place", "error", err)
+		h.log.Warn("deleted content stays in the files of the feed and of the mail until new values overwrite it", "error", err)
 	}
 }

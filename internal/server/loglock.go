@@ -81,7 +81,7 @@ func (h *Server) warnOfLogLock() {
 		h.log.Warn("the transparency log has no lock: two copies of the data directory could sign two histories; " + remedy)
 		return
 	}
-	h.log.Warn("the lock of the transparency log, the second copy of its last checkpoint, lies on the disk of the data directory: "+remedy, "copy", h.checkpointCopy)
+	h.log.Warn("the lock of the transparency log, the second copy of its last checkpoint, is on the disk of the data directory: "+remedy, "copy", h.checkpointCopy)
 }
 
 // resumeSigning lets a halted log sign again if the witnesses and the copies of its checkpoint

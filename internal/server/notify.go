@@ -17,7 +17,7 @@ func NewServiceNotifier(l *slog.Logger) func(state string) {
 	}
 	return func(state string) {
 		if err := sendDatagram(address, state); err != nil {
-			l.Warn("the service manager was not told", "state", state, "error", err)
+			l.Warn("the service manager was not notified", "state", state, "error", err)
 		}
 	}
 }

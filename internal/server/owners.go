@@ -19,7 +19,7 @@ func (h *Server) openOwnerRequests(e Environment, limits *limit.Set) (*answer.Ow
 	if err != nil {
 		return nil, err
 	}
-	told := &recordingClient{web, h.recorder, "somebody who says that the host is theirs had a proof of it looked for"}
+	told := &recordingClient{web, h.recorder, "a claimed owner of the host requested a check of a proof"}
 	// Use a separate resolver: answers cached for other purposes must not prove a request.
 	resolver, err := resolve.New(resolve.Options{Fetcher: told, Size: 100, Now: e.Now})
 	if err != nil {

@@ -31,7 +31,7 @@ func newRecorder(record func(ctx context.Context, why string, made ...fetch.Made
 }
 
 // recordCheck queues the record of a request for a check. It never blocks.
-func (r *recorder) recordCheck(m fetch.Made) { r.enqueueRequest(m, "a visitor asked for a check") }
+func (r *recorder) recordCheck(m fetch.Made) { r.enqueueRequest(m, "a visitor requested a check") }
 
 // enqueueRequest queues the record of a request. It never blocks.
 func (r *recorder) enqueueRequest(m fetch.Made, why string) {

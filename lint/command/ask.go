@@ -99,7 +99,7 @@ func (a *asker) readAnswer(ctx context.Context, usual string) (string, error) {
 	}
 	if errors.Is(err, io.EOF) && line == "" {
 		fmt.Fprintln(a.Err)
-		return "", usageErrorf("the input ends at question %d: give one answer a line, an empty line for what is in brackets", a.asked)
+		return "", usageErrorf("the input ends at question %d: give one answer a line, an empty line for the value in brackets", a.asked)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", inputErrorf("read answer %d: %v", a.asked, err)

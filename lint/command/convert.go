@@ -39,11 +39,11 @@ Exit codes: 0 converted, 2 wrong use, 3 the input could not be read.`,
 	f.StringVar(&v.from, "from", "", "the format of the input (default: recognized from the text)")
 	f.StringVar(&v.to, "to", "", "the format wanted")
 	f.StringVarP(&v.out, "output", "o", "", "write to this file (default: standard output)")
-	f.StringVar(&v.o.URL, "url", "", "the address of the service, or where the input comes from")
+	f.StringVar(&v.o.URL, "url", "", "the address of the service, or the source of the input")
 	f.StringVar(&v.o.Name, "name", "", "the name of the service, if the input has none")
 	f.StringVar(&v.o.Format, "format", "", "yaml or json, where both are possible")
 	f.BoolVar(&v.o.Extended, "extended", false, "add to MCP tools what MCP has and the AGIS draft does not map")
-	f.StringVar(&v.day, "today", "", "the date to write where a document says when it changed (default: today)")
+	f.StringVar(&v.day, "today", "", "the date of the last change in the document (default: today)")
 	return c
 }
 
@@ -110,7 +110,7 @@ func (v *convertRun) convertText(name string, text []byte) error {
 	if v.from == "" {
 		guess := lint.Tell(name, text)
 		if guess.Format == "" {
-			return usageErrorf("%s: cannot tell which format this is: say so with --from\nall conversions: %s convert --list", name, v.Program)
+			return usageErrorf("%s: the format cannot be determined: name it with --from\nall conversions: %s convert --list", name, v.Program)
 		}
 		v.from = guess.Format
 	}

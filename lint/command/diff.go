@@ -49,7 +49,7 @@ use, 3 something could not be read or compared.`,
 	f := c.Flags()
 	f.StringVar(&d.format, "format", "text", "how to write the changes: text, json")
 	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the lowest severity at which the command fails: low, medium or high")
-	f.StringVar(&d.as, "as", "", "the kind of the documents, where it cannot be told: "+document.ListKinds(comparedKinds(), "or"))
+	f.StringVar(&d.as, "as", "", "the kind of the documents, if it cannot be determined: "+document.ListKinds(comparedKinds(), "or"))
 	f.StringVar(&d.url, "url", "", "the assumed address of files and standard input, for relative endpoints")
 	return c
 }
@@ -141,7 +141,7 @@ func (d *diffRun) readSide(ctx context.Context, arg string) ([]diff.Input, error
 		side = append(side, diff.Input{Kind: kind, URL: url, Bytes: in.Text})
 	}
 	if len(side) == 0 {
-		return nil, inputErrorf("%s: no document could be read; %s validate %s says why", arg, d.Program, arg)
+		return nil, inputErrorf("%s: no document could be read; for the reason run %s validate %s", arg, d.Program, arg)
 	}
 	return side, nil
 }
@@ -160,7 +160,7 @@ func describeOtherText(in lint.Input) string {
 	if other := lint.Tell(in.Name, in.Text).Other; other != "" {
 		return "this is " + other + "; only AI Discovery documents, AGIS documents and AGIS summaries are compared"
 	}
-	return "its kind cannot be told; name it with --as"
+	return "its kind cannot be determined; name it with --as"
 }
 
 // pairSides chooses the two versions to compare.

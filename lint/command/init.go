@@ -50,7 +50,7 @@ answer, 3 a file could not be read or written.`,
 	}
 	f := c.Flags()
 	f.StringVar(&v.format, "format", "ai", "the format: ai or agis")
-	f.StringVar(&v.openapi, "openapi", "", "take the answers from this OpenAPI description")
+	f.StringVar(&v.openapi, "openapi", "", "use the answers in this OpenAPI description")
 	f.StringVar(&v.dir, "dir", ".", "write into this directory")
 	f.StringVar(&v.url, "url", "", "the address or host of the service")
 	f.StringVar(&v.name, "name", "", "the name of the service")
@@ -140,7 +140,7 @@ func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host strin
 	}
 	s := draft{kind: kind, now: v.currentTime(), name: v.name, host: host}
 	a := newAsker(v.Environment)
-	v.printError("A few questions about your service. An empty line takes what stands in brackets.")
+	v.printError("A few questions about your service. An empty line accepts the value in brackets.")
 	if kind == document.AI {
 		v.printError("Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.")
 	}
@@ -283,9 +283,9 @@ func (v *initRun) createFile(name string, text []byte) error {
 func describeMarks(m builtDocument) string {
 	switch text := string(m.files[0].text); {
 	case m.files[0].kind == document.AGIS && strings.Contains(text, "# REVIEW"):
-		return "; then take the comments with REVIEW out of " + m.files[0].name
+		return "; then remove the comments with REVIEW from " + m.files[0].name
 	case m.files[0].kind == document.AI && strings.Contains(text, `"review": [`):
-		return "; then take meta.review out of " + m.files[0].name
+		return "; then remove meta.review from " + m.files[0].name
 	}
 	return ""
 }

@@ -108,7 +108,7 @@ func describeMissing(arg string) error {
 	case isDocumentName(arg) && (!path || !looksLikeHost(host)):
 		return inputErrorf("%s: no such file", arg)
 	case noHost && !path:
-		return inputErrorf("%s: no such file, and no host that can be asked: %s; %s", arg, e.Problem, e.Help)
+		return inputErrorf("%s: neither a file nor a valid host: %s; %s", arg, e.Problem, e.Help)
 	case path && looksLikeHost(host):
 		return inputErrorf("%s: no such file; if you mean the address, write https://%s", arg, arg)
 	default:

@@ -81,7 +81,7 @@ func (s *draft) askTextAt(ctx context.Context, a *asker, value *string, pointers
 	}
 	answer, err := a.askQuestion(ctx, q)
 	if *value = answer; err == nil && q.matters && a.proposed {
-		s.reviews = append(s.reviews, convert.Review{Pointer: pointers[0], Message: "taken as proposed: " + answer + "; correct it if your service differs"})
+		s.reviews = append(s.reviews, convert.Review{Pointer: pointers[0], Message: "accepted as proposed: " + answer + "; correct it if your service differs"})
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (s *draft) askOperations(ctx context.Context, a *asker) error {
 	for i := range mostOperations {
 		again := "What else can an agent do? Name the verb, or give an empty line if that was all."
 		if i == 0 {
-			again = "What can an agent do there? Name the first verb; more are asked for later."
+			again = "What can an agent do there? Name the first verb; you can add more later."
 		}
 		s.operations = append(s.operations, operation{})
 		o := &s.operations[i]
@@ -156,14 +156,14 @@ func (s *draft) askOperation(ctx context.Context, a *asker, o *operation, here s
 		return err
 	}
 	err = s.askFields(ctx, a, &o.inputs, s.pointerFor(capability+"/params", endpoint+"/input"), question{
-		text:    "What does the caller give? List the inputs; a type may follow a colon, a question mark means optional. An empty line means nothing.",
+		text:    "What are the inputs? List them; a type may follow a colon, a question mark means optional. An empty line means nothing.",
 		example: "restaurant, guests: integer, date: date, note?: text", optional: true,
 	})
 	if err != nil {
 		return err
 	}
 	err = s.askFields(ctx, a, &o.outputs, s.pointerFor(capability+"/returns", endpoint+"/output"), question{
-		text: "What comes back? List the fields in the same way." + s.pointerFor(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
+		text: "What are the outputs? List the fields in the same way." + s.pointerFor(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
 	})
 	if err != nil {
 		return err
@@ -197,26 +197,26 @@ func (s *draft) askHTTP(ctx context.Context, a *asker, o *operation, at string) 
 		return err
 	}
 	return s.askText(ctx, a, &o.path, at+"/endpoint", question{
-		text: "At which path of your host? Inputs that are part of it stand in braces.", example: "/api/tables/{table_id}", usual: "/" + pathSegment(o.noun),
+		text: "What is the path on your host? Write inputs that are part of it in braces.", example: "/api/tables/{table_id}", usual: "/" + pathSegment(o.noun),
 	})
 }
 
 // askMeaning asks for the semantic block of an endpoint (§6).
 func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at string) error {
 	err := s.askText(ctx, a, &o.outcome, at+"/semantic/outcome", question{
-		text: "What is true afterwards, when it went well?", example: "A reservation exists with the status CONFIRMED",
+		text: "What is true after success?", example: "A reservation exists with the status CONFIRMED",
 	})
 	if err != nil {
 		return err
 	}
 	err = s.askText(ctx, a, &o.impact, at+"/semantic/impact_tier", question{
-		text: "How far does it reach: informational (it only tells something), reversible (it can be undone), or irreversible?", usual: o.usualImpact(), matters: true,
+		text: "What is its impact: informational (it only returns information), reversible (it can be undone), or irreversible?", usual: o.usualImpact(), matters: true,
 	})
 	if err != nil {
 		return err
 	}
 	_, err = a.askQuestion(ctx, question{
-		text: "What can go wrong? Name the failures that a caller should tell apart.", example: "no_table_free, date_in_the_past",
+		text: "What can go wrong? Name the failures that a caller should distinguish.", example: "no_table_free, date_in_the_past",
 		faults: func(answer string) []protocol.Finding {
 			parsed, wrong := parseFields(answer)
 			if wrong != nil {

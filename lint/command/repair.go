@@ -38,7 +38,7 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 			continue
 		case len(repaired) == 0:
 			if !v.quiet {
-				v.printError("%s: nothing here can be repaired without knowing what you meant", in.Name)
+				v.printError("%s: nothing here can be repaired automatically", in.Name)
 			}
 			continue
 		}

@@ -59,7 +59,7 @@ func (v *validateRun) explainOne(r protocol.Rule, whole bool) error {
 		protocol.Info:    "only noted",
 	}[r.Severity])
 	if basis := format.Basis(r); basis != "" {
-		fmt.Fprintf(&b, "It stands in %s: %s.\n", r.Section, basis)
+		fmt.Fprintf(&b, "It is in %s: %s.\n", r.Section, basis)
 	}
 	if r.Pass > 0 {
 		fmt.Fprintf(&b, "It belongs to pass %d of the eight of AGIS §9.1.\n", r.Pass)

@@ -53,7 +53,7 @@ Exit codes: 0 all conform, 1 findings (errors; with --strict warnings too),
 	f.BoolVar(&v.fix, "fix", false, "make the safe repairs in files; shows the changes and asks first")
 	f.BoolVar(&v.diff, "diff", false, "only show what --fix would change")
 	f.BoolVar(&v.yes, "yes", false, "with --fix: write without asking")
-	f.StringVar(&v.as, "as", "", "the kind of the inputs, where it cannot be told: "+document.ListKinds(document.AuthoritativeKinds(), "or"))
+	f.StringVar(&v.as, "as", "", "the kind of the inputs, if it cannot be determined: "+document.ListKinds(document.AuthoritativeKinds(), "or"))
 	f.StringVar(&v.url, "url", "", "the assumed address of files and standard input")
 	f.StringVar(&v.day, "today", "", "the date to compare the dates of documents with (default: today)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "show failures only")
@@ -119,7 +119,7 @@ func (v *validateRun) checkFlags(args []string) error {
 	case v.yes && !v.fix:
 		return usageErrorf("--yes answers the question of --fix: give both")
 	case v.fix && v.writeBaseline != "":
-		return usageErrorf("--fix repairs findings and --write-baseline keeps them: give one of the two")
+		return usageErrorf("--fix repairs findings and --write-baseline accepts them: use one of the two")
 	}
 	today, err := v.parseToday(v.day)
 	if err != nil {

@@ -355,9 +355,9 @@ func (t textWriter) writeRepairable(reports []Report) {
 	switch {
 	case t.Repair == "" || repairs == 0:
 	case len(names) <= mostNames:
-		fmt.Fprintf(t, "%s can be repaired without knowing what you meant: %s %s\n", plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
+		fmt.Fprintf(t, "%s can be repaired automatically: %s %s\n", plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
 	default:
-		fmt.Fprintf(t, "%s in %d files can be repaired without knowing what you meant: %s FILE\n", plural(repairs, "finding"), len(names), t.Repair)
+		fmt.Fprintf(t, "%s in %d files can be repaired automatically: %s FILE\n", plural(repairs, "finding"), len(names), t.Repair)
 	}
 }
 

@@ -232,7 +232,7 @@ func (c *checker) checkBody(body jcs.Value) {
 	case TypeEncrypted:
 		c.checkMembers(body, "alg", "v", "epk", "nonce", "ct")
 	default:
-		c.addViolation("body-type", "body.type", "is none of Offer, Counter, Accept, Decline, Withdraw, encrypted")
+		c.addViolation("body-type", "body.type", "is not one of Offer, Counter, Accept, Decline, Withdraw, encrypted")
 	}
 	c.checkArrays(body, "body")
 }
@@ -297,7 +297,7 @@ func (c *checker) checkMoney(v jcs.Value, path string) {
 // checkArrays refuses empty arrays (§5.2.2 R5) wherever they are in the body.
 func (c *checker) checkArrays(v jcs.Value, path string) {
 	if v.Kind() == jcs.Array && v.Len() == 0 {
-		c.addViolation("empty-array", path, "holds an empty array")
+		c.addViolation("empty-array", path, "contains an empty array")
 	}
 	for _, member := range v.Members() {
 		c.checkArrays(member, path)

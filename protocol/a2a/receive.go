@@ -113,7 +113,7 @@ func (r *Receiver) arrivalTime(v *Verified, d Delivery, now time.Time) (time.Tim
 		err = receipt.Verify(v.Envelope, r.RelayKey)
 	}
 	if err == nil && receipt.ReceivedAt.After(now.Add(MaxAhead)) {
-		err = newRefusal(RuleReceipt, "the receipt is of a time to come")
+		err = newRefusal(RuleReceipt, "the receipt is from the future")
 	}
 	return receipt.ReceivedAt, err
 }

@@ -83,7 +83,7 @@ type Binding struct{ ID, From, To, ThreadID string }
 func (b Binding) additionalData() ([]byte, error) {
 	for _, text := range [...]string{b.ID, b.From, b.To, b.ThreadID} {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
-			return nil, errors.New("id, from, to and thread_id must not be empty or hold a NUL (A2A §14.3)")
+			return nil, errors.New("id, from, to and thread_id must not be empty or contain a NUL (A2A §14.3)")
 		}
 	}
 	return []byte(b.ID + "\x00" + b.From + "\x00" + b.To + "\x00" + b.ThreadID), nil

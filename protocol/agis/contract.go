@@ -20,7 +20,7 @@ func (c *checker) checkContract(endpoint *protocol.Node) {
 	}
 	n := endpoint.Member("errors")
 	if n == nil || n.Kind == protocol.Null {
-		c.Add("AGIS803", placeOfAbsence(n, endpoint), "errors is missing", "list the names of what can go wrong, for example [reservation_unavailable]")
+		c.Add("AGIS803", placeOfAbsence(n, endpoint), "errors is missing", "list the names of possible errors, for example [reservation_unavailable]")
 		return
 	}
 	c.checkErrors(n)
@@ -66,9 +66,9 @@ func (c *checker) checkErrors(n *protocol.Node) {
 	}
 	switch {
 	case len(generic) > 0 && len(generic) == named:
-		c.Add("AGIS807", n, "every error name is generic", "name what goes wrong, for example reservation_unavailable")
+		c.Add("AGIS807", n, "every error name is generic", "name the error, for example reservation_unavailable")
 	case len(generic) > 0:
-		c.Add("AGIS808", generic[0], "the error name "+protocol.Quote(generic[0].Str()+generic[0].Member("name").Str())+" is generic", "name what goes wrong, for example reservation_unavailable")
+		c.Add("AGIS808", generic[0], "the error name "+protocol.Quote(generic[0].Str()+generic[0].Member("name").Str())+" is generic", "name the error, for example reservation_unavailable")
 	}
 	if !described {
 		c.Add("AGIS814", n, "an error has no description", "write {name: …, description: …}")

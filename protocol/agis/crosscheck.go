@@ -47,7 +47,7 @@ type crossCheck struct {
 }
 
 func (c *crossCheck) reportDifference(n *protocol.Node, message string) {
-	c.Add("WK110", n, message, "make the summary anew from the full document whenever that changes")
+	c.Add("WK110", n, message, "generate the summary again from the full document whenever that changes")
 }
 
 func (c *crossCheck) compareTexts(field, here, there string) {
@@ -113,6 +113,6 @@ func CheckAccess(status int, d *Document) []protocol.Finding {
 	}
 	r := protocol.NewReport(rules, protocol.Limits{})
 	r.Add("WK111", nil, fmt.Sprintf("/.well-known/agis.json answers %d without credentials, although the full document declares pre_auth_discovery: true", status),
-		"let everybody read the summary, or take pre_auth_discovery out of the document")
+		"make the summary public, or remove pre_auth_discovery from the document")
 	return r.Findings()
 }

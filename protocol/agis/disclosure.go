@@ -14,8 +14,8 @@ import (
 func (c *checker) checkDisclosure(n *protocol.Node) {
 	description := n.Member("description")
 	if found := findDisclosure(description.Str()); found != "" {
-		c.Add("AGIS138", description, "the description of the data class "+protocol.Quote(n.Member("class").Str())+" tells "+found+" to everybody, since pre_auth_discovery is true",
-			"describe the kind of data only; counts, columns and field names belong behind authorization")
+		c.Add("AGIS138", description, "the description of the data class "+protocol.Quote(n.Member("class").Str())+" tells "+found+" to everyone, because pre_auth_discovery is true",
+			"describe the kind of data only; counts, columns and field names require authorization")
 	}
 }
 

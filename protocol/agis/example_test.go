@@ -38,7 +38,7 @@ func ExampleParse() {
 	}
 	// Output:
 	// BOOK /reservation
-	// 9:58 AGIS504 actor is "robot", none of agent, user and system
+	// 9:58 AGIS504 actor is "robot", not agent, user or system
 }
 
 func ExampleCheckMethod() {

@@ -24,7 +24,7 @@ func (c *checker) checkInstruction(n *protocol.Node, what string) {
 // describeDeceit says what is wrong with what [protocol.Instruction] found.
 func describeDeceit(found string) string {
 	if strings.HasPrefix(found, "the words") {
-		return ", which speak to a model instead of describing something"
+		return ", which address a model instead of describing something"
 	}
 	return ", which people do not see and models do"
 }

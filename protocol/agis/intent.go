@@ -80,17 +80,17 @@ func (c *checker) impactFits(n *protocol.Node, e Endpoint) {
 	switch {
 	case s.ImpactTier == "informational" && class&^acts == 0:
 		c.Add("AGIS521", tier, "impact_tier is informational, and "+verb+" changes something for others",
-			"declare reversible or irreversible; informational is for what leaves everything as it was")
+			"declare reversible or irreversible; informational is for operations that change nothing")
 	case (s.ImpactTier == "reversible" || s.ImpactTier == "irreversible") && class&^looks == 0:
-		c.Add("AGIS521", tier, "impact_tier is "+s.ImpactTier+", and "+verb+" leaves everything as it was",
-			"declare informational, or use a verb that says what is changed")
+		c.Add("AGIS521", tier, "impact_tier is "+s.ImpactTier+", and "+verb+" changes nothing",
+			"declare informational, or use a verb for the change")
 	}
 	switch {
 	case (s.Capability == "discovery" || s.Capability == "retrieval" || s.Capability == "analysis") && class&^acts == 0:
 		c.Add("AGIS521", capability, "capability is "+s.Capability+", and "+verb+" changes something for others",
 			"declare transaction or modification")
 	case (s.Capability == "transaction" || s.Capability == "modification") && class&^looks == 0:
-		c.Add("AGIS521", capability, "capability is "+s.Capability+", and "+verb+" leaves everything as it was",
+		c.Add("AGIS521", capability, "capability is "+s.Capability+", and "+verb+" changes nothing",
 			"declare discovery, retrieval or analysis")
 	}
 }

@@ -65,7 +65,7 @@ func findFault(method string) methodError {
 	}
 	name := strings.ToUpper(method)
 	if verbs, ok := httpMethods[name]; ok {
-		return methodError{"AGIS301", "is an HTTP method, which is prohibited", "use a verb that says what happens, for example " + verbs}
+		return methodError{"AGIS301", "is an HTTP method, which is prohibited", "use a verb for the action, for example " + verbs}
 	}
 	if f, ok := prohibited[name]; ok {
 		return f
@@ -87,7 +87,7 @@ func formFault(method string) methodError {
 	case letters:
 		return methodError{"AGIS204", "is several words in one", adviseSeparation(splitIdentifier(method))}
 	case strings.ContainsFunc(method, unicode.IsSpace):
-		return methodError{"AGIS202", "holds white space", adviseSeparation(splitIdentifier(method))}
+		return methodError{"AGIS202", "contains white space", adviseSeparation(splitIdentifier(method))}
 	default:
 		return methodError{"AGIS203", "holds " + describeForeignCharacter(method) + ", not only the letters A to Z", adviseSeparation(splitIdentifier(method))}
 	}

@@ -173,7 +173,7 @@ func (c *checker) checkFields(n *protocol.Node, names ...string) {
 			c.AddKey("AGIS121", m, "the field name "+protocol.Quote(m.Key)+" is not lower snake_case", "write "+names[i])
 			continue
 		}
-		help := "readers pass over it; take it out, or check the spelling"
+		help := "readers ignore it; remove it, or check the spelling"
 		if near := english.NearName(m.Key, names); near != "" {
 			help = "did you mean " + near + "? Readers pass over this one"
 		} else if slices.Contains(names, "semantic") && slices.Contains(semanticFields, m.Key) {

@@ -71,7 +71,7 @@ const maxSegments = 100
 func (c *checker) checkPath(n *protocol.Node, method string) {
 	path := n.Text
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		c.Add("AGIS403", n, "the path holds a query or a fragment", "end the path before it and put the inputs into the input schema")
+		c.Add("AGIS403", n, "the path contains a query or a fragment", "end the path before it and put the inputs into the input schema")
 		path = path[:i]
 	}
 	if !strings.HasPrefix(path, "/") {
@@ -100,7 +100,7 @@ func (c *checker) checkPath(n *protocol.Node, method string) {
 			report("AGIS410", "the path has an empty segment or ends in /", "remove the extra /")
 		case isParameter(s):
 			if !parameterSegment.MatchString(s) {
-				report("AGIS407", "the parameter "+protocol.Quote(s)+" is not in the form {name}", "write a segment of its own in braces, for example {"+cmp.Or(parameterName.FindString(s), "id")+"}")
+				report("AGIS407", "the parameter "+protocol.Quote(s)+" is not in the form {name}", "write a separate segment in braces, for example {"+cmp.Or(parameterName.FindString(s), "id")+"}")
 			}
 		default:
 			nounSegment(s, method, report)
@@ -189,7 +189,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	words := splitSegment(s)
 	quoted := protocol.Quote(s)
 	if strings.ContainsFunc(s, unicode.IsUpper) {
-		report("AGIS405", "the segment "+quoted+" holds an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
+		report("AGIS405", "the segment "+quoted+" contains an upper-case letter", "write "+protocol.Quote(strings.Join(words, "-")))
 	}
 	if strings.ContainsAny(s, "_.+ %\t\n\f\r") && separated.MatchString(s) {
 		report("AGIS406", "the words of the segment "+quoted+" are not joined by hyphens", "write "+protocol.Quote(strings.Join(words, "-")))
@@ -204,7 +204,7 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 		if len(words) == 1 && !commandInOne(words[0]) {
 			begins = " is a verb"
 		}
-		report("AGIS404", "the segment "+quoted+begins, "name the thing, for example /reservation: the method says what is done with it")
+		report("AGIS404", "the segment "+quoted+begins, "name the object, for example /reservation: the method names the action")
 	}
 	if repeats {
 		report("AGIS408", "the segment "+quoted+" repeats the method", "name the thing only, for example BOOK /reservation")

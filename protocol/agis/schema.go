@@ -86,7 +86,7 @@ func (c *checker) checkSchema(n *protocol.Node) {
 		return
 	}
 	if len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { _, ok := keywords[m.Key]; return ok || m.Key == "optional" }) {
-		c.Add("AGIS809", n, n.Key+" holds no keyword of JSON Schema, so it says nothing about the data", "put the names under properties: {type: object, properties: {name: {type: string}}}")
+		c.Add("AGIS809", n, n.Key+" has no keyword of JSON Schema, so it does not describe the data", "put the names under properties: {type: object, properties: {name: {type: string}}}")
 		return
 	}
 	c.checkSchemaBlock(n)

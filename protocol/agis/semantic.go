@@ -68,7 +68,7 @@ func (c *checker) checkSemantics(endpoints []*protocol.Node) {
 		c.checkOptionalFields(n, c.doc.Endpoints[i], tools)
 		c.checkRecommendedFields(n, n)
 		if m := endpoint.Member("proposed"); m.True() {
-			c.AddKey("AGIS522", m, "a proposed endpoint stands in a published document", "proposed endpoints belong to one session; remove proposed when the endpoint is here to stay")
+			c.AddKey("AGIS522", m, "a published document contains a proposed endpoint", "proposed endpoints belong to one session; remove proposed when the endpoint is here to stay")
 		}
 	}
 	if service := c.doc.Root.Member("service"); service.Str() != "" {
@@ -83,7 +83,7 @@ func (c *checker) checkActor(parent *protocol.Node) {
 	case n == nil || n.Kind == protocol.Null:
 		c.Add("AGIS503", placeOfAbsence(n, parent), "actor is missing", "add actor: agent, user or system: the one that initiates the action")
 	case !slices.Contains(actors, n.Str()):
-		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", none of agent, user and system", english.DidYouMean(n.Str(), actors)+"say who initiates the action: agent, user or system")
+		c.Add("AGIS504", n, "actor is "+quoteNode(n)+", not agent, user or system", english.DidYouMean(n.Str(), actors)+"say who initiates the action: agent, user or system")
 	}
 }
 
@@ -100,10 +100,10 @@ func (c *checker) checkSentence(parent *protocol.Node, field, missing, what stri
 	}
 	text = clipText(text)
 	if hasSeveralSentences(text) {
-		c.Add("AGIS506", n, field+" holds more than one sentence", "say it in one sentence")
+		c.Add("AGIS506", n, field+" has more than one sentence", "say it in one sentence")
 	}
 	if field == "intent" && mayBeInternal(text) && internal.MatchString(text) {
-		c.Add("AGIS507", n, "intent describes what the system does inside, not what the caller wants", `write the caller's goal, for example "Books a restaurant reservation on behalf of the requesting agent"`)
+		c.Add("AGIS507", n, "intent describes internal steps of the system, not the goal of the caller", `write the caller's goal, for example "Books a restaurant reservation on behalf of the requesting agent"`)
 	}
 }
 
@@ -164,7 +164,7 @@ func hasSeveralSentences(text string) bool {
 // checkOptionalFields judges the fields of §6.2.
 func (c *checker) checkOptionalFields(n *protocol.Node, e Endpoint, tools map[string]bool) {
 	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
-		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", none of the six classes", english.DidYouMean(m.Str(), capabilities)+"use "+strings.Join(capabilities, ", "))
+		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", not one of the six classes", english.DidYouMean(m.Str(), capabilities)+"use "+strings.Join(capabilities, ", "))
 	}
 	if m := n.Member("confidence_guidance"); m != nil {
 		if _, ok := readConfidence(m); !ok {
@@ -197,7 +197,7 @@ func (c *checker) checkImpact(n *protocol.Node, s Semantic) {
 		return
 	}
 	if !slices.Contains(impactTiers, s.ImpactTier) {
-		c.Add("AGIS510", m, "impact_tier is "+quoteNode(m)+", none of informational, reversible and irreversible", english.DidYouMean(m.Str(), impactTiers)+"use one of "+strings.Join(impactTiers, ", "))
+		c.Add("AGIS510", m, "impact_tier is "+quoteNode(m)+", not informational, reversible or irreversible", english.DidYouMean(m.Str(), impactTiers)+"use one of "+strings.Join(impactTiers, ", "))
 		return
 	}
 	if m.Text != s.ImpactTier {
@@ -266,7 +266,7 @@ func (c *checker) checkRecommendedFields(place, block *protocol.Node) {
 	switch {
 	case len(absent) == 0:
 	case c.level >= 2:
-		c.Add("AGIS520", place, strings.Join(absent, ", ")+": required at Level 2 and absent", "declare what is named here for this endpoint; state_transition is asked of endpoints that change something")
+		c.Add("AGIS520", place, strings.Join(absent, ", ")+": required at Level 2 and absent", "declare the members named here for this endpoint; state_transition is required for endpoints that change something")
 	default:
 		c.Add("AGIS520", place, strings.Join(absent, ", ")+": recommended and absent", "declare what you can say of it: agents act on these, and Level 2 needs them")
 	}

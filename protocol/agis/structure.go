@@ -170,7 +170,7 @@ func (c *checker) checkManifest(root *protocol.Node) {
 	c.checkFields(n, manifestFields...)
 	c.booleanField(n, "pre_auth_discovery", "AGIS136")
 	if len(list.Items) == 0 && negotiable {
-		c.Add("AGIS132", list, "available_data is empty, yet negotiable is true", "list the data classes that can be asked for")
+		c.Add("AGIS132", list, "available_data is empty, yet negotiable is true", "list the data classes that can be requested")
 	}
 	manifest := &DataManifest{PreAuthDiscovery: n.Member("pre_auth_discovery").True()}
 	seen := map[string]bool{}
@@ -200,7 +200,7 @@ func (c *checker) dataClass(n *protocol.Node, seen map[string]bool) DataClass {
 	switch m := n.Member("sensitivity"); {
 	case m == nil:
 	case !sensitivities[sensitivity]:
-		c.Add("AGIS133", m, "sensitivity is "+quoteNode(m)+", none of the known values", "use informational, reversible or irreversible")
+		c.Add("AGIS133", m, "sensitivity is "+quoteNode(m)+", not one of the known values", "use informational, reversible or irreversible")
 	case sensitivity == "low" || sensitivity == "medium" || sensitivity == "high":
 		c.Add("AGIS134", m, "sensitivity uses the scale of the draft's example, not the one of its text", "both are accepted; informational, reversible and irreversible are the values of the text")
 	}

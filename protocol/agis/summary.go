@@ -18,7 +18,7 @@ import (
 func ParseSummary(text []byte, o Options) (*Summary, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
 	c := &checker{Report: protocol.NewReport(rules, o.Limits)}
-	const help = "serve one JSON object and nothing else, as UTF-8"
+	const help = "serve a single JSON object, as UTF-8"
 	root, err := protocol.ReadJSON(text, o.Limits)
 	if err != nil {
 		syntax, ok := errors.AsType[*protocol.SyntaxError](err)
@@ -47,7 +47,7 @@ func (c *checker) readSummary(root *protocol.Node) *Summary {
 	}
 	for _, item := range root.Member("capability_summary").Elements() {
 		if !slices.Contains(capabilities, item.Str()) {
-			c.Add("WK112", item, "capability_summary holds a value that is none of the six classes", "use "+strings.Join(capabilities, ", "))
+			c.Add("WK112", item, "capability_summary has a value that is not one of the six classes", "use "+strings.Join(capabilities, ", "))
 		}
 	}
 	s := &Summary{
@@ -156,7 +156,7 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 	}
 	for _, item := range protocols.Elements() {
 		if !slices.Contains(interactionProtocols, item.Str()) {
-			c.Add("WK106", item, "interaction_protocols holds a value that the draft does not define", "use "+strings.Join(interactionProtocols, ", "))
+			c.Add("WK106", item, "interaction_protocols has a value that the draft does not define", "use "+strings.Join(interactionProtocols, ", "))
 		}
 	}
 	if protocols != nil && root.Member("negotiable").True() != slices.Contains(protocols.Strs(), "negotiate") {

@@ -20,7 +20,7 @@ func (c *checker) reportUnreadable(text []byte, err error) {
 	}
 	switch syntax.Problem {
 	case protocol.Duplicate:
-		c.AddSyntax("AGIS103", syntax, "keep one of the two: readers differ in which one they see")
+		c.AddSyntax("AGIS103", syntax, "remove one of the two: readers differ in which one they see")
 	case protocol.Unsafe:
 		c.AddSyntax("AGIS104", syntax, unsafeHelp(syntax.Message))
 	case protocol.Several:
@@ -56,12 +56,12 @@ func (c *checker) reportNoMapping(text []byte, root *protocol.Node) {
 // unsafeHelp says what to write in place of YAML that JSON cannot say, by the
 // message of the reader.
 func unsafeHelp(message string) string {
-	const reason = "; a published document uses only what JSON can say"
+	const reason = "; a published document uses only values of JSON"
 	switch {
 	case strings.Contains(message, "merge key"):
 		return "write the merged fields out" + reason
 	case strings.Contains(message, "tag"):
-		return "take the tag out, and put the value in quotes if it is text" + reason
+		return "remove the tag, and put the value in quotes if it is text" + reason
 	case strings.Contains(message, "is not a string"):
 		return "put the name in quotes: all names are text"
 	case strings.Contains(message, "a key may not be"):
@@ -95,7 +95,7 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 // syntaxHelp says how to fix what a reader complains of.
 func syntaxHelp(message string) string {
 	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
-		return "fix the JSON at this place; there may be nothing before or behind the one object"
+		return "fix the JSON at this place; there may be nothing before or after the one object"
 	}
 	if help := yaml.DescribeRepair(message); help != "" {
 		return help

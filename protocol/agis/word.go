@@ -73,7 +73,7 @@ func wordFault(word string) methodError {
 	case l.state[word]:
 		return methodError{"AGIS302", "describes a state, not an action", "say what is to be done, for example CHECK"}
 	case l.function[word]:
-		return methodError{"AGIS304", "is no verb: it holds a sentence together", "say what is to be done in one verb, for example FIND"}
+		return methodError{"AGIS304", "is not a verb but a function word", "say what is to be done in one verb, for example FIND"}
 	case len(word) > longestMethod:
 		return methodError{"AGIS305", "is longer than any verb", oneVerb}
 	}
@@ -103,7 +103,7 @@ func verbFault(word string, use english.Use) methodError {
 		}
 	}
 	if hint, ok := listed().vague[word]; ok {
-		return methodError{"AGIS306", "says little about what is done, or may describe a state", "use a more specific verb, for example " + hint}
+		return methodError{"AGIS306", "is vague, or may describe a state", "use a more specific verb, for example " + hint}
 	}
 	switch {
 	case use.Modern:
@@ -111,7 +111,7 @@ func verbFault(word string, use english.Use) methodError {
 	case isMostlyAdjective(use):
 		return methodError{"AGIS302", "is read as an adjective, which describes a state", "say what is to be done" + suggestVerbs(english.Synonyms(word, 1))}
 	case use.Noun && use.VerbCount == 0 && use.NounCount+use.Written >= nounOnly:
-		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb that says what happens to it" + suggestVerbs(english.Synonyms(word, 2))}
+		return methodError{"AGIS306", "is read as a noun; it is hardly used as a verb", "use a verb for the action" + suggestVerbs(english.Synonyms(word, 2))}
 	}
 	return methodError{}
 }
@@ -167,7 +167,7 @@ func splitPhrasal(word string) (verb, particle string) {
 func particleFault(verb, particle string) methodError {
 	two := strings.ToUpper(verb + " " + particle)
 	return methodError{"AGIS207", "is the verb phrase " + two + " written as one word",
-		"use one verb that says the same" + suggestVerbs(english.Synonyms(verb, 1))}
+		"use one verb with the same meaning" + suggestVerbs(english.Synonyms(verb, 1))}
 }
 
 // nameFault judges a word that the dictionary has, but not as a verb.
@@ -182,7 +182,7 @@ func nameFault(word string, use english.Use) methodError {
 		len(verbs) > 0 && (use.Written > 0 || !hasInfinitiveEnding(word)):
 		return nounFault(verbs)
 	default:
-		return methodError{"AGIS305", "is known as a noun only, and a rare one", "if it is used as a verb, its users will tell; otherwise say what is to be done" + suggestVerbs(verbs)}
+		return methodError{"AGIS305", "is known as a noun only, and a rare one", "if it is used as a verb, keep it; otherwise name the action" + suggestVerbs(verbs)}
 	}
 }
 
@@ -230,7 +230,7 @@ func unknownFault(word string) methodError {
 	if words := splitCompound(word); words != nil {
 		return methodError{"AGIS204", "is several words in one: " + strings.ToUpper(strings.Join(words, " ")), adviseSeparation(words)}
 	}
-	return methodError{"AGIS305", "is not in the word list, so nobody can tell whether it is a verb", "check the spelling; a verb that people know serves more agents"}
+	return methodError{"AGIS305", "is not in the word list, so it may not be a verb", "check the spelling; a verb that people know serves more agents"}
 }
 
 // prefixes make a verb from a verb.

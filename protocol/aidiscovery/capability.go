@@ -67,7 +67,7 @@ func idFault(text string) string {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_':
 		case r >= 'A' && r <= 'Z':
-			return "holds the upper-case letter " + protocol.Quote(string(r))
+			return "contains the upper-case letter " + protocol.Quote(string(r))
 		default:
 			return "holds the character " + protocol.Quote(string(r))
 		}
@@ -180,7 +180,7 @@ func (c *checker) readEndpoint(parent *protocol.Node) string {
 		c.checkAbsoluteEndpoint(n, u)
 	}
 	if segment, ok := adminSegment(path); ok && (form == Relative || form == Absolute) {
-		c.Add("AI907", n, "the endpoint's path holds "+protocol.Quote(segment)+", which points at an internal function", "leave out what agents in general should not call")
+		c.Add("AI907", n, "the endpoint's path holds "+protocol.Quote(segment)+", which indicates an internal function", "leave out what agents in general should not call")
 	}
 	return n.Text
 }

@@ -26,7 +26,7 @@ func (c *checker) readAuth(root *protocol.Node) {
 	header := n.Member("header")
 	switch {
 	case a.Type == "apikey" && header == nil:
-		c.Add("AI507", n, "type apikey without header", "name the header that takes the key")
+		c.Add("AI507", n, "type apikey without header", "name the header for the key")
 	case a.Type == "bearer" && header != nil && !strings.EqualFold(a.Header, "Authorization"):
 		c.Add("AI508", header, "type bearer uses the header Authorization", "leave header out")
 	case a.Type == "none" && header != nil:

@@ -83,7 +83,7 @@ func (c *checker) reportUnreadable(err error) {
 	case protocol.NotUTF8:
 		c.AddSyntax("AI201", syntax, "save the file as UTF-8")
 	case protocol.Duplicate:
-		c.AddSyntax("AI205", syntax, "keep one of the two: readers differ in which one they see")
+		c.AddSyntax("AI205", syntax, "remove one of the two: readers differ in which one they see")
 	case protocol.TooDeep:
 		c.AddSyntax("AI206", syntax, "a conforming document nests four levels deep")
 	case protocol.TooMany, protocol.TooLongNumber:
@@ -91,7 +91,7 @@ func (c *checker) reportUnreadable(err error) {
 	case protocol.TooLarge:
 		c.AddSyntax("AI116", syntax, "split the service into smaller services, each with its own document")
 	default:
-		c.AddSyntax("AI203", syntax, "serve one JSON object and nothing else")
+		c.AddSyntax("AI203", syntax, "serve a single JSON object")
 	}
 }
 

@@ -65,7 +65,7 @@ func (c *savingFinder) findSpellingSavings(root *protocol.Node) {
 	}
 	white := root.End - root.Offset - bareLength(root)
 	c.addSaving(Saving{Message: "serve it compact, without line breaks and indentation: its readers are programs"}, float64(white)/4)
-	c.addSaving(Saving{Message: `write characters as they are, in UTF-8, not as \u escapes`}, escapedCost(root))
+	c.addSaving(Saving{Message: `write characters in UTF-8, not as \u escapes`}, escapedCost(root))
 }
 
 // bareLength is how many bytes a value takes with its own spelling of names, strings
@@ -226,7 +226,7 @@ func (c *savingFinder) visitCapability(n *protocol.Node) {
 		case m.Key == "description" && m.Kind == protocol.String:
 			c.visitProse(m)
 		case m.Key == "returns" && m.Kind == protocol.String && !namesFields(m.Text):
-			c.suggestRemoval(m, "name the fields of the answer, or leave returns out: this says nothing")
+			c.suggestRemoval(m, "name the fields of the answer, or omit returns: this has no content")
 		case m.Key == "returns" && m.Kind == protocol.String:
 			c.visitProse(m)
 		case m.Key == "params" && m.Kind == protocol.Object:
@@ -251,7 +251,7 @@ func (c *savingFinder) visitParam(n *protocol.Node) {
 	}
 	if c.isRepeated(p.Description) && p.Dialect != FreeText {
 		p.Description = ""
-		c.suggestReplacement(n, p.String(), []string{"its description was said before in this document"})
+		c.suggestReplacement(n, p.String(), []string{"its description repeats an earlier one in this document"})
 		return
 	}
 	if !c.suggestShortening(n, adviceForParam, "and so short a form is meant for less than") {

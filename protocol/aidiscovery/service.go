@@ -66,9 +66,9 @@ func (c *checker) readTextMember(parent *protocol.Node, name string, r textRule)
 		return n.Text
 	}
 	if strings.TrimSpace(n.Text) == "" {
-		c.Add("AI316", n, name+" is only white space", "write a text that says something")
+		c.Add("AI316", n, name+" is only white space", "write a text with content")
 	} else if _, ok := protocol.ControlRune(n.Text); ok {
-		c.Add("AI316", n, name+" holds a line break or another control character", "write it on one line")
+		c.Add("AI316", n, name+" contains a line break or another control character", "write it on one line")
 	}
 	return n.Text
 }

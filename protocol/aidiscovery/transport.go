@@ -151,15 +151,15 @@ func (t transport) judgeFailure() []protocol.Finding {
 		if i >= 0 {
 			to = " (" + protocol.Quote(t.Hops[i]) + ")"
 		}
-		return one("AI103", "a redirect leads from https to plain http"+to+" and is not followed", "redirect to an https address, or serve the document where it is asked for")
+		return one("AI103", "a redirect leads from https to plain http"+to+" and is not followed", "redirect to an https address, or serve the document at the requested address")
 	}
 	switch {
 	case t.Failure == BadCertificate:
 		return one("AI102", t.appendDetail("the certificate of the server is not valid"), "install a certificate for this host name from a public authority, with its chain")
 	case t.Failure == TooManyRedirects || len(t.Hops) > MaxRedirects:
-		return one("AI104", fmt.Sprintf("more than %d redirects in a row", MaxRedirects), "redirect to the last address at once; a chain that comes back to itself never ends")
+		return one("AI104", fmt.Sprintf("more than %d redirects in a row", MaxRedirects), "redirect to the last address at once; a redirect loop never ends")
 	case t.Failure == TimedOut:
-		f := newFinding("AI110", t.appendDetail("no whole answer came in time"), "answer within 3 seconds; a static file is enough")
+		f := newFinding("AI110", t.appendDetail("no complete answer arrived in time"), "answer within 3 seconds; a static file is enough")
 		f.Severity = protocol.Error
 		return []protocol.Finding{f}
 	case t.Failure == TooLarge || t.Size > HardSize:
@@ -177,8 +177,8 @@ func (t transport) judgeHosts() []protocol.Finding {
 	if from == to {
 		return nil
 	}
-	return []protocol.Finding{newFinding("AI105", "redirects lead from "+protocol.Quote(from)+" to "+protocol.Quote(to)+"; the document still speaks for "+protocol.Quote(from)+", and its relative endpoints are resolved there",
-		"serve the document on the host it speaks for, or write endpoints as absolute addresses")}
+	return []protocol.Finding{newFinding("AI105", "redirects go from "+protocol.Quote(from)+" to "+protocol.Quote(to)+"; the document still belongs to "+protocol.Quote(from)+", and its relative endpoints are resolved there",
+		"serve the document on the host that it belongs to, or write endpoints as absolute addresses")}
 }
 
 // judgeTime judges how long the answer took (§2.2).
@@ -186,7 +186,7 @@ func (t transport) judgeTime() []protocol.Finding {
 	if t.Took <= SlowAnswer {
 		return nil
 	}
-	f := newFinding("AI110", fmt.Sprintf("the answer took %.1f seconds; 3 are advised", t.Took.Seconds()), "answer within 3 seconds; a static file is enough")
+	f := newFinding("AI110", fmt.Sprintf("the answer took %.1f seconds; the recommended maximum is 3", t.Took.Seconds()), "answer within 3 seconds; a static file is enough")
 	if t.Took > LateAnswer {
 		f.Severity = protocol.Error
 	}
@@ -201,12 +201,12 @@ func (t transport) judgeStatus() []protocol.Finding {
 	case t.Status == http.StatusOK || t.Status == http.StatusNotModified:
 		return nil
 	case t.Status == http.StatusUnauthorized || t.Status == http.StatusForbidden:
-		return []protocol.Finding{newFinding("AI107", said+", but the document itself must be readable without authentication", "leave this one path open to everybody; it says which authentication the rest needs")}
+		return []protocol.Finding{newFinding("AI107", said+", but the document itself must be readable without authentication", "make this one path public; the document describes the authentication of the service")}
 	case t.Status == http.StatusNotFound || t.Status == http.StatusGone:
 		said += ": no document is published"
 		help = "serve the document at /.well-known/ai with status 200"
 	case t.Status == http.StatusTooManyRequests:
-		help = "let readers fetch this one small document; say in Retry-After when they may come back"
+		help = "let readers fetch this one small document; say in Retry-After when they may try again"
 	case t.Status >= 500:
 		help = "look into the server's log, then answer 200 with the document"
 	case t.Failure == BadRedirect:
@@ -234,7 +234,7 @@ func (t transport) judgeMediaType() []protocol.Finding {
 	case !given:
 		return []protocol.Finding{newFinding("AI109", "Content-Type does not say charset=utf-8", help)}
 	case !strings.EqualFold(charset, "utf-8"):
-		return []protocol.Finding{newFinding("AI109", "Content-Type says charset "+protocol.Quote(charset)+", but JSON is always utf-8", help)}
+		return []protocol.Finding{newFinding("AI109", "Content-Type has the charset "+protocol.Quote(charset)+", but JSON is always utf-8", help)}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func ReadValue(text []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more follows behind the value")
+		return nil, errors.New("there is more after the value")
 	}
 	return v, nil
 }

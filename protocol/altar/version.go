@@ -36,7 +36,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d.0", v.Major, v.Mino
 // minor. The major must be the same.
 func Negotiate(own, theirs Version) (Version, error) {
 	if own.Major != theirs.Major {
-		return Version{}, fmt.Errorf("the Host speaks version %d, the runtime version %d", own.Major, theirs.Major)
+		return Version{}, fmt.Errorf("the Host uses version %d, the runtime version %d", own.Major, theirs.Major)
 	}
 	return Version{own.Major, min(own.Minor, theirs.Minor)}, nil
 }

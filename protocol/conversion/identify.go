@@ -19,7 +19,7 @@ var otherFormats = []struct {
 	{[]string{"asyncapi"}, "this is AsyncAPI, which describes messages, not operations that can be called; describe those in OpenAPI"},
 	{[]string{"aiendpoint"}, "this is an AI Discovery document; convert it from ai"},
 	{[]string{"agis", "endpoints"}, "this is an AGIS document; convert it from agis"},
-	{[]string{"agis"}, "this is the summary of an AGIS service, which has no endpoints; take the document that agis_document names"},
+	{[]string{"agis"}, "this is the summary of an AGIS service, which has no endpoints; use the document that agis_document names"},
 	{[]string{"openrpc"}, "this is OpenRPC, which describes JSON-RPC methods; describe them in OpenAPI"},
 	{[]string{"tools"}, "this is a list of MCP tools; convert it from mcp"},
 	{[]string{"result", "jsonrpc"}, "this is a JSON-RPC answer; of MCP servers the one to tools/list can be converted, from mcp"},
@@ -32,7 +32,7 @@ var otherFormats = []struct {
 	{[]string{"swaggerVersion"}, "this is Swagger 1, which has one file for each resource; convert it to OpenAPI 3 first"},
 	{[]string{"discoveryVersion"}, "this is a Google API discovery document; convert it to OpenAPI 3 first"},
 	{[]string{"skills", "url"}, "this is an A2A agent card, which names skills, not operations; begin with init"},
-	{[]string{"schema_version", "api"}, "this is a plugin manifest; take the OpenAPI description that api.url names"},
+	{[]string{"schema_version", "api"}, "this is a plugin manifest; use the OpenAPI description that api.url names"},
 	{[]string{"error"}, "this looks like an error answer of a service, not a description of it"},
 	{[]string{"$schema"}, "this is a JSON Schema or a document that names one, not a description of operations"},
 }

@@ -15,7 +15,7 @@ func WriteAGIS(root *protocol.Node, n *Notes, o Options) (Output, error) {
 		return Output{}, err
 	}
 	if _, _, err := agis.Parse(out, agis.Options{}); err != nil {
-		return Output{}, fmt.Errorf("the document that comes of it cannot be used: %w", err)
+		return Output{}, fmt.Errorf("the resulting document cannot be used: %w", err)
 	}
 	return Output{Text: out, Reviews: reviews}, nil
 }

@@ -30,7 +30,7 @@ func WriteDocument(root *protocol.Node, reviews []Review, format string) ([]byte
 	case "yaml", "":
 		return markReviews(yaml.Write(root), reviews)
 	default:
-		return nil, fmt.Errorf("there is no format %s: use yaml or json", protocol.Quote(format))
+		return nil, fmt.Errorf("unknown format %s: use yaml or json", protocol.Quote(format))
 	}
 }
 

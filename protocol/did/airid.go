@@ -38,7 +38,7 @@ func DeriveAirID(identity []byte) (string, error) {
 	}
 	for name, v := range root.Members() {
 		if holdsObject(v) {
-			return refuse(fmt.Sprintf("member %q of the identity document holds an object", protocol.ClipBytes(name, maxQuoted)))
+			return refuse(fmt.Sprintf("member %q of the identity document is an object", protocol.ClipBytes(name, maxQuoted)))
 		}
 	}
 	hash := sha256.Sum256(root.Append(nil))
@@ -113,7 +113,7 @@ func CheckAirID(id string) error {
 		Help:    "an AIR ID looks like AIR-7G3K-M9JQ-X2PT: upper case, three groups of four letters or digits",
 	}
 	if upper := strings.ToUpper(strings.TrimSpace(id)); isAirID(upper) {
-		e.Help = "AIR IDs are upper case and stand alone: write " + upper
+		e.Help = "AIR IDs are upper case and have nothing around them: write " + upper
 	}
 	return e
 }

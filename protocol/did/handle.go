@@ -62,7 +62,7 @@ func ClaimHandle(text string) (string, error) {
 		return "", &Error{
 			Code:    "handle-reserved",
 			Message: "username is reserved",
-			Help:    fmt.Sprintf("%q could be taken for the registry, its staff or an AIR ID; choose another", handle),
+			Help:    fmt.Sprintf("%q could be mistaken for the registry, its staff or an AIR ID; choose another", handle),
 		}
 	}
 	return handle, nil

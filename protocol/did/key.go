@@ -76,7 +76,7 @@ func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	bare := strings.TrimSuffix(text, "=")
 	if len(bare) == 44 && !strings.ContainsFunc(bare, notBase64url) {
 		return nil, &Error{CodeKeyLength, "holds 33 bytes (Ed25519 is 32 bytes)",
-			"leave out what stands before or behind the 32 bytes of the public key"}
+			"remove the bytes before or after the 32 bytes of the public key"}
 	}
 	// The decoder skips line ends, so the alphabet is checked first.
 	if len(bare) != 43 || strings.ContainsFunc(bare, notBase64url) {
@@ -163,7 +163,7 @@ func decodeMultikey(text string, codec []byte, name, prefix string) ([]byte, err
 		return nil, &Error{CodeKeyEncoding, "the multikey is not an " + name + " public key", "its bytes must begin with " + prefix}
 	}
 	if len(key) != ed25519.PublicKeySize {
-		return nil, &Error{CodeKeyLength, fmt.Sprintf("the multikey holds a key of %d bytes, not 32", len(key)), "encode the 32 bytes of the public key"}
+		return nil, &Error{CodeKeyLength, fmt.Sprintf("the multikey has a key of %d bytes, not 32", len(key)), "encode the 32 bytes of the public key"}
 	}
 	return key, nil
 }

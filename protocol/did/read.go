@@ -46,7 +46,7 @@ func ParseDocument(text []byte, asked string) (Document, error) {
 	}
 	id := root.Member("id").Str()
 	if id != asked {
-		return refuse(fmt.Sprintf("the DID document is that of %q", protocol.ClipBytes(id, maxQuoted)), fmt.Sprintf("its id must be the DID that was asked for, %s", protocol.ClipBytes(asked, maxQuoted)))
+		return refuse(fmt.Sprintf("the DID document is that of %q", protocol.ClipBytes(id, maxQuoted)), fmt.Sprintf("its id must be the requested DID, %s", protocol.ClipBytes(asked, maxQuoted)))
 	}
 	d := Document{ID: id, Context: textsOf(root.Member("@context")), AlsoKnownAs: textsOf(root.Member("alsoKnownAs"))}
 	for _, n := range itemsOf(root.Member("verificationMethod")) {

@@ -107,7 +107,7 @@ func (c *comparison) judgeIntent(intent string) Judgement {
 	return c.byClass(j)
 }
 
-// isReadOnly reports whether the method leaves everything as it was.
+// isReadOnly reports whether the method changes nothing.
 func (c *comparison) isReadOnly() bool { return c.class != 0 && c.class&^(Read|Compute) == 0 }
 
 // sameWord reports whether a verb of the sentence is the method.

@@ -113,7 +113,7 @@ func queryParam(m Message, id string, params *httpsfv.Params) (string, error) {
 			continue
 		}
 		if len(list) > 1 {
-			return "", &Error{Code: CodeComponent, Message: fmt.Sprintf("%s stands %d times in the query", id, len(list)), Help: "cover @query"}
+			return "", &Error{Code: CodeComponent, Message: fmt.Sprintf("%s occurs %d times in the query", id, len(list)), Help: "cover @query"}
 		}
 		return escapeQuery(list[0]), nil
 	}

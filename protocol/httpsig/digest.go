@@ -52,7 +52,7 @@ func checkDigest(header http.Header, body []byte) error {
 		member, _ := digests.Get(name)
 		item, _ := member.(httpsfv.Item)
 		if given, ok := item.Value.([]byte); !ok || !bytes.Equal(given, sum) {
-			return refuse("Content-Digest is not that of the body that came")
+			return refuse("Content-Digest does not match the body")
 		}
 	}
 	if known == 0 {

@@ -45,7 +45,7 @@ func Read(m Message) ([]Signature, error) {
 	inputs, values := m.Header.Values("Signature-Input"), m.Header.Values("Signature")
 	if len(inputs) == 0 && len(values) == 0 {
 		return nil, &Error{Code: CodeMissing, Message: "the request is not signed",
-			Help: "sign it as RFC 9421 says: headers Signature-Input and Signature"}
+			Help: "sign it according to RFC 9421: headers Signature-Input and Signature"}
 	}
 	input, err := readDictionary("Signature-Input", inputs)
 	if err != nil {

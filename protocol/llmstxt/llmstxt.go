@@ -134,9 +134,9 @@ func (p *parser) parseLine(number int, line string) {
 func (p *parser) parseHeading(number, level int, name string) {
 	switch {
 	case level == 1:
-		p.add("LLMS102", number, "a second heading of level 1 stands here", "keep one name; begin sections with ##")
+		p.add("LLMS102", number, "this is a second heading of level 1", "use one name; start sections with ##")
 	case level > 2:
-		p.add("LLMS104", number, fmt.Sprintf("a heading of level %d stands here", level), "use ## for sections and no other headings")
+		p.add("LLMS104", number, fmt.Sprintf("this is a heading of level %d", level), "use ## for sections and no other headings")
 	case len(p.doc.Sections) == p.limits.Members:
 		p.add("LLMS108", number, fmt.Sprintf("there are more than %d sections", p.limits.Members), "list less")
 	default:
@@ -158,7 +158,7 @@ func (p *parser) parseEntry(number int, text string) {
 		return
 	}
 	if u, err := url.Parse(m[2]); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
-		p.add("LLMS107", number, "the address "+protocol.Quote(m[2])+" is none of the web", "link to an https address")
+		p.add("LLMS107", number, "the address "+protocol.Quote(m[2])+" is not a web address", "link to an https address")
 	}
 	section.Links = append(section.Links, Link{Name: m[1], URL: m[2], Notes: m[3], Line: number})
 }
@@ -166,7 +166,7 @@ func (p *parser) parseEntry(number int, text string) {
 // checkSections reports what is missing from the whole.
 func (p *parser) checkSections() {
 	if p.doc.Summary == "" {
-		p.add("LLMS103", 1, "no summary stands behind the title", "write what the site is for: > One sentence")
+		p.add("LLMS103", 1, "there is no summary after the title", "write what the site is for: > One sentence")
 	}
 	for _, s := range p.doc.Sections {
 		if len(s.Links) == 0 {

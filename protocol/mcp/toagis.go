@@ -152,7 +152,7 @@ func (b *documentBuilder) buildDocument() (conversion.Output, error) {
 			continue
 		}
 		if worst, _ := protocol.Worst(findings); err != nil || worst == protocol.Error {
-			return conversion.Output{}, fmt.Errorf("convert MCP to AGIS: the document that came out is not accepted: %s", conversion.DescribeFirstError(findings, err))
+			return conversion.Output{}, fmt.Errorf("convert MCP to AGIS: the resulting document is invalid: %s", conversion.DescribeFirstError(findings, err))
 		}
 		return conversion.Output{Text: text, Reviews: reviews}, nil
 	}
@@ -218,7 +218,7 @@ func (t *tool) describeRejection() string {
 	if t.verb != "" {
 		return message + " is not accepted as an endpoint"
 	}
-	message += " begins with " + protocol.Quote(t.rejected) + ", which is no verb that says what is done"
+	message += " begins with " + protocol.Quote(t.rejected) + ", which is not a verb for an action"
 	if len(t.suggested) > 0 {
 		message += "; put the verb first, for example " + strings.ToLower(t.suggested[0]) + "_…"
 	}
@@ -261,7 +261,7 @@ func (b *documentBuilder) writeTree() *protocol.Node {
 		verbs[t.verb] = true
 	}
 	if b.beyond > 0 {
-		b.notes.Add(nil, fmt.Sprintf("%d tools are left out: a document holds at most %d endpoints and %d bytes", b.beyond, conversion.MaxEndpoints, protocol.DefaultLimits.Bytes))
+		b.notes.Add(nil, fmt.Sprintf("%d tools are omitted: a document has at most %d endpoints and %d bytes", b.beyond, conversion.MaxEndpoints, protocol.DefaultLimits.Bytes))
 	}
 	if b.bare {
 		b.notes.Add(nil, "schemas are cut to the names and types of parameters to keep the document small")
@@ -277,7 +277,7 @@ func (b *documentBuilder) buildEndpoint(t *tool) *protocol.Node {
 	e := tree.Object()
 	method := tree.Put(e, "method", tree.String(t.verb))
 	if t.rejected != "" {
-		b.notes.Add(method, "the tool says "+t.rejected+", which is no method of AGIS; it may be "+strings.Join(t.suggested, " or "))
+		b.notes.Add(method, "the tool says "+t.rejected+", which is not a method of AGIS; it may be "+strings.Join(t.suggested, " or "))
 	}
 	noun := wording.TrimVerbs(t.noun, t.verb)
 	if len(noun) == 0 || !wording.IsAcceptablePath(t.verb, "/"+strings.Join(noun, "-")) {

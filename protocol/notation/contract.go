@@ -38,14 +38,14 @@ func (c *contractBuilder) buildSemantic(item entry, there bool) (*protocol.Node,
 			return nil, err
 		}
 		if n.Kind != protocol.Object {
-			return nil, c.errorAt(item.offset, "semantic holds no names with values, such as actor: agent")
+			return nil, c.errorAt(item.offset, "semantic has no names with values, such as actor: agent")
 		}
 	}
 	verb, noun := strings.ToLower(c.method), strings.ReplaceAll(c.pathNoun(), "_", " ")
 	for _, field := range []struct{ name, text string }{
 		{"intent", wording.Capitalize(wording.ThirdPerson(verb)) + " " + wording.WithArticle(noun) + " on behalf of the requesting agent"},
 		{"actor", "agent"},
-		{"outcome", "The answer tells the result for the " + noun},
+		{"outcome", "The answer has the result for the " + noun},
 	} {
 		if n.Member(field.name) == nil {
 			c.Add(tree.Put(n, field.name, tree.String(field.text)), field.name+" is a guess: "+c.why)
@@ -111,7 +111,7 @@ func (c *contractBuilder) buildErrors(item entry, there bool) (*protocol.Node, e
 	if len(n.Items) == 0 {
 		guess := tree.String(c.pathNoun() + "_unavailable")
 		n.Items = append(n.Items, guess)
-		c.Add(guess, "the name of what can go wrong is a guess: "+c.why)
+		c.Add(guess, "the name of the error is a guess: "+c.why)
 	}
 	return n, nil
 }
@@ -123,7 +123,7 @@ func (c *contractBuilder) addErrorCondition(list *protocol.Node, e entry) error 
 	case e.omitted:
 		return nil
 	case e.path != "" || e.name == "" && e.value == nil:
-		return c.errorAt(e.offset, "errors holds something else than names")
+		return c.errorAt(e.offset, "errors contains something other than names")
 	case e.name == "" && e.value.kind == blockValue: // - name: …
 		n, err := c.buildValue(e.value)
 		if err != nil {
@@ -198,12 +198,12 @@ func (s *schemaBuilder) addEntry(item entry, input, whole bool) error {
 	case item.omitted:
 		s.Add(s.schema, `the notation left parts out with "..."`)
 	case item.path != "":
-		return s.errorAt(item.offset, "an endpoint stands inside a schema")
+		return s.errorAt(item.offset, "there is an endpoint inside a schema")
 	case item.name == "" && item.value == nil:
 		return s.errorAt(item.offset, "a field has no name")
 	case item.name == "": // - name: …
 		if item.value.kind != blockValue {
-			return s.errorAt(item.offset, "a list stands where the name of a field is expected")
+			return s.errorAt(item.offset, "there is a list where the name of a field is expected")
 		}
 		return s.addEntries(item.value, input)
 	case (item.name == "required" || item.name == "optional") && item.value != nil && isListOfNames(item.value):
@@ -334,7 +334,7 @@ func (s *schemaBuilder) setFieldType(n *protocol.Node, name, note string, v *ent
 func (s *schemaBuilder) setArrayType(n *protocol.Node, items []entry) {
 	tree.Put(n, "type", tree.String("array"))
 	if len(items) != 1 || items[0].value != nil {
-		s.Add(n, "the notation does not say what the array holds")
+		s.Add(n, "the notation does not give the element type of the array")
 		return
 	}
 	s.setItemsType(n, strings.TrimPrefix(strings.TrimPrefix(items[0].name, "array"), " of "))
@@ -351,7 +351,7 @@ func (s *schemaBuilder) setItemsType(n *protocol.Node, words string) {
 				t.ApplyTo(items)
 				if t.Type == "object" {
 					what := strings.Join(append(fields[:len(fields)-1:len(fields)-1], word), " ")
-					s.Add(items, "the notation does not say what "+wording.WithArticle(what)+" holds")
+					s.Add(items, "the notation does not give the element type of "+wording.WithArticle(what)+" holds")
 				}
 				return
 			}
@@ -363,7 +363,7 @@ func (s *schemaBuilder) setItemsType(n *protocol.Node, words string) {
 			return
 		}
 	}
-	s.Add(n, "the notation does not say what the array holds")
+	s.Add(n, "the notation does not give the element type of the array")
 }
 
 var iso8601 = regexp.MustCompile(`(?i)\AISO[ -]?8601\z|\ARFC[ -]?3339\z`)

@@ -99,7 +99,7 @@ func (m *mapForm) rewriteEndpoint(e *protocol.Node) error {
 	case e.Kind != protocol.Object && e.Kind != protocol.Null:
 		return fmt.Errorf("the endpoint %s is no mapping", protocol.Quote(e.Key))
 	case e.Member("method") != nil || e.Member("path") != nil:
-		return fmt.Errorf("the endpoint %s has a method or a path of its own beside its key", protocol.Quote(e.Key))
+		return fmt.Errorf("the endpoint %s has a method or a path in addition to its key", protocol.Quote(e.Key))
 	}
 	colon := m.findColon(e)
 	if colon < 0 {

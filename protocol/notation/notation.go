@@ -67,7 +67,7 @@ func (r *treeBuilder) buildDocument(items []entry) (*protocol.Node, error) {
 					continue
 				}
 				if inner.path == "" {
-					return nil, r.errorAt(inner.offset, "endpoints holds something else than METHOD /path { … }")
+					return nil, r.errorAt(inner.offset, "endpoints contains something other than METHOD /path { … }")
 				}
 				if err := r.addEndpoint(endpoints, inner); err != nil {
 					return nil, err
@@ -83,7 +83,7 @@ func (r *treeBuilder) buildDocument(items []entry) (*protocol.Node, error) {
 		r.Add(nil, `the notation left parts out with "..."`)
 	}
 	if len(endpoints.Items) == 0 {
-		return nil, r.errorAt(0, "the text holds no endpoint of the form METHOD /path { … }")
+		return nil, r.errorAt(0, "the text has no endpoint of the form METHOD /path { … }")
 	}
 	r.addHeader(root, endpoints)
 	return root, nil
@@ -158,13 +158,13 @@ func (r *treeBuilder) addMember(object *protocol.Node, item entry) error {
 	case item.omitted:
 		return nil
 	case item.path != "":
-		return r.errorAt(item.offset, "an endpoint stands inside a block that is none of endpoints")
+		return r.errorAt(item.offset, "there is an endpoint inside a block that is not for endpoints")
 	case item.name == "" && !item.quoted:
-		return r.errorAt(item.offset, "a list or a block stands here without a name")
+		return r.errorAt(item.offset, "this list or block has no name")
 	case item.value == nil:
-		return r.errorAt(item.offset, "%s has no value; write a colon behind it and what it is", protocol.Quote(item.name))
+		return r.errorAt(item.offset, "%s has no value; write a colon and the value after it", protocol.Quote(item.name))
 	case object.Member(item.name) != nil:
-		return r.errorAt(item.offset, "%s stands twice in one block", protocol.Quote(item.name))
+		return r.errorAt(item.offset, "%s occurs twice in one block", protocol.Quote(item.name))
 	}
 	n, err := r.buildValue(item.value)
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *treeBuilder) buildList(items []entry) (*protocol.Node, error) {
 		switch {
 		case item.omitted:
 		case item.path != "":
-			return nil, r.errorAt(item.offset, "an endpoint stands in a list")
+			return nil, r.errorAt(item.offset, "there is an endpoint in a list")
 		case item.value != nil && item.name != "":
 			object := tree.Object()
 			if err := r.addMember(object, item); err != nil {
@@ -276,10 +276,10 @@ func (r *treeBuilder) addEndpoint(endpoints *protocol.Node, item entry) error {
 				continue
 			}
 			if _, twice := blocks[inner.name]; twice || inner.name == "method" || inner.name == "path" {
-				return r.errorAt(inner.offset, "%s stands twice in one endpoint", protocol.Quote(inner.name))
+				return r.errorAt(inner.offset, "%s occurs twice in one endpoint", protocol.Quote(inner.name))
 			}
 			if inner.path != "" || inner.name == "" {
-				return r.errorAt(inner.offset, "an endpoint holds named blocks such as semantic { … }")
+				return r.errorAt(inner.offset, "an endpoint has named blocks such as semantic { … }")
 			}
 			blocks[inner.name] = inner
 		}

@@ -31,12 +31,12 @@ func ParamsToDraft(text []byte, _ conversion.Options) (conversion.Output, error)
 		if p.Dialect == aidiscovery.FreeText {
 			p = guessedParam(d, p)
 			out.Reviews = append(out.Reviews, conversion.Review{Pointer: d.node.Pointer,
-				Message: "the text said neither type nor whether it is required; both are guessed"})
+				Message: "the text has neither the type nor whether it is required; both are guesses"})
 		}
 		written, ok := draftForm(p)
 		if !ok {
 			out.Reviews = append(out.Reviews, conversion.Review{Pointer: d.node.Pointer,
-				Message: "the draft's form cannot say this text; it was left as it is"})
+				Message: "the draft's form cannot express this text; it is unchanged"})
 			continue
 		}
 		if written != d.node.Text {

@@ -339,7 +339,7 @@ func (p *parser) parseAfterName(item entry, b blockScope, column, depth int) (en
 		return item, err
 	}
 	if p.atColon() {
-		return item, p.errorAt(item.offset, "the name %s holds white space; put it in quotes if that is meant", protocol.Quote(item.name+" "+text))
+		return item, p.errorAt(item.offset, "the name %s contains white space; put it in quotes if that is meant", protocol.Quote(item.name+" "+text))
 	}
 	return p.splitAnnotation(item, item.name+" "+text)
 }
@@ -411,7 +411,7 @@ func (p *parser) parseEndpoint(item entry, depth int) (entry, error) {
 	item.path = strings.TrimSuffix(string(p.text[begin:p.pos]), ":")
 	p.skipSpace()
 	if p.peekByte() != '{' {
-		return item, p.errorAt(p.pos, "a { is missing behind %s", protocol.Quote(item.name+" "+item.path))
+		return item, p.errorAt(p.pos, "a { is missing after %s", protocol.Quote(item.name+" "+item.path))
 	}
 	v, err := p.parseValue(blockScope{braces: true, open: p.pos}, 0, depth)
 	item.value = v

@@ -17,26 +17,26 @@ var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 // mistakes are what people do wrong in YAML: how the parser words it, how a
 // person would, and how to fix it.
 var mistakes = []struct{ parser, plain, help string }{
-	{"mapping values are not allowed", "a colon and a space stand inside a text without quotes, or the line is indented wrongly",
+	{"mapping values are not allowed", "there is a colon and a space inside a text without quotes, or the line is indented wrongly",
 		"put the text in quotes, or let the name begin in the same column as its neighbours"},
 	{"mapping keys are not allowed", "a name may not begin here", "let names that belong together begin in the same column"},
-	{"block sequence entries are not allowed", "an entry of a list may not begin here", "let the dashes of a list stand in one column, each on a line of its own"},
-	{"could not find expected ':'", "a name has no colon", "write a colon and a space behind the name, or put a text of several lines in quotes"},
+	{"block sequence entries are not allowed", "an entry of a list may not begin here", "align the dashes of a list in one column, each on its own line"},
+	{"could not find expected ':'", "a name has no colon", "write a colon and a space after the name, or put a text of several lines in quotes"},
 	{"did not find expected key", "this line does not fit the ones above", "let names that belong together begin in the same column, and put texts with quotes or brackets inside in quotes as a whole"},
 	{"did not find expected '-' indicator", "an entry of this list has no dash", "write a dash and a space before each entry, all in one column"},
 	{"did not find expected ',' or ']'", "a list in brackets is not closed", "write the ] that is missing, or a comma between two entries"},
 	{"did not find expected ',' or '}'", "a mapping in braces is not closed", "write the } that is missing, or a comma between two fields"},
-	{"did not find expected node content", "a value is missing", "write a value, or take the comma or bracket out"},
-	{"tab", "a tab stands where only spaces may", "indent with spaces"},
+	{"did not find expected node content", "a value is missing", "write a value, or remove the comma or bracket"},
+	{"tab", "there is a tab where only spaces are allowed", "indent with spaces"},
 	{"cannot start any token", "a text without quotes may not begin with this character", "put the text in quotes"},
 	{"found unexpected end of stream", "a text in quotes is not closed", "write the quotation mark that is missing"},
 	{"found unexpected document indicator", "a text in quotes is not closed", "write the quotation mark that is missing"},
-	{"found unknown escape character", "there is no such escape after the backslash", `write a backslash as \\, or put the text in single quotes`},
+	{"found unknown escape character", "the backslash is followed by an unknown escape", `write a backslash as \\, or put the text in single quotes`},
 	{"surrogate", "an escape names one half of a surrogate pair", `write the character itself, or \U and the eight digits of its code`},
 	{"Unicode character escape code", "an escape names no character", "write the character itself, or its whole code"},
-	{"unknown directive name", "a line that begins with % is a directive, and YAML knows none of this name", "take the line out"},
-	{"incompatible YAML document", "the document asks for another version of YAML than 1", "take the %YAML line out"},
-	{"control character", "a control character may not stand here", "take the character out, or write it as an escape in double quotes"},
+	{"unknown directive name", "a line that begins with % is a directive, and YAML has none of this name", "remove the line"},
+	{"incompatible YAML document", "the document asks for another version of YAML than 1", "remove the %YAML line"},
+	{"control character", "a control character is not allowed here", "remove the character, or write it as an escape in double quotes"},
 }
 
 // describeError words a message of the YAML parser as a person would. rest is the text
@@ -78,7 +78,7 @@ func convertError(text []byte, err error) error {
 		if i := bytes.IndexFunc(text, isControl); i >= 0 {
 			out.Offset = i
 			out.Line, out.Column = protocol.Place(text, i)
-			out.Message = "a control character may not stand here"
+			out.Message = "a control character is not allowed here"
 			return out
 		}
 	}

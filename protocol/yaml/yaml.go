@@ -54,12 +54,12 @@ func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	}
 	var first, second yaml.Node
 	if err := loader.Load(&first); err == io.EOF {
-		return nil, &protocol.SyntaxError{Problem: protocol.Empty, Line: 1, Column: 1, Message: "the text holds no document"}
+		return nil, &protocol.SyntaxError{Problem: protocol.Empty, Line: 1, Column: 1, Message: "the text has no document"}
 	} else if err != nil {
 		return nil, convertError(text, err)
 	}
 	if len(first.Content) != 1 {
-		return nil, syntaxErrorAt(protocol.Empty, "", &first, "the text holds no document")
+		return nil, syntaxErrorAt(protocol.Empty, "", &first, "the text has no document")
 	}
 	r := &reader{
 		places: newPlaces(text), limits: l, scalarKeys: scalarKeys, Budget: protocol.NewBudget(l),
@@ -187,7 +187,7 @@ func (r *reader) readValue(y *yaml.Node, pointer string, depth int) (*protocol.N
 // text, and no extent: an edit there would change more than one value.
 func (r *reader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
 	if r.expanding[y.Alias] {
-		return nil, syntaxErrorAt(protocol.Unsafe, pointer, y, "the alias *%s stands inside the value that it names", y.Value)
+		return nil, syntaxErrorAt(protocol.Unsafe, pointer, y, "the alias *%s is inside the value that it names", y.Value)
 	}
 	r.inAlias++
 	n, err := r.readValue(y.Alias, pointer, depth)
@@ -258,7 +258,7 @@ func (r *reader) readMapping(y *yaml.Node, n *protocol.Node, depth int) error {
 		}
 		pointer := protocol.MemberPointer(n.Pointer, name)
 		if seen[name] {
-			return syntaxErrorAt(protocol.Duplicate, pointer, k, "the key %s stands twice in one mapping", protocol.Quote(name))
+			return syntaxErrorAt(protocol.Duplicate, pointer, k, "the key %s occurs twice in one mapping", protocol.Quote(name))
 		}
 		if len(n.Items) == size {
 			return syntaxErrorAt(protocol.TooMany, n.Pointer, y, "a mapping has more than %d keys", size)

@@ -206,7 +206,7 @@ func (p *Policy) Ban(ctx context.Context, b Ban) (Ban, error) {
 		return Ban{}, err
 	}
 	if !b.Until.IsZero() && !b.Until.After(now) {
-		return Ban{}, &registry.Error{Field: "until", Code: "value", Message: "Field 'until' lies in the past", Help: "leave it out to block until further notice"}
+		return Ban{}, &registry.Error{Field: "until", Code: "value", Message: "Field 'until' is in the past", Help: "leave it out to block until further notice"}
 	}
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -295,7 +295,7 @@ func (p *Policy) Bans(ctx context.Context, kind, after string, limit int) (bans 
 }
 
 func unknownBanKind(kind string) error {
-	return &registry.Error{Field: "kind", Code: "value", Message: "there is no block list " + fmt.Sprintf("%q", protocol.ClipBytes(kind, registry.MaxQuoted)), Help: "it is one of " + strings.Join(banKinds, ", ")}
+	return &registry.Error{Field: "kind", Code: "value", Message: "unknown block list " + fmt.Sprintf("%q", protocol.ClipBytes(kind, registry.MaxQuoted)), Help: "it is one of " + strings.Join(banKinds, ", ")}
 }
 
 // normalizeBanValue returns a value in its normal form.

@@ -44,7 +44,7 @@ func (ad *Admission) EarlierRegistration(ctx context.Context, reg registry.Regis
 		return agent, true, nil
 	}
 	return none, false, &registry.Refusal{Kind: registry.ErrState, Code: "key-taken", Message: "your key is that of " + agent.AirID + ", which was registered with other content",
-		Help: "change it with an update, or register another agent with a key of its own", Details: registry.Details{Agent: agent.AirID}}
+		Help: "change it with an update, or register another agent with its own key", Details: registry.Details{Agent: agent.AirID}}
 }
 
 // findRegistered returns an active agent or an open application, and the authority that it was

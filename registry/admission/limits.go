@@ -99,7 +99,7 @@ func (ad *Admission) checkWork(reg registry.Registration, key ed25519.PublicKey)
 	}
 	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "work-required", Wait: ends,
 		Message: fmt.Sprintf("very many agents are being registered: a registration needs %d bits of work at the moment", zeros),
-		Help:    "solve work and send the registration again with the header Registration-Work, as gazetteer agent new does; or wait as long as Retry-After says",
+		Help:    "solve work and send the registration again with the header Registration-Work, as gazetteer agent new does; or wait for the time in Retry-After",
 		Details: registry.Details{Work: &work}}
 }
 
@@ -111,11 +111,11 @@ func (p *Policy) registrationRefusal(err error) error {
 		return err
 	case exceeded.All:
 		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being registered: at most %d an hour from everybody", p.limits.AllRegistrations),
-			Help: "wait as long as Retry-After says"}
+			Help: "wait for the time in Retry-After"}
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "registrations-network", Wait: exceeded.Wait,
 		Message: fmt.Sprintf("Rate limit exceeded: your network has registered very many agents: at most %d an hour from one, and %d from those around it", p.limits.Registrations, wideNetworkFactor*p.limits.Registrations),
-		Help:    "wait as long as Retry-After says; ask the operator of the registry if you need more"}
+		Help:    "wait for the time in Retry-After; ask the operator of the registry if you need more"}
 }
 
 // AdmitChange counts one write of a client to an existing agent, before anything of it is read or
@@ -131,7 +131,7 @@ func (p *Policy) AdmitChange(ctx context.Context, client netip.Addr) error {
 		return nil
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-network", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: your network has changed agents very often: at most %d times an hour", p.limits.Changes),
-		Help: "wait as long as Retry-After says; several members can be changed by one update"}
+		Help: "wait for the time in Retry-After; one update can change several members"}
 }
 
 // AdmitProved counts one write of an agent whose proof holds against what all agents together may do.
@@ -150,7 +150,7 @@ func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent regis
 		return nil
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", p.limits.AllChanges),
-		Help: "wait as long as Retry-After says"}
+		Help: "wait for the time in Retry-After"}
 }
 
 // RefuseFailure returns the refusal of a write that failed with err. Where err says that its proof does
@@ -164,5 +164,5 @@ func (p *Policy) RefuseFailure(ctx context.Context, client netip.Addr, err error
 		return err
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "too-many-failures", Wait: exceeded.Wait, Message: fmt.Sprintf("more than %d writes from your network did not prove who sends them within an hour", p.limits.Failures),
-		Help: "wait as long as Retry-After says, and check the key or secret that you use"}
+		Help: "wait for the time in Retry-After, and check the key or secret that you use"}
 }

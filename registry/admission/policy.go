@@ -157,7 +157,7 @@ func (p *Policy) RecordAttention(ctx context.Context) error {
 // [*registry.Error] for a value.
 func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (PolicyState, error) {
 	if mode != "" && !slices.Contains(policyModes, mode) {
-		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("there is no mode %q", protocol.ClipBytes(mode, registry.MaxQuoted)), Help: "it is one of " + strings.Join(policyModes, ", ")}
+		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("unknown mode %q", protocol.ClipBytes(mode, registry.MaxQuoted)), Help: "it is one of " + strings.Join(policyModes, ", ")}
 	}
 	note, err := registry.ValidateText("note", note, registry.MaxReason, registry.ManyLines)
 	if err != nil {
@@ -237,7 +237,7 @@ func (p *Policy) checkPolicy(ctx context.Context, reg registry.Registration, a r
 		return false, err
 	}
 	if s.Mode == ModeClosed {
-		return false, &registry.Refusal{Kind: registry.ErrForbidden, Code: "registration-closed", Message: "this registry takes no new agents",
+		return false, &registry.Refusal{Kind: registry.ErrForbidden, Code: "registration-closed", Message: "this registry accepts no new agents",
 			Help: helpWithNote(s.Note, "ask its operator, or register elsewhere: a did:wba on a domain of your own needs no registry")}
 	}
 	if err := p.checkNetwork(reg.Client, p.now()); err != nil {

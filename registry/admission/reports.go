@@ -192,7 +192,7 @@ func (ad *Admission) newReport(q ReportRequest) (report Report, err error) {
 		return report, err
 	}
 	if report.Text == "" {
-		return report, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "say what happened, when, and where it can be seen"}
+		return report, &registry.Error{Field: "text", Code: "required", Message: "Field 'text' is required", Help: "describe the event, its time, and a place where it can be seen"}
 	}
 	if report.Contact, err = registry.ValidateText("contact", q.Contact, registry.MaxCreatorName, registry.OneLine); err != nil {
 		return report, err
@@ -226,7 +226,7 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	reservation, err := ad.reports.Reserve(ctx, client)
 	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "reports-network", Wait: exceeded.Wait, Message: fmt.Sprintf("your network has made very many reports: at most %d a day from one", ad.limits.Reports),
-			Help: "wait as long as Retry-After says; one report can tell of several things"}
+			Help: "wait for the time in Retry-After; one report can cover several things"}
 	}
 	limits := []int{maxReportsOf, 1}
 	if !client.IsValid() {
@@ -240,7 +240,7 @@ func (ad *Admission) admitReport(ctx context.Context, report Report, client neti
 	case report.AirID:
 		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported-enough", Message: fmt.Sprintf("%d reports about the agent are open already", maxReportsOf), Help: "the operator knows of it"}
 	default:
-		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported", Message: "a report about the agent from your network is open already", Help: "the operator looks at it; what is new can be said when it is settled"}
+		err = &registry.Refusal{Kind: registry.ErrState, Code: "reported", Message: "a report about the agent from your network is open already", Help: "the operator is reviewing it; report anything new after that"}
 	}
 	reservation.Cancel()
 	return nil, err
@@ -254,7 +254,7 @@ func (ad *Admission) ReportByID(ctx context.Context, id string) (Report, error) 
 }
 
 func (ad *Admission) loadReport(ctx context.Context, id string) (Report, uint64, error) {
-	unknown := &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "there is no such report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled"}
+	unknown := &registry.Refusal{Kind: registry.ErrNotFound, Code: "report-unknown", Message: "unknown report", Help: "reports are forgotten " + formatDays(reportRetention) + " after they were settled"}
 	if len(id) != len("20060102T150405.000Z-01234567") || !registry.IsURIText(id) || strings.Contains(id, "/") {
 		return Report{}, 0, unknown
 	}

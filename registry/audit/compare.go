@@ -80,7 +80,7 @@ func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
 	head, _, err := checkpoint.Open(text, verifier)
 	switch {
 	case err != nil:
-		c.report("the checkpoint that the store keeps of the log is damaged: " + err.Error())
+		c.report("the store's checkpoint of the log is damaged: " + err.Error())
 		return nil
 	case head.N > c.state.Size:
 		c.report(fmt.Sprintf("the store knows a checkpoint of %d leaves, and the log has %d: an older copy of the log was put back", head.N, c.state.Size))
@@ -91,7 +91,7 @@ func (c *comparison) checkKnown(text []byte, verifier note.Verifier) error {
 		return err
 	}
 	if root != head.Hash {
-		c.report(fmt.Sprintf("the first %d leaves have another root than the checkpoint that the store keeps: it is another log, or a damaged one", head.N))
+		c.report(fmt.Sprintf("the first %d leaves have another root than the store's checkpoint: it is another log, or a damaged one", head.N))
 	}
 	return nil
 }

@@ -63,5 +63,5 @@ const (
 	remedyRestore    = "put back a newer copy of the whole directory"
 	remedyCheckpoint = "put back the newest checkpoint of this log that can be found: its backup, a witness and everybody who verified one have it"
 	remedyOrigin     = "set the origin and key of that log, or begin this one in another directory"
-	remedyAnew       = "begin a log with an origin of its own in another directory"
+	remedyAnew       = "start a log with a new origin in another directory"
 )

@@ -162,7 +162,7 @@ func splitBundle(bundle []byte, width int) ([][]byte, error) {
 		leaves, bundle = append(leaves, leaf), bundle[n:]
 	}
 	if len(bundle) > 0 {
-		return nil, fmt.Errorf("there are %d bytes behind its %d leaves", len(bundle), width)
+		return nil, fmt.Errorf("there are %d bytes after its %d leaves", len(bundle), width)
 	}
 	return leaves, nil
 }

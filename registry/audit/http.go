@@ -32,7 +32,7 @@ func (l *Log) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			writeProblem(w, http.StatusMethodNotAllowed, "this path takes GET and HEAD")
+			writeProblem(w, http.StatusMethodNotAllowed, "this path supports GET and HEAD")
 			return
 		}
 		l.serveFile(w, r)
@@ -79,7 +79,7 @@ func (l *Log) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 	default:
 		l.log.Error("a question to the log failed", "path", r.URL.Path, "error", err)
-		writeProblem(w, http.StatusInternalServerError, "the log could not be read; the operator has been told")
+		writeProblem(w, http.StatusInternalServerError, "the log could not be read; the operator has been notified")
 	}
 }
 

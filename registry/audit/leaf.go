@@ -112,7 +112,7 @@ func erasedBy(leaf []byte) ([]int64, error) {
 		Erases []int64 `json:"erases"`
 	}
 	if err := json.Unmarshal(leaf, &deletion); err != nil {
-		return nil, fmt.Errorf("a leaf that says what was erased is not JSON: %w", err)
+		return nil, fmt.Errorf("the leaf of an erasure is not JSON: %w", err)
 	}
 	return deletion.Erases, nil
 }

@@ -82,7 +82,7 @@ func (l *Log) submitToLock(ctx context.Context, older int64, head checkpoint.Che
 		return nil, 0, fmt.Errorf("%w: %s: %w", ErrLock, name, err)
 	}
 	if lines == nil {
-		return nil, 0, fmt.Errorf("%w: %s: its last checkpoint changes while it is asked", ErrLock, name)
+		return nil, 0, fmt.Errorf("%w: %s: its last checkpoint changes during the request", ErrLock, name)
 	}
 	_, n, err := checkpoint.Open(append(append([]byte{}, signed...), lines...), l.lockWitness.Key)
 	if err != nil || len(n.Sigs) == 0 {
@@ -121,7 +121,7 @@ func (l *Log) swapLock(ctx context.Context, head checkpoint.Checkpoint, signed [
 // lockIsAhead returns the error of a lock with a larger tree than the store can build.
 func (l *Log) lockIsAhead(locked, size int64) error {
 	return &ForkError{cause: CauseLock, Remedy: "stop the other copy for good, or " + remedyRestore,
-		Problem: fmt.Sprintf("the lock %s has taken a checkpoint of %d leaves, and this tree has %d: another copy of this directory is in use, or this is an older one", l.lockWitness.Key.Name(), locked, size)}
+		Problem: fmt.Sprintf("the lock %s holds a checkpoint of %d leaves, and this tree has %d: another copy of this directory is in use, or this is an older one", l.lockWitness.Key.Name(), locked, size)}
 }
 
 // mustReach returns the number of leaves that the tree must have before the log signs.

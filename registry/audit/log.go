@@ -233,7 +233,7 @@ func (l *Log) loadState(kept []keptCheckpoint) (state, error) {
 	for _, c := range kept {
 		if c.N > 0 {
 			return s, &ForkError{Problem: fmt.Sprintf("%s is missing, and a checkpoint of %d leaves was signed", path, c.N),
-				Remedy: "put back any copy of the directory, beside the newest checkpoint: it is grown again from the store; or " + remedyAnew}
+				Remedy: "restore any copy of the directory, with the newest checkpoint: the store completes it; or " + remedyAnew}
 		}
 	}
 	if info, err := os.Stat(filepath.Join(l.dir, rowsFile)); err == nil && info.Size() > 0 {
@@ -426,7 +426,7 @@ func (l *Log) checkLock(ctx context.Context) error {
 		return nil
 	}
 	if err == nil && size > l.state.Size {
-		l.log.Warn("the tree is shorter than the one that the lock has taken; it is grown from the store, and nothing is signed before", "dir", l.dir, "leaves", l.state.Size, "lock", size)
+		l.log.Warn("the tree is shorter than the one in the lock; the store completes it, and nothing is signed before", "dir", l.dir, "leaves", l.state.Size, "lock", size)
 	}
 	return err
 }

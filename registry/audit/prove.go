@@ -174,7 +174,7 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	for e, err := range l.Find(ctx, key) {
 		return e, err
 	}
-	return Entry{}, fmt.Errorf("%w: there is no leaf of %s", ErrRange, protocol.ClipBytes(key, checkpoint.MaxQuoted))
+	return Entry{}, fmt.Errorf("%w: no leaf of %s", ErrRange, protocol.ClipBytes(key, checkpoint.MaxQuoted))
 }
 
 // followChain yields the leaves of one place, backwards from a number plus one. The function step

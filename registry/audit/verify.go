@@ -91,7 +91,7 @@ func (v *verification) checkLeaves(r *Report) error {
 	}
 	if len(v.gone) > 0 {
 		first := slices.Min(slices.Collect(maps.Keys(v.gone)))
-		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf says that it was erased: it was removed", first)}
+		return &DamagedError{File: v.bundleName(first / tileWidth), Problem: fmt.Sprintf("has no content for leaf %d, and no leaf of an erasure names it: it was removed", first)}
 	}
 	r.Erased = v.erased
 	return nil
@@ -186,7 +186,7 @@ func (v *verification) checkHead(c checkpoint.Checkpoint) error {
 		return err
 	}
 	if root != c.Hash {
-		return fmt.Errorf("%w: the first %d leaves have the root %s, the checkpoint says %s", ErrDamaged, c.N, root, c.Hash)
+		return fmt.Errorf("%w: the first %d leaves have the root %s, the checkpoint has %s", ErrDamaged, c.N, root, c.Hash)
 	}
 	return nil
 }

@@ -222,7 +222,7 @@ func (w *Witness) signCheckpoint(l *witnessed, c checkpoint.Checkpoint, signed [
 	}
 	kept = append(kept, line...)
 	if err := privatefile.Replace(l.path, kept); err != nil {
-		return nil, fmt.Errorf("keep the checkpoint of %s: %w", c.Origin, err)
+		return nil, fmt.Errorf("store the checkpoint of %s: %w", c.Origin, err)
 	}
 	l.tree, l.signed = c.Tree, kept
 	return line, nil
@@ -274,7 +274,7 @@ func (w *Witness) Handler() http.Handler {
 		case r.Context().Err() != nil:
 		case err != nil:
 			w.log.Error("a checkpoint could not be cosigned", "error", err)
-			writeProblem(answer, http.StatusInternalServerError, "the checkpoint could not be kept; the operator has been told")
+			writeProblem(answer, http.StatusInternalServerError, "the checkpoint could not be stored; the operator has been notified")
 		default:
 			answer.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			answer.Write(line)

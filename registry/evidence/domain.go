@@ -65,7 +65,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 				Help: "wait a moment; the registry also checks it again by itself", Wait: wait}
 		}
 		if exceeded, ok := errors.AsType[*limit.ExceededError](e.checks.TakeKey(ctx, airID)); ok {
-			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "proofs-all", Message: "very many domains are being checked", Help: "wait as long as Retry-After says; the registry also checks again by itself", Wait: exceeded.Wait}
+			return &registry.Refusal{Kind: registry.ErrTooMany, Code: "proofs-all", Message: "very many domains are being checked", Help: "wait for the time in Retry-After; the registry also checks again by itself", Wait: exceeded.Wait}
 		}
 		i := slices.IndexFunc(c.Agent.Domains, func(d registry.Domain) bool { return d.Name == name })
 		switch {

@@ -34,9 +34,9 @@ func (e *Collector) Evidence(ctx context.Context, a registry.Agent) ([]Signal, e
 	}
 	for _, o := range []struct{ signal, what, cost string }{
 		{registry.SignalDID, a.CreatorDID, "control of the web server of that domain"},
-		{registry.SignalInbox, inboxURL(a), "a web server that answers: a few dollars a month; it shows that mail arrives, not at whom"},
+		{registry.SignalInbox, inboxURL(a), "a web server that answers: a few dollars a month; it shows that mail arrives, not who receives it"},
 		{registry.SignalAGIS, "documents of the proved domains", "control of the web server of that domain"},
-		{registry.SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows who keeps it, not that the agent runs this code"},
+		{registry.SignalRepository, a.CodeRepository, "an account at the host of the repository; it shows the owner, not that the agent runs this code"},
 	} {
 		if s, ok := observedSignal(a, o.signal, o.what, now); ok {
 			s.Cost = o.cost
@@ -66,10 +66,10 @@ func keySignals(a registry.Agent, now time.Time) []Signal {
 		return []Signal{{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.CreatorDID, Detail: "no key on file", Cost: "nothing: a text field"}}
 	}
 	history := historyPath(a.AirID)
-	key := Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Multikey(), Detail: "nobody has shown to hold the private half", Date: a.CurrentKeySince(), Cost: "nothing: a text field"}
+	key := Signal{Signal: registry.SignalKey, Grade: registry.Claimed, What: a.Multikey(), Detail: "possession of the private key is not proved", Date: a.CurrentKeySince(), Cost: "nothing: a text field"}
 	if a.KeyProof != "" {
 		key = Signal{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: a.Multikey(), Detail: "by " + a.KeyProof, Source: history, Date: a.CurrentKeySince(),
-			Cost: "making a key costs nothing; having this one takes its private half"}
+			Cost: "making a key costs nothing; using this one requires its private key"}
 	}
 	age := now.Sub(a.CurrentKeySince())
 	return []Signal{key, {Signal: registry.SignalAge, Grade: registry.Observed, Holds: age >= registry.MinKeyAge, What: fmt.Sprintf("%d days", int(age.Hours()/24)), Source: history,

@@ -39,7 +39,7 @@ var (
 	// given. Damage to an encrypted file looks the same.
 	ErrPassphrase = errors.New("the passphrase is missing or wrong")
 	// ErrDamaged: the file holds no key of the kind that is kept here.
-	ErrDamaged = errors.New("the file holds no Ed25519 key that can be used")
+	ErrDamaged = errors.New("the file has no usable Ed25519 key")
 	// ErrMode: others on this machine can read or change the file.
 	ErrMode = errors.New("others on this machine can read or change the file")
 )
@@ -187,7 +187,7 @@ func parseHeader(b []byte) (public ed25519.PublicKey, encrypted bool, err error)
 		Rest        []byte `ssh:"rest"`
 	}
 	if err := ssh.Unmarshal(rest, &h); err != nil || h.Keys != 1 {
-		return nil, false, errors.New("it is cut short, or holds not one key")
+		return nil, false, errors.New("it is truncated, or does not have exactly one key")
 	}
 	if h.KDF == "bcrypt" {
 		var o struct {

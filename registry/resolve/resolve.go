@@ -106,7 +106,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := "resolve " + e.DID + ": " + e.kind.Error()
 	if e.URL != "" {
-		text += ", asked at " + e.URL
+		text += ", requested at " + e.URL
 	}
 	if e.Detail != "" {
 		text += ": " + e.Detail

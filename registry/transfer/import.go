@@ -152,7 +152,7 @@ func (x *parsedExport) readHead(text []byte) error {
 		return errorAtLine(1, registry.FieldError("air_id", "", err))
 	}
 	if _, err := registry.ParseHost(x.head.Registry); err != nil {
-		return exportError(1, "registry", "it does not name the registry that it comes from", "registry is a host, with a port where one is needed")
+		return exportError(1, "registry", "it does not name its registry", "registry is a host, with a port where one is needed")
 	}
 	if x.head.Entries < 1 || x.head.Entries > maxExportEntries {
 		return exportError(1, "count", fmt.Sprintf("it announces %d entries", x.head.Entries), fmt.Sprintf("an agent has 1 to %d", maxExportEntries))
@@ -164,7 +164,7 @@ func (x *parsedExport) readHead(text []byte) error {
 func (x *parsedExport) addLine(l exportLine, n int) error {
 	switch {
 	case x.agent.AirID != "":
-		return exportError(n, "order", "it stands behind the agent", "only the last line may")
+		return exportError(n, "order", "it is after the agent", "only the last line may")
 	case l.Entry != nil && len(x.attested) == 0 && len(x.entries) < x.head.Entries:
 		var e registry.Entry
 		if err := json.Unmarshal(l.Entry, &e); err != nil {
@@ -176,10 +176,10 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 	case l.Agent != nil && len(x.entries) == x.head.Entries:
 		x.agent, x.secretHash = *l.Agent, l.SecretHash
 		if x.agent.AirID != x.head.AirID {
-			return exportError(n, "air-id", "the agent is another than the first line says", "do not join exports")
+			return exportError(n, "air-id", "the agent is not the one of the first line", "do not join exports")
 		}
 	default:
-		return exportError(n, "order", fmt.Sprintf("it stands where it does not belong, behind %d of %d entries", len(x.entries), x.head.Entries), "first come all entries, then the attestations, then the agent")
+		return exportError(n, "order", fmt.Sprintf("it is in the wrong place, after %d of %d entries", len(x.entries), x.head.Entries), "the order is entries, attestations, agent")
 	}
 	return nil
 }
@@ -188,11 +188,11 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 func (x *parsedExport) checkEnd(lines *bufio.Scanner, l exportLine, n int, sum []byte) error {
 	switch {
 	case x.agent.AirID == "":
-		return exportError(n, "order", "there is no agent before the end", "the file was changed: export the agent again")
+		return exportError(n, "order", "the agent is missing before the end", "the file was changed: export the agent again")
 	case l.End != n-1 || l.SHA256 != hex.EncodeToString(sum):
 		return exportError(n, "digest", "the lines before it are not those that were written", "the file was changed or damaged: export the agent again")
 	case lines.Scan():
-		return exportError(n+1, "order", "it stands behind the end", "import one agent at a time")
+		return exportError(n+1, "order", "it is after the end", "import one agent at a time")
 	}
 	return lines.Err()
 }
@@ -204,7 +204,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	note := func(format string, a ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, a...)) }
 	switch _, err := t.store.Get(ctx, store.AgentKey(x.head.AirID)); {
 	case err == nil:
-		return result, &registry.Refusal{Kind: registry.ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten, and an AIR ID never given twice: if it is the same agent, it is here already; if not, its owner registers here anew"}
+		return result, &registry.Refusal{Kind: registry.ErrState, Code: "air-id-taken", Message: "the AIR ID " + x.head.AirID + " is in use here", Help: "an agent is never overwritten, and an AIR ID never assigned twice: if it is the same agent, it is already here; if not, its owner must register a new one"}
 	case !errors.Is(err, store.ErrNotFound):
 		return result, fmt.Errorf("read agent %s: %w", x.head.AirID, err)
 	}
@@ -222,7 +222,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	}
 	if a.KeyProof != "" && !x.provedKeys[a.Multikey()] {
 		a.KeyProof = ""
-		note("nothing in the history shows that the agent holds its key: it counts as claimed")
+		note("the history has no proof that the agent holds its key: it counts as claimed")
 	}
 	for i := range a.Retired {
 		if k := &a.Retired[i]; !x.provedKeys[did.FormatMultikey(k.PublicKey)] {
@@ -230,7 +230,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 		}
 	}
 	if len(a.SecretHash) == 0 && a.KeyProof == "" {
-		note("neither a secret nor a proved key came along: until it signs with its key, nobody can change the agent")
+		note("the import has neither a secret nor a proved key: the agent cannot be changed until it signs with its key")
 	}
 	for i := range a.Domains {
 		d := &a.Domains[i]
@@ -309,7 +309,7 @@ func (t *Transfer) keepKnownAttestations(ctx context.Context, c *registry.Change
 		return err
 	}
 	if lost := before - len(a.Attested) - len(a.Issued); lost > 0 {
-		note("%d attestations are of another registry: they stand in the history, and do not count here", lost)
+		note("%d attestations are from another registry: they stay in the history, and do not count here", lost)
 	}
 	about, err := t.registry.LoadAttestations(ctx, a.Attested)
 	a.Standing = registry.SummarizeAttestations(about)
@@ -329,7 +329,7 @@ func (t *Transfer) reserveHandle(ctx context.Context, c *registry.Change, note f
 	}
 	switch err := t.registry.CheckHandleAvailable(ctx, handle, c.Agent.AirID); {
 	case errors.Is(err, registry.ErrHandleTaken):
-		note("the handle %s is taken here", handle)
+		note("the handle %s is already in use here", handle)
 		return nil
 	case err != nil:
 		return err

@@ -25,7 +25,7 @@ func (x *parsedExport) verifyHistory() (signed int, err error) {
 		}
 		host, err := registry.ParseHost(hosts[i])
 		if err != nil {
-			return 0, exportError(line, "registry", "it does not name the registry that it comes from", "origin is a host, with a port where one is needed")
+			return 0, exportError(line, "registry", "it does not name its registry", "origin is a host, with a port where one is needed")
 		}
 		own, err := verifyEntry(before.Agent, e, host)
 		if err != nil {
@@ -49,7 +49,7 @@ func (x *parsedExport) verifyHistory() (signed int, err error) {
 		}
 	}
 	if !sameRecord(*before.Agent, x.agent) {
-		return 0, exportError(line, "record", "the agent is not as its last entry says", "the file was changed: export the agent again")
+		return 0, exportError(line, "record", "the agent differs from its last entry", "the file was changed: export the agent again")
 	}
 	return signed, nil
 }
@@ -82,11 +82,11 @@ func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
 	case e.PrevHash != prev:
 		return refuse("chain", "it is not chained to the entry before")
 	case e.Hash != e.ComputeHash():
-		return refuse("hash", "its hash is not that of what it says")
+		return refuse("hash", "its hash does not match its content")
 	case e.At.Before(before.At):
 		return refuse("time", "it is older than the entry before")
 	case e.Agent == nil || e.Agent.AirID != e.AirID || e.Agent.Entries != n || e.Agent.LastHash != e.Hash:
-		return refuse("record", "it does not hold the record of the agent at that time")
+		return refuse("record", "it lacks the record of the agent at that time")
 	case (n == 1) != (e.Event == registry.EventRegistered):
 		return refuse("event", "a history begins with the registration, and has one")
 	}
@@ -155,7 +155,7 @@ func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a 
 		return nil
 	}
 	if len(now.Retired) != len(before.Retired)+1 || !bytes.Equal(now.Retired[len(before.Retired)].PublicKey, before.PublicKey) {
-		return refuse("the key is another, and the one before does not stand among the retired ones")
+		return refuse("the key is new, and the previous one is not among the retired keys")
 	}
 	switch {
 	case e.Event == registry.EventRecovered && before.Recovery != nil && bytes.Equal(before.Recovery.To, now.PublicKey) && !e.At.Before(before.Recovery.Due):

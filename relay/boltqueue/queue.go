@@ -156,7 +156,7 @@ func (q *Queue) prepareLayout(ctx context.Context) error {
 				return err
 			}
 			if q.rulesDamage = findRulesDamage(tx.Tx); q.rulesDamage != nil {
-				q.log.Error("the rules of some inboxes are damaged: an inbox whose rules cannot be found takes no mail until its owner sets them again, or a backup is restored", "error", q.rulesDamage)
+				q.log.Error("the rules of some inboxes are damaged: an inbox without readable rules accepts no mail until its owner sets them again, or a backup is restored", "error", q.rulesDamage)
 			}
 			return nil
 		})

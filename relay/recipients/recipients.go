@@ -138,7 +138,7 @@ func (x Recipients) AdmitSender(ctx context.Context, _ relay.Inbox, sender strin
 	}
 	for _, signal := range x.Require {
 		if !holds(signal) {
-			return fmt.Errorf("this relay takes mail only from agents with evidence for: %s", signal)
+			return fmt.Errorf("this relay accepts mail only from agents with evidence for: %s", signal)
 		}
 	}
 	return nil

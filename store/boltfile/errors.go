@@ -30,7 +30,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s %s; nothing was changed: restore a backup into %s, or move that directory away to begin anew", e.File, e.Problem, e.Dir)
+	return fmt.Sprintf("%s %s; nothing was changed: restore a backup into %s, or move that directory away to start with a new one", e.File, e.Problem, e.Dir)
 }
 
 func (e *DamagedError) Unwrap() error { return store.ErrCorrupt }
@@ -44,7 +44,7 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s says that the %s has format %d, this program knows formats up to %d; nothing was changed: use the newer program that wrote it", e.File, e.Noun, e.Format, e.Known)
+	return fmt.Sprintf("%s gives the %s format %d, this program supports formats up to %d; nothing was changed: use the newer program that wrote it", e.File, e.Noun, e.Format, e.Known)
 }
 
 // CatchDamage runs f and turns a panic into an error that matches store.ErrCorrupt. bbolt panics on

@@ -174,7 +174,7 @@ func (f *File) failWrites(cause error) error {
 	}
 	f.err = fmt.Errorf("%w: %w", store.ErrUnknown, cause)
 	close(f.failed)
-	f.log.Error("the "+f.schema.Noun+" takes no more writes until it is reopened", "dir", f.dir, "cause", cause)
+	f.log.Error("the "+f.schema.Noun+" accepts no more writes until it is reopened", "dir", f.dir, "cause", cause)
 	return f.err
 }
 

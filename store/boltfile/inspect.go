@@ -169,7 +169,7 @@ func (w *walker) markUsed(id uint64) {
 func (w *walker) readPage(id uint64) (flags uint16, count int, page []byte) {
 	page = w.readBytes(id, 1)
 	if order.Uint64(page) != id {
-		throwDamage("page %d says that it is page %d", id, order.Uint64(page))
+		throwDamage("page %d has the number %d", id, order.Uint64(page))
 	}
 	flags, count = order.Uint16(page[8:]), int(order.Uint16(page[10:]))
 	overflow := uint64(order.Uint32(page[12:]))

@@ -22,7 +22,7 @@ func (f *File) CopyWhole(ctx context.Context, noun string, buckets ...[]byte) er
 		return err
 	}
 	if held := usage.Bytes - usage.FreeBytes; held > maxWholeCopy {
-		return fmt.Errorf("compact the %s: it holds %d bytes, more than the %d that are copied at once", noun, held, maxWholeCopy)
+		return fmt.Errorf("compact the %s: it has %d bytes, more than the %d that are copied at once", noun, held, maxWholeCopy)
 	}
 	if _, err = f.Rebuild(ctx, &wholeCopier{buckets: buckets}); err != nil {
 		return fmt.Errorf("compact the %s: %w", noun, err)

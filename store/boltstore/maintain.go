@@ -157,7 +157,7 @@ func (s *Store) Maintain(ctx context.Context, o MaintainOptions) error {
 		case errors.Is(err, store.ErrUnknown):
 			return fmt.Errorf("compact the store: %w", err)
 		default:
-			s.log.Error("the store could not be compacted; it goes on as it was", "error", err)
+			s.log.Error("the store could not be compacted; it continues unchanged", "error", err)
 		}
 		if o.After != nil {
 			o.After(ctx)

@@ -168,7 +168,7 @@ func (s *Store) checkCursor(c store.Cursor) error {
 	case c.Incarnation != head.Incarnation:
 		return fmt.Errorf("%w: it is of incarnation %d, this is incarnation %d", store.ErrCursorGone, c.Incarnation, head.Incarnation)
 	case c.Seq > head.Seq:
-		return fmt.Errorf("%w: it stands at %d, the log ends at %d", store.ErrCursorGone, c.Seq, head.Seq)
+		return fmt.Errorf("%w: it is at %d, the log ends at %d", store.ErrCursorGone, c.Seq, head.Seq)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []e
 			return err
 		}
 		if horizon > max(place, needed) {
-			return fmt.Errorf("%w: it stands at %d, deletions are forgotten up to %d", store.ErrCursorGone, place, horizon)
+			return fmt.Errorf("%w: it is at %d, deletions are forgotten up to %d", store.ErrCursorGone, place, horizon)
 		}
 		records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 		size := 0

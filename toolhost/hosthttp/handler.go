@@ -93,7 +93,7 @@ func (h *Handler) routePath(path string, methods map[string]roleHandler) {
 		handler, ok := methods[method]
 		if !ok {
 			w.Header().Set("Allow", allow)
-			writeError(w, r, http.StatusMethodNotAllowed, altar.Errorf(altar.InvalidParameters, "the address takes %s", strings.Join(allowed, ", ")))
+			writeError(w, r, http.StatusMethodNotAllowed, altar.Errorf(altar.InvalidParameters, "the address supports %s", strings.Join(allowed, ", ")))
 			return
 		}
 		if err := h.origin.Check(r); err != nil || foreignOrigin(r) {

@@ -211,7 +211,7 @@ func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, m
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, nil, altar.Errorf(altar.ExecutionTimeout, "the answer of %s did not come in time", request.URL.Host)
+			return nil, nil, altar.Errorf(altar.ExecutionTimeout, "the answer of %s did not arrive in time", request.URL.Host)
 		}
 		return nil, nil, altar.Errorf(altar.ExecutionFailed, "the answer of %s was cut off", request.URL.Host)
 	}

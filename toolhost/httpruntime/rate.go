@@ -32,7 +32,7 @@ func (p *rateLimiter) awaitTurn(ctx context.Context, host string, perMinute int)
 			return nil
 		}
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
-			return altar.Errorf(altar.ExecutionFailed, "%s takes %d requests per minute, and that many were sent", host, perMinute).
+			return altar.Errorf(altar.ExecutionFailed, "%s accepts %d requests per minute, and the limit is reached", host, perMinute).
 				With("reason", "rate_limit").With("retry_after", limit.CeilSeconds(pause))
 		}
 		timer := time.NewTimer(pause)

@@ -230,7 +230,7 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 var grades = []evidenceGroup{
 	{Grade: registry.Proved, Word: "Proved", Means: "This registry has seen the proof, and anyone can check it."},
 	{Grade: registry.Observed, Word: "Observed", Means: "This registry saw it when it looked."},
-	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent says so; nobody has checked it."},
+	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent's own statement, not verified."},
 }
 
 var signalTitles = map[string]string{
@@ -254,7 +254,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 		switch s.Signal {
 		case registry.SignalClaims:
 			row.Title, row.What, field = claimOf(s.What)
-			row.Link, row.Says = entryLink(d, newestEntry(d, field)), "where it was said"
+			row.Link, row.Says = entryLink(d, newestEntry(d, field)), "the source"
 			if field == "documentation_url" {
 				row.Address = frame.ExternalLinkOf(row.What)
 			}
@@ -266,7 +266,7 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 			row.Link, row.Says = "#attestations", "who attests it"
 		default:
 			row.Outside = frame.ExternalLinkOf(s.Source)
-			row.Link, row.Says = entryLink(d, newestEntry(d, signalFields[s.Signal])), "where it was said"
+			row.Link, row.Says = entryLink(d, newestEntry(d, signalFields[s.Signal])), "the source"
 			if s.Signal == registry.SignalRepository {
 				row.Address = frame.ExternalLinkOf(s.What)
 			}
@@ -358,7 +358,7 @@ func entryLink(d answer.AgentDetails, n int) string {
 }
 
 var proofWords = map[string]string{
-	"":                      "no one has proved to hold it",
+	"":                      "possession is not proved",
 	registry.ProofSignature: "shown by a signed request",
 	registry.ProofChallenge: "shown by a signed challenge",
 	registry.ProofStatement: "shown by a signed statement",
@@ -431,7 +431,7 @@ var eventWords = map[string]string{
 	registry.EventUpdated:     "Changed",
 	registry.EventRotated:     "Key rotated",
 	registry.EventRecovery:    "Recovery requested",
-	registry.EventRecovered:   "Recovered: another key came into force",
+	registry.EventRecovered:   "Recovered: another key took effect",
 	registry.EventWithdrawn:   "Recovery cancelled",
 	registry.EventDomain:      "Domains changed",
 	registry.EventObserved:    "A check of its evidence had a new result",

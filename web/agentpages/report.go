@@ -38,7 +38,7 @@ type reasonView struct {
 
 // reasonWords are what an agent can be reported for, in the words of the form.
 var reasonWords = []reasonView{
-	{Value: "spam", Word: "It sends what nobody asked for"},
+	{Value: "spam", Word: "It sends unsolicited messages"},
 	{Value: "impersonation", Word: "It pretends to be somebody else"},
 	{Value: "malware", Word: "It spreads harmful programs"},
 	{Value: "stolen-key", Word: "Its key was stolen"},
@@ -120,7 +120,7 @@ func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.
 	case errors.Is(err, registry.ErrTooMany):
 		status = http.StatusTooManyRequests
 		c.Header("Retry-After", fmt.Sprint(int(refused.Wait/time.Second)+1))
-		v.Help = "Come back later; one report can tell of several things."
+		v.Help = "Try again later; one report can cover several things."
 	case errors.Is(err, registry.ErrForbidden):
 		status = http.StatusForbidden
 	case errors.Is(err, registry.ErrGone):

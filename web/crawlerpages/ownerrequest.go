@@ -50,7 +50,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 		if err != nil {
 			return p.ownerFormAgain(c, v, err)
 		}
-		v.Done = s.Host + " is visited again as soon as its turn comes."
+		v.Done = s.Host + " will be visited again when its turn comes."
 		return p.botPage(http.StatusOK, v), nil
 	case v.Wish != string(owner.OptOut) && v.Wish != string(owner.OptIn):
 		v.Wish, v.Trouble, v.Help = "opt-out", "The request does not say what to do.", "Choose one of the three."
@@ -78,7 +78,7 @@ func (v *ownerRequestView) showAnswer(a owner.Answer) {
 			v.More = v.More || l.OmittedValues > 0
 		}
 	case a.Request == owner.OptOut:
-		v.Done = fmt.Sprintf("Done: %s will not be visited any more, and what was published there has been removed. What showed it: %s.", what, a.Proof)
+		v.Done = fmt.Sprintf("Done: %s will not be visited any more, and its published documents have been removed. Proof: %s.", what, a.Proof)
 	default:
 		v.Done = fmt.Sprintf("Done: %s may be visited again. What showed it: %s.", what, a.Proof)
 	}

@@ -132,7 +132,7 @@ type PageLink struct {
 
 // layoutData is what the layout template sees.
 // defaultDescription describes pages that have no description of their own.
-const defaultDescription = "Gazetteer finds services that can do something for an agent, shows how to call them, and who speaks for them."
+const defaultDescription = "Gazetteer finds services for agents, shows how to call them, and which agents serve them."
 
 type layoutData struct {
 	Title, Description, JSON string

@@ -137,7 +137,7 @@ func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
 		}
 		i := slices.IndexFunc(changes, func(each toolhost.Change) bool { return each.Contract == name })
 		if i >= 0 && changes[i].Digest != digest || i < 0 && digest != "" {
-			trouble = "The document has changed since this page was shown. Nothing was approved: look at the change as it is now."
+			trouble = "The document has changed since this page was shown. Nothing was approved: review the current change."
 			break
 		}
 		_, err = p.contracts.Approve(ctx, name, toolhost.Approval{})

@@ -47,8 +47,8 @@ type row struct {
 func (p *Pages) listPages() []row {
 	return []row{
 		{"", "Overview", "", p.showOverview, nil},
-		{"contracts", "Contracts", "what clients may call through the tool host, what owners changed, and which runtimes are connected", p.contractsPage, p.submitContract},
-		{"relay", "Relay", "what came, what was refused and why, and what waits", p.relayPage, nil},
+		{"contracts", "Contracts", "tools that clients may call through the tool host, changes by owners, and connected runtimes", p.contractsPage, p.submitContract},
+		{"relay", "Relay", "received, refused and waiting mail", p.relayPage, nil},
 	}
 }
 

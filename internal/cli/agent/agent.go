@@ -38,7 +38,7 @@ names.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&k.path, "key", "agent.key", "file with the agent's key")
-	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: asked for on the terminal)")
+	c.PersistentFlags().StringVar(&k.passphraseFile, "passphrase-file", "", "file whose first line is the passphrase of the key (default: prompt on the terminal)")
 	c.AddCommand(a.newCommand(k), a.showCommand(k), a.updateCommand(k), a.rotateCommand(k), a.recoverCommand(k),
 		a.attestCommand(k), a.proveCommand(k), a.deactivateCommand(k), a.mergeCommand(k), a.exportCommand(k), a.proofCommand(k))
 	return c

@@ -79,7 +79,7 @@ func ownerInRegistry(owner did.Web, keys airjson.KeysView) (did.Web, error) {
 	there, err := did.ParseWeb(keys.DID)
 	mine, _ := owner.AirID()
 	if airID, ok := there.AirID(); err != nil || !ok || airID != mine {
-		return did.Web{}, exit.Networkf("the registry answers with the keys of %q when it is asked for those of %s", keys.DID, mine)
+		return did.Web{}, exit.Networkf("the registry returned the keys of %q for a request for those of %s", keys.DID, mine)
 	}
 	return there, nil
 }
@@ -100,7 +100,7 @@ func (k *keyring) readOwner(a *verbs) (did.Web, error) {
 		return did.Web{}, err
 	}
 	if _, ok := owner.AirID(); !ok {
-		return did.Web{}, exit.Usagef("%s does not say whose key it is. If its agent was never registered, register it: gazetteer agent new NAME. If it was, tell once which it is: %s", path, a.formatAgentCommand(k, "show AIR-…"))
+		return did.Web{}, exit.Usagef("%s does not name the agent of the key. If the agent was never registered, register it: gazetteer agent new NAME. If it was, name it once: %s", path, a.formatAgentCommand(k, "show AIR-…"))
 	}
 	return owner, nil
 }

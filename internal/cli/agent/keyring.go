@@ -69,7 +69,7 @@ func parseOwner(f keyfile.File, path string) (did.Web, error) {
 	}
 	owner, err := did.ParseWeb(text)
 	if _, ok := owner.AirID(); err != nil || !ok {
-		return did.Web{}, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s: the line %q behind the key names no agent: take the line away, then run: gazetteer agent show AIR-…", path, agentNote+": "+text)}
+		return did.Web{}, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s: the line %q after the key names no agent: remove the line, then run: gazetteer agent show AIR-…", path, agentNote+": "+text)}
 	}
 	return owner, nil
 }
@@ -78,7 +78,7 @@ func parseOwner(f keyfile.File, path string) (did.Web, error) {
 func keyError(err error, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && cli.FileExists(recoveryPathOf(path)):
-		return exit.NotFoundf("there is no key in %s, but %s is there: if the key is lost, take the agent over with: gazetteer agent recover", path, recoveryPathOf(path))
+		return exit.NotFoundf("there is no key in %s, but %s exists: if the key is lost, recover the agent with: gazetteer agent recover", path, recoveryPathOf(path))
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.NotFoundf("there is no key in %s: name the file with --key, or make an agent with: gazetteer agent new NAME", path)
 	case errors.Is(err, keyfile.ErrPassphrase):

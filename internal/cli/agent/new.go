@@ -195,7 +195,7 @@ func (a *verbs) sendRegistration(ctx context.Context, server *cli.Client, body m
 	if !ok || refused.Work == nil || refused.Work.Bits > registry.MaxWork {
 		return raw, err
 	}
-	fmt.Fprintf(a.Err, "Very many agents are being registered, so the registry asks for %d bits of work. This takes a while.\n", refused.Work.Bits)
+	fmt.Fprintf(a.Err, "Very many agents are being registered, so the registry requires %d bits of work. This takes a while.\n", refused.Work.Bits)
 	if signer.Work, err = registry.SolveWork(ctx, *refused.Work, signer.Key.Public().(ed25519.PublicKey)); err != nil {
 		return nil, err
 	}
@@ -320,11 +320,11 @@ func (a *verbs) printNew(k *keyring, n *newFlags, made airjson.RegistrationView,
 		a.PrintField("creator", made.CreatorDID+" was not seen to list this key: publish it there, then it counts as proved")
 	}
 	if n.texts.inbox == "" {
-		a.PrintNextSteps("It cannot be written to yet. Say where it takes mail:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
+		a.PrintNextSteps("It has no inbox yet. Set one:", a.formatAgentCommand(k, "update --inbox https://agent.example/inbox"))
 		return
 	}
 	a.PrintField("inbox", n.texts.inbox)
-	a.PrintNextSteps("All that it says is a claim so far. Show that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
+	a.PrintNextSteps("Its statements are only claims so far. Prove that a domain is yours:", a.formatAgentCommand(k, "prove agent.example"))
 }
 
 // findAgent returns the AIR ID in an argument, or the one in the key file.

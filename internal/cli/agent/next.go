@@ -47,7 +47,7 @@ func (a *verbs) removeRefusedKeys(ctx context.Context, c *cli.Client, airID stri
 	}
 	for _, path := range made {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(refused, fmt.Errorf("the key that was made for it could not be taken away: %w", err))
+			return errors.Join(refused, fmt.Errorf("the new key could not be removed: %w", err))
 		}
 	}
 	return refused

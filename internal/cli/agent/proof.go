@@ -81,13 +81,13 @@ func (a *verbs) fetchProof(ctx context.Context, server *cli.Client, k *keyring, 
 	}
 	p, _, err := audit.CheckProof(proof, []byte(inclusion.Entry.Leaf), verifier)
 	if err != nil {
-		return exit.NotFoundf("the proof does not hold: %v", err)
+		return exit.NotFoundf("the proof is invalid: %v", err)
 	}
 	if err := writeProof(out, []byte(inclusion.Entry.Leaf), proof, key); err != nil {
 		return err
 	}
 	a.PrintField("record", inclusion.Entry.Key)
-	a.PrintField("verdict", fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
+	a.PrintField("verdict", fmt.Sprintf("valid: leaf %d is in the signed tree", p.Index))
 	a.PrintField("wrote", out+".leaf, "+out+".proof, "+out+".key")
 	a.PrintNextSteps("Check it again, offline:", "gazetteer log verify "+cli.QuoteForShell(out+".proof")+" --leaf "+cli.QuoteForShell(out+".leaf")+" --key "+cli.QuoteForShell(out+".key"))
 	return nil

@@ -112,7 +112,7 @@ func (a *verbs) printDomain(k *keyring, answer air.DomainAnswer, rotated bool) {
 		a.PrintField("problem", l.Problem)
 	}
 	if answer.Proved && rotated {
-		a.PrintNextSteps("This is what others can see of it now:", a.formatAgentCommand(k, "show"))
+		a.PrintNextSteps("Others now see:", a.formatAgentCommand(k, "show"))
 		return
 	}
 	if answer.Proved {

@@ -58,7 +58,7 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	}
 	airID, ok := owner.AirID()
 	if !ok {
-		return exit.Usagef("%s does not say whose recovery key it is: add a line %q behind the key", path, agentNote+": did:wba:…")
+		return exit.Usagef("%s does not name the agent of the recovery key: add a line %q after the key", path, agentNote+": did:wba:…")
 	}
 	keys, err := fetchKeys(ctx, server, airID)
 	if err != nil {
@@ -111,6 +111,6 @@ func (a *verbs) recoverAgent(c *cobra.Command, server *cli.Client, k *keyring, r
 	a.PrintField("recovery", "under way to "+after.Recovery.To)
 	a.PrintField("in force", formatTime(a.Environment.Now(), after.Recovery.Due))
 	a.PrintField("keep", keyfile.Next(k.path)+" and "+keyfile.Next(k.recoveryPath())+": they take their places then")
-	a.PrintNextSteps("Until then the old key signs, but cannot be rotated. Look how it stands:", a.formatAgentCommand(k, "show "+airID))
+	a.PrintNextSteps("Until then the old key signs, but cannot be rotated. See the state:", a.formatAgentCommand(k, "show "+airID))
 	return nil
 }

@@ -71,6 +71,6 @@ func (a *verbs) rotateKey(c *cobra.Command, server *cli.Client, k *keyring) erro
 	a.PrintField("agent", keys.AirID)
 	a.PrintField("key", x.To+" in "+k.path)
 	a.PrintField("retired", x.From+": it signs nothing any more; "+mailbox.DirOf(k.path)+" keeps it for mail that was sealed to it")
-	a.PrintNextSteps("A domain that names the old key must name the new one within three days. This is what it publishes:", a.formatAgentCommand(k, "prove --print"))
+	a.PrintNextSteps("A domain that names the old key must name the new one within three days. Publish:", a.formatAgentCommand(k, "prove --print"))
 	return nil
 }

@@ -78,7 +78,7 @@ holds the token and nothing else; spaces and line ends around it do not count.
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return v.addIdentity(c, f) },
 	}
-	c.Flags().StringVar(&f.runtime, "runtime", "", "id of a runtime, which is its runtime_id or what that begins with")
+	c.Flags().StringVar(&f.runtime, "runtime", "", "id of a runtime: its runtime_id or a prefix of it")
 	c.Flags().StringVar(&f.client, "client", "", "id of a client")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file of its bearer token")
 	c.Flags().StringVar(&f.certificate, "cert", "", "file of its client certificate, PEM")
@@ -131,7 +131,7 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(token) > 4096 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", exit.Usagef("%s holds no bearer token: want one word of printable ASCII", file)
+		return "", exit.Usagef("%s has no bearer token: want one word of printable ASCII", file)
 	}
 	return token, nil
 }
@@ -143,7 +143,7 @@ func readCertificate(file string) (*x509.Certificate, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, exit.Usagef("%s holds no certificate in PEM", file)
+		return nil, exit.Usagef("%s has no certificate in PEM", file)
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -155,7 +155,7 @@ func readCertificate(file string) (*x509.Certificate, error) {
 // operatorError explains the refusal of a server that accepts no operator requests at that address.
 func operatorError(v *verbs, err error) error {
 	if v.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
-		return exit.Usagef("%s does not take what only the operator may ask: run this on the machine of the server, without --server, or name the address of admin_listen", v.Server)
+		return exit.Usagef("%s does not accept operator requests: run this on the machine of the server, without --server, or name the address of admin_listen", v.Server)
 	}
 	return err
 }
@@ -207,7 +207,7 @@ func (v *verbs) removeIdentityCommand() *cobra.Command {
 func (v *verbs) contractsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "contracts",
-		Short: "Say which tools may be called, and by whom",
+		Short: "Define the tools that may be called, and their callers",
 		Long: `A contract defines the name of a tool, its parameters, who may call it and who may execute it.
 Runtimes execute contracts; they never define them. A file has contracts of your own (contracts
 add --help shows one):

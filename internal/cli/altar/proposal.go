@@ -94,7 +94,7 @@ func searchOperations(ctx context.Context, server *cli.Client, words string) ([]
 func (v *verbs) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff [NAME]",
-		Short: "Show what owners changed behind contracts since they were approved",
+		Short: "Show changes by owners to approved contracts",
 		Long: `Diff shows each change of a document behind an approved contract, with its severity for callers.
 The contract stays as you approved it until you approve the change:
 
@@ -146,22 +146,22 @@ func (v *verbs) printChange(c toolhost.Change) {
 		}
 		fmt.Fprintln(v.Out, format.Visible(text))
 	}
-	fmt.Fprintf(v.Out, "  until you approve it the contract stays as it was: %s\n", v.FormatCommand("contracts approve "+c.Contract))
+	fmt.Fprintf(v.Out, "  until you approve it the contract stays unchanged: %s\n", v.FormatCommand("contracts approve "+c.Contract))
 }
 
 func (v *verbs) approveCommand() *cobra.Command {
 	body := api.ApprovalBody{}
 	c := &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Approve a proposed contract, or the change that waits behind one",
-		Long: `Approve lets clients call a proposed contract, or takes over the change that waits behind an
+		Short: "Approve a proposed contract, or a pending change",
+		Long: `Approve lets clients call a proposed contract, or accepts the pending change of an
 approved one. A contract from a document is executed by the runtime inside the program (http,
-which altar.http_runtime in config.toml switches on) and by no other, unless you name others:
+which altar.http_runtime in config.toml enables) and by no other, unless you name others:
 
   gazetteer contracts approve search_flights
   gazetteer contracts approve search_flights --allow planner --runtimes http,billing
 
-Lists that you do not give stay as they were when a contract is approved again.`,
+Lists that you omit stay unchanged when a contract is approved again.`,
 		Args: cli.ExactArgs(1, "the name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.changeContract(c.Context(), args[0], "approve", body)

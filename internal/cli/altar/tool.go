@@ -309,7 +309,7 @@ func (v *verbs) printCall(ctx context.Context, s *session, name string, paramete
 			continue
 		}
 		if c.Pin == nil {
-			return exit.Usagef("%s is executed by a runtime of its own: there is no request to print", name)
+			return exit.Usagef("%s is executed by a runtime: there is no request to print", name)
 		}
 		request, err := httpruntime.NewRequest(ctx, c.Pin, parameters)
 		if err != nil {

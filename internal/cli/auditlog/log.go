@@ -49,7 +49,7 @@ type logSource struct {
 }
 
 func (s *logSource) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&s.key, "key", "", "public key of the log, or a file with it (default: the one that lies beside the log)")
+	c.Flags().StringVar(&s.key, "key", "", "public key of the log, or a file with it (default: the one next to the log)")
 	c.Flags().StringArrayVar(&s.witnesses, "witness", nil, "public key of a witness that must have cosigned, or a file with it; may be repeated")
 }
 
@@ -65,7 +65,7 @@ of the data directory, or of --server.
   gazetteer log head
   gazetteer log head https://registry.example/log --key registry.example/log+…
 
-Exit code 1 when the checkpoint is missing or the signature does not hold.`,
+Exit code 1 when the checkpoint is missing or the signature is invalid.`,
 		Args: cli.MaxArgs(1, "one log"),
 		RunE: func(c *cobra.Command, args []string) error { return a.printHead(c.Context(), s, args) },
 	}
@@ -192,7 +192,7 @@ func (s *logSource) readVerifier(ctx context.Context) (note.Verifier, error) {
 	s.key = strings.TrimSpace(string(text))
 	v, err := checkpoint.NewVerifier(s.key)
 	if err != nil {
-		return nil, exit.NotFoundf("the key beside the log: %v", err)
+		return nil, exit.NotFoundf("the key next to the log: %v", err)
 	}
 	return v, nil
 }
@@ -318,14 +318,14 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 	}
 	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
 	if err != nil {
-		return classifyError(fmt.Errorf("%s does not hold: %w", s.place, err))
+		return classifyError(fmt.Errorf("%s is invalid: %w", s.place, err))
 	}
 	answer, err := s.checkCosignatures(r.Checkpoint, r.Signed)
 	if err != nil {
 		return err
 	}
 	answer.Verified = &verifiedView{Erased: r.Erased, Older: r.Older}
-	return a.printAnswer(answer, fmt.Sprintf("holds: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint")))
+	return a.printAnswer(answer, fmt.Sprintf("valid: signature, every leaf, every hash; %s erased, %s contained", cli.Plural(int(r.Erased), "leaf"), cli.Plural(int(r.Older), "older checkpoint")))
 }
 
 // verifyProof checks a saved proof without access to its log.
@@ -348,7 +348,7 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	}
 	p, c, err := audit.CheckProof(text, leaf, verifier)
 	if err != nil {
-		return exit.NotFoundf("%s does not hold: %v", args[0], err)
+		return exit.NotFoundf("%s is invalid: %v", args[0], err)
 	}
 	answer, err := s.checkCosignatures(c, text[strings.Index(string(text), "\n\n")+2:])
 	if err != nil {
@@ -359,7 +359,7 @@ func (a *verbs) verifyProof(s *logSource, args []string, leafFile string) error 
 	}
 	json.Unmarshal(leaf, &record) // a file that is not our JSON contains no key
 	answer.ProvesKey, answer.LeafIndex = record.Key, &p.Index
-	return a.printAnswer(answer, fmt.Sprintf("holds: leaf %d is in the tree that was signed", p.Index))
+	return a.printAnswer(answer, fmt.Sprintf("valid: leaf %d is in the signed tree", p.Index))
 }
 
 // printAnswer writes an answer as text for a user, or as JSON.
@@ -384,7 +384,7 @@ func (a *verbs) printAnswer(answer logAnswer, verdict string) error {
 	line("verdict", verdict)
 	if !answer.KeyGiven {
 		line("key", answer.Key)
-		fmt.Fprintln(a.Out, "\nThe key lay beside the log. Compare it with one that you have from elsewhere, or\ngive that with --key: anyone who can change the log can change the key beside it.")
+		fmt.Fprintln(a.Out, "\nThe key was next to the log. Compare it with a copy from another source, or\ngive that with --key: anyone who can change the log can change the key next to it.")
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (a *verbs) printCrawlLog(ctx context.Context, c *cli.Client, host string, l
 		query.Set("cursor", page.Next)
 	}
 	if shown == 0 && !a.JSON {
-		fmt.Fprintf(a.Out, "%s has not been asked for anything in the last 90 days.\n", format.Visible(host))
+		fmt.Fprintf(a.Out, "No requests to %s in the last 90 days.\n", format.Visible(host))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ other, and exit code 0 means that every host has an outcome.`,
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read hosts from this list")
-	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 if every host has an outcome, whatever it is")
+	c.Flags().BoolVar(&asked.once, "once", false, "exit code 0 if every host has an outcome of any kind")
 	c.Flags().BoolVar(&asked.again, "again", false, "visit the named hosts now, although they are not due")
 	c.Flags().StringVar(&a.DataDir, "data", "", "the same as --data-dir")
 	c.Flags().Lookup("data").Hidden = true // scripts use this name

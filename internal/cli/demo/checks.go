@@ -29,7 +29,7 @@ func (d *demo) runChecks(ctx context.Context) (failed int, err error) {
 		// fetches is true for a check that judges the fetches of this run.
 		fetches bool
 	}{
-		{"every host came to what is known of it", d.checkOutcomes, false},
+		{"every host has its expected outcome", d.checkOutcomes, false},
 		{"the servers saw a polite crawler", d.checkPoliteness, true},
 		{"intent phrases find their operation", d.checkSearch, false},
 		{"an agent registers and resolves to its inbox", d.checkAgent, false},
@@ -144,13 +144,13 @@ func (d *demo) checkPoliteness(context.Context) (string, error) {
 	for _, r := range requests {
 		switch {
 		case !r.TLS:
-			return "", fmt.Errorf("%s%s was asked over plain HTTP", r.Host, r.Path)
+			return "", fmt.Errorf("%s%s was requested over plain HTTP", r.Host, r.Path)
 		case unreachable[r.Host]:
-			return "", fmt.Errorf("%s was asked, although it is too far from any seed", r.Host)
+			return "", fmt.Errorf("%s was requested, although it is too far from any seed", r.Host)
 		case r.Path == "/robots.txt":
 			asked[r.Host] = true
 		case !asked[r.Host] && d.keep == "":
-			return "", fmt.Errorf("%s%s was asked before robots.txt", r.Host, r.Path)
+			return "", fmt.Errorf("%s%s was requested before robots.txt", r.Host, r.Path)
 		}
 	}
 	return fmt.Sprintf("%d requests, robots.txt first on %d hosts, none over plain HTTP", len(requests), len(asked)), nil
@@ -173,7 +173,7 @@ func (d *demo) checkSearch(ctx context.Context) (string, error) {
 		}
 		h := r.Hits[0]
 		if len(h.Why.Matched) == 0 || h.Digest == "" || h.FetchedAt.IsZero() {
-			return "", fmt.Errorf("the hit for %q does not say why it is there or where it is from", q)
+			return "", fmt.Errorf("the hit for %q lacks its explanation or its source", q)
 		}
 		saw = append(saw, fmt.Sprintf("\n          %-20s  %s %s at %s", q, h.Operation.Verb, search.OperationName(h.Operation), h.Host))
 	}

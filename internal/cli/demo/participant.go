@@ -83,7 +83,7 @@ func (d *demo) readKey(ctx context.Context, path string, p *participant) (err er
 	if errors.Is(err, fs.ErrNotExist) {
 		var r search.Resolution
 		if err := d.getJSON(ctx, "/api/v1/resolve?name="+p.handle, &r); err == nil {
-			return fmt.Errorf("the kept directory has the agent %s and not its key %s: begin with an empty directory", r.AirID, path)
+			return fmt.Errorf("the directory has the agent %s but not its key %s: start with an empty directory", r.AirID, path)
 		} else if e, ok := errors.AsType[*exit.Error](err); !ok || e.Code != exit.NotFound {
 			return err
 		}
@@ -141,7 +141,7 @@ func (p *participant) waitForAnswer(ctx context.Context, threadID string, wait t
 	for cursor := ""; ; {
 		batch, err := p.collector.Collect(ctx, cursor, wait)
 		if err != nil {
-			return mailbox.Message{}, fmt.Errorf("no answer came to %s: %w", p.handle, err)
+			return mailbox.Message{}, fmt.Errorf("no answer to %s: %w", p.handle, err)
 		}
 		for _, m := range batch.New {
 			switch {

@@ -67,7 +67,7 @@ func (d *demo) proposeTool(ctx context.Context, operator *cli.Client) (string, e
 		return c.Pin != nil && c.Pin.Host == demoDomain && c.Pin.Operation == toolOperation
 	})
 	if i < 0 {
-		return "", fmt.Errorf("there is no contract of %s: %v", toolOperation, proposed.Skipped)
+		return "", fmt.Errorf("no contract of %s: %v", toolOperation, proposed.Skipped)
 	}
 	return list.Contracts[i].Name, nil
 }

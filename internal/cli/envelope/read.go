@@ -330,7 +330,7 @@ func (e *verbs) openFile(ctx context.Context, name, sender string) error {
 	}
 	fmt.Fprintf(e.Err, "from   %s\nsent   %s, %s ago\n", format.Visible(envelope.From), envelope.Timestamp.Format(time.RFC3339), formatAge(time.Since(envelope.Timestamp)))
 	if !opened.Canonical {
-		fmt.Fprintln(e.Err, "note   the content is not canonical JSON, as A2A draft-1 §14.4 says it is")
+		fmt.Fprintln(e.Err, "note   the content is not canonical JSON, contrary to A2A draft-1 §14.4")
 	}
 	return e.writeLine(opened.Plaintext)
 }

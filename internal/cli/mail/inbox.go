@@ -306,7 +306,7 @@ func (v *verbs) printMessage(m mailbox.Message) error {
 	}
 	switch {
 	case m.Sealed && len(m.Content) == 0:
-		v.PrintField("sealed", "it opens with none of your keys")
+		v.PrintField("sealed", "none of your keys opens it")
 	case m.Sealed && !m.Sent:
 		v.PrintField("sealed", "opened with your key")
 	case m.Sealed:

@@ -58,7 +58,7 @@ func (v *verbs) searchCommand() *cobra.Command {
 	f := &listFlags{}
 	c := &cobra.Command{
 		Use:   "search WORDS…",
-		Short: "Find messages that hold all these words",
+		Short: "Find messages that contain all these words",
 		Long: `Search reads the mailbox beside the key file, without a server. A message matches if it
 contains every word: in its opened text, in the DIDs of the two agents, or in its ids. The
 beginning of a word is enough, and letter case does not matter; "two words" in quotes must
@@ -104,7 +104,7 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 			fmt.Fprintf(v.Err, "%s has no such messages\n", format.Visible(box.Dir()))
 			return nil
 		}
-		return exit.NotFoundf("no message of %s holds all of: %s", box.Dir(), strings.Join(words, " "))
+		return exit.NotFoundf("no message of %s contains all of: %s", box.Dir(), strings.Join(words, " "))
 	}
 	for _, m := range messages {
 		if err := v.printLine(m); err != nil {

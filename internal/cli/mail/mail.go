@@ -84,7 +84,7 @@ func explainMailbox(err error) error {
 	case errors.Is(err, mailbox.ErrNotFound), errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
 		return exit.NotFoundf("%s", format.Visible(err.Error()))
 	case errors.Is(err, mailbox.ErrOwner):
-		return exit.Usagef("%v: give each agent a key file with a name of its own", err)
+		return exit.Usagef("%v: give each agent its own key file", err)
 	case errors.Is(err, mailbox.ErrKey):
 		return exit.Usagef("%v: put the file of that key into its folder keys, or move the mailbox away to begin another", err)
 	}

@@ -23,7 +23,7 @@ func (v *verbs) rulesCommand() *cobra.Command {
 	f := &rulesFlags{}
 	c := &cobra.Command{
 		Use:   "rules",
-		Short: "Show or change who may write to the inbox, and where it sends wake-ups",
+		Short: "Show or change the allowed senders of the inbox, and its wake-up address",
 		Long: `Rules shows the rules of the agent's inbox at its relay. A flag replaces its rule and keeps
 the others; an empty value removes it. Entries are DIDs, or hosts of DIDs. The block list
 comes first; if there is an allow list, nobody else may write.

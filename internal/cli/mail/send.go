@@ -58,7 +58,7 @@ message again, with its old id, so that it arrives once.`,
 	flags.StringVar(&f.offer, "offer", "", "begin a negotiation: what you offer, in words")
 	flags.StringVar(&f.counter, "counter", "", "answer with another proposal, in words")
 	flags.StringVar(&f.price, "price", "0USD", "price of an offer or counter, such as 12.50EUR")
-	flags.DurationVar(&f.expires, "expires", time.Hour, "how long an offer or counter holds")
+	flags.DurationVar(&f.expires, "expires", time.Hour, "how long an offer or counter is valid")
 	flags.BoolVar(&f.accept, "accept", false, "accept the proposal of --reply-to at its price")
 	flags.StringVar(&f.decline, "decline", "", "decline the proposal of --reply-to, with the reason")
 	flags.StringVar(&f.withdraw, "withdraw", "", "withdraw your own proposal, with the reason")
@@ -266,7 +266,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	if stored, err := me.box.Message(ctx, e.ID); err == nil && stored.Sent && e.From == me.owner.String() {
 		body = stored.Body() // sealed for the other party
 	} else if body, err = openSealed(e, me.keys); err != nil {
-		return nil, exit.NotFoundf("%s: the message is sealed and opens with none of your keys: %s", name, format.Visible(err.Error()))
+		return nil, exit.NotFoundf("%s: the message is sealed and none of your keys opens it: %s", name, format.Visible(err.Error()))
 	}
 	return &answered{e.ID, e.ThreadID, e.From, e.To, body}, nil
 }
@@ -298,7 +298,7 @@ func adviceFor(e *a2ahttp.Error, again string) string {
 	case a2a.ErrorNotFound:
 		advice = "the recipient has no inbox there: resolve it again, or ask its owner"
 	case "Gone":
-		advice = "the recipient is deactivated and takes no more mail"
+		advice = "the recipient is deactivated and accepts no mail"
 	case a2a.ErrorStaleTimestamp:
 		advice = "set the clock of this machine, then: " + again
 	case a2a.ErrorStaleKey:

@@ -125,7 +125,7 @@ func (v *verbs) printNextInThread(info mailbox.ThreadInfo, messages []mailbox.Me
 	}
 	id := shortID(t.Outstanding.ID)
 	if t.Outstanding.From == owner {
-		v.PrintNextSteps("It is the other party's turn. Wait for the answer, or take the proposal back:",
+		v.PrintNextSteps("It is the other party's turn. Wait for the answer, or withdraw the proposal:",
 			v.formatMailCommand("inbox --follow"), v.formatMailCommand("send --reply-to "+id+` --withdraw "a reason"`))
 		return
 	}

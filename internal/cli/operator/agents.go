@@ -100,7 +100,7 @@ it. Owners who have both keys can merge without you.
 		Args: cli.ExactArgs(2, "the AIR IDs of the agent that ends and of the one that stays"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
-				return exit.Usagef("merge needs --reason, which is kept with the agent that ends")
+				return exit.Usagef("merge needs --reason, which is stored with the agent that is ended")
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				return a.changeAgent(c.Context(), server, http.MethodPost, operatorAgentPath(args[0], "/merge"), map[string]string{"into": args[1], "reason": reason})

@@ -212,7 +212,7 @@ the agent ends every open report about it. A suspended agent can be
 restored, a deleted one cannot. The note is for the reporters.
 
   gazetteer registry settle 20261101T120000.000Z-0a1b2c3d dismissed --note "we see nothing wrong"`,
-		Args: cli.ExactArgs(2, "the ID of a report and what is done: dismissed, suspended or deleted"),
+		Args: cli.ExactArgs(2, "the ID of a report and the decision: dismissed, suspended or deleted"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var list air.ReportList

@@ -18,7 +18,7 @@ func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) e
 	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
 		var refused *cli.RefusedError
 		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" {
-			return exit.Usagef("%s does not take what only the operator may ask: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
+			return exit.Usagef("%s does not accept operator requests: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
 		}
 	}
 	return err

@@ -38,12 +38,12 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r); done || err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(a.Out, "%s dropped; the store had %.1f MB and has %.1f MB; it took %.1f s, of which writes waited for %.0f ms\n",
+				_, err := fmt.Fprintf(a.Out, "%s dropped; the store had %.1f MB and has %.1f MB; it took %.1f s, and writes waited for %.0f ms\n",
 					cli.Plural(r.Forgotten, "deletion"), float64(r.BytesBefore)/1e6, float64(r.BytesAfter)/1e6, r.TookMS/1000, r.PauseMS)
 				return err
 			})
 		},
 	}
-	c.Flags().DurationVar(&keep, "keep", 0, "how long deletions are kept (over store.horizon of the configuration)")
+	c.Flags().DurationVar(&keep, "keep", 0, "how long deletions are kept (overrides store.horizon of the configuration)")
 	return c
 }

@@ -48,7 +48,7 @@ func (a *verbs) blockCommand() *cobra.Command {
 				if err != nil || a.JSON {
 					return a.PrintJSON(raw, err)
 				}
-				_, err = fmt.Fprintf(a.Out, "%s is blocked, and what was published there is removed.\n", formatScope(b))
+				_, err = fmt.Fprintf(a.Out, "%s is blocked, and its published documents are removed.\n", formatScope(b))
 				return err
 			})
 		},
@@ -142,7 +142,7 @@ hold for every visit. It is possible once in 10 minutes.`,
 				if err != nil || a.JSON {
 					return a.PrintJSON(raw, err)
 				}
-				_, err = fmt.Fprintf(a.Out, "%s is visited again as soon as its turn comes.\n", format.Visible(s.Host))
+				_, err = fmt.Fprintf(a.Out, "%s will be visited again when its turn comes.\n", format.Visible(s.Host))
 				return err
 			})
 		},

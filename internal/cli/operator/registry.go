@@ -182,7 +182,7 @@ Exit code 1 if something is still wrong.`,
 				}
 				a.PrintField("log", v.Origin+", "+cli.Plural(int(v.Leaves), "leaf"))
 				if !v.Signs {
-					a.PrintField("", "it is not halted, but cannot sign at the moment; the log of the server says why")
+					a.PrintField("", "it is not halted, but cannot sign at the moment; see the log of the server")
 					return nil
 				}
 				a.PrintField("", "it signs")

@@ -71,7 +71,7 @@ entries as they arrive, and reconnects by itself.
 	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "only changes of this kind, such as service-gone; may be repeated")
 	flags.StringVar(&f.severity, "severity", "", "least severity: none, low, medium or high")
-	flags.StringVar(&f.since, "since", "", "only what came behind this place: next of an earlier answer")
+	flags.StringVar(&f.since, "since", "", "only changes after this place: next of an earlier answer")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "changes to show, 1 to 100")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on as changes happen")
 	return c

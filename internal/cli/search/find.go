@@ -61,7 +61,7 @@ Exit code 1 when nothing is found.`,
 	for _, row := range query.FiltersOf(api.OrchestrateFilters()...) {
 		f.filters[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
 	}
-	flags.StringVar(&f.require, "require", "", "evidence that must hold of an agent, for example domain,inbox")
+	flags.StringVar(&f.require, "require", "", "required evidence of an agent, for example domain,inbox")
 	flags.StringVar(&f.join, "join", "", "only operations with an agent that is joined at least so strongly: proved, mutual or claimed")
 	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
 	f.viewFlags.addTo(flags, "operations")

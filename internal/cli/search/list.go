@@ -36,7 +36,7 @@ func fetchPage(ctx context.Context, c *cli.Client, path string, query url.Values
 			break
 		}
 		if next.Next == "" {
-			return nil, exit.NotFoundf("there is no page %d: the list has %s", page, cli.Plural(n, "page"))
+			return nil, exit.NotFoundf("page %d does not exist: the list has %s", page, cli.Plural(n, "page"))
 		}
 		query.Set("cursor", next.Next)
 	}

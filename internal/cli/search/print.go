@@ -88,7 +88,7 @@ func formatNote(note string) string { return strings.ToUpper(note[:1]) + note[1:
 // printBehind warns that an answer may lack recent changes.
 func (a *verbs) printBehind(records uint64) {
 	if records > 0 {
-		fmt.Fprintf(a.Out, "The index is behind by %s: what is new may be missing.\n", cli.Plural(int(min(records, math.MaxInt32)), "record"))
+		fmt.Fprintf(a.Out, "The index is behind by %s: new content may be missing.\n", cli.Plural(int(min(records, math.MaxInt32)), "record"))
 	}
 }
 
@@ -99,7 +99,7 @@ type remark struct{ name, text string }
 func (h searchHit) listRemarks() []remark {
 	var remarks []remark
 	if h.Far {
-		remarks = append(remarks, remark{"far", "it is hardly what was asked for"})
+		remarks = append(remarks, remark{"far", "it probably does not fit the request"})
 	}
 	if h.Freshness.Stale {
 		remarks = append(remarks, remark{"stale", h.Freshness.Why})

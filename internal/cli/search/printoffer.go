@@ -101,7 +101,7 @@ func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
 		line("shown", formatEvidence(agent.Evidence))
 	}
 	if o.More > 0 {
-		line("more", cli.Plural(o.More, "agent")+" that only claim it or come behind these")
+		line("more", cli.Plural(o.More, "agent")+" that only claim it or rank lower")
 	}
 	if o.None != "" {
 		line("agent", "none: "+o.None)
@@ -159,7 +159,7 @@ func formatEvidence(signals []evidence.Signal) string {
 		}
 	}
 	if len(held) == 0 {
-		return "nothing beyond what it says itself"
+		return "only its own statements"
 	}
 	return strings.Join(held, ", ")
 }

@@ -36,7 +36,7 @@ type readingFlags struct {
 
 // addTo declares the flags.
 func (f *readingFlags) addTo(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.exact, "exact", false, "look for the words as they are spelt, and correct none")
+	flags.BoolVar(&f.exact, "exact", false, "disable spelling correction")
 	flags.BoolVar(&f.safe, "safe", false, "leave out what ends or removes something or cannot be undone")
 	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out what fits the request less, 0 to 1")
 }
@@ -144,7 +144,7 @@ Exit code 1 when nothing is found.`,
 	flags.readingFlags.addTo(c.Flags())
 	c.Flags().StringSliceVar(&flags.facets, "facets", nil, "fields whose values are counted, separated by commas")
 	c.Flags().StringSliceVar(&flags.fields, "fields", nil, "with --json: members of each result, separated by commas, or all")
-	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit so many tokens, in a short form")
+	c.Flags().IntVar(&flags.within, "within-tokens", 0, "as many operations as fit into that many tokens, in a short form")
 	c.Flags().StringVar(&flags.as, "as", "", "mcp, functions or curl: the operations in that form")
 	return c
 }

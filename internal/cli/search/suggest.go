@@ -87,9 +87,9 @@ func explainUnresolved(ctx context.Context, c *cli.Client, a *verbs, id string, 
 	switch {
 	case qualified:
 		if question := nearest.Question(namespace, listNames(ctx, c, "namespaces", "namespace")); question != "" && !strings.Contains(question, " "+namespace+"?") {
-			return exit.NotFoundf("nobody offers %s: there is no namespace %s; %s\nWho offers the verb: %s", id, namespace, question, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
+			return exit.NotFoundf("no service offers %s: there is no namespace %s; %s\nServices with the verb: %s", id, namespace, question, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
 		}
-		return exit.NotFoundf("nobody offers %s\nWho offers the verb: %s", id, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
+		return exit.NotFoundf("no service offers %s\nServices with the verb: %s", id, a.FormatCommand("search verb:"+cli.QuoteForShell(verb)))
 	case id == strings.ToUpper(id) && !strings.HasPrefix(id, "AIR-"):
 		return exit.NotFoundf("%s is no agent. A verb is named with its namespace, as in acme-reservations.%s\nWho offers it: %s", id, id, a.FormatCommand("search verb:"+cli.QuoteForShell(id)))
 	default:

@@ -161,7 +161,7 @@ func testFull(t *testing.T, o Options) {
 		t.Errorf("one more: %d", state)
 	}
 	if thread, err := s.FindThread(context.Background(), "t"); err != nil || thread.State != "" {
-		t.Errorf("an entry for which there is no room leaves the thread %+v, %v", thread, err)
+		t.Errorf("an entry that does not fit leaves the thread %+v, %v", thread, err)
 	}
 	if state := commit(t, s, entry("a", "0", "t", "0", 1, noon), nil); state != a2a.Repeated {
 		t.Errorf("a repetition: %d", state)

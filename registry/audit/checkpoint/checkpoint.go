@@ -139,7 +139,7 @@ func Open(signed []byte, known ...note.Verifier) (Checkpoint, *note.Note, error)
 	case errors.As(err, &unverified):
 		n = unverified.Note
 	case errors.As(err, &invalid):
-		return Checkpoint{}, nil, fmt.Errorf("the signature of %s does not hold: the text was changed, or the signature", invalid.Name)
+		return Checkpoint{}, nil, fmt.Errorf("the signature of %s is invalid: the text was changed, or the signature", invalid.Name)
 	case err != nil:
 		return Checkpoint{}, nil, errors.New("it is not a signed checkpoint: a text, an empty line and lines of signatures")
 	}
