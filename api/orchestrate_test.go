@@ -115,7 +115,7 @@ func TestServicesThatBookATable(t *testing.T) {
 		}
 	}
 	left := h.orchestrate("verb=BOOK&host=trattoria.example&require=domain,age").Operations[0]
-	if len(left.Left) != 2 || !strings.Contains(left.None, "evidence that is required does not hold") || fmt.Sprint(left.Left[0].Missing, left.Left[1].Missing) == "[] []" {
+	if len(left.Left) != 2 || !strings.Contains(left.None, "required evidence is missing") || fmt.Sprint(left.Left[0].Missing, left.Left[1].Missing) == "[] []" {
 		t.Errorf("%q, %+v", left.None, left.Left)
 	}
 	if page := h.orchestrate("verb=BOOK&require=domain,age&joined=true"); len(page.Operations) != 0 || page.Passed == 0 || page.Next != "" {
@@ -268,7 +268,7 @@ func TestOfferContainsFieldsOfHit(t *testing.T) {
 	for query, want := range map[string]string{
 		"q=book&verb=":         "verb is empty",
 		"q=book&ns=%20":        "ns is empty",
-		"verb=BO%E2%80%AEOK":   "makes text look other than it is",
+		"verb=BO%E2%80%AEOK":   "changes the appearance of text",
 		"class=":               "class is empty",
 		"protocol=&host=a.com": "protocol is empty",
 	} {

@@ -41,7 +41,7 @@ func TestRecrawl(t *testing.T) {
 			t.Errorf("visited again after %v, want the interval", gap)
 		}
 		entries := w.ledger("a.test")
-		if why := entries[len(entries)-1].Why; !strings.Contains(why, "the owner asked") {
+		if why := entries[len(entries)-1].Why; !strings.Contains(why, "on request of the owner") {
 			t.Errorf("the ledger says %q", why)
 		}
 
@@ -104,7 +104,7 @@ func TestRecrawlByStranger(t *testing.T) {
 		synctest.Wait()
 		w.wantAsked(mark, "half.test "+aiPath)
 		entries := w.ledger("half.test")
-		if why := entries[len(entries)-1].Why; !strings.Contains(why, "somebody asked") {
+		if why := entries[len(entries)-1].Why; !strings.Contains(why, "on request") {
 			t.Errorf("the ledger says %q", why)
 		}
 

@@ -388,7 +388,7 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	if took := time.Since(begin); took > time.Minute { // bbolt would wait without end
 		t.Errorf("took %v", took)
 	}
-	if !strings.Contains(log.String(), "held by another process") {
+	if !strings.Contains(log.String(), "another process holds") {
 		t.Errorf("logged %q", log)
 	}
 	catchUpOnce(t, x, s)

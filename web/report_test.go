@@ -28,8 +28,8 @@ func TestReportForm(t *testing.T) {
 		says   []string
 	}{
 		{"nothing said", url.Values{"reason": {"spam"}}, nil, 400, []string{"is required", "Say what happened"}},
-		{"too often", good, &registry.Refusal{Kind: registry.ErrTooMany, Message: "your network has made very many reports", Wait: time.Hour}, 429, []string{"very many reports", "Come back later", "me@reporter.test", `value="malware" selected`}},
-		{"said already", good, &registry.Refusal{Kind: registry.ErrState, Message: "a report is open already", Help: "the operator looks at it"}, 409, []string{"A report is open already."}},
+		{"too often", good, &registry.Refusal{Kind: registry.ErrTooMany, Message: "your network has made very many reports", Wait: time.Hour}, 429, []string{"very many reports", "Try again later", "me@reporter.test", `value="malware" selected`}},
+		{"said already", good, &registry.Refusal{Kind: registry.ErrState, Message: "a report is open already", Help: "the operator is reviewing it"}, 409, []string{"A report is open already."}},
 		{"blocked", good, &registry.Refusal{Kind: registry.ErrForbidden, Message: "the network is on the block list"}, 403, []string{"on the block list"}},
 		{"gone", good, &registry.Refusal{Kind: registry.ErrGone, Message: "Agent is deleted"}, 410, []string{"Agent is deleted"}},
 		{"our failure", good, fmt.Errorf("the disk"), 500, []string{"The fault is ours"}},

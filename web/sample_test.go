@@ -228,7 +228,7 @@ func (s sample) Namespace(_ context.Context, name string) (answer.Namespace, err
 		},
 		Concerns: []answer.Concern{
 			{Code: "collision", Message: "hosts of 2 domains declare the namespace " + s.word("dining"), Hosts: []string{"dining.test", "thief.test"}},
-			{Code: "lookalike", Message: "other namespaces look nearly like this one", Names: []string{s.word("d1ning"), ".."}},
+			{Code: "lookalike", Message: "other namespaces look similar", Names: []string{s.word("d1ning"), ".."}},
 		},
 	}, s.err
 }
@@ -372,7 +372,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 		AgentAnswer: found, Entries: 3, Logged: true, Record: s.word("gazetteer-agent=x"), Names: map[string]string{neighbour: s.word("Concierge")},
 		About: []registry.Attestation{gone, said(7, neighbour, airID)}, Issued: []registry.Attestation{ring},
 		Evidence: []evidence.Signal{
-			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private half"},
+			{Signal: registry.SignalKey, Grade: registry.Proved, Holds: true, What: "z6Mk", Detail: "by statement", Source: "/api/v1/agents/" + airID + "/history", Date: now, Cost: "its private key"},
 			{Signal: registry.SignalDomain, Grade: registry.Proved, Holds: true, What: "ristorante.test", Source: "TXT _gazetteer.ristorante.test", Date: now, Cost: "ten dollars"},
 			{Signal: registry.SignalInbox, Grade: registry.Observed, Holds: true, What: s.word("https://relay.test/inbox/alice"), Detail: "it answered 400 to an empty envelope", Source: s.word("https://relay.test/inbox/alice"), Date: now.Add(-time.Hour), Cost: "a web server"},
 			{Signal: registry.SignalAttestations, Grade: registry.Proved, What: "none by an agent of a domain", Cost: "one domain each"},

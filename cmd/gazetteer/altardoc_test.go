@@ -142,7 +142,7 @@ func TestSearchToCallByShell(t *testing.T) {
 		{"added", "planner"},
 		{`"structuredContent":`, `CONFIRMED`, "R-2"},
 		nil,
-		{"is visited again"},
+		{"will be visited again"},
 		{"agis 3 operations"},
 		{"book_reservation: ", "parameter-optional-added", "/seating", "until you approve it"},
 		{"INVALID_PARAMETERS", "/seating"},

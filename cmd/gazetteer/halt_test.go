@@ -241,7 +241,7 @@ func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 // disk of the data directory, and not when it is elsewhere.
 func TestLockOnSameDiskIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	const warning = "lies on the disk of the data directory"
+	const warning = "is on the disk of the data directory"
 	p := startProgram(t, "crawler.enabled=false")
 	if !strings.Contains(p.log.String(), warning) {
 		t.Errorf("beside the data directory: %s", p.log)

@@ -102,7 +102,7 @@ func TestMissingLogIsNotRecreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code := p.cli("agent", "show")
-	for _, want := range []string{"log is gone", "put back any copy of the directory", "set registry.log_origin to a name that no log had"} {
+	for _, want := range []string{"log is gone", "restore any copy of the directory", "set registry.log_origin to a new name"} {
 		if code != exit.Data || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, want %d and %q:\n%s", code, exit.Data, want, out)
 		}

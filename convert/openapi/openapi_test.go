@@ -410,7 +410,7 @@ func TestLimitsOfConversion(t *testing.T) {
 	if flat != 70 || deep != 30 {
 		t.Errorf("%d flat ones and %d deep ones are kept, want 70 and 30", flat, deep)
 	}
-	if want := "180 of 280 operations are left out"; !slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool {
+	if want := "180 of 280 operations are omitted"; !slices.ContainsFunc(out.Reviews, func(r conversion.Review) bool {
 		return strings.HasPrefix(r.Message, want) && strings.Contains(r.Message, "/b0 (2)")
 	}) {
 		t.Errorf("reviews %q, want one that begins %q", out.Reviews, want)
@@ -636,7 +636,7 @@ func TestLargeDescriptionReportsOmissions(t *testing.T) {
 		}
 		found := false
 		for _, r := range out.Reviews {
-			found = found || r.Pointer == "" && strings.Contains(r.Message, "operations are left out") && strings.Contains(r.Message, "deprecated")
+			found = found || r.Pointer == "" && strings.Contains(r.Message, "operations are omitted") && strings.Contains(r.Message, "deprecated")
 		}
 		if !found {
 			t.Errorf("no review says what is left out: %v", out.Reviews[:min(3, len(out.Reviews))])

@@ -102,7 +102,7 @@ func (s realService) description() []byte {
 // roomy is how many endpoints a document has room for in any case.
 const roomy = 150
 
-var leftOutNumber = regexp.MustCompile(`\A([0-9]+) (?:of [0-9]+ )?operations are left out`)
+var leftOutNumber = regexp.MustCompile(`\A([0-9]+) (?:of [0-9]+ )?operations are omitted`)
 
 // saidToBeLeftOut adds up the operations that reviews say are left out.
 func saidToBeLeftOut(t *testing.T, out conversion.Output) int {

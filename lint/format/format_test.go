@@ -76,7 +76,7 @@ func fixed(t testing.TB) []format.Report {
 	clean := report("clean.json", document.AI, 2)
 	clean.Savings = []aidiscovery.Saving{{Tokens: 29, Message: "serve it without line breaks"}, {Pointer: "/service/description", Tokens: 6, Message: "say it in fewer words"}, {Tokens: 1, Message: "not worth a word"}}
 	known := report("truncated.json", document.AI, 0,
-		protocol.Finding{Code: "AI203", Severity: protocol.Error, Pointer: "/service/name", Line: 1, Column: 47, Message: "the text ends before the JSON value does", Help: "serve one JSON object", Section: "AI Discovery §4.3"})
+		protocol.Finding{Code: "AI203", Severity: protocol.Error, Pointer: "/service/name", Line: 1, Column: 47, Message: "the text ends before the JSON value does", Help: "serve a single JSON object", Section: "AI Discovery §4.3"})
 	known.Hidden = 3
 	fetched := report("clean.json", document.AI, 2,
 		protocol.Finding{Code: "AI109", Severity: protocol.Warning, Message: "Content-Type does not say charset=utf-8", Help: "send Content-Type: application/json; charset=utf-8", Section: "AI Discovery §2.3"})

@@ -248,7 +248,7 @@ func TestNotationErrors(t *testing.T) {
 		{"two words as a name", "my service: x\nBOOK /x {}", 1, 1, "white space"},
 		{"a list as an entry", "[a]\nBOOK /x {}", 1, 1, "without a name"},
 		{"not UTF-8", "agis: \xff", 1, 7, "UTF-8"},
-		{"errors with endpoints", "BOOK /x { errors { FIND /y {} } }", 1, 20, "something else"},
+		{"errors with endpoints", "BOOK /x { errors { FIND /y {} } }", 1, 20, "something other"},
 		{"deep", "BOOK /x { semantic " + strings.Repeat("{a ", 100) + strings.Repeat("}", 100) + "}", 1, 207, "deeper than"},
 		{"deep lists", "a: " + strings.Repeat("[", 100000), 1, 67, "deeper than"},
 		{"many", "a: [" + strings.Repeat("b,", 6000) + "]", 1, 10005, "more than"},

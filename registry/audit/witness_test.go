@@ -150,7 +150,7 @@ func TestCosignature(t *testing.T) {
 		t.Error("the signature is not one of the message that the specification has")
 	}
 	damaged := append(bytes.Clone(signed), bytes.Replace(line, []byte(parts[2]), []byte(base64.StdEncoding.EncodeToString(append(data[:4:4], append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, data[12:]...)...))), 1)...)
-	if _, err := checkpoint.CheckCosignature(damaged, ours); err == nil || !strings.Contains(err.Error(), "does not hold") {
+	if _, err := checkpoint.CheckCosignature(damaged, ours); err == nil || !strings.Contains(err.Error(), "is invalid") {
 		t.Errorf("with another time: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func TestWitness(t *testing.T) {
 	forger.hashes = s.hashes
 	refused("signed by a forger", s.request(20, 30, forger.grow(30, "a")), 403, 0, "is not signed with the key other.example/log")
 	changed := bytes.Replace(at30, []byte("\n30\n"), []byte("\n31\n"), 1)
-	refused("changed after signing", s.request(20, 30, changed), 403, 0, "does not hold")
+	refused("changed after signing", s.request(20, 30, changed), 403, 0, "is invalid")
 	unknown := newStranger(t, "unknown.example/log")
 	refused("of a log it does not know", unknown.request(0, 3, unknown.grow(3, "a")), 404, 0, `does not know the log "unknown.example/log"`)
 	for _, body := range []string{"", "\n\n", "old\n\n", "old -1\n\n", "old 01\n\n", "new 1\n\n", "old 1\nx\n\n", "old 9223372036854775808\n\n", "old 1\n" + strings.Repeat(s.hashes[0].String()+"\n", 64) + "\n"} {
@@ -385,7 +385,7 @@ func TestCosignAnswers(t *testing.T) {
 		{"a signature that does not hold", func(w http.ResponseWriter, _ *http.Request) {
 			data := append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), make([]byte, 8+ed25519.SignatureSize)...)
 			fmt.Fprintf(w, "\u2014 witness.example/w1 %s\n", base64.StdEncoding.EncodeToString(data))
-		}, "does not hold"},
+		}, "is invalid"},
 		{"a size that is none", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusConflict) }, "not a decimal number"},
 		{"two megabytes", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) }, "longer than the"},
 		{"always another size", func(w http.ResponseWriter, r *http.Request) {

@@ -144,7 +144,7 @@ func TestLostAgentIsRestored(t *testing.T) {
 		t.Error("the digest of the secret is in an export that did not ask for it")
 	}
 	got, err = empty.Import(t.Context(), strings.NewReader(text))
-	if err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "nobody can change") {
+	if err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "cannot be changed") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := r.Export(t.Context(), "AIR-0000-0000-0000", &bytes.Buffer{}, transfer.ExportOptions{}); !errors.Is(err, registry.ErrNoAgent) {
