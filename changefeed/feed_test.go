@@ -292,7 +292,7 @@ func TestOptOutRemovesItems(t *testing.T) {
 		t.Fatalf("kinds %v, want %v", got, want)
 	}
 	text := string(mustJSON(w.items(changefeed.Filter{})))
-	if strings.Contains(text, "Secret") || !strings.Contains(text, "at the wish of the owner") {
+	if strings.Contains(text, "Secret") || !strings.Contains(text, "at the request of the owner") {
 		t.Errorf("what is left says %s", text)
 	}
 	w.block("never.heard.example", false)

@@ -303,8 +303,8 @@ func (n *notice) Write(p []byte) (int, error) {
 func TestMissing(t *testing.T) {
 	for arg, want := range map[string]string{
 		"missing.json":            "missing.json: no such file",
-		"127.0.0.1":               "127.0.0.1: no such file, and no host that can be asked: it is an IP address",
-		"localhost":               "localhost: no such file, and no host that can be asked",
+		"127.0.0.1":               "127.0.0.1: neither a file nor a valid host: it is an IP address",
+		"localhost":               "localhost: neither a file nor a valid host",
 		"www.acme.test/agis.yaml": "no such file; if you mean the address, write https://www.acme.test/agis.yaml",
 		"no/such/ai.json":         "no/such/ai.json: no such file",
 	} {
