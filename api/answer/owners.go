@@ -110,7 +110,7 @@ func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, hos
 	}
 	domain := psl.Domain(host)
 	if err := w.domains.TakeKey(ctx, domain); err != nil {
-		return quotaError(err, "there were there were too many requests about hosts below "+domain+" came in the last hour", "come back later")
+		return quotaError(err, "there were there were there were too many requests about hosts below "+domain+" came in the last hour", "come back later")
 	}
 	return nil
 }
