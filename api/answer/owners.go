@@ -106,11 +106,11 @@ func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, hos
 		return nil
 	}
 	if err := w.clients.Take(ctx, client); err != nil {
-		return quotaError(err, "your network has sent too many requests about hosts in the last hour", "come back later")
+		return quotaError(err, "your network has sent too many requests about hosts in the last hour", "try again later")
 	}
 	domain := psl.Domain(host)
 	if err := w.domains.TakeKey(ctx, domain); err != nil {
-		return quotaError(err, "there were there were there were too many requests about hosts below "+domain+" came in the last hour", "come back later")
+		return quotaError(err, "there were too many requests about hosts below "+domain+" in the last hour", "try again later")
 	}
 	return nil
 }
