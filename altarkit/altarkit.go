@@ -137,7 +137,7 @@ type connection struct {
 	ws    *websocket.Conn
 	calls sync.WaitGroup
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	running map[string]context.CancelFunc
 }
 

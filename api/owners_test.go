@@ -32,7 +32,7 @@ type ownedSite struct {
 	*testServer
 	crawler *crawler.Crawler
 	zone    *nameserver.Server
-	mu      sync.Mutex        // guards following
+	mu      sync.Mutex        // guards the following fields
 	pages   map[string]string // by host and path
 }
 

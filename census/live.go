@@ -36,7 +36,7 @@ type Live struct {
 	now      func() time.Time
 	position follow.Position
 
-	mu        sync.RWMutex // guards following
+	mu        sync.RWMutex // guards the following fields
 	ids       map[string]uint32
 	rows      []*liveHost
 	features  map[Feature]uint32

@@ -40,7 +40,7 @@ func (p *projection) describeVersion(ctx context.Context, item *Item, v crawler.
 	texts.name, texts.operations = now.Service.Name, len(now.Operations)
 	item.Namespace = cleanText(now.Service.Namespace, maxText)
 	item.Severity = newSeverities[item.Kind]
-	broken, before, old := onlyCodes(v.Findings), d.Digest, d.Rules
+	broken, before, old := brokenRules(v.Findings), d.Digest, d.Rules
 	d.Digest, d.Gone, d.Rules = v.Digest, false, broken
 	if before == "" || before == v.Digest {
 		item.RulesBroken = broken[:min(len(broken), maxRules)]

@@ -509,8 +509,8 @@ func limitTexts(texts []string, most int) []string {
 	return texts[:min(len(texts), most)]
 }
 
-// onlyCodes returns the rules that findings of at least a warning break, each once.
-func onlyCodes(findings []protocol.Finding) []string {
+// brokenRules returns the rules that findings of at least a warning break, each once.
+func brokenRules(findings []protocol.Finding) []string {
 	var codes []string
 	for _, f := range findings {
 		if f.Severity >= protocol.Warning {

@@ -18,7 +18,7 @@ import (
 // the number of other registrable domains that link there, because those cost something.
 type Domain struct {
 	Name  string    `json:"name"`
-	Since time.Time `json:"since"` // begin of the period that Added counts in
+	Since time.Time `json:"since"` // start of the period that Added counts in
 	Added int       `json:"added"`
 	// Linked are fingerprints of other registrable domains that linked here.
 	Linked []uint32 `json:"linked,omitempty"`
@@ -57,7 +57,7 @@ func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) 
 				b.c.log.Error("the record of a domain cannot be read; it starts again", "domain", name, "error", err)
 			}
 		case errors.Is(err, store.ErrCorrupt):
-			return false, nil // until it is repaired, nothing is added below it
+			return false, nil // nothing is added below it until it is repaired
 		case !errors.Is(err, store.ErrNotFound):
 			return false, fmt.Errorf("read the record of the domain %s: %w", name, err)
 		}

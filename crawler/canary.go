@@ -10,24 +10,24 @@ import (
 	"gazetteer/fetch"
 )
 
-// A host that answers every path alike may serve what looks like a document at the well-known
-// paths, under any number of names. On the first visit most hosts show that they tell paths apart:
-// a document is absent, robots.txt is a real one, or two documents differ. A host that shows none
-// of these is asked for a path that cannot exist, the canary, before its document is accepted.
+// A host that gives the same answer to every path may return apparent documents at the well-known
+// paths, under any number of names. On the first visit most hosts show that they distinguish paths:
+// a document is absent, robots.txt is a real one, or two documents differ. If a host shows none of
+// these, the crawler requests a path that cannot exist, the canary, before it accepts the document.
 
 // kindCanary is the kind of a fetch of the canary path.
 const kindCanary = "canary"
 
-// canaryPath returns the canary path of a host. It lies beside the documents, never changes for a
-// host, and states its purpose.
+// canaryPath returns the canary path of a host. It is near the documents, never changes for a host,
+// and states its purpose.
 func canaryPath(host string) string {
 	h := fnv.New64a()
 	h.Write([]byte(host))
 	return fmt.Sprintf("/.well-known/nothing-here-%x", h.Sum64())
 }
 
-// needsCanary reports that a document was found and that the host has not yet shown that it tells
-// paths apart.
+// needsCanary reports whether a document was found and the host has not yet shown that it
+// distinguishes paths.
 func (s *session) needsCanary() bool {
 	v := s.visit
 	ai, summary := v.docs[document.AI], v.docs[document.AGISSummary]
@@ -47,7 +47,7 @@ func wellKnownKinds() []document.Kind {
 	})
 }
 
-// isRobots reports that a body is a robots.txt file and not the host's answer to every path.
+// isRobots reports whether a body is a robots.txt file and not the host's answer to every path.
 func isRobots(body []byte) bool {
 	text := bytes.ToLower(body)
 	return bytes.Contains(text, []byte("user-agent")) || bytes.Contains(text, []byte("sitemap:"))
@@ -58,7 +58,7 @@ func (s *session) askCanary() {
 	s.addAsk(fetch.NewAsk(kindCanary, s.visit.host.Name, canaryPath(s.visit.host.Name), s.c.now()))
 }
 
-// isAbsence reports that an answer clearly says that there is nothing at the path.
+// isAbsence reports whether an answer clearly says that the path has no content.
 func isAbsence(f fetch.Fetch) bool {
 	return f.Status >= 400 && f.Status < 500 && f.Outcome != fetch.Throttled
 }
@@ -82,8 +82,8 @@ func (s *session) settleCanary(a *fetch.Ask) {
 	}
 }
 
-// matchesCanary reports that the answer to the canary equals the bytes of a document, or would be
-// read as one.
+// matchesCanary reports whether the answer to the canary equals the bytes of a document, or would
+// be read as one.
 func (s *session) matchesCanary(body []byte) bool {
 	for _, d := range s.visit.docs {
 		if document.Digest(body) == d.Digest {
@@ -95,7 +95,7 @@ func (s *session) matchesCanary(body []byte) bool {
 	})
 }
 
-// readsAs reports that a body would be read as a document of a kind.
+// readsAs reports whether a body would be read as a document of a kind.
 func (s *session) readsAs(kind document.Kind, body []byte) bool {
 	_, err := document.Read(document.Input{Kind: kind, Host: s.visit.host.Name, URL: "https://" + s.visit.host.Name + "/", Bytes: body})
 	return err == nil

@@ -6,10 +6,10 @@ import "time"
 // longest ladder with its spread. A due time beyond it comes from a clock that was ahead.
 const longestWait = 100 * oneDay
 
-// clockCheck is how often an idle crawler compares its clocks.
+// clockCheck is the interval in which an idle crawler compares its clocks.
 const clockCheck = 10 * time.Minute
 
-// leastJump is by how much the clock must jump to be worth a line in the log.
+// leastJump is the minimum jump of the clock that gets a line in the log.
 const leastJump = time.Minute
 
 // A clockReading is the same moment by the clock that decides when hosts are due, and by the
@@ -18,8 +18,8 @@ type clockReading struct {
 	due, monotonic time.Time
 }
 
-// checkClock notices that the clock was set. Hosts that are due beyond the longest interval
-// afterwards are due at once.
+// checkClock detects that the clock was set. Afterwards, hosts that are due later than the longest
+// interval are due at once.
 func (o *frontierLoop) checkClock() {
 	last := o.clock
 	o.clock = clockReading{o.c.now().Round(0), time.Now()}
@@ -37,7 +37,7 @@ func (o *frontierLoop) checkClock() {
 	}
 }
 
-// pullInHosts makes hosts due whose due time no interval explains.
+// pullInHosts makes hosts due if no interval explains their due time.
 func (o *frontierLoop) pullInHosts() {
 	now := o.c.now()
 	if n := o.frontier.AdvanceHosts(now, now.Add(longestWait)); n > 0 {
@@ -45,8 +45,8 @@ func (o *frontierLoop) pullInHosts() {
 	}
 }
 
-// forgetImpossibleTimes drops from a host's record what a clock that was ahead has left: times before
-// which nothing is asked that no interval explains, and a robots.txt from the future.
+// forgetImpossibleTimes removes the effects of a clock that was ahead from a host's record: times
+// before which nothing is requested that no interval explains, and a robots.txt from the future.
 func (h *Host) forgetImpossibleTimes(now time.Time) {
 	for kind, at := range h.NotBefore {
 		if at.After(now.Add(longestWait)) {

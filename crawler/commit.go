@@ -40,7 +40,7 @@ const (
 
 	maxDepth   = 3   // links from a seed that are followed
 	maxDomains = 16  // registrable domains that one document may add
-	maxReached = 256 // hosts that one visit may add or bring nearer
+	maxReached = 256 // hosts that one visit may add or whose depth it may lower
 )
 
 // commitAll commits visits in batches until the channel is closed, and passes on each committed
@@ -48,8 +48,8 @@ const (
 // due.
 func (c *Crawler) commitAll(ctx context.Context, stopping <-chan struct{}, visits <-chan *visit, done chan<- []*visit) error {
 	defer close(done)
-	// The first batches are small, so that a process that is killed again and again soon after its
-	// start still makes progress.
+	// The first batches are small, so that a process that is killed repeatedly soon after its start
+	// still makes progress.
 	linger := firstLinger
 	for first := range visits {
 		batch := gatherVisits(first, visits, linger)
@@ -126,19 +126,18 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 		if err = c.rebaseVisit(ctx, v); isFatal(err) {
 			return err
 		}
-		if err != nil { // its record is gone or damaged: there is nothing to write to
+		if err != nil { // its record is gone or damaged and cannot be updated
 			v.err = err
 			return nil
 		}
 		err = c.applyPatiently(ctx, stopping, []*visit{v})
 		switch {
 		case errors.Is(err, store.ErrInvalid) && len(v.put) > 0:
-			// Keep the rest of the result, so that the host is not asked again immediately and
-			// forever.
+			// Keep the rest of the result, so that the host is not requested again at once.
 			c.log.Error("a document cannot be stored", "host", v.host.Name, "error", err)
 			v.dropDocuments()
 		case errors.Is(err, store.ErrInvalid):
-			v.err = fmt.Errorf("store the result: %w", err) // the others go on
+			v.err = fmt.Errorf("store the result: %w", err) // the others continue
 			return nil
 		case !errors.Is(err, store.ErrConflict):
 			return err
@@ -147,9 +146,9 @@ func (c *Crawler) commitOne(ctx context.Context, stopping <-chan struct{}, v *vi
 	return err
 }
 
-// rebaseVisit applies a visit to the record as it is now. Apart from visits, three things write
-// host records: [Crawler.Add] and a shorter link path, which lower the depth, and
-// [Crawler.Recrawl], whose request came too late for this visit.
+// rebaseVisit applies a visit to the current record. Apart from visits, three things write host
+// records: [Crawler.Add] and a shorter link path, which lower the depth, and [Crawler.Recrawl],
+// whose request came too late for this visit.
 func (c *Crawler) rebaseVisit(ctx context.Context, v *visit) error {
 	now, seq, err := c.readHost(ctx, v.host.Name)
 	if err != nil {
@@ -236,7 +235,7 @@ func (c *Crawler) newBatch() *batch {
 type hostWrite struct {
 	host  *Host
 	seq   uint64
-	visit *visit // nil for a host that was only named
+	visit *visit // nil for a host that a link or a caller named
 }
 
 func (b *batch) buildWrites(ctx context.Context, visits []*visit) ([]store.Write, error) {
@@ -349,17 +348,17 @@ func (b *batch) writeBlob(ctx context.Context, digest string, body []byte) error
 	case errors.Is(err, store.ErrNotFound):
 		b.writes = append(b.writes, store.PutIf(store.BlobKey(digest), body, 0))
 		return nil
-	case errors.Is(err, store.ErrCorrupt): // we have the true bytes at hand
+	case errors.Is(err, store.ErrCorrupt): // the true bytes are available here
 		b.writes = append(b.writes, store.Put(store.BlobKey(digest), body))
 		return nil
 	}
 	return err
 }
 
-// followLinks adds the hosts that the documents of w name, one link further from a seed than w. A
-// known host that is now closer to a seed gets the smaller depth, and so do the hosts that its own
-// documents name: the set of hosts reached does not depend on the order of visits. v is the visit
-// that found the links.
+// followLinks adds the hosts that the documents of w link to, one link further from a seed than w.
+// A known host that is now closer to a seed gets the smaller depth, and so do the hosts that its
+// own documents link to: the set of hosts reached does not depend on the order of visits. v is the
+// visit that found the links.
 func (b *batch) followLinks(ctx context.Context, w *hostWrite, v *visit, budget *int) error {
 	if w.host.Depth >= maxDepth {
 		return nil
@@ -450,7 +449,7 @@ func (b *batch) lookupHost(ctx context.Context, name string) (*hostWrite, error)
 		return nil, nil
 	case isFatal(err):
 		return nil, err
-	case err != nil: // known, and no nearer than it is: left as it stands
+	case err != nil: // known, and not nearer: left unchanged
 		b.c.log.Error("a host that a document names cannot be read", "host", name, "error", err)
 		return &hostWrite{host: &Host{Name: name}}, nil
 	}

@@ -43,14 +43,14 @@ type Options struct {
 	// Resolver finds the addresses that politeness counts where Dial replaces the Guard. Without a
 	// Resolver, politeness does not count by address in that case.
 	Resolver fetch.Resolver
-	// VerifyWholeChains is that of [fetch.Options].
+	// VerifyWholeChains is the option of [fetch.Options].
 	VerifyWholeChains bool
 	UserAgent         string // "Gazetteer/0.1"; robots.txt knows us as [fetch.RobotsToken]
 	// Workers is the number of concurrent visits, 2,048 by default. A worker that waits for a
 	// silent host takes about 40 kB of memory and no processor time.
 	Workers int
-	// Busy reports whether the machine has too much to do for another visit to begin; nil: it never has.
-	// A visit that waits for a processor holds buffers, and gets no further.
+	// Busy reports whether the machine has too much load for another visit; nil means never. A
+	// visit that waits for a processor holds buffers without progress.
 	Busy func() bool
 	// Dir holds the frontier's snapshot and the journal of running visits. Without Dir, a restart
 	// reads every host record and cannot tell which host ended the process.
@@ -75,11 +75,11 @@ type Options struct {
 	TLSTimeout     time.Duration // the TLS handshake
 	IdleTimeout    time.Duration // within an answer, from one byte to the next
 	SessionTimeout time.Duration // one visit, from its first connection on; 2 min
-	// Grace is how long running visits may continue after Run's context has ended, 10 s by default.
-	// Visits that are not finished by then are dropped, and their hosts stay due.
+	// Grace is the time for which running visits may continue after Run's context has ended, 10 s
+	// by default. Visits that are not finished by then are dropped, and their hosts stay due.
 	Grace time.Duration
 
-	// Formats are the kinds requested beside those that are requested always: each must be
+	// Formats are the kinds to request in addition to the default ones: each must be
 	// [document.OnDemand].
 	Formats []document.Kind
 
@@ -123,7 +123,7 @@ type Crawler struct {
 
 	poke chan struct{} // holds one element while pending may have some
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	running bool
 	adding  int // calls between writing hosts and putting them into pending
 	pending []request
@@ -140,14 +140,14 @@ type request struct {
 	due    time.Time
 	reply  chan<- Result
 	remove bool // it is blocked
-	again  bool // it is due then, whatever the frontier says
+	again  bool // it is due then, regardless of the frontier
 }
 
-// Status describes what a crawler is doing.
+// Status describes the current activity of a crawler.
 type Status struct {
 	Known    int `json:"known"`     // hosts
 	Waiting  int `json:"waiting"`   // of them not due yet
-	Due      int `json:"due"`       // of them due, waiting for a worker or their turn
+	Due      int `json:"due"`       // of them due, waiting for a worker or for a limit
 	InFlight int `json:"in_flight"` // of them being visited
 	// Since the start: committed visits, current documents they ended with, and visits that ended
 	// without a document.
@@ -156,7 +156,7 @@ type Status struct {
 	Errors    int `json:"errors"`
 	// Rate is the number of visits per second over the last 10 seconds.
 	Rate float64 `json:"rate"`
-	// Paused says why nothing can be stored at the moment; it is empty when storing works.
+	// Paused is the reason why nothing can be stored at the moment, "" while storing works.
 	Paused string `json:"paused,omitempty"`
 }
 
@@ -296,8 +296,8 @@ func (c *Crawler) closeFrontier() {
 	c.runDone = make(chan struct{})
 }
 
-// visitHost runs a session with a host and passes the result on to be committed. A session that was
-// cut short has no result, and its host stays due.
+// visitHost runs a session with a host and passes the result on to be committed. An interrupted
+// session has no result, and its host stays due.
 func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, visits chan<- *visit) error {
 	v, err := c.runSession(starting, ctx, e)
 	switch {
@@ -308,7 +308,7 @@ func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, 
 	case v == nil:
 		return nil
 	}
-	if v.cut && v.later.IsZero() { // the crawler stops; there is room, or what it asked stays unwritten
+	if v.cut && v.later.IsZero() { // the crawler stops; if there is space, the requests are recorded
 		select {
 		case visits <- v:
 		default:
@@ -326,8 +326,8 @@ func (c *Crawler) visitHost(starting, ctx context.Context, e *frontier.DueHost, 
 type frontierLoop struct {
 	c        *Crawler
 	frontier *frontier.Frontier
-	replies  map[string][]chan<- Result // who waits for which host
-	again    map[string]time.Time       // hosts that are to be visited again when their visit is over
+	replies  map[string][]chan<- Result // the callers that wait for each host
+	again    map[string]time.Time       // hosts to visit again after their current visit
 	snapshot snapshots
 	clock    clockReading
 }
@@ -371,14 +371,15 @@ func (o *frontierLoop) handOutHosts(ctx, working context.Context, done <-chan []
 	}
 }
 
-// busyPause is the time until a busy machine is looked at again. So many visits run on a busy machine
-// nevertheless: a flood of other work slows the crawl down, but does not stop it.
+// busyPause is the time until the load of a busy machine is checked again. On a busy machine
+// busyVisits visits still run: a flood of other work slows the crawl down, but does not stop it.
 const (
 	busyPause       = 5 * time.Millisecond
 	visitsWhileBusy = 32
 )
 
-// addPending adds new hosts to the frontier, and registers or answers those who wait for a result.
+// addPending adds new hosts to the frontier, and registers or answers the callers that wait for a
+// result.
 func (o *frontierLoop) addPending() {
 	o.c.mu.Lock()
 	pending := o.c.pending
@@ -419,8 +420,8 @@ func (o *frontierLoop) rescheduleHost(r request, now time.Time) {
 	o.frontier.SetDueTime(r.host, now, r.due)
 }
 
-// maxQueuedVisits is how long a reply waits for a host that is due but held back because the end of
-// the process interrupted its last visit.
+// maxQueuedVisits is the maximum time that a reply waits for a host that is due but delayed because
+// the end of the process interrupted its last visit.
 const maxQueuedVisits = 2 * time.Minute
 
 // takeBackVisits returns committed visits to the frontier.
@@ -435,7 +436,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 		}
 		if !v.later.IsZero() {
 			f.Postpone(v.entry, now, v.later)
-			delete(o.again, v.entry.Name) // this visit is yet to be made
+			delete(o.again, v.entry.Name) // this visit is still to come
 			c.mu.Lock()
 			c.metrics.Waits++
 			c.mu.Unlock()
@@ -460,7 +461,7 @@ func (o *frontierLoop) takeBackVisits(batch []*visit) {
 	o.publishStatus()
 }
 
-// reportVisit reports a visit to everyone who waits for it or observes.
+// reportVisit reports a visit to its waiting callers and to the observer.
 func (o *frontierLoop) reportVisit(v *visit) {
 	c, r := o.c, v.result
 	c.mu.Lock()
@@ -483,7 +484,7 @@ func (o *frontierLoop) reportVisit(v *visit) {
 	o.answerWaiters(r)
 }
 
-// answerWaiters sends a result to those who wait for the host.
+// answerWaiters sends a result to the callers that wait for the host.
 func (o *frontierLoop) answerWaiters(r Result) {
 	for _, reply := range o.replies[r.Host] {
 		reply <- r
@@ -501,7 +502,7 @@ func (o *frontierLoop) publishStatus() {
 	o.c.metrics.QueueAge = f.QueueAge(o.c.now())
 }
 
-// Status returns what the crawler is doing at this moment.
+// Status returns the current activity of the crawler.
 func (c *Crawler) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -519,10 +520,10 @@ func (c *Crawler) setPaused(why string) {
 // addChunk is the number of hosts that one Apply adds.
 const addChunk = 500
 
-// Add makes hosts known as seeds. They are durable when Add returns, and are visited when they are
-// due and [Crawler.Run] runs. A host that is already known keeps its due time, so that nothing is
-// asked again too early. A blocked host stays blocked: see [Crawler.Blocked]. The error is a
-// *[fetch.HostError] for a name that [fetch.CheckHost] refuses; nothing is added then.
+// Add adds hosts as seeds. They are durable when Add returns, and are visited when they are due and
+// [Crawler.Run] runs. A known host keeps its due time, so that nothing is requested again too
+// early. A blocked host stays blocked: see [Crawler.Blocked]. The error is a *[fetch.HostError] for
+// a name that [fetch.CheckHost] refuses; nothing is added then.
 func (c *Crawler) Add(ctx context.Context, hosts ...string) error {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {
@@ -554,7 +555,7 @@ func (c *Crawler) addSeeds(ctx context.Context, names []string) error {
 	for {
 		requests, err := c.writeSeeds(ctx, names)
 		if errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
-			continue // a visit was faster with one of them
+			continue // a visit changed one of them first
 		}
 		if err != nil {
 			return err
@@ -587,7 +588,8 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 		if seq != 0 && h.Depth == 0 {
 			continue
 		}
-		// The links of a seed are followed to the full depth, whatever named it before.
+		// The links of a seed are followed to the full depth, regardless of the host that linked to
+		// it before.
 		h.Depth, h.FoundOn = 0, ""
 		text, err := json.Marshal(h)
 		if err != nil {
@@ -602,8 +604,8 @@ func (c *Crawler) writeSeeds(ctx context.Context, names []string) ([]request, er
 	return requests, err
 }
 
-// tellFrontier passes requests to the frontier. If nothing runs the frontier, requests are kept
-// only if somebody waits for them: the others are in the store.
+// tellFrontier passes requests to the frontier. While the frontier does not run, it keeps only
+// requests with a waiting caller: the others are in the store.
 func (c *Crawler) tellFrontier(requests []request, waiting bool) {
 	c.mu.Lock()
 	if c.running || waiting {
@@ -729,7 +731,7 @@ func (c *Crawler) lastResult(ctx context.Context, r Result) (Result, error) {
 // MaxShownName is the number of bytes of a bad host name in a result: more than any valid name has.
 const MaxShownName = 300
 
-// BadHost returns the result for a text that is not a host name; err says why.
+// BadHost returns the result for a text that is not a host name; err is the reason.
 func BadHost(asked string, err error, now time.Time) Result {
 	asked = protocol.ClipBytes(asked, MaxShownName)
 	return Result{
@@ -770,7 +772,7 @@ func (r Result) decidingFetch() (kind string, outcome fetch.Outcome) {
 
 // rateMeter counts events of the last 10 seconds.
 type rateMeter struct {
-	second [10]int64 // which second a slot stands for
+	second [10]int64 // the second that each slot counts
 	events [10]int
 }
 

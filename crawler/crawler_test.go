@@ -197,7 +197,7 @@ type page struct {
 
 // A site answers paths; what it does not have is 404.
 type site struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	pages map[string]http.Handler
 }
 

@@ -10,7 +10,7 @@ import (
 	"gazetteer/store"
 )
 
-// crossCheck compares the AGIS summary with the full document when this visit asked for one of them
+// crossCheck compares the AGIS summary with the full document if this visit requested one of them
 // and they may differ now. Differences are stored with the summary, or with its fetch if that was
 // refused.
 func (s *session) crossCheck(ctx context.Context) error {
@@ -43,29 +43,29 @@ func (s *session) crossCheck(ctx context.Context) error {
 	return nil
 }
 
-// inheritProtocols copies to a full document, which may be nil, the interaction protocols that only
-// its summary can declare, so that search finds its operations by them.
+// inheritProtocols copies the interaction protocols that only the summary can declare to the full
+// document, which may be nil, so that search finds its operations by them.
 func (s *session) inheritProtocols(full *document.Document, one, other []byte) {
 	if other == nil {
 		return
 	}
 	protocols, err := document.Protocols(one, other)
 	if err != nil || slices.Equal(protocols, full.Service.Protocols) {
-		return // an error was logged by compare
+		return // compare has logged the error
 	}
 	with := *full
 	with.Service.Protocols = protocols
 	s.setCurrent(document.AGIS, &with)
 }
 
-// compareWithFull adds to the summary's findings where it contradicts the full document, and
-// removes those of an earlier comparison. The document may be nil.
+// compareWithFull adds findings to the summary where it contradicts the full document, and removes
+// those of an earlier comparison. The document may be nil.
 func (s *session) compareWithFull(summary *document.Document, one, other []byte) {
 	checked := *summary
 	checked.Findings = slices.DeleteFunc(slices.Clone(summary.Findings), func(f protocol.Finding) bool { return f.Code == document.CodeDiffers })
 	if other != nil {
 		differs, err := document.CrossCheck(one, other)
-		if err != nil { // stored by a reader that took more for a document
+		if err != nil { // stored by an older, more lenient reader
 			s.c.log.Warn("a summary cannot be compared with its document", "host", summary.Host, "error", err)
 			return
 		}
@@ -76,8 +76,8 @@ func (s *session) compareWithFull(summary *document.Document, one, other []byte)
 	}
 }
 
-// checkAccess records with the refused fetch of the summary that the full document promises
-// otherwise.
+// checkAccess adds a finding to the refused fetch of the summary if the full document promises
+// public access.
 func (s *session) checkAccess(full []byte) {
 	f := s.visit.fetchOf(document.AGISSummary)
 	found, err := document.CheckAccess(f.Status, full)

@@ -18,7 +18,7 @@ func newCollector(rt http.RoundTripper) *colly.Collector {
 	c.AllowURLRevisit = true
 	c.IgnoreRobotsTxt = true
 	c.ParseHTTPErrorResponse = true
-	c.MaxBodySize = 0 // it cuts silently; the transport refuses
+	c.MaxBodySize = 0 // colly truncates silently; the transport refuses
 	c.DisableCookies()
 	return c
 }

@@ -17,33 +17,33 @@ type Host struct {
 	// Track holds the present states of the host and since when; nil before the first visit, and in
 	// records of hosts that were not visited since Gazetteer keeps this history.
 	Track *conformance.Track `json:"track,omitempty"`
-	// Due is when the next visit may begin.
+	// Due is the earliest time of the next visit.
 	Due time.Time `json:"due"`
 	// Depth counts links from a seed (0) to here. Links are followed to depth 3.
 	Depth int `json:"depth"`
 	// FoundOn is the host whose document named this one, "" for seeds.
 	FoundOn string    `json:"found_on,omitempty"`
 	Added   time.Time `json:"added"`
-	// Visited is when the last visit ended, zero before the first.
+	// Visited is the end of the last visit, zero before the first.
 	Visited time.Time `json:"visited,omitzero"`
 	Visits  int       `json:"visits"`
-	// Wished is when a visit was last requested; ByOwner says whether its owner did: see
-	// [Crawler.Recrawl].
+	// Wished is the time of the last request for a visit; ByOwner tells whether its owner sent it:
+	// see [Crawler.Recrawl].
 	Wished  time.Time `json:"wished,omitzero"`
 	ByOwner bool      `json:"wished_by_owner,omitempty"`
-	// OwnerProved is when the owner last signed a request for a visit, zero for never.
+	// OwnerProved is the time of the owner's last signed request for a visit, zero for never.
 	OwnerProved time.Time `json:"owner_proved,omitzero"`
 	// Failures counts consecutive visits that found neither a document nor a clear absence.
 	Failures int `json:"failures"`
 	// Fetches holds the last fetch of each kind, "robots" among them.
 	Fetches map[string]fetch.Fetch `json:"fetches,omitempty"`
-	// NotBefore holds, for each kind, when its next request may be made (24 h
-	// after a 404 at the least: AI Discovery §4.3).
+	// NotBefore holds, for each kind, the earliest time of its next request (at least 24 h after a
+	// 404: AI Discovery §4.3).
 	NotBefore map[string]time.Time `json:"not_before,omitempty"`
 	Robots    *fetch.Robots        `json:"robots,omitempty"`
-	// Rates holds, for each kind, how often its document changes.
+	// Rates holds, for each kind, the rate of changes of its document.
 	Rates map[string]Rate `json:"rates,omitempty"`
-	// Distinct is set when the host has shown that it tells paths apart.
+	// Distinct is set when the host has shown that it distinguishes paths.
 	Distinct bool `json:"distinct,omitempty"`
 	// TLS describes the last connection to the host itself.
 	TLS *fetch.TLS `json:"tls,omitempty"`
@@ -64,10 +64,10 @@ func (h *Host) Judge(docs []document.Document) conformance.Judgement {
 	return conformance.Judge(conformance.Input{Fetches: slices.Collect(maps.Values(h.Fetches)), Documents: docs})
 }
 
-// A Result is the outcome of one visit to a host, for those who wait for it.
+// A Result is the outcome of one visit to a host, for waiting callers.
 type Result struct {
 	Host string `json:"host"`
-	// State sums the fetches up.
+	// State summarizes the fetches.
 	State   State         `json:"state"`
 	Fetches []fetch.Fetch `json:"fetches"` // in the order they were made
 	// Summary is one line for a person, for example
@@ -81,20 +81,20 @@ type Result struct {
 	// TLS describes the last connection to the host itself; nil before the first.
 	TLS  *fetch.TLS    `json:"tls,omitempty"`
 	Took time.Duration `json:"took_ns"`
-	// NotDue is set when nothing was asked because the host is not due before NextDue; the other
+	// NotDue is set if nothing was requested because the host is not due before NextDue; the other
 	// fields then describe its last visit.
 	NotDue bool `json:"not_due,omitempty"`
 }
 
-// A State sums up a host after a visit.
+// A State summarizes a host after a visit.
 type State string
 
 // The states of a host.
 const (
 	Listed    State = "listed"    // it has a current document
-	Empty     State = "empty"     // it answers, and has no document that can be read
-	Refused   State = "refused"   // it must not be asked, or its robots.txt says no
-	Failing   State = "failing"   // no answer, or one that says to come back later
+	Empty     State = "empty"     // it answers, but has no readable document
+	Refused   State = "refused"   // it must not be requested, or its robots.txt forbids it
+	Failing   State = "failing"   // no answer, or a temporary error
 	Unvisited State = "unvisited" // no visit has finished yet
 )
 
@@ -106,7 +106,7 @@ func stateOf(documents int, fetches []fetch.Fetch) State {
 	state := Unvisited
 	for _, f := range fetches {
 		if f.Kind == fetch.KindRobots {
-			continue // what it came to is told by the documents it concerned
+			continue // its effect is part of the outcomes of the affected documents
 		}
 		switch classOf(f.Outcome) {
 		case classBusy, classDown:

@@ -16,7 +16,7 @@ import (
 	"gazetteer/store"
 )
 
-// A LineError says which line of a host list does not name a host. Reading continues after it.
+// A LineError names a line of a host list that has no host. Reading continues after it.
 type LineError struct {
 	Line int
 	Err  *fetch.HostError
@@ -114,7 +114,7 @@ func nameOf(line string) string {
 	name = strings.Trim(strings.TrimSpace(name), `"`)
 	if !isNumber(strings.Trim(strings.TrimSpace(rank), `"`)) {
 		if strings.Contains(name, ".") {
-			return line // no rank: whatever it is, it is told of
+			return line // no rank: the line is reported as it is
 		}
 		return "" // a heading
 	}

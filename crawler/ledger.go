@@ -24,11 +24,11 @@ const LedgerAge = 90 * oneDay
 
 // An Entry lists the requests to a host during one visit.
 type Entry struct {
-	Host string `json:"host"` // that was asked
+	Host string `json:"host"` // that was requested
 	// Visited is the host of the visit; it differs from Host when a redirect or a link led from
 	// there to Host.
 	Visited string `json:"visited"`
-	// Why says why the visit was made, for a person: "due again", for instance.
+	// Why is the reason for the visit, for a person: "due again", for example.
 	Why      string    `json:"why"`
 	At       time.Time `json:"at"`
 	Requests []Request `json:"requests"`
@@ -40,7 +40,7 @@ type Entry struct {
 // A Request is one request in the ledger.
 type Request struct {
 	fetch.Made
-	// Why says why it was made, for a person.
+	// Why is the reason for the request, for a person.
 	Why string `json:"why"`
 }
 
@@ -49,7 +49,7 @@ type Request struct {
 const (
 	maxEntries        = 32
 	maxLedgerRequests = 64
-	maxSwept          = 20 // old entries that a new one takes along
+	maxSwept          = 20 // expired entries that are deleted with a new one
 )
 
 // noteRequest adds a request of a session to the ledger of the host it went to.
@@ -71,7 +71,7 @@ func (s *session) noteRequest(a *fetch.Ask, asked string) {
 	}
 }
 
-// requestReason says why a request is made.
+// requestReason returns the reason for a request.
 func (s *session) requestReason(a *fetch.Ask) string {
 	f, _ := document.FormatOf(document.Kind(a.Kind))
 	why := "the " + f.Name
@@ -91,7 +91,7 @@ func (s *session) requestReason(a *fetch.Ask) string {
 	return why
 }
 
-// whyVisit says why a host is visited, and when.
+// whyVisit returns the reason and the time of a visit.
 func whyVisit(h *Host) string {
 	worst := fetch.Outcome("")
 	for _, f := range h.Fetches {
@@ -174,7 +174,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 		}
 		var e Entry
 		if err != nil || json.Unmarshal(r.Value, &e) != nil {
-			continue // damaged; the others are worth having
+			continue // damaged; the others are still useful
 		}
 		if out = append(out, e); len(out) > 2*limit {
 			out = append(out[:0], out[len(out)-limit:]...)
@@ -185,8 +185,8 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 	return out, nil
 }
 
-// Record adds requests to the ledger that were made by something other than a crawl, such as a
-// check that somebody asked for.
+// Record adds requests to the ledger that something other than a crawl made, such as a requested
+// check.
 func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) error {
 	entries := map[string]*Entry{}
 	for _, m := range made {
@@ -238,7 +238,7 @@ func (c *Crawler) recordCut(ctx context.Context, flown map[string]journal.Starte
 	}
 	_, err := c.store.Apply(ctx, b.uniqueWrites()...)
 	if errors.Is(err, store.ErrFull) {
-		return nil // there is no room for more than what is there
+		return nil // there is no space for additional data
 	}
 	return err
 }

@@ -22,7 +22,7 @@ type Metrics struct {
 	// total time that visits spent waiting for turns, intervals and connections.
 	Waits  int           `json:"waits"`
 	Waited time.Duration `json:"waited_ns"`
-	// QueueAge is how long the next host has been due: how far the crawler lags behind.
+	// QueueAge is the time for which the next host has been due: the lag of the crawler.
 	QueueAge time.Duration `json:"queue_age_ns"`
 }
 

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A pauseWatch notices times in which the process did not run: it was stopped, or the machine slept
-// or was paused. Every timer that ran out in such a time says nothing about the host that a session
+// A pauseWatch detects times in which the process did not run: it was stopped, or the machine slept
+// or was paused. A timer that expired in such a time tells nothing about the host that a session
 // was waiting for. It watches only while sessions run.
 type pauseWatch struct {
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	sessions int
 	last     time.Time // of the latest tick
 	ended    time.Time // of the latest pause
@@ -50,8 +50,8 @@ func (w *pauseWatch) tick() {
 	}
 }
 
-// checkPause notes the time since the latest tick as a pause if it was too long. The wall clock
-// tells of a sleeping machine, whose monotonic clock stands still. w.mu is held.
+// checkPause records the time since the latest tick as a pause if it was too long. The wall clock
+// shows the sleep of a machine, during which the monotonic clock stands still. w.mu is held.
 func (w *pauseWatch) checkPause() {
 	now := time.Now()
 	if max(now.Sub(w.last), now.Round(0).Sub(w.last.Round(0))) > pauseTick+pauseLeast {

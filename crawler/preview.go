@@ -9,9 +9,9 @@ import (
 	"gazetteer/fetch"
 )
 
-// A Preview says what a new visit to a host would do if somebody asked for it now.
+// A Preview describes the visit to a host that a request would cause now.
 type Preview struct {
-	// NotBefore is when the request would be taken, zero for at once.
+	// NotBefore is the earliest time of the request, zero for at once.
 	NotBefore time.Time `json:"not_before,omitzero" doc:"the time of the earliest request; absent: at once"`
 	// Steps lists the requests of the visit, in their order.
 	Steps []PreviewStep `json:"steps"`
@@ -21,14 +21,14 @@ type Preview struct {
 type PreviewStep struct {
 	Kind string `json:"kind" doc:"the document, or robots"`
 	URL  string `json:"url,omitempty"`
-	// Asked is set when the request would be made; Why says why, or why not.
+	// Asked is set if the request would be made; Why is the reason in both cases.
 	Asked bool   `json:"asked" doc:"the request would be made"`
 	Why   string `json:"why"`
-	// NotBefore is when it may be made at the earliest, for one that would not be made.
+	// NotBefore is the earliest time of a request that would not be made now.
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
-// PreviewRecrawl returns what [Crawler.Recrawl] would lead to. It changes nothing.
+// PreviewRecrawl returns the effect of [Crawler.Recrawl]. It changes nothing.
 func (h *Host) PreviewRecrawl(now time.Time, by Requester) Preview {
 	after := *h
 	after.NotBefore = maps.Clone(h.NotBefore)
@@ -61,7 +61,8 @@ func (h *Host) previewRobots(now time.Time, by Requester) PreviewStep {
 	return s
 }
 
-// previewDocument returns the step for a format; false for one that this host is not asked for.
+// previewDocument returns the step for a format; false for a format that is not requested from this
+// host.
 func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, bool) {
 	kind := string(f.Kind)
 	last, known := h.Fetches[kind]

@@ -54,7 +54,7 @@ func (s *session) readBody(a *fetch.Ask, found []protocol.Finding) {
 	s.setCurrent(kind, d)
 }
 
-// whyUnreadable says which rule the bytes break, where, and how to fix it.
+// whyUnreadable names the rule that the bytes break, the place, and the repair.
 func whyUnreadable(d *document.Document, err error) string {
 	if d == nil || len(d.Findings) == 0 {
 		return err.Error()
@@ -85,8 +85,8 @@ func addFindings(d *document.Document, found []protocol.Finding) {
 	}
 }
 
-// isWorthKeeping reports whether an outcome without a document carries something to fix. For a host
-// that publishes nothing, or does not exist, the outcome says it all.
+// isWorthKeeping reports whether the findings of an outcome without a document should be stored.
+// For a host that publishes nothing, or does not exist, the outcome is sufficient.
 func isWorthKeeping(o fetch.Outcome) bool {
 	return !slices.Contains([]fetch.Outcome{fetch.Unchanged, fetch.Absent, fetch.DNSFailed, fetch.Unreachable, fetch.BlockedAddress}, o)
 }
@@ -107,7 +107,8 @@ func limitFindings(findings []protocol.Finding) []protocol.Finding {
 	})
 }
 
-// keepDocument records that the stored document is current: the host says that it has not changed.
+// keepDocument records that the stored document is current: the host has answered that it has not
+// changed.
 func (s *session) keepDocument(a *fetch.Ask) {
 	carryOver(&a.Fetch, a.Prev)
 	if a.Fetch.Fresh == 0 {
@@ -141,19 +142,19 @@ func (s *session) forgetDocument(kind document.Kind) {
 	delete(s.visit.host.NotBefore, string(kind))
 }
 
-// followAI requests the alias after a 404, and drops what the alias said as soon as the
-// authoritative path answers otherwise (AI Discovery §4.1). A document that is gone for good (410)
+// followAI requests the alias after a 404, and drops the alias's document as soon as the
+// authoritative path gives another answer (AI Discovery §4.1). A permanently removed document (410)
 // has no other address.
 func (s *session) followAI(f *fetch.Fetch) {
 	switch {
 	case f.Outcome == fetch.Absent && f.Status != http.StatusGone:
 		s.addWellKnown(document.AIAlias)
-	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone: // gone for good too
+	case s.visit.docs[document.AI] != nil || classOf(f.Outcome) == classGone: // permanently gone, too
 		s.forgetDocument(document.AIAlias)
 	}
 }
 
-// followSummary requests the full document that the summary names, or drops it when nothing names
+// followSummary requests the full document that the summary names, or drops it if no summary names
 // it any more.
 func (s *session) followSummary() {
 	if s.agisAddress() == "" {

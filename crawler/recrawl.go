@@ -29,13 +29,13 @@ func (e *SoonError) Error() string {
 	return fmt.Sprintf("%s can be visited again in %s: %s", e.Host, e.Wait.Round(time.Second), e.Why)
 }
 
-// A Requester says who asks for a new visit to a host.
+// A Requester is the party that requests a new visit to a host.
 type Requester string
 
-// Who asks.
+// The parties that can request a visit.
 const (
 	Anybody Requester = ""
-	Owner   Requester = "owner" // the operator of this server says so
+	Owner   Requester = "owner" // according to the operator of this server
 	// ProvedOwner signed the request with a key of the host's DID document. The record of the host
 	// says since when: see [Host.OwnerProved].
 	ProvedOwner Requester = "proved-owner"
@@ -88,7 +88,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 		return due, err
 	}
 	now := c.now()
-	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // nobody else keeps the owner waiting
+	if wait := h.Wished.Add(recrawlPause).Sub(now); wait > 0 && (by == Anybody || h.ByOwner) { // requests of others do not delay the owner
 		return due, &SoonError{name, wait, "it was already requested, and is possible once in " + recrawlPause.String()}
 	}
 	h.grantRevisit(now, by)
@@ -139,8 +139,7 @@ func (h *Host) grantRevisit(wished time.Time, by Requester) {
 	}
 }
 
-// heldUntil returns the time that the host has named itself, at the end of which it may be asked
-// again; zero for none.
+// heldUntil returns the time of the host's own Retry-After, zero for none.
 func (h *Host) heldUntil() time.Time {
 	var held time.Time
 	for kind, f := range h.Fetches {

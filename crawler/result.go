@@ -28,7 +28,7 @@ func (s *session) finishVisit(took time.Duration) {
 		h.NotBefore[alias] = h.NotBefore[ai]
 	}
 	h.Due = dueAfter(h.NotBefore)
-	if !h.Due.After(h.Visited) { // nothing was asked, so nothing was learned
+	if !h.Due.After(h.Visited) { // no request, so no new information
 		h.Due = h.Visited.Add(minFreshness)
 	}
 	r := &v.result
@@ -41,7 +41,7 @@ func (s *session) finishVisit(took time.Duration) {
 	r.Summary = summarizeVisit(r.Fetches, s.visit.docs)
 }
 
-// summarizeVisit describes in one line what is known of a host after a visit.
+// summarizeVisit describes a host after a visit in one line.
 func summarizeVisit(fetches []fetch.Fetch, stored map[document.Kind]*document.Document) string {
 	var parts []string
 	for _, kind := range document.Kinds() {

@@ -14,10 +14,10 @@ type outcomeClass uint8
 
 const (
 	classGood    outcomeClass = iota // a document, or its absence from our side only (304)
-	classGone                        // a clear answer, and it is no document
-	classBusy                        // 429 and 5xx: asked again soon, a few times
+	classGone                        // a clear answer without a document
+	classBusy                        // 429 and 5xx: retried soon, a few times
 	classDown                        // no answer
-	classRefused                     // robots.txt says no
+	classRefused                     // robots.txt forbids it
 )
 
 func classOf(o fetch.Outcome) outcomeClass {
@@ -49,7 +49,8 @@ const (
 	defaultFreshness = oneDay
 	minFreshness     = time.Hour
 	maxFreshness     = 30 * oneDay
-	// mergeWindow is how far apart two kinds may be due to be requested in one visit.
+	// mergeWindow is the maximum distance between the due times of two kinds that are requested in
+	// one visit.
 	mergeWindow = 10 * time.Minute
 )
 
@@ -61,9 +62,9 @@ func countRepeats(prev, cur fetch.Fetch) int {
 	return prev.Repeats + 1
 }
 
-// waitAfter returns how long a kind is not requested after this fetch, whose Repeats is set. A
-// document that declares its freshness is requested when that ends; otherwise the rate of its
-// changes decides.
+// waitAfter returns the time for which a kind is not requested after this fetch, whose Repeats is
+// set. A document that declares its freshness is requested when that ends; otherwise the rate of
+// its changes decides.
 func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	wait := ladderWait(f)
 	if classOf(f.Outcome) == classGood && f.Fresh == 0 {
@@ -72,8 +73,8 @@ func waitAfter(host string, f fetch.Fetch, rate Rate) time.Duration {
 	if wait < time.Hour || f.RetryAfter == wait {
 		return wait
 	}
-	// Spread hosts that were added together: later only, never sooner. All kinds of one host move
-	// alike, so they stay due together.
+	// Spread hosts that were added together: only later, never earlier. All kinds of one host are
+	// shifted equally, so they stay due together.
 	h := fnv.New32a()
 	h.Write([]byte(host))
 	wait += wait / 10 * time.Duration(h.Sum32()%1024) / 1024
@@ -93,8 +94,8 @@ func ladderWait(f fetch.Fetch) time.Duration {
 		if f.RetryAfter == 0 {
 			return wait
 		}
-		// The host names the time, but a host cannot get a visit every second forever: after the
-		// retries, a day is the minimum.
+		// The host sets the time, but cannot cause a visit every second: after the retries, a day
+		// is the minimum.
 		if f.Repeats < len(busyLadder)-1 {
 			return f.RetryAfter
 		}
@@ -108,8 +109,8 @@ func ladderWait(f fetch.Fetch) time.Duration {
 	}
 }
 
-// dueAfter returns when the next visit is due: as soon as one kind may be requested again, or a
-// little later if others may be requested then too.
+// dueAfter returns the due time of the next visit: the earliest time of the next request, or a
+// little later if others are then possible, too.
 func dueAfter(notBefore map[string]time.Time) time.Time {
 	var due time.Time
 	for kind, at := range notBefore {

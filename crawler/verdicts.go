@@ -11,7 +11,7 @@ import (
 // redirect to one host do not each ask for its robots.txt. The record of a visited host keeps its
 // verdict for our paths across restarts.
 type robotsCache struct {
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	verdicts map[string]*fetch.Verdict
 }
 

@@ -105,17 +105,17 @@ var Formats = []Format{
 }
 
 // Kinds returns all kinds, in the order of [Formats].
-func Kinds() []Kind { return kindsWhere(func(Format) bool { return true }) }
+func Kinds() []Kind { return filterKinds(func(Format) bool { return true }) }
 
 // AuthoritativeKinds returns the kinds that are not an alias of another one.
-func AuthoritativeKinds() []Kind { return kindsWhere(func(f Format) bool { return f.AliasOf == "" }) }
+func AuthoritativeKinds() []Kind { return filterKinds(func(f Format) bool { return f.AliasOf == "" }) }
 
 // OnDemandKinds returns the kinds that are requested only if the operator names them.
 func OnDemandKinds() []Kind {
-	return kindsWhere(func(f Format) bool { return f.Request == OnDemand })
+	return filterKinds(func(f Format) bool { return f.Request == OnDemand })
 }
 
-func kindsWhere(holds func(Format) bool) []Kind {
+func filterKinds(holds func(Format) bool) []Kind {
 	var kinds []Kind
 	for _, f := range Formats {
 		if holds(f) {

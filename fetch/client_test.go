@@ -262,7 +262,7 @@ func TestFailures(t *testing.T) {
 		{"nobody listens", doc, fakenet.Site{Down: true}, fetch.Unreachable, "FETCH102", "FETCH102", "refuses"},
 		{"an expired certificate", doc, ca(fakenet.ExpiredCertificate), fetch.TLSFailed, "AI102", "FETCH103", "the certificate expired on "},
 		{"a certificate of another name", doc, ca(fakenet.WrongNameCertificate), fetch.TLSFailed, "AI102", "FETCH103", `not for "a.test"`},
-		{"a certificate signed by itself", doc, ca(fakenet.SelfSignedCertificate), fetch.TLSFailed, "AI102", "FETCH103", "trusted authority"},
+		{"a certificate signed by itself", doc, ca(fakenet.SelfSignedCertificate), fetch.TLSFailed, "AI102", "FETCH103", "signed by"},
 		{"too many redirects", doc, of(redirect("/doc")), fetch.TooManyRedirects, "AI104", "FETCH104", "more than 5 redirects"},
 		{"a redirect to http", doc, of(redirect("http://a.test/doc")), fetch.InsecureRedirect, "AI103", "FETCH104", "http://a.test/doc"},
 		{"a redirect to nowhere", doc, of(page{status: 301}), fetch.BadRedirect, "AI106", "FETCH104", "no Location"},

@@ -142,7 +142,7 @@ func TestGuardForbidsAddresses(t *testing.T) {
 type answers struct {
 	addrs map[string][]netip.Addr
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	asked []string
 }
 

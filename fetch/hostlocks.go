@@ -7,7 +7,7 @@ import (
 
 // hostLocks lets one goroutine at a time use a host.
 type hostLocks struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	hosts map[string]*hostLock
 }
 

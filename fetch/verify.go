@@ -31,7 +31,7 @@ func useChainCache(config *tls.Config) {
 type chainCache struct {
 	roots *x509.CertPool // nil: those of the system
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	known map[[sha256.Size]byte]intermediate
 }
 

@@ -44,7 +44,7 @@ type town struct {
 	joiner    *join.Joiner
 	secrets   map[string]string // by AIR ID
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	clock time.Time
 	zone  map[string][]string
 	pages map[string]string // by host and path: what DID documents lie on the web

@@ -59,7 +59,7 @@ type ConnectionListener struct {
 	once  sync.Once
 	work  sync.WaitGroup // of the goroutines that accept and that wait for a first byte
 
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	accept   error      // why accepting ended
 	ended    chan struct{}
 	open     int

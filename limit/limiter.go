@@ -66,7 +66,7 @@ type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // places the keys for which there is no room
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	byKey   map[key]*rate.Limiter
 	swept   time.Time
 	taken   uint64

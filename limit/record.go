@@ -21,7 +21,7 @@ type State struct {
 // A Record collects the states of the limits that one request counted against, for the headers of
 // its answer.
 type Record struct {
-	mu     sync.Mutex // guards following
+	mu     sync.Mutex // guards the following fields
 	states []State
 }
 

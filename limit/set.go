@@ -12,7 +12,7 @@ import (
 type Set struct {
 	Now func() time.Time // nil: time.Now
 
-	mu        sync.Mutex // guards following
+	mu        sync.Mutex // guards the following fields
 	limiters  []*Limiter
 	slots     []*Slots
 	listeners []*ConnectionListener

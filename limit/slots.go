@@ -23,7 +23,7 @@ type Slots struct {
 	rule SlotRule
 	free chan struct{} // one element for each slot that is held
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	each    map[netip.Prefix]int
 	waiting int
 	taken   uint64

@@ -23,5 +23,5 @@ func ExampleSyntaxError() {
 	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok {
 		fmt.Println(syntax.Problem, syntax.Line, syntax.Message)
 	}
-	// Output: duplicate 3 the member "a" stands twice in one object
+	// Output: duplicate 3 the member "a" occurs twice in one object
 }

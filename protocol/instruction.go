@@ -41,7 +41,7 @@ func Instruction(s string) (found string, ok bool) {
 func describeHidden(r rune, before string) (string, bool) {
 	switch {
 	case r >= 0xE0000 && r <= 0xE007F:
-		if r >= 0xE0020 && inFlag(before) {
+		if r >= 0xE0020 && endsInFlag(before) {
 			return "", false
 		}
 		return "a hidden tag character " + codePoint(r), true
@@ -57,9 +57,9 @@ func describeHidden(r rune, before string) (string, bool) {
 // region of six letters and digits, and the one that ends it.
 const mostFlagTags = 7
 
-// inFlag reports whether text ends inside an emoji flag of a region, which is a
+// endsInFlag reports whether text ends inside an emoji flag of a region, which is a
 // black flag followed by tag characters.
-func inFlag(text string) bool {
+func endsInFlag(text string) bool {
 	for range mostFlagTags {
 		r, size := utf8.DecodeLastRuneInString(text)
 		if r == 0x1F3F4 {

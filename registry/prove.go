@@ -48,7 +48,7 @@ type Challenge struct {
 type challenges struct {
 	secret [32]byte
 
-	mu   sync.Mutex           // guards following
+	mu   sync.Mutex           // guards the following fields
 	used map[string]time.Time // answered, until they expire
 	// floor is the latest expiry of a challenge that was forgotten: none that expires as early counts.
 	floor time.Time

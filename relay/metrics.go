@@ -43,7 +43,7 @@ func (r *Relay) Status(ctx context.Context) (Status, error) {
 type metrics struct {
 	accepted, pulled, acknowledged, expired atomic.Uint64
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	refused map[string]uint64
 }
 

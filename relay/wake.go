@@ -41,7 +41,7 @@ type wakes struct {
 
 	sent, failed atomic.Uint64
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	pending map[string]pendingWake
 	hosts   map[string]*wakeHost
 	running int

@@ -113,7 +113,7 @@ type auditTrail struct {
 	file *os.File // owned by run once that runs
 	size int64
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	buffer  []byte
 	pending bytes.Buffer
 	added   uint64         // entries so far

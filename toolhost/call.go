@@ -28,7 +28,7 @@ type invocation struct {
 	timer    *time.Timer
 	details  json.RawMessage // the parameters for the audit trail; nil unless it wants them
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	runtime *Runtime   // who executes it
 	callers []*Caller
 	done    bool

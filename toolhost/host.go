@@ -65,7 +65,7 @@ type Host struct {
 
 	changing sync.Mutex // held while contracts or identities are changed; taken before mu
 
-	mu                     sync.Mutex // guards the following
+	mu                     sync.Mutex // guards the following fields
 	known                  map[string]Contract
 	contracts              map[string]*contract // those that may be called
 	identities             []Identity

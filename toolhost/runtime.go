@@ -38,7 +38,7 @@ type Runtime struct {
 	asked      map[string]bool // sessions it was asked about and has not answered for
 	waiting    []string        // sessions it is still to be asked about
 
-	mu    sync.Mutex // guards the following
+	mu    sync.Mutex // guards the following fields
 	calls map[string]*invocation
 }
 

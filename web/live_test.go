@@ -195,7 +195,7 @@ func (w whys) Search(ctx context.Context, q query.Query) (index.Result, error) {
 
 func TestShownReasonIsGivenReason(t *testing.T) {
 	for want, why := range map[string]index.Why{
-		"its verb RESERVE has almost the same meaning as book":                   {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
+		"its verb RESERVE has almost the same meaning as book":           {Verb: &index.Verb{Asked: "book", Offered: "RESERVE", Relation: "synonym"}},
 		"its verb CLOSE is the opposite of open":                         {Verb: &index.Verb{Asked: "open", Offered: "CLOSE", Relation: "antonym"}},
 		"parcel is close in meaning to package in intent":                {Matched: []index.Match{{Term: "parcel", Field: "what", Kind: "vector", Text: "package"}}, Coverage: 1},
 		"its text is close in meaning to all of the words together 0 of": {Missing: []string{"plants"}},

@@ -206,7 +206,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
 		return resultsView{}, err
 	}
-	v.Services, v.Classes = sideViews(r)
+	v.Services, v.Classes = listOtherHits(r)
 	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
 		// How many pages there are is not known before the last one is made.
@@ -233,9 +233,9 @@ func noteOf(r index.Result) string {
 	return strings.TrimSpace(note)
 }
 
-// sideViews lists the services and the classes of data that answer the words as a
+// listOtherHits lists the services and the classes of data that answer the words as a
 // whole, each once: a service may be described by several documents.
-func sideViews(r index.Result) (services, classes []sideView) {
+func listOtherHits(r index.Result) (services, classes []sideView) {
 	met := map[string]bool{}
 	for _, s := range r.Services {
 		if !met[s.Host] {

@@ -331,7 +331,7 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 	}
 	for _, f := range j.Findings[:min(len(j.Findings), maxChecked)] {
 		if f.Line > 0 && anchorOf(f.Line) != "" {
-			tones[f.Line] = heavierTone(tones[f.Line], f.Severity)
+			tones[f.Line] = raiseTone(tones[f.Line], f.Severity)
 			if len(notes[f.Line]) < maxNotes {
 				notes[f.Line] = append(notes[f.Line], lineNote{f.Code, f.Message, f.Severity.String()})
 			}
@@ -345,8 +345,8 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 	return v
 }
 
-// heavierTone returns the tone of a line that has one and gets a finding more.
-func heavierTone(tone string, s protocol.Severity) string {
+// raiseTone returns the tone of a line that has one and gets a finding more.
+func raiseTone(tone string, s protocol.Severity) string {
 	var had protocol.Severity
 	if tone == "" || had.UnmarshalText([]byte(tone)) != nil || had < s {
 		return s.String()

@@ -692,7 +692,7 @@ type tab struct {
 	own    []string // addresses that belong to the program
 	judged []string // paths
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	strange []string
 	asked   map[string]bool // addresses whose failure is wanted
 }

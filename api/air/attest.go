@@ -138,7 +138,7 @@ const countInterval = 10 * time.Second
 
 // attestationCounts caches the counts of all attestations.
 type attestationCounts struct {
-	mu    sync.Mutex // guards following; one request counts for all
+	mu    sync.Mutex // guards the following fields; one request counts for all
 	until time.Time
 	view  airjson.GraphStatsView
 }

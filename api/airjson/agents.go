@@ -136,8 +136,8 @@ func NewRecordView(r Registry, a registry.Agent) RecordView {
 		Context: "https://agentidentityregistry.org/v1", Type: "AgentIdentity",
 		AirID: a.AirID, Name: a.Name, Description: a.Description,
 		Creator:           CreatorView{DID: a.CreatorDID, Name: a.CreatorName, Type: a.CreatorType},
-		Capabilities:      notNil(a.Capabilities),
-		Security:          SecurityView{Certifications: notNil(a.SecurityCertifications)},
+		Capabilities:      emptyIfNil(a.Capabilities),
+		Security:          SecurityView{Certifications: emptyIfNil(a.SecurityCertifications)},
 		Transparency:      TransparencyView{OpenSource: a.OpenSource, CodeRepository: a.CodeRepository, DocumentationURL: a.DocumentationURL},
 		VerificationLevel: verificationLevel,
 		Verified:          a.Standing.IsVerified(),
@@ -248,7 +248,7 @@ func creatorResolvedAt(r Registry, a registry.Agent) time.Time {
 	return a.Observed[registry.SignalDID].At
 }
 
-func notNil(list []string) []string {
+func emptyIfNil(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

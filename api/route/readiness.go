@@ -15,7 +15,7 @@ import (
 type readiness struct {
 	maxLag uint64
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	target  store.Cursor
 	last    store.Cursor // of the index, when last asked
 	reached bool

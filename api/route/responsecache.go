@@ -34,7 +34,7 @@ type responseCache struct {
 	store   store.Store
 	answers *otter.Cache[representation, *cachedResponse]
 
-	mu      sync.Mutex             // guards following
+	mu      sync.Mutex             // guards the following fields
 	headers map[string]http.Header // sets that many answers have in common
 }
 

@@ -24,7 +24,7 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &http.Server{
-		Handler:           lastInChunks(handler),
+		Handler:           closeAfterChunkedBody(handler),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      WriteTime,
@@ -34,10 +34,10 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// lastInChunks closes a connection after a chunked body. [StrictLines] does not see where it ends,
+// closeAfterChunkedBody closes a connection after a chunked body. [StrictLines] does not see where it ends,
 // and a request that also had a length may be two requests in disguise (RFC 9112 §6.3); by now
 // net/http has dropped the Content-Length.
-func lastInChunks(handler http.Handler) http.Handler {
+func closeAfterChunkedBody(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {
 			w.Header().Set("Connection", "close")

@@ -124,7 +124,7 @@ type farCrawl struct {
 	dir      string
 	list     string
 
-	mu    sync.Mutex        // guards following
+	mu    sync.Mutex        // guards the following fields
 	life  int               // of the program, from 1
 	asked map[string][]int  // in which lives a host's document was asked for
 	told  map[string]bool   // hosts whose visit was acknowledged

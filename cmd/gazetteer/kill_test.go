@@ -85,7 +85,7 @@ type ledger struct {
 
 	visited chan struct{} // one token for visits since it was looked at
 
-	mu             sync.Mutex // guards following
+	mu             sync.Mutex // guards the following fields
 	visits, agents map[string]bool
 }
 

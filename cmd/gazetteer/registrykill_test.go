@@ -74,7 +74,7 @@ type book struct {
 	progress chan struct{} // one token for something new
 	first    chan struct{} // closed when an agent is registered
 
-	mu          sync.Mutex // guards following
+	mu          sync.Mutex // guards the following fields
 	count       int        // of acknowledged writes
 	agents      map[string]*booked
 	order       []string          // AIR IDs, as they came

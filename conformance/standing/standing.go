@@ -39,7 +39,7 @@ type Follower struct {
 	log      *slog.Logger
 	position follow.Position
 
-	mu      sync.RWMutex      // guards following
+	mu      sync.RWMutex      // guards the following fields
 	numbers map[string]uint32 // of hosts; a number is never given to another host
 	hosts   []host            // by number
 	labels  []uint8           // by number: bit i is set when the i-th state holds

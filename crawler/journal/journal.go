@@ -1,5 +1,5 @@
-// Package journal records which visits of the crawler are running, so that the next process knows
-// which ones the end of this one interrupted. Start with [New] and [Journal.Open].
+// Package journal records the running visits of the crawler, so that the next process knows the
+// visits that the end of this one interrupted. Start with [New] and [Journal.Open].
 package journal
 
 import (
@@ -33,7 +33,7 @@ import (
 type Journal struct {
 	log *slog.Logger
 
-	mu          sync.Mutex // guards following
+	mu          sync.Mutex // guards the following fields
 	path        string     // "" when there is none
 	file        *os.File
 	lines       int
@@ -73,7 +73,7 @@ const (
 	slotsPerSecond = 4
 )
 
-// waitAfterCut returns how long a host waits after this many interrupted visits in a row.
+// waitAfterCut returns the waiting time of a host after this many interrupted visits in a row.
 func waitAfterCut(times int, least time.Duration) time.Duration {
 	steps := []time.Duration{0, 0, 0, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
 	return max(steps[min(times, len(steps)-1)], least)
@@ -309,7 +309,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// HeldUntil returns until when a host with interrupted visits waits.
+// HeldUntil returns the time until which a host with interrupted visits waits.
 func (j *Journal) HeldUntil(host string) time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,7 +19,7 @@ type RequestKind string
 // The kinds of owner requests.
 const (
 	OptOut RequestKind = "opt-out" // not to be visited, nor shown
-	OptIn  RequestKind = "opt-in"  // to be visited after all
+	OptIn  RequestKind = "opt-in"  // to be visited again
 )
 
 // Errors of [Owners.OptIn]. Test with errors.Is.
@@ -57,8 +57,8 @@ type Options struct {
 	Now      func() time.Time // time.Now when nil
 }
 
-// Owners judges owner requests and carries out those that are proved. Its methods may be called
-// from any goroutine.
+// Owners checks owner requests and carries out the proved ones. Its methods may be called from any
+// goroutine.
 type Owners struct {
 	crawler  Crawler
 	dns      evidence.DNS
@@ -97,7 +97,7 @@ type Answer struct {
 type Publication struct {
 	Value string   `json:"value" doc:"one value of a TXT record, or one line of the file; there may be others"`
 	At    []string `json:"at" doc:"possible places; one of them is enough"`
-	// Key says whose signature of the request replaces the publication.
+	// Key describes the key whose signature of the request replaces the publication.
 	Key string `json:"key" doc:"in its place: sign the request (RFC 9421) with an Ed25519 key of the DID document named here"`
 }
 

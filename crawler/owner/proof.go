@@ -18,7 +18,7 @@ const File = "/.well-known/gazetteer-crawler"
 
 const maxFile = 16 << 10 // bytes
 
-// publishedValue returns what an owner publishes for a request.
+// publishedValue returns the value that an owner publishes for a request.
 func publishedValue(kind RequestKind, host string, subdomains bool) string {
 	if subdomains && kind == OptOut {
 		host = "*." + host
@@ -49,7 +49,8 @@ func newPublication(kind RequestKind, host string, subdomains bool) Publication 
 	return p
 }
 
-// proveRequest looks for proof of what a says and records it in a: Proof is "" when there is none.
+// proveRequest looks for a proof of the request in a and sets a.Proof, which is "" if there is
+// none.
 func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.Message) error {
 	if request != nil && isSigned(*request) {
 		var err error
@@ -73,7 +74,7 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 	return ctx.Err()
 }
 
-// noteProbe records a check and reports that no other is needed.
+// noteProbe records a check and reports whether it is sufficient.
 func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
 	a.Probes = append(a.Probes, l)
 	if l.Found {
@@ -86,7 +87,7 @@ func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) 
 // counts against it: owners who change their mind remove the old value.
 func judgeValues(l *registry.Probe, values []string, none string) {
 	kind, host := parseValue(l.Expected)
-	var about, others []string // values that say something about requests are shown first
+	var about, others []string // values about requests are shown first
 	for _, v := range values {
 		gotKind, gotHost := parseValue(v)
 		if gotKind == "" {
@@ -108,7 +109,7 @@ func judgeValues(l *registry.Probe, values []string, none string) {
 		l.Problem = none
 	case !l.Found:
 		l.Problem = "no value is the one that is expected"
-	default: // the one that counts is enough to show
+	default: // only the decisive value is shown
 		about = slices.DeleteFunc(about, func(v string) bool { w, h := parseValue(v); return w != kind || !coversHost(h, host) })[:1]
 		others = nil
 		l.OmittedValues = len(values) - 1

@@ -39,7 +39,7 @@ func isSigned(m httpsig.Message) bool {
 	return m.Header.Get("Signature-Input") != "" || m.Header.Get("Signature") != ""
 }
 
-// proveBySignature returns what shows that the owner of a host signed a request: a key in the DID
+// proveBySignature returns the proof that the owner of a host signed a request: a key in the DID
 // document of the host itself or of its registrable domain. A DID with a path does not count:
 // anyone with a page there may control it.
 func (o *Owners) proveBySignature(ctx context.Context, host string, m httpsig.Message) (proof string, err error) {
@@ -127,7 +127,7 @@ func refusalOf(err error) error {
 // nonceCache accepts each nonce of a key once while its signature is valid.
 type nonceCache struct {
 	mu   sync.Mutex           // guards used
-	used map[string]time.Time // by hash, until when
+	used map[string]time.Time // the expiry by hash
 }
 
 func (n *nonceCache) spendNonce(text string, created, now time.Time) error {

@@ -1,5 +1,5 @@
-// Package politeness limits how often and how many at a time hosts, domains and addresses are
-// visited. Begin with [New]; a session collects its share of the limits in a [Permit].
+// Package politeness limits the rate and the number of concurrent visits to hosts, domains and
+// addresses. Start with [New]; a session collects its share of the limits in a [Permit].
 package politeness
 
 import (
@@ -16,8 +16,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Limit says how often something may be visited: the interval between the starts of two visits,
-// and the number of concurrent visits. An interval of zero or less does not limit.
+// A Limit is the interval between the starts of two visits, and the number of concurrent visits. An
+// interval of zero or less does not limit.
 type Limit struct {
 	Interval time.Duration
 	AtOnce   int
@@ -45,11 +45,11 @@ type Limits struct {
 type Limiter struct {
 	limits Limits
 	all    *rate.Limiter
-	// first is held by the one session that waits for the rate of all. The others wait behind it, so
-	// that a time in which the process did not run saves up no more than the burst.
+	// first is held by the session that waits for the overall rate. The others wait for it, so that
+	// a time in which the process did not run accumulates no more than the burst.
 	first chan struct{}
 
-	mu      sync.Mutex             // guards following
+	mu      sync.Mutex             // guards the following fields
 	states  map[string]*limitState // by host, "." + registrable domain, and address
 	sweepAt int                    // when that many states are known, idle ones are dropped
 }
@@ -71,7 +71,7 @@ type limitState struct {
 	limiter *rate.Limiter
 	turn    chan struct{} // holds an element for each session that runs
 	users   int           // sessions that run or wait; guarded by Limiter.mu
-	tail    time.Time     // when the last one comes that has booked; so is this
+	tail    time.Time     // the time of the last reservation
 }
 
 const minSweepInterval = 1024
@@ -83,7 +83,7 @@ type Permit struct {
 	turns     []func()
 }
 
-// Release gives the turns back.
+// Release returns the turns.
 func (l *Permit) Release() {
 	for _, give := range slices.Backward(l.turns) {
 		give()
@@ -170,9 +170,8 @@ func (l *Permit) BeginIntervals(ctx context.Context) error {
 	}
 }
 
-// BookAddress is WaitForAddress without waiting: when the address is not free now, ok is false and
-// at is when to come again. A visit that comes back then has a reservation and goes before new
-// ones.
+// BookAddress is WaitForAddress without waiting: if the address is not free now, ok is false and at
+// is the time to try again. A visit that tries again then has a reservation and precedes new ones.
 func (p *Limiter) BookAddress(l *Permit, addr netip.Addr, booked bool) (at time.Time, ok bool) {
 	name, limit := p.limitOf(addr)
 	g := p.limitStateOf(name, limit)
@@ -207,7 +206,7 @@ func (p *Limiter) hasWaiters(g *limitState, now time.Time) bool {
 	return g.tail.After(now)
 }
 
-// requeue stops using a limit state and returns when to come again: a different time for each
+// requeue stops using a limit state and returns the time to try again: a different time for each
 // caller.
 func (p *Limiter) requeue(g *limitState, limit Limit, now time.Time) time.Time {
 	p.mu.Lock()
@@ -261,8 +260,8 @@ func (p *Limiter) limitStateOf(name string, limit Limit) *limitState {
 	return g
 }
 
-// sweepIdle drops the limit states that nobody uses and whose interval has passed. This bounds
-// memory by the number of sessions that begin within one interval.
+// sweepIdle drops the unused limit states whose interval has passed. This bounds memory by the
+// number of sessions that begin within one interval.
 func (p *Limiter) sweepIdle() {
 	if len(p.states) < p.sweepAt {
 		return

@@ -148,7 +148,7 @@ func newPriceList(n *protocol.Node) priceList {
 }
 
 func (l *priceList) readPrice(n *protocol.Node, key, currency, unit string) {
-	if n = absentIfNull(n); n == nil {
+	if n = nilIfNull(n); n == nil {
 		return
 	}
 	switch n.Kind {
@@ -193,7 +193,7 @@ func (l *priceList) readAmount(n *protocol.Node, key, currency, unit string) {
 	if p.unit == "" {
 		p.unit = unit
 	}
-	p.amount, p.unit = perOne(p.amount, p.unit)
+	p.amount, p.unit = pricePerUnit(p.amount, p.unit)
 	l.prices = append(l.prices, p)
 }
 
@@ -243,8 +243,8 @@ func unitName(s string) string {
 	return strings.Join(words, " ")
 }
 
-// perOne turns a price for many into that for one: 2 for "1000 calls" is 0.002 for a call.
-func perOne(amount *big.Rat, unit string) (*big.Rat, string) {
+// pricePerUnit turns a price for many into that for one: 2 for "1000 calls" is 0.002 for a call.
+func pricePerUnit(amount *big.Rat, unit string) (*big.Rat, string) {
 	many, rest, found := strings.Cut(unit, " ")
 	if !found {
 		return amount, unit

@@ -112,7 +112,7 @@ func isNormalized(s string) bool {
 
 // equalValues reports whether two values mean the same. One of them may be nil.
 func equalValues(a, b *protocol.Node) bool {
-	a, b = absentIfNull(a), absentIfNull(b)
+	a, b = nilIfNull(a), nilIfNull(b)
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -144,7 +144,7 @@ func equalObjects(a, b *protocol.Node) bool {
 	for _, x := range a.Items {
 		y := other[x.Key]
 		delete(other, x.Key)
-		if x, y = absentIfNull(x), absentIfNull(y); x == nil && y == nil {
+		if x, y = nilIfNull(x), nilIfNull(y); x == nil && y == nil {
 			continue
 		}
 		if x == nil || y == nil || !equalTrees(x, y) {
@@ -152,7 +152,7 @@ func equalObjects(a, b *protocol.Node) bool {
 		}
 	}
 	for _, y := range other {
-		if absentIfNull(y) != nil {
+		if nilIfNull(y) != nil {
 			return false
 		}
 	}

@@ -112,7 +112,7 @@ func (a address) origin() string {
 
 // compareAddresses compares two endpoints of an operation, or of the service.
 func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
-	na, nb = absentIfNull(na), absentIfNull(nb)
+	na, nb = nilIfNull(na), nilIfNull(nb)
 	if na == nil || nb == nil {
 		if na != nb {
 			c.addChange(EndpointChanged, operation, valueOf(na), valueOf(nb))
@@ -148,7 +148,7 @@ func (c *comparison) compareCalls(p pair) {
 	before := len(c.changes)
 	c.paired++
 	c.compareAddresses(p.a.name, p.a.node.Member("endpoint"), p.b.node.Member("endpoint"))
-	ma, mb := absentIfNull(p.a.node.Member("method")), absentIfNull(p.b.node.Member("method"))
+	ma, mb := nilIfNull(p.a.node.Member("method")), nilIfNull(p.b.node.Member("method"))
 	if strings.EqualFold(ma.Str(), mb.Str()) {
 		return
 	}

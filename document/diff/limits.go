@@ -118,7 +118,7 @@ func newLimitList(n *protocol.Node) limitList {
 }
 
 func (l *limitList) readLimit(n *protocol.Node, key string) {
-	if n = absentIfNull(n); n == nil {
+	if n = nilIfNull(n); n == nil {
 		return
 	}
 	switch n.Kind {

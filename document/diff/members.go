@@ -23,11 +23,11 @@ func (c *comparison) eachMember(a, b *protocol.Node, do func(name string, ma, mb
 	for _, ma := range objectMembers(a) {
 		mb := after[ma.Key]
 		delete(after, ma.Key)
-		do(ma.Key, absentIfNull(ma), absentIfNull(mb))
+		do(ma.Key, nilIfNull(ma), nilIfNull(mb))
 	}
 	for _, mb := range objectMembers(b) {
 		if after[mb.Key] != nil {
-			do(mb.Key, nil, absentIfNull(mb))
+			do(mb.Key, nil, nilIfNull(mb))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func elementKey(n *protocol.Node) string {
 
 // compareText records a change of a text, but for its white space.
 func (c *comparison) compareText(kind Kind, operation string, a, b *protocol.Node) {
-	if a, b = absentIfNull(a), absentIfNull(b); !equalValues(a, b) {
+	if a, b = nilIfNull(a), nilIfNull(b); !equalValues(a, b) {
 		c.addChange(kind, operation, valueOf(a), valueOf(b))
 	}
 }

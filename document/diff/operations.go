@@ -115,7 +115,7 @@ func (c *comparison) compareEndpoint(p pair) {
 }
 
 func (c *comparison) compareContract(p pair, block string, input bool) {
-	a, b := absentIfNull(p.a.node.Member(block)), absentIfNull(p.b.node.Member(block))
+	a, b := nilIfNull(p.a.node.Member(block)), nilIfNull(p.b.node.Member(block))
 	at := schemaPlace{operation: p.a.name, input: input}
 	empty := &protocol.Node{Kind: protocol.Object}
 	switch {

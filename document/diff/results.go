@@ -11,7 +11,7 @@ import (
 // compareReturns compares the returns of a capability: the names of its structural notation,
 // "products[] {id, name}" (AI Discovery §3.3), or its text where it is prose.
 func (c *comparison) compareReturns(p pair) {
-	a, b := absentIfNull(p.a.node.Member("returns")), absentIfNull(p.b.node.Member("returns"))
+	a, b := nilIfNull(p.a.node.Member("returns")), nilIfNull(p.b.node.Member("returns"))
 	switch {
 	case equalValues(a, b):
 		return

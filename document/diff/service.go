@@ -176,7 +176,7 @@ func authenticationType(n *protocol.Node) *protocol.Node {
 	if isScalar(n) {
 		return n
 	}
-	return absentIfNull(n.Member("type"))
+	return nilIfNull(n.Member("type"))
 }
 
 // compareDataManifest compares which data a service holds (AGIS §8.3).

@@ -107,11 +107,11 @@ func memberAt(n *protocol.Node, names ...string) *protocol.Node {
 	for _, name := range names {
 		n = n.Member(name)
 	}
-	return absentIfNull(n)
+	return nilIfNull(n)
 }
 
-// absentIfNull returns nil for a member that is null: it says no more than none.
-func absentIfNull(n *protocol.Node) *protocol.Node {
+// nilIfNull returns nil for a member that is null: it says no more than none.
+func nilIfNull(n *protocol.Node) *protocol.Node {
 	if n != nil && n.Kind == protocol.Null {
 		return nil
 	}
@@ -157,7 +157,7 @@ func newCapability(n *protocol.Node, i int, names counter) *operation {
 	return &operation{
 		name: id, key: names.nextName(id), node: n,
 		nameNodes: []*protocol.Node{n.Member("id")},
-		intent:    absentIfNull(n.Member("description")),
+		intent:    nilIfNull(n.Member("description")),
 		unnamed:   []string{"id"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 type Sized[K comparable, V any] struct {
 	limit int
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	Used  int
 	order *list.List // of *cached[K, V], most recently used first
 	byKey map[K]*list.Element

@@ -120,7 +120,7 @@ type Lexicon struct {
 	stemGroups map[string][]string // by stem: its forms, sorted
 	Centroids  []Centroid          // of the clusters
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	vectors map[string]WordVector
 }
 

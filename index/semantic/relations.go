@@ -51,7 +51,7 @@ func RelateVerb(word, offered string) string {
 // A RelationCache caches the relations of words and verbs, because every hit needs the same few. It
 // may be used from any goroutine.
 type RelationCache struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	known map[[2]string]string
 }
 

@@ -41,7 +41,7 @@ func (c *column) valueOf(n uint32) uint32 {
 
 // columns are read on first use.
 type columns struct {
-	mu   sync.Mutex // guards following
+	mu   sync.Mutex // guards the following fields
 	read map[string]*column
 }
 
@@ -121,7 +121,7 @@ type FieldValues struct {
 	// Folded tells where the values stand in all that are a text in lower case.
 	Folded func() map[string][]int
 
-	memoMu sync.Mutex // guards following
+	memoMu sync.Mutex // guards the following fields
 	memo   map[string][]float64
 }
 

@@ -36,7 +36,7 @@ type Directory struct {
 	spellingOnce sync.Once
 	spelling     wordList // words of the lexicon; set by spellingOnce
 
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	segments map[uint64]*SegmentData
 	replaced []*SegmentData // replaced segments whose embeddings were not yet copied
 	last     *View

@@ -20,7 +20,7 @@ type HostStates interface {
 
 // hostNumbers has the numbers of the hosts of a segment, which are looked up on first use.
 type hostNumbers struct {
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	numbers []uint32   // by run; unknownHost if the host was unknown at the lookup
 	missing int        // the number of unknown hosts
 	known   int        // the number of all hosts at the lookup

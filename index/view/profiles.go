@@ -34,7 +34,7 @@ type Profile struct {
 // profiles has the profiles of a segment, by run. They are made on first use and stay valid because
 // a segment never changes.
 type profiles struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	byRun []Profile
 }
 

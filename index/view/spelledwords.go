@@ -75,7 +75,7 @@ func letterMask(word string) uint32 {
 // spelling has the words of a segment. It is filled on first use and stays valid because a segment
 // never changes.
 type spelling struct {
-	mu     sync.Mutex // guards following
+	mu     sync.Mutex // guards the following fields
 	filled bool
 	words  wordList
 }

@@ -149,7 +149,7 @@ func usage(t *testing.T, s *boltstore.Store) int64 {
 type writer struct {
 	store *boltstore.Store
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	done  int        // writes that were acknowledged, all those before it too
 	times []time.Duration
 	err   error

@@ -38,7 +38,7 @@ type authority struct {
 	mid  *x509.Certificate
 	key  *ecdsa.PrivateKey // of mid
 
-	mu     sync.Mutex // guards following
+	mu     sync.Mutex // guards the following fields
 	leaves map[leafName]*tls.Certificate
 }
 

@@ -56,7 +56,7 @@ type Net struct {
 	plain  *port
 	served sync.WaitGroup // the two servers and every handler
 
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	sites    map[string]Site
 	texts    map[string][]string // TXT records by name
 	hosts    []Host

@@ -131,7 +131,7 @@ func (n *Net) Play(s Script) error {
 
 // scriptHandler answers as a script says.
 type scriptHandler struct {
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	answers map[string][]ScriptExchange
 }
 

@@ -19,7 +19,7 @@ import (
 type Server struct {
 	Address string // host and port
 
-	mu     sync.Mutex          // guards following
+	mu     sync.Mutex          // guards the following fields
 	zone   map[string][]string // name to values
 	broken bool                // SERVFAIL to everything
 	asked  int

@@ -32,7 +32,7 @@ type doors struct {
 	once      sync.Once // closes closed
 	work      sync.WaitGroup
 
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	odd   map[netip.Addr]func(net.Conn)
 	open  map[net.Conn]bool // those of odd ones
 	traps []netip.AddrPort  // where somebody connected to who had no business there

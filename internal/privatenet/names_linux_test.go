@@ -14,7 +14,7 @@ import (
 // names is what the name server knows. A name that it does not know does not
 // exist.
 type names struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	zones map[string]zone
 	asked map[question]int
 }

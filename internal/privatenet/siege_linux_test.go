@@ -134,7 +134,7 @@ type siege struct {
 	address netip.AddrPort
 	server  unix.CPUSet // the processor of the server; none on a machine that has only one
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	command *exec.Cmd
 	killed  bool // the running process is to end
 	ended   chan struct{}

@@ -40,7 +40,7 @@ type Clock struct {
 	monotonic func() time.Duration
 	log       *slog.Logger
 
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	last    time.Time  // the last reading of wall
 	elapsed time.Duration
 	due     time.Time

@@ -134,7 +134,7 @@ var ruleTable = []protocol.Rule{
 
 var (
 	rules           = protocol.ByCode(completeRules(ruleTable))
-	rulesOfLevelTwo = levelTwo(rules)
+	rulesOfLevelTwo = rulesAtLevelTwo(rules)
 )
 
 // completeRules fills in the explanations and the validation pass, which is the
@@ -154,9 +154,9 @@ func completeRules(table []protocol.Rule) []protocol.Rule {
 	return table
 }
 
-// levelTwo returns the rules with the weight they have when Level 2 is asked
+// rulesAtLevelTwo returns the rules with the weight they have when Level 2 is asked
 // for.
-func levelTwo(rules map[string]protocol.Rule) map[string]protocol.Rule {
+func rulesAtLevelTwo(rules map[string]protocol.Rule) map[string]protocol.Rule {
 	rules = maps.Clone(rules)
 	recommended := rules["AGIS520"]
 	recommended.Severity = protocol.Error

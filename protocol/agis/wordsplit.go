@@ -19,16 +19,16 @@ func splitCompound(word string) []string {
 	}
 	for end := 4; end <= len(word)-2; end++ {
 		first := english.Lookup(word[:end])
-		if (first.NounCount >= commonNoun || first.Noun && first.Modern) && onlyName(word[end:]) {
+		if (first.NounCount >= commonNoun || first.Noun && first.Modern) && isOnlyNoun(word[end:]) {
 			return []string{word[:end], word[end:]}
 		}
 	}
 	return nil
 }
 
-// onlyName reports whether a word is a common noun that is no verb, or the
+// isOnlyNoun reports whether a word is a common noun that is no verb, or the
 // plural of a common noun.
-func onlyName(word string) bool {
+func isOnlyNoun(word string) bool {
 	if len(word) < 4 {
 		return listed().short[word] && !english.Lookup(word).Verb
 	}

@@ -175,7 +175,7 @@ func TestBadInput(t *testing.T) {
 		{"100,000 brackets", strings.Repeat("[", 100000), "AI206", "nest deeper than 64 levels"},
 		{"100,000 brackets, closed", strings.Repeat("[", 100000) + strings.Repeat("]", 100000), "AI206", "nest deeper"},
 		{"100,000 objects", strings.Repeat(`{"a":`, 50000), "AI206", "nest deeper"},
-		{"40,000 times one member", `{"a":1` + strings.Repeat(`,"a":1`, 40000) + `}`, "AI205", `"a" stands twice`},
+		{"40,000 times one member", `{"a":1` + strings.Repeat(`,"a":1`, 40000) + `}`, "AI205", `"a" occurs twice`},
 		{"64,000 times one member", `{"a":1` + strings.Repeat(`,"a":1`, 64000) + `}`, "AI116", "262144"},
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00\x80\xff", "AI201", "is not UTF-8"},
 		{"a picture", "\x89PNG\r\n\x1a\n", "AI201", "a PNG picture"},

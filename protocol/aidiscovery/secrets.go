@@ -82,7 +82,7 @@ var keyShapes = []keyShape{
 // findCredential names the secret in s, if there is one. It looks at each byte a
 // few times at most, whatever the text is.
 func findCredential(s string) (string, bool) {
-	if longRun(s) {
+	if hasKeyLength(s) {
 		for i := range keyShapes {
 			if keyShapes[i].occursIn(s) {
 				return keyShapes[i].name, true
@@ -104,9 +104,9 @@ func findCredential(s string) (string, bool) {
 // leastKey is the length of the shortest key of keyShapes, prefix included.
 const leastKey = 20
 
-// longRun reports whether s has as many characters in a row as the shortest key.
+// hasKeyLength reports whether s has as many characters in a row as the shortest key.
 // Nearly all prose has not, which spares it the search for each shape.
-func longRun(s string) bool {
+func hasKeyLength(s string) bool {
 	run := 0
 	for i := range len(s) {
 		if !inKey[s[i]] {

@@ -64,8 +64,8 @@ func putConstraints(n *protocol.Node, m aidiscovery.Meaning) bool {
 	if typ == "string" {
 		lowest, highest = "minLength", "maxLength"
 	}
-	add(m.Min != "", lowest, boundNode(typ, m.Min))
-	add(m.Max != "", highest, boundNode(typ, m.Max))
+	add(m.Min != "", lowest, newBoundNode(typ, m.Min))
+	add(m.Max != "", highest, newBoundNode(typ, m.Max))
 	add(m.HasDefault, "default", valueNode(typ, m.Default))
 	if values := slices.Clone(m.Enum); n.Member("format") == nil && trimDistinct(values) {
 		choices := tree.Array()
@@ -79,8 +79,8 @@ func putConstraints(n *protocol.Node, m aidiscovery.Meaning) bool {
 	return said > 0
 }
 
-// boundNode returns a bound for values of a type, nil if the type has none.
-func boundNode(typ, literal string) *protocol.Node {
+// newBoundNode returns a bound for values of a type, nil if the type has none.
+func newBoundNode(typ, literal string) *protocol.Node {
 	switch typ {
 	case "integer", "number":
 		return valueNode(typ, literal)

@@ -185,7 +185,7 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	i, led := 0, false // led: what came before says that a verb follows
 	for range 8 {      // each step takes one lead-in away
 		i = s.skipFillers(i)
-		if j := s.leadIn(i); j > i {
+		if j := s.skipIntroduction(i); j > i {
 			i, led = j, true
 			continue
 		}
@@ -213,9 +213,9 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	return phrase{}, nil, false
 }
 
-// leadIn returns the place behind a word or a subject at i that only leads to
+// skipIntroduction returns the place behind a word or a subject at i that only leads to
 // the verb, or i when there is none.
-func (s sentence) leadIn(i int) int {
+func (s sentence) skipIntroduction(i int) int {
 	word := s.wordAt(i)
 	switch {
 	case word == "to" || i > 0 && (word == "for" || word == "that" || word == "which" || word == "who"):

@@ -183,7 +183,7 @@ func TestMapFormRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, message string }{
 		{"a key without a path", "endpoints:\n  book: {}\n", "line 2, column 3: the key \"book\" is not of the form METHOD /path"},
 		{"an endpoint that is a text", "endpoints:\n  BOOK /x: soon\n", "is no mapping"},
-		{"a second method", "endpoints:\n  BOOK /x: {method: FIND}\n", "of its own"},
+		{"a second method", "endpoints:\n  BOOK /x: {method: FIND}\n", "in addition"},
 		{"an explicit key", "endpoints:\n  ? BOOK /x\n  : {}\n", "colon"},
 		{"no endpoints", "agis: \"1.0\"\n", "no mapping"},
 		{"empty endpoints", "endpoints: {}\n", "no mapping"},

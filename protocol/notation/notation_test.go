@@ -246,7 +246,7 @@ func TestNotationErrors(t *testing.T) {
 		{"endpoint in a block", "vocabulary { BOOK /x {} }", 1, 14, "inside a block"},
 		{"a name without a value", "service\nBOOK /x {}", 1, 1, "no value"},
 		{"two words as a name", "my service: x\nBOOK /x {}", 1, 1, "white space"},
-		{"a list as an entry", "[a]\nBOOK /x {}", 1, 1, "without a name"},
+		{"a list as an entry", "[a]\nBOOK /x {}", 1, 1, "has no name"},
 		{"not UTF-8", "agis: \xff", 1, 7, "UTF-8"},
 		{"errors with endpoints", "BOOK /x { errors { FIND /y {} } }", 1, 20, "something other"},
 		{"deep", "BOOK /x { semantic " + strings.Repeat("{a ", 100) + strings.Repeat("}", 100) + "}", 1, 207, "deeper than"},

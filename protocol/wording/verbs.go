@@ -96,7 +96,7 @@ func verbOfID(id, summary, httpMethod string) string {
 		return behindHTTPWord(words, httpMethod)
 	case pureVerb(first), readingVerbs[first], first == "return" && httpMethod == "post":
 		return first
-	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && !ratherThing(first, summary) && (httpMethod != "get" || usesAsVerb(first, summary)):
+	case beginsWithVerb(first, summary) && IsMethodVerb(first) && !emptyVerbs[first] && !namesThing(first, summary) && (httpMethod != "get" || usesAsVerb(first, summary)):
 		return first
 	}
 	if n := len(words); n > 3 && words[n-2] == "or" { // config_create_or_update
@@ -121,7 +121,7 @@ func verbOfID(id, summary, httpMethod string) string {
 			return w[0]
 		}
 	}
-	if IsMethodVerb(first) && !emptyVerbs[first] && ratherVerb(first) && !ratherThing(first, summary) && httpMethod != "get" {
+	if IsMethodVerb(first) && !emptyVerbs[first] && ratherVerb(first) && !namesThing(first, summary) && httpMethod != "get" {
 		return first
 	}
 	return ""
@@ -193,10 +193,10 @@ func ratherVerb(word string) bool {
 	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
-// ratherThing reports whether a word at the beginning of a name rather names a thing (text_analysis,
+// namesThing reports whether a word at the beginning of a name rather names a thing (text_analysis,
 // email): a word that is used as a noun at least as often as as a verb, unless the summary begins with
 // it and says whom or what it is done to ("Email the customer").
-func ratherThing(word, summary string) bool {
+func namesThing(word, summary string) bool {
 	u := english.Lookup(word)
 	if !u.Noun || u.NounCount < u.VerbCount || ActionWords[word] || word == "order" {
 		return false
@@ -232,7 +232,7 @@ func VerbOfSummary(summary, httpMethod string) string {
 	if !mayBeEnglish(summary) {
 		return ""
 	}
-	summary = strings.ToLower(leadIn(summary))
+	summary = strings.ToLower(trimIntroduction(summary))
 	word, rest := firstWord(summary)
 	if next, _ := firstWord(rest); word == "returns" && determiners[next] {
 		return "get"
@@ -248,7 +248,7 @@ func VerbOfSummary(summary, httpMethod string) string {
 		base = baseOfThird(word)
 	}
 	switch {
-	case base == "" || emptyVerbs[base] || ratherThing(base, summary):
+	case base == "" || emptyVerbs[base] || namesThing(base, summary):
 		return ""
 	case HTTPVerbs[base] != nil:
 		return base
@@ -266,8 +266,8 @@ func VerbOfSummary(summary, httpMethod string) string {
 	return base
 }
 
-// leadIn removes beginnings such as "Allows the caller to book …" and "Used to book …".
-func leadIn(summary string) string {
+// trimIntroduction removes beginnings such as "Allows the caller to book …" and "Used to book …".
+func trimIntroduction(summary string) string {
 	word, rest := firstWord(summary)
 	switch strings.ToLower(word) {
 	case "allow", "allows", "enables", "use", "used", "let", "lets":

@@ -15,7 +15,7 @@ const minCleanupInterval = time.Minute
 // A recordCounter limits the number of records of a kind, in all and by name. It is exact for all
 // writers that use one registry.
 type recordCounter struct {
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	loaded  bool       // whether of and total were read from the store
 	total   int
 	byName  map[string]int

@@ -19,7 +19,7 @@ const (
 // knownNetworks are the wider networks from which agents of some age have written. They are kept in
 // memory and begin anew with a restart.
 type knownNetworks struct {
-	mu       sync.Mutex // guards following
+	mu       sync.Mutex // guards the following fields
 	networks map[netip.Prefix]time.Time
 }
 

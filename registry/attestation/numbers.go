@@ -12,7 +12,7 @@ import (
 // attestationNumbers assigns the numbers of attestations. They have no gaps, so a search finds the
 // first free one.
 type attestationNumbers struct {
-	mu   sync.Mutex // guards following
+	mu   sync.Mutex // guards the following fields
 	used int        // at least as many are in use
 }
 

@@ -51,7 +51,7 @@ type Cosigners struct {
 	log  *Log
 	list []Cosigner
 
-	mu     sync.Mutex // guards following
+	mu     sync.Mutex // guards the following fields
 	newest *Anchor
 	// answers contains the state of each witness, by name.
 	answers map[string]WitnessStatus

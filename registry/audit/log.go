@@ -91,7 +91,7 @@ type Log struct {
 	position follow.Position // the position up to which the newest checkpoint covers the store
 	resumed  wait.Broadcast  // notified by Resume
 
-	mu     sync.Mutex            // guards following
+	mu     sync.Mutex            // guards the following fields
 	last   checkpoint.Checkpoint // the newest signed one
 	signed []byte                // last, signed; nil while the tree does not contain it
 	closed bool

@@ -27,7 +27,7 @@ type Directory struct {
 	endorsements *endorsementGraph // owned by Run
 	position     follow.Position   // at the beginning until Run has read all agents
 
-	mu    sync.RWMutex // guards following
+	mu    sync.RWMutex // guards the following fields
 	rows  map[string]*listing
 	order []*listing
 	names map[string]int // how many have a name, folded

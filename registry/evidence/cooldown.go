@@ -10,7 +10,7 @@ import (
 
 // cooldown remembers which domains were asked within the last minute.
 type cooldown struct {
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	until map[string]time.Time
 }
 
@@ -49,7 +49,7 @@ const (
 
 // proofLimiter limits the checks that owners ask for, by registrable domain and agent.
 type proofLimiter struct {
-	mu      sync.Mutex // guards following
+	mu      sync.Mutex // guards the following fields
 	domains map[string]*rate.Limiter
 	agents  map[string]*rate.Limiter // by domain and AIR ID
 }

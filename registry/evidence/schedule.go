@@ -33,7 +33,7 @@ func (v *checkHeap) Pop() any {
 
 // A checkSchedule knows when each agent is to be checked.
 type checkSchedule struct {
-	mu    sync.Mutex           // guards following
+	mu    sync.Mutex           // guards the following fields
 	due   map[string]time.Time // the one visit of an agent that counts
 	queue checkHeap            // may hold visits that no longer do
 	moved chan struct{}        // holds one while the first visit may have changed

@@ -29,7 +29,7 @@ import (
 // A place is all of HTTPS on loopback: every name leads to one server.
 type place struct {
 	https *resolve.HTTPS
-	mu    sync.Mutex // guards following
+	mu    sync.Mutex // guards the following fields
 	pages map[string]func(w http.ResponseWriter, r *http.Request)
 	asked int
 }

@@ -52,7 +52,7 @@ type Resolver struct {
 	now     func() time.Time
 	kept    *otter.Cache[string, answer]
 
-	mu      sync.Mutex         // guards following
+	mu      sync.Mutex         // guards the following fields
 	flights map[string]*flight // by cache key
 	forgot  map[string]int     // how often a key under way was invalidated
 }

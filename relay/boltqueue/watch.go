@@ -4,7 +4,7 @@ import "sync"
 
 // watches are the inboxes that somebody waits for.
 type watches struct {
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	inboxes map[string]*watch
 }
 

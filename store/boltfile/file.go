@@ -120,7 +120,7 @@ type File struct {
 
 	grown wait.Broadcast // notified when seq grows
 
-	mu  sync.Mutex // guards the following
+	mu  sync.Mutex // guards the following fields
 	seq uint64     // the newest write that is on disk
 	err error      // why the file failed
 }

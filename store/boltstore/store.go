@@ -75,7 +75,7 @@ type Store struct {
 
 	forgetting sync.Mutex // held by Forget and Compact
 
-	mu     sync.Mutex // guards the following
+	mu     sync.Mutex // guards the following fields
 	upkeep Upkeep
 }
 

@@ -29,7 +29,7 @@ func openStore(t testing.TB, dir string) *Store {
 // faultyStore is a store whose commits a test can make fail.
 type faultyStore struct {
 	*Store
-	mu     sync.Mutex // guards the following
+	mu     sync.Mutex // guards the following fields
 	commit func(*bolt.Tx, *os.File) error
 }
 

@@ -13,7 +13,7 @@ import (
 type Position struct {
 	moved wait.Broadcast
 
-	mu     sync.Mutex // guards following
+	mu     sync.Mutex // guards the following fields
 	cursor store.Cursor
 	err    error
 }

@@ -27,8 +27,8 @@ func mustCompact(t testing.TB, subject Subject, s store.Store) {
 	}
 }
 
-// wantGone checks that a cursor yields ErrCursorGone and nothing else.
-func wantGone(t testing.TB, s store.Store, after store.Cursor) {
+// requireCursorGone checks that a cursor yields ErrCursorGone and nothing else.
+func requireCursorGone(t testing.TB, s store.Store, after store.Cursor) {
 	t.Helper()
 	n := 0
 	for r, err := range s.Changes(t.Context(), after) {
@@ -77,8 +77,8 @@ func testHorizon(t *testing.T, subject Subject) {
 		wantRecords(t, "from the beginning of a named log", readChanges(t, s, at(0)), "d=1@5", "b-@6", "c=2@7")
 		wantRecords(t, "from the horizon", readChanges(t, s, at(5)), "b-@6", "c=2@7")
 		wantRecords(t, "living records", listRecords(t, s, "", ""), "c=2@7", "d=1@5")
-		wantGone(t, s, at(4))
-		wantGone(t, s, at(1))
+		requireCursorGone(t, s, at(4))
+		requireCursorGone(t, s, at(1))
 		mustCompact(t, subject, s)
 	}
 	wantRecords(t, "a forgotten key", []string{getRecord(t, s, "a")}, "")
@@ -225,7 +225,7 @@ func testHorizonReopened(t *testing.T, subject Subject) {
 	if s.Horizon() != horizon {
 		t.Fatalf("after reopening the horizon is %+v, it was %+v", s.Horizon(), horizon)
 	}
-	wantGone(t, s, old)
+	requireCursorGone(t, s, old)
 	wantRecords(t, "from zero", readChanges(t, s, store.Cursor{}), "b=@2", "c=@3", "end=@5")
 }
 

@@ -52,7 +52,7 @@ type Runtime struct {
 	frames chan []byte
 	rates  rateLimiter
 
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the following fields
 	running map[string]context.CancelFunc
 	closed  bool
 }

@@ -76,7 +76,7 @@ func New(o Options) *Frame {
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
 		"text":   escapeText,
 		"clip":   clipEscaped,
-		"line":   sourceText,
+		"line":   formatSourceLine,
 		"plain":  PlainText,
 		"asset":  f.assets.addressOf,
 		"verb":   VerbPath,

@@ -149,8 +149,8 @@ func CaretIndent(before string) string {
 // maxColumns is how many characters of a line of a document are shown.
 const maxColumns = 600
 
-// sourceText returns one line of a text with its spaces. A long line is cut.
-func sourceText(line string) template.HTML {
+// formatSourceLine returns one line of a text with its spaces. A long line is cut.
+func formatSourceLine(line string) template.HTML {
 	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }
 

@@ -44,7 +44,7 @@ type Sample struct {
 type History struct {
 	path string
 
-	mu      sync.RWMutex // guards following
+	mu      sync.RWMutex // guards the following fields
 	samples []Sample     // oldest first
 	lines   int          // in the file
 }

@@ -62,7 +62,7 @@ type demo struct {
 	concierge *participant   // nil until it is registered
 	helpers   sync.WaitGroup // the goroutine of the concierge
 
-	mu       sync.Mutex          // guards following
+	mu       sync.Mutex          // guards the following fields
 	waiting  map[string]struct{} // hosts without a result yet
 	visits   int                 // of this run
 	expected int                 // hosts without a result at the start of the run

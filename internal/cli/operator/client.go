@@ -60,7 +60,7 @@ func (a *verbs) printJSONUnless(failed error, v any) error {
 	return cli.WriteJSON(a.Out, v)
 }
 
-func orElse(text, other string) string {
+func textOr(text, other string) string {
 	if text == "" {
 		return other
 	}
