@@ -241,7 +241,7 @@ func TestTools(t *testing.T) {
 	agtp := table
 	agtp.Call = document.Call{Protocol: "agtp", URL: "agtp://a.example"}
 	lines := call.ToCurl(call.Tools([]call.Offer{{Host: "a.example", Operation: table}, {Host: "b.example", Operation: agtp}}))
-	if strings.Count(lines, "\n") != 2 || !strings.Contains(lines, "\n# left out: 1 ") {
+	if strings.Count(lines, "\n") != 2 || !strings.Contains(lines, "\n# omitted: 1 ") {
 		t.Errorf("got %s", lines)
 	}
 }

@@ -146,7 +146,7 @@ func (b *aiBuilder) writeTree() *protocol.Node {
 		b.notes.Add(nil, message)
 	}
 	if len(b.omitted) > 0 {
-		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are left out, because readers process %d capabilities: deprecated ones first, then those without a text, then those deepest in a path: %s",
+		b.notes.Add(nil, fmt.Sprintf("%d of %d operations are omitted, because readers process %d capabilities: deprecated ones first, then those without a text, then those deepest in a path: %s",
 			len(b.omitted), len(b.api.operations), maxCapabilities, summarizeOperations(b.omitted)))
 	}
 	if len(without) > 0 {

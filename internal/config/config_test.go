@@ -54,9 +54,9 @@ func TestConfigRefuses(t *testing.T) {
 		"a duration in words":             {file: "shutdown_grace = \"soon\"\n", want: []string{"soon", "10s"}},
 		"a log level":                     {file: "log_level = \"loud\"\n", want: []string{"log_level", "debug, info, warn or error"}},
 		"no workers":                      {file: "[crawler]\nworkers = 0\n", want: []string{"crawler.workers 0"}},
-		"an unknown environment variable": {environ: []string{"GAZETTEER_LISSEN=1"}, want: []string{"GAZETTEER_LISSEN", "no key"}},
+		"an unknown environment variable": {environ: []string{"GAZETTEER_LISSEN=1"}, want: []string{"GAZETTEER_LISSEN", "unknown key"}},
 		"a wrong environment value":       {environ: []string{"GAZETTEER_CRAWLER_WORKERS=x"}, want: []string{"GAZETTEER_CRAWLER_WORKERS", "whole number"}},
-		"an unknown setting":              {settings: []string{"crawler.worker=1"}, want: []string{"crawler.worker", "no key"}},
+		"an unknown setting":              {settings: []string{"crawler.worker=1"}, want: []string{"crawler.worker", "unknown key"}},
 		"a setting without a value":       {settings: []string{"listen"}, want: []string{"KEY=VALUE"}},
 		"a table as a setting":            {settings: []string{"crawler=1"}, want: []string{"table"}},
 	} {

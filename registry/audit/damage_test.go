@@ -75,7 +75,7 @@ func TestDamage(t *testing.T) {
 		{"state: empty", put(log(stateFile), ""), ErrDamaged, "state is damaged"},
 		{"state: lost", remove(log(stateFile)), ErrFork, "a checkpoint of 600 leaves was signed"},
 		{"state: of a newer program", put(log(stateFile), stateOf(`{"format":2}`)), ErrDamaged, "has format 2, this program knows format 1"},
-		{"checkpoint: a bit of the size", at(checkpointFile, int64(len(origin))+1), ErrDamaged, "checkpoint is damaged: the signature of registry.example/log does not hold"},
+		{"checkpoint: a bit of the size", at(checkpointFile, int64(len(origin))+1), ErrDamaged, "checkpoint is damaged: the signature of registry.example/log is invalid"},
 		{"checkpoint: a bit of the root", at(checkpointFile, int64(len(origin))+10), ErrDamaged, "checkpoint is damaged"},
 		{"checkpoint: a bit of the signature", at(checkpointFile, 150), ErrDamaged, "checkpoint is damaged"},
 		{"checkpoint: empty", put(log(checkpointFile), ""), ErrDamaged, "checkpoint is damaged: it is not a signed checkpoint"},

@@ -70,7 +70,7 @@ func TestHTTP(t *testing.T) {
 		{"/inclusion?index=99999999999999999999", 400, "", "", "parameter index"},
 		{"/inclusion?index=330", 404, "", "", "leaf 330 in a tree of 330, the log has 330 leaves"},
 		{"/inclusion?index=1&size=331", 404, "", "", "the log has 330 leaves"},
-		{"/inclusion?key=agent/none", 404, "", "", "there is no leaf of agent/none"},
+		{"/inclusion?key=agent/none", 404, "", "", "no leaf of agent/none"},
 		{"/consistency", 400, "", "", "parameter old"},
 		{"/consistency?old=6&new=5", 404, "", "", "from a tree of 6 to one of 5"},
 		{"/consistency?old=1&new=1000", 404, "", "", "outside the log"},

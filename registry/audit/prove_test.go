@@ -179,7 +179,7 @@ func TestProofText(t *testing.T) {
 		{"the hash in another spelling", change(2, strings.TrimSuffix(lines[2], "=")), e.Leaf, "not a hash of 32 bytes"},
 		{"64 hashes", change(2, strings.Repeat(lines[2]+"\n", 63)+lines[2]), e.Leaf, "more than 63"},
 		{"another format", change(0, "c2sp.org/tlog-proof@v2"), e.Leaf, "first line"},
-		{"the size changed", bytes.Replace(text, []byte("\n300\n"), []byte("\n301\n"), 1), e.Leaf, "the signature of registry.example/log does not hold"},
+		{"the size changed", bytes.Replace(text, []byte("\n300\n"), []byte("\n301\n"), 1), e.Leaf, "the signature of registry.example/log is invalid"},
 		{"no checkpoint", text[:bytes.Index(text, []byte("\n\n"))+2], e.Leaf, "not a signed checkpoint"},
 		{"nothing", nil, e.Leaf, "no empty line"},
 		{"a million bytes", bytes.Repeat([]byte("a"), 1<<20), e.Leaf, "1048576 bytes"},

@@ -93,7 +93,7 @@ func TestRestoredAll(t *testing.T) {
 
 	h.open(Options{})
 	err := h.stopsWith(ErrFork)
-	for _, part := range []string{"the tree has 300 leaves, a checkpoint of 400 was signed", "an older copy of the log and of the store was put back", "put back newer copies of both, or begin a log with an origin of its own"} {
+	for _, part := range []string{"the tree has 300 leaves, a checkpoint of 400 was signed", "an older copy of the log and of the store was put back", "put back newer copies of both, or start a log with a new origin"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("it does not say %q: %v", part, err)
 		}

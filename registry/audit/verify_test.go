@@ -130,7 +130,7 @@ func TestVerifyTampered(t *testing.T) {
 		}, "tile/entries/000 has another leaf 7"},
 		{"a leaf added", func() {
 			bundle("tile/entries/000", func(l [][]byte) [][]byte { return append(l, []byte("{}")) })
-		}, "tile/entries/000 is not a bundle of 256 leaves: there are 4 bytes behind"},
+		}, "tile/entries/000 is not a bundle of 256 leaves: there are 4 bytes after"},
 		{"a leaf and its hash changed", func() {
 			bundle("tile/entries/001", func(l [][]byte) [][]byte { l[44] = []byte("{}"); return l })
 			edit("tile/0/001", func(b []byte) []byte {
@@ -171,7 +171,7 @@ func TestVerifyTampered(t *testing.T) {
 		}, "no such file in the log: " + "DIR/tile/0/001"},
 		{"the size in the checkpoint", func() {
 			edit("checkpoint", func(b []byte) []byte { return bytes.Replace(b, []byte("\n701\n"), []byte("\n700\n"), 1) })
-		}, "the signature of registry.example/log does not hold"},
+		}, "the signature of registry.example/log is invalid"},
 		{"the checkpoint of a forger", func() {
 			edit("checkpoint", func([]byte) []byte { return forged.grow(701, "x") })
 		}, "is not signed with the key registry.example/log+"},
