@@ -63,7 +63,7 @@ func guessKind(name string, text []byte, root *protocol.Node) Guess {
 	}
 	if root == nil {
 		if notation.Match(searchedPart(text)) {
-			return guessOf(document.AGIS)
+			return Guess{Kind: document.AGIS, Format: "notation"}
 		}
 		return orByName(name, byNames(namesIn(searchedPart(text)), nil))
 	}

@@ -127,7 +127,7 @@ func TestReadJSONErrors(t *testing.T) {
 		{"{\"a\": 1, // one\n}", "JSON has no comments"},
 		{`{'a': 1}`, "double quotes"},
 		{`{a: 1}`, `"a" is not a value; names and strings must be in double quotes`},
-		{`[NaN]`, `"NaN" is no value`},
+		{`[NaN]`, `"NaN" is not a value`},
 		{"[\"a\nb\"]", `a line break or tab inside a string is written \n or \t`},
 		{`[1 2]`, "after array element"},
 	} {

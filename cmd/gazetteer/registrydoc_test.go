@@ -78,7 +78,7 @@ func TestRegistryByShell(t *testing.T) {
 	}
 	for _, want := range []string{
 		"proved by signature", "domain    agent.test: proved by https", "it signs nothing any more", `got       "gazetteer-agent=`,
-		"proved    domain: agent.test", "by rotation, proved by signature", "verdict   holds: leaf",
+		"proved    domain: agent.test", "by rotation, proved by signature", "verdict   valid: leaf",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("nothing says %q:\n%s", want, out)

@@ -84,8 +84,8 @@ func (h *Server) openLog(ctx context.Context) (*audit.Log, error) {
 	// stored, an interrupted first start may have left a key without a log.
 	signed := (fileExists(path) || fileExists(h.checkpointCopy)) && h.Store.Head().Seq > 0
 	if !fileExists(dir) && (signed || len(known) > 0) {
-		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: put back any copy of the directory and of %s, with the newest checkpoint of the log that can be found in it; "+
-			"if there is none, begin another log: move %s away, set registry.log_origin to a name that no log had, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
+		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("%s is gone, and it was signed: restore any copy of the directory and of %s, with the newest checkpoint of the log that you can find; "+
+			"if there is none, begin another log: move %s away, set registry.log_origin to a new name, such as %q, and publish its key", dir, path, path, c.DIDHost+"/log-2")}
 	}
 	key, err := checkpoint.OpenKey(path, h.logOrigin())
 	if err != nil {
