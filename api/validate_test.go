@@ -155,7 +155,7 @@ func TestValidateAddress(t *testing.T) {
 		t.Errorf("the third time: %s", r.Status)
 	}
 	_, r := ask("tables.test")
-	if r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "tables.test was asked often enough") {
+	if r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "visits to tables.test were requested too often") {
 		t.Errorf("the fourth time: %s %s", r.Status, r.body)
 	}
 	for range 3 {

@@ -201,7 +201,7 @@ func (j *Validator) admitFetch(ctx context.Context, client netip.Addr, host stri
 		return quotaError(err, "too many addresses were given to be fetched in the last hour", "send the text itself")
 	}
 	if err := j.hosts.TakeKey(ctx, host); err != nil {
-		return quotaError(err, host+" has had enough requested visits for now", "send the text itself")
+		return quotaError(err, "visits to "+host+" were requested too often", "send the text itself")
 	}
 	return nil
 }
