@@ -414,8 +414,11 @@ func (x *Index) Compact(ctx context.Context) error {
 			return err
 		}
 		size, entries, segments := v.Size, v.Entries, len(v.Segments)
-		if err := snapshot.Close(); err != nil || size == entries {
+		if err := snapshot.Close(); err != nil {
 			return err
+		}
+		if size == entries {
+			return x.awaitRemoval(ctx, l) // a merge may just have ended
 		}
 		if segments == 1 {
 			if entries == 0 {
@@ -486,12 +489,16 @@ func (x *Index) rewriteDocument(ctx context.Context, l *view.Directory) error {
 	return nil // every document changes now: their batches make segments
 }
 
-// removalPause is the time between two looks for files that are to be removed.
-const removalPause = 20 * time.Millisecond
+const (
+	// removalPause is the time between two looks for files that are to be removed.
+	removalPause = 20 * time.Millisecond
+	// maxRemoval is how long Compact waits for the removal of files.
+	maxRemoval = 30 * time.Second
+)
 
 // awaitRemoval waits until the directory has only the files of current segments.
 func (x *Index) awaitRemoval(ctx context.Context, l *view.Directory) error {
-	for {
+	for end := time.Now().Add(maxRemoval); ; {
 		snapshot, _, err := l.OpenSnapshot()
 		if err != nil {
 			return err
@@ -510,8 +517,26 @@ func (x *Index) awaitRemoval(ctx context.Context, l *view.Directory) error {
 		if !slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(names, filepath.Base(f)) }) {
 			return nil
 		}
+		if time.Now().After(end) {
+			return fmt.Errorf("files of former segments are still in %s after %v", x.path, maxRemoval)
+		}
+		if err := x.persistState(l); err != nil {
+			return err
+		}
 		if err := wait.For(ctx, removalPause); err != nil {
 			return err
 		}
 	}
+}
+
+// persistState writes the state of the index again. The persister of scorch removes the files that
+// nothing reads only after it has written something.
+func (x *Index) persistState(l *view.Directory) error {
+	x.batches.Lock() // no batch writes a newer state in the meantime
+	defer x.batches.Unlock()
+	state, err := l.Bleve.GetInternal([]byte(stateKey))
+	if err != nil {
+		return err
+	}
+	return l.Bleve.SetInternal([]byte(stateKey), state)
 }
