@@ -447,9 +447,9 @@ func (s *flippedServer) ask(path string) string {
 	return fmt.Sprintf("%d %s", w.Code, pageCursor.ReplaceAllString(w.Body.String(), ""))
 }
 
-// pageCursor matches the cursor of the next page. It depends on the cursor key: clients with an
-// older cursor begin their list again.
-var pageCursor = regexp.MustCompile(`"next[a-z_]*":"[^"]*"`)
+// pageCursor matches the cursor of the next page, and that of the feed of changes. They depend on the
+// cursor key: clients with an older cursor begin their list again.
+var pageCursor = regexp.MustCompile(`"(next[a-z_]*|follow)":"[^"]*"`)
 
 // readMail returns the mail and the rules of all inboxes. It omits what it cannot read.
 func (d *wholeDirectory) readMail(t *testing.T, h *Server) string {
