@@ -59,19 +59,19 @@ func TestTenThousandSlowConnections(t *testing.T) {
 			fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil || response.StatusCode != 200 || time.Since(at) > 0 {
-				t.Errorf("who comes anew: %v, after %s", err, time.Since(at))
+				t.Errorf("a new client: %v, after %s", err, time.Since(at))
 			}
 		}
 		fresh()
 		if took := time.Since(begun); took > 0 {
-			t.Fatalf("%s have passed: some were cut already", took)
+			t.Fatalf("%s have passed: some connections are closed already", took)
 		}
-		// In the order of their limits; who does not read sees it by what is missing.
+		// In the order of their limits. A client that does not read notices the end by the bytes that are missing.
 		for k, c := range slowWays {
 			time.Sleep(time.Until(begun.Add(c.within - time.Second)))
 			synctest.Wait()
 			if k == len(slowWays)-1 {
-				time.Sleep(2 * time.Second) // nothing was read until it is over
+				time.Sleep(2 * time.Second) // this client reads nothing before its limit is over
 				synctest.Wait()
 			}
 			for i := k; i < many; i += len(slowWays) {

@@ -74,7 +74,7 @@ type ServiceList struct {
 	answer.ServicePage
 	Next string `json:"next,omitempty" doc:"the cursor of the next page; absent on the last"`
 	// Follow is the same on all pages.
-	Follow string `json:"follow,omitempty" doc:"since of /api/v1/changes to go on from when all pages are read: what changed since the first page was read is told there, some of it for the second time"`
+	Follow string `json:"follow,omitempty" doc:"the value of since with which /api/v1/changes continues after the last page. The changes made since the first page was read are there; the pages may already show some of them"`
 }
 
 func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Output[ServiceList], error) {
