@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/api"
 	"gazetteer/api/operator"
@@ -20,7 +21,7 @@ import (
 	"gazetteer/store"
 )
 
-// TestCrawlStreams: each result is there before the next one is made.
+// TestCrawlStreams checks that the stream sends each result before the crawler makes the next one.
 func TestCrawlStreams(t *testing.T) {
 	next := make(chan struct{})
 	var asked []string
@@ -67,7 +68,7 @@ func TestCrawlStreams(t *testing.T) {
 	}
 }
 
-// TestCrawlInterrupted: an answer that is not whole does not look whole.
+// TestCrawlInterrupted checks that an answer that is not whole does not look whole.
 func TestCrawlInterrupted(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) {
 		o.Operator.Crawl = func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
@@ -88,7 +89,8 @@ func TestCrawlInterrupted(t *testing.T) {
 	h.get("/healthz", 200)
 }
 
-// TestCrawlStopsWhenClientDisconnects: who leaves stops what was begun for them.
+// TestCrawlStopsWhenClientDisconnects checks that a crawl ends when the client that requested it
+// disconnects.
 func TestCrawlStopsWhenClientDisconnects(t *testing.T) {
 	ended := make(chan error, 1)
 	h := newTestServer(t, options{api: func(o *api.Options) {
@@ -170,7 +172,8 @@ func TestNotReadyWithoutIndex(t *testing.T) {
 	}
 	h.get("/healthz", 200)
 	h.followStore()
-	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+	head := h.store.Head().Seq
+	if err := errors.Join(h.index.WaitFor(t.Context(), head), h.answers.Standing.WaitFor(t.Context(), head)); err != nil {
 		t.Fatal(err)
 	}
 	h.get("/readyz", 200)
@@ -181,7 +184,7 @@ func TestNotReadyWithoutIndex(t *testing.T) {
 func TestNotReadyUntilTheStatesAreThere(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishAll("a.example")
-	states := standing.Open(standing.Options{Store: h.store})
+	states := standing.Open(standing.Options{Store: h.store, Linger: time.Millisecond})
 	h.answers.Standing = states
 	if p := h.get("/readyz", 503).problem(t); p.Code != "not-ready" || !strings.Contains(p.Detail, "the states of hosts at 0") {
 		t.Errorf("%+v", p)

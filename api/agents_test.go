@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/api/air"
+	"gazetteer/internal/testclock"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
 )
@@ -135,12 +136,12 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestRegistrationBudget: one budget for one client, whatever it writes into
-// its headers. A body that cannot be read costs nothing.
+// TestRegistrationBudget checks that a client has one budget, whatever headers it sends. An
+// unreadable body does not count.
 func TestRegistrationBudget(t *testing.T) {
-	now := seen
+	clock := testclock.New(seen)
 	h := newTestServer(t, options{registry: registrar.Options{
-		Limits: admission.Limits{Registrations: 3, AllRegistrations: 1000}, Now: func() time.Time { return now },
+		Limits: admission.Limits{Registrations: 3, AllRegistrations: 1000}, Now: clock.Now,
 	}})
 	try := func(i int) bufferedResponse {
 		return h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType,
@@ -167,7 +168,7 @@ func TestRegistrationBudget(t *testing.T) {
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Retry != 1200 || !strings.HasPrefix(body.Error, "Rate limit exceeded") {
 		t.Errorf("body %s", r.body)
 	}
-	now = now.Add(1200 * time.Second)
+	clock.Advance(1200 * time.Second)
 	if r := try(1); r.StatusCode != 201 {
 		t.Errorf("after Retry-After: %s", r.Status)
 	}
@@ -176,7 +177,7 @@ func TestRegistrationBudget(t *testing.T) {
 	}
 }
 
-// TestTrustedProxy: a peer that the operator names is believed.
+// TestTrustedProxy checks that the headers of a proxy that the operator names are used.
 func TestTrustedProxy(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.1"} }})
 	h.get("/healthz", 200, "X-Forwarded-For", "198.51.100.77")
@@ -212,7 +213,7 @@ func TestRegistrationWithoutOptionalMembers(t *testing.T) {
 	}
 }
 
-// Whoever asks by a handle is not told to check an id.
+// TestUnknownHandle checks that the answer to an unknown handle does not advise to check an id.
 func TestUnknownHandle(t *testing.T) {
 	h := newTestServer(t, options{})
 	if p := h.get("/api/v1/agents/by-username/nobody_here", 404).problem(t); p.Error != "No agent with that username" || p.Code != "no-agent" {

@@ -24,7 +24,7 @@ import (
 func storeAgent(t *testing.T, r *registrar.Registrar, name string, n byte) (registry.Agent, ed25519.PrivateKey) {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
-	agent, _, err := r.Register(t.Context(), registry.Registration{Name: name, Capabilities: []string{"BOOK"}, PublicKey: did.FormatPublicKey(key.Public().(ed25519.PublicKey))})
+	agent, _, err := r.Register(t.Context(), registry.Registration{Name: name, Editable: registry.Editable{Capabilities: []string{"BOOK"}}, PublicKey: did.FormatPublicKey(key.Public().(ed25519.PublicKey))})
 	if err != nil {
 		t.Fatal(err)
 	}

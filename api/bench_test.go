@@ -20,10 +20,11 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api"
+	"gazetteer/internal/cputime"
 	"gazetteer/store"
 )
 
-// discardResponse takes an answer and forgets it, at no cost of its own.
+// discardResponse discards a response at no cost.
 type discardResponse struct {
 	header http.Header
 	status int
@@ -122,8 +123,8 @@ func (s benchClients) round() time.Duration {
 	return time.Since(begun) / (wires * perRound)
 }
 
-// A benchClient is one connection on which requests are asked as cheaply as can be, so
-// that what is measured is the server: a whole HTTP client costs more than it.
+// A benchClient sends requests over one connection as cheaply as possible. A whole HTTP client
+// would cost more than the server that is measured.
 type benchClient struct {
 	b        *testing.B
 	conn     net.Conn
@@ -175,18 +176,18 @@ func (w *benchClient) ask() {
 	w.received += length
 }
 
-// inTurn reports the mean of ours, of theirs, and what share of their rate ours
-// is: by the clock, and by the processor time of both sides, which others on the
-// machine do not disturb.
+// inTurn reports the mean time of our requests and of the reference's, and the ratio of our rate to
+// the reference's, both by the clock and by the processor time of client and server together, which
+// other processes on the machine do not affect.
 func inTurn(b *testing.B, ours, theirs func() time.Duration) {
 	b.ReportAllocs()
 	var a, e, workedA, workedE time.Duration
 	for b.Loop() {
-		begun := cpuTime()
+		begun := cputime.Used()
 		a += ours()
-		between := cpuTime()
+		between := cputime.Used()
 		e += theirs()
-		workedA, workedE = workedA+between-begun, workedE+cpuTime()-between
+		workedA, workedE = workedA+between-begun, workedE+cputime.Used()-between
 	}
 	if workedA > 0 {
 		b.ReportMetric(float64(workedE)/float64(workedA), "of-empty-cpu")
@@ -226,7 +227,7 @@ func storeAgents(b *testing.B, h *testServer, shown int, suffix string) []string
 			writes = nil
 		}
 	}
-	// The followers of the store are not part of the measurement, nor is what was left behind.
+	// The measurement excludes the followers of the store and the work left over from the setup.
 	head := h.store.Head().Seq
 	if err := errors.Join(h.index.WaitFor(b.Context(), head), h.answers.Directory.WaitFor(b.Context(), head)); err != nil {
 		b.Fatal(err)
@@ -244,7 +245,7 @@ func BenchmarkAgentRecord(b *testing.B) {
 	benchmarkPaths(b, func(h *testServer) []string { return storeAgents(b, h, 10_000, "") })
 }
 
-// All agents in turn.
+// BenchmarkDIDDocumentOfAll requests the documents of all agents in turn.
 func BenchmarkDIDDocumentOfAll(b *testing.B) {
 	benchmarkPaths(b, func(h *testServer) []string { return storeAgents(b, h, agentsStored, "/did-document") })
 }

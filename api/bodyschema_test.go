@@ -8,7 +8,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What the description says of a body is what is taken.
+// TestRequestBodiesMatchSchemas checks that the routes accept exactly the bodies that OpenAPI
+// describes.
 func TestRequestBodiesMatchSchemas(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()

@@ -27,7 +27,7 @@ import (
 	"gazetteer/store"
 )
 
-// waitForChanges waits until the feed tells what is in the store.
+// waitForChanges waits until the feed has caught up with the store.
 func (h *testServer) waitForChanges() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -44,8 +44,8 @@ func (h *testServer) changes(query string) (list feed.ChangeList) {
 	return list
 }
 
-// TestChangeFeedFollowsStore: a follower sees what appeared and changed after its place, once and in
-// order, and a registration; the places do not expire and do not depend on filters.
+// TestChangeFeedFollowsStore checks that a follower sees what appeared and changed after its place,
+// once and in order, and a registration; the places do not expire and do not depend on filters.
 func TestChangeFeedFollowsStore(t *testing.T) {
 	h := newTestServer(t, options{})
 	first := h.changes("limit=100")
@@ -114,7 +114,8 @@ func TestChangeFeedFollowsStore(t *testing.T) {
 	}
 }
 
-// TestForeignCursorsAreRefused: with a reason, and where to begin instead.
+// TestForeignCursorsAreRefused checks that the refusal has a reason and says where to begin
+// instead.
 func TestForeignCursorsAreRefused(t *testing.T) {
 	key := func(o *api.Options) { o.CursorKey = []byte("0123456789abcdef") }
 	h := newTestServer(t, options{api: key})
@@ -211,7 +212,7 @@ func TestListLeadsIntoTheFeed(t *testing.T) {
 	}
 }
 
-// TestWithdrawnHostsLeaveTheFeed: at once, before the feed has followed.
+// TestWithdrawnHostsLeaveTheFeed checks that they leave it at once, before the feed has followed.
 func TestWithdrawnHostsLeaveTheFeed(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publish("one.example", document.AI, "application/json", aiText("One"), seen)
@@ -228,7 +229,8 @@ func TestWithdrawnHostsLeaveTheFeed(t *testing.T) {
 	}
 }
 
-// TestFeedsForReaders: Atom and JSON Feed have the same items as the pages, whatever strangers write.
+// TestFeedsForReaders checks that Atom and JSON Feed have the same items as the pages, whatever
+// texts the services publish.
 func TestFeedsForReaders(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example/" }})
 	h.publish("one.example", document.AI, "application/json", aiText(`<script>alert(1)</script> & "]]>`), seen)
@@ -318,9 +320,8 @@ type atomNode struct {
 	Children []atomNode `xml:",any"`
 }
 
-// checkAtomRules holds a feed against what RFC 4287 asks for: which elements a feed and an entry must
-// have once (§4.1.1, §4.1.2), of which form they are, and that nothing stands there which it does not
-// know.
+// checkAtomRules checks a feed against RFC 4287: the elements that a feed and an entry must have
+// once (§4.1.1, §4.1.2), the form of their values, and that there are no unknown elements.
 func checkAtomRules(t *testing.T, text []byte) {
 	t.Helper()
 	const atomSpace = "http://www.w3.org/2005/Atom"
@@ -509,7 +510,8 @@ func changeEvents(t *testing.T, h *testServer, query string, header http.Header,
 	return ids, changes
 }
 
-// TestChangeStream: a stream sends what happens, and goes on behind the last event that was read.
+// TestChangeStream checks that a stream sends new changes, and that a client can continue after the
+// last event that it read.
 func TestChangeStream(t *testing.T) {
 	h := newTestServer(t, options{})
 	start := h.changes("").Next

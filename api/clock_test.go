@@ -22,8 +22,8 @@ func (c *setClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead
 // set sets how far the clock is ahead.
 func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// TestReplaysAfterClockWasAhead: a request whose nonce was dropped while the clock was ahead is not
-// taken again when the clock is right again; new requests are.
+// TestReplaysAfterClockWasAhead checks that a request whose nonce was dropped while the clock was
+// ahead is not accepted again after the clock is corrected; new requests are.
 func TestReplaysAfterClockWasAhead(t *testing.T) {
 	clock := &setClock{}
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.now}})
@@ -51,8 +51,8 @@ func TestReplaysAfterClockWasAhead(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAfterClockWasAhead: a key that was rotated while the clock was ahead is in use since now at
-// the latest, and no interval ends before it begins.
+// TestIdempotencyKeysAfterClockWasAhead checks that a key that was rotated while the clock was
+// ahead is in use since now at the latest, and no interval ends before it begins.
 func TestIdempotencyKeysAfterClockWasAhead(t *testing.T) {
 	clock := &setClock{}
 	h := newTestServer(t, options{registry: registrar.Options{Now: clock.now}})

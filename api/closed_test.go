@@ -13,8 +13,8 @@ import (
 	"gazetteer/store"
 )
 
-// A host whose robots.txt has come to forbid everything stays known, with the
-// reason beside each document that could not be asked for again.
+// A host whose robots.txt changes to forbid everything stays known, and each document that could
+// not be requested again has the reason beside it.
 func TestClosedService(t *testing.T) {
 	h := newTestServer(t, options{})
 	d := h.publish("shut.example", document.AI, "application/json", aiText("Shut"), seen)

@@ -50,7 +50,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestStoreMetrics shows the store's file and what was compacted.
+// TestStoreMetrics checks the metrics of the store's file and of its last compaction.
 func TestStoreMetrics(t *testing.T) {
 	h := newTestServer(t, options{})
 	if _, err := h.store.Compact(t.Context(), 0); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/api"
 	"gazetteer/document"
+	"gazetteer/internal/testclock"
 )
 
 // page is what all lists have in common.
@@ -33,8 +34,8 @@ func readPage(t testing.TB, r bufferedResponse) page {
 	return p
 }
 
-// walkPages follows a list from page to page, by the cursor in the body or by the
-// Link header, and returns what it showed.
+// walkPages reads all pages of a list, by the cursor in the body or by the Link header, and returns
+// the items.
 func walkPages(t *testing.T, h *testServer, path string, byLink bool) (seen []string) {
 	t.Helper()
 	for pages := 0; path != ""; pages++ {
@@ -114,13 +115,13 @@ func TestServicesAreSortedByHost(t *testing.T) {
 }
 
 func TestForeignCursorIsRefused(t *testing.T) {
-	now := seen
-	clock := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), func() time.Time { return now } }
-	h := newTestServer(t, options{api: clock})
+	clock := testclock.New(seen)
+	keyed := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), clock.Now }
+	h := newTestServer(t, options{api: keyed})
 	h.publishSamples()
 	other := newTestServer(t, options{})
 	other.publishSamples()
-	restored := newTestServer(t, options{api: clock}) // the same key, another log
+	restored := newTestServer(t, options{api: keyed}) // the same key, another log
 	restored.publishSamples()
 
 	services := readPage(t, h.get("/api/v1/services?limit=2", 200)).Next
@@ -168,11 +169,11 @@ func TestForeignCursorIsRefused(t *testing.T) {
 	}
 
 	tag := h.get("/api/v1/services?limit=2", 200).Header.Get("ETag")
-	now = now.Add(30 * time.Minute)
+	clock.Advance(30 * time.Minute)
 	h.get("/api/v1/services?limit=2", 304, "If-None-Match", tag)
-	now = now.Add(23 * time.Hour)
+	clock.Advance(23 * time.Hour)
 	h.get("/api/v1/services?cursor="+services, 200)
-	now = now.Add(2 * time.Hour)
+	clock.Advance(2 * time.Hour)
 	if p := h.get("/api/v1/services?cursor="+services, 410).problem(t); p.Code != "cursor-gone" {
 		t.Errorf("an old cursor: %+v", p)
 	}

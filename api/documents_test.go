@@ -32,8 +32,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestVersions: every text that a host ever published can be had again, byte
-// for byte, newest first.
+// TestVersions checks that every text that a host ever published can be read, byte for byte, newest
+// first.
 func TestVersions(t *testing.T) {
 	h := newTestServer(t, options{})
 	texts := []string{aiText("First"), aiText("Second"), aiText("Third")}
@@ -62,7 +62,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRawDocumentsAreInert: no browser runs what a stranger published.
+// TestRawDocumentsAreInert checks that browsers do not execute the documents that hosts publish.
 func TestRawDocumentsAreInert(t *testing.T) {
 	h := newTestServer(t, options{})
 	yaml := "agis: \"1.0\"\nservice: Tables\n"

@@ -2,24 +2,38 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gazetteer/altarkit"
+	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/crawler"
+	"gazetteer/document"
+	"gazetteer/internal/fakenet"
+	"gazetteer/internal/wait"
+	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
+	"gazetteer/registry/attestation"
 	"gazetteer/registry/registrar"
+	"gazetteer/registry/transfer"
+	"gazetteer/toolhost"
 )
 
 var updateExamples = flag.Bool("update-examples", false, "write route/examples.json anew")
@@ -32,7 +46,22 @@ const examplesFile = "route/examples.json"
 // With -update-examples it writes the examples.
 func TestExamplesAreCurrent(t *testing.T) {
 	current := makeExamples(t)
+	text, err := os.ReadFile(examplesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded map[string]route.Example
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
 	if *updateExamples {
+		// An example that is current stays as it is, so that times, keys and hashes do not change
+		// the file with each run.
+		for id, now := range current {
+			if then, ok := recorded[id]; ok && describeChange(t, then, now) == "" {
+				current[id] = then
+			}
+		}
 		var b bytes.Buffer
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
@@ -45,26 +74,12 @@ func TestExamplesAreCurrent(t *testing.T) {
 		}
 		return
 	}
-	text, err := os.ReadFile(examplesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var recorded map[string]route.Example
-	if err := json.Unmarshal(text, &recorded); err != nil {
-		t.Fatal(err)
-	}
 	const remedy = "; go test ./api -run TestExamplesAreCurrent -update-examples writes the examples anew"
 	for id, now := range current {
-		then, ok := recorded[id]
-		switch {
-		case !ok:
+		if then, ok := recorded[id]; !ok {
 			t.Errorf("%s has no example%s", id, remedy)
-		case then.Status != now.Status || then.MediaType != now.MediaType:
-			t.Errorf("%s: the example is answered with %d %s, now it is %d %s%s", id, then.Status, then.MediaType, now.Status, now.MediaType, remedy)
-		default:
-			if was, is := membersOf(t, then.Answer), membersOf(t, now.Answer); !slices.Equal(was, is) {
-				t.Errorf("%s: the answer has other members: %q, now %q%s", id, was, is, remedy)
-			}
+		} else if change := describeChange(t, then, now); change != "" {
+			t.Errorf("%s: %s%s", id, change, remedy)
 		}
 	}
 	for id := range recorded {
@@ -74,31 +89,135 @@ func TestExamplesAreCurrent(t *testing.T) {
 	}
 }
 
+// agentID is an AIR ID in the target of an example; it is a new one in each run.
+var agentID = regexp.MustCompile(`AIR(-[0-9A-Z]{4}){3}|[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[0-9a-f]{8}`)
+
+// describeChange says how an answer differs from its example in what does not change with each run: the
+// request, the status, the media type, and the members with their types. "" means not at all.
+func describeChange(t *testing.T, then, now route.Example) string {
+	t.Helper()
+	if was, is := agentID.ReplaceAllString(then.Target, "ID"), agentID.ReplaceAllString(now.Target, "ID"); was != is {
+		return fmt.Sprintf("the example requests %s, now it is %s", was, is)
+	}
+	if then.Status != now.Status || then.MediaType != now.MediaType {
+		return fmt.Sprintf("the example is answered with %d %s, now it is %d %s", then.Status, then.MediaType, now.Status, now.MediaType)
+	}
+	if was, is := membersOf(t, then.Answer), membersOf(t, now.Answer); !slices.Equal(was, is) {
+		return fmt.Sprintf("the answer has other members: %q, now %q", was, is)
+	}
+	return ""
+}
+
 // endless are the operations whose answer has no end, so that none is recorded.
 var endless = []string{"status-stream", "stream-changes", "stream-mail"}
 
-// endings are the operations after which an agent can do no others; they come last, in this order.
-var endings = []string{"rotate-key", "recover-agent", "deactivate-agent", "erase-agent"}
+// endings are the operations that others need to be done before or after; they come last, in this
+// order.
+var endings = []string{"acknowledge", "acknowledge-deployed", "set-inbox-rules", "destroy-session", "opt-out", "opt-in", "merge-agent",
+	"rotate-key", "recover-agent", "deactivate-agent", "erase-agent"}
 
-// makeExamples asks every public operation once. Operations that need more than one agent or a host of
-// their own show the refusal of a request that lacks it.
+// refused are the operations whose example is a refusal: a WebSocket has no answer to show.
+var refused = []string{"connect-runtime"}
+
+// exampleHost is the service of the demo that the examples are about.
+const exampleHost = "reservations.acme.test"
+
+// publishDemo stores what some hosts of the demo publish, and returns the digest of the AGIS
+// document of exampleHost.
+func (h *testServer) publishDemo(internet *fakenet.Net) (digest string) {
+	h.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DialContext: internet.Dial(nil), TLSClientConfig: &tls.Config{RootCAs: internet.Roots()}}}
+	defer client.CloseIdleConnections()
+	for _, d := range []struct {
+		host, path, mediaType string
+		kind                  document.Kind
+	}{
+		{exampleHost, "/.well-known/agis.json", jsonType, document.AGISSummary},
+		{exampleHost, "/reservations.agis", "application/agis", document.AGIS},
+		{"taxi.test", "/service.agis", "application/agis", document.AGIS},
+		{"sms.nexmo.test", "/.well-known/ai", jsonType, document.AI},
+		{"stripe.test", "/.well-known/ai", jsonType, document.AI},
+	} {
+		response, err := client.Get("https://" + d.host + d.path)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK {
+			h.t.Fatalf("%s%s: %s %v", d.host, d.path, response.Status, err)
+		}
+		stored := h.publish(d.host, d.kind, d.mediaType, string(text), seen)
+		if d.host == exampleHost && d.kind == document.AGIS {
+			digest = stored.Digest
+		}
+	}
+	return digest
+}
+
+// makeExamples asks every public operation once, of a server that has services of the demo and its
+// concierge.
 func makeExamples(t *testing.T) map[string]route.Example {
 	t.Helper()
-	h := newTestServer(t, options{log: true, relay: withRelay, registry: registrar.Options{DNS: zone{}}})
+	internet, err := fakenet.Open(fakenet.Options{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer internet.Close()
+	names := zone{}
+	h := newTestServer(t, options{log: true, relay: withRelay, registry: registrar.Options{DNS: names}})
 	c, err := crawler.New(crawler.Options{Store: h.store, UserAgent: "Gazetteer/test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.answers.Submitter = answer.NewSubmitter(answer.SubmitterOptions{Add: c.Add})
-	h.publishSamples()
+	digest := h.publishDemo(internet)
+	a := registerProved(t, h, 90, "")
+	names["_gazetteer."+exampleHost] = []string{"gazetteer-agent=" + a.CreatorDID + "; key=" + encodeMultikey(a.key)}
+	for path, body := range map[string]string{
+		"": `{"name": "Demo concierge", "username": "concierge", "description": "Books tables. Answers an offer with a counter-offer that names a deposit.", "capabilities": ["BOOK", "CANCEL"],
+			"service_endpoints": [{"type": "A2AInbox", "serviceEndpoint": "https://registry.example/inbox/` + a.AirID + `"}]}`,
+		"/domains": `{"domain": "` + exampleHost + `"}`,
+	} {
+		method := map[bool]string{true: "PUT", false: "POST"}[path == ""]
+		if r := a.send(method, path, body); r.StatusCode >= 300 {
+			t.Fatalf("%s: %s %s", path, r.Status, r.body)
+		}
+	}
+	leaving, guest, merging := registerProved(t, h, 95, ""), registerProved(t, h, 96, ""), registerProved(t, h, 97, "")
+	makeOlder(t, h, guest.AirID, time.Now().Add(-60*24*time.Hour)) // attesters have to be 30 days old, with a domain
+	names["_gazetteer.guest.example"] = []string{"gazetteer-agent=" + guest.CreatorDID + "; key=" + encodeMultikey(guest.key)}
+	if r := guest.send("POST", "/domains", `{"domain": "guest.example"}`); r.StatusCode >= 300 {
+		t.Fatalf("prove the domain of the attester: %s %s", r.Status, r.body)
+	}
 	h.waitForChanges()
 	paths := goodPaths(t, h)
-	a := registerProved(t, h, 90, "")
-	leaving := registerProved(t, h, 95, "")
+	h.awaitFiled()
+	_, other, _ := strings.Cut(paths["/api/v1/agents/{air_id}"], "/api/v1/agents/")
+	toDemo := strings.NewReplacer(
+		"ristorante.example/documents/ai", exampleHost+"/documents/agis", "ristorante.example", exampleHost, "namespaces/ristorante", "namespaces/acme-reservations",
+		"data-classes/Reservation", "data-classes/reservation", document.Digest([]byte(aiText("Ristorante"))), digest,
+		other, a.AirID, "Alice_1", "concierge", "q=alice", "q=concierge", "name=alice", "name=concierge")
+	for route, path := range paths {
+		paths[route] = toDemo.Replace(path)
+	}
 	site := withOwners(t, 100)
-	site.publishSamples()
-	bodies := exampleBodies(t, a)
-	fill := strings.NewReplacer("{air_id}", a.AirID, "{id}", a.AirID, "{host}", "ristorante.example", "{domain}", "ristorante.example", "{n}", "1", "{inbox}", a.AirID, "{did}", a.CreatorDID)
+	site.publishDemo(internet)
+	bodies := exampleBodies(t, a, guest, merging)
+	var mail [2]string // the ids of two envelopes that wait
+	for i := range mail {
+		e := signEnvelope(t, guest, a)
+		if r := h.request("POST", "/inbox/"+a.AirID, string(e.Text)); r.StatusCode != http.StatusAccepted {
+			t.Fatalf("push: %s %s", r.Status, r.body)
+		}
+		mail[i] = e.ID
+	}
+	bodies["acknowledge"], bodies["acknowledge-deployed"] = `{"envelope_ids": ["`+mail[0]+`"]}`, `{"envelope_ids": ["`+mail[1]+`"]}`
+	bodies["push"] = string(signEnvelope(t, guest, a).Text)
+	cosigned, _, _ := strings.Cut(string(h.get("/witness/checkpoint?origin=registry.example/log", 200).body), "— registry.example/witness ")
+	bodies["add-checkpoint"] = "old " + strings.Split(cosigned, "\n")[1] + "\n\n" + cosigned
+	h.openExampleTool()
+	fill := strings.NewReplacer("{session_id}", exampleSession, "{air_id}", a.AirID, "{id}", a.AirID, "{host}", exampleHost, "{domain}", exampleHost, "{n}", "1", "{inbox}", a.AirID, "{did}", a.CreatorDID)
 
 	rows := slices.DeleteFunc(slices.Clone(route.Table), func(r route.Route) bool {
 		return r.Operator || slices.Contains(endless, r.ID)
@@ -108,55 +227,149 @@ func makeExamples(t *testing.T) map[string]route.Example {
 	for _, r := range rows {
 		e := route.Example{Target: paths[r.Path]}
 		if e.Target == "" || r.Method != http.MethodGet {
-			e.Target = fill.Replace(strings.ReplaceAll(r.Path, "*path", "0/000"))
+			e.Target = fill.Replace(strings.ReplaceAll(r.Path, "*path", "0/000.p/1"))
 		}
 		if body, ok := bodies[r.ID]; ok {
 			e.Body, e.BodyType = body, jsonType
 		}
+		e.Token = r.Altar && !slices.Contains(refused, r.ID)
 		switch r.ID {
+		case "altar-mcp":
+			e.Accept = "application/json, text/event-stream"
+			examples[r.ID] = recordExample(t, h, a, r, e)
+		case "add-checkpoint":
+			e.BodyType = "text/plain"
+			examples[r.ID] = recordExample(t, h, a, r, e)
+		case "attest", "revoke-attestation":
+			examples[r.ID] = recordExample(t, h, guest, r, e)
+		case "merge-agent":
+			e.Target = strings.Replace(e.Target, a.AirID, merging.AirID, 1)
+			examples[r.ID] = recordExample(t, h, merging, r, e)
 		case "deactivate-agent", "erase-agent":
 			e.Target = strings.Replace(e.Target, a.AirID, leaving.AirID, 1)
 			examples[r.ID] = recordExample(t, h, leaving, r, e)
 		case "opt-in", "opt-out", "recrawl":
+			site.zone.Publish("_gazetteer."+exampleHost, "gazetteer-"+r.ID+"="+exampleHost)
 			examples[r.ID] = recordExample(t, site.testServer, a, r, e)
 		default:
 			examples[r.ID] = recordExample(t, h, a, r, e)
+		}
+		if e := examples[r.ID]; e.Status >= 400 && !slices.Contains(refused, r.ID) {
+			t.Errorf("the example of %s is a refusal: %d %s", r.ID, e.Status, e.Answer)
 		}
 	}
 	return examples
 }
 
+// exampleSession and exampleToken are a client's session with the tool host, and its token.
+const exampleSession, exampleToken = "booking-7", "example-token"
+
+// openExampleTool gives the tool host a client with a session, and a tool with the runtime that
+// executes it.
+func (h *testServer) openExampleTool() {
+	h.t.Helper()
+	must := func(err error) {
+		h.t.Helper()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	contracts, err := toolhost.ReadContracts([]byte(`[{"name": "book_table", "description": "Books a table",
+		"parameters": [{"name": "guests", "type": "integer", "required": true}]}]`))
+	must(err)
+	must(h.tools.AddContracts(ctx, contracts))
+	for id, kind := range map[string]string{"booker": "client", "tables": "runtime"} {
+		token := map[string]string{"client": exampleToken, "runtime": "runtime-token"}[kind]
+		must(h.tools.AddIdentity(ctx, toolhost.Identity{ID: id, Kind: kind, Token: toolhost.HashToken(token)}))
+	}
+	runtime := altarkit.Runtime{URL: "ws" + strings.TrimPrefix(h.base, "http") + "/altar/v1/runtimes", ID: "tables", Token: "runtime-token"}
+	runtime.Handle("book_table", func(context.Context, *altarkit.Call) (any, error) {
+		return map[string]string{"reservation": "R-1", "state": "confirmed"}, nil
+	})
+	h.runUntilEnd("execute tools", func(ctx context.Context) error {
+		if err := runtime.Run(ctx); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	})
+	if r := h.request("POST", "/altar/v1/sessions", `{"session_id": "`+exampleSession+`"}`, "Content-Type", jsonType, "Authorization", "Bearer "+exampleToken); r.StatusCode != 201 {
+		h.t.Fatalf("create a session: %s %s", r.Status, r.body)
+	}
+	deadline := time.Now().Add(patience)
+	for len(h.tools.Runtimes()) == 0 || len(h.tools.Runtimes()[0].Tools) == 0 {
+		if time.Now().After(deadline) {
+			h.t.Fatal("the runtime does not connect")
+		}
+		must(wait.For(ctx, 2*time.Millisecond))
+	}
+}
+
+// signEnvelope signs an offer of one agent to another.
+func signEnvelope(t *testing.T, from, to owner) *a2a.Envelope {
+	t.Helper()
+	e, err := a2a.Sign(a2a.Message{From: from.CreatorDID, To: to.CreatorDID, Body: a2a.Withdraw{}}, a2a.Wire, from.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // exampleBodies returns the bodies of writes by operation ID.
-func exampleBodies(t *testing.T, a owner) map[string]string {
+func exampleBodies(t *testing.T, a, attester, merging owner) map[string]string {
 	t.Helper()
 	next, recovery := keyFromSeed(91), keyFromSeed(92)
 	rotation := registry.NewRotation(a.CreatorDID, a.key, next, registry.RecoveryCommitment(recovery.Public().(ed25519.PublicKey)), time.Now())
+	q := attestation.Request{Attester: attester.AirID, Type: "operator_confirmation", SignedAt: time.Now().UTC().Format(time.RFC3339), Statement: "Kept every reservation."}
+	payload, err := q.Payload(a.AirID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merge := transfer.NewMerge(merging.CreatorDID, a.CreatorDID, merging.key, a.key, time.Now())
 	x := registry.NewRecovery(a.CreatorDID, encodeMultikey(next), recovery, keyFromSeed(93), "", time.Now())
 	return map[string]string{
 		"search-by-body":    `{"q": "book a table", "effect": ["reversible", "unknown"], "limit": 2}`,
 		"explore":           `{"q": "book a table", "fields": ["verb", "domain"]}`,
-		"export-operations": `{"operations": ["ristorante.example/ai/book_table"], "as": "mcp"}`,
-		"validate":          `{"aiendpoint": "1.0", "service": {"name": "Ristorante", "description": "Reserves tables."}, "capabilities": []}`,
+		"export-operations": `{"operations": ["` + exampleHost + `/agis/BOOK /reservation"], "as": "mcp"}`,
+		"validate":          `{"aiendpoint": "1.0", "service": {"name": "Corner Shop", "description": "Sells bread and cake."}, "capabilities": []}`,
 		"submit":            `{"hosts": ["www.example.com"]}`,
-		"register-agent":    `{"name": "Ristorante booking agent", "description": "Books tables at Ristorante.", "public_key": "` + publicKey(keyFromSeed(94)) + `"}`,
-		"update-agent":      `{"description": "Books tables at Ristorante, day and night."}`,
+		"register-agent":    `{"name": "Table booker", "description": "Books tables for its user.", "public_key": "` + publicKey(keyFromSeed(94)) + `"}`,
+		"update-agent":      `{"description": "Books tables, day and night."}`,
 		"report-agent":      `{"reason": "spam", "text": "It writes to everybody."}`,
-		"prove-domain":      `{"domain": "ristorante.example"}`,
-		"merge-agent":       `{"created": "2026-01-31T12:00:00Z"}`,
-		"attest":            `{"claim": {"type": "reliable"}}`,
-		"rotate-key":        rotationBody(t, rotation),
+		"prove-domain":      `{"domain": "` + exampleHost + `"}`,
+		"merge-agent": string(encodeJSON(t, air.MergeBody{From: merge.From, FromKey: merge.FromKey, Into: merge.Into, IntoKey: merge.IntoKey,
+			Created: merge.Created.Format(time.RFC3339), Nonce: merge.Nonce, FromSignature: merge.FromSignature, IntoSignature: merge.IntoSignature})),
+		"attest": string(encodeJSON(t, map[string]string{"attester_air_id": q.Attester, "attestation_type": q.Type, "signed_at": q.SignedAt, "statement": q.Statement,
+			"signature_multibase": did.FormatSignature(ed25519.Sign(attester.key, payload))})),
+		"set-inbox-rules": `{"allow": ["` + attester.CreatorDID + `"], "block": [], "wake_url": ""}`,
+		"create-session":  `{"session_id": "booking-8", "ttl_seconds": 600}`,
+		"call-tool":       `{"invocation_id": "call-1", "tool_name": "book_table", "parameters": {"guests": 2}}`,
+		"altar-mcp":       `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`,
+		"rotate-key":      rotationBody(t, rotation),
 		"recover-agent": string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
 			"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature})),
 	}
 }
 
+// signedByReader are the operations of an inbox, which its owner signs.
+var signedByReader = []string{"pull", "pull-deployed", "acknowledge", "acknowledge-deployed", "inbox-rules", "set-inbox-rules"}
+
 // recordExample sends the request of an example and records the answer.
 func recordExample(t *testing.T, h *testServer, a owner, r route.Route, e route.Example) route.Example {
 	t.Helper()
 	var response bufferedResponse
-	if r.AIR && r.Method != http.MethodGet && strings.Contains(r.Path, "{air_id}") && r.ID != "rotate-key" && r.ID != "recover-agent" && r.ID != "report-agent" || r.ID == "export-agent" {
+	if slices.Contains(signedByReader, r.ID) {
+		e.Signed = true
+		o := httpsig.SignOptions{}
+		if r.Method == http.MethodGet {
+			o.Components = httpsig.ReadComponents()
+		}
+		response = h.requestSigned(a.key, a.CreatorDID+did.KeyFragment, r.Method, e.Target, e.Body, o)
+	} else if r.AIR && r.Method != http.MethodGet && strings.Contains(r.Path, "{air_id}") && r.ID != "rotate-key" && r.ID != "recover-agent" && r.ID != "report-agent" || r.ID == "export-agent" {
 		e.Signed = true
 		response = h.requestSigned(a.key, a.CreatorDID+did.KeyFragment, r.Method, e.Target, e.Body, httpsig.SignOptions{})
+	} else if e.Token {
+		response = h.request(r.Method, e.Target, e.Body, "Content-Type", jsonType, "Authorization", "Bearer "+exampleToken, "Accept", cmp.Or(e.Accept, "*/*"))
 	} else if e.Body != "" {
 		response = h.request(r.Method, e.Target, e.Body, "Content-Type", e.BodyType)
 	} else {

@@ -18,8 +18,8 @@ import (
 	"gazetteer/internal/need"
 )
 
-// What hostile documents say comes out as tools with names that callers take and
-// schemas that are schemas.
+// TestHostileDocumentsExportWellFormed checks that hostile documents are exported as tools with
+// legal names and valid schemas.
 func TestHostileDocumentsExportWellFormed(t *testing.T) {
 	h := newTestServer(t, options{})
 	inputs := []string{

@@ -25,7 +25,7 @@ var slowWays = []struct {
 	{"slow readers", "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 60 * time.Second, false},
 }
 
-// TestTenThousandSlowConnections: a new client is answered at once however many
+// TestTenThousandSlowConnections checks that a new client is answered at once however many
 // connections are held open, and each held connection is closed at its own limit. Under the race
 // detector the test uses fewer connections, because it has room for fewer goroutines.
 func TestTenThousandSlowConnections(t *testing.T) {
@@ -66,7 +66,8 @@ func TestTenThousandSlowConnections(t *testing.T) {
 		if took := time.Since(begun); took > 0 {
 			t.Fatalf("%s have passed: some connections are closed already", took)
 		}
-		// In the order of their limits. A client that does not read notices the end by the bytes that are missing.
+		// In the order of their limits. A client that does not read notices the end by the bytes
+		// that are missing.
 		for k, c := range slowWays {
 			time.Sleep(time.Until(begun.Add(c.within - time.Second)))
 			synctest.Wait()

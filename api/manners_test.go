@@ -37,8 +37,8 @@ func visitOperations(t *testing.T, h *testServer, visit func(method, path string
 	}
 }
 
-// TestEveryBodyIsLimited: a body that is too large is refused before it is read,
-// whether its length is said or not, and a compressed one is not taken at all.
+// TestEveryBodyIsLimited checks that a body that is too large is refused before it is read, with
+// and without a Content-Length, and that a compressed one is never accepted.
 func TestEveryBodyIsLimited(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	asked := 0
@@ -91,7 +91,7 @@ func oneByteTooMuch(t *testing.T, h *testServer, method, path string) {
 	}
 	if json.Unmarshal(over.body, &relays) == nil && relays.Most > 0 {
 		limit = relays.Most
-	} else if _, rest, found := strings.Cut(string(over.body), "Envelope exceeds "); found {
+	} else if _, rest, found := strings.Cut(string(over.body), " exceeds "); found {
 		fmt.Sscanf(rest, "%d bytes", &limit)
 	} else if _, err := fmt.Sscanf(over.problem(t).Detail, tooLarge, &limit); err != nil || limit < 1<<10 {
 		t.Fatalf("the limit is not told: %s", over.body)
@@ -121,8 +121,8 @@ func (blanks) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendEndlessBody sends an endless body in chunks until the server has had enough, and
-// returns what it answers and how much it took.
+// sendEndlessBody sends an endless body in chunks until the server stops reading it. It returns the
+// answer and the number of bytes that the server read.
 func sendEndlessBody(t *testing.T, h *testServer, head string) (status, sent int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
@@ -158,8 +158,8 @@ func sendEndlessBody(t *testing.T, h *testServer, head string) (status, sent int
 	return <-answered, sent
 }
 
-// TestEveryOtherMethodOfRoutes: where something is served, every method that is not taken
-// is told which are.
+// TestEveryOtherMethodOfRoutes checks for every route that a method it does not support is refused
+// with the list of supported methods.
 func TestEveryOtherMethodOfRoutes(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	asked := map[string]bool{}
@@ -181,8 +181,7 @@ func TestEveryOtherMethodOfRoutes(t *testing.T) {
 	})
 }
 
-// TestSecretsAreNotLogged looks for what is secret in everything that anybody is
-// answered, in what is exported, and in the log.
+// TestSecretsAreNotLogged searches all answers, exports and log lines for secrets.
 func TestSecretsAreNotLogged(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	h.publishSamples()
@@ -230,7 +229,7 @@ func firstAirID(path string) string {
 	return "\x00"
 }
 
-// TestRefusedIdempotencyKeysOverHTTP: keys under which anybody can sign, or that are
+// TestRefusedIdempotencyKeysOverHTTP checks that keys under which anybody can sign, or that are
 // none, or another's.
 func TestRefusedIdempotencyKeysOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{})
@@ -264,8 +263,8 @@ func TestRefusedIdempotencyKeysOverHTTP(t *testing.T) {
 	}
 }
 
-// TestSecretGuessesAreLimited: who guesses, at a secret or at a signature, is told to
-// wait; a body that cannot be read is no guess.
+// TestSecretGuessesAreLimited checks that clients that guess secrets or signatures have to wait,
+// and that an unreadable body does not count as a guess.
 func TestSecretGuessesAreLimited(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{Limits: admission.Limits{Failures: 6}}})
 	a, b := registerAgent(t, h), registerProved(t, h, 1, "")

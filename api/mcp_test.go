@@ -26,7 +26,7 @@ import (
 // withMCP adds the MCP server to a test server.
 func withMCP(e *gin.Engine) {
 	s := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(e), Version: "test"})
-	mcpserver.Mount(e, s, mcpserver.HTTPOptions{PublicURL: "https://registry.example"})
+	mcpserver.Mount(e, s, "https://registry.example")
 }
 
 // connectMCP opens a session of the SDK's own client.
@@ -83,7 +83,7 @@ func at(t testing.TB, v any, path ...any) any {
 	return v
 }
 
-// TestMCPTools goes from words to a call and to an agent with the SDK's client.
+// TestMCPTools searches for an operation, and gets a call and an agent, with the SDK's client.
 func TestMCPTools(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	h.publishSamples()
@@ -153,6 +153,7 @@ func TestMCPTools(t *testing.T) {
 		t.Errorf("the changes are %v", changes)
 	}
 
+	callTool(t, session, "search_operations", map[string]any{"query": "book a table", "cursor": nil, "within_tokens": nil}, false)
 	for _, bad := range []struct {
 		tool      string
 		arguments map[string]any
@@ -164,6 +165,13 @@ func TestMCPTools(t *testing.T) {
 		{"validate_document", map[string]any{}},
 		{"export_tools", map[string]any{"operations": []string{"a/b/c"}}},
 		{"list_changes", map[string]any{"since": "yesterday"}},
+		{"list_changes", map[string]any{"host": "a.example"}},
+		{"list_changes", map[string]any{"limit": 5}},
+		{"search_operations", map[string]any{"query": 5}},
+		{"search_operations", map[string]any{"query": "book", "within_tokens": "many"}},
+		{"find_agents", map[string]any{"query": "book", "joined": "yes"}},
+		{"show_service", nil},
+		{"show_service", map[string]any{"host": nil}},
 	} {
 		if v := callTool(t, session, bad.tool, bad.arguments, true); v["code"] == nil || v["detail"] == nil {
 			t.Errorf("%s %v is refused with %v", bad.tool, bad.arguments, v)
@@ -171,8 +179,8 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// TestMCPResultsStayWithinTokens: no tool exceeds what it was asked for, however long the texts of
-// services are.
+// TestMCPResultsStayWithinTokens checks that no result exceeds the requested number of tokens,
+// however long the texts of services are.
 func TestMCPResultsStayWithinTokens(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	long := strings.Repeat("Reserve a table, 桌子を予約する. ", 40)
@@ -198,7 +206,7 @@ func TestMCPResultsStayWithinTokens(t *testing.T) {
 	}
 }
 
-// TestMCPMarksForeignText: what a hostile service writes is only inside members called
+// TestMCPMarksForeignText checks that what a hostile service writes is only inside members called
 // untrusted, without instructions and without characters that cannot be seen.
 func TestMCPMarksForeignText(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
@@ -213,8 +221,10 @@ func TestMCPMarksForeignText(t *testing.T) {
 		"show_service":      map[string]any{"host": "evil.example"},
 		"export_tools":      map[string]any{"operations": []string{"evil.example/ai/book_table"}},
 		"validate_document": map[string]any{"text": text},
+		"resolve_name":      map[string]any{"name": "evil.BOOK"},
+		"list_changes":      map[string]any{"host": []string{"evil.example"}},
 	} {
-		v := callTool(t, session, tool, arguments, false)
+		v := callTool(t, session, tool, arguments, tool == "resolve_name")
 		checkMarked(t, tool, v, "")
 		if whole := string(encodeJSON(t, v)); strings.Contains(whole, "system prompt") || strings.ContainsAny(whole, "\u202e\u200b") {
 			t.Errorf("%s passes on: %s", tool, whole)
@@ -249,7 +259,8 @@ func postMCP(t *testing.T, h *testServer, body string, headers ...string) buffer
 	return h.requestAt(h.base, "POST", mcpserver.Path, strings.NewReader(body), append([]string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
-// TestInvalidMCPMessages: nothing that a client can send ends the server or is answered with 5xx.
+// TestInvalidMCPMessages checks that nothing that a client can send ends the server or is answered
+// with 5xx.
 func TestInvalidMCPMessages(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	for name, body := range map[string]string{
@@ -267,7 +278,7 @@ func TestInvalidMCPMessages(t *testing.T) {
 			t.Errorf("%s: %s %s", name, r.Status, r.body)
 		}
 	}
-	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": "x", "method": "tools/explode"}`); !strings.Contains(string(r.body), "-32601") {
+	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": "x", "method": "tools/explode"}`); r.StatusCode != 200 || !strings.Contains(string(r.body), `"code":-32601`) || !strings.Contains(string(r.body), `"id":"x"`) {
 		t.Errorf("an unknown method is answered with %s %s", r.Status, r.body)
 	}
 	for _, headers := range [][]string{{"Content-Type", "text/plain"}, {"Accept", "text/html"}, {"Mcp-Protocol-Version", "1999-01-01"}, {"Content-Encoding", "gzip"}} {
@@ -281,7 +292,7 @@ func TestInvalidMCPMessages(t *testing.T) {
 	}
 }
 
-// TestLargeMCPMessage: 10 MB are refused, with their length said and without.
+// TestLargeMCPMessage checks that 10 MB are refused, with and without a Content-Length.
 func TestLargeMCPMessage(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	body := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "validate_document", "arguments": {"text": "` + strings.Repeat("x", 10<<20) + `"}}}`
@@ -306,7 +317,8 @@ func TestLargeMCPMessage(t *testing.T) {
 	}
 }
 
-// TestMCPRefusesRebinding: a request with a foreign Host or from a page of another origin is refused.
+// TestMCPRefusesRebinding checks that a request with a foreign Host or from a page of another
+// origin is refused.
 func TestMCPRefusesRebinding(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	const ping = `{"jsonrpc": "2.0", "id": 1, "method": "ping"}`
@@ -340,7 +352,8 @@ func TestMCPRefusesRebinding(t *testing.T) {
 	}
 }
 
-// TestMCPClientThatNeverReads: clients that send calls and read no answer keep nobody else waiting.
+// TestMCPClientThatNeverReads checks that clients that send calls and never read answers do not
+// delay other clients.
 func TestMCPClientThatNeverReads(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	h.publishSamples()
@@ -367,7 +380,7 @@ func TestMCPClientThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestMCPOverStreams: the same tools over a pair of streams, as a desktop client starts them.
+// TestMCPOverStreams uses the same tools over a pair of streams, as a desktop client starts them.
 func TestMCPOverStreams(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
@@ -434,12 +447,12 @@ func TestMCPConformance(t *testing.T) {
 
 	s := mcpserver.New(mcpserver.Options{Version: "test"})
 	mcpconformance.AddTools(s)
-	transport := httptest.NewServer(mcpserver.Handler(s, mcpserver.HTTPOptions{}))
+	transport := httptest.NewServer(mcpserver.Handler(s, ""))
 	t.Cleanup(transport.Close)
 	mcpconformance.Run(t, transport.URL+mcpserver.Path, mcpconformance.Content)
 }
 
-// TestMCPFromTypeScript has the official client in TypeScript search, follow what it found, and make
+// TestMCPFromTypeScript runs the official TypeScript client: it searches, uses a result, and makes
 // mistakes.
 func TestMCPFromTypeScript(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})

@@ -10,8 +10,8 @@ import (
 	"gazetteer/document"
 )
 
-// Strangers name their namespaces, classes of data and verbs as they like; each
-// that a list names can be opened.
+// TestUnusualNamesCanBeRequested checks that every name of a namespace, data class or verb in a
+// list can be requested, whatever characters it contains.
 func TestUnusualNamesCanBeRequested(t *testing.T) {
 	h := newTestServer(t, options{})
 	odd := []string{"a/b", "..", ".", "x.y.z", "50%", "a%2Fb", "a+b", "two words", "a;b", "a&b=c?d#e", "가나 다", "<b>", "😀", `c:\d`, "//", "/lead", "trail/"}

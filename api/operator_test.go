@@ -12,6 +12,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/api/air"
 	"gazetteer/api/airjson"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
@@ -97,17 +98,17 @@ func TestRegistrationsWaitForOperator(t *testing.T) {
 	}
 }
 
-// TestUnattendedRegistrationCloses after a week in which only strangers came.
+// TestUnattendedRegistrationCloses checks that an open registry requires approval after a week
+// without requests of the operator.
 func TestUnattendedRegistrationCloses(t *testing.T) {
-	now := seen
-	clock := func() time.Time { return now }
-	h := newTestServer(t, options{registry: registrar.Options{Now: clock}, api: func(o *api.Options) { o.Now = clock }})
+	clock := testclock.New(seen)
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now}, api: func(o *api.Options) { o.Now = clock.Now }})
 	h.applyFor("First", 201)
-	now = now.Add(6 * 24 * time.Hour)
+	clock.Advance(6 * 24 * time.Hour)
 	h.requestOperator("GET", "/admin/registry", "", 200) // the operator looks after it
-	now = now.Add(6 * 24 * time.Hour)
+	clock.Advance(6 * 24 * time.Hour)
 	h.applyFor("Second", 201)
-	now = now.Add(2 * 24 * time.Hour)
+	clock.Advance(2 * 24 * time.Hour)
 	waits := h.applyFor("Third", 202)
 	var v air.RegistryStatus
 	decodeInto(t, h.requestOperator("GET", "/admin/registry", "", 200), &v)
@@ -208,9 +209,8 @@ func TestReportsCarryEnvelopes(t *testing.T) {
 }
 
 func TestReports(t *testing.T) {
-	now := seen
-	clock := func() time.Time { return now }
-	h := newTestServer(t, options{registry: registrar.Options{Now: clock, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock }})
+	clock := testclock.New(seen)
+	h := newTestServer(t, options{registry: registrar.Options{Now: clock.Now, Limits: admission.Limits{Reports: 2}}, api: func(o *api.Options) { o.Now = clock.Now }})
 	a := registerAgent(t, h)
 	path := "/api/v1/agents/" + a.AirID + "/reports"
 	post := func(body string) bufferedResponse { return h.request("POST", path, body, "Content-Type", jsonType) }
@@ -227,7 +227,7 @@ func TestReports(t *testing.T) {
 	if p := post(`{"reason": "spam", "text": "again"}`).problem(t); p.Rule != "reported" || p.Status != 409 {
 		t.Errorf("a second report of one network: %+v", p)
 	}
-	now = now.Add(73 * time.Hour)
+	clock.Advance(73 * time.Hour)
 	seenByAll := h.get(v.URL, 200)
 	if decodeInto(t, seenByAll, &v); v.Status != "overdue" || bytes.Contains(seenByAll.body, []byte("virus")) || bytes.Contains(seenByAll.body, []byte("reporter.example")) {
 		t.Errorf("the public sees %s", seenByAll.body)
@@ -255,7 +255,7 @@ func TestReports(t *testing.T) {
 	h.get("/api/v1/agents/"+a.AirID+"/did-document", 200)
 
 	// What one network may say in a day is bounded.
-	now = now.Add(24 * time.Hour)
+	clock.Advance(24 * time.Hour)
 	for i := range 3 {
 		b := registerAgent(t, h)
 		r := h.request("POST", "/api/v1/agents/"+b.AirID+"/reports", `{"reason": "spam", "text": "x"}`, "Content-Type", jsonType)

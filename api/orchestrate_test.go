@@ -115,14 +115,14 @@ func TestServicesThatBookATable(t *testing.T) {
 		}
 	}
 	left := h.orchestrate("verb=BOOK&host=trattoria.example&require=domain,age").Operations[0]
-	if len(left.Left) != 2 || !strings.Contains(left.None, "required evidence is missing") || fmt.Sprint(left.Left[0].Missing, left.Left[1].Missing) == "[] []" {
-		t.Errorf("%q, %+v", left.None, left.Left)
+	if len(left.Omitted) != 2 || !strings.Contains(left.None, "required evidence is missing") || fmt.Sprint(left.Omitted[0].Missing, left.Omitted[1].Missing) == "[] []" {
+		t.Errorf("%q, %+v", left.None, left.Omitted)
 	}
 	if page := h.orchestrate("verb=BOOK&require=domain,age&joined=true"); len(page.Operations) != 0 || page.Passed == 0 || page.Next != "" {
 		t.Errorf("%+v", page)
 	}
 
-	// What resolve says of an agent is what is offered.
+	// The result of orchestrate for an agent agrees with that of resolve.
 	offered := h.orchestrate("q=book+a+table&host=trattoria.example").Operations[0].Agents[0]
 	var r answer.Resolution
 	for _, name := range []string{offered.AirID, offered.DID} {
@@ -144,8 +144,8 @@ func TestServicesThatBookATable(t *testing.T) {
 	h.get("/api/v1/resolve?name="+own.AirID, 403)
 }
 
-// Agents are listed by a verb that is offered where they are shown to be at home:
-// at a domain of theirs or, by DNS, below it; what one says of itself does not count.
+// TestAgentsByVerbsOfTheirDomains checks that agents are listed by the verbs offered at a domain
+// proved to be theirs or, by DNS, below it; their own claims do not count.
 func TestAgentsByVerbsOfTheirDomains(t *testing.T) {
 	z := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: z}})
@@ -225,8 +225,8 @@ func TestForeignAgent(t *testing.T) {
 	text := aiText("Trattoria")
 	h.publish("trattoria.example", document.AI, "application/json", text[:len(text)-1]+`, "meta": {"agents": ["`+far+`", "`+gone+`"]}}`, seen)
 	o := h.orchestrate("verb=BOOK").Operations[0]
-	if len(o.Agents) != 1 || o.Agents[0].DID != far || o.Agents[0].Inbox != inbox || o.Agents[0].Strength != join.Claimed || o.Agents[0].ResolvedAt.IsZero() || len(o.Left) != 1 || o.Left[0].DID != gone {
-		t.Errorf("%+v, left out %+v", o.Agents, o.Left)
+	if len(o.Agents) != 1 || o.Agents[0].DID != far || o.Agents[0].Inbox != inbox || o.Agents[0].Strength != join.Claimed || o.Agents[0].ResolvedAt.IsZero() || len(o.Omitted) != 1 || o.Omitted[0].DID != gone {
+		t.Errorf("%+v, left out %+v", o.Agents, o.Omitted)
 	}
 	var r answer.Resolution
 	if err := json.Unmarshal(h.get("/api/v1/resolve?name="+far, 200).body, &r); err != nil {
@@ -238,8 +238,8 @@ func TestForeignAgent(t *testing.T) {
 	h.get("/api/v1/resolve?name="+gone, 404)
 }
 
-// What a caller of a namespace should know stands beside the operations, and each
-// says how fresh it is, as a hit of a search does.
+// TestOfferContainsFieldsOfHit checks that an offer has the fields of a search hit: the notes about
+// a namespace, and the age of each operation.
 func TestOfferContainsFieldsOfHit(t *testing.T) {
 	h := newTestServer(t, options{})
 	for _, host := range []string{"ristorante.example", "thief.example"} {

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -105,7 +106,7 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	e := withOwners(t, -1)
 	e.publish("www.example.com", document.AI, "application/json", aiText("Ristorante"), seen)
 
-	// Without a proof nothing changes, and the answer says what was looked at.
+	// Without a proof nothing changes, and the answer lists what was checked.
 	e.zone.Publish("example.com", "v=spf1 -all")
 	a := e.sendOwnerRequest("WWW.Example.COM", "opt-out", "", 202)
 	if a.Done || a.Publish.Value != "gazetteer-opt-out=www.example.com" || len(a.Publish.At) != 5 || len(a.Probes) != 5 {
@@ -141,7 +142,8 @@ func TestOptOutByTXTRecord(t *testing.T) {
 	if list := e.get("/api/v1/services", 200); strings.Contains(string(list.body), "www.example.com") {
 		t.Errorf("it is still listed: %s", list.body)
 	}
-	if err := e.index.WaitFor(t.Context(), e.store.Head().Seq); err != nil {
+	head := e.store.Head().Seq
+	if err := errors.Join(e.index.WaitFor(t.Context(), head), e.answers.Standing.WaitFor(t.Context(), head)); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.get("/api/v1/search?q=host:www.example.com", 200); !strings.Contains(string(r.body), `"total":0`) {
@@ -283,7 +285,7 @@ func TestRecrawl(t *testing.T) {
 	if p := r.problem(t); r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "possible once in 10") {
 		t.Errorf("again: %s, Retry-After %q, %+v", r.Status, r.Header.Get("Retry-After"), p)
 	}
-	// An owner who signs does not wait for the request of a stranger.
+	// An owner's signed request does not wait behind an anonymous one.
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)

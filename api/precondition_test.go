@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestIfMatch: a change is made on the record that was read, or not at all.
+// TestIfMatch checks that a change is made on the record that was read, or not at all.
 func TestIfMatch(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)

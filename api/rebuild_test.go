@@ -40,7 +40,7 @@ var ofTheIndex = []string{
 // jsonAnswer is an answer of any of these routes.
 type jsonAnswer map[string]json.RawMessage
 
-// lists are the members that hold what was found: each route has one of them.
+// lists has the names of the members that hold results: each route has one of them.
 var lists = []string{"hits", "operations", "suggestions", "services", "verbs", "namespaces", "classes", "claims", "holders", "candidates"}
 
 func (s jsonAnswer) empty() bool {
@@ -78,9 +78,8 @@ func judgeRebuilding(t *testing.T, path string, r bufferedResponse) (found bool)
 	return false
 }
 
-// TestRebuildWhileCrawlingAndServing builds the index from the beginning of a log
-// that goes on growing, while clients ask: none of them is told that there is
-// nothing as if that were the whole truth.
+// TestRebuildWhileCrawlingAndServing builds the index from the beginning of a growing log while
+// clients search. No client gets an empty result that does not say that the index is incomplete.
 func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 	h := newTestServer(t, options{unread: true})
 	ctx := t.Context()
@@ -94,7 +93,7 @@ func TestRebuildWhileCrawlingAndServing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What is asked for lies at the end of the log.
+	// The requested data is at the end of the log.
 	for n := range 40 {
 		var hosts []string
 		for m := range 10 {
@@ -198,9 +197,9 @@ func (h *testServer) indexAnswers(t *testing.T) string {
 	return all.String()
 }
 
-// TestDamagedIndexOverHTTP damages the directory of the index in twelve ways while
-// the program is not running. Each time the server is not ready until the index is
-// made anew, and then answers as before.
+// TestDamagedIndexOverHTTP damages the index directory in twelve ways while the program is not
+// running. Each time the server is not ready until it has rebuilt the index, and then gives the
+// same answers as before.
 func TestDamagedIndexOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()

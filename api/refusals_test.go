@@ -228,7 +228,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestForeignPages: pages of other origins may read, never write.
+// TestForeignPages checks that pages of other origins may read, never write.
 func TestForeignPages(t *testing.T) {
 	h := newTestServer(t, options{})
 	agent := registerAgent(t, h)
@@ -264,8 +264,8 @@ func TestForeignPages(t *testing.T) {
 	}
 }
 
-// TestOurFailures: what is wrong on our side is a 5xx that says nothing of how
-// we are built, and a log line that says all.
+// TestOurFailures checks that a failure of the server is a 5xx without internal details, and that
+// the log line has all details.
 func TestOurFailures(t *testing.T) {
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-panic", func(c *gin.Context) {
@@ -306,6 +306,9 @@ func TestOurFailures(t *testing.T) {
 	h.get("/healthz", 200)
 }
 
+// TestNoDiskSpaceForNewData checks that writes are refused. Requests that meet a state of the
+// server, such as this one or a server that does not crawl, write no line that any client could
+// fill the log with.
 func TestNoDiskSpaceForNewData(t *testing.T) {
 	h := newTestServer(t, options{store: boltstore.Options{MinFree: 1 << 62}})
 	r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType)
@@ -313,9 +316,16 @@ func TestNoDiskSpaceForNewData(t *testing.T) {
 		t.Errorf("%s, Retry-After %q\n%s", r.Status, r.Header.Get("Retry-After"), r.body)
 	}
 	h.get("/api/v1/services", 200)
+	if r := h.request("POST", "/api/v1/services/a.example.com/recrawl", ""); r.StatusCode != 503 {
+		t.Errorf("%s\n%s", r.Status, r.body)
+	}
+	if lines := h.log.lines(t, "failed to answer"); len(lines) > 0 {
+		t.Errorf("the log has %v", lines)
+	}
 }
 
-// TestClientLeaves: nobody is told anything, and the log says so.
+// TestClientLeaves checks that no response is written to a client that has disconnected, and that
+// the log has a line for it.
 func TestClientLeaves(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) {

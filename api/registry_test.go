@@ -174,8 +174,8 @@ func TestSignedWrites(t *testing.T) {
 	}
 }
 
-// TestSignedRequestBehindProxy: TLS ends before the server, so that only the public
-// URL tells what the client has signed.
+// TestSignedRequestBehindProxy checks a proxy that ends TLS, so that only the public URL is the one
+// that the client has signed.
 func TestSignedRequestBehindProxy(t *testing.T) {
 	h := newTestServer(t, options{api: func(o *api.Options) { o.PublicURL = "https://registry.example" }})
 	h.secure = true
@@ -439,8 +439,8 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-// TestIdentifiersWithPort: a port is written %3A in a DID, and many clients put
-// the DID into the path as it is.
+// TestIdentifiersWithPort checks that a port is written %3A in a DID, and many clients put the DID
+// into the path as it is.
 func TestIdentifiersWithPort(t *testing.T) {
 	h := newTestServer(t, options{registry: registrar.Options{DIDHost: "localhost:8080", BaseURL: "http://localhost:8080"}})
 	a := registerAgent(t, h)
@@ -465,7 +465,33 @@ func TestResolutionsAreRateLimited(t *testing.T) {
 	h.get("/1.0/identifiers/"+a.CreatorDID, 200) // our own cost nothing
 }
 
-// TestLogOverHTTP checks the whole log as a stranger does.
+// forgetting are documents that count how often one was to be forgotten.
+type forgetting struct {
+	documents
+	forgot *[]string
+}
+
+func (f forgetting) Forget(did string) { *f.forgot = append(*f.forgot, did) }
+
+// TestResolveWithoutCache checks that a client gets a document of another host anew if it asks for
+// that, as after 403 Stale Key.
+func TestResolveWithoutCache(t *testing.T) {
+	var forgot []string
+	h := newTestServer(t, options{registry: registrar.Options{Resolver: forgetting{attesterDocuments(), &forgot}}, api: func(o *api.Options) { o.Resolutions = 2 }})
+	path := "/api/v1/resolve?name=did:wba:one.example"
+	h.get(path, 200)
+	if len(forgot) != 0 {
+		t.Errorf("forgot %q", forgot)
+	}
+	for _, status := range []int{200, 429} { // it counts as any other
+		r := h.request("GET", path, "", "Cache-Control", "no-cache")
+		if r.StatusCode != status || len(forgot) != 1 {
+			t.Errorf("%d %s, forgot %q", r.StatusCode, r.body, forgot)
+		}
+	}
+}
+
+// TestLogOverHTTP verifies the whole log as an outside client does.
 func TestLogOverHTTP(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	for range 3 {
@@ -498,7 +524,7 @@ func TestLogOverHTTP(t *testing.T) {
 	}
 }
 
-// TestWithoutLogAndDirectory: what a process does not keep, it says.
+// TestWithoutLogAndDirectory checks that a process without a log or a directory says so.
 func TestWithoutLogAndDirectory(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.answers.Directory = nil
@@ -510,7 +536,7 @@ func TestWithoutLogAndDirectory(t *testing.T) {
 	h.get("/.well-known/did.json", 200)
 }
 
-// TestOperatorActionsOnAgents: what the operator does answers on the socket alone.
+// TestOperatorActionsOnAgents checks that the operator's actions are available on the socket alone.
 func TestOperatorActionsOnAgents(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerProved(t, h, 40, "")
@@ -567,7 +593,7 @@ func TestOperatorActionsOnAgents(t *testing.T) {
 	}
 }
 
-// TestRegistryRefusals: each route says what is wrong, with which status.
+// TestRegistryRefusals checks the status and the problem of each refusal.
 func TestRegistryRefusals(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
@@ -626,7 +652,7 @@ func TestRegistryRefusals(t *testing.T) {
 	}
 }
 
-// TestSecretDeactivatesAgent: who has only the secret can still end the agent.
+// TestSecretDeactivatesAgent checks that a client with only the secret can end the agent.
 func TestSecretDeactivatesAgent(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -90,6 +91,11 @@ func TestInboxesOfForeignAgents(t *testing.T) {
 	if r := h.push(alice.CreatorDID, alice.key, "did:wba:partner.example:user:nobody"); r.StatusCode != http.StatusNotFound {
 		t.Errorf("mail for an agent without a DID document: %s %s", r.Status, r.body)
 	}
+	for _, sender := range []string{"did:wba:registry.example:agents:AIR-0000-0000-0000", "did:wba:registry.example", "did:wba:registry.example:user:x"} {
+		if r := h.push(sender, keys[strangerBob], partnerAnn); r.StatusCode != http.StatusNotFound {
+			t.Errorf("mail of %s, which has no DID document here: %s %s", sender, r.Status, r.body)
+		}
+	}
 	if r := h.push(alice.CreatorDID, keys[strangerBob], partnerAnn); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("mail signed by another key: %s %s", r.Status, r.body)
 	}
@@ -130,5 +136,47 @@ func TestRelayRequiresEvidence(t *testing.T) {
 	refused("a user of a host", h.push(partnerAnn, keys[partnerAnn], alice.CreatorDID))
 	if r := h.push(partnerHost, keys[partnerHost], alice.CreatorDID); r.StatusCode != http.StatusAccepted {
 		t.Errorf("the host itself: %s %s", r.Status, r.body)
+	}
+}
+
+// The metrics and the status count the relay's work without naming senders or recipients.
+func TestFiguresOfTheRelay(t *testing.T) {
+	h, keys := newForeignRelay(t)
+	alice := registerProved(t, h, 1, "")
+	for range 2 {
+		h.push(alice.CreatorDID, alice.key, partnerAnn)
+	}
+	h.push(alice.CreatorDID, keys[strangerBob], partnerAnn)
+	h.push(alice.CreatorDID, alice.key, strangerBob)
+	read := httpsig.SignOptions{Components: httpsig.ReadComponents()}
+	r := h.requestSigned(keys[partnerAnn], partnerAnn+did.KeyFragment, "GET", "/inbox/"+partnerAnn+"/pull", "", read)
+	var page struct{ Envelopes []struct{ ID string } }
+	if err := json.Unmarshal(r.body, &page); err != nil || len(page.Envelopes) != 2 {
+		t.Fatalf("%s %s", r.Status, r.body)
+	}
+	ack := h.requestSigned(keys[partnerAnn], partnerAnn+did.KeyFragment, "POST", "/inbox/"+partnerAnn+"/ack", `{"envelope_ids":["`+page.Envelopes[0].ID+`"]}`, httpsig.SignOptions{})
+	if ack.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", ack.Status, ack.body)
+	}
+	w := httptest.NewRecorder()
+	h.api.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		"accepted_total 2", `refused_total{reason="signature"} 1`, `refused_total{reason="unknown_recipient"} 1`, "pulled_total 2",
+		"acknowledged_total 1", "expired_total 0", "wakeups_total 0", "waiting 1", "inboxes 1",
+	} {
+		if !strings.Contains(w.Body.String(), "\ngazetteer_relay_"+line+"\n") {
+			t.Errorf("the metrics lack gazetteer_relay_%s", line)
+		}
+	}
+	status := h.request("GET", "/api/v1/status", "")
+	var shown struct{ Relay relay.Status }
+	if err := json.Unmarshal(status.body, &shown); err != nil || shown.Relay.Accepted != 2 || shown.Relay.Refused["signature"] != 1 || shown.Relay.Waiting != 1 ||
+		shown.Relay.Acknowledged != 1 || shown.Relay.Oldest.IsZero() {
+		t.Errorf("the status shows %+v, %v", shown.Relay, err)
+	}
+	for name, text := range map[string]string{"metrics": w.Body.String(), "status": string(status.body)} {
+		if strings.Contains(text, "partner.example") || strings.Contains(text, alice.AirID) {
+			t.Errorf("the %s name a sender or a recipient", name)
+		}
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"gazetteer/relay/relayhttp"
 )
 
-// TestTenThousandMailStreams: 10,000 open streams of mail need less than 64 KiB each, client included;
-// mail reaches all that wait for it, and the end of the server ends them. The race detector has room
-// for fewer goroutines: fewer come then.
+// TestTenThousandMailStreams checks that 10,000 open streams of mail need less than 64 KiB each,
+// client included; mail reaches all that wait for it, and the end of the server ends them. The race
+// detector has room for fewer goroutines: fewer come then.
 func TestTenThousandMailStreams(t *testing.T) {
 	many := 10_000
 	if raceDetector {

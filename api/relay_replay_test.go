@@ -185,7 +185,8 @@ func (p *relayPlayer) compare(recorded, have any, other departure) {
 	}
 }
 
-// learnNumbers notes which of our numbers stands for which recorded one: e1, e2 and e3 have 1 to 3.
+// learnNumbers records which of our numbers corresponds to each recorded one: e1, e2 and e3 have 1
+// to 3.
 func (p *relayPlayer) learnNumbers(page any) {
 	p.t.Helper()
 	var ids []string

@@ -31,11 +31,13 @@ func (a *API) resolveRoute(h huma.API) {
 type resolveInput struct {
 	Name   string `query:"name" required:"true" doc:"an AIR ID, a handle with or without @, a did:wba or did:web, or NAMESPACE.VERB"`
 	client netip.Addr
+	fresh  bool // the client has a reason not to trust what is cached
 }
 
 // Resolve reads what huma does not (huma.Resolver).
 func (in *resolveInput) Resolve(ctx huma.Context) []error {
 	in.client = route.ClientAddress(humagin.Unwrap(ctx))
+	in.fresh = strings.Contains(ctx.Header("Cache-Control"), "no-cache")
 	return nil
 }
 
@@ -43,7 +45,7 @@ func (a *API) resolveName(ctx context.Context, in *resolveInput) (*route.Output[
 	if err := checkName(strings.TrimSpace(in.Name)); err != nil {
 		return nil, err
 	}
-	r, err := a.Answers.Resolve(ctx, in.Name, a.AdmitLookup(ctx, in.client), a.Now())
+	r, err := a.Answers.Resolve(ctx, in.Name, a.AdmitLookup(ctx, in.client), in.fresh, a.Now())
 	if e, ok := errors.AsType[*registry.Error](err); ok && e.Code == "id" {
 		return nil, route.NewProblem(route.BadParameter, fmt.Sprintf("%.80q is no AIR ID, no handle, no DID and no NAMESPACE.VERB", answer.CleanText(in.Name, 80)), e.Help+", or "+verbForm).
 			WithLocation(route.Location{Parameter: "name"})

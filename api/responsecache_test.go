@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCachedResponsesAreCurrent: a client whose write was confirmed reads that write,
+// TestCachedResponsesAreCurrent checks that a client whose write was confirmed reads that write,
 // while others request the same answer in all its forms.
 func TestCachedResponsesAreCurrent(t *testing.T) {
 	h := newTestServer(t, options{})
@@ -63,8 +63,8 @@ func TestCachedResponsesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestDeletedAgentIsNotCached: the next request sees a change of an agent, in every form of
-// the answer, and what was erased is no longer in memory.
+// TestDeletedAgentIsNotCached checks that the next request sees a change of an agent in every form
+// of the answer, and that erased data is no longer in memory.
 func TestDeletedAgentIsNotCached(t *testing.T) {
 	for name, c := range map[string]struct {
 		end      func(h *testServer, a owner)
@@ -119,8 +119,8 @@ func TestDeletedAgentIsNotCached(t *testing.T) {
 	}
 }
 
-// TestOnlyCacheableResponsesAreCached: nothing of the operator, nothing with a query, no
-// refusal, and a bounded number of headers.
+// TestOnlyCacheableResponsesAreCached checks that the cache stores no answer to the operator, to a
+// query or with a refusal, and only a bounded number of headers.
 func TestOnlyCacheableResponsesAreCached(t *testing.T) {
 	h := newTestServer(t, options{})
 	a := registerAgent(t, h)
@@ -149,7 +149,7 @@ func TestOnlyCacheableResponsesAreCached(t *testing.T) {
 		t.Errorf("HEAD: %s, %v", head.Status, head.Header)
 	}
 	sameHeaders(t, head.Header, first.Header)
-	// A part of it may be asked for, and the whole is what one gets.
+	// A client that requests a range gets the whole body.
 	if r := h.get(path, 200, "Range", "bytes=0-9"); string(r.body) != string(first.body) {
 		t.Errorf("Range: %s", r.body)
 	}

@@ -28,8 +28,9 @@ func (o owner) attest(about owner, now time.Time) {
 	}
 }
 
-// Two agents that attest each other show no attestations: not in the list, not
-// when they are looked up by a caller who requires them, and not in the evidence.
+// TestMutualAttestationsAreHidden checks that two agents that attest each other show no
+// attestations: neither in the list, nor in a lookup that requires attestations, nor in the
+// evidence.
 func TestMutualAttestationsAreHidden(t *testing.T) {
 	now := time.Now()
 	d := documents{}

@@ -104,7 +104,7 @@ func (a *API) listServices(ctx context.Context, in *servicesInput) (*route.Outpu
 		follow.Seq = c.Follow
 	}
 	if a.Answers.Feed != nil {
-		out.Body.Follow = a.Cursors.EncodePlace(follow)
+		out.Body.Follow = a.Cursors.EncodeFeedCursor(follow)
 	}
 	if page.After != "" {
 		out.Body.Next, out.Link = a.NextPage(ctx, "/api/v1/services", "services", route.Cursor{After: page.After, Follow: follow.Seq})
@@ -179,9 +179,9 @@ func (a *API) getVersion(ctx context.Context, in *versionInput) (*route.RawOutpu
 	return rawBytesOutput(d, "public, max-age=31536000, immutable"), nil
 }
 
-// rawBytesOutput serves a stranger's bytes so that no browser runs them: the media type is ours,
-// the response is sandboxed, and everything other than JSON and YAML is offered as a download. The
-// bytes are never transformed, because their digest is part of the answer.
+// rawBytesOutput serves published bytes so that browsers do not execute them: the server sets the
+// media type, the response is sandboxed, and everything other than JSON and YAML is offered as a
+// download. The bytes are never transformed, because their digest is part of the answer.
 func rawBytesOutput(d answer.RawDocument, cache string) *route.RawOutput {
 	sum := sha256.Sum256(d.Bytes)
 	out := &route.RawOutput{

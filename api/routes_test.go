@@ -284,7 +284,7 @@ func TestProblemsAreExplained(t *testing.T) {
 	}
 }
 
-// spec is an OpenAPI document, read as plain JSON: what a stranger sees.
+// spec is an OpenAPI document, decoded as plain JSON.
 type spec map[string]any
 
 func readSpec(t testing.TB, text []byte) spec {
@@ -408,8 +408,8 @@ func isType(name string, value any) bool {
 	}
 }
 
-// A badge is a picture for any host, says what is known, and never more than that it is unverified
-// before the origin of the host is proved.
+// A badge is an image for any host. It shows the known state, and only "unverified" before the
+// origin of the host is proved.
 func TestServiceBadge(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	h := newTestServer(t, options{})

@@ -25,11 +25,13 @@ const searchPath = "/api/v1/search"
 // searchRoutes declares the routes that read the index.
 func (a *API) searchRoutes(h huma.API) {
 	op := route.Op("search")
-	op.Description = "Words rank operations by their own descriptions; filters narrow the result. Values of one filter are alternatives, " +
-		"different filters must all hold. Each result has everything that a caller needs to choose and to call it; fields chooses other members of its full " +
-		"form, fields=all returns all of them, and explain=true adds why each result matches. With within_tokens the answer is a short form of as many results as fit; with as it is a " +
-		"form for callers: the result of tools/list of MCP, functions with a JSON Schema, or lines for curl. A cursor opens the next page of " +
-		"the same search only; fields, explain, within_tokens, as and limit may change from page to page. The header Link also has the address of the next page."
+	op.Description = "Words rank operations by their own descriptions; filters narrow the result. Values of one filter are alternatives; " +
+		"different filters must all match.\n\n" +
+		"A result has what a caller needs to choose and call an operation. fields selects members of the full form, fields=all returns all of them, and " +
+		"explain=true adds the reasons for each match. within_tokens returns as many results as fit, in a short form. as returns a form for callers: the " +
+		"result of tools/list of MCP, functions with a JSON Schema, or lines for curl.\n\n" +
+		"A cursor opens the next page of the same search; fields, explain, within_tokens, as and limit may change from page to page. The header Link also " +
+		"has the address of the next page."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)
 	byBody := route.Complete(huma.Operation{OperationID: "search-by-body", Responses: searchResponses(h), Description: "Its members are the parameters of GET with the same names. An unknown member is refused, with its JSON Pointer."})
@@ -97,16 +99,16 @@ type SearchPage struct {
 	Query    QueryView          `json:"query" doc:"how the search was understood"`
 }
 
-// PageState is what a page of a search says beside its results.
+// PageState has the members of a page of a search beside its results.
 type PageState struct {
 	Total int    `json:"total" doc:"operations that match, on this page or not"`
 	More  bool   `json:"more" doc:"there is a next page; a search by words shows at most three operations of a service"`
 	Seq   uint64 `json:"seq" doc:"the sequence of the store that the answer is based on"`
-	// Behind and Moved report that the answer is not of this moment.
+	// Behind and Moved report the age of the answer.
 	Behind uint64 `json:"behind,omitempty" doc:"the number of records that the index is behind the store"`
 	Moved  uint64 `json:"moved,omitempty" doc:"the number of records that the index has read since the previous page: results may be missing, or on both pages"`
 	Note   string `json:"note,omitempty" doc:"what a person should know of the answer"`
-	// Correction and LeftOut report where the server read the words in another way than they are
+	// Correction and LeftOut report words that the server read in another way than they are
 	// written.
 	Correction *index.Correction `json:"correction,omitempty" doc:"the search also used this spelling, because no operation contains the original words"`
 	LeftOut    []index.LeftOut   `json:"left_out,omitempty" doc:"operations that the words forbid, such as: do not send it"`
@@ -293,6 +295,10 @@ func (a *API) runSearch(ctx context.Context, s searchRequest) (*route.PageOutput
 	link := ""
 	if r.More {
 		state.Next, link = a.nextSearchPage(ctx, s, max(s.query.Limit, len(r.Hits)), r.Seq)
+	}
+	if !s.form.whole && s.form.members == nil {
+		text, err := a.shortPage(ctx, s, r, state)
+		return &route.PageOutput{ContentType: "application/json", Link: link, Body: text}, err
 	}
 	page, err := a.searchPageOf(ctx, s, r, state)
 	if err != nil {

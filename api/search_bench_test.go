@@ -116,8 +116,8 @@ func distinctIntents(b *testing.B, n int) []string {
 	return queries
 }
 
-// publishRealServices stores documents of real services (OpenAPI descriptions that were converted) until
-// they have so many operations.
+// publishRealServices stores documents of real services (OpenAPI descriptions that were converted)
+// until they have so many operations.
 func (h *testServer) publishRealServices(operations int) {
 	h.t.Helper()
 	f, err := os.Open("../internal/fakenet/testdata/openapi-services.jsonl.zst")

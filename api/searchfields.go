@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,10 +19,10 @@ import (
 // A result of a search has three forms: the short one ([answer.ShortHit]), which is the default; the
 // whole one ([answer.Hit], fields=all); and those members of the whole one that fields names.
 
-// allFields is the value of the parameter fields that asks for the whole form.
+// allFields is the value of the parameter fields for the full form.
 const allFields = "all"
 
-// A hitForm says which form results are wanted in. The zero value is the short form.
+// A hitForm is the requested form of results. The zero value is the short form.
 type hitForm struct {
 	whole   bool
 	explain bool     // the short form, with why each result matches
@@ -130,26 +131,37 @@ func (PartialHit) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Properties: whole.Properties, Required: []string{"id"}}
 }
 
-// searchPageOf returns a page of a search in the form that is wanted.
-func (a *API) searchPageOf(ctx context.Context, s searchRequest, r index.Result, state PageState) (any, error) {
-	if !s.form.whole && s.form.members == nil {
-		hits, err := a.Answers.ShortHits(ctx, r.Hits, a.Now())
-		if err != nil {
-			return nil, err
-		}
-		page := ShortPage{Hits: hits, PageState: state}
-		for _, h := range r.Services {
-			page.Services = append(page.Services, ShortServiceHit{h.Host, answer.ShortService{Name: h.Service.Name}, h.Operations, h.Score})
-		}
-		if s.form.explain {
-			for i := range hits {
-				hits[i].Why = &r.Hits[i].Why
-			}
-			view := viewQuery(s.query)
-			page.Query = &view
-		}
-		return page, nil
+// shortPage returns a [ShortPage] in JSON.
+func (a *API) shortPage(ctx context.Context, s searchRequest, r index.Result, state PageState) ([]byte, error) {
+	rest := struct { // of a ShortPage, without its hits
+		PageState
+		Services []ShortServiceHit `json:"services,omitempty"`
+		Query    *QueryView        `json:"query,omitempty"`
+	}{PageState: state}
+	for _, h := range r.Services {
+		rest.Services = append(rest.Services, ShortServiceHit{h.Host, answer.ShortService{Name: h.Service.Name}, h.Operations, h.Score})
 	}
+	if s.form.explain {
+		view := viewQuery(s.query)
+		rest.Query = &view
+	}
+	const usualHit, usualRest = 1200, 1000 // bytes
+	page, err := a.Answers.AppendShortHits(ctx, append(make([]byte, 0, usualRest+usualHit*len(r.Hits)), `{"hits":`...), r.Hits, s.form.explain, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	from := len(page)
+	b := bytes.NewBuffer(page)
+	if err := huma.DefaultJSONFormat.Marshal(b, rest); err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	page = b.Bytes()
+	page[from] = ',' // the first bracket of the rest
+	return page, nil
+}
+
+// searchPageOf returns a page of a search in the requested form.
+func (a *API) searchPageOf(ctx context.Context, s searchRequest, r index.Result, state PageState) (any, error) {
 	hits, err := a.Answers.Hits(ctx, r.Hits, a.Now())
 	if err != nil {
 		return nil, err

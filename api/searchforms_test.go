@@ -51,7 +51,8 @@ func TestNumericParametersRequireDigits(t *testing.T) {
 	}
 }
 
-// Counts of what was not found are empty lists, as those of an exploration are.
+// TestFacetsOfEmptyQuery checks that the facets of an empty result are empty lists, as those of an
+// exploration are.
 func TestFacetsOfEmptyQuery(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
@@ -66,8 +67,8 @@ func TestFacetsOfEmptyQuery(t *testing.T) {
 	}
 }
 
-// Where not even one result fits, the answer says how many tokens it takes, and that
-// is the truth.
+// TestTooFewTokensNameTheMinimum checks that if not even one result fits, the answer gives the
+// number of tokens that is enough.
 func TestTooFewTokensNameTheMinimum(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
@@ -160,7 +161,8 @@ func TestExportContainsOperationOnce(t *testing.T) {
 	}
 }
 
-// Where no operation has an agent the answer says that, not that words are missing.
+// TestOrchestrateExplainsEmptyResult checks that the answer for operations without an agent gives
+// that reason, not missing words.
 func TestOrchestrateExplainsEmptyResult(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
@@ -173,7 +175,8 @@ func TestOrchestrateExplainsEmptyResult(t *testing.T) {
 	}
 }
 
-// The states of hosts filter a search and the list of services alike, and -is: is what is: leaves.
+// The states of hosts filter a search and the list of services alike, and -is: selects exactly the
+// hosts that is: excludes.
 func TestStatesFilter(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()

@@ -73,7 +73,7 @@ func emptyRegistry(t *testing.T, dir string) *api.API {
 	return a
 }
 
-// TestSlowClients: each way to be slow is cut at its own limit.
+// TestSlowClients checks that each kind of slow client is disconnected at its own limit.
 func TestSlowClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		send   string // and then nothing, or a byte now and then
@@ -139,7 +139,7 @@ func readUntilEnd(conn net.Conn) (int, time.Time) {
 	return response.StatusCode, time.Now()
 }
 
-// TestSlowAnswer: work that takes too long is given up, and said so.
+// TestSlowAnswer checks that work that takes too long is stopped and reported.
 func TestSlowAnswer(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestSlowConnectionsOverSockets(t *testing.T) {
 // cutWith reports whether an answer says that the request took too long.
 func cutWith(answer []byte) bool { return len(answer) > 12 && string(answer[9:12]) == "408" }
 
-// healthy comes anew and must be answered.
+// healthy opens a new connection and must be answered.
 func healthy(t *testing.T, at string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", at)

@@ -33,7 +33,8 @@ func TestSpectral(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// The exit code is 1 for findings, which are read below, and 2 for a failure, which writes no JSON.
+		// The exit code is 1 for findings, which are read below, and 2 for a failure, which writes
+		// no JSON.
 		out, _ := exec.CommandContext(t.Context(), node, filepath.Join(modules, "@stoplight/spectral-cli/dist/index.js"),
 			"lint", "--ruleset", rules, "--format", "json", "--quiet", file).Output()
 		var findings []struct {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -14,7 +15,8 @@ import (
 func TestStanding(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.publishSamples()
-	if err := h.index.WaitFor(t.Context(), h.store.Head().Seq); err != nil {
+	head := h.store.Head().Seq
+	if err := errors.Join(h.index.WaitFor(t.Context(), head), h.answers.Standing.WaitFor(t.Context(), head)); err != nil {
 		t.Fatal(err)
 	}
 	r := h.get("/api/v1/status", 200)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gazetteer/api/air"
 	"gazetteer/api/route"
 	"gazetteer/crawler"
 	"gazetteer/relay"
@@ -30,6 +31,11 @@ type ServerStatus struct {
 	Crawler *crawler.Status `json:"crawler,omitempty"`
 	// Relay is absent in a process without a relay, and while its queue cannot be read.
 	Relay *relay.Status `json:"relay,omitempty"`
+}
+
+// RegistryStatus returns the admission policy and what waits for the operator.
+func (a *API) RegistryStatus(ctx context.Context) (air.RegistryStatus, error) {
+	return a.registry.RegistryStatus(ctx)
 }
 
 // ServerStatus returns the present state of the server.

@@ -28,9 +28,9 @@ func rotateFrom(t *testing.T, h *testServer, o owner, seed byte, from string) bu
 	return h.request("POST", o.path+"/keys", rotationBody(t, x), "Content-Type", jsonType, "X-Forwarded-For", from)
 }
 
-// TestClientsUseOnlyTheirOwnQuota: writes that prove nothing, to agents that do not exist, from
-// 52 addresses, and wrong secrets from more networks than are counted, leave every owner free to
-// update, to rotate a key and to deactivate.
+// TestClientsUseOnlyTheirOwnQuota checks that writes that prove nothing, to agents that do not
+// exist, from 52 addresses, and wrong secrets from more networks than are counted, leave every
+// owner free to update, to rotate a key and to deactivate.
 func TestClientsUseOnlyTheirOwnQuota(t *testing.T) {
 	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: 20, AllChanges: 100, Failures: 3, Reports: -1}))
 	victim, other := registerProved(t, h, 1, ""), registerProved(t, h, 2, "")
@@ -60,8 +60,8 @@ func TestClientsUseOnlyTheirOwnQuota(t *testing.T) {
 	}
 }
 
-// TestSecretGuessesDoNotBlockProofs: the network from which very many guesses came may still rotate a
-// key, and use the right secret.
+// TestSecretGuessesDoNotBlockProofs checks that the network from which very many guesses came may
+// still rotate a key, and use the right secret.
 func TestSecretGuessesDoNotBlockProofs(t *testing.T) {
 	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Changes: -1, AllChanges: -1, Failures: 3, Reports: -1}))
 	o, a := registerProved(t, h, 1, ""), registerAgent(t, h)
@@ -83,8 +83,8 @@ func TestSecretGuessesDoNotBlockProofs(t *testing.T) {
 	}
 }
 
-// TestOneNetworkCannotUseAllRegistrations: what 50 /48 networks register in one go leaves others able to
-// register, also where the operator approves.
+// TestOneNetworkCannotUseAllRegistrations checks that what 50 /48 networks register in one go
+// leaves others able to register, also where the operator approves.
 func TestOneNetworkCannotUseAllRegistrations(t *testing.T) {
 	for _, mode := range []string{admission.ModeOpen, admission.ModeApproval} {
 		t.Run(mode, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestOneNetworkCannotUseAllRegistrations(t *testing.T) {
 	}
 }
 
-// TestStrangerCannotBlockDomainProof: an agent that has a domain checked as often as it may
-// leaves the owner of the domain a check.
+// TestStrangerCannotBlockDomainProof checks that an agent that has a domain checked as often as it
+// may leaves the owner of the domain a check.
 func TestStrangerCannotBlockDomainProof(t *testing.T) {
 	records := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})
@@ -130,7 +130,8 @@ func TestStrangerCannotBlockDomainProof(t *testing.T) {
 	}
 }
 
-// TestLogVerificationIsRateLimited: a client has so many entries of the log checked and no more.
+// TestLogVerificationIsRateLimited checks that a client has so many entries of the log checked and
+// no more.
 func TestLogVerificationIsRateLimited(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	statuses := map[int]int{}
@@ -146,8 +147,8 @@ func TestLogVerificationIsRateLimited(t *testing.T) {
 	}
 }
 
-// TestOwnersClaimTheirName: the owner of a proved domain takes the handle of its name from an agent
-// that has proved nothing, and nobody else does.
+// TestOwnersClaimTheirName checks that the owner of a proved domain, and only that owner, can take
+// the handle of the domain's name from an agent without a proof.
 func TestOwnersClaimTheirName(t *testing.T) {
 	records := zone{}
 	h := newTestServer(t, options{registry: registrar.Options{DNS: records}})

@@ -20,6 +20,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/api/route"
 	"gazetteer/index"
+	"gazetteer/internal/testclock"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
@@ -55,15 +56,15 @@ func firstEvent(t *testing.T, h *testServer, header ...string) (bufferedResponse
 	return r, fields
 }
 
-// TestLastEventID: a stream goes on behind an event of ours, and behind nothing
-// else; who is refused is led to how it stands now.
+// TestLastEventID checks that a stream continues after an event of this server and refuses every
+// other id, with a link to the present state.
 func TestLastEventID(t *testing.T) {
-	now := seen
-	clock := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), func() time.Time { return now } }
-	h := newTestServer(t, options{api: clock})
+	clock := testclock.New(seen)
+	keyed := func(o *api.Options) { o.CursorKey, o.Now = []byte("0123456789abcdef"), clock.Now }
+	h := newTestServer(t, options{api: keyed})
 	h.publishSamples()
 	other := newTestServer(t, options{})
-	restored := newTestServer(t, options{api: clock}) // the same key, another log
+	restored := newTestServer(t, options{api: keyed}) // the same key, another log
 	_, event := firstEvent(t, h)
 	id := event["id"]
 	if id == "" || !strings.HasPrefix(event["data"], "{") {
@@ -104,14 +105,14 @@ func TestLastEventID(t *testing.T) {
 	if r := h.request("GET", "/api/v1/services?"+url.Values{"cursor": {id}}.Encode(), ""); r.StatusCode != 400 {
 		t.Errorf("an id as the cursor of a list: %s", r.Status)
 	}
-	now = now.Add(26 * time.Hour)
+	clock.Advance(26 * time.Hour)
 	refused("too old", h, 410, "cursor-gone", id)
 }
 
-// TestManyFollowers: a thousand follow the stream, half of them never read. Those
-// are dropped after a minute and can go on with the id they have; nobody else
-// waits for them, neither readers nor writers. The race detector breaks down now and
-// then where so many goroutines of a bubble take turns: fewer follow then.
+// TestManyFollowers checks a thousand readers of the stream, half of which never read. Those are
+// disconnected after a minute and can continue with their last id; they delay neither readers nor
+// writers. Under the race detector there are fewer, because it sometimes breaks down when so many
+// goroutines of a bubble run.
 func TestManyFollowers(t *testing.T) {
 	followers := 1000
 	if raceDetector {

@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// maxSubmittedHosts is how many hosts one request may name.
+// maxSubmittedHosts is the number of hosts that one request may name.
 const maxSubmittedHosts = 100
 
 // SubmissionList is the result of each submission, in the same order.
@@ -21,7 +21,7 @@ type SubmissionList struct {
 	Submissions []answer.Submission `json:"submissions"`
 }
 
-// submissionRoutes declares how anybody can submit hosts.
+// submissionRoutes declares the routes for submitting hosts.
 func (a *API) submissionRoutes(h huma.API) {
 	op := route.Complete(huma.Operation{OperationID: "submit", DefaultStatus: http.StatusAccepted, Description: "Each name is accepted, already known, or refused with a reason. A known host keeps its schedule: " +
 		"submitting it again does not cause an earlier visit."})

@@ -78,8 +78,8 @@ func TestSubmit(t *testing.T) {
 	h.get("/api/v1/submissions/10.0.0.1", 400)
 }
 
-// No form of an address of this machine, its network or a cloud's metadata is
-// taken for a host: alone it is a problem, among others it is refused by itself,
+// TestSubmitAddresses checks that no form of an address of this machine, its network or a cloud's
+// metadata service is accepted as a host: alone it is a problem, among others only it is refused,
 // and nothing becomes known.
 func TestSubmitAddresses(t *testing.T) {
 	h := withCrawler(t, answer.SubmitterOptions{PerClient: -1, PerDomain: -1, All: -1})

@@ -10,7 +10,8 @@ import (
 	"gazetteer/api/route"
 )
 
-// Every row of the table is served where it says, and no route is served without a row.
+// TestTableNamesEveryRoute checks that every row of the table is served on its listeners, and that
+// no route is served without a row.
 func TestTableNamesEveryRoute(t *testing.T) {
 	h := newTestServer(t, options{relay: withRelay})
 	served := map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,11 +33,11 @@ import (
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
-	"gazetteer/protocol/did"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/registry/registrar"
+	"gazetteer/registry/resolve"
 	"gazetteer/relay"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/relay/recipients"
@@ -65,6 +66,7 @@ type testServer struct {
 	feed    *changefeed.Feed
 	answers *answer.Answers
 	api     *api.API
+	tools   *toolhost.Host // nil without a relay
 	log     *logRecorder
 	base    string // of the public server
 	admin   string // of the owner's server
@@ -100,9 +102,9 @@ func newTestServer(t testing.TB, o options) *testServer {
 	h.store, err = boltstore.Open(ctx, t.TempDir(), o.store)
 	must(err)
 	t.Cleanup(func() { must(h.store.Close()) })
-	states := standing.Open(standing.Options{Store: h.store})
+	states := standing.Open(standing.Options{Store: h.store, Linger: time.Millisecond})
 	h.runUntilEnd("follow the store into the states", states.Run)
-	h.index, err = index.Open(ctx, index.Options{Dir: t.TempDir() + "/index", Store: h.store, States: states, Log: slog.New(slog.DiscardHandler)})
+	h.index, err = index.Open(ctx, index.Options{Dir: t.TempDir() + "/index", Store: h.store, States: states, Linger: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	must(err)
 	t.Cleanup(func() { must(h.index.Close()) })
 	if !o.unread {
@@ -138,6 +140,7 @@ func newTestServer(t testing.TB, o options) *testServer {
 		settings.Limits = &limit.Set{Now: o.registry.Now}
 		settings.Relay = h.openRelay(o, settings.Limits)
 		settings.Tools = h.openTools()
+		h.tools = settings.Tools
 		settings.ToolsHTTP = hosthttp.New(hosthttp.Options{Host: settings.Tools, MCP: hostmcp.New(hostmcp.Options{Host: settings.Tools})})
 	}
 	if o.api != nil {
@@ -166,22 +169,17 @@ func (h *testServer) openTools() *toolhost.Host {
 // withRelay gives a server a relay and a tool host as they are configured by default.
 func withRelay(*relay.Options, *relayhttp.Options) {}
 
-// ownDocuments resolves the DIDs of a registry's own agents.
-type ownDocuments struct{ registry *registrar.Registrar }
-
-func (d ownDocuments) Resolve(ctx context.Context, id string) (did.Document, error) {
-	web, err := did.ParseWeb(id)
+// ownDocuments resolves the DIDs of a registry's own agents, and no others.
+func ownDocuments(t testing.TB, r *registrar.Registrar) resolve.Directory {
+	t.Helper()
+	resolver, err := resolve.New(resolve.Options{Local: r.Local})
 	if err != nil {
-		return did.Document{}, fmt.Errorf("%w: %w", a2a.ErrUnknownSender, err)
+		t.Fatal(err)
 	}
-	document, found, err := d.registry.Local(ctx, web)
-	if err == nil && !found {
-		err = a2a.ErrUnknownSender
-	}
-	return document, err
+	return resolve.Directory{Resolver: resolver}
 }
 
-// openRelay gives the server a relay with a queue of its own.
+// openRelay gives the server a relay with its own queue.
 func (h *testServer) openRelay(o options, limits *limit.Set) *relayhttp.Handler {
 	h.t.Helper()
 	queue, err := boltqueue.Open(context.Background(), h.t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
@@ -190,7 +188,7 @@ func (h *testServer) openRelay(o options, limits *limit.Set) *relayhttp.Handler 
 	}
 	h.t.Cleanup(func() { queue.Close() })
 	ro := relay.Options{
-		Queue: queue, Senders: a2a.DocumentKeys{Resolver: ownDocuments{h.answers.Registry}}, Inboxes: recipients.New(recipients.Options{Registry: h.answers.Registry}),
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: ownDocuments(h.t, h.answers.Registry)}, Inboxes: recipients.New(recipients.Options{Registry: h.answers.Registry}),
 		DID: "did:wba:registry.example", Key: keyFromSeed(99), Profile: a2a.Wire, Limits: limits,
 	}
 	ho := relayhttp.Options{Limits: limits}
@@ -373,7 +371,7 @@ func (h *testServer) applyWrites(writes ...store.Write) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := h.index.WaitFor(ctx, seq); err != nil {
+	if err := errors.Join(h.index.WaitFor(ctx, seq), h.answers.Standing.WaitFor(ctx, seq)); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -431,7 +429,7 @@ func (r bufferedResponse) problem(t testing.TB) route.Problem {
 	return p
 }
 
-// plain asks for what is sent as it is stored: Go's client would unzip it.
+// plain requests the stored bytes: Go's client would decompress them.
 var plain = &http.Client{
 	Transport:     &http.Transport{DisableCompression: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -487,7 +485,7 @@ func checkNoLeak(t testing.TB, what string, body []byte) {
 	}
 }
 
-// logRecorder keeps what was logged.
+// logRecorder keeps the log lines.
 type logRecorder struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer

@@ -16,7 +16,7 @@ import (
 	"gazetteer/api/route"
 )
 
-// acceptUpgrade answers the handshake of RFC 6455 §4.2.2 and sends back what comes, as it comes.
+// acceptUpgrade answers the handshake of RFC 6455 §4.2.2 and echoes all bytes.
 func acceptUpgrade(c *gin.Context) {
 	sum := sha1.Sum([]byte(c.GetHeader("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	conn, buffered, err := c.Writer.Hijack()
@@ -31,7 +31,8 @@ func acceptUpgrade(c *gin.Context) {
 	io.Copy(conn, buffered)
 }
 
-// Once a connection is upgraded, no byte of it is taken for a header line; until then every line is.
+// TestUpgradedConnectionsPassUntouched checks that bytes after an upgrade are not read as header
+// lines, and that every line before it is.
 func TestUpgradedConnectionsPassUntouched(t *testing.T) {
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) { e.GET("/upgrade", acceptUpgrade) }})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

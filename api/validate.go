@@ -16,8 +16,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// MaxDocument is how many bytes of a text are accepted for checking. The readers of the formats
-// have lower limits, and report a longer text as a finding.
+// MaxDocument is the number of bytes of a text that are accepted for checking. The readers of the
+// formats have lower limits, and report a longer text as a finding.
 const MaxDocument = 1 << 20
 
 // Validation is the result of checking a submission.
@@ -109,7 +109,7 @@ func viewResult(j answer.ValidationResult) ResultView {
 	}
 }
 
-// addressIn reads a body that is {"url": "…"} and nothing else, which is no document of any kind.
+// addressIn reads a body that is only {"url": "…"}, which is not a document of any kind.
 func addressIn(text []byte) (string, bool) {
 	if len(text) > 4<<10 {
 		return "", false
@@ -122,8 +122,7 @@ func addressIn(text []byte) (string, bool) {
 	return u.Str(), u != nil && u.Kind == protocol.String
 }
 
-// checkDocumentText refuses a text without content: as a document of no kind its result would help
-// nobody.
+// checkDocumentText refuses a text without content, for which a result would be useless.
 func checkDocumentText(text []byte) error {
 	if slices.ContainsFunc(text, func(b byte) bool { return b > ' ' }) {
 		return nil

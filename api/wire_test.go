@@ -18,8 +18,8 @@ import (
 	"gazetteer/api/route"
 )
 
-// describeRawBytes sends bytes over a socket and returns the statuses of what comes back
-// until the server closes or says nothing more, and whether it closed.
+// describeRawBytes sends bytes over a socket and returns the statuses of the answers until the
+// server closes the connection or sends nothing more, and whether it closed it.
 func describeRawBytes(t *testing.T, h *testServer, text string) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
@@ -47,19 +47,23 @@ func describeRawBytes(t *testing.T, h *testServer, text string) (statuses []int,
 	}
 }
 
-// TestRequestSmuggling: no request is answered that another reader of
-// the same bytes would not have seen, and the connection ends.
+// TestRequestSmuggling checks that no request is answered that another reader of the same bytes
+// would not have seen, and the connection ends.
 func TestRequestSmuggling(t *testing.T) {
 	h := newTestServer(t, options{handlers: func(e *gin.Engine) {
 		e.GET("/api/v1/test-smuggled", func(*gin.Context) { t.Error("the smuggled request was answered") })
 	}})
 	smuggled := "GET /api/v1/test-smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 	post := "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	find := "POST /api/v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	chunked := "9\r\n{\"q\":\"a\"}\r\n0\r\n\r\n" // a search that is answered
 	for name, c := range map[string]struct {
 		text string
 		want int
 	}{
 		"both lengths":                 {post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, 400},
+		"both lengths, a good body":    {find + "Content-Length: 19\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked + smuggled, 400},
+		"both lengths, reversed":       {find + "Transfer-Encoding: chunked\r\nContent-Length: 19\r\n\r\n" + chunked + smuggled, 400},
 		"two lengths":                  {post + "Content-Length: 0\r\nContent-Length: 52\r\n\r\n" + smuggled, 400},
 		"a length with a sign":         {post + "Content-Length: +0\r\n\r\n" + smuggled, 400},
 		"a coding that is none":        {post + "Transfer-Encoding: xchunked\r\n\r\n" + smuggled, 501},
@@ -92,8 +96,8 @@ func TestRequestSmuggling(t *testing.T) {
 	}
 }
 
-// TestMalformedBytesAfterValidRequest: each request on a connection is looked at, and
-// a body may hold any bytes.
+// TestMalformedBytesAfterValidRequest checks that each request on a connection is looked at, and a
+// body may hold any bytes.
 func TestMalformedBytesAfterValidRequest(t *testing.T) {
 	h := newTestServer(t, options{})
 	get := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -121,7 +125,7 @@ func TestMalformedBytesAfterValidRequest(t *testing.T) {
 	}
 }
 
-// TestKeepAlive: honest requests share a connection.
+// TestKeepAlive checks that honest requests share a connection.
 func TestKeepAlive(t *testing.T) {
 	h := newTestServer(t, options{})
 	one := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -131,7 +135,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestAccessLog: one line a request, with nothing in it that is the client's.
+// TestAccessLog checks that there is one line for each request, without any text of the client.
 func TestAccessLog(t *testing.T) {
 	h := newTestServer(t, options{})
 	h.get("/api/v1/search?q=private+illness", 200)
@@ -165,7 +169,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestServerLimits: a server without one of these can be held up by one client.
+// TestServerLimits checks that a server without one of these can be held up by one client.
 func TestServerLimits(t *testing.T) {
 	s := route.NewServer(http.NotFoundHandler(), nil)
 	if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {

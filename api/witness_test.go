@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWitness: what a witness answers over HTTP; that it checks what it cosigns is
-// tested in package audit, and between two programs in cmd/gazetteer.
+// TestWitness checks the answers of a witness over HTTP. Package audit tests its checks before it
+// cosigns, and cmd/gazetteer tests it between two programs.
 func TestWitness(t *testing.T) {
 	h := newTestServer(t, options{log: true})
 	registerAgent(t, h)
@@ -36,7 +36,7 @@ func TestWitness(t *testing.T) {
 			t.Errorf("%s: %s %s, want %d and %q", name, r.Status, r.body, c.status, c.says)
 		}
 	}
-	// Who begins elsewhere than the last time is told where that was.
+	// A request that begins at another size than the last one gets the last size.
 	again := h.request("POST", "/witness/add-checkpoint", "old 0\n\n"+kept[:strings.Index(kept, "— registry.example/witness ")])
 	if again.StatusCode != 409 || string(again.body) != "1\n" || again.Header.Get("Content-Type") != "text/x.tlog.size" {
 		t.Errorf("from the beginning again: %s %q", again.Status, again.body)

@@ -21,7 +21,7 @@ func Caution(o document.Operation, s document.Service) string {
 	return ""
 }
 
-// A named text is one of those that a stranger wrote into an operation or a service.
+// A named text is a text that a service wrote into an operation or its description.
 type named struct{ name, text string }
 
 func textsOf(o document.Operation, s document.Service) []named {

@@ -20,14 +20,7 @@ func (h How) Python() (program string, ok bool) {
 		fmt.Fprintf(&b, "    method=%s,\n", quoteLiteral(r.method))
 	}
 	if len(r.headers) > 0 {
-		b.WriteString("    headers={")
-		for i, h := range r.headers {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "%s: %s", quoteLiteral(h[0]), quoteLiteral(h[1]))
-		}
-		b.WriteString("},\n")
+		fmt.Fprintf(&b, "    headers={%s},\n", formatHeaders(r.headers))
 	}
 	if r.body != "" {
 		fmt.Fprintf(&b, "    data=%s.encode(),\n", quoteLiteral(r.body))
@@ -36,8 +29,8 @@ func (h How) Python() (program string, ok bool) {
 	return b.String(), true
 }
 
-// JavaScript returns a program that calls the operation with fetch, as a module of a browser or of
-// Node.js. It keeps the promises of [How.Python].
+// JavaScript returns a program that calls the operation with fetch, as a module for browsers or
+// Node.js. It has the same properties as that of [How.Python].
 func (h How) JavaScript() (program string, ok bool) {
 	r, ok := h.sampleRequest()
 	if !ok {
@@ -51,14 +44,7 @@ func (h How) JavaScript() (program string, ok bool) {
 			fmt.Fprintf(&b, "  method: %s,\n", quoteLiteral(r.method))
 		}
 		if len(r.headers) > 0 {
-			b.WriteString("  headers: {")
-			for i, h := range r.headers {
-				if i > 0 {
-					b.WriteString(", ")
-				}
-				fmt.Fprintf(&b, "%s: %s", quoteLiteral(h[0]), quoteLiteral(h[1]))
-			}
-			b.WriteString("},\n")
+			fmt.Fprintf(&b, "  headers: {%s},\n", formatHeaders(r.headers))
 		}
 		if r.body != "" {
 			fmt.Fprintf(&b, "  body: %s,\n", quoteLiteral(r.body))
@@ -69,9 +55,18 @@ func (h How) JavaScript() (program string, ok bool) {
 	return b.String(), true
 }
 
-// quoteLiteral writes a text as a string literal that Python and JavaScript read alike: in double
-// quotes, with \uXXXX for what is not a printable ASCII character. A character beyond U+FFFF is left
-// out: the two languages write it differently.
+// formatHeaders returns headers as the content of a dictionary of Python or an object of JavaScript.
+func formatHeaders(headers [][2]string) string {
+	pairs := make([]string, len(headers))
+	for i, h := range headers {
+		pairs[i] = quoteLiteral(h[0]) + ": " + quoteLiteral(h[1])
+	}
+	return strings.Join(pairs, ", ")
+}
+
+// quoteLiteral returns a text as a string literal that is valid in Python and JavaScript: in double
+// quotes, with \uXXXX for each character that is not printable ASCII. It omits characters above
+// U+FFFF, which the two languages write differently.
 func quoteLiteral(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -117,9 +117,8 @@ func sampleValue(p Place) any {
 	}
 }
 
-// safeURL writes an address with the characters of RFC 3986 alone, and braces
-// around the names of parameters. It is false for what is no address on the web,
-// or has a password in it.
+// safeURL writes an address with the characters of RFC 3986 alone, and braces around the names of
+// parameters. It returns false if the text is not an address on the web or contains a password.
 func safeURL(text string) (string, bool) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || scheme != "https" && scheme != "http" {

@@ -9,27 +9,25 @@ import (
 	"gazetteer/document"
 )
 
-// How says how an operation is called, as far as its document tells. All text
-// came from a stranger.
+// How describes how to call an operation, as far as its document says. All texts are untrusted.
 type How struct {
 	// Protocol is "http" or "agtp".
 	Protocol string `json:"protocol" doc:"http or agtp"`
 	// Method is the HTTP method, or the verb that is sent over AGTP.
 	Method string `json:"method,omitempty" doc:"the HTTP method, or the verb that is sent over AGTP"`
-	// URL has {name} in place of each parameter of its path. For AGTP it is the
-	// address of the service.
+	// URL has {name} for each parameter of its path. For AGTP it is the address of the service.
 	URL string `json:"url,omitempty" doc:"with {name} in place of each parameter of its path; for agtp the address of the service"`
-	// Target is the path that AGTP asks for; "" for HTTP.
+	// Target is the path of an AGTP request; "" for HTTP.
 	Target string `json:"target,omitempty" doc:"the path of the request over AGTP"`
-	// Parameters are all that the operation takes.
+	// Parameters are the parameters of the operation, with the place of each.
 	Parameters []Place `json:"parameters,omitempty" doc:"the parameters, and the place of each"`
-	// MediaType is that of the body, "" when no parameter goes there.
+	// MediaType is the media type of the body, "" if no parameter goes there.
 	MediaType string `json:"media_type,omitempty" doc:"of the body, if it has a parameter"`
-	// Auth is how callers prove who they are, in the words of the document.
+	// Auth says how callers authenticate, in the words of the document.
 	Auth string `json:"auth,omitempty" doc:"how callers prove who they are, in the words of the document"`
-	// HTTPBinding is the address at which the HTTP binding of AGIS (section 10.1) reaches an
-	// operation over AGTP, if its service speaks it: a POST with the headers X-AGIS-Method and
-	// X-AGIS-Grammar. "" for operations over HTTP, and where OnlyAGTP is set.
+	// HTTPBinding is the address for the HTTP binding of AGIS (section 10.1) of an operation over
+	// AGTP: a POST with the headers X-AGIS-Method and X-AGIS-Grammar. "" for operations over HTTP,
+	// and if OnlyAGTP is set.
 	HTTPBinding string `json:"http_binding,omitempty" doc:"for agtp: where a POST with the header X-AGIS-Method (AGIS 10.1) reaches it, if the service supports that binding"`
 	// OnlyAGTP says why an operation over AGTP cannot be called over HTTP.
 	OnlyAGTP string `json:"only_agtp,omitempty" doc:"for agtp: why it cannot be called over HTTP"`
@@ -37,10 +35,11 @@ type How struct {
 	Missing []string `json:"missing,omitempty" doc:"data that a caller needs and the document lacks"`
 }
 
-// MissingPlaces begins the entry of [How.Missing] that names parameters without a place.
+// MissingPlaces is the beginning of the entry of [How.Missing] that lists parameters without a
+// place.
 const MissingPlaces = "where to put "
 
-// A Place is a parameter and where it goes.
+// A Place is a parameter and its place in the request.
 type Place struct {
 	Name     string `json:"name"`
 	In       string `json:"in,omitempty" doc:"path, query, body or header; absent where the document does not settle it"`
@@ -48,7 +47,7 @@ type Place struct {
 	Required bool   `json:"required,omitempty"`
 }
 
-// Of returns how an operation of a service is called.
+// Of returns how to call an operation of a service.
 func Of(o document.Operation, s document.Service) How {
 	h := How{Protocol: o.Call.Protocol, Method: o.Call.Method, URL: o.Call.URL, Auth: s.Auth}
 	if h.Protocol == "agtp" {
@@ -87,7 +86,7 @@ func Of(o document.Operation, s document.Service) How {
 	return h
 }
 
-// joinSome names the first few names of a list, and says how many others there are.
+// joinSome lists the first few names and the number of the others.
 func joinSome(names []string) string {
 	const most = 3
 	if len(names) <= most {
@@ -96,9 +95,9 @@ func joinSome(names []string) string {
 	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// HTTPBinding returns the address at which the HTTP binding of AGIS (section 10.1) reaches an
-// operation over AGTP: its path at the host of its agtp address, over HTTPS. The path has {name} in
-// place of each parameter. The error says why there is no such address.
+// HTTPBinding returns the address for the HTTP binding of AGIS (section 10.1) of an operation over
+// AGTP: its path at the host of its agtp address, over HTTPS. The path has {name} for each
+// parameter. The error is the reason why there is no such address.
 func HTTPBinding(o document.Operation) (string, error) {
 	u, err := url.Parse(o.Call.URL)
 	switch {
@@ -120,8 +119,7 @@ func HTTPBinding(o document.Operation) (string, error) {
 	return "https://" + u.Host + o.Path, nil
 }
 
-// String says in one line where a request goes, such as
-// "POST https://example.com/tables".
+// String describes the target of a request in one line, such as "POST https://example.com/tables".
 func (h How) String() string {
 	words := []string{h.Method, h.URL}
 	if h.Target != "" {
@@ -133,8 +131,8 @@ func (h How) String() string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// Inputs lists the parameters in one line, each with its type and where it goes;
-// a star marks those that must be there.
+// Inputs lists the parameters in one line, each with its type and place; a star marks required
+// ones.
 func (h How) Inputs() string {
 	parts := make([]string, len(h.Parameters))
 	for i, p := range h.Parameters {

@@ -22,12 +22,14 @@ import (
 // propertyName is the form of names that callers of models take for parameters.
 var propertyName = regexp.MustCompile(`^[A-Za-z0-9_.$@\[\]-]{1,64}$`)
 
-// isPropertyName reports whether a parameter's name is of the safe alphabet, and is no sentence to a model.
+// isPropertyName reports whether a parameter's name is of the safe alphabet, and is no sentence to
+// a model.
 func isPropertyName(name string) bool {
 	return propertyName.MatchString(name) && DropInstruction(name) != ""
 }
 
-// Keywords of JSON Schema by what they hold. All others are dropped, such as title, examples and $comment.
+// Keywords of JSON Schema by the kind of their values. All others are dropped, such as title,
+// examples and $comment.
 var (
 	schemaKeywords    = []string{"items", "additionalItems", "additionalProperties", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
 	schemaLists       = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
@@ -46,9 +48,9 @@ const (
 	maxConstraint = 200
 )
 
-// fenceSchema returns the schema of a document in a form for models: structure, names of a safe alphabet,
-// short values, and descriptions that are cut and quoted. The error says why a text cannot be handed on:
-// it is no schema of an object, too long, or has other names or values.
+// fenceSchema returns the schema of a document in a form for models: structure, names of a safe
+// alphabet, short values, and descriptions that are cut and quoted. The error says why a text
+// cannot be handed on: it is no schema of an object, too long, or has other names or values.
 func fenceSchema(text []byte) (json.RawMessage, error) {
 	if len(text) > maxInput {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxInput)
@@ -119,7 +121,8 @@ func fenceNode(n *protocol.Node, path string) error {
 	return first
 }
 
-// unsafeSchema says where a schema cannot be handed on. The place is quoted: it has names of the document.
+// unsafeSchema says where a schema cannot be handed on. The place is quoted: it has names of the
+// document.
 func unsafeSchema(path, reason string) error {
 	return fmt.Errorf("%s %s", quoteText(cmp.Or(path, "/"), maxName), reason)
 }
@@ -144,14 +147,14 @@ func isConstant(n *protocol.Node) bool {
 	})
 }
 
-// isShort reports whether a text is one line of at most so many characters that does not speak to a model.
+// isShort reports whether a text is one line of at most so many characters that does not speak to a
+// model.
 func isShort(text string, most int) bool {
 	return utf8.RuneCountInString(text) <= most && singleLine(text) == text && DropInstruction(text) == text
 }
 
-// checkSchema checks that a JSON text is a JSON Schema that stands for itself:
-// callers refuse a whole list of tools for one schema that is none, and would have
-// to fetch what it refers to elsewhere.
+// checkSchema checks that a JSON text is a self-contained JSON Schema: callers refuse a whole list
+// of tools because of one invalid schema, and would have to fetch external references.
 func checkSchema(text []byte) error {
 	const address = "urn:gazetteer:input"
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -174,8 +177,8 @@ type unloaded struct{}
 func (unloaded) Load(string) (any, error) { return nil, errors.New("schemas are not fetched") }
 
 // InputSchemas returns the JSON Schemas of the inputs of an AGIS document, by the pointers of its
-// endpoints. Each stands alone: what it refers to is in its $defs. It is nil for a document that cannot
-// be read.
+// endpoints. Each is self-contained: the definitions that it refers to are in its $defs. The result
+// is nil for a document that cannot be read.
 func InputSchemas(text []byte) map[string]json.RawMessage {
 	converted, err := mcp.FromAGIS(text, conversion.Options{})
 	if err != nil {

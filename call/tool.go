@@ -13,7 +13,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// An Offer is one operation of one service, as something to call.
+// An Offer is one operation of one service with the data for a tool.
 type Offer struct {
 	ID        string // names the operation among all
 	Host      string
@@ -22,63 +22,64 @@ type Offer struct {
 	// Ends reports whether performing the operation ends or removes something, whatever its document
 	// declares.
 	Ends bool
-	// Input is the JSON Schema of the input as its document has it, an object;
-	// nil to make one from the parameters.
+	// Input is the JSON Schema of the input in the document, an object; nil means to build one from
+	// the parameters.
 	Input json.RawMessage
 }
 
-// A Tool is an offer in the form that callers take: a name that is unique among
-// those it was made with, a description, and the JSON Schema of its input. Names are of a safe
-// alphabet; words of the service are cut, and marked with quotation marks.
+// A Tool is an offer in the form that callers of tools accept: a name that is unique in its list, a
+// description, and the JSON Schema of its input. Names have a safe alphabet; texts of the service
+// are cut and in quotation marks.
 type Tool struct {
 	ID          string
 	Name        string // at most 64 of a-z, A-Z, 0-9, "_" and "-"
 	Description string
 	Input       json.RawMessage
-	// InputNote says what Input lacks of the document and why; "" when it lacks nothing.
+	// InputNote describes the parts of the document's schema that Input lacks, with the reason; ""
+	// for none.
 	InputNote string
 	How       How
-	// ReadOnly, Destructive and Idempotent are what the document declares, nil where it does not. An
+	// ReadOnly, Destructive and Idempotent are the declarations of the document, nil for none. An
 	// operation that ends something is destructive whatever it declares.
 	ReadOnly, Destructive, Idempotent *bool
 }
 
 const (
-	// maxName is the longest name that callers of tools take.
+	// maxName is the longest name that callers of tools accept.
 	maxName = 64
-	// maxDescription is how many characters of a service's words about an operation are handed on.
+	// maxDescription is the number of characters of a service's description of an operation.
 	maxDescription = 600
-	// maxParameterText is the same for a parameter.
+	// maxParameterText is the number of characters of a service's description of a parameter.
 	maxParameterText = 300
-	// maxInput is the longest schema that is handed on, in bytes.
+	// maxInput is the longest schema of a tool, in bytes.
 	maxInput = 32 << 10
 )
 
-// Tools returns a tool for each offer, in order. A name is that of the operation;
-// where several would have the same, the host follows, and then a number. Texts
-// that speak to a model are left out, because a tool is read by one.
+// Tools returns a tool for each offer, in order. A tool has the name of its operation; if several
+// have the same name, the host follows, and then a number. Texts that address a model are left out,
+// because models read tools.
 func Tools(offers []Offer) []Tool {
-	plain := make([]string, len(offers))
-	bearers := map[string]int{}
+	names := make([]string, len(offers))
+	nameUses := map[string]int{}
 	for i, o := range offers {
-		plain[i] = nameOf(o.Operation)
-		bearers[plain[i]]++
+		names[i] = toolName(o.Operation)
+		nameUses[names[i]]++
 	}
 	taken := map[string]bool{}
 	tools := make([]Tool, len(offers))
 	for i, o := range offers {
-		name := plain[i]
-		if bearers[name] > 1 {
-			name = shortenName(name + "_" + slugOf(o.Host))
+		name := names[i]
+		if nameUses[name] > 1 {
+			name = shortenName(name + "_" + slugify(o.Host))
 		}
-		tools[i] = toolOf(o, uniqueName(name, taken))
+		tools[i] = newTool(o, uniqueName(name, taken))
 	}
 	return tools
 }
 
-func toolOf(o Offer, name string) Tool {
-	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), How: howOf(o), Idempotent: o.Operation.Idempotent}
-	t.Input, t.InputNote = inputOf(o)
+func newTool(o Offer, name string) Tool {
+	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), How: safeHow(o), Idempotent: o.Operation.Idempotent}
+	t.Input, t.InputNote = inputSchema(o)
 	yes, no := true, false
 	switch o.Operation.Effect {
 	case document.Informational:
@@ -94,8 +95,8 @@ func toolOf(o Offer, name string) Tool {
 	return t
 }
 
-// howOf is [Of] without what speaks to a model: a tool tells also how it is called.
-func howOf(o Offer) How {
+// safeHow is [Of] without texts that address a model, because a tool also contains its call.
+func safeHow(o Offer) How {
 	operation, service := o.Operation, o.Service
 	operation.Path, operation.Call.URL, service.Auth = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth)
 	operation.Parameters = nil
@@ -108,19 +109,19 @@ func howOf(o Offer) How {
 	return Of(operation, service)
 }
 
-// nameOf makes a name from what the operation is called.
-func nameOf(o document.Operation) string {
-	name := slugOf(o.ID)
+// toolName returns a name made from the id of the operation.
+func toolName(o document.Operation) string {
+	name := slugify(o.ID)
 	if name == "" { // written in a script that names of tools do not take
 		sum := sha256.Sum256([]byte(o.ID))
-		name = strings.Trim(slugOf(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
+		name = strings.Trim(slugify(o.Verb)+"_"+hex.EncodeToString(sum[:4]), "_")
 	}
 	return shortenName(name)
 }
 
-// slugOf keeps letters and digits of ASCII, in lower case, with one "_" for
-// everything between.
-func slugOf(s string) string {
+// slugify keeps ASCII letters and digits, in lower case, and replaces all other characters by one
+// "_" per run.
+func slugify(s string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range s {
@@ -141,8 +142,7 @@ func slugOf(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// shortenName cuts a name that is too long and puts a digest of the whole in place of
-// the rest.
+// shortenName cuts a name that is too long and appends a digest of the whole name.
 func shortenName(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -151,7 +151,7 @@ func shortenName(name string) string {
 	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// uniqueName returns a name that is not taken yet, and takes it.
+// uniqueName returns a name that is not in taken, and adds it.
 func uniqueName(name string, taken map[string]bool) string {
 	for i := 2; taken[name]; i++ {
 		number := "_" + strconv.Itoa(i)
@@ -163,8 +163,8 @@ func uniqueName(name string, taken map[string]bool) string {
 	return name
 }
 
-// describeOffer says whose an operation is, in our words, and then what it does, in the service's. Those
-// words are fenced by form: they stand in quotation marks that they cannot close, never at the beginning.
+// describeOffer names the host in our words and then describes the operation in the service's
+// words. Those are in quotation marks that they cannot close, and never at the beginning.
 func describeOffer(o Offer) string {
 	does := quoteText(o.Operation.Intent, maxDescription/2)
 	if does == "" {
@@ -180,8 +180,9 @@ func describeOffer(o Offer) string {
 	return text
 }
 
-// quoteText writes a text of a service for a model: one line, cut to a number of characters, in quotation
-// marks that the text itself does not have. It is "" for a text that speaks to a model.
+// quoteText prepares a text of a service for a model: one line, cut to a number of characters, in
+// quotation marks that the text itself does not contain. It returns "" for a text that addresses a
+// model.
 func quoteText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Quotation_Mark) && r != '\'' && r != '’' {
@@ -195,7 +196,7 @@ func quoteText(text string, most int) string {
 	return `"` + protocol.ClipRunes(text, most) + `"`
 }
 
-// singleLine makes one line of a text, without characters that nobody sees.
+// singleLine returns a text as one line, without invisible characters.
 func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -209,9 +210,9 @@ func singleLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// inputOf returns the schema that the document has, if it can be handed on, or else one made from the
-// parameters. The note says what is left out.
-func inputOf(o Offer) (schema json.RawMessage, note string) {
+// inputSchema returns the document's schema if a tool may contain it, else one built from the
+// parameters. The note describes the omitted parts.
+func inputSchema(o Offer) (schema json.RawMessage, note string) {
 	if len(o.Input) > 0 {
 		schema, err := fenceSchema(o.Input)
 		if err == nil {
@@ -271,7 +272,7 @@ type MCPTool struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
-	// Meta says which operation the tool stands for, and how it is called.
+	// Meta identifies the tool's operation and describes how to call it.
 	Meta Meta `json:"_meta"`
 }
 
@@ -305,8 +306,7 @@ func ToMCP(tools []Tool, next string) MCP {
 // the JSON Schema of the parameters.
 type Functions struct {
 	Functions []Function `json:"functions"`
-	// Calls says for each name which operation it stands for, and how that is
-	// called.
+	// Calls gives the operation of each name and how to call it.
 	Calls map[string]Meta `json:"calls" doc:"by name: the operation, and how it is called"`
 	Next  string          `json:"next,omitempty" doc:"the cursor of the next page"`
 }

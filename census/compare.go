@@ -109,7 +109,7 @@ func (w *walker) findVersion(ctx context.Context, host string, v liveVersion) (*
 	return nil, fmt.Errorf("the version %s is gone", prefix)
 }
 
-// setSeverities notes the severities of versions that are still there: the store may be read anew
+// setSeverities sets the severities of versions that still exist: the store may be read again
 // meanwhile.
 func (l *Live) setSeverities(host string, compared []liveVersion) {
 	l.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// Facts is what the census knows of one host at a date. Its texts are those of strangers.
+// Facts describes one host at a date, as far as the census knows it. Its texts are untrusted.
 type Facts struct {
 	Host  string
 	Added time.Time

@@ -2,6 +2,7 @@ package census
 
 import (
 	"fmt"
+	"math/bits"
 	"net/url"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 	"gazetteer/lint/format"
 )
 
-// A Feature is something that a host has, in a family of like things. A figure counts the hosts
-// that have a feature. Value can be a stranger's text.
+// A Feature is a property of a host, in a family of similar properties. A figure counts the hosts
+// that have a feature. Value can be an untrusted text.
 type Feature struct{ Family, Value string }
 
 // String returns the feature as addresses write it: "verb:BOOK".
@@ -36,7 +37,7 @@ type Family struct {
 	Definition string
 	// Fixed orders the table by its values' own order and not by their figures.
 	Fixed bool
-	// Strangers is set where strangers choose the values.
+	// Strangers is set if services choose the values.
 	Strangers bool
 	// Link is the address of the page behind a value, nil for the list of its hosts.
 	Link func(value string) string
@@ -173,10 +174,11 @@ func documentFeatures(d *Document) []Feature {
 	return list
 }
 
-// maxValue is how many characters of a stranger's text count.
+// maxValue is the number of characters of an untrusted text that count.
 const maxValue = 120
 
-// valueOf is a stranger's text as a value: without what cannot stand in an address or hides text.
+// valueOf returns an untrusted text as a value: without characters that addresses cannot contain or
+// that hide text.
 func valueOf(text string) string {
 	text = format.Visible(text)
 	if r := []rune(text); len(r) > maxValue {
@@ -211,10 +213,7 @@ func powerOfTwo(n int) string {
 	if n <= 1 {
 		return fmt.Sprint(max(n, 0))
 	}
-	from := 1
-	for from*2 <= n {
-		from *= 2
-	}
+	from := 1 << (bits.Len(uint(n)) - 1)
 	return fmt.Sprintf("%d-%d", from, 2*from-1)
 }
 

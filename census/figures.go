@@ -12,7 +12,7 @@ import (
 
 // Figures are all figures of a census.
 type Figures struct {
-	// At is the date: what was recorded later does not count.
+	// At is the date: later records do not count.
 	At time.Time
 	// HistoryFrom is the first change of a state that is recorded, zero for none.
 	HistoryFrom time.Time
@@ -56,7 +56,7 @@ type ChangeRate struct {
 	Changed   int `json:"changed"`
 }
 
-// SeverityCount counts changes by what they mean to callers.
+// SeverityCount counts changes by their severity for callers.
 type SeverityCount struct {
 	Severity string `json:"severity"`
 	Changes  int    `json:"changes"`
@@ -76,7 +76,7 @@ const changeWindow = 30 * 24 * time.Hour
 // maxValues bounds the values of a family that are counted. Strangers choose many of them.
 const maxValues = 200_000
 
-// survivalDays are the ages at which survival is told.
+// survivalDays are the ages, in days, for which the survival is computed.
 var survivalDays = []int{0, 1, 7, 14, 30, 60, 90, 120, 180, 270, 365, 545, 730, 1095, 1825}
 
 // lives counts for how many days hosts have published.
@@ -276,7 +276,7 @@ func (b *figureBuilder) addAgent(a *registry.Agent) {
 	b.f.Agents.Strength[held]++
 }
 
-// notCompared stands for the severity of a change whose versions cannot be read.
+// notCompared is the severity of a change whose versions cannot be read.
 const notCompared = "not compared"
 
 // severityOrder is the order of a table of severities.
@@ -297,7 +297,7 @@ func (b *figureBuilder) buildFigures() *Figures {
 	return &f
 }
 
-// addHistories adds what is counted over time.
+// addHistories adds the figures over time.
 func (b *figureBuilder) addHistories(f *Figures) {
 	f.HistoryFrom, f.Series, f.Survival = b.series.turns, b.series.listSeries(), b.lives.estimateSurvival()
 	for _, kind := range slices.Sorted(maps.Keys(b.changes)) {

@@ -26,11 +26,11 @@ import (
 // Options say what a census is made of.
 type Options struct {
 	Store store.Store
-	// At is the date: what was recorded later does not count.
+	// At is the date: later records do not count.
 	At time.Time
 	// Dir is the folder, which must not exist.
 	Dir string
-	// Progress is told from time to time what has been done. It may be nil.
+	// Progress is called from time to time with the progress. It may be nil.
 	Progress func(Progress)
 }
 
@@ -52,7 +52,7 @@ type Result struct {
 	TookMS    float64   `json:"took_ms"`
 }
 
-// ErrExists is wrapped by the error of [Write] for a folder that is there already.
+// ErrExists is wrapped by the error of [Write] for a folder that exists already.
 var ErrExists = errors.New("it exists already: name a folder that does not")
 
 // partialSuffix ends the name of a folder that is not whole yet.
@@ -79,9 +79,9 @@ func EndOfDay(now time.Time) time.Time {
 	return now.UTC().Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
 }
 
-// Write makes the folder of a census from what the store holds. It reads while others write; what
-// is recorded after the date does not count. The same store and date give the same bytes. An error
-// means that there is nothing under the name of the folder.
+// Write makes the folder of a census from the store. Other processes may write meanwhile; records
+// after the date do not count. The same store and date give the same bytes. After an error, nothing
+// exists under the name of the folder.
 func Write(ctx context.Context, o Options) (r Result, err error) {
 	begun := time.Now()
 	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +161,7 @@ func (f *sumFile) writeThrough(p []byte) (int, error) {
 	return n, err
 }
 
-// closeSynced writes what is buffered, syncs the file and notes its checksum.
+// closeSynced writes the buffered data, syncs the file and records its checksum.
 func (f *sumFile) closeSynced() error {
 	err := errors.Join(f.Flush(), f.file.Sync(), f.file.Close())
 	f.w.sums[f.name] = f.sum()
@@ -179,7 +179,7 @@ func (w *folderWriter) writeFile(name, text string) error {
 	return f.closeSynced()
 }
 
-// progressHosts is after how many hosts progress is told.
+// progressHosts is the number of hosts between two calls of Progress.
 const progressHosts = 2000
 
 // writeData writes the facts and returns the figures.

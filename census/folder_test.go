@@ -2,6 +2,7 @@ package census_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +29,7 @@ import (
 	"gazetteer/conformance/standing"
 	"gazetteer/crawler"
 	"gazetteer/index"
+	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakestore"
 	"gazetteer/internal/need"
 	"gazetteer/lint/format"
@@ -71,9 +72,9 @@ func write(t testing.TB, s *boltstore.Store, at time.Time) string {
 	return dir
 }
 
-// BenchmarkWrite makes a census of SERVICES services (2,000 without it), and tells the memory of the
-// process at its peak, its processor time and the first four bytes of the checksum of all files, which are the same in
-// every run. STORE keeps the store for the next run.
+// BenchmarkWrite makes a census of SERVICES services (2,000 without it), and tells the memory of
+// the process at its peak, its processor time and the first four bytes of the checksum of all
+// files, which are the same in every run. STORE keeps the store for the next run.
 func BenchmarkWrite(b *testing.B) {
 	services, _ := strconv.Atoi(os.Getenv("SERVICES"))
 	if services == 0 {
@@ -108,11 +109,7 @@ func BenchmarkWrite(b *testing.B) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	b.ReportMetric(float64(memory.Sys)/1e6, "own-MB") // without the pages of the store's file
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds(), "cpu-s")
+	b.ReportMetric(cputime.Used().Seconds(), "cpu-s")
 }
 
 // peakMemory is the most memory that this process ever had in megabytes, 0 where the system does not
@@ -255,8 +252,8 @@ func writeBesideViews(t *testing.T, dir string) string {
 	return hashes(t, write(t, s, day))
 }
 
-// writeInChild returns the command of a process that writes a census, and stops in the middle of it
-// if it is told to.
+// writeInChild returns the command of a process that writes a census, and optionally stops in the
+// middle of it.
 func writeInChild(t *testing.T, storeDir, dir, stop string) *exec.Cmd {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWriteInChild$")
 	child.Env = append(os.Environ(), "CENSUS_STORE="+storeDir, "CENSUS_DIR="+dir, "CENSUS_STOP="+stop)
@@ -429,6 +426,42 @@ func removeAll(t *testing.T, s store.Store, prefix string) {
 	}
 	if _, err := s.Apply(t.Context(), writes...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNestedHostNames has hosts whose names begin with those of others. In the order of the keys, the
+// records below such a host do not come where the host comes.
+func TestNestedHostNames(t *testing.T) {
+	const original = "s000001.bank.test"
+	nested := []string{"test", "bank.test", "www.bank.test", "www-2.bank.test", "bank-2.test", "www.bank-2.test", "bank2.test"}
+	s := fill(t, 3, false)
+	var records, copies []store.Write
+	for _, prefix := range []string{store.HostKey(original), store.DocumentsOf(original), store.VersionsOfAll(original), store.TurnsOf(original)} {
+		for r, err := range s.List(t.Context(), prefix, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, store.Put(r.Key, bytes.Clone(r.Value)))
+		}
+	}
+	for _, name := range nested {
+		for _, r := range records {
+			key := strings.Replace(r.Key, store.ReverseHost(original), store.ReverseHost(name), 1)
+			copies = append(copies, store.Put(key, bytes.ReplaceAll(r.Value, []byte(original), []byte(name))))
+		}
+	}
+	if _, err := s.Apply(t.Context(), copies...); err != nil {
+		t.Fatal(err)
+	}
+	facts := map[string]string{}
+	for line := range strings.Lines(read(t, write(t, s, day), "data/hosts.csv")) {
+		name, rest, _ := strings.Cut(line, ",")
+		facts[name] = rest
+	}
+	for _, name := range nested {
+		if facts[name] == "" || facts[name] != facts[original] {
+			t.Errorf("%s: %q, want %q as of the host that it was copied from", name, facts[name], facts[original])
+		}
 	}
 }
 

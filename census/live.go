@@ -218,8 +218,8 @@ func (l *Live) followStore(ctx context.Context) error {
 // followed are the prefixes of the records that are read.
 var followed = []string{store.BlockPrefix, store.HostPrefix, store.DocumentPrefix, store.VersionPrefix, store.TurnPrefix, store.AgentPrefix}
 
-// readAll begins again with what is in the store now. That is faster than to follow the log from its beginning,
-// which has the bytes of all documents.
+// readAll reads the present content of the store. That is faster than to follow the log from its
+// beginning, which has the bytes of all documents.
 func (l *Live) readAll(ctx context.Context) error {
 	l.mu.Lock()
 	l.clearState()
@@ -342,7 +342,7 @@ func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok 
 	return d, len(d.parts) > 1, nil
 }
 
-// applyChange changes what is known of a host or agent. l.mu is held.
+// applyChange updates the facts about a host or agent. l.mu is held.
 func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
 	switch d.parts[0] + "/" {
 	case store.AgentPrefix:
@@ -502,7 +502,7 @@ func (l *Live) standingNumber(s conformance.Standing) uint16 {
 	return n
 }
 
-// updateFeatures brings the sets up to date with what is known of a host. l.mu is held.
+// updateFeatures updates the sets with the facts about a host. l.mu is held.
 func (l *Live) updateFeatures(id uint32) {
 	h := l.rows[id]
 	var all []uint32
@@ -590,7 +590,7 @@ func (l *Live) refreshRegularly(ctx context.Context) {
 	}
 }
 
-// refreshFigures makes the figures anew.
+// refreshFigures computes the figures again.
 func (l *Live) refreshFigures() {
 	l.refreshes.Lock()
 	defer l.refreshes.Unlock()

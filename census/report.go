@@ -13,7 +13,7 @@ import (
 // shownRows is how many rows of a table the pages show; the file of the table has all.
 const shownRows = 25
 
-// maxCellText is how many characters of a stranger's text the pages show.
+// maxCellText is the number of characters of an untrusted text that the pages show.
 const maxCellText = 80
 
 // clipText shortens a text that is shown.
@@ -99,9 +99,9 @@ var htmlPage = template.Must(template.New("census").Parse(`<!doctype html>
 <nav aria-label="Tables"><ul>{{range .Tables}}<li><a href="#{{.Name}}">{{.Title}}</a></li>{{end}}</ul></nav>
 {{range .Tables}}<section id="{{.Name}}"><h2>{{.Title}}</h2><p class="definition">{{.Definition}}</p>
 {{if .SVG}}<figure role="region" aria-label="Plot of {{.Title}}" tabindex="0">{{.SVG}}</figure>{{end}}
-{{if .Rows}}<table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
+{{if .Rows}}<div class="scrolls" role="region" aria-label="Figures of {{.Title}}" tabindex="0"><table><thead><tr>{{range $i, $c := .Columns}}<th scope="col"{{if $i}} class="number"{{end}}>{{$c}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range $i, $c := .}}{{if $i}}<td class="number">{{$c}}</td>{{else}}<th scope="row"><bdi>{{$c}}</bdi></th>{{end}}{{end}}</tr>
-{{end}}</tbody></table><p class="rest">{{.Rest}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
+{{end}}</tbody></table></div><p class="rest">{{.Rest}} <a href="data/{{.Name}}.csv">Open it</a></p>{{else}}<p>Nothing to count.</p>{{end}}</section>
 {{end}}</main></body></html>
 `))
 
@@ -111,11 +111,12 @@ const htmlStyle = plot.ChartStyle + `
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,"Noto Sans","DejaVu Sans",sans-serif}
 main{max-width:46rem;margin:0 auto;padding:2rem 1.25rem 4rem}h1{font-size:1.9rem;line-height:1.2}
 section{margin-top:3rem;break-inside:avoid-page}a{color:var(--accent)}nav ul{columns:3 12rem;padding-left:1.25rem}
-.definition,.rest{color:var(--soft);font-size:.9rem}figure{margin:1rem 0;overflow-x:auto}figure svg{display:block;width:100%;min-width:36rem;height:auto}
+.definition,.rest{color:var(--soft);font-size:.9rem}figure{margin:1rem 0}figure svg{display:block;width:100%;max-width:32rem;height:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{text-align:left;padding:.2rem .5rem .2rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;font-weight:400}
-thead th{font-weight:600;overflow-wrap:normal}.number{text-align:right}
-@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid;overflow:visible}figure svg{min-width:0}}
+thead th{font-weight:600;overflow-wrap:normal}tbody th{min-width:5.5rem}.number{text-align:right;padding:.2rem 0 .2rem .75rem}
+.scrolls{overflow-x:auto}
+@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}.scrolls{overflow:visible}table{font-size:.7rem}.number{padding-left:.25rem;overflow-wrap:normal}thead th,thead .number{overflow-wrap:anywhere}}
 `
 
 type htmlTable struct {
@@ -133,13 +134,13 @@ func renderHTML(f *Figures, tables []Table) (string, error) {
 		Tables         []htmlTable
 	}{titleOf(f), describeHistory(f), template.CSS(htmlStyle), nil}
 	for _, t := range tables {
-		h := htmlTable{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Rest: describeRest(t), Columns: t.Columns}
+		h := htmlTable{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Rest: describeRest(t), Columns: t.pageCells(t.Columns)}
 		if t.Chart != nil {
 			h.SVG = t.Chart.SVG()
 		}
 		for _, row := range sampleRows(t) {
 			var texts []string
-			for _, c := range row.Cells {
+			for _, c := range t.pageCells(row.Cells) {
 				texts = append(texts, clipText(c))
 			}
 			h.Rows = append(h.Rows, texts)
@@ -186,7 +187,8 @@ The census counts the records up to %s. %s
   counts from the time of the change before it.
 - Texts that strangers chose are as published, except that control characters and characters that
   reorder or hide text are written as \u{...}, and that a cell that a spreadsheet would take for a
-  formula begins with an apostrophe.
+  formula begins with an apostrophe. A value of a figure that is longer than 120 characters ends in
+  an ellipsis.
 - A family has at most 200,000 values; the summary says how many are left out.
 - Tables are in order of the figure, the largest first, and then of the value; or in the order of the
   value, if it has one.

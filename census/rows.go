@@ -30,8 +30,8 @@ type factLines struct {
 	json []byte
 }
 
-// sanitizeCell makes a stranger's text safe for programs that take cells for formulas, and for
-// terminals.
+// sanitizeCell makes an untrusted text safe for terminals and for programs that read cells as
+// formulas.
 func sanitizeCell(text string) string {
 	text = format.Visible(text)
 	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {

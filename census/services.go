@@ -33,8 +33,9 @@ type ServiceQuery struct {
 // ServiceOrder is an order of services. Services that exist to test readers are last in each.
 type ServiceOrder int
 
-// The orders: by name, those whose documents changed last first, those with most operations first, and
-// that of the keys of the hosts, in which services that exist to test readers have no place of their own.
+// The orders: by name, those whose documents changed last first, those with most operations first,
+// and that of the keys of the hosts, in which services that exist to test readers have no place of
+// their own.
 const (
 	ByName ServiceOrder = iota
 	ByChange
@@ -48,7 +49,7 @@ type ServiceList struct {
 	Hosts []string
 	// More reports whether there are services behind the last of Hosts.
 	More bool
-	// Seq is the sequence of the store up to which the list goes.
+	// Seq is the last sequence number of the store that the list includes.
 	Seq uint64
 	// Total counts the selected services, All those without any condition.
 	Total, All int
@@ -65,13 +66,16 @@ type CategoryCount struct {
 // maxCategories is how many categories of a list are counted.
 const maxCategories = 100
 
-// serviceListing has all services in their orders. It is made anew after the figures.
+// serviceListing has all services in each order. It is computed after the figures.
 type serviceListing struct {
 	of       *Stats     // the figures after which it was made
 	ids      *rowsOwner // whose numbers the services have
 	all      *roaring.Bitmap
 	services []listedService
 	ordered  [numOrders][]uint32 // places in services
+	// texts are those of all services, a line each; ends says where each line ends.
+	texts string
+	ends  []int
 }
 
 // rowsOwner identifies one reading of the store: the numbers of hosts of another one differ.
@@ -157,14 +161,22 @@ func (lst *serviceListing) selectPart(selected *roaring.Bitmap, q ServiceQuery) 
 // compareKeys orders hosts as their keys in the store.
 func compareKeys(a, b string) int { return strings.Compare(store.HostKey(a), store.HostKey(b)) }
 
-// selectWords returns those of the selected services that have all words in their name or host.
+// selectWords returns those of the selected services that have all words in their name or host. It
+// searches for one word in all texts at once, and for the others where it found that one.
 func (lst *serviceListing) selectWords(selected *roaring.Bitmap, words []string) *roaring.Bitmap {
 	found := roaring.New()
-	for i := range lst.services {
-		s := &lst.services[i]
+	longest := slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
+	for at := 0; at < len(lst.texts); {
+		next := strings.Index(lst.texts[at:], longest)
+		if next < 0 {
+			break
+		}
+		place, _ := slices.BinarySearch(lst.ends, at+next+1)
+		s := &lst.services[place]
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s.text, w) }) && selected.Contains(s.id) {
 			found.Add(s.id)
 		}
+		at = lst.ends[place]
 	}
 	return found
 }
@@ -225,6 +237,7 @@ func (l *Live) makeListing() *serviceListing {
 		}
 	}
 	l.mu.RUnlock()
+	lst.joinTexts()
 	byText := func(a, b *listedService) int {
 		return cmp.Or(compareBools(a.test, b.test), strings.Compare(a.text, b.text))
 	}
@@ -248,6 +261,23 @@ func (l *Live) makeListing() *serviceListing {
 		lst.ordered[order] = places
 	}
 	return lst
+}
+
+// joinTexts makes one text of those of all services, and has them share its memory. No word has a line
+// break, so none is found across two services.
+func (lst *serviceListing) joinTexts() {
+	var all strings.Builder
+	lst.ends = make([]int, len(lst.services))
+	for i := range lst.services {
+		all.WriteString(strings.ReplaceAll(lst.services[i].text, "\n", " "))
+		all.WriteByte('\n')
+		lst.ends[i] = all.Len()
+	}
+	lst.texts = all.String()
+	begin := 0
+	for i, end := range lst.ends {
+		lst.services[i].text, begin = lst.texts[begin:end-1], end
+	}
 }
 
 // compareBools sorts false before true.

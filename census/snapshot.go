@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/conformance"
+	"gazetteer/document/diff"
 	"gazetteer/registry"
 	"gazetteer/store"
 )
@@ -21,8 +22,10 @@ const snapshotFormat = 3
 
 // snapshotHead begins a snapshot; the hosts follow.
 type snapshotHead struct {
-	Format    int
-	Cursor    store.Cursor
+	Format int
+	Cursor store.Cursor
+	// Rules is the diff.Revision that the severities of the versions are by.
+	Rules     int
 	Features  []Feature
 	Standings []conformance.Standing
 	Agents    map[string]registry.Agent
@@ -82,6 +85,11 @@ func (l *Live) readSnapshot() error {
 		}
 		if err := l.checkNumbers(h); err != nil {
 			return err
+		}
+		if head.Rules != diff.Revision {
+			for i := range h.Versions {
+				h.Versions[i].Severity = ""
+			}
 		}
 		id := l.idOf(h.Host)
 		l.rows[id] = h
@@ -158,7 +166,7 @@ func (l *Live) encodeSnapshot(file *os.File) error {
 		return errors.Join(packed.Close(), errNotRead)
 	}
 	encoder := gob.NewEncoder(packed)
-	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
+	head := snapshotHead{Format: snapshotFormat, Cursor: l.position.Cursor(), Rules: diff.Revision, Features: l.names, Standings: l.turnsOf, Agents: l.agents, Blocks: map[string]blockSnapshot{}}
 	for host, b := range l.blocks {
 		head.Blocks[host] = blockSnapshot{b.By}
 	}

@@ -14,7 +14,7 @@ import (
 	"gazetteer/web/plot"
 )
 
-// A Table is a table of figures with what they mean and a drawing of them.
+// A Table has figures, their explanation and a plot.
 type Table struct {
 	Name       string // of its file: data/NAME.csv
 	Title      string
@@ -23,9 +23,25 @@ type Table struct {
 	Rows       []Row
 	// Chart draws the rows, nil where there is nothing to draw.
 	Chart *plot.Chart
+
+	onPage []string // the columns on census.html besides the first, nil for all
 }
 
-// A Row is a line of a table. Its first cell can be a stranger's text.
+// pageCells returns the cells of a row that are on census.html.
+func (t *Table) pageCells(cells []string) []string {
+	if t.onPage == nil {
+		return cells
+	}
+	var shown []string
+	for i, c := range cells {
+		if i == 0 || slices.Contains(t.onPage, t.Columns[i]) {
+			shown = append(shown, c)
+		}
+	}
+	return shown
+}
+
+// A Row is a line of a table. Its first cell can be an untrusted text.
 type Row struct {
 	Cells []string
 	// Feature is what the row counts, zero for rows that have no list of hosts behind them.
@@ -35,7 +51,7 @@ type Row struct {
 // maxBars is how many bars a drawing has.
 const maxBars = 20
 
-// sanitizeLabel returns a stranger's text as drawings and pages show it.
+// sanitizeLabel returns an untrusted text as plots and pages show it.
 func sanitizeLabel(text string) string { return format.Visible(text) }
 
 // Tables returns all tables in the order of the census.
@@ -78,13 +94,12 @@ func (f *Figures) summaryTable() Table {
 // seriesTables are the tables over time: which series each of them has.
 var seriesTables = []struct {
 	name, title, definition, family string
-	names                           []string // drawn; nil for all
-	stacked                         bool
+	names                           []string // drawn and on the page; nil for all
 }{
-	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil, false},
-	{"states", "The five states over time", "The number of hosts with the verdict yes on a state, by the last recorded change of the host before that time. It begins with the history of states.", seriesStates, yesNames(), false},
-	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil, false},
-	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil, false},
+	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil},
+	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. The plot and census.html have only the verdict yes.", seriesStates, yesNames()},
+	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil},
+	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil},
 }
 
 func yesNames() []string {
@@ -99,9 +114,8 @@ func yesNames() []string {
 func (f *Figures) seriesTable(s struct {
 	name, title, definition, family string
 	names                           []string
-	stacked                         bool
 }) (Table, bool) {
-	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}}
+	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}, onPage: s.names}
 	var all []Series
 	var lines []plot.Line
 	for _, series := range f.Series {
@@ -189,7 +203,7 @@ func (f *Figures) changesTable() Table {
 		t.Rows = append(t.Rows, Row{Cells: []string{c.Kind, fmt.Sprint(c.Documents), fmt.Sprint(c.Changed)}, Feature: Feature{"format", c.Kind}})
 		bars = append(bars, plot.Bar{Label: document.Kind(c.Kind).Describe(), Value: 100 * float64(c.Changed) / float64(max(c.Documents, 1))})
 	}
-	t.Chart = plot.NewBars("Documents that changed in 30 days, in per cent", "format", "per cent", bars)
+	t.Chart = plot.NewBars("Documents that changed in 30 days", "format", "per cent", bars)
 	return t
 }
 

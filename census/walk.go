@@ -38,7 +38,7 @@ const batchHosts = 64
 // maxHostRecords bounds the versions and turns of one host that are read: the newest count.
 const maxHostRecords = 20_000
 
-// A hostBatch goes through the walk: its records are turned into facts by one of several workers,
+// A hostBatch holds records of hosts during the walk. One of several workers turns them into facts,
 // and the batches are consumed in the order in which they were read.
 type hostBatch struct {
 	records []hostRecords
@@ -65,8 +65,8 @@ func newWalker(ctx context.Context, s store.Store, at time.Time) (*walker, error
 	return w, w.readBlocks(ctx)
 }
 
-// walkHosts calls each with the facts of every host that was known at the date, in order of their
-// keys, and returns how many records are damaged. Records are read in this goroutine's group,
+// walkHosts calls each with the facts of every host that was known at the date, in the order of
+// [comesBefore], and returns how many records are damaged. Records are read in this goroutine's group,
 // decoded by several, and counted by one, so memory does not grow with the store.
 func (w *walker) walkHosts(ctx context.Context, each func(*Facts) error) (damaged int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
@@ -157,11 +157,11 @@ func (l *recordList) reversedHost() string {
 func (l *recordList) collectHost(reversed string, into *[]store.Record, damaged *int) error {
 	for l.more {
 		name := l.reversedHost()
-		if name > reversed {
+		if comesBefore(reversed, name) {
 			return nil
 		}
 		switch {
-		case name < reversed: // of a host without a record of its own
+		case name != reversed: // of a host without a record of its own
 		case l.damaged:
 			*damaged++
 		default:
@@ -177,8 +177,13 @@ func (l *recordList) collectHost(reversed string, into *[]store.Record, damaged 
 	return nil
 }
 
-// readBatches merges the lists of hosts, documents, versions and turns, which are in the same
-// order.
+// comesBefore reports whether the records below one reversed host come before those below another.
+// The records below "com.example" come after those below "com.example.www", because a slash comes after
+// a dot and a hyphen; the records of the hosts themselves do not end in a slash.
+func comesBefore(reversed, other string) bool { return reversed+"/" < other+"/" }
+
+// readBatches merges the lists of hosts, documents, versions and turns. The hosts wait until their
+// turn in the order of the others: com.example waits for com.example.www.
 func (w *walker) readBatches(ctx context.Context, send func(*hostBatch) error) error {
 	var lists [4]*recordList
 	for i, prefix := range []string{store.HostPrefix, store.DocumentPrefix, store.VersionPrefix, store.TurnPrefix} {
@@ -188,29 +193,48 @@ func (w *walker) readBatches(ctx context.Context, send func(*hostBatch) error) e
 			return err
 		}
 	}
-	hosts := lists[0]
+	type namedHost struct {
+		reversed string
+		record   store.Record
+	}
+	hosts, below := lists[0], lists[1:]
+	var waiting []namedHost
 	b := &hostBatch{done: make(chan struct{})}
+	addHost := func(h namedHost) error {
+		r := hostRecords{host: h.record}
+		for i, into := range []*[]store.Record{&r.documents, &r.versions, &r.turns} {
+			if err := below[i].collectHost(h.reversed, into, &r.damaged); err != nil {
+				return err
+			}
+		}
+		b.records = append(b.records, r)
+		if len(b.records) < batchHosts {
+			return nil
+		}
+		full := b
+		b = &hostBatch{done: make(chan struct{})}
+		return send(full)
+	}
 	for hosts.more {
 		if hosts.damaged {
 			b.damaged++
 		} else {
-			r := hostRecords{host: hosts.current}
-			reversed := hosts.reversedHost()
-			for i, into := range []*[]store.Record{&r.documents, &r.versions, &r.turns} {
-				if err := lists[i+1].collectHost(reversed, into, &r.damaged); err != nil {
+			next := namedHost{hosts.reversedHost(), hosts.current}
+			for n := len(waiting) - 1; n >= 0 && comesBefore(waiting[n].reversed, next.reversed); n-- {
+				if err := addHost(waiting[n]); err != nil {
 					return err
 				}
+				waiting = waiting[:n]
 			}
-			b.records = append(b.records, r)
+			waiting = append(waiting, next)
 		}
 		if err := hosts.advance(); err != nil {
 			return err
 		}
-		if len(b.records) == batchHosts {
-			if err := send(b); err != nil {
-				return err
-			}
-			b = &hostBatch{done: make(chan struct{})}
+	}
+	for _, h := range slices.Backward(waiting) {
+		if err := addHost(h); err != nil {
+			return err
 		}
 	}
 	return send(b)
@@ -232,8 +256,8 @@ func (w *walker) decodeBatch(ctx context.Context, b *hostBatch) {
 	b.records = nil
 }
 
-// readFacts turns the records of a host into what is known of it at the date; nil for a host that
-// was not known then.
+// readFacts turns the records of a host into its facts at the date; nil for a host that was not
+// known then.
 func (w *walker) readFacts(ctx context.Context, r *hostRecords) (facts *Facts, damaged int, err error) {
 	var record hostRecord
 	if decodeRecord(r.host.Value, &record) != nil || record.Name == "" {
@@ -438,8 +462,8 @@ func (w *walker) walkAgents(ctx context.Context, each func(*registry.Agent)) (da
 	return damaged, nil
 }
 
-// readBlocks reads which hosts are not in the census: nothing of a host whose owner opted out is
-// told, not even of the time before.
+// readBlocks reads which hosts are not in the census: a host whose owner opted out does not appear,
+// not even for the time before.
 func (w *walker) readBlocks(ctx context.Context) error {
 	w.blocks = map[string]bool{}
 	for r, err := range w.store.List(ctx, store.BlockPrefix, "") {

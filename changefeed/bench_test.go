@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/internal/cputime"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 )
 
 // BenchmarkPage reads pages of 50 from a feed of ITEMS changes (20,000 without it): the newest, those
-// behind a place in the middle, and those that filters choose.
+// behind a position in the middle, and those that filters choose.
 func BenchmarkPage(b *testing.B) {
 	items, _ := strconv.Atoi(os.Getenv("ITEMS"))
 	if items == 0 {
@@ -46,24 +46,15 @@ func BenchmarkPage(b *testing.B) {
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			begun := processorTime(b)
+			begun := cputime.Used()
 			for b.Loop() {
 				if page, err := c.read(); err != nil || len(page.Items) == 0 {
 					b.Fatalf("%d items, %v", len(page.Items), err)
 				}
 			}
-			b.ReportMetric(float64((processorTime(b)-begun).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64((cputime.Used()-begun).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
-}
-
-// processorTime is how long this process has had a processor: it does not depend on what else runs.
-func processorTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // fillFeed writes so many items about a thousand hosts.
@@ -72,18 +63,18 @@ func fillFeed(b *testing.B, f *Feed, items int) {
 	cursor := f.store.Head()
 	verbs := []string{"BOOK", "FIND", "CANCEL", "LIST", "PAY"}
 	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for place := 1; place <= items; {
+	for position := 1; position <= items; {
 		p := &projection{feed: f, hosts: map[string]*hostState{}, items: map[uint64]*Item{}, removed: map[uint64]bool{}}
-		for range min(5000, items-place+1) {
-			host := fmt.Sprintf("h%d.example", place%1000)
-			p.items[uint64(place)] = &Item{
-				Place: uint64(place), ID: nameItem(strconv.Itoa(place)), Kind: DocumentChanged, At: begun.Add(time.Duration(place) * time.Second), Severity: diff.Severity(place % 4),
+		for range min(5000, items-position+1) {
+			host := fmt.Sprintf("h%d.example", position%1000)
+			p.items[uint64(position)] = &Item{
+				Position: uint64(position), ID: nameItem(strconv.Itoa(position)), Kind: DocumentChanged, At: begun.Add(time.Duration(position) * time.Second), Severity: diff.Severity(position % 4),
 				Title: host + ": book_table asks for weaker authentication", Host: host, Documents: []document.Kind{document.AI}, From: "a", To: "b",
-				Changes: []Change{{Kind: diff.AuthenticationWeakened, Severity: diff.High, Operation: "book_table", From: "oauth2", To: "none"}}, Verbs: verbs[place%5 : place%5+1], Namespace: "dining",
+				Changes: []Change{{Kind: diff.AuthenticationWeakened, Severity: diff.High, Operation: "book_table", From: "oauth2", To: "none"}}, Verbs: verbs[position%5 : position%5+1], Namespace: "dining",
 			}
-			place++
+			position++
 		}
-		cursor.Seq = uint64(place - 1)
+		cursor.Seq = uint64(position - 1)
 		if err := p.writeBatch(b.Context(), cursor); err != nil {
 			b.Fatal(err)
 		}

@@ -29,8 +29,8 @@ type contents struct {
 	} `json:"operations"`
 }
 
-// describeVersion completes the item of a version with what it says, and what changed since the
-// version that d remembers, and has d remember this one.
+// describeVersion adds to the item of a version its content and the changes since the version that
+// d remembers, and then has d remember this one.
 func (p *projection) describeVersion(ctx context.Context, item *Item, v crawler.Version, d *documentState) (titleTexts, error) {
 	var texts titleTexts
 	now, err := p.readContents(ctx, item.Host, v)
@@ -189,8 +189,8 @@ func exceptTexts(texts, others []string, most int) []string {
 	return rest[:min(len(rest), most)]
 }
 
-// cleanText returns a text of a stranger on one line, without control characters and characters
-// that hide or reorder text, at most so many bytes.
+// cleanText returns an untrusted text on one line, without control characters and characters that
+// hide or reorder text, cut to a number of bytes.
 func cleanText(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var b strings.Builder

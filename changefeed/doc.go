@@ -6,11 +6,11 @@
 // [Feed.Moved] says when there is more. JSON pages, server-sent events, Atom and JSON Feed all show
 // the same items.
 //
-// # Places
+// # Positions
 //
-// The place of an item is the sequence of the store's record that it was made from, and each record
-// makes at most one item. So a place means the same after the feed was rebuilt from the store, and
-// in every feed of one store. A place of another store or incarnation means nothing.
+// The position of an item is the sequence of the store's record that it was made from, and each record
+// makes at most one item. So a position means the same after the feed was rebuilt from the store, and
+// in every feed of one store. A position of another store or incarnation means nothing.
 //
 // # What is kept
 //
@@ -24,5 +24,7 @@
 //
 // A feed whose file is lost, damaged or of another store is made again from what the store still has:
 // every version of every document, the removals that are not forgotten, every entry of every agent.
-// A document that went and came back with the same bytes in between is then one item less.
+// A document that went and came back with the same bytes in between is then one item less. The
+// severities of the new items are by the rules of today, [diff.Revision]; otherwise an item keeps the
+// severity that its readers have seen.
 package changefeed

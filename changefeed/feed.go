@@ -20,9 +20,9 @@ const DefaultKeep = 1_000_000
 // MaxPage is the largest page.
 const MaxPage = 100
 
-// ErrGone says that items behind a place were dropped, so that a page that begins there would miss
+// ErrGone says that items behind a position were dropped, so that a page that begins there would miss
 // some. Test with errors.Is.
-var ErrGone = errors.New("the feed no longer reaches back to this place")
+var ErrGone = errors.New("the feed no longer reaches back to this position")
 
 // Options of [Open]. Dir and Store are required.
 type Options struct {
@@ -50,7 +50,7 @@ type Feed struct {
 
 	mu       sync.RWMutex // guards what follows; held for writing when position moves with them
 	postings *postings
-	horizon  uint64 // places before it are gone
+	horizon  uint64 // positions before it are gone
 }
 
 // Open opens the feed in a directory, or begins one there. A damaged one is begun again. The errors
@@ -93,7 +93,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	})
 }
 
-// Cursor returns the place in the store up to which the feed is complete.
+// Cursor returns the position in the store up to which the feed is complete.
 func (f *Feed) Cursor() store.Cursor { return f.position.Cursor() }
 
 // Len returns how many items there are.
@@ -113,74 +113,74 @@ func (f *Feed) WaitFor(ctx context.Context, seq uint64) error { return f.positio
 // A Page is a part of the feed.
 type Page struct {
 	Items []Item
-	// Next is the place to go on from: behind the last item of the page, or where the feed is
+	// Next is the position to go on from: behind the last item of the page, or where the feed is
 	// complete up to when there is none left.
 	Next uint64
 	// More reports whether there are items beyond the page now.
 	More bool
 }
 
-// After returns at most limit items behind a place, the oldest first; [MaxPage] at most. The error
-// is [ErrGone] for a place whose followers were dropped; place 0 is never gone.
-func (f *Feed) After(filter Filter, place uint64, limit int) (Page, error) {
+// After returns at most limit items behind a position, the oldest first; [MaxPage] at most. The error
+// is [ErrGone] for a position whose followers were dropped; position 0 is never gone.
+func (f *Feed) After(filter Filter, position uint64, limit int) (Page, error) {
 	f.mu.RLock()
-	if place > 0 && place < f.horizon {
+	if position > 0 && position < f.horizon {
 		f.mu.RUnlock()
 		return Page{}, ErrGone
 	}
-	places, more := f.selectPlaces(filter, place, limit)
-	next := max(place, f.position.Cursor().Seq)
+	positions, more := f.selectPositions(filter, position, limit)
+	next := max(position, f.position.Cursor().Seq)
 	f.mu.RUnlock()
 	if more {
-		next = places[len(places)-1]
+		next = positions[len(positions)-1]
 	}
-	items, err := f.readItems(places)
+	items, err := f.readItems(positions)
 	return Page{Items: items, Next: next, More: more}, err
 }
 
-// selectPlaces returns the places of the first items behind a place that a filter chooses.
-func (f *Feed) selectPlaces(filter Filter, place uint64, limit int) (places []uint64, more bool) {
+// selectPositions returns the positions of the first items behind a position that a filter chooses.
+func (f *Feed) selectPositions(filter Filter, position uint64, limit int) (positions []uint64, more bool) {
 	limit = min(max(limit, 1), MaxPage)
 	found := f.postings.match(filter).Iterator()
-	found.AdvanceIfNeeded(f.postings.ordinal(place + 1))
+	found.AdvanceIfNeeded(f.postings.ordinal(position + 1))
 	for found.HasNext() {
-		if len(places) == limit {
-			return places, true
+		if len(positions) == limit {
+			return positions, true
 		}
-		places = append(places, f.postings.placeOf(found.Next()))
+		positions = append(positions, f.postings.positionOf(found.Next()))
 	}
-	return places, false
+	return positions, false
 }
 
-// Before returns at most limit items before a place, the newest first; before 0 means the newest of
-// all. Next is the place of the last one, to go on before.
-func (f *Feed) Before(filter Filter, place uint64, limit int) (Page, error) {
+// Before returns at most limit items before a position, the newest first; before 0 means the newest of
+// all. Next is the position of the last one, to go on before.
+func (f *Feed) Before(filter Filter, position uint64, limit int) (Page, error) {
 	limit = min(max(limit, 1), MaxPage)
 	f.mu.RLock()
 	matches := f.postings.match(filter)
-	var count uint64 // of the matches before the place
+	var count uint64 // of the matches before the position
 	switch {
-	case place == 0:
+	case position == 0:
 		count = matches.GetCardinality()
 	default:
-		if end := f.postings.ordinal(place); end > 0 {
+		if end := f.postings.ordinal(position); end > 0 {
 			count = matches.Rank(end - 1)
 		}
 	}
 	first := count - min(count, uint64(limit))
-	var places []uint64
+	var positions []uint64
 	for n := count; n > first; n-- {
 		ordinal, err := matches.Select(uint32(n - 1))
 		if err != nil { // cannot be: there are count of them
 			break
 		}
-		places = append(places, f.postings.placeOf(ordinal))
+		positions = append(positions, f.postings.positionOf(ordinal))
 	}
 	f.mu.RUnlock()
-	items, err := f.readItems(places)
+	items, err := f.readItems(positions)
 	page := Page{Items: items, More: first > 0}
-	if len(places) > 0 {
-		page.Next = places[len(places)-1]
+	if len(positions) > 0 {
+		page.Next = positions[len(positions)-1]
 	}
 	return page, err
 }
@@ -231,14 +231,14 @@ func (f *Feed) saveCursor(ctx context.Context) error {
 	return nil
 }
 
-// matchingPlaces returns the places of all items of a filter.
-func (f *Feed) matchingPlaces(filter Filter) []uint64 {
+// matchingPositions returns the positions of all items of a filter.
+func (f *Feed) matchingPositions(filter Filter) []uint64 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	var places []uint64
+	var positions []uint64
 	f.postings.match(filter).Iterate(func(ordinal uint32) bool {
-		places = append(places, f.postings.placeOf(ordinal))
+		positions = append(positions, f.postings.positionOf(ordinal))
 		return true
 	})
-	return places
+	return positions
 }

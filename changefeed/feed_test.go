@@ -155,7 +155,7 @@ func (w *world) kinds() (kinds []changefeed.Kind) {
 	return kinds
 }
 
-// aiText is an AI Discovery document whose one operation lies at an endpoint.
+// aiText is an AI Discovery document with one operation at an endpoint.
 func aiText(name, endpoint string) string {
 	return string(mustJSON(map[string]any{
 		"aiendpoint": "1.0", "service": map[string]any{"name": name, "description": "Reserves tables in restaurants."},
@@ -228,7 +228,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestAlternatingVersionsAreOneItem: a document whose versions alternate each hour is
+// TestAlternatingVersionsAreOneItem checks that a document whose versions alternate each hour is
 // one item that counts, beside the two that told the first versions.
 func TestAlternatingVersionsAreOneItem(t *testing.T) {
 	w := newWorld(t, 0)
@@ -244,14 +244,14 @@ func TestAlternatingVersionsAreOneItem(t *testing.T) {
 	if flap := items[2]; flap.Count != changes-1 || !flap.Since.Equal(began) || !flap.At.Equal(began.Add((changes-1)*time.Hour)) {
 		t.Errorf("it counts %d since %s, last %s: %s", flap.Count, flap.Since, flap.At, flap.Title)
 	}
-	// What weighs more than all that is told by itself.
+	// A change with a higher severity than all before has its own item.
 	w.publish("shop.example", aiText("Shop", "http://evil.example/book"), began.Add(changes*time.Hour))
 	if last := w.items(changefeed.Filter{Severity: diff.High}); len(last) == 0 || last[len(last)-1].Kind != changefeed.DocumentChanged {
 		t.Errorf("a grave change between them is %v", w.kinds())
 	}
 }
 
-// TestRemovalAndReturnIsOneItem: so is a document that is there every other hour.
+// TestRemovalAndReturnIsOneItem checks a document that disappears and returns, once and every hour.
 func TestRemovalAndReturnIsOneItem(t *testing.T) {
 	w := newWorld(t, 0)
 	for i := range 40 {
@@ -268,7 +268,8 @@ func TestRemovalAndReturnIsOneItem(t *testing.T) {
 	}
 }
 
-// TestFrequentlyChangedDocumentIsOneItem: a document with a time in it is another one each hour.
+// TestFrequentlyChangedDocumentIsOneItem checks that a document with a time in it is another one
+// each hour.
 func TestFrequentlyChangedDocumentIsOneItem(t *testing.T) {
 	w := newWorld(t, 0)
 	for i := range 100 {
@@ -301,8 +302,8 @@ func TestOptOutRemovesItems(t *testing.T) {
 	}
 }
 
-// TestPublisherStatesAreReported: a change of the states of a host that publishes documents is an item,
-// its first sight and those of other hosts are none.
+// TestPublisherStatesAreReported checks that a change of the states of a host that publishes
+// documents is an item, its first sight and those of other hosts are none.
 func TestPublisherStatesAreReported(t *testing.T) {
 	w := newWorld(t, 0)
 	good := conformance.Standing{Class: conformance.Publishes, Reachable: conformance.Yes, WellFormed: conformance.Yes, Conformant: conformance.Yes, Consistent: conformance.Unknown, Answers: conformance.Yes, Level: 1}
@@ -346,8 +347,8 @@ func TestErasedAgentKeepsOneItem(t *testing.T) {
 	}
 }
 
-// TestRestartAndRebuild: a feed goes on where it stood, and one whose file is lost or damaged is the
-// same again, place by place.
+// TestRestartAndRebuild checks that a feed continues where it stopped, and that a feed with a lost
+// or damaged file is rebuilt with the same positions.
 func TestRestartAndRebuild(t *testing.T) {
 	w := newWorld(t, 0)
 	for i := range 5 {
@@ -389,7 +390,7 @@ func TestOldItemsAreDropped(t *testing.T) {
 		host := fmt.Sprintf("h%03d.example", i)
 		w.publish(host, aiText("H", "https://"+host+"/book"), began)
 		if i == 0 {
-			first = w.items(changefeed.Filter{})[0].Place
+			first = w.items(changefeed.Filter{})[0].Position
 		}
 	}
 	if n := w.feed.Len(); n > 100 || n < 98 {
@@ -411,13 +412,13 @@ func TestOldItemsAreDropped(t *testing.T) {
 		t.Errorf("%v, %+v", err, older)
 	}
 	// Forward again, page by page, each item once.
-	place, seen := newest.Next-1, 0
+	position, seen := newest.Next-1, 0
 	for {
-		page, err := w.feed.After(changefeed.Filter{}, place, 2)
+		page, err := w.feed.After(changefeed.Filter{}, position, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, place = seen+len(page.Items), page.Next
+		seen, position = seen+len(page.Items), page.Next
 		if !page.More {
 			break
 		}
@@ -427,8 +428,8 @@ func TestOldItemsAreDropped(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: control characters, characters that reorder text and whole essays stay out of
-// titles.
+// TestHostileTexts checks that control characters, characters that reorder text and whole essays
+// stay out of titles.
 func TestHostileTexts(t *testing.T) {
 	w := newWorld(t, 0)
 	w.publish("shop.example", aiText("\u202eevil\u0007<script>"+strings.Repeat("x", 5000), "https://shop.example/book"), began)

@@ -18,10 +18,10 @@ import (
 
 // The buckets of the file:
 //
-//	items   place (8 bytes, big endian) → terms and the item (JSON), see encodeItem
+//	items   position (8 bytes, big endian) → terms and the item (JSON), see encodeItem
 //	hosts   host, reversed              → hostState (JSON)
 //	state   "cursor"                    → store.Cursor (JSON): up to where the store was followed
-//	        "horizon"                   → place (8 bytes): cursors before it miss dropped items
+//	        "horizon"                   → position (8 bytes): cursors before it miss dropped items
 var (
 	itemsBucket = []byte("items")
 	hostsBucket = []byte("hosts")
@@ -32,8 +32,8 @@ var (
 
 const fileFormat = 1
 
-// openFile opens the file in dir. One that is damaged is made anew: all that it holds comes from
-// the store.
+// openFile opens the file in dir. A damaged file is rebuilt, because all its content is derived
+// from the store.
 func openFile(ctx context.Context, dir string, log *slog.Logger, minFree int64) (*boltfile.File, error) {
 	open := func() (*boltfile.File, error) {
 		return boltfile.Open(ctx, dir, boltfile.Schema{
@@ -59,7 +59,7 @@ func (f *Feed) Compact(ctx context.Context) error {
 	return f.file.CopyWhole(ctx, "change feed", itemsBucket, hostsBucket, stateBucket)
 }
 
-func placeKey(place uint64) []byte { return binary.BigEndian.AppendUint64(nil, place) }
+func positionKey(position uint64) []byte { return binary.BigEndian.AppendUint64(nil, position) }
 
 // encodeItem returns the stored form of an item: the length of its terms, as a number of two bytes,
 // the terms that it is found by, each ended by a NUL, and the item as JSON. So the terms can be
@@ -94,7 +94,7 @@ func decodeItem(key, value []byte) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{Place: binary.BigEndian.Uint64(key)}
+	i := Item{Position: binary.BigEndian.Uint64(key)}
 	if err := json.Unmarshal(text, &i); err != nil {
 		return Item{}, fmt.Errorf("%w: read an item of the change feed: %w", store.ErrCorrupt, err)
 	}
@@ -127,13 +127,13 @@ func (f *Feed) readFile() error {
 	return err
 }
 
-// readItems returns the items at these places that are still there, in their order.
-func (f *Feed) readItems(places []uint64) ([]Item, error) {
-	items := make([]Item, 0, len(places))
+// readItems returns the items at these positions that are still there, in their order.
+func (f *Feed) readItems(positions []uint64) ([]Item, error) {
+	items := make([]Item, 0, len(positions))
 	err := f.file.View("read changes", func(tx *bolt.Tx) error {
 		bucket := tx.Bucket(itemsBucket)
-		for _, place := range places {
-			key := placeKey(place)
+		for _, position := range positions {
+			key := positionKey(position)
 			value := bucket.Get(key)
 			if value == nil {
 				continue // removed meanwhile
@@ -149,8 +149,8 @@ func (f *Feed) readItems(places []uint64) ([]Item, error) {
 	return items, err
 }
 
-// writeFile runs a change of the file in one transaction. It may run while the disk is full: the
-// store then refuses writes, so that nothing follows but what was there before.
+// writeFile runs a change of the file in one transaction. It is also allowed while the disk is
+// full: the store then refuses writes, so that only earlier changes follow.
 func (f *Feed) writeFile(ctx context.Context, work func(tx *boltfile.Tx) error) error {
 	_, err := f.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		tx.MarkChanged()
@@ -174,7 +174,7 @@ func (f *Feed) clearFile(ctx context.Context, horizon uint64) error {
 				return err
 			}
 		}
-		return tx.Bucket(stateBucket).Put(horizonKey, placeKey(horizon))
+		return tx.Bucket(stateBucket).Put(horizonKey, positionKey(horizon))
 	})
 	if err != nil {
 		return err

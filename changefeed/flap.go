@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// When changes of a document are told as one item that counts.
+// The conditions under which the changes of a document are combined into one item with a count.
 const (
 	// flapWindow is how long a version is remembered: a document that returns to one of them twice
 	// alternates. An item that counts ends after a window without a change.
@@ -21,7 +21,7 @@ type hostState struct {
 	Documents map[string]*documentState `json:"documents"` // by kind
 }
 
-// countPublished counts the documents that are there.
+// countPublished counts the published documents.
 func (h *hostState) countPublished() int {
 	n := 0
 	for _, d := range h.Documents {
@@ -46,19 +46,19 @@ type documentState struct {
 
 // recentChange is one change of a document: to a digest, or to "" when the document went.
 type recentChange struct {
-	Digest string    `json:"digest,omitempty"`
-	At     time.Time `json:"at"`
-	Place  uint64    `json:"place,omitempty"` // of its item, 0 for none
-	Return bool      `json:"return,omitempty"`
+	Digest   string    `json:"digest,omitempty"`
+	At       time.Time `json:"at"`
+	Position uint64    `json:"place,omitempty"` // of its item, 0 for none
+	Return   bool      `json:"return,omitempty"`
 }
 
 type flapState struct {
-	Place uint64    `json:"place"`
-	Last  time.Time `json:"last"`
+	Position uint64    `json:"place"`
+	Last     time.Time `json:"last"`
 }
 
-// isRestless reports whether a document changes back and forth, or all the time, if it changes to a
-// digest now ("" when it goes), and whether it had the same digest before.
+// isRestless reports whether a document alternates or changes all the time, given its new digest
+// ("" after its removal) and whether it had that digest before.
 func (d *documentState) isRestless(digest string, at time.Time) (restless, returns bool) {
 	d.Recent = slices.DeleteFunc(d.Recent, func(c recentChange) bool { return at.Sub(c.At) > flapWindow })
 	lately, alternations := 1, 0

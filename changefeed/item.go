@@ -67,11 +67,11 @@ const (
 	maxText    = 200 // bytes of a text that quotes a document
 )
 
-// An Item is one event. Its texts may quote strangers: escape them on output. None has control
+// An Item is one event. Its texts can be untrusted: escape them on output. They contain no control
 // characters.
 type Item struct {
-	// Place is where the item stands in the feed, from 1.
-	Place uint64 `json:"-"`
+	// Position is where the item stands in the feed, from 1.
+	Position uint64 `json:"-"`
 	// ID names the item permanently, also after the feed was rebuilt: a UUID as a URN.
 	ID   string `json:"id" doc:"names the item permanently"`
 	Kind Kind   `json:"kind" doc:"what happened"`

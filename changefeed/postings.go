@@ -9,42 +9,41 @@ import (
 	"gazetteer/document/diff"
 )
 
-// postings says which items have which terms. An item has an ordinal, which grows with its place;
+// postings says which items have which terms. An item has an ordinal, which grows with its position;
 // the ordinals of one process begin at 0. The feed's lock guards it.
 type postings struct {
-	places []uint64 // ascending; the ordinal of places[i] is base+i
-	base   uint32
-	live   *roaring.Bitmap // ordinals whose item was not removed
-	terms  map[string]*roaring.Bitmap
+	positions []uint64 // ascending; the ordinal of positions[i] is base+i
+	base      uint32
+	live      *roaring.Bitmap // ordinals whose item was not removed
+	terms     map[string]*roaring.Bitmap
 }
 
 func newPostings() *postings {
 	return &postings{live: roaring.New(), terms: map[string]*roaring.Bitmap{}}
 }
 
-// ordinal returns the ordinal of the first item at a place or behind it.
-func (p *postings) ordinal(place uint64) uint32 {
-	i, _ := slices.BinarySearch(p.places, place)
+// ordinal returns the ordinal of the first item at a position or behind it.
+func (p *postings) ordinal(position uint64) uint32 {
+	i, _ := slices.BinarySearch(p.positions, position)
 	return p.base + uint32(i)
 }
 
-// placeOf returns the place of an ordinal.
-func (p *postings) placeOf(ordinal uint32) uint64 { return p.places[ordinal-p.base] }
+// positionOf returns the position of an ordinal.
+func (p *postings) positionOf(ordinal uint32) uint64 { return p.positions[ordinal-p.base] }
 
-// contains reports whether there is an item at a place.
-func (p *postings) contains(place uint64) bool {
-	_, found := slices.BinarySearch(p.places, place)
-	return found && p.live.Contains(p.ordinal(place))
+// contains reports whether there is an item at a position.
+func (p *postings) contains(position uint64) bool {
+	_, found := slices.BinarySearch(p.positions, position)
+	return found && p.live.Contains(p.ordinal(position))
 }
 
-// add adds the item at a place, which is the last one or one that is there already and has other
-// terms now.
-func (p *postings) add(place uint64, terms []string) {
-	ordinal := p.ordinal(place)
+// add adds the item at a position: the last one, or an existing one whose terms changed.
+func (p *postings) add(position uint64, terms []string) {
+	ordinal := p.ordinal(position)
 	switch i := int(ordinal - p.base); {
-	case i == len(p.places):
-		p.places = append(p.places, place)
-	case p.places[i] != place:
+	case i == len(p.positions):
+		p.positions = append(p.positions, position)
+	case p.positions[i] != position:
 		return // dropped meanwhile
 	}
 	p.live.Add(ordinal)
@@ -58,12 +57,12 @@ func (p *postings) add(place uint64, terms []string) {
 	}
 }
 
-// remove removes the item at a place, which has these terms.
-func (p *postings) remove(place uint64, terms []string) {
-	if !p.contains(place) {
+// remove removes the item at a position, which has these terms.
+func (p *postings) remove(position uint64, terms []string) {
+	if !p.contains(position) {
 		return
 	}
-	ordinal := p.ordinal(place)
+	ordinal := p.ordinal(position)
 	p.live.Remove(ordinal)
 	for _, t := range terms {
 		if b := p.terms[t]; b != nil {
@@ -74,13 +73,13 @@ func (p *postings) remove(place uint64, terms []string) {
 	}
 }
 
-// dropDeadPlaces forgets the places before the first living item.
-func (p *postings) dropDeadPlaces() {
-	n := len(p.places)
+// dropDeadPositions forgets the positions before the first living item.
+func (p *postings) dropDeadPositions() {
+	n := len(p.positions)
 	if !p.live.IsEmpty() {
 		n = int(p.live.Minimum() - p.base)
 	}
-	p.places, p.base = p.places[n:], p.base+uint32(n)
+	p.positions, p.base = p.positions[n:], p.base+uint32(n)
 }
 
 // A Filter chooses items. The values of one member are alternatives, the members are conditions

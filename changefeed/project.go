@@ -26,10 +26,10 @@ import (
 type projection struct {
 	feed    *Feed
 	hosts   map[string]*hostState // as this batch leaves them; nil for those that are forgotten
-	items   map[uint64]*Item      // new or replaced, by place
-	removed map[uint64]bool       // places whose items go
+	items   map[uint64]*Item      // new or replaced, by position
+	removed map[uint64]bool       // positions whose items go
 	horizon uint64                // items before it were dropped, 0 when none were
-	// terms are those of the stored items that are replaced or removed, by place: write sets them.
+	// terms are those of the stored items that are replaced or removed, by position: write sets them.
 	terms map[uint64][]string
 }
 
@@ -59,7 +59,7 @@ func (p *projection) readRecord(ctx context.Context, r store.Record) error {
 	return err
 }
 
-// hostState returns what is remembered of a host, nil for a host that is not known.
+// hostState returns the remembered state of a host, nil for an unknown host.
 func (p *projection) hostState(host string) (*hostState, error) {
 	if h, ok := p.hosts[host]; ok {
 		return h, nil
@@ -154,7 +154,7 @@ func (p *projection) readRemoval(ctx context.Context, r store.Record, host, kind
 
 // placeChange adds the item of a change of a document, or counts the change in the item of a
 // document that changes back and forth.
-func (p *projection) placeChange(place uint64, item *Item, d *documentState, digest string, texts titleTexts) error {
+func (p *projection) placeChange(position uint64, item *Item, d *documentState, digest string, texts titleTexts) error {
 	restless, returns := d.isRestless(digest, item.At)
 	change := recentChange{Digest: digest, At: item.At, Return: returns}
 	switch {
@@ -172,9 +172,9 @@ func (p *projection) placeChange(place uint64, item *Item, d *documentState, dig
 	default:
 		// The item that counts takes the place of the returns before it.
 		for i := range d.Recent {
-			if c := &d.Recent[i]; c.Return && c.Place > 0 {
-				p.removeItem(c.Place)
-				c.Place = 0
+			if c := &d.Recent[i]; c.Return && c.Position > 0 {
+				p.removeItem(c.Position)
+				c.Position = 0
 			}
 		}
 		item.Since, item.Count = item.At, 1
@@ -184,26 +184,26 @@ func (p *projection) placeChange(place uint64, item *Item, d *documentState, dig
 		item.Kind = DocumentFlapping
 		item.ID = nameItem(string(DocumentFlapping), item.Host, string(item.Documents[0]), item.Since.UTC().Format(time.RFC3339Nano))
 		item.Title = titleOf(item, texts)
-		d.Flap = &flapState{Place: place, Last: item.At}
+		d.Flap = &flapState{Position: position, Last: item.At}
 		d.addRecentChange(change)
-		p.putItem(place, item)
+		p.putItem(position, item)
 		return nil
 	}
-	change.Place = place
+	change.Position = position
 	d.addRecentChange(change)
-	if p.mergeVisit(place, item) {
+	if p.mergeVisit(position, item) {
 		return nil
 	}
 	item.ID = nameItem(string(item.Kind), item.Host, string(item.Documents[0]), digest, item.At.UTC().Format(time.RFC3339Nano))
 	item.Title = titleOf(item, texts)
-	p.putItem(place, item)
+	p.putItem(position, item)
 	return nil
 }
 
-// countFlap counts a change in the item that stands for many. It returns false for a change that
-// weighs more than all before, which is told by an item of its own, and where the item was dropped.
+// countFlap counts a change in the combined item. It returns false if the change has a higher
+// severity than all before, so that it gets its own item, or if the item was dropped.
 func (p *projection) countFlap(flap *flapState, change *Item) (bool, error) {
-	item, err := p.itemAt(flap.Place)
+	item, err := p.itemAt(flap.Position)
 	if err != nil || item == nil {
 		return false, err
 	}
@@ -213,28 +213,28 @@ func (p *projection) countFlap(flap *flapState, change *Item) (bool, error) {
 	item.At, flap.Last = change.At, change.At
 	item.From, item.To, item.Changes, item.MoreChanges = change.From, change.To, change.Changes, change.MoreChanges
 	item.Title = titleOf(item, titleTexts{})
-	p.putItem(item.Place, item)
+	p.putItem(item.Position, item)
 	return !weighsMore, nil
 }
 
-// itemAt returns the item at a place as this batch leaves it, nil when there is none.
-func (p *projection) itemAt(place uint64) (*Item, error) {
-	if i := p.items[place]; i != nil {
+// itemAt returns the item at a position as this batch leaves it, nil when there is none.
+func (p *projection) itemAt(position uint64) (*Item, error) {
+	if i := p.items[position]; i != nil {
 		return i, nil
 	}
-	if p.removed[place] {
+	if p.removed[position] {
 		return nil, nil
 	}
-	items, err := p.feed.readItems([]uint64{place})
+	items, err := p.feed.readItems([]uint64{position})
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
 	return &items[0], nil
 }
 
-// mergeVisit adds the second document of a visit to the item of the first: one host that appears,
-// goes or returns is one item.
-func (p *projection) mergeVisit(place uint64, item *Item) bool {
+// mergeVisit adds the second document of a visit to the item of the first, so that the appearance,
+// removal or return of a host is one item.
+func (p *projection) mergeVisit(position uint64, item *Item) bool {
 	for at, first := range p.items {
 		if first.Host != item.Host || len(first.Documents) == 0 || item.At.Sub(first.At).Abs() > time.Minute {
 			continue
@@ -258,31 +258,31 @@ func (p *projection) mergeVisit(place uint64, item *Item) bool {
 	return false
 }
 
-func (p *projection) putItem(place uint64, item *Item) {
-	item.Place = place
-	delete(p.removed, place)
-	p.items[place] = item
+func (p *projection) putItem(position uint64, item *Item) {
+	item.Position = position
+	delete(p.removed, position)
+	p.items[position] = item
 }
 
-func (p *projection) removeItem(place uint64) {
-	delete(p.items, place)
-	p.removed[place] = true
+func (p *projection) removeItem(position uint64) {
+	delete(p.items, position)
+	p.removed[position] = true
 }
 
 // removeMatching removes all items of a filter.
 func (p *projection) removeMatching(f Filter, matches func(*Item) bool) {
-	for _, place := range p.feed.matchingPlaces(f) {
-		p.removeItem(place)
+	for _, position := range p.feed.matchingPositions(f) {
+		p.removeItem(position)
 	}
-	for place, item := range p.items {
+	for position, item := range p.items {
 		if matches(item) {
-			p.removeItem(place)
+			p.removeItem(position)
 		}
 	}
 }
 
-// readBlock removes all items about a host that is withdrawn. Only a host that the feed knew makes
-// an item: a list of an operator names hosts that nobody has heard of here.
+// readBlock removes all items about a withdrawn host. Only a host that the feed knows gets an item:
+// a block list of the operator can name hosts that never appeared here.
 func (p *projection) readBlock(r store.Record, host string) error {
 	var b crawler.Block
 	if err := json.Unmarshal(r.Value, &b); err != nil {
@@ -329,8 +329,9 @@ func (p *projection) knownHosts(host string, subdomains bool) ([]string, error) 
 	return known, err
 }
 
-// readTurn makes the item of a host whose states changed while it published documents. What a host
-// without documents answers concerns nobody, and a host that comes or goes has an item already.
+// readTurn makes the item of a host whose states changed while it published documents. The states
+// of a host without documents are left out, and the appearance or removal of a host has an item
+// already.
 func (p *projection) readTurn(r store.Record, host string) error {
 	var t conformance.Turn
 	if err := json.Unmarshal(r.Value, &t); err != nil {
@@ -415,40 +416,40 @@ func (p *projection) dropOldest() {
 	// Some more, so that not every batch has to.
 	it := f.postings.live.Iterator()
 	for excess += f.keep / 100; excess > 0 && it.HasNext(); excess-- {
-		place := f.postings.placeOf(it.Next())
-		p.removeItem(place)
-		p.horizon = place
+		position := f.postings.positionOf(it.Next())
+		p.removeItem(position)
+		p.horizon = position
 	}
 }
 
 // writeBatch writes the batch and the cursor in one transaction.
 func (p *projection) writeBatch(ctx context.Context, upTo store.Cursor) error {
 	values := make(map[uint64][]byte, len(p.items))
-	for place, item := range p.items {
+	for position, item := range p.items {
 		value, err := encodeItem(item)
 		if err != nil {
 			return err
 		}
-		values[place] = value
+		values[position] = value
 	}
 	return p.feed.writeFile(ctx, func(tx *boltfile.Tx) error {
 		p.terms = map[uint64][]string{}
 		items, hosts := tx.Bucket(itemsBucket), tx.Bucket(hostsBucket)
-		noteTerms := func(key []byte, place uint64) {
+		noteTerms := func(key []byte, position uint64) {
 			if terms, _, err := splitValue(items.Get(key)); err == nil {
-				p.terms[place] = splitTerms(terms)
+				p.terms[position] = splitTerms(terms)
 			}
 		}
-		for place := range p.removed {
-			key := placeKey(place)
-			noteTerms(key, place)
+		for position := range p.removed {
+			key := positionKey(position)
+			noteTerms(key, position)
 			if err := items.Delete(key); err != nil {
 				return err
 			}
 		}
-		for place, value := range values {
-			key := placeKey(place)
-			noteTerms(key, place)
+		for position, value := range values {
+			key := positionKey(position)
+			noteTerms(key, position)
 			if err := items.Put(key, value); err != nil {
 				return err
 			}
@@ -470,7 +471,7 @@ func (p *projection) writeBatch(ctx context.Context, upTo store.Cursor) error {
 			}
 		}
 		if p.horizon > 0 {
-			if err := tx.Bucket(stateBucket).Put(horizonKey, placeKey(p.horizon)); err != nil {
+			if err := tx.Bucket(stateBucket).Put(horizonKey, positionKey(p.horizon)); err != nil {
 				return err
 			}
 		}
@@ -486,20 +487,20 @@ func putCursor(tx *boltfile.Tx, cursor store.Cursor) error {
 	return tx.Bucket(stateBucket).Put(cursorKey, text)
 }
 
-// applyTo brings the postings to what was written.
+// applyTo updates the postings with the written items.
 func (p *projection) applyTo(all *postings) {
-	for place, terms := range p.terms {
-		all.remove(place, terms)
+	for position, terms := range p.terms {
+		all.remove(position, terms)
 	}
-	places := make([]uint64, 0, len(p.items))
-	for place := range p.items {
-		places = append(places, place)
+	positions := make([]uint64, 0, len(p.items))
+	for position := range p.items {
+		positions = append(positions, position)
 	}
-	slices.Sort(places)
-	for _, place := range places {
-		all.add(place, p.items[place].listTerms())
+	slices.Sort(positions)
+	for _, position := range positions {
+		all.add(position, p.items[position].listTerms())
 	}
-	all.dropDeadPlaces()
+	all.dropDeadPositions()
 }
 
 // limitTexts sorts texts, and returns each once and at most so many.

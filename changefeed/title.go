@@ -167,7 +167,7 @@ var eventTexts = map[string]string{
 
 func describeEvent(i *Item) string {
 	if i.Event == "updated" && len(i.Fields) > 0 {
-		return "changed its " + cleanText(strings.Join(i.Fields, ", "), 120)
+		return "changed its " + cleanText(strings.ReplaceAll(strings.Join(i.Fields, ", "), "_", " "), 120)
 	}
 	if text := eventTexts[i.Event]; text != "" {
 		return text

@@ -1,11 +1,11 @@
-// Package conformance judges what a host publishes by five states, each with its evidence: whether
-// the host is reachable, whether its documents are well-formed, whether they conform to their
-// drafts, whether they agree with one another, and whether they answer today.
+// Package conformance assesses a host by five states, each with its evidence: whether the host is
+// reachable, whether its documents are well-formed, whether they conform to their drafts, whether
+// they agree with one another, and whether they answer today.
 //
-// Begin with [Judge]. It looks at the last fetch of each kind and at the current documents, and at
-// nothing else: operations are never called. The crawler stores a [Turn] where the judgement of a
-// host changes; [Turns] reads this history. Package conformance/standing follows the
-// store and knows the present states of all hosts.
+// Begin with [Judge]. It uses only the last fetch of each kind and the current documents:
+// operations are never called. The crawler stores a [Turn] when the assessment of a host changes;
+// [Turns] reads this history. Package conformance/standing follows the store and knows the present
+// states of all hosts.
 package conformance
 
 import (
@@ -22,7 +22,7 @@ import (
 // Name names one of the five states.
 type Name string
 
-// The states, in the order in which a failure of one makes the next moot.
+// The states. If one of them fails, the later ones say little.
 const (
 	// Reachable: the host answered a request of the last visit.
 	Reachable Name = "reachable"
@@ -46,11 +46,12 @@ type Verdict string
 const (
 	Yes Verdict = "yes"
 	No  Verdict = "no"
-	// Unknown: there is nothing to judge by, such as one document that cannot contradict another.
+	// Unknown: there is no evidence either way; for example, a single document cannot contradict
+	// another.
 	Unknown Verdict = "unknown"
 )
 
-// Class says what kind of publisher a host is, for those that publish no document.
+// Class is the kind of publisher that a host is. Most classes are for hosts without a document.
 type Class string
 
 // The classes.
@@ -59,15 +60,16 @@ const (
 	Publishes Class = "publishes"
 	// OtherDialect: the host publishes a document of another dialect instead, such as llms.txt.
 	OtherDialect Class = "other-dialect"
-	// OtherFormat: documents of another published format stand at the discovery paths.
+	// OtherFormat: the discovery paths have documents of another published format.
 	OtherFormat Class = "other-format"
-	// Withheld: robots.txt keeps us from looking.
+	// Withheld: robots.txt forbids the discovery paths.
 	Withheld Class = "withheld-by-robots"
-	// CatchAll: the host answers every path alike.
+	// CatchAll: the host gives the same answer for every path.
 	CatchAll Class = "catch-all"
-	// Unreadable: what the host serves at the discovery paths is no document.
+	// Unreadable: the answers at the discovery paths are not documents.
 	Unreadable Class = "unreadable"
-	// Failing: the discovery paths answer with an error, or lead where no document is taken from.
+	// Failing: the discovery paths answer with an error, or redirect to places from which documents
+	// are not accepted.
 	Failing Class = "failing"
 	// Nothing: the host answers, and publishes nothing.
 	Nothing Class = "nothing"
@@ -75,9 +77,9 @@ const (
 	Silent Class = "silent"
 	// OptedOut: the owner asked not to be visited. Nothing else of such a host is stored.
 	OptedOut Class = "opted-out"
-	// Excluded: the operator of this server does not visit the host. Nothing else of it is stored.
+	// Excluded: the operator of this server has excluded the host. Nothing else of it is stored.
 	Excluded Class = "excluded"
-	// Unvisited: no visit has come to its end.
+	// Unvisited: no visit is complete yet.
 	Unvisited Class = "unvisited"
 )
 
@@ -86,15 +88,15 @@ func Classes() []Class {
 	return []Class{Publishes, OtherDialect, OtherFormat, CatchAll, Withheld, Unreadable, Failing, Nothing, Silent, OptedOut, Excluded, Unvisited}
 }
 
-// Input is what is known of one host.
+// Input is the data about one host.
 type Input struct {
-	// Fetches are the last ones of each kind.
+	// Fetches are the last fetches of each kind.
 	Fetches []fetch.Fetch
-	// Documents are the current ones.
+	// Documents are the current documents.
 	Documents []document.Document
 }
 
-// Judgement says what is known of a host.
+// Judgement is the assessment of a host.
 type Judgement struct {
 	Class  Class   `json:"class"`
 	States []State `json:"states" doc:"the five states, in their order"`
@@ -106,18 +108,18 @@ type State struct {
 	Verdict Verdict `json:"verdict" enum:"yes,no,unknown"`
 	// Level is the conformance level reached, for the state conformant.
 	Level int `json:"level,omitempty"`
-	// At is when it was measured, zero for what was never measured.
+	// At is the time of the measurement, zero if there was none.
 	At time.Time `json:"at,omitzero"`
-	// Evidence says why, at most twenty pieces.
+	// Evidence lists the reasons, at most twenty.
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Evidence is one reason for a verdict. Its texts may quote a stranger.
+// Evidence is one reason for a verdict. Its texts can be untrusted.
 type Evidence struct {
 	Kind    string        `json:"kind" doc:"the document, or robots"`
 	URL     string        `json:"url,omitempty"`
 	Outcome fetch.Outcome `json:"outcome,omitempty"`
-	// Code, Line, Column and Pointer lead to the rule and the place in the text, if it has one.
+	// Code, Line, Column and Pointer are the rule and the place in the text, if it has one.
 	Code    string `json:"code,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -126,14 +128,14 @@ type Evidence struct {
 	Help    string `json:"help,omitempty"`
 }
 
-const mostEvidence = 20
+const maxEvidence = 20
 
-// Judge judges a host.
+// Judge assesses a host.
 func Judge(in Input) Judgement {
 	slices.SortFunc(in.Fetches, func(a, b fetch.Fetch) int { return strings.Compare(a.Kind, b.Kind) })
 	states := []State{in.judgeReachable(), in.judgeForm(), in.judgeConformance(), in.judgeConsistency(), in.judgeAnswers()}
 	for i := range states {
-		states[i].Evidence = states[i].Evidence[:min(len(states[i].Evidence), mostEvidence)]
+		states[i].Evidence = states[i].Evidence[:min(len(states[i].Evidence), maxEvidence)]
 	}
 	return Judgement{Class: in.classifyHost(states[0].Verdict), States: states}
 }
@@ -175,8 +177,8 @@ func (in Input) classifyHost(reachable Verdict) Class {
 	return Nothing
 }
 
-// failsDiscovery reports whether a discovery path answered neither with a document nor with its
-// absence.
+// failsDiscovery reports whether a discovery path answered neither with a document nor with "not
+// found".
 func failsDiscovery(f fetch.Fetch) bool {
 	switch f.Outcome {
 	case fetch.OK, fetch.Unchanged, fetch.Absent, fetch.RefusedByRobots:
@@ -185,7 +187,7 @@ func failsDiscovery(f fetch.Fetch) bool {
 	return f.Kind != fetch.KindRobots && !slices.Contains(unreadable, f.Outcome)
 }
 
-// judgeReachable looks for an answer of any status: also one that refuses is one.
+// judgeReachable looks for an answer with any status; a refusal counts.
 func (in Input) judgeReachable() State {
 	s := State{Name: Reachable, Verdict: Unknown}
 	for _, f := range in.Fetches {
@@ -204,7 +206,7 @@ func (in Input) judgeReachable() State {
 	return s
 }
 
-// unreadable are the outcomes of an answer that is no document of its kind.
+// unreadable are the outcomes of an answer that is not a document of its kind.
 var unreadable = []fetch.Outcome{fetch.Unreadable, fetch.OtherFormat, fetch.BadMediaType, fetch.TooLarge, fetch.CatchAll}
 
 func (in Input) judgeForm() State {
@@ -227,7 +229,7 @@ func (in Input) judgeForm() State {
 	return s
 }
 
-// judgeConformance takes the errors of the current documents. The level is that of the AGIS
+// judgeConformance collects the errors of the current documents. The level is that of the AGIS
 // document, and 1 without one: the other formats have one level.
 func (in Input) judgeConformance() State {
 	s := State{Name: Conformant, Verdict: Unknown}
@@ -256,13 +258,14 @@ func onlyErrors(findings []protocol.Finding) []protocol.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f protocol.Finding) bool { return f.Severity != protocol.Error })
 }
 
-// contradictions are the codes of findings that compare two documents of a host.
+// contradictions are the codes of findings about two documents of a host that disagree.
 var contradictions = []string{document.CodeDiffers, "WK111", "AI112"}
 
-// Contradicts reports whether a finding of this code says that two documents of a host disagree.
+// Contradicts reports whether findings of this code mean that two documents of a host disagree.
 func Contradicts(code string) bool { return slices.Contains(contradictions, code) }
 
-// judgeConsistency compares the documents of a host: one alone cannot contradict another.
+// judgeConsistency reports contradictions between the documents of a host; a single document cannot
+// contradict another.
 func (in Input) judgeConsistency() State {
 	s := State{Name: Consistent, Verdict: Unknown}
 	if len(in.Documents) > 1 {
@@ -279,8 +282,8 @@ func (in Input) judgeConsistency() State {
 	return s
 }
 
-// judgeAnswers asks whether the current documents were served at the last visit, or are kept from
-// an earlier one. Of a host without documents, the paths that fail to answer count.
+// judgeAnswers reports whether the current documents were served at the last visit, or are kept
+// from an earlier one. For a host without documents, discovery paths that fail count.
 func (in Input) judgeAnswers() State {
 	s := State{Name: Answers, Verdict: Unknown}
 	if len(in.Documents) == 0 {

@@ -96,7 +96,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Evidence names the rule, the place and what to do, and there is an end to it.
+// TestEvidence checks that evidence names the rule, the place and the correction, and that its
+// length is limited.
 func TestEvidence(t *testing.T) {
 	var findings []protocol.Finding
 	for range 100 {

@@ -78,8 +78,7 @@ type Turn struct {
 	// many visits were made earlier, without history.
 	Known  time.Time `json:"known,omitzero"`
 	Visits int       `json:"visits_before,omitempty"`
-	// Evidence says why states do not hold, at most three pieces for each of them. Its texts may
-	// quote a stranger.
+	// Evidence lists the reasons, at most twenty.
 	Evidence []StateEvidence `json:"evidence,omitempty"`
 	// By is the User-Agent of the crawler that made the visit.
 	By string `json:"by"`

@@ -24,7 +24,7 @@ func openStore(t *testing.T) *boltstore.Store {
 	return s
 }
 
-// A past plays visits to one host and keeps what they wrote.
+// A past simulates visits to one host and keeps the records that they write.
 type past struct {
 	t     *testing.T
 	store store.Store

@@ -8,8 +8,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// Whatever is handed to whichever conversion, the error says what it is and what
-// to do about it.
+// TestOtherInputKindsAreNamed checks that every conversion reports the kind of a wrong input and
+// the next step.
 func TestOtherInputKindsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "the text is empty",

@@ -17,9 +17,9 @@ import (
 	"gazetteer/internal/fakenet"
 )
 
-// No form of such an address is reached by a redirect over https or http, by a
-// document that a summary names, by a related service, or by a name handed in;
-// nothing but hosts under .test is ever dialled.
+// TestEveryAddressFormIsRefused checks that no form of such an address is reached by a redirect
+// over https or http, by a document that a summary names, by a related service, or by a submitted
+// name; only hosts under .test are ever dialled.
 func TestEveryAddressFormIsRefused(t *testing.T) {
 	forms := fakenet.AddressForms()
 	if len(forms) < 110 {

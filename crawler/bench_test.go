@@ -31,11 +31,10 @@ func benchHost(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// BenchmarkSession compares one host session with a plain net/http client that
-// makes the same three requests with the same transport settings over one
-// connection, and reads the bodies. The session judges robots.txt, reads and
-// checks the documents, and goes through colly besides. Both are measured in
-// turn in one run; the servers, which cost both the same, are in both.
+// BenchmarkSession compares one host session with a plain net/http client that makes the same three
+// requests with the same transport settings over one connection, and reads the bodies. The session
+// also judges robots.txt, reads and checks the documents, and uses colly. One run measures both in
+// turn; the cost of the servers is equal and included in both.
 func BenchmarkSession(b *testing.B) {
 	internet, err := fakenet.Open(fakenet.Options{Empty: true})
 	if err != nil {

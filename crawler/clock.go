@@ -3,14 +3,14 @@ package crawler
 import "time"
 
 // longestWait is longer than any interval between two visits to a host: the last step of the
-// longest ladder with its spread. A due time beyond it comes from a clock that was ahead.
+// longest ladder with its spread. A later due time is the result of a clock that was ahead.
 const longestWait = 100 * oneDay
 
 // clockCheck is the interval in which an idle crawler compares its clocks.
 const clockCheck = 10 * time.Minute
 
-// leastJump is the minimum jump of the clock that gets a line in the log.
-const leastJump = time.Minute
+// minJump is the minimum jump of the clock that gets a line in the log.
+const minJump = time.Minute
 
 // A clockReading is the same moment by the clock that decides when hosts are due, and by the
 // monotonic one.
@@ -27,7 +27,7 @@ func (o *frontierLoop) checkClock() {
 		return
 	}
 	jump := o.clock.due.Sub(last.due) - o.clock.monotonic.Sub(last.monotonic)
-	if jump.Abs() < leastJump {
+	if jump.Abs() < minJump {
 		return
 	}
 	o.c.log.Warn("the clock jumped", "by", jump.Round(time.Second))
@@ -53,7 +53,7 @@ func (h *Host) forgetImpossibleTimes(now time.Time) {
 			delete(h.NotBefore, kind)
 		}
 	}
-	if h.Robots != nil && h.Robots.FetchedAt.After(now.Add(leastJump)) {
+	if h.Robots != nil && h.Robots.FetchedAt.After(now.Add(minJump)) {
 		h.Robots = nil
 	}
 }

@@ -195,7 +195,7 @@ type page struct {
 	body   string
 }
 
-// A site answers paths; what it does not have is 404.
+// A site answers the given paths, and all others with 404.
 type site struct {
 	mu    sync.Mutex // guards the following fields
 	pages map[string]http.Handler
@@ -414,9 +414,9 @@ func groups(n int) string {
 	return b.String()
 }
 
-// Where robots.txt is redirected to, its rules are those of the host that was
-// asked (RFC 9309 §2.3.1.2): over five redirects, and to another host. Six, or a
-// loop, count as none; what cannot be had forbids everything.
+// TestRobotsElsewhere checks that rules found by a redirect of robots.txt apply to the requested
+// host (RFC 9309 §2.3.1.2): over five redirects, and on another host. Six redirects or a loop count
+// as no robots.txt; an unreachable one forbids everything.
 func TestRobotsElsewhere(t *testing.T) {
 	shut := page{body: "User-agent: *\nDisallow: /\n"}
 	chain := func(redirects int) map[string]http.Handler {
@@ -576,7 +576,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Hosts that redirect to each other must not wait for each other.
+// TestMutualRedirects checks that hosts that redirect to each other do not wait for each other.
 func TestMutualRedirects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -652,8 +652,7 @@ func TestApexRedirectsToWWW(t *testing.T) {
 		if d := w.stored("shop.test", document.AI); d == nil || d.URL != "https://www.shop.test"+aiPath {
 			t.Errorf("stored %+v", d)
 		}
-		// The rules that were fetched for the apex are those of www too, but
-		// they are only known to be once they were asked for as such.
+		// The rules of the apex also hold for www, but only after they were requested for www.
 		w.wantPolite(0)
 		conns := map[uint64]bool{}
 		for _, q := range w.net.Requests() {

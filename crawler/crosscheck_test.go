@@ -12,8 +12,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// A summary that differs from its full document is told of, as long as it does,
-// whichever of the two is read again.
+// A summary that differs from its full document is reported as long as it differs, whichever of the
+// two is read again.
 func TestSummaryIsComparedWithItsDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -70,8 +70,9 @@ func TestSummaryIsComparedWithItsDocument(t *testing.T) {
 	})
 }
 
-// Only a summary can declare interaction protocols; the full document, whose
-// operations are the ones that are found, has them too, as long as they stand there.
+// TestDocumentGetsProtocolsOfSummary checks that the full document, whose operations are in the
+// index, gets the interaction protocols of its summary, which alone can declare them, as long as
+// the summary has them.
 func TestDocumentGetsProtocolsOfSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -27,8 +27,8 @@ func relatedHosts(hosts ...string) http.Handler {
 	return json200(summary("agtp://nowhere.test", links...))
 }
 
-// Links are followed to depth 3 from a seed, by the shortest way, whatever the
-// order of visits.
+// TestLinksAreFollowedToDepthThree checks that links are followed to depth 3 from a seed, by the
+// shortest path, in any order of visits.
 func TestLinksAreFollowedToDepthThree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -20,8 +20,8 @@ func (r resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, 
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// Without a Dial of its own a crawler is behind the guard: a real server on
-// loopback is not reached by any name or redirect.
+// TestCrawlerRefusesPrivateAddresses checks that a crawler without a Dial function uses the guard:
+// no name or redirect leads it to a real server on loopback.
 func TestCrawlerRefusesPrivateAddresses(t *testing.T) {
 	w := newWorldOf(t, fakenetEmpty)
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Deny: []string{"8.8.4.0/24"}, Resolver: resolver{

@@ -32,7 +32,7 @@ func zip(text string) string {
 	return b.String()
 }
 
-// until writes what next returns until the client goes away.
+// until writes the results of next until the client disconnects.
 func until(next func() string, pause time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -152,7 +152,7 @@ func growing(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(302)
 }
 
-// A hostileAnswer is what a host says when it is asked for its document.
+// A hostileAnswer is the answer of a host to a request for its document.
 type hostileAnswer struct {
 	name    string
 	answer  http.Handler
@@ -160,9 +160,9 @@ type hostileAnswer struct {
 	within  time.Duration // of the clock in the bubble
 }
 
-// mostTaken is how many bytes are taken from a host in a visit, most of them of
-// one answer: the document that is allowed, what TLS adds, and what was under way
-// when it was enough.
+// mostTaken is the largest number of bytes that a visit reads from a host, most of them from one
+// answer: the allowed document, the overhead of TLS, and the bytes in flight when the limit is
+// reached.
 const mostTaken = 13 << 20 / 10
 
 // hostileAnswers are the ways to answer that the crawler must come away from.
@@ -335,7 +335,7 @@ func TestHostileAnswers(t *testing.T) {
 				if (w.stored("bad.test", document.AI) != nil) != (c.outcome == fetch.OK) {
 					t.Error("a document is stored exactly when the outcome is ok")
 				}
-				// A host that gave no answer at all is not asked for more.
+				// A host that gave no answer at all gets no further requests.
 				next := w.host("bad.test").Fetches["agis-summary"]
 				if next.Outcome != fetch.OK && (f.Status != 0 || next.Outcome != f.Outcome) {
 					t.Errorf("the request after it is %q (%s)", next.Outcome, next.Detail)
@@ -353,9 +353,9 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// All of them at once, on fewer workers than there are of them, and again when
-// they are due: the good hosts among them are done at once, and in the end nothing
-// is under way, no goroutine is left (the bubble sees to that) and no memory.
+// TestHostileAndGoodHosts visits all of them at once, with fewer workers than hosts, and again when
+// they are due: the good hosts finish soon, and in the end no work, no goroutine (the bubble checks
+// that) and no memory is left.
 func TestHostileAndGoodHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

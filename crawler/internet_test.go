@@ -125,8 +125,8 @@ func TestInternet(t *testing.T) {
 	})
 }
 
-// Two thousand hosts that never answer cost little each, and as many good ones
-// among them take no longer than they do at best, or half as long again.
+// TestSilentHostsAreCheap checks that two thousand hosts that never answer cost little each, and
+// that as many good ones among them take at most one and a half times as long as alone.
 func TestSilentHostsAreCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silentHosts, goodHosts, rate = 2000, 2000, 1000

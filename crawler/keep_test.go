@@ -3,7 +3,9 @@ package crawler
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gazetteer/crawler/politeness"
@@ -11,17 +13,23 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestFrontierBehindTheHorizon restores the frontier after the store has forgotten the deletion of a
-// host that the snapshot still has: every host's record is read, and the host is gone.
-func TestFrontierBehindTheHorizon(t *testing.T) {
-	now := time.Unix(1e9, 0)
+// openFrontier returns a new store and the frontier of a crawler over it, which does not run.
+func openFrontier(t *testing.T) (*boltstore.Store, *frontierLoop) {
+	t.Helper()
 	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	c := &Crawler{store: s, dir: t.TempDir(), log: slog.New(slog.DiscardHandler), politeness: politeness.New(politeness.Limits{})}
-	o := &frontierLoop{c: c, frontier: c.emptyFrontier()}
+	return s, &frontierLoop{c: c, frontier: c.emptyFrontier()}
+}
+
+// TestFrontierBehindTheHorizon restores the frontier after the store has forgotten the deletion of a
+// host that the snapshot still has: every host's record is read, and the host is gone.
+func TestFrontierBehindTheHorizon(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s, o := openFrontier(t)
 	apply := func(writes ...store.Write) {
 		t.Helper()
 		if _, err := s.Apply(t.Context(), writes...); err != nil {
@@ -52,4 +60,33 @@ func TestFrontierBehindTheHorizon(t *testing.T) {
 			t.Errorf("%d hosts, h3 %v, h11 %v", o.frontier.Counts().Known, known("h3.test"), known("h11.test"))
 		}
 	}
+}
+
+// TestUnchangedFrontierIsNotSaved checks that the file of the frontier is written again only after the
+// store has changed.
+func TestUnchangedFrontierIsNotSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := openFrontier(t)
+		saved := func() bool {
+			t.Helper()
+			os.Remove(o.snapshotPath())
+			time.Sleep(2 * snapshotPause)
+			o.saveSnapshot()
+			_, err := os.Stat(o.snapshotPath())
+			return err == nil
+		}
+		for _, host := range []string{"a.test", "b.test"} {
+			if _, err := s.Apply(t.Context(), store.Put(store.HostKey(host), []byte(`{}`))); err != nil {
+				t.Fatal(err)
+			}
+			o.frontier.AddHost(host, time.Now(), time.Now())
+			saved() // the cursor of the first is that of a pause ago
+			if !saved() {
+				t.Errorf("%s is not saved", host)
+			}
+			if saved() {
+				t.Errorf("after %s: saved without a change", host)
+			}
+		}
+	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"gazetteer/crawler/frontier"
 	"gazetteer/fetch"
+	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store/boltstore"
 )
@@ -46,7 +47,7 @@ func BenchmarkReschedule(b *testing.B) {
 		f.AddHost(name, now, now)
 	}
 	rescheduled := 0
-	begun, worked := time.Now(), cpu()
+	begun, worked := time.Now(), cputime.Used()
 	for b.Loop() {
 		now = now.Add(time.Minute)
 		visits := make([]*visit, 0, batchVisits)
@@ -73,7 +74,7 @@ func BenchmarkReschedule(b *testing.B) {
 		rescheduled += len(visits)
 	}
 	b.ReportMetric(float64(rescheduled)/time.Since(begun).Seconds(), "hosts/s")
-	b.ReportMetric(float64(rescheduled)/(cpu()-worked).Seconds(), "hosts/cpu-s")
+	b.ReportMetric(float64(rescheduled)/(cputime.Used()-worked).Seconds(), "hosts/cpu-s")
 }
 
 func middleOf(figures []float64) float64 {
@@ -128,7 +129,7 @@ func crawlRound(b *testing.B, internet *fakenet.Net, good, silent []string) (too
 	dial, reached := internet.Dial(nil), make(chan struct{}, len(silent)+1)
 	c, err := New(Options{
 		Store: s, Roots: internet.Roots(), Rate: -1, HostInterval: -1, DomainInterval: -1,
-		// Longer than a round: nobody is to give up meanwhile.
+		// Longer than a round, so that no request times out meanwhile.
 		Timeout: time.Hour, TLSTimeout: time.Hour, ConnectTimeout: time.Hour, SessionTimeout: 2 * time.Hour, Grace: time.Millisecond,
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if !strings.HasPrefix(addr, "silent") {
@@ -165,7 +166,7 @@ func crawlRound(b *testing.B, internet *fakenet.Net, good, silent []string) (too
 		each = float64(held()-before) / float64(len(silent))
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as a program made for crawling has it
-	worked := cpu()
+	worked := cputime.Used()
 	err = c.Crawl(ctx, good, func(r Result) error {
 		if r.Documents == 0 {
 			return fmt.Errorf("%s: %s", r.Host, r.Summary)
@@ -175,7 +176,7 @@ func crawlRound(b *testing.B, internet *fakenet.Net, good, silent []string) (too
 	if err != nil {
 		b.Fatal(err)
 	}
-	return cpu() - worked, each
+	return cputime.Used() - worked, each
 }
 
 // held is the memory in use, stacks included.

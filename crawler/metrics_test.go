@@ -14,7 +14,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// Every visit is a line of the log with its result; at the level debug, every fetch is one too.
+// TestLog checks that every visit has one line in the log with its result, and at level debug every
+// fetch as well.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

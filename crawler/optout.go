@@ -14,8 +14,8 @@ import (
 	"gazetteer/store"
 )
 
-// A Block says that a host is not visited. It stays as a tombstone of what was removed with it, so
-// that no link leads there again.
+// A Block says that a host must not be visited. It stays as a tombstone after the removal of the
+// host's data, so that no link adds the host again.
 type Block struct {
 	Host string `json:"host"`
 	// Subdomains blocks all hosts below Host too.
@@ -25,17 +25,16 @@ type Block struct {
 	// Proof is the evidence of the owner's request: "TXT _gazetteer.example.com".
 	Proof string    `json:"proof,omitempty"`
 	Since time.Time `json:"since"`
-	// Operator is set when the operator asks for the block as well as the owner, to whom it then
-	// belongs.
+	// Operator is set if the operator requested the block too, so that the owner cannot end it.
 	Operator bool `json:"operator,omitempty"`
 	// ByHand is set when the operator named the host by a command, so that no list lifts the block.
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
-// blockedBy says who asked for a [Block].
+// blockedBy says who requested a [Block].
 type blockedBy string
 
-// Who asked for a block.
+// The sources of a block.
 const (
 	ByOwner    blockedBy = "owner"
 	ByOperator blockedBy = "operator" // by a list or a command: see [Crawler.SetBlockList]
@@ -113,9 +112,10 @@ func (c *Crawler) Blocks(ctx context.Context) ([]Block, error) {
 	return all, nil
 }
 
-// Block stops all visits to a host and removes what it published, with its history, that of its states
-// and the bytes that no other host publishes; its ledger stays. A running visit leaves no trace in
-// the store. The error is a *[fetch.HostError] for a bad host name, or one of the store.
+// Block stops all visits to a host and removes its published data, with the histories of its
+// documents and states and the bytes that no other host publishes; its ledger stays. A running
+// visit leaves no trace in the store. The error is a *[fetch.HostError] for a bad host name, or one
+// of the store.
 func (c *Crawler) Block(ctx context.Context, b Block) error {
 	digests := map[string]bool{}
 	if err := c.blockHost(ctx, b, digests); err != nil {

@@ -119,7 +119,8 @@ func TestLedgerHoldsEveryRequest(t *testing.T) {
 	})
 }
 
-// What a visit asked is in the ledger also when the crawler ended before it.
+// TestLedgerOfInterruptedVisits checks that the ledger has the requests of a visit that the end of
+// the crawler interrupted.
 func TestLedgerOfInterruptedVisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

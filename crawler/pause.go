@@ -16,7 +16,7 @@ type pauseWatch struct {
 	timer    *time.Timer
 }
 
-// A tick that comes later than pauseTick by pauseLeast ends a pause.
+// A tick that is later than pauseTick by pauseLeast ends a pause.
 const (
 	pauseTick  = time.Second
 	pauseLeast = 4 * time.Second
@@ -51,7 +51,7 @@ func (w *pauseWatch) tick() {
 }
 
 // checkPause records the time since the latest tick as a pause if it was too long. The wall clock
-// shows the sleep of a machine, during which the monotonic clock stands still. w.mu is held.
+// shows the sleep of a machine, during which the monotonic clock stops. w.mu is held.
 func (w *pauseWatch) checkPause() {
 	now := time.Now()
 	if max(now.Sub(w.last), now.Round(0).Sub(w.last.Round(0))) > pauseTick+pauseLeast {

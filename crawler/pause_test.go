@@ -17,8 +17,8 @@ func silentNet(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, nil
 }
 
-// TestPausesDoNotCountAsFailures: a host that did not answer while this process was stopped is asked
-// again, and nothing is recorded against it. Without a pause, its silence is.
+// TestPausesDoNotCountAsFailures checks that a host that did not answer while this process was
+// stopped is asked again, and nothing is recorded against it. Without a pause, its silence is.
 func TestPausesDoNotCountAsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
@@ -59,7 +59,7 @@ func TestPausesDoNotCountAsFailures(t *testing.T) {
 	})
 }
 
-// TestPauseWatch: ticks that come in time are no pause, also long after; a late one is.
+// TestPauseWatch checks that ticks that come in time are no pause, also long after; a late one is.
 func TestPauseWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w pauseWatch

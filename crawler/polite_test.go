@@ -77,9 +77,9 @@ func (w *world) overlap(key func(host string) string) (gap time.Duration, atOnce
 	return gap, atOnce
 }
 
-// Hosts of a thousand domains on a few machines: no address is asked more often,
-// or by more visits at once, than its network allows, redirects from elsewhere
-// included; and the others are not held up.
+// TestRateOfAddressIsLimited checks, with hosts of a thousand domains on a few machines, that no
+// address gets more requests or simultaneous visits than its network allows, redirects from
+// elsewhere included, and that other hosts are not delayed.
 func TestRateOfAddressIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -149,7 +149,8 @@ func TestRateOfAddressIsLimited(t *testing.T) {
 	})
 }
 
-// Many hosts that redirect to one visit it in turn, and its robots.txt once.
+// TestManyRedirectsToOneHost checks that many hosts that redirect to one visit it in turn, and
+// request its robots.txt once.
 func TestManyRedirectsToOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -193,7 +194,7 @@ func TestTotalRate(t *testing.T) {
 	})
 }
 
-// What other programs read from the environment has no say here.
+// TestProxyEnvironmentIsIgnored checks that the proxy variables of the environment have no effect.
 func TestProxyEnvironmentIsIgnored(t *testing.T) {
 	for _, pair := range []string{
 		"COLLY_MAX_BODY_SIZE=7", "COLLY_DISALLOWED_DOMAINS=a.test", "COLLY_USER_AGENT=other", "COLLY_MAX_REQUESTS=1",

@@ -53,7 +53,7 @@ func (h *Host) PreviewRecrawl(now time.Time, by Requester) Preview {
 }
 
 func (h *Host) previewRobots(now time.Time, by Requester) PreviewStep {
-	s := PreviewStep{Kind: fetch.KindRobots, URL: "https://" + h.Name + "/robots.txt", Asked: true, Why: "it is read before anything else"}
+	s := PreviewStep{Kind: fetch.KindRobots, URL: "https://" + h.Name + "/robots.txt", Asked: true, Why: "it is read first"}
 	at := h.NotBefore[fetch.KindRobots]
 	if h.Robots != nil && by == Anybody && at.After(now) {
 		s.Asked, s.NotBefore, s.Why = false, at, "its last answer is still valid"
@@ -83,7 +83,7 @@ func (h *Host) previewDocument(f document.Format, now time.Time) (PreviewStep, b
 	case f.Request == document.AfterAbsence:
 		s.Why = "only if the " + f.AliasOf.Describe() + " is absent at its first address"
 	case last.ETag != "" || last.LastModified != "":
-		s.Why = "with a condition: the host need not send it again if it has not changed"
+		s.Why = "conditional: the host sends it again only if it has changed"
 	default:
 		s.Why = "it is requested at each visit"
 	}

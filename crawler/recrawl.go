@@ -156,7 +156,7 @@ func (h *Host) isGone(kind string) bool {
 	return asked && classOf(f.Outcome) == classGone
 }
 
-// isAbsent reports whether the last answer for a kind was that nothing is there.
+// isAbsent reports whether the last answer for a kind was "not found".
 func (h *Host) isAbsent(kind string) bool { return h.Fetches[kind].Outcome == fetch.Absent }
 
 func earlierOf(a, b time.Time) time.Time {

@@ -29,7 +29,7 @@ func TestRecrawl(t *testing.T) {
 		w.wantAsked(0, "a.test "+robotsPath)
 		s.set(robotsPath, nil)
 
-		// What was refused or absent may be asked for at once, robots.txt first.
+		// Paths that were refused or absent may be requested at once, robots.txt first.
 		if err := w.crawler.Recrawl(t.Context(), "https://A.test/", crawler.Owner); err != nil {
 			t.Fatal(err)
 		}
@@ -81,8 +81,8 @@ func TestRecrawl(t *testing.T) {
 	})
 }
 
-// A stranger's request does not cause new requests for documents that a host does not have (AI
-// Discovery §4.3), and does not keep the owner's waiting.
+// An anonymous request does not cause new requests for documents that a host does not have (AI
+// Discovery §4.3), and does not delay the owner's request.
 func TestRecrawlByStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -128,8 +128,8 @@ func TestRecrawlByStranger(t *testing.T) {
 	})
 }
 
-// An owner who has repaired a document that could not be used need not wait for a day: only what was
-// answered 404 is left alone.
+// An owner who has repaired an unusable document need not wait for a day: only a 404 answer
+// prevents new requests.
 func TestRecrawlOfARepairedDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -217,8 +217,8 @@ func TestRecrawlObeysRetryAfter(t *testing.T) {
 	})
 }
 
-// Who waits for a host whose visit was cut off, and which is therefore held back,
-// gets the result of its visit; of one that is held back for long, that it is.
+// TestCrawlWaitsForDelayedHosts checks that a caller who waits for a host that is delayed after an
+// interrupted visit gets the result of its visit, or learns of the delay if it is long.
 func TestCrawlWaitsForDelayedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 	"gazetteer/fetch"
 )
 
-// times returns when a path of a host was asked for, from the first time on.
+// times returns the times at which a path of a host was requested, relative to the first.
 func (w *world) times(host, path string) []time.Duration {
 	var out []time.Duration
 	var first time.Time

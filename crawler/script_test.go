@@ -83,7 +83,7 @@ func hostOf(t *testing.T, s fakenet.Script) string {
 	return u.Hostname()
 }
 
-// judge compares what is stored and what the servers saw with the script.
+// judge compares the store and the servers' records with the script.
 func (w *world) judge(s fakenet.Script) {
 	t := w.t
 	t.Helper()
@@ -209,8 +209,8 @@ func TestFindingsAreKept(t *testing.T) {
 	})
 }
 
-// Each stored version keeps what was found of it when it came: of the transport,
-// of the document, and of a summary held against its full document.
+// TestFindingsAreKeptWithTheVersion checks that each stored version keeps its findings: of the
+// transport, of the document, and of the comparison of a summary with its full document.
 func TestFindingsAreKeptWithTheVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -185,9 +185,9 @@ func (s *session) loadHost(ctx context.Context, name string) error {
 	return nil
 }
 
-// runAsks makes the requests that are due and those that follow from the answers. The robots.txt
-// that a request needs goes first, then everything for the host whose turn the session holds, so
-// that each host is entered once or twice and not for each request.
+// runAsks makes the due requests and those that follow from their answers. The robots.txt that a
+// request needs is requested first, then everything else for the host whose turn the session holds,
+// so that the session enters each host once or twice and not for each request.
 func (s *session) runAsks(ctx context.Context) error {
 	s.addFormats()
 	s.addLinked()

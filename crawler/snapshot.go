@@ -24,6 +24,7 @@ import (
 type snapshots struct {
 	next   time.Time
 	cursor store.Cursor // every record up to there is in the frontier by now
+	saved  store.Cursor // that of the last snapshot
 	valid  bool
 }
 
@@ -153,17 +154,20 @@ func (o *frontierLoop) catchUp(ctx context.Context, cursor store.Cursor, now tim
 	return ctx.Err()
 }
 
-// saveSnapshot writes a snapshot when it is time. The cursor is the head of the store one pause
-// ago: everything written until then has arrived here in the meantime.
+// saveSnapshot writes a snapshot when it is time and the store has changed since the last. The
+// cursor is the head of the store one pause ago: everything written until then has arrived here in
+// the meantime.
 func (o *frontierLoop) saveSnapshot() {
 	s := &o.snapshot
 	if o.c.dir == "" || time.Now().Before(s.next) {
 		return
 	}
 	begun := time.Now()
-	if s.valid {
+	if s.valid && s.cursor != s.saved {
 		if err := o.writeSnapshot(s.cursor); err != nil {
 			o.c.log.Warn("the frontier could not be saved", "error", err)
+		} else {
+			s.saved = s.cursor
 		}
 	}
 	s.cursor, s.valid = o.c.settledHead()

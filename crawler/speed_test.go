@@ -24,7 +24,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,11 +32,12 @@ import (
 	"gazetteer/crawler/frontier"
 	"gazetteer/document"
 	"gazetteer/fetch"
+	"gazetteer/internal/cputime"
 	"gazetteer/store/boltstore"
 )
 
-// speedServer, set in the environment, makes the test program a server for
-// [BenchmarkFetch]: what it takes of the processor is not to count.
+// speedServer, set in the environment, makes the test program a server for [BenchmarkFetch], so
+// that its processor time is not part of the result.
 const speedServer = "GAZETTEER_SPEED_SERVER"
 
 func TestMain(m *testing.M) {
@@ -50,9 +50,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A speedNet is a server on loopback with many hosts, each with a leaf of its
-// own, signed as large authorities do: a P-256 leaf by a P-256 intermediate by a
-// P-384 root.
+// A speedNet is a server on loopback with many hosts, each with its own leaf certificate, signed as
+// large authorities do: a P-256 leaf by a P-256 intermediate by a P-384 root.
 type speedNet struct {
 	Addr      string
 	Root, Mid []byte // DER
@@ -157,15 +156,6 @@ func (n *speedNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", n.Addr)
 }
 
-// cpu is how much processor time the process has taken.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 const speedWorkers = 16
 
 // each runs f for every host, in so many goroutines.
@@ -220,8 +210,8 @@ func (n *speedNet) rawSession(config *tls.Config, host string) error {
 	return conn.Close()
 }
 
-// collyAsIs fetches with colly as its manual shows: asynchronous, four at a time
-// for each host, by the client it comes with.
+// collyAsIs fetches with colly as its manual shows: asynchronous, four at a time for each host,
+// with its default client.
 func (n *speedNet) collyAsIs(roots *x509.CertPool, hosts []string) error {
 	c := colly.NewCollector(colly.Async(true))
 	c.WithTransport(&http.Transport{DialContext: n.dial, TLSClientConfig: &tls.Config{RootCAs: roots}})
@@ -293,11 +283,11 @@ func BenchmarkFetch(b *testing.B) {
 	rounds := map[string][]float64{}
 	measure := func(what string, collect int, f func() error) {
 		defer debug.SetGCPercent(debug.SetGCPercent(collect))
-		begun := cpu()
+		begun := cputime.Used()
 		if err := f(); err != nil {
 			b.Fatal(what, err)
 		}
-		rounds[what] = append(rounds[what], float64((cpu()-begun).Microseconds())/float64(speedHosts*len(benchPaths)))
+		rounds[what] = append(rounds[what], float64((cputime.Used()-begun).Microseconds())/float64(speedHosts*len(benchPaths)))
 	}
 	for b.Loop() {
 		measure("ours", 400, func() error { return each(names, func(host string) error { return c.ask(b.Context(), host) }) })

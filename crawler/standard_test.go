@@ -10,8 +10,8 @@ import (
 	"gazetteer/internal/fakenet"
 )
 
-// The whole small internet of the demo, crawled from its seeds: every host ends
-// as its label says, and nobody is treated impolitely.
+// The crawler visits the whole small internet of the demo from its seeds: every host ends as its
+// label says, and the crawler is polite to all.
 func TestStandardInternet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorldOf(t, fakenet.Options{Memory: true})

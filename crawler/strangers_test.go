@@ -83,8 +83,8 @@ func TestNotModifiedUnasked(t *testing.T) {
 	})
 }
 
-// A document that loses everything it offered is stored as it is now; what it was
-// stays among its versions, with its bytes.
+// A document that loses all its operations is stored in its present form; its earlier form stays
+// among its versions, with its bytes.
 func TestShrinkingDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -258,8 +258,8 @@ func TestDocumentsWithManyLinks(t *testing.T) {
 	})
 }
 
-// robots.txt that comes to forbid everything: the next visit asks for nothing
-// else, what is known stays and is marked with the reason, wherever it is told.
+// After robots.txt starts to forbid everything, the next visit requests nothing else, and the
+// stored documents stay and are marked with the reason wherever they appear.
 func TestRobotsConnectionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -289,7 +289,7 @@ func TestRobotsConnectionCloses(t *testing.T) {
 		if !slices.Equal(asked, []string{"https://a.test/robots.txt"}) {
 			t.Errorf("the ledger of the second visit has %q", asked)
 		}
-		// Open again, it is asked for again.
+		// When robots.txt allows them again, they are requested again.
 		s.set(robotsPath, page{status: 404})
 		time.Sleep(27 * time.Hour)
 		synctest.Wait()

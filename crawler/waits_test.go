@@ -22,8 +22,8 @@ func (w *world) manySites(n int) []string {
 	return hosts
 }
 
-// TestRateWaitsAreNotFailures: with more workers than the rate lets begin within the time of a
-// session, every host is visited in its turn, and none is said to have refused.
+// TestRateWaitsAreNotFailures runs more workers than the rate can start within the time of a
+// session: every host is visited in its turn, and none is recorded as refusing.
 func TestRateWaitsAreNotFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -42,8 +42,8 @@ func TestRateWaitsAreNotFailures(t *testing.T) {
 	})
 }
 
-// TestBusyMachineVisitsFewHostsAtOnce: on a machine that has too much to do, a few visits run at a
-// time, and every host is visited nevertheless.
+// TestBusyMachineVisitsFewHostsAtOnce checks that on a machine that has too much to do, a few
+// visits run at a time, and every host is visited nevertheless.
 func TestBusyMachineVisitsFewHostsAtOnce(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestBusyMachineVisitsFewHostsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNoRequestAfterStop: sessions that wait for the rate when the crawler is stopped contact
-// nobody, and do not hold up its end.
+// TestNoRequestAfterStop checks that sessions that wait for the rate when the crawler stops contact
+// no hosts and do not delay the stop.
 func TestNoRequestAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -110,8 +110,8 @@ func TestNoRequestAfterStop(t *testing.T) {
 	})
 }
 
-// TestBusyHubIsNotAnOutcome: a host whose document lies at another host that has no turn free is asked
-// again soon. Nothing is recorded against either.
+// TestBusyHubIsNotAnOutcome checks that a host whose document is at another host without a free
+// turn is visited again soon, and that nothing is recorded against either.
 func TestBusyHubIsNotAnOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -144,8 +144,8 @@ func TestBusyHubIsNotAnOutcome(t *testing.T) {
 	})
 }
 
-// TestRetryAfterHostIsNotVisited: after a 503 or 429 with Retry-After nothing more is asked of the
-// host in this visit, and everything when the time has come.
+// TestRetryAfterHostIsNotVisited checks that after a 503 or 429 with Retry-After nothing more is
+// asked of the host in this visit, and everything when the time has come.
 func TestRetryAfterHostIsNotVisited(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,8 +175,8 @@ func TestRetryAfterHostIsNotVisited(t *testing.T) {
 	}
 }
 
-// TestPermanentlyGoneHost: after a 410 at the authoritative path the other one is not asked (AI Discovery
-// §4.1 allows it after a 404).
+// TestPermanentlyGoneHost checks that after a 410 at the authoritative path the other one is not
+// asked (AI Discovery §4.1 allows it after a 404).
 func TestPermanentlyGoneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -189,8 +189,8 @@ func TestPermanentlyGoneHost(t *testing.T) {
 	})
 }
 
-// TestClockThatWasAhead: hosts that were visited while the clock was years ahead are due again once it
-// is right, and asked again.
+// TestClockThatWasAhead checks that hosts that were visited while the clock was years ahead are due
+// again once it is right, and asked again.
 func TestClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -217,7 +217,7 @@ func TestClockThatWasAhead(t *testing.T) {
 	})
 }
 
-// TestClockSetBackWhileRunning: the same without a restart.
+// TestClockSetBackWhileRunning checks the same without a restart.
 func TestClockSetBackWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -48,21 +48,21 @@ func (d *Document) agisLinks(l agis.Links) {
 }
 
 const (
-	// maxDerived is how many bytes of text the operations of one document may
-	// take from schemas. References let many operations share one long schema,
-	// and each would hold a copy of it in the store.
+	// maxDerived is the number of bytes of text that the operations of one document may take from
+	// schemas. References let many operations share one long schema, and the store would hold a
+	// copy for each.
 	maxDerived = 4 * aidiscovery.HardSize
-	// maxURL is how long an address may be that is repeated for each operation.
+	// maxURL is the longest address that is repeated for each operation.
 	maxURL = 2048
 )
 
-// agisReader turns endpoints into operations.
+// agisReader converts endpoints to operations.
 type agisReader struct {
 	doc  *agis.Document
 	text int // bytes left of maxDerived
 }
 
-// spendBytes takes n bytes and reports whether they were left.
+// spendBytes deducts n bytes and reports whether that many were left.
 func (r *agisReader) spendBytes(n int) bool {
 	r.text -= n
 	return r.text >= 0

@@ -9,8 +9,8 @@ import (
 	"gazetteer/protocol/wording"
 )
 
-// maxCapabilities is how many capabilities of a document become operations
-// (AI Discovery §6.5).
+// maxCapabilities is the number of capabilities of a document that become operations (AI Discovery
+// §6.5).
 const maxCapabilities = 100
 
 func readAI(d *Document, in Input) error {
@@ -73,9 +73,9 @@ func aiOperation(host string, c aidiscovery.Capability) Operation {
 	}
 }
 
-// aiURL resolves an endpoint against the host that was asked (AI Discovery
-// §3.3). Path parameters are written {name} in the answer. An endpoint that is
-// no address, or that would leave the host without saying so, gives "".
+// aiURL resolves an endpoint against the requested host (AI Discovery §3.3). Path parameters are
+// written {name} in the result. It returns "" for a text that is not an address, and for one that
+// looks like a path but leads to another host.
 func aiURL(host, endpoint string) string {
 	switch form, _ := aidiscovery.Endpoint(endpoint); form {
 	case aidiscovery.Relative:
@@ -92,7 +92,7 @@ func aiURL(host, endpoint string) string {
 	}
 }
 
-// bracePath turns :name segments into {name}.
+// bracePath replaces :name segments by {name}.
 func bracePath(path string) string {
 	path, query, asked := strings.Cut(path, "?")
 	segments := strings.Split(path, "/")
@@ -108,8 +108,8 @@ func bracePath(path string) string {
 	return path
 }
 
-// aiParameters says where each parameter goes: the draft leaves it open, so a
-// name in the path goes there, and the method decides for the others.
+// aiParameters returns the location of each parameter. The draft leaves it open: a name in the path
+// is a path parameter, and the method decides for the others.
 func aiParameters(c aidiscovery.Capability) []Parameter {
 	inPath := map[string]bool{}
 	for _, name := range aidiscovery.PathParams(c.Endpoint) {
@@ -143,7 +143,7 @@ func aiParameters(c aidiscovery.Capability) []Parameter {
 	return out
 }
 
-// joinDescription joins a description and what stands beside it.
+// joinDescription joins a description and the remarks about it.
 func joinDescription(description string, more []string) string {
 	rest := strings.Join(more, ", ")
 	switch {

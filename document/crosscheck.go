@@ -10,10 +10,9 @@ import (
 // CodeDiffers is the code of the findings of [CrossCheck].
 const CodeDiffers = "WK110"
 
-// CrossCheck compares the bytes of an AGIS summary with those of the full
-// document it names (AGIS §11.1). What differs is a finding of the summary. The
-// error wraps [ErrUnreadable] or [ErrOtherFormat] when one of them is no such
-// document.
+// CrossCheck compares the bytes of an AGIS summary with those of the full document it names (AGIS
+// §11.1). Differences are findings of the summary. The error wraps [ErrUnreadable] or
+// [ErrOtherFormat] if one of them is not such a document.
 func CrossCheck(summary, full []byte) ([]protocol.Finding, error) {
 	s, _, err := agis.ParseSummary(summary, agis.Options{})
 	if err != nil {
@@ -26,9 +25,9 @@ func CrossCheck(summary, full []byte) ([]protocol.Finding, error) {
 	return agis.CrossCheck(s, d), nil
 }
 
-// CheckAccess judges the status that an AGIS summary was answered with by the
-// bytes of the full document, which may promise that discovery needs no
-// credentials (AGIS §11.1(a)). The error is as that of [CrossCheck].
+// CheckAccess checks the status of the answer with an AGIS summary against the full document, which
+// may promise that discovery needs no credentials (AGIS §11.1(a)). The errors are those of
+// [CrossCheck].
 func CheckAccess(status int, full []byte) ([]protocol.Finding, error) {
 	d, _, err := agis.Parse(full, agis.Options{})
 	if err != nil {
@@ -37,10 +36,9 @@ func CheckAccess(status int, full []byte) ([]protocol.Finding, error) {
 	return agis.CheckAccess(status, d), nil
 }
 
-// Protocols returns the interaction protocols of a service that has both a summary
-// and a full document: those of the full document, or when it declares none, as
-// those of AGIS §8 cannot, those of the summary (§11.1). The error is as that of
-// [CrossCheck].
+// Protocols returns the interaction protocols of a service with both a summary and a full document:
+// those of the full document, else those of the summary (§11.1), because a document of AGIS §8
+// cannot declare any. The errors are those of [CrossCheck].
 func Protocols(summary, full []byte) ([]string, error) {
 	d, _, err := agis.Parse(full, agis.Options{})
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package document turns a draft's words into ours. [Read] takes the bytes of
-// one published document and its [Kind] and returns a neutral [Document]: the
-// service, its operations, its data classes, its links, and what is wrong with
-// it. The table [Formats] has one row a format; adding a format is one package
-// below protocol and one row here.
+// Package document converts a draft's terms to our neutral ones. [Read] takes the bytes of one
+// published document and its [Kind] and returns a [Document]: the service, its operations, its data
+// classes, its links, and the findings about it. The table [Formats] has one row for each format; a
+// new format is one package below protocol and one row here.
 //
-// A Document is a value. It is what the crawler stores and what the index and
-// the pages read back, so every exported field is part of the stored form.
+// A Document is a value. The crawler stores it and the index and the pages read it back, so every
+// exported field is part of the stored form.
 package document
 
 import (
@@ -21,8 +20,8 @@ type Kind string
 const (
 	// AI is an AI Discovery document at /.well-known/ai (AI Discovery §2.1).
 	AI Kind = "ai"
-	// AIAlias is an AI Discovery document that only /ai answered. It is not
-	// authoritative (AI Discovery §4.1) and stays out of search unless asked for.
+	// AIAlias is an AI Discovery document that only /ai serves. It is not authoritative (AI
+	// Discovery §4.1), and searches omit it unless they ask for it.
 	AIAlias Kind = "ai-alias"
 	// AGISSummary is the summary at /.well-known/agis.json (AGIS §11.1).
 	AGISSummary Kind = "agis-summary"
@@ -39,9 +38,9 @@ const (
 // HTTP method.
 type Effect string
 
-// The effects. Unknown is what an undeclared effect is: that of every operation
-// of AI Discovery and of a summary, which have no member for it, and of an
-// endpoint whose impact_tier is missing or none of the three.
+// The effects. Unknown means that the effect is not declared: for every operation of AI Discovery
+// and of a summary, which have no member for it, and for an endpoint whose impact_tier is missing
+// or none of the three.
 const (
 	EffectUnknown Effect = "unknown"
 	Informational Effect = "informational"
@@ -49,8 +48,8 @@ const (
 	Irreversible  Effect = "irreversible"
 )
 
-// A Source tells how a document came to us. Nothing that did not come from the
-// owner's host is ever served as the owner's.
+// A Source says how we obtained a document. A document that did not come from the owner's host is
+// never served as the owner's.
 type Source string
 
 // The sources of a document.
@@ -61,12 +60,12 @@ const (
 	Linked Source = "linked"
 )
 
-// A Document is what a host publishes in one format, in neutral words. All text
-// in it came from a stranger: escape it on output.
+// A Document is a document that a host publishes in one format, in neutral terms. All text in it is
+// untrusted: escape it on output.
 type Document struct {
 	Kind Kind `json:"kind"`
-	// Host is the authority that was asked, in ASCII lower case. The document
-	// is filed under it even when a redirect led elsewhere.
+	// Host is the requested authority, in ASCII lower case. The document is stored under it even if
+	// a redirect led to another host.
 	Host string `json:"host"`
 	// URL is where the bytes finally came from.
 	URL string `json:"url"`
@@ -82,18 +81,17 @@ type Document struct {
 
 	Service    Service     `json:"service"`
 	Operations []Operation `json:"operations,omitempty"`
-	// DataClasses are those of the data_manifest of an AGIS document (§8.3), or
-	// the names that a summary lists as data_classes (§11.1). They belong to the
-	// service: neither draft says which operation answers with which.
+	// DataClasses are the entries of the data_manifest of an AGIS document (§8.3), or the names
+	// that a summary lists as data_classes (§11.1). They belong to the service: neither draft
+	// relates them to operations.
 	DataClasses []DataClass `json:"data_classes,omitempty"`
 	Links       []Link      `json:"links,omitempty"`
-	// Findings are what the reader of the format found, in the order of the
-	// text; those about a transport or another document are added by the code
-	// that fetched it.
+	// Findings are the findings of the format's reader, in the order of the text. The code that
+	// fetched the document adds those about the transport or another document.
 	Findings []protocol.Finding `json:"findings,omitempty"`
-	// Level is the conformance level reached: 0 when a finding is an error,
-	// 1 else, and 2 for an AGIS document that declares all that Level 2 asks
-	// (AGIS §3.3, Table 4). AI Discovery and summaries have no Level 2.
+	// Level is the conformance level reached: 0 if a finding is an error, else 1, and 2 for an AGIS
+	// document that declares everything that Level 2 requires (AGIS §3.3, Table 4). AI Discovery
+	// and summaries have no Level 2.
 	Level int `json:"level"`
 }
 
@@ -112,15 +110,15 @@ type Service struct {
 	Namespace   string   `json:"namespace,omitempty"` // AGIS vocabulary.namespace
 	Categories  []string `json:"categories,omitempty"`
 	Languages   []string `json:"languages,omitempty"` // BCP 47
-	// Protocols are AGIS interaction_protocols. Only a summary has them (§11.1), so
-	// the crawler gives a full document those of its summary, see [Protocols].
+	// Protocols are AGIS interaction_protocols. Only a summary has them (§11.1), so the crawler
+	// copies those of the summary to the full document, see [Protocols].
 	Protocols []string `json:"protocols,omitempty"`
 	Auth      string   `json:"auth,omitempty"` // AI Discovery auth.type
 	Docs      string   `json:"docs,omitempty"` // documentation URL
 	AGTP      string   `json:"agtp,omitempty"` // agtp:// address
 }
 
-// An Operation is one thing a service can be asked to do: the unit of search.
+// An Operation is one thing that a service can be asked to do: the unit of search.
 type Operation struct {
 	// ID is unique in the document: "BOOK /reservation" (AGIS) or the
 	// capability id (AI Discovery).
@@ -145,8 +143,8 @@ type Operation struct {
 	// (AGIS is_idempotent, §6.2); nil when the document does not say, as AI
 	// Discovery and summaries cannot.
 	Idempotent *bool `json:"idempotent,omitempty"`
-	// Parameters are the properties of input (AGIS), or params (AI Discovery),
-	// and those that only the path names.
+	// Parameters are the properties of input (AGIS), or params (AI Discovery), and the parameters
+	// that occur only in the path.
 	Parameters []Parameter `json:"parameters,omitempty"`
 	Errors     []string    `json:"errors,omitempty"` // names of AGIS errors
 	Call       Call        `json:"call"`
@@ -162,12 +160,12 @@ type Parameter struct {
 	// Description is the text of the document; constraints and hints of how
 	// people say the value follow in parentheses.
 	Description string `json:"description,omitempty"`
-	// In is where it goes when the operation is called over HTTP: "path",
-	// "query" or "body"; "" when the document does not settle it.
+	// In is the location of the parameter in an HTTP call: "path", "query" or "body"; "" if the
+	// document does not say.
 	In string `json:"in,omitempty"`
 }
 
-// Call says how an operation is invoked, as far as its document tells.
+// Call says how to invoke an operation, as far as its document says.
 type Call struct {
 	// Protocol is "http" (Method and URL are set) or "agtp" (URL is set,
 	// AGIS verb and path are sent).
@@ -176,13 +174,13 @@ type Call struct {
 	URL      string `json:"url,omitempty"`
 }
 
-// A DataClass is a kind of data a service says it holds (AGIS §8.3).
+// A DataClass is a kind of data that a service declares (AGIS §8.3).
 type DataClass struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// Sensitivity is a word like those of [Effect] (§8.3), or "high", as written.
 	Sensitivity string `json:"sensitivity,omitempty"`
-	// RequiresAuthorization says that callers need a permission for it (§8.3).
+	// RequiresAuthorization says that callers need permission to read it (§8.3).
 	RequiresAuthorization bool `json:"requires_authorization,omitempty"`
 }
 

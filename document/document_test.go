@@ -178,7 +178,7 @@ func TestReadSummary(t *testing.T) {
   "methods": ["BOOK", "find", "BOOK"], "domain": "hospitality", "namespace": "tables", "version": "1.2.0",
   "negotiable": true, "capability_summary": [], "pre_auth_discovery": true, "data_classes": ["reservation"],
   "interaction_protocols": ["request", "negotiate"],
-  "related_services": ["agtp://Pay.example.com/x", "https://user@loyal.example.com/", "https://127.0.0.1/", "https://bücher.example/", "agtp://localhost", "https://b.example.com:8443/", "https://1.2.3.4.5/"],
+  "related_services": ["agtp://Pay.example.com/x", "https://user@loyal.example.com/", "https://127.0.0.1/", "https://bücher.example/", "agtp://localhost", "https://b.example.com:8443/", "https://1.2.3.4.5/", "https://good.example:443/x", "agtp://[::ffff:7f00:1]/x"],
   "mcp_tools_list": "https://tables.example.com/mcp"}`)
 	var verbs []string
 	for _, op := range d.Operations {
@@ -199,6 +199,8 @@ func TestReadSummary(t *testing.T) {
 		{Rel: document.RelRelated, URL: "agtp://localhost"},
 		{Rel: document.RelRelated, URL: "https://b.example.com:8443/"},
 		{Rel: document.RelRelated, URL: "https://1.2.3.4.5/"},
+		{Rel: document.RelRelated, URL: "https://good.example:443/x", Host: "good.example"},
+		{Rel: document.RelRelated, URL: "agtp://[::ffff:7f00:1]/x"},
 		{Rel: document.RelMCPTools, URL: "https://tables.example.com/mcp", Host: "tables.example.com"},
 	}
 	if !slices.Equal(d.Links, want) {
@@ -245,7 +247,7 @@ func TestManyCapabilities(t *testing.T) {
 	}
 }
 
-// Whatever a document holds, its operations have distinct ids.
+// TestOperationIDsAreUnique checks that the operations of any document have distinct ids.
 func TestOperationIDsAreUnique(t *testing.T) {
 	d := mustRead(t, document.AI, `{"aiendpoint": "1.0", "service": {"name": "a", "description": "b"}, "capabilities": [
 	  {"id": "x", "description": "d", "endpoint": "/a", "method": "GET"}, {"id": "x", "description": "d", "endpoint": "/b", "method": "GET"},
@@ -262,8 +264,8 @@ func TestOperationIDsAreUnique(t *testing.T) {
 	}
 }
 
-// References let a short text stand for a long one. What is stored of it stays
-// in proportion, and is read in a moment.
+// TestReferencesDoNotMultiply checks that a short text whose references expand to a long one is
+// stored in proportion to its length and read quickly.
 func TestReferencesDoNotMultiply(t *testing.T) {
 	endpoint := `{"method":"BOOK","path":"/a/{p1}","input":{"$ref":"#/schemas/In"},"output":{"$ref":"#/schemas/In"}},`
 	var properties, required strings.Builder
@@ -283,7 +285,7 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// Findings quote a document, but never much of it.
+// TestFindingsStaySmall checks that findings quote only short parts of a document.
 func TestFindingsStaySmall(t *testing.T) {
 	long := strings.Repeat("x", 20000)
 	for kind, text := range map[document.Kind]string{
@@ -301,7 +303,7 @@ func TestFindingsStaySmall(t *testing.T) {
 	}
 }
 
-// A stored document comes back the same.
+// A stored document is returned unchanged.
 func TestStoredForm(t *testing.T) {
 	d := mustRead(t, document.AI, shop)
 	text, err := json.Marshal(d)
@@ -317,7 +319,8 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// Findings of the vectors that need what only this package knows: sites.
+// TestForeignEndpoint checks the findings of the vectors that depend on sites, which only this
+// package knows.
 func TestForeignEndpoint(t *testing.T) {
 	for name, want := range map[string]bool{"endpoint-absolute-other-host": true, "endpoint-absolute-same-site": false} {
 		d := mustRead(t, document.AI, string(vector(t, "aidiscovery", "valid/"+name+".json")))
@@ -327,7 +330,8 @@ func TestForeignEndpoint(t *testing.T) {
 	}
 }
 
-// Every document of both sets is read, and its operations lead back into it.
+// TestVectorsThroughRead checks that every document of both sets is read, and that its operations
+// point back into it.
 func TestVectorsThroughRead(t *testing.T) {
 	kinds := map[string]document.Kind{
 		"aidiscovery/testdata/valid": document.AI, "aidiscovery/testdata/invalid": document.AI,

@@ -2,6 +2,8 @@ package document
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -19,38 +21,49 @@ type Format struct {
 	// WellKnown is the path on the host, "" for documents that are reached
 	// through a link only.
 	WellKnown string
-	// Request says when a host is asked for it.
+	// Request says when the crawler requests it from a host.
 	Request Request
 	// AliasOf is the kind whose second address this one is. An alias is not
 	// authoritative: it stays out of search and of the links that are followed.
 	AliasOf Kind
-	// SupersededBy is the kind whose operations stand in for those of this one,
-	// where a host publishes both.
+	// SupersededBy is the kind whose operations replace those of this one, if a host publishes
+	// both.
 	SupersededBy Kind
-	// Rank orders the documents of a host by how well they describe the service:
-	// its name is taken from the lowest rank that has one.
+	// Rank orders the documents of a host by how well they describe the service: its name is that
+	// of the lowest rank that has one.
 	Rank int
-	// MediaTypes are those a server may send, in lower case, without
-	// parameters. The first is the one the draft asks for.
+	// MediaTypes are the media types that a server may send, in lower case, without parameters. The
+	// first is the one that the draft requires.
 	MediaTypes []string
-	// Accept is the value of the request header, the media types when empty.
+	// Accept is the value of the request header; empty means the media types.
 	Accept string
-	// SoftSize is the size in bytes that earns a warning, HardSize the one
-	// that is refused. Both count the decoded body.
+	// SoftSize is the size in bytes above which there is a warning, HardSize the size above which
+	// the document is refused. Both count the decoded body.
 	SoftSize, HardSize int
-	// Sign says for a person by what a text of the format is known.
+	// Prose says that such a document has no operations.
+	Prose bool
+	// Sign describes for people how a text of the format can be recognized.
 	Sign string
+	// RuleCodes are the letters before the number in the codes of the format's rules; RulesTitle is
+	// the heading of their list.
+	RuleCodes, RulesTitle string
 
-	// recognize reports whether a text that is neither JSON nor YAML, or has no
-	// known member, is of the format. name is the file or address it comes from.
+	// members are sets of members, each of which identifies a document in JSON or YAML; the likely
+	// ones identify it only if no other format does. A minus sign means that the member is absent.
+	members, likely []string
+	// files are the names of files with such documents, or, with an asterisk before them, their
+	// endings.
+	files []string
+	// recognize reports whether a text that is neither JSON nor YAML, or has no known member, is of
+	// the format. name is the name of its file or its address.
 	recognize func(name string, text []byte) bool
-	// rules are those of the format; nil where another row has them.
+	// rules are the rules of the format; nil if another row has them.
 	rules func() []protocol.Rule
 	// read parses in.Bytes and fills d.
 	read func(d *Document, in Input) error
 }
 
-// A Request says when a host is asked for a format.
+// A Request says when the crawler requests a format from a host.
 type Request uint8
 
 const (
@@ -64,15 +77,16 @@ const (
 	OnDemand
 )
 
-// Formats lists the documents that services publish, in the order in which a
-// host is asked for them. Stored verdicts of robots.txt count on the order: a new
-// format goes to the end.
+// Formats lists the documents that services publish, in the order in which the crawler requests
+// them. Stored verdicts of robots.txt depend on the order: add a new format at the end.
 var Formats = []Format{
 	{
 		Kind: AI, Name: "AI Discovery document", WellKnown: "/.well-known/ai", Rank: 1,
 		MediaTypes: []string{"application/json"},
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
-		Sign: "an AI Discovery document has the member aiendpoint", rules: aidiscovery.Rules, read: readAI,
+		Sign: "an AI Discovery document has the member aiendpoint", RuleCodes: "AI", RulesTitle: "AI Discovery, /.well-known/ai",
+		members: []string{"aiendpoint"}, likely: []string{"service capabilities -endpoints -methods", "service capabilities -vocabulary -agtp"}, files: []string{"ai.json", "*.well-known/ai"},
+		rules: aidiscovery.Rules, read: readAI,
 	},
 	{
 		Kind: AIAlias, Name: "AI Discovery document at /ai", WellKnown: "/ai", Rank: 4,
@@ -87,20 +101,24 @@ var Formats = []Format{
 		SupersededBy: AGIS,
 		MediaTypes:   []string{"application/json"},
 		SoftSize:     aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
-		Sign: "an AGIS summary has the fields agis and agis_document", read: readSummary,
+		Sign: "an AGIS summary has the fields agis and agis_document", RuleCodes: "WK", RulesTitle: "AGIS summary, /.well-known/agis.json",
+		members: []string{"agis_document -agis", "agis_document -endpoints", "agis methods -endpoints"}, likely: []string{"methods agtp -endpoints"},
+		files: []string{"agis.json", "*.agis-summary.json"}, read: readSummary,
 	},
 	{
 		Kind: AGIS, Name: "AGIS document", Rank: 2, Request: WhenLinked,
 		MediaTypes: []string{"application/agis", "application/agis+json", "application/agis+yaml", "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
 		Accept:     "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5",
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
-		Sign: "an AGIS document has the field agis", rules: agis.Rules, read: readAGIS,
+		Sign: "an AGIS document has the field agis", RuleCodes: "AGIS", RulesTitle: "AGIS documents",
+		members: []string{"agis"}, likely: []string{"endpoints vocabulary", "endpoints agtp"},
+		files: []string{"*.agis", "agis.yaml", "agis.yml"}, rules: agis.Rules, read: readAGIS,
 	},
 	{
-		Kind: LLMS, Name: "llms.txt file", WellKnown: "/llms.txt", Rank: 5, Request: OnDemand,
+		Kind: LLMS, Name: "llms.txt file", WellKnown: "/llms.txt", Rank: 5, Request: OnDemand, Prose: true,
 		MediaTypes: []string{"text/markdown", "text/plain"},
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
-		Sign: "an llms.txt file begins with # and a name", rules: llmstxt.Rules, recognize: llmstxt.Recognize, read: readLLMS,
+		Sign: "an llms.txt file begins with # and a name", RuleCodes: "LLMS", RulesTitle: "llms.txt files", rules: llmstxt.Rules, recognize: llmstxt.Recognize, read: readLLMS,
 	},
 }
 
@@ -109,6 +127,11 @@ func Kinds() []Kind { return filterKinds(func(Format) bool { return true }) }
 
 // AuthoritativeKinds returns the kinds that are not an alias of another one.
 func AuthoritativeKinds() []Kind { return filterKinds(func(f Format) bool { return f.AliasOf == "" }) }
+
+// RecognizableKinds returns the kinds that the members of a document identify.
+func RecognizableKinds() []Kind {
+	return filterKinds(func(f Format) bool { return f.members != nil })
+}
 
 // OnDemandKinds returns the kinds that are requested only if the operator names them.
 func OnDemandKinds() []Kind {
@@ -141,9 +164,44 @@ func ListKinds(kinds []Kind, word string) string {
 	return b.String()
 }
 
-// Recognize returns the kind of a text that its own form or the name of its file
-// tells, and "" where neither does. Documents in JSON and YAML are told by their
-// members instead, see package lint.
+// RecognizeMembers returns the kind of a document in JSON or YAML by the names of its members, and
+// "" if they identify none. likely accepts members that other formats may have, too.
+func RecognizeMembers(names map[string]bool, likely bool) Kind {
+	matches := func(set string) bool {
+		for name := range strings.FieldsSeq(set) {
+			if absent, ok := strings.CutPrefix(name, "-"); ok == names[absent] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, f := range Formats {
+		sets := f.members
+		if likely {
+			sets = f.likely
+		}
+		if slices.ContainsFunc(sets, matches) {
+			return f.Kind
+		}
+	}
+	return ""
+}
+
+// RecognizeName returns the kind of a document by its path or address, "" if the name is not one
+// that a format uses.
+func RecognizeName(name string) Kind {
+	for _, f := range Formats {
+		for _, file := range f.files {
+			if end, ok := strings.CutPrefix(file, "*"); ok && strings.HasSuffix(name, end) || file == path.Base(name) {
+				return f.Kind
+			}
+		}
+	}
+	return ""
+}
+
+// Recognize returns the kind of a text by its form or the name of its file, and "" if neither shows
+// it. Documents in JSON and YAML are recognized by their members instead: see [RecognizeMembers].
 func Recognize(name string, text []byte) Kind {
 	for _, f := range Formats {
 		if f.recognize != nil && f.recognize(name, text) {

@@ -28,7 +28,7 @@ func FuzzRead(f *testing.F) {
 			}
 			seen[op.ID] = true
 		}
-		// What is stored is what was read.
+		// The stored document equals the one that was read.
 		stored, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)

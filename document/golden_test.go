@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/operations.golden anew; then read what has changed")
 
-// Every valid document of both drafts gives the operations that stand in
-// testdata/operations.golden, with every field that is set.
+// TestOperationsOfValidDocuments checks that every valid document of both drafts gives the
+// operations in testdata/operations.golden, with every field.
 func TestOperationsOfValidDocuments(t *testing.T) {
 	var got strings.Builder
 	for _, dir := range []struct {

@@ -32,9 +32,9 @@ const (
 	plainYAML = "agis: \"1.0\"\nservice: Acme\nendpoints:\n  - method: BOOK\n    path: /reservation\n    input: {type: object, properties: {n: {type: integer}}}\n"
 )
 
-// What strangers send instead of a document, or within one, as the reader of each
-// format tells it: a finding with the rule, the place, and how to fix it; what
-// is no document is none, and nothing costs more than some megabytes.
+// TestHostileDocuments checks that each format reports hostile input as a finding with the rule,
+// the place and the correction, that a text of another kind is not a document, and that nothing
+// costs more than some megabytes.
 func TestHostileDocuments(t *testing.T) {
 	type reader struct {
 		kind  document.Kind

@@ -18,10 +18,9 @@ func (d *Document) addLinks(rel string, addresses ...string) {
 	}
 }
 
-// hostOf returns the host that an https or agtp address names, in ASCII lower
-// case, and "" when it names none that could be visited on the web: an address
-// literal, a single label, another port than that of https, or a password in
-// it. The port of an agtp address says nothing about https.
+// hostOf returns the host of an https or agtp address, in ASCII lower case. It returns "" if the
+// crawler cannot visit it: an address literal, a single label, another port than that of https, or
+// a password in the address. The port of an agtp address says nothing about https.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -49,8 +48,8 @@ func hostOf(address string) string {
 	return strings.ToLower(host)
 }
 
-// namesHost reports whether every label of a name may stand in the DNS and the
-// last is no number, which would make the name an address in disguise.
+// namesHost reports whether every label of a name is valid in the DNS and the last one is not a
+// number, which would make the name an IP address.
 func namesHost(host string) bool {
 	if len(host) > 253 {
 		return false

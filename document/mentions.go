@@ -21,7 +21,7 @@ type Mention struct {
 }
 
 const (
-	// maxMentions bounds how many agents of one document count.
+	// maxMentions is the number of agents that one document can mention.
 	maxMentions = 20
 	// maxMention is the longest text that can name an agent, in bytes.
 	maxMention = 1024

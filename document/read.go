@@ -9,7 +9,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// Errors that [Read] wraps. What is wrong inside a document is a finding.
+// Errors that [Read] wraps. Problems inside a document are findings.
 var (
 	// ErrUnreadable: the bytes are not a document of that format at all.
 	ErrUnreadable = protocol.ErrUnreadable
@@ -20,8 +20,8 @@ var (
 // Input is one fetched document and how it was fetched.
 type Input struct {
 	Kind Kind
-	// Host is the authority that was asked, in ASCII lower case; relative
-	// addresses resolve against it, also after a redirect.
+	// Host is the requested authority, in ASCII lower case; relative addresses resolve against it,
+	// even after a redirect.
 	Host string
 	// URL is where the bytes finally came from.
 	URL       string
@@ -31,10 +31,9 @@ type Input struct {
 	Bytes     []byte
 }
 
-// Read turns the bytes of one document into a [Document]. The error wraps
-// [ErrUnreadable], [ErrOtherFormat] or is an [UnknownKindError]; with the first
-// two the Document is there as well and holds the findings that say why, but no
-// service and no operations.
+// Read converts the bytes of one document to a [Document]. The error wraps [ErrUnreadable] or
+// [ErrOtherFormat], or is an [UnknownKindError]. With the first two, the Document is returned as
+// well with the findings that give the reason, but without service and operations.
 func Read(in Input) (*Document, error) {
 	f, ok := FormatOf(in.Kind)
 	if !ok {
@@ -56,10 +55,10 @@ func Digest(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ids gives each operation of a document an id of its own.
+// ids assigns each operation of a document a unique id.
 type ids map[string]int
 
-// uniqueID returns id, or id with a number behind it when it was given before.
+// uniqueID returns id, followed by a number if the id is in use.
 func (s ids) uniqueID(id string) string {
 	unique := id
 	for s[unique] > 0 {

@@ -60,8 +60,8 @@ func NewAsk(kind, host, path string, now time.Time) *Ask {
 	return &Ask{Kind: kind, Host: host, url: u, asked: u.String(), Fetch: Fetch{Kind: kind, URL: u.String(), At: now}}
 }
 
-// NewAskFor returns the ask for an address that a stranger names. The result is set, and final,
-// when the address must not be requested.
+// NewAskFor returns the ask for an address that a document names. The result is set, and final, if
+// the address must not be requested.
 func (t *Transport) NewAskFor(kind, address string, now time.Time) (*Ask, AskResult) {
 	a := &Ask{Kind: kind, asked: address, Fetch: Fetch{Kind: kind, URL: protocol.ClipBytes(address, locationBytes), At: now}}
 	u, end := t.parseTarget(&url.URL{Scheme: "https"}, address)

@@ -42,7 +42,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, p.body)
 }
 
-// A site answers paths; what it does not have is 404.
+// A site answers the given paths, and all others with 404.
 type site map[string]http.Handler
 
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func zip(body string) string {
 	return b.String()
 }
 
-// What a person hears of each way to fail, in the rules of either draft.
+// TestFailures checks the message for each kind of failure, in the rules of either draft.
 func TestFailures(t *testing.T) {
 	ca := func(c fakenet.Certificate) fakenet.Site {
 		return fakenet.Site{Handler: site{"/doc": ai("A")}, Certificate: c}
@@ -428,8 +428,8 @@ func TestSlowResponsesAreReported(t *testing.T) {
 	}
 }
 
-// A call ends with its context, with an error of the caller's; when its own time
-// is over, the host is told of.
+// A call ends with its context, with the error of the caller; when its own time limit ends it, the
+// result says so of the host.
 func TestTime(t *testing.T) {
 	silent := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	synctest.Test(t, func(t *testing.T) {
@@ -456,7 +456,7 @@ func TestTime(t *testing.T) {
 	})
 }
 
-// Many calls at once take their turns with a host.
+// TestOneConnectionToAHost checks that concurrent calls for one host run one after another.
 func TestOneConnectionToAHost(t *testing.T) {
 	internet, client := open(t, empty, fetch.Options{})
 	internet.Handle("a.test", site{aiPath: redirect("https://b.test/doc"), "/doc": ai("A")})
@@ -484,7 +484,7 @@ func TestOneConnectionToAHost(t *testing.T) {
 	}
 }
 
-// Without a Dial of its own a client is behind the guard.
+// TestClientRefusesPrivateAddresses checks that a client without a Dial function uses the guard.
 func TestClientRefusesPrivateAddresses(t *testing.T) {
 	guard, err := fetch.NewGuard(fetch.GuardOptions{Resolver: &answers{addrs: map[string][]netip.Addr{
 		"rebound.test.": addrs("127.0.0.1"), "mixed.test.": addrs("8.8.8.8", "169.254.169.254"),

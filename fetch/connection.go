@@ -21,9 +21,9 @@ const (
 )
 
 // A Connection is one connection to one host, opened by its first request, and reopened when the
-// host closes it between two requests. It belongs to one goroutine: an HTTP/1.1 client with
-// goroutines of its own takes twice the memory for a silent host, and none of its other features
-// are wanted here.
+// host closes it between two requests. It belongs to one goroutine: an HTTP/1.1 client that starts
+// goroutines takes twice the memory for a silent host, and none of its other features are needed
+// here.
 type Connection struct {
 	host      string
 	transport *Transport
@@ -311,7 +311,7 @@ type idleReader struct {
 	failed   error  // why reading ended before the connection did
 }
 
-// limitPart limits what is read from here on.
+// limitPart limits the following reads.
 func (r *idleReader) limitPart(most int64, part string) { r.most, r.room, r.part = most, most, part }
 
 func (r *idleReader) Read(p []byte) (int, error) {

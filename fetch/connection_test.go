@@ -14,8 +14,8 @@ import (
 	"gazetteer/internal/fakenet"
 )
 
-// raw answers with pieces written straight to the connection, a pause apart, and
-// closes it or leaves it open until the client goes.
+// raw writes the pieces of an answer straight to the connection, with pauses between them, and
+// closes it or leaves it open until the client disconnects.
 type raw struct {
 	pieces []string
 	pause  time.Duration
@@ -103,8 +103,8 @@ func TestFragmentedResponses(t *testing.T) {
 	}
 }
 
-// An answer that nobody asked for is not taken for that of the next request,
-// whether it comes along with the one before or a moment later.
+// An unsolicited answer is not used for the next request, whether it arrives together with the
+// previous answer or a moment later.
 func TestUnsolicitedResponses(t *testing.T) {
 	fine := okHead + "Content-Length: 15\r\n\r\n{\"smuggled\":no}"
 	smuggled := okHead + "Content-Length: 16\r\n\r\n{\"smuggled\":yes}"

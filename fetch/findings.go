@@ -124,7 +124,11 @@ func (j transportJudge) judgeFailure() []protocol.Finding {
 	case BlockedAddress:
 		return j.newFinding("FETCH101", "this does not lead to a public address and is not requested: "+detail, "give the host public addresses only, in every record of its name")
 	case DNSFailed:
-		return j.newFinding("FETCH102", "the name of the host does not resolve: "+detail, "check the spelling, and the A and AAAA records of the name")
+		help := "check the spelling, and the A and AAAA records of the name"
+		if strings.HasSuffix(j.ask.Host, ".test") { // RFC 6761 §6.2
+			help = "no public name server knows names below .test; for a host of the demo, use the page /validate of the demo"
+		}
+		return j.newFinding("FETCH102", "the name of the host does not resolve: "+detail, help)
 	case Unreachable:
 		return j.newFinding("FETCH102", "the host gave no whole answer: "+detail, "check that a server listens on port 443, is open to everybody, and answers in HTTP/1.1")
 	case TLSFailed:

@@ -167,8 +167,8 @@ func embeddedIPv4(addr netip.Addr, prefix netip.Prefix) (netip.Addr, bool) {
 	return netip.AddrFrom4(v4), true
 }
 
-// checkEmbedded returns a *[BlockedError] when an address stands for an IPv4 address that must not
-// be dialled.
+// checkEmbedded returns a *[BlockedError] if an address embeds an IPv4 address that must not be
+// dialled.
 func (g *Guard) checkEmbedded(addr netip.Addr) error {
 	for _, p := range g.nat64 {
 		if !p.Contains(addr.WithZone("")) {

@@ -206,7 +206,8 @@ func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
 			t.Errorf("%s: %v; want a DNS error", name, err)
 		}
 	}
-	// A name without an address is asked for each kind of address, to tell a failure from an absence.
+	// A name without an address is queried for each kind of address, to distinguish a failure from
+	// an absence.
 	counts := map[string]int{}
 	for _, name := range resolver.asked {
 		counts[name]++

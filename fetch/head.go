@@ -13,7 +13,8 @@ var (
 	errTwoLengths = errors.New("the header has both Content-Length and Transfer-Encoding (RFC 9112 §6.3)")
 )
 
-// headBytes is how much of a header is passed on at a time; a longer line comes in pieces.
+// headBytes is the number of bytes of a header that are passed on at a time; a longer line is
+// split.
 const headBytes = 1 << 10
 
 // A headReader passes on the bytes of an answer. It reads a header line by line, refuses what

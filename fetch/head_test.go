@@ -31,8 +31,8 @@ func answers(text string) (plain, headed string, err error) {
 	return plain, headed, err
 }
 
-// A headReader changes nothing of what it lets through, however long a line is and
-// wherever it is cut.
+// TestHeadIsPassedOn checks that a headReader passes accepted bytes on unchanged, whatever the
+// length of a line and the size of the reads.
 func TestHeadIsPassedOn(t *testing.T) {
 	for length := range 80 {
 		text := "HTTP/1.1 200 OK\r\nX-Long: " + strings.Repeat("x", length) + "\r\nContent-Length: 4\r\n\r\n\na\r\nHTTP/1.1 404 Not Found\n"
@@ -52,7 +52,7 @@ func TestHeadIsPassedOn(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}
 	}
-	// What is no HTTP at all is told as that.
+	// An answer that is not HTTP is reported as such.
 	if _, _, err := answers("{\n}\n"); err == nil || errors.Is(err, errBareLF) {
 		t.Errorf("no HTTP: %v", err)
 	}
@@ -73,7 +73,7 @@ func TestHeadIsPassedOn(t *testing.T) {
 	}
 }
 
-// Whatever comes, it is what net/http reads, or refused.
+// FuzzHead checks that a head is read as net/http reads it, or refused.
 func FuzzHead(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}more")
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n")

@@ -61,7 +61,7 @@ func parseFreshness(h http.Header, now time.Time) time.Duration {
 // header does not say: s-maxage counts before max-age, and that before Expires.
 func parseLifetime(h http.Header, now time.Time) (fresh time.Duration, said bool) {
 	ages := map[string]time.Duration{}
-	for _, d := range strings.Split(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
+	for d := range strings.SplitSeq(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(d), "=")
 		switch name {
 		case "no-store", "no-cache":

@@ -46,7 +46,7 @@ func judgeStatus(a *Ask, status int) AskResult {
 	}
 }
 
-// wrongMediaType says what is wrong with a Content-Type, "" when nothing is.
+// wrongMediaType describes the fault of a Content-Type, "" if there is none.
 func wrongMediaType(kind string, from *url.URL, contentType string) string {
 	if kind == "" {
 		return "" // the caller tells the format from the bytes
@@ -72,8 +72,8 @@ func wrongMediaType(kind string, from *url.URL, contentType string) string {
 	return fmt.Sprintf("Content-Type is %.60q; serve the document as %s", media, want)
 }
 
-// isAGISText accepts an AGIS document that is served as plain text when its name
-// says what it is.
+// isAGISText accepts an AGIS document that is served as plain text if its file name has the
+// extension of the format.
 func isAGISText(media, name string) bool {
 	return media == "text/plain" && slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 }

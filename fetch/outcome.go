@@ -37,8 +37,7 @@ const (
 	CatchAll         Outcome = "catch-all" // the host answers every path alike, so this is no document
 )
 
-// A Fetch is one request of ours, including its redirects, and its result. It is a value also when
-// it failed.
+// A Fetch is one request, including its redirects, and its result. It is also a value if it failed.
 type Fetch struct {
 	Kind    string    `json:"kind"` // a document.Kind, or "robots"
 	URL     string    `json:"url"`  // asked
@@ -68,7 +67,7 @@ type Fetch struct {
 	// bytes. The findings of a document are stored with it.
 	Findings []protocol.Finding `json:"findings,omitempty"`
 
-	// Body is what was fetched, nil when there is nothing to read.
+	// Body is the fetched body, nil if there is none.
 	Body []byte `json:"-"`
 }
 

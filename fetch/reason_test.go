@@ -10,8 +10,8 @@ import (
 	"gazetteer/fetch"
 )
 
-// What a request came to is told in plain words: no chain of Go's errors, and
-// nothing of our own end of the connection.
+// TestReason checks that failures are described in plain words, without chains of Go's errors and
+// without our own addresses.
 func TestReason(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Whatever a Location says, what is gone on to is an https address of a public
-// host on an allowed port, and the URL that a request line is made of says so too.
+// FuzzLocation checks that every accepted Location leads to an https address of a public host on an
+// allowed port, also in the form from which the request line is made.
 func FuzzLocation(f *testing.F) {
 	for _, seed := range []string{
 		"/a", "//b.test/c", "https://b.test", "https://b.test:443/x?y#z", "https://b.test:8443/", "http://b.test/", "https://127.0.0.1/",
@@ -52,7 +52,8 @@ func FuzzLocation(f *testing.F) {
 	})
 }
 
-// Numbers of any length and dates of any year end within the limits.
+// FuzzRetryAfter checks that numbers of any length and dates of any year give a time within the
+// limits.
 func FuzzRetryAfter(f *testing.F) {
 	now := time.Unix(1.7e9, 0)
 	for _, seed := range []string{"120", "-5", "soon", "99999999999999999999", "Wed, 21 Oct 2115 07:28:00 GMT", ""} {

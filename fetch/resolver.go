@@ -58,7 +58,7 @@ func (c deadlineUDPConn) SetDeadline(t time.Time) error {
 	return c.UDPConn.SetDeadline(nearerDeadline(t, c.patience))
 }
 
-// nearerDeadline returns a deadline, or the end of the resolver timeout if that comes first.
+// nearerDeadline returns the earlier of a deadline and the end of the resolver timeout.
 func nearerDeadline(t time.Time, patience time.Duration) time.Time {
 	if end := time.Now().Add(patience); t.IsZero() || end.Before(t) {
 		return end

@@ -49,8 +49,8 @@ func (r robotsRule) String() string {
 	return fmt.Sprintf("%s: %.100s (line %d)", word, r.pattern, r.line)
 }
 
-// parseRobots reads a robots.txt file for the crawler with that product token.
-// It cannot fail: what is not a rule is skipped (RFC 9309 §2.2).
+// parseRobots reads a robots.txt file for the crawler with that product token. It cannot fail:
+// lines that are not rules are skipped (RFC 9309 §2.2).
 func parseRobots(text []byte, token string) *robotsRules {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	p := robotsParser{token: token}
@@ -152,7 +152,7 @@ func (p *robotsParser) parseRule(allow bool, value string, number int) {
 	}
 	pattern := upperEscapes(escapeForeign(value))
 	p.addRule(robotsRule{allow, pattern, number})
-	// A directory's index file stands for the directory, as Google reads it.
+	// A directory's index file means the directory, as in Google's implementation.
 	if i := strings.LastIndexByte(pattern, '/'); allow && i >= 0 && strings.HasPrefix(pattern[i:], "/index.htm") {
 		p.addRule(robotsRule{allow, pattern[:i+1] + "$", number})
 	}

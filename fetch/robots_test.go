@@ -55,7 +55,7 @@ func (c robotsCase) text(t *testing.T) []byte {
 	return []byte(c.Robots)
 }
 
-// pathOf takes the path and query of a URL as it stands, without escaping.
+// pathOf returns the path and query of a URL unchanged, without escaping.
 func pathOf(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest

@@ -38,7 +38,7 @@ func FuzzRobotsAgainstGoogles(f *testing.F) {
 	})
 }
 
-// isPlainPath reports that a path goes over the wire as it stands.
+// isPlainPath reports whether a path is sent unchanged.
 func isPlainPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && len(path) < 1000 &&
 		strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-*$=&") == ""

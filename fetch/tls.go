@@ -73,7 +73,7 @@ func issuerName(c *x509.Certificate) string {
 	return protocol.ClipBytes(name, 100)
 }
 
-// tlsProblem says what was wrong with a handshake, and whether it was the certificate.
+// tlsProblem describes the failure of a handshake, and reports whether the certificate caused it.
 func tlsProblem(err error) (detail string, certificate bool) {
 	var (
 		name      x509.HostnameError

@@ -71,7 +71,7 @@ func newTLSClient(t *testing.T, roots *x509.CertPool, whole bool, patience time.
 	return client
 }
 
-// fetched is what comes of asking for a document, and the bytes that it takes.
+// fetched is the result of a request for a document, and the number of bytes that it read.
 func fetched(t *testing.T, client *Client) (a Answer, allocated uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -297,7 +297,7 @@ func renegotiating(certificate tls.Certificate, times int) func(net.Conn) {
 	}
 }
 
-// A tap keeps what is written first.
+// A tap keeps the first bytes that are written.
 type tap struct {
 	net.Conn
 	written []byte

@@ -23,7 +23,7 @@ const (
 	// gzipSlack is what gzip may add to bytes that it cannot compress. drainBytes is how much of an
 	// unwanted body is read to keep the connection.
 	gzipSlack = 1 << 10
-	// drainBytes of a body that nobody wants are read to keep the connection.
+	// drainBytes of an unwanted body are read to keep the connection.
 	drainBytes = 16 << 10
 )
 

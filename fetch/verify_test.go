@@ -182,8 +182,8 @@ func TestMemoryOfIntermediatesIsBounded(t *testing.T) {
 	}
 }
 
-// What the client offers in a handshake: one classical key share, HTTP/1.1, no
-// version below 1.2; and with the switch, the same verdicts.
+// TestHandshake checks the offer of the client in a handshake: one classical key share, HTTP/1.1,
+// no version below 1.2; and that the verdicts are the same with the switch.
 func TestHandshake(t *testing.T) {
 	root := issue(t, "root", nil, authority(nil))
 	mid := issue(t, "mid", root, authority(nil))

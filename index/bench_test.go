@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -116,8 +117,38 @@ func dirSize(b *testing.B, dir string) int64 {
 	return size
 }
 
-// BenchmarkCorrection measures how long it takes to correct a word that was not asked for before, as a share
-// of the time of a whole search of three words ("of-search", of the medians).
+// BenchmarkOpen measures the opening of an index with stored embeddings, with the first answer, and
+// what the index takes on disk.
+func BenchmarkOpen(b *testing.B) {
+	docs := benchServices(b)
+	s := openStore(b, b.TempDir())
+	for batch := range slices.Chunk(docs, 100) {
+		put(b, s, batch...)
+	}
+	options := Options{Dir: b.TempDir(), Store: s, storedFrom: 1}
+	openAndAsk := func(catchUp bool) {
+		x, err := Open(b.Context(), options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if catchUp {
+			catchUpOnce(b, x, s)
+		}
+		_, err = x.Search(b.Context(), query.Query{Words: "book a table", Limit: 10})
+		if err = errors.Join(err, x.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	openAndAsk(true)
+	openAndAsk(false)
+	for b.Loop() {
+		openAndAsk(false)
+	}
+	b.ReportMetric(float64(dirSize(b, options.Dir))/float64(countOperations(docs)), "B/operation")
+}
+
+// BenchmarkCorrection measures how long it takes to correct a word that was not asked for before,
+// as a share of the time of a whole search of three words ("of-search", of the medians).
 func BenchmarkCorrection(b *testing.B) {
 	x, _ := indexed(b, benchServices(b)...)
 	var words []string
@@ -207,9 +238,13 @@ func rankOnly(x *Index, text string) error {
 		if err := v.ScoreWords(context.Background(), query.WeighStems(words), sums); err != nil {
 			return err
 		}
+		effects, err := v.Effects()
+		if err != nil {
+			return err
+		}
 		meant := v.Directory.EmbedQuery(words)
 		defer meant.StartNearest(v, masks)()
-		_, _, _, err = v.RankOperations(view.Ranking{Words: sums, Query: meant, Masks: masks, Limit: 10, Grouped: true})
+		_, _, _, err = v.RankOperations(view.Ranking{Words: sums, Query: meant, Masks: masks, Limit: 10, Grouped: true, Effects: effects})
 		return err
 	})
 }

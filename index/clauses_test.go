@@ -35,6 +35,35 @@ func TestQueryIsSplitIntoClauses(t *testing.T) {
 	}
 }
 
+// TestClausesShareOneSearch checks that the nearest operations of a clause are those that a search
+// for it finds by itself.
+func TestClausesShareOneSearch(t *testing.T) {
+	x, _ := indexed(t, realServices(t)...)
+	must(t, x.withSnapshot(func(v *view.View, _ uint64) error {
+		masks, err := v.ApplyFilters(query.Query{})
+		must(t, err)
+		request := query.ParseRequest(x.analyzer, "find a cheap restaurant and book a quiet hotel")
+		s := &searcher{index: x, view: v, request: request, embedding: v.Directory.EmbedQuery(request.Words)}
+		s.embedding.StartNearest(v, masks)()
+		for _, c := range request.Clauses() {
+			if !v.Directory.EmbedQuery(c.Words).CopyNearest(s.embedding) {
+				t.Errorf("%v is searched again", c.Words)
+			}
+			apart, err := s.rankApart(t.Context(), c, masks, 10, nil)
+			must(t, err)
+			shared, err := s.rankApart(t.Context(), c, masks, 10, s.embedding)
+			must(t, err)
+			if !slices.Equal(apart, shared) || len(apart) == 0 {
+				t.Errorf("%v: %v, by itself %v", c.Words, shared, apart)
+			}
+		}
+		if v.Directory.EmbedQuery(request.Words).CopyNearest(s.embedding) {
+			t.Error("the whole request takes the operations of a clause")
+		}
+		return nil
+	}))
+}
+
 func TestWorkForManyClausesIsBounded(t *testing.T) {
 	x, _ := indexed(t)
 	words := query.ParseRequest(x.analyzer, strings.Repeat("Book a table tonight. ", 60)).Words

@@ -17,11 +17,13 @@ func gathered(l *semantic.Lexicon, all []semantic.Embedding, first int) (*view.V
 	v := &view.View{Operations: len(all)}
 	var masks []view.Bitset
 	for _, part := range [][]semantic.Embedding{all[:first], all[first:]} {
-		m := &view.SegmentEmbeddings{Dim: l.Table.Dim(), Vectors: make([]int8, len(part)*l.Table.Dim()), Scales: make([]float32, len(part)), Doubtful: view.NewBitset(len(part))}
 		operations := view.NewBitset(len(part))
+		for i := range part {
+			operations.Add(uint32(i))
+		}
+		m := view.NewSegmentEmbeddings(l.Table.Dim(), operations)
 		for i, of := range part {
 			m.SetEmbedding(uint32(i), of)
-			operations.Add(uint32(i))
 		}
 		m.Clusters = view.NewClusterIndex(l.Centroids, m, operations)
 		v.Segments = append(v.Segments, view.Segment{SegmentData: &view.SegmentData{Meanings: m}, Base: v.Size, N: len(part)})
@@ -47,8 +49,8 @@ func manyMeanings(l *semantic.Lexicon, n int, random *rand.Rand) []semantic.Embe
 	return all
 }
 
-// Most of what is nearest must lie in the cells that are opened, and which cells
-// are must not depend on the segments.
+// TestClustersAroundQuery checks that most of the nearest entries are in the opened clusters, and
+// that the choice of clusters does not depend on the segments.
 func TestClustersAroundQuery(t *testing.T) {
 	l, random := semantic.EmbeddedLexicon(), rand.New(rand.NewPCG(3, 4))
 	all := manyMeanings(l, 5*view.MinProbes, random)

@@ -80,8 +80,8 @@ func crashChild(dir string) error {
 	}
 }
 
-// Whenever the program is killed, the index goes on from what it has on disk
-// and is soon again what the store says, without a rebuild.
+// TestKilledFollower checks that the index continues from its files after a kill at any time, and
+// catches up with the store without a rebuild.
 func TestKilledFollower(t *testing.T) {
 	need.Time(t, "starts and kills ten processes")
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func checkKilled(t *testing.T, dir string) {
 	}
 }
 
-// Searches that run while documents change see each document as one version,
+// TestSearchWhileFollowing checks that a search during changes sees one version of each document,
 // with the text of that version.
 func TestSearchWhileFollowing(t *testing.T) {
 	x, s := indexed(t)

@@ -22,9 +22,11 @@
 //
 // bleve stores and merges the postings; its searchers are not used. They score every match through
 // several layers, while the scorer here sweeps the postings of bleve's immutable segments term at a
-// time. Each list is decoded once and cached within a bound of memory. Each entry also has an embedding,
-// a vector of 200 bytes in memory. It is computed from the postings when a segment is first used and
-// never stored. Scores depend on the live entries alone, not on their distribution over segments.
+// time. Each list is decoded once and cached within a bound of memory. Each operation also has an
+// embedding, a vector of 256 bytes. It is computed from the postings when a segment is first searched.
+// In a large index the embeddings, the list of entries and the vocabulary of a segment are then stored
+// beside it and mapped from that file when the index is opened again. Scores depend on the live entries
+// alone, not on their distribution over segments.
 //
 // bleve writes a few messages to the global logger of package log; a program that wants them elsewhere
 // redirects that logger.

@@ -52,8 +52,7 @@ type storedDocument struct {
 	worst             string // severity of its findings; "" without any
 
 	once    sync.Once
-	service []tokens.Token // of the texts that its entries share; set by once
-	stems   uint64         // of service; set by once
+	service termList // of the texts that its entries share; set by once
 
 	twinsOnce sync.Once
 	twins     map[string]int // the first operation with a key of [entry.TwinKey]; set by twinsOnce
@@ -74,15 +73,23 @@ type preparedOperation struct {
 	class   effect.Class // of its effects, inferred
 	changes bool         // see [entry.Changes]
 	caution string       // see [call.Caution]
-	terms   [entry.NumFields][]tokens.Token
-	stems   [entry.NumFields]uint64 // of terms; see stemBits
-	// vectors contains the vectors of the terms of its name and its intent, for explanations.
-	vectors [entry.CtxField][]semantic.WordVector
+	encoded encodedOnce
+	terms   [entry.NumFields]termList
+	// vectors contains the vectors of the terms of its name and its intent, without unknown and
+	// repeated words, for explanations.
+	vectors []termVector
+}
+
+// A termVector is the vector of a term of an operation.
+type termVector struct {
+	semantic.WordVector
+	field entry.Field
+	term  int // its index among the terms of field
 }
 
 // preparedSize is the approximate memory of a prepared operation in bytes, in addition to twice its
-// text: its terms and pointers to their vectors.
-const preparedSize = 4000
+// text: its terms, pointers to their vectors, and an encoded form.
+const preparedSize = 5000
 
 func newDocumentReader(s store.Store, log *slog.Logger) *documentReader {
 	return &documentReader{
@@ -154,16 +161,15 @@ func (r *documentReader) prepareOperation(src entry.Source, t *storedDocument, n
 	class, from := entry.ClassOf(&o)
 	p := &preparedOperation{Operation: o, effect: effectOf(&o, class, from), class: class, changes: entry.Changes(&o, class), caution: call.Caution(o, t.Service)}
 	for f, text := range entry.OperationTexts(&o) {
-		p.terms[f] = tokens.Tokenize(a, text)
-		p.stems[f] = stemBits(p.terms[f])
+		p.terms[f] = hashTerms(tokens.Tokenize(a, text))
 	}
-	known := make(map[string]bool)
-	for f := range p.vectors {
-		p.vectors[f] = make([]semantic.WordVector, len(p.terms[f]))
-		for i, term := range p.terms[f] {
-			if !known[term.Form] { // a repeated word explains no more than the first one
-				known[term.Form] = true
-				p.vectors[f][i] = l.WordVector(term.Form)
+	known := make(map[uint32]bool)
+	for f := range entry.CtxField {
+		for i, term := range p.terms[f].terms {
+			v := l.WordVector(term.Form)
+			if v.Length > 0 && !known[v.Number] { // a repeated vector explains no more than the first one
+				known[v.Number] = true
+				p.vectors = append(p.vectors, termVector{v, f, i})
 			}
 		}
 	}
@@ -195,13 +201,10 @@ func (t *storedDocument) findTwin(key string) (o document.Operation, ok bool) {
 	return o, err == nil
 }
 
-// serviceTerms returns the terms of the description of the service, and the bits of their stems.
-func (t *storedDocument) serviceTerms(a analysis.Analyzer) ([]tokens.Token, uint64) {
-	t.once.Do(func() {
-		t.service = tokens.Tokenize(a, entry.ServiceText(&t.Document))
-		t.stems = stemBits(t.service)
-	})
-	return t.service, t.stems
+// serviceTerms returns the terms of the description of the service.
+func (t *storedDocument) serviceTerms(a analysis.Analyzer) *termList {
+	t.once.Do(func() { t.service = hashTerms(tokens.Tokenize(a, entry.ServiceText(&t.Document))) })
+	return &t.service
 }
 
 // fingerprintOf returns a short digest of all content that the index uses of a document, with its

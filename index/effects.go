@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 
 	"gazetteer/document"
@@ -62,12 +63,21 @@ func (s *searcher) verbFactors() (*view.FieldValues, []float64, error) {
 		return nil, nil, err
 	}
 	first, _, _ := strings.Cut(act.Verb, " ")
-	return offered, offered.Memoize(first, func(verb string) float64 {
+	var others []string // the verbs of the other acts
+	for _, a := range s.request.Acts {
+		if a.Verb != "" && a.Verb != act.Verb {
+			others = append(others, a.Verb)
+		}
+	}
+	return offered, offered.Memoize(strings.Join(append(others, first), " "), func(verb string) float64 {
 		switch s.index.verbs.RelateVerb(first, verb) {
 		case semantic.RelationExact, semantic.RelationStem:
 			return sameVerb
 		case semantic.RelationSynonym, semantic.RelationHypernym:
 			return similarVerb
+		}
+		if offered := strings.ToLower(verb); effect.AreOpposed(act.Verb, offered) && !slices.Contains(others, offered) {
+			return oppositeVerb
 		}
 		return 1
 	}), nil
@@ -86,8 +96,8 @@ func (s *searcher) objectMentions() ([]view.Bitset, error) {
 	mentions, any := make([]view.Bitset, len(found)), false
 	for i, p := range found {
 		mentions[i] = view.NewBitset(s.view.Segments[i].N)
-		for _, at := range p.All {
-			mentions[i].Add(at.Number)
+		for number := range p.Numbers() {
+			mentions[i].Add(number)
 			any = true
 		}
 	}
@@ -102,4 +112,7 @@ func (s *searcher) objectMentions() ([]view.Bitset, error) {
 const (
 	sameVerb    = 1.12
 	similarVerb = 1.06
+	// oppositeVerb is the factor of operations that undo what the request wants: RETURN, where
+	// something is rented.
+	oppositeVerb = 0.5
 )

@@ -12,8 +12,8 @@ import (
 	"gazetteer/index/query"
 )
 
-// Requests that make correction, translation and the kinds of act do as much work as they can. Each is
-// answered within the time that a search may take, by an answer that is whole.
+// TestHostileEverydayRequests checks that requests that maximize the work of correction,
+// translation and kinds of act get a complete answer within the time limit of a search.
 func TestHostileEverydayRequests(t *testing.T) {
 	var nearWords []string
 	for i := range 1000 {

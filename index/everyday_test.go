@@ -8,7 +8,6 @@ import (
 	"gazetteer/document"
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
-	"gazetteer/index/view"
 )
 
 // everydayServices offer things and their opposites, as services do.
@@ -36,6 +35,11 @@ func TestEverydayRequestsFirstHits(t *testing.T) {
 		"ich möchte ein Hotelzimmer buchen":        "BOOK /room",
 		"commander un taxi":                        "ORDER /taxi",
 		"reservar una habitación de hotel":         "BOOK /room",
+		"list my events":                           "LIST /events",
+		"get rid of an event of my calendar":       "DELETE /event",
+		"email my sister":                          "SEND /email",
+		"will I need an umbrella":                  "RETRIEVE /forecast",
+		"Sag das Hotelzimmer ab":                   "CANCEL /booking",
 		"ホテルを予約したい":                                "BOOK /room",
 		"预订酒店":                                     "BOOK /room",
 		"택시 불러 줘":                                  "ORDER /taxi",
@@ -61,8 +65,8 @@ func TestEndingOperationsAreLastUnlessRequested(t *testing.T) {
 	}
 }
 
-// TestQuestionsDoNotFindChangingOperations: an operation that only changes something is marked as far where a
-// question is asked, however many of its words it has.
+// TestQuestionsDoNotFindChangingOperations checks that an operation that only changes something is
+// marked as far where a question is asked, however many of its words it has.
 func TestQuestionsDoNotFindChangingOperations(t *testing.T) {
 	x, _ := indexed(t, agis("home.test", "SWITCH /lights: Switches the lights of a room on or off"), agis("shop.test", "ORDER /lamp: Orders a lamp"))
 	for asked, far := range map[string]bool{"which lights are on": true, "are the lights of the room on": true, "switch the lights on": false, "how do I switch the lights on": false} {
@@ -73,16 +77,18 @@ func TestQuestionsDoNotFindChangingOperations(t *testing.T) {
 	}
 }
 
-// TestNoQuestionIsAnsweredByAChange asks questions of every form about the things that operations of all
-// kinds work on. Every hit that changes something is far, and none is the first unless all do; a question
-// for a method is answered by what does it.
+// TestNoQuestionIsAnsweredByAChange asks questions of every form about the things that operations
+// of all kinds work on. Every hit that changes something is far, and none is the first unless all
+// do; a question for a method is answered by what does it.
 func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
 	x, _ := indexed(t, append(everydayServices(),
 		agis("home.test", "SWITCH /lights: Switches the lights of a room on or off", "LIST /rooms: Lists the rooms of a home", "LOCK /door: Locks the door of the home", "REMOVE /room: Removes a room of the home"),
 		agis("bank.test", "TRANSFER /money: Transfers money to an account", "PAY /invoice: Pays an invoice", "RETRIEVE /balance: Retrieves the balance of an account"),
 		agis("text.test", "CREATE /detection: Language detection. Identifies the language of a text", "CREATE /text: Creates a text", "START /session: Get the address of a session"))...)
+	spending, _ := indexed(t, agis("bank.test", "TRANSFER /money: Transfers money that is spent on something", "SPEND /money: Spends money from an account"),
+		agis("budget.test", "LIST /spending: Lists what money people spend", "RETRIEVE /month: Retrieves what money people spend in a month", "COUNT /accounts: Counts the money that people spend on an account"))
 	forms := []string{"is the %s ready", "was the %s cancelled", "has my %s been deleted", "who removed the %s", "what did I pay for the %s", "how much is the %s", "which %s is mine",
-		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "when was the %s sent", "how do I know the %s"}
+		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "find out who moved the %s", "check whether the %s is open", "see if the %s was sent", "when was the %s sent", "how do I know the %s"}
 	for _, thing := range []string{"taxi", "room", "lights", "door", "money", "invoice", "event", "calendar", "email", "text", "session"} {
 		for _, form := range forms {
 			asked := fmt.Sprintf(form, thing)
@@ -98,12 +104,105 @@ func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
 			}
 		}
 	}
+	for asked, changes := range map[string]bool{
+		"내 호텔 예약이 취소됐나요?": false, "택시를 예약했나요?": false, "ホテルの予約はいつですか": false, "酒店预订取消了吗？": false,
+		"호텔 예약 취소해 줄 수 있나요?": true, "ホテルを予約してくれますか": true, "可以帮我预订酒店吗？": true, "호텔 예약해 줘": true,
+	} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if len(hits) == 0 {
+			t.Fatalf("%q finds nothing", asked)
+		}
+		if class, _ := entry.ClassOf(&hits[0].Operation); entry.Changes(&hits[0].Operation, class) != changes {
+			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+		}
+	}
+	play, _ := indexed(t, agis("music.test", "PLAY /song: Plays a song of a playlist", "LIST /songs: Lists the songs of a playlist"),
+		agis("pay.test", "CAPTURE /payment: Captures a payment of an order", "RETRIEVE /payment: Retrieves a payment of an order"),
+		agis("gym.test", "JOIN /gym: Joins the gym as a member by the month", "LIST /members: Lists when the gym has members"),
+		agis("parking.test", "RESERVE /space: Reserves a parking space", "FIND /spaces: Finds free parking spaces"),
+		agis("doctor.test", "REQUEST /prescription: Requests a repeat prescription", "LIST /prescriptions: Lists prescriptions of a patient"))
+	for _, asked := range []string{"what songs are on my playlist", "did my payment go through", "when does the gym have members", "am I a member of the gym", "what song is playing",
+		"where can I park", "can I park here", "is my prescription ready", "when does the next song of the playlist start"} {
+		if hits := search(t, play, query.Query{Words: asked}).Hits; len(hits) == 0 || !slices.Contains([]string{"LIST", "RETRIEVE", "FIND"}, hits[0].Operation.Verb) {
+			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+		}
+	}
+	for _, asked := range []string{"what did I spend my money on", "how much money did I spend on my account"} {
+		hits := search(t, spending, query.Query{Words: asked}).Hits
+		for _, h := range hits[:min(2, len(hits))] {
+			if h.Operation.Verb == "TRANSFER" || h.Operation.Verb == "SPEND" {
+				t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+			}
+		}
+	}
 	for asked, want := range map[string]string{
 		"how do I book a hotel room": "BOOK /room", "can I order a taxi": "ORDER /taxi", "how can we cancel a taxi": "CANCEL /ride", "where do I pay an invoice": "PAY /invoice",
+		"show me how to order a taxi": "ORDER /taxi", "see how I can cancel a taxi": "CANCEL /ride",
 		"what language is the text": "CREATE /detection", "could you lock the door": "LOCK /door", "who transfers money": "TRANSFER /money",
 	} {
 		if hits := search(t, x, query.Query{Words: asked}).Hits; len(hits) == 0 || hits[0].Operation.ID != want || hits[0].Far {
 			t.Errorf("%q: %+v", asked, named(Result{Hits: hits}))
+		}
+	}
+}
+
+// TestOppositesYield checks that what undoes or only simulates the requested act comes after what
+// does it, and what ends more or makes a new thing is not among the first where one thing is ended.
+func TestOppositesYield(t *testing.T) {
+	x, _ := indexed(t, append(everydayServices(),
+		agis("cars.test", "RENT /car: Rents a car for some days", "RETURN /car: Returns a rented car at a station", "FIND /cars: Finds cars that are free to rent"),
+		agis("bank.test", "CREATE /wire: Creates a wire transfer from an account", "SIMULATE /wire: Simulates a wire transfer from an account", "RETRIEVE /wire: Retrieves a wire transfer of an account"),
+		agis("mail.example.test", "PAUSE /sending: Pauses the sending of a mailing list", "RESUME /sending: Resumes the paused sending of a mailing list"),
+		agis("news.test", "SUBSCRIBE /newsletter: Subscribes an address to a newsletter", "LIST /subscriptions: Lists subscriptions"),
+		agis("gym.test", "JOIN /gym: Joins the gym as a member, for a membership by the month", "CANCEL /membership: Cancels the membership of the gym", "FIND /courses: Finds courses for members of the gym"))...)
+	for asked, order := range map[string][2]string{
+		"rent a car for the weekend":                                      {"FIND /cars", "RETURN /car"},
+		"return the rented car":                                           {"RETURN /car", "RENT /car"},
+		"wire 900 dollars from my account":                                {"CREATE /wire", "SIMULATE /wire"},
+		"simulate a wire transfer":                                        {"SIMULATE /wire", "CREATE /wire"},
+		"stop my subscription":                                            {"LIST /subscriptions", "SUBSCRIBE /newsletter"},
+		"pause the sending of the list, it must be possible to resume it": {"PAUSE /sending", "RESUME /sending"},
+		"cancel my gym membership":                                        {"CANCEL /membership", "JOIN /gym"},
+		"delete an event of my calendar":                                  {"DELETE /event", "CLEAR /calendar"},
+	} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		first, second := placeOf(hits, order[0]), placeOf(hits, order[1])
+		if first < 0 || second >= 0 && (second < first || hits[second].Score > .97*hits[first].Score) {
+			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+		}
+	}
+}
+
+// placeOf returns the place of an operation among hits, -1 if it is not there.
+func placeOf(hits []Hit, id string) int {
+	return slices.IndexFunc(hits, func(h Hit) bool { return h.Operation.ID == id })
+}
+
+// TestEffectsOfHeadings checks that a heading or a remark is no act, but a later sentence that ends
+// something is one.
+func TestEffectsOfHeadings(t *testing.T) {
+	for _, c := range []struct {
+		verb, intent string
+		changes      bool
+		destructive  bool
+	}{
+		{"LIST", "Exchange components. This endpoint provides a mapping of bits", false, false},
+		{"RETRIEVE", "Seat maps. Cabin layout and characteristics of seats", false, false},
+		{"LIST", "Measurements of the observatory. This data is made available by a laboratory", false, false},
+		{"LIST", "Random sticker. Returns a random sticker. Excluding the tag will return any", false, false},
+		{"LIST", "Given a word, returns words that rhyme", false, false},
+		{"CREATE", "Job feed. The job feed endpoint returns an array of jobs", false, false},
+		{"CREATE", "Job feed", true, false},
+		{"LIST", "Metrics. Transfers money to an account", true, false},
+		{"CLEAR", "Clears a calendar. This operation deletes all of its events", true, true},
+		{"LIST", "Account. This method deletes the account", true, true},
+		{"RETRIEVE", "Account. Deleting the account of a user", true, true},
+		{"LIST", "Given an account, deletes it", true, true},
+	} {
+		o := document.Operation{ID: "x", Verb: c.verb, Intent: c.intent, Effect: document.EffectUnknown}
+		class, from := entry.ClassOf(&o)
+		if changes := entry.Changes(&o, class); changes != c.changes || EffectOf(&o).Destructive != c.destructive {
+			t.Errorf("%s %q: %s from %q, changes: %v, destructive: %v", c.verb, c.intent, class, from, changes, EffectOf(&o).Destructive)
 		}
 	}
 }
@@ -114,6 +213,7 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 		"what does an email cost, do not send it":       "SEND /email",
 		"events of my calendar, but delete nothing":     "DELETE /event",
 		"read-only: events of my calendar":              "CREATE /event",
+		"only read: events of my calendar":              "CREATE /event",
 		"emails and their price, nothing may be sent":   "SEND /email",
 		"the calendar, without deleting any of it":      "CLEAR /calendar",
 		"price of emails. Only the amount, do not send": "SEND /email",
@@ -135,7 +235,16 @@ func TestProhibitionsExcludeOperations(t *testing.T) {
 }
 
 func TestClausesShareFirstPlaces(t *testing.T) {
-	x, _ := indexed(t, everydayServices()...)
+	x, _ := indexed(t, append(everydayServices(), agis("words.test", "VIEW /progress: Views the progress of a translation", "TRANSLATE /text: Translates a text", "LIST /lengths: Lists distances"))...)
+	for asked, want := range map[string]string{
+		"see how far my text has come, and book a hotel room": "VIEW /progress", "find out how far the trip is": "LIST /lengths",
+		"what is the Polish word for bread": "TRANSLATE /text", "how do I say good morning in Dutch": "TRANSLATE /text",
+	} {
+		hits := search(t, x, query.Query{Words: asked}).Hits
+		if at := placeOf(hits, want); at < 0 || at > 2 {
+			t.Errorf("%q: %q", asked, named(Result{Hits: hits}))
+		}
+	}
 	hits := search(t, x, query.Query{Words: "Book a hotel room in Graz and order a taxi to the station."}).Hits
 	first := map[string]bool{}
 	for _, h := range hits[:min(3, len(hits))] {
@@ -151,6 +260,15 @@ func TestCorrectionsAreReported(t *testing.T) {
 	r := search(t, x, query.Query{Words: "hotle room"})
 	if r.Correction == nil || r.Correction.Query != "hotel room" || r.Correction.Words[0] != (correctedWord{"hotle", "hotel"}) {
 		t.Errorf("the correction is %+v", r.Correction)
+	}
+	// A rare word of the dictionary is a correction if the index has it.
+	y, _ := indexed(t, append(everydayServices(), agis("shop.test", "FIND /lozenge: Finds a lozenge"))...)
+	if r := search(t, y, query.Query{Words: "find a lozenke"}); r.Correction == nil || r.Correction.Query != "find a lozenge" {
+		t.Errorf("the correction is %+v", r.Correction)
+	}
+	// The stem of a misspelt verb is known, but not what it asks for.
+	if r := search(t, x, query.Query{Words: "delet an event"}); r.Correction == nil || r.Correction.Query != "delete an event" || len(r.Hits) == 0 || r.Hits[0].Operation.ID != "DELETE /event" {
+		t.Errorf("a misspelt verb is corrected to %+v and finds %q", r.Correction, named(r))
 	}
 	if r := search(t, x, query.Query{Words: "hotle room", Verbatim: true}); r.Correction != nil {
 		t.Errorf("asked verbatim, it is corrected to %q", r.Correction.Query)
@@ -174,6 +292,14 @@ func TestKoreanWordsAreCorrected(t *testing.T) {
 	}
 }
 
+func TestArgumentsTellOperationsApart(t *testing.T) {
+	x, _ := indexed(t, agis("zones.test", "LOOKUP /timezone: Returns the timezone",
+		"SEARCH /timezone: Returns the timezone, its name, its offset and the rules of summer time of a latitude and longitude"))
+	if hits := search(t, x, query.Query{Words: "tz_lookup(lat, lng)", Limit: 1}).Hits; len(hits) != 1 || hits[0].Operation.ID != "SEARCH /timezone" {
+		t.Errorf("tz_lookup(lat, lng) finds %q", named(Result{Hits: hits}))
+	}
+}
+
 func TestFarHitsAreMarked(t *testing.T) {
 	x, _ := indexed(t, everydayServices()...)
 	r := search(t, x, query.Query{Words: "sharpen the chainsaw of the lumberjack"})
@@ -187,6 +313,33 @@ func TestFarHitsAreMarked(t *testing.T) {
 	}
 	if r := search(t, x, query.Query{Words: "book a hotel room", MinFit: 0.5}); len(r.Hits) == 0 || r.Hits[0].Far {
 		t.Errorf("nothing fits: %+v", r.Hits)
+	}
+}
+
+// TestAbsentWordsLowerTheFit checks that in an index of some size a word without any match lowers
+// the fit, because the topic is unknown.
+func TestAbsentWordsLowerTheFit(t *testing.T) {
+	var others []string
+	for i := range 400 {
+		others = append(others, fmt.Sprintf("LIST /lists/%d: Lists the numbers of list %d", i, i))
+	}
+	library := agis("library.test", "RENEW /loan: Renews the loan of a library book")
+	fitOf := func(docs ...*document.Document) Hit {
+		x, _ := indexed(t, append(docs, library)...)
+		hits := search(t, x, query.Query{Words: "renew my passport"}).Hits
+		if len(hits) == 0 || hits[0].Operation.ID != "RENEW /loan" {
+			t.Fatalf("found %q", named(Result{Hits: hits}))
+		}
+		return hits[0]
+	}
+	few, many := fitOf(), fitOf(agis("lists.test", others...))
+	known := fitOf(agis("lists.test", others...), agis("photo.test", "PRINT /photo: Prints a photo for a passport"))
+	if many.Fit > .75*few.Fit || known.Fit < many.Fit/.75 {
+		t.Errorf("few operations: %.3f, many: %.3f, many that have the word: %.3f", few.Fit, many.Fit, known.Fit)
+	}
+	x, _ := indexed(t, agis("lists.test", others...), library)
+	if hits := search(t, x, query.Query{Words: "renew the loan of my book at Xyzzyville"}).Hits; len(hits) == 0 || hits[0].Far {
+		t.Errorf("a name that nothing has: %+v", hits)
 	}
 }
 
@@ -205,18 +358,8 @@ func TestNoTextHidesDestructiveOperation(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"sned", "send", 1}, {"tabel", "table", 1}, {"wether", "weather", 1}, {"book", "book", 0}, {"abc", "xyz", 3}, {"flihgt", "flight", 1}} {
-		if got := view.EditDistance(c.a, c.b, 2); got != c.want {
-			t.Errorf("%s to %s: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
-// Who types the name of a service finds its operations first, though others say the name more often.
+// TestServicesByName checks that a query with the name of a service finds its operations first,
+// even if others contain the name more often.
 func TestServicesByName(t *testing.T) {
 	pay, acme, fan := agis("pay.test", "LIST /charges: Lists charges"), agis("api.acme.test", "LIST /charges: Lists charges"), agis("fan.test", "CREATE /stripe: Creates a Stripe stripe for Stripe in stripe")
 	pay.Service.Name, acme.Service.Name, fan.Service.Name = "Stripe API", "Payments", "Stripes of Stripe"

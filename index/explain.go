@@ -9,42 +9,72 @@ import (
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
 	"gazetteer/index/tokens"
-	"gazetteer/index/wordvec"
 )
 
 // An askedWord is a word of a request, prepared for comparison with many operations.
 type askedWord struct {
 	query.Word
-	stems   uint64                // of its terms and its meanings; see stemBits
-	vectors []semantic.WordVector // of its terms and its first meaning, without unknown ones
+	terms, meanings termList
+	bits            stemBits      // of both
+	vectors         []askedVector // of its terms and its first meaning, without unknown ones
+}
+
+// An askedVector is the vector of a word of a request, with the words that are known to be unlike it.
+type askedVector struct {
+	semantic.WordVector
+	unlike *semantic.UnlikeWords
+}
+
+// A termList has the terms of a text, prepared for comparison by stem.
+type termList struct {
+	terms  []tokens.Token
+	hashes []uint32 // of the stems of terms
+	bits   stemBits
+}
+
+// stemBits has a bit for the hash of each stem: two lists that share a stem share a bit.
+type stemBits [4]uint64
+
+// overlaps reports whether two lists with these bits may share a stem.
+func (b *stemBits) overlaps(o *stemBits) bool {
+	return b[0]&o[0]|b[1]&o[1]|b[2]&o[2]|b[3]&o[3] != 0
+}
+
+// addBits adds the bits of another list.
+func (b *stemBits) addBits(o *stemBits) {
+	for i := range b {
+		b[i] |= o[i]
+	}
+}
+
+// hashTerms prepares terms.
+func hashTerms(terms []tokens.Token) termList {
+	l := termList{terms: terms, hashes: make([]uint32, len(terms))}
+	for i := range terms {
+		h := tokens.HashText(terms[i].Stem)
+		l.hashes[i] = h
+		l.bits[h/64%4] |= 1 << (h % 64)
+	}
+	return l
 }
 
 // prepareWords prepares the words of a request for [Index.explainHit].
 func (x *Index) prepareWords(words []query.Word) []askedWord {
 	asked := make([]askedWord, 0, len(words))
 	for _, w := range words {
-		a := askedWord{Word: w, stems: stemBits(w.Terms) | stemBits(w.Meanings)}
+		a := askedWord{Word: w, terms: hashTerms(w.Terms), meanings: hashTerms(w.Meanings)}
+		a.bits = a.terms.bits
+		a.bits.addBits(&a.meanings.bits)
 		for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings[:min(1, len(w.Meanings))]} {
 			for i := range terms {
 				if v := x.lexicon.WordVector(terms[i].Form); v.Length > 0 {
-					a.vectors = append(a.vectors, v)
+					a.vectors = append(a.vectors, askedVector{v, x.lexicon.UnlikeOf(v.Number)})
 				}
 			}
 		}
 		asked = append(asked, a)
 	}
 	return asked
-}
-
-// stemBits returns a set of some of the stems of terms: two lists that share a stem share a bit.
-func stemBits(terms []tokens.Token) uint64 {
-	var bits uint64
-	for i := range terms {
-		if s := terms[i].Stem; s != "" {
-			bits |= 1 << ((uint(s[0])*31 + uint(s[len(s)/2])*7 + uint(s[len(s)-1])*3 + uint(len(s))) % 64)
-		}
-	}
-	return bits
 }
 
 // explainHit explains why an operation of a document matches, from the query's words and the
@@ -54,22 +84,23 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 	if len(words) == 0 {
 		return why
 	}
-	ofService, serviceStems := t.serviceTerms(x.analyzer)
-	why.Matched = make([]Match, 0, 2*len(words))
+	why.Matched = make([]Match, 0, len(words)+2)
+	texts := t.serviceTerms(x.analyzer).bits // of all texts
+	for f := range o.terms {
+		texts.addBits(&o.terms[f].bits)
+	}
 	for i := range words {
 		w := &words[i]
 		missing := true
-		for f, terms := range o.terms {
-			var also []tokens.Token
-			stems := o.stems[f]
+		for f := range o.terms {
+			if !w.bits.overlaps(&texts) {
+				break
+			}
+			first, second := &o.terms[f], (*termList)(nil)
 			if entry.Field(f) == entry.CtxField {
-				terms, also = ofService, terms
-				stems |= serviceStems
+				first, second = t.serviceTerms(x.analyzer), first
 			}
-			if stems&w.stems == 0 {
-				continue
-			}
-			if at, kind, ok := matchTerms(&w.Word, terms, also); ok {
+			if at, kind, ok := w.matchTerms(first, second); ok {
 				why.Matched = append(why.Matched, Match{Term: w.Asked, Field: entry.Field(f).String(), Kind: kind, Text: at})
 				missing = false
 			}
@@ -90,26 +121,29 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 
 // matchTerms looks for a word among the terms of a field, which come in two parts, and
 // returns the word found there. An exact match is preferred over one of the stem.
-func matchTerms(w *query.Word, parts ...[]tokens.Token) (text, kind string, ok bool) {
-	if text, kind, ok = matchAny(w.Terms, parts...); ok {
+func (w *askedWord) matchTerms(first, second *termList) (text, kind string, ok bool) {
+	if text, kind, ok = w.terms.matchAny(first, second); ok {
 		return text, kind, true
 	}
-	if text, _, ok = matchAny(w.Meanings, parts...); ok {
+	if text, _, ok = w.meanings.matchAny(first, second); ok {
 		return text, matchMeaning, true
 	}
 	return "", "", false
 }
 
-// matchAny looks for one of the requested terms.
-func matchAny(all []tokens.Token, parts ...[]tokens.Token) (text, kind string, ok bool) {
-	for i := range all {
-		asked := &all[i]
-		for _, terms := range parts {
-			for k := range terms {
-				t := &terms[k]
-				if t.Stem != asked.Stem {
+// matchAny looks for one of the terms in two lists, the second of which may be nil.
+func (l *termList) matchAny(first, second *termList) (text, kind string, ok bool) {
+	for i, hash := range l.hashes {
+		asked := &l.terms[i]
+		for _, in := range [...]*termList{first, second} {
+			if in == nil || !in.bits.overlaps(&l.bits) {
+				continue
+			}
+			for k, h := range in.hashes {
+				if h != hash || in.terms[k].Stem != asked.Stem {
 					continue
 				}
+				t := &in.terms[k]
 				if strings.EqualFold(t.Surface, asked.Surface) {
 					return t.Surface, semantic.RelationExact, true
 				}
@@ -128,23 +162,22 @@ const (
 	matchVector  = "vector"  // of another word with a near vector
 )
 
-// minWordCosine is the minimum cosine of the vectors of two words of similar meaning.
-const minWordCosine = 0.5
-
 // nearestWord returns the word of an operation's name or intent with the vector nearest to that of
-// a word of the query, if their cosine is at least minWordCosine.
+// a word of the query, if their cosine is more than [semantic.MinWordCosine].
 func nearestWord(w *askedWord, o *preparedOperation) (Match, bool) {
-	best, m := float32(minWordCosine), Match{Term: w.Asked, Kind: matchVector}
-	for _, a := range w.vectors {
-		for f, vectors := range o.vectors {
-			for i := range vectors {
-				b := &vectors[i]
-				if b.Length == 0 {
-					continue
-				}
-				if c := wordvec.Dot(a.Vector, b.Vector) / (a.Length * b.Length); c > best {
-					best, m.Text, m.Field = c, o.terms[f][i].Surface, entry.Field(f).String()
-				}
+	best, m := float32(semantic.MinWordCosine), Match{Term: w.Asked, Kind: matchVector}
+	for i := range w.vectors {
+		a := &w.vectors[i]
+		for k := range o.vectors {
+			b := &o.vectors[k]
+			if a.unlike.Has(b.Number) {
+				continue
+			}
+			switch c := a.Cosine(&b.WordVector); {
+			case c <= semantic.MinWordCosine:
+				a.unlike.Add(b.Number)
+			case c > best:
+				best, m.Text, m.Field = c, o.terms[b.field].terms[b.term].Surface, b.field.String()
 			}
 		}
 	}
@@ -184,29 +217,46 @@ var fieldLabels = map[string]string{
 
 // String says in one line why a hit matches, such as "book in its name; table (tables) in its name;
 // not found: friday". It contains words of strangers.
-func (w Why) String() string {
-	var parts []string
+func (w Why) String() string { return string(w.AppendText(nil)) }
+
+// AppendText appends what [Why.String] returns.
+func (w *Why) AppendText(to []byte) []byte {
+	begin := len(to)
+	next := func(texts ...string) {
+		if len(to) > begin {
+			to = append(to, "; "...)
+		}
+		for _, text := range texts {
+			to = append(to, text...)
+		}
+	}
 	if w.Clause != "" {
-		parts = append(parts, "answers "+w.Clause)
+		next("answers ", w.Clause)
 	}
 	if w.Verb != nil && w.Verb.Relation != semantic.RelationExact {
-		parts = append(parts, w.Verb.Offered+" (a "+w.Verb.Relation+") for "+w.Verb.Asked)
+		next(w.Verb.Offered, " (a ", w.Verb.Relation, ") for ", w.Verb.Asked)
 	}
-	for i, m := range w.Matched {
+	for i := range w.Matched {
+		m := &w.Matched[i]
 		if slices.ContainsFunc(w.Matched[:i], func(o Match) bool { return o.Term == m.Term }) {
 			continue // the first field is the most significant one
 		}
-		text := m.Term
+		field := cmp.Or(fieldLabels[m.Field], m.Field)
 		if m.Text != "" && !strings.EqualFold(m.Text, m.Term) {
-			text += " (" + m.Text + ")"
+			next(m.Term, " (", m.Text, ") in ", field)
+		} else {
+			next(m.Term, " in ", field)
 		}
-		parts = append(parts, text+" in "+cmp.Or(fieldLabels[m.Field], m.Field))
 	}
-	if len(w.Missing) > 0 {
-		parts = append(parts, "not found: "+strings.Join(w.Missing, ", "))
+	for i, missing := range w.Missing {
+		if i == 0 {
+			next("not found: ", missing)
+		} else {
+			to = append(append(to, ", "...), missing...)
+		}
 	}
-	if len(parts) == 0 {
-		return "passes the filters"
+	if len(to) == begin {
+		next("passes the filters")
 	}
-	return strings.Join(parts, "; ")
+	return to
 }

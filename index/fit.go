@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,14 +15,15 @@ import (
 // how well an operation does the task, from the operation and the request alone: the words of the
 // request that it covers, each weighted by the length of its vector (which training makes long for
 // significant words), the cosine of its embedding, and whether it has the requested kind of effect.
-// It does not depend on other content of the index, so one threshold suits an index of any size.
+// A word that it lacks counts more if no operation in the index has it: the topic is unknown here.
+// Nothing else depends on other content of the index, so one threshold suits an index of any size.
 
 // FarFit is the threshold of the fit: hits below it are marked as far.
 //
-// It is calibrated on the development sets of everyday and agents' requests: about 4 % of the requests
-// that the index answers have only far hits among their first three. docs/search.md has the figures, for
-// several sizes of the index.
-const FarFit = 0.295
+// It is calibrated on the development sets of everyday and agents' requests: about 4 % of the
+// requests that the index answers have only far hits among their first three. docs/search.md has
+// the figures, for several sizes of the index.
+const FarFit = 0.2
 
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
@@ -34,16 +36,19 @@ const (
 	fullCosine  = 0.7
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
 	// requested one, for example one that reads although something must be created.
-	otherKind = 0.7
+	otherKind = 0.5
 	// changesAnswer is the maximum fit of an operation that changes the world if the request is a
 	// question: such an operation is far.
-	changesAnswer = 0.29
-	// shortRequest is the importance of the words of a short request, three words that tell much. A longer
-	// one has details that no document says, so its share of covered words grows with its length to the
-	// power of detailPower.
+	changesAnswer = 0.19
+	// shortRequest is the importance of the words of a short request, three words that tell much. A
+	// longer one has details that no document says, so its share of covered words grows with its
+	// length to the power of detailPower.
 	shortRequest = 4.5
 	detailPower  = 0.3
 	fitDigits    = 1e4 // a fit has four decimals
+	// fewOperations is the number of operations in an index of which it says half as much as in a
+	// large one that none has a word.
+	fewOperations = 300
 )
 
 // The importance of words without a significant vector.
@@ -53,27 +58,62 @@ const (
 	nameShare   = 0.5 // a name counts for half of a word
 )
 
+// pronouns stand for what the request does not name. They say nothing of the task.
+var pronouns = strings.Fields("anybody anyone anything everybody everyone everything somebody someone something")
+
+// weighRequest sets the importance of the words of the request, and marks those that nothing in the
+// index has.
+func (s *searcher) weighRequest() error {
+	s.importance, s.absent = s.importance[:0], s.absent[:0]
+	for i := range s.request.Words {
+		w := &s.request.Words[i]
+		absent, err := s.isAbsent(w)
+		if err != nil {
+			return err
+		}
+		s.importance, s.absent = append(s.importance, s.index.importanceOf(w)), append(s.absent, absent)
+	}
+	return nil
+}
+
+// isAbsent reports whether no operation and no service has a word of the request. Names and values are
+// arguments, of which nothing says whether there is an operation for them.
+func (s *searcher) isAbsent(w *query.Word) (bool, error) {
+	if w.Name || w.Weight <= query.NameWeight {
+		return false, nil
+	}
+	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
+		for i := range terms {
+			found, err := s.view.FindPostings(terms[i].Stem)
+			if err != nil || s.view.DocumentFrequency(terms[i].Stem, found) > 0 {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
 // fitOf returns the fit of an operation, 0 to 1, from the matched words and the cosine of its
 // embedding to that of the request.
 func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32) float64 {
-	if len(s.request.Words) == 0 {
+	if len(s.importance) == 0 {
 		return 1
 	}
-	if len(s.importance) != len(s.request.Words) {
-		s.importance = s.importance[:0]
-		for i := range s.request.Words {
-			s.importance = append(s.importance, s.index.importanceOf(&s.request.Words[i]))
-		}
-	}
-	var covered, all float64
+	var covered, absent, all float64
 	for i, importance := range s.importance {
+		credit := why.creditOf(s.request.Words[i].Asked)
 		all += importance
-		covered += importance * why.creditOf(s.request.Words[i].Asked)
+		covered += importance * credit
+		if s.absent[i] && credit <= nearMatch {
+			absent += importance * (1 - credit)
+		}
 	}
 	fit := 1.0
 	if all > 0 {
 		share := min(1, covered/all*math.Pow(max(1, all/shortRequest), detailPower))
 		fit = cosineShare*min(1, max(0, float64(cosine)/fullCosine)) + (1-cosineShare)*share
+		n := float64(s.view.Operations)
+		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
 	class := operation.class
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
@@ -112,6 +152,8 @@ func (x *Index) importanceOf(w *query.Word) float64 {
 	}
 	importance := float64(length)
 	switch {
+	case slices.Contains(pronouns, strings.ToLower(w.Asked)):
+		return 0
 	case length > 0:
 	case strings.ContainsFunc(w.Asked, unicode.IsDigit):
 		return unknownCode

@@ -110,7 +110,7 @@ func (x *Index) followLog(ctx context.Context) error {
 		watched <- met
 	}()
 	f := &follower{x: x, durableCursor: x.Cursor()}
-	err := follow.ReadBatches(following, x.store, x.Cursor(), follow.BatchOptions{Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
+	err := follow.ReadBatches(following, x.store, x.Cursor(), follow.BatchOptions{Linger: x.linger, Damaged: x.damagedRecord}, func(batch []store.Record, upTo store.Cursor) error {
 		return view.RecoverDamage(func() error { return f.applyRecords(batch, upTo) })
 	})
 	stop()
@@ -515,6 +515,7 @@ func (x *Index) awaitRemoval(ctx context.Context, l *view.Directory) error {
 			return err
 		}
 		if !slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(names, filepath.Base(f)) }) {
+			l.RemoveFormerEmbeddings()
 			return nil
 		}
 		if time.Now().After(end) {

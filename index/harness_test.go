@@ -76,7 +76,7 @@ func openStore(t testing.TB, dir string) *boltstore.Store {
 
 func openIndex(t testing.TB, s store.Store, dir string, log io.Writer) *Index {
 	t.Helper()
-	x, err := Open(context.Background(), Options{Dir: dir, Store: s, Log: slog.New(slog.NewTextHandler(log, nil))})
+	x, err := Open(context.Background(), Options{Dir: dir, Store: s, Linger: time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

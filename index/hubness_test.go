@@ -81,7 +81,8 @@ func TestHubnessTakesHalfOfScoreAtMost(t *testing.T) {
 	}
 }
 
-// What is not among the first is not looked at, and must not overtake them.
+// TestHubnessPoolStaysFirst checks that entries outside the pool, whose hubness is not computed, do
+// not overtake those inside.
 func TestHubnessPoolStaysFirst(t *testing.T) {
 	docs := []*document.Document{agis("zz.test", lone)} // the last of a tie
 	for i := range view.HubnessPool + 5 {

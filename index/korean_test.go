@@ -27,8 +27,8 @@ func lines(t testing.TB, name string) [][]string {
 	return all
 }
 
-// Korean queries over records in Korean and in English: how many find theirs among
-// the first three.
+// TestKoreanProbes counts the Korean queries over Korean and English records that find their record
+// among the first three.
 func TestKoreanProbes(t *testing.T) {
 	var docs []*document.Document
 	for _, fields := range lines(t, "korean-services.tsv") {

@@ -13,8 +13,8 @@ import (
 	"gazetteer/index/view"
 )
 
-// Decoded postings are kept within their bound, and answers do not depend on what
-// is kept.
+// TestPostingsAreBounded checks that decoded postings stay within their bound, and that answers do
+// not depend on which are cached.
 func TestPostingsAreBounded(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	var want [][]string

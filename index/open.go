@@ -37,8 +37,12 @@ type Options struct {
 	Vectors *wordvec.Table
 	// States returns the current states of hosts, for the filter is:; nil if none are known.
 	States view.HostStates
+	// Linger is how long records are gathered before they become searchable together; 200 ms when 0.
+	Linger time.Duration
 	// Log receives a line for each rebuild and each failed batch; nil discards them.
 	Log *slog.Logger
+
+	storedFrom int // replaces view.Directory.StoredFrom unless it is 0; for tests
 }
 
 // Errors of an index. Test with errors.Is.
@@ -61,6 +65,8 @@ type Index struct {
 	verbs      semantic.RelationCache
 	states     view.HostStates
 	firstRetry time.Duration // the first pause after a failed batch
+	linger     time.Duration // that of Options
+	storedFrom int           // that of Options
 
 	mu        sync.RWMutex    // held for reading by a search, for writing to replace live
 	directory *view.Directory // nil when closed, or while it cannot be opened
@@ -100,6 +106,8 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		lexicon:    semantic.EmbeddedLexicon(),
 		documents:  newDocumentReader(o.Store, o.Log),
 		firstRetry: retryFirst,
+		linger:     o.Linger,
+		storedFrom: o.storedFrom,
 		states:     o.States,
 		damages:    make(chan error, 1),
 	}
@@ -168,7 +176,7 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 	if err != nil {
 		return nil, store.Cursor{}, view.NewDamageError("it does not open: %v", err)
 	}
-	l, err := view.NewDirectory(dir, b, x.lexicon, x.states)
+	l, err := x.newDirectory(dir, b)
 	if err != nil {
 		b.Close() // the first error says more
 		return nil, store.Cursor{}, err
@@ -177,6 +185,9 @@ func (x *Index) openExisting(dir string) (*view.Directory, store.Cursor, error) 
 	if err = view.RecoverDamage(func() (err error) { at, err = x.readState(l); return err }); err != nil {
 		l.Bleve.Close() // the first error says more
 		return nil, store.Cursor{}, err
+	}
+	if missing := l.MissingEmbeddings(); len(missing) > 0 {
+		x.log.Warn("the first search computes embeddings again", "dir", dir, "segments", len(missing), "why", missing[0])
 	}
 	return l, at, nil
 }
@@ -235,7 +246,16 @@ func (x *Index) createDirectory(dir string) (*view.Directory, error) {
 		b.Close() // the first error says more
 		return nil, err
 	}
-	return view.NewDirectory(dir, b, x.lexicon, x.states)
+	return x.newDirectory(dir, b)
+}
+
+// newDirectory returns the directory of an opened index.
+func (x *Index) newDirectory(dir string, b bleve.Index) (*view.Directory, error) {
+	l, err := view.NewDirectory(dir, b, x.lexicon, x.states)
+	if err == nil && x.storedFrom > 0 {
+		l.StoredFrom = x.storedFrom
+	}
+	return l, err
 }
 
 // removeIndexFiles removes an index from dir. It removes only bleve's files, so that a wrong path

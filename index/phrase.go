@@ -32,7 +32,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 		return "", nil // only words that are too common to look for
 	}
 	for _, stems := range phrases {
-		if err := view.YieldTurn(ctx); err != nil {
+		if err := view.YieldProcessor(ctx); err != nil {
 			return "", err
 		}
 		if err := v.RequireStems(f.Masks, stems); err != nil {
@@ -51,7 +51,7 @@ func (s *searcher) applyPhrases(ctx context.Context, f *view.MatchSet) (note str
 		clear(f.Masks[i])
 	}
 	for _, r := range look {
-		if err := view.YieldTurn(ctx); err != nil {
+		if err := view.YieldProcessor(ctx); err != nil {
 			return "", err
 		}
 		stands, err := s.index.containsPhrases(ctx, v, r.EntryRef, phrases)
@@ -71,10 +71,9 @@ func (x *Index) containsPhrases(ctx context.Context, v *view.View, p view.EntryR
 	if t == nil || err != nil {
 		return false, err
 	}
-	service, _ := t.serviceTerms(x.analyzer)
-	texts := append([][]tokens.Token{service}, o.terms[:]...)
+	texts := append([]termList{*t.serviceTerms(x.analyzer)}, o.terms[:]...)
 	for _, stems := range phrases {
-		if !slices.ContainsFunc(texts, func(terms []tokens.Token) bool { return containsSequence(terms, stems) }) {
+		if !slices.ContainsFunc(texts, func(l termList) bool { return containsSequence(l.terms, stems) }) {
 			return false, nil
 		}
 	}

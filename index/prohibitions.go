@@ -37,17 +37,8 @@ func (s *searcher) applyProhibitions(masks []view.Bitset) ([]view.Bitset, []Left
 	}
 	var left []LeftOut
 	for _, p := range s.request.Prohibitions {
-		rule := newForbiddance(p, s.request.Act, effects.Classes, verbs.All)
-		count := 0
-		for i := range masks {
-			masks[i].ForEach(func(number uint32) {
-				at := view.EntryRef{Segment: i, Number: number}
-				if rule.classes[effects.Values.ValueNumber(at)] || rule.verbs[verbs.ValueNumber(at)] {
-					masks[i].Remove(number)
-					count++
-				}
-			})
-		}
+		count := effects.Values.RemoveMarked(masks, forbiddenClasses(p, s.request.Act, effects.Classes))
+		count += verbs.RemoveMarked(masks, s.forbiddenVerbs(p, verbs))
 		for _, verb := range p.Verbs {
 			if effect.Of(verb) == effect.End {
 				continue // its class says so
@@ -72,13 +63,13 @@ func (s *searcher) removeMentions(masks []view.Bitset, effects *view.EffectColum
 	}
 	count := 0
 	for i, p := range found {
-		for _, at := range p.All {
+		for number := range p.Numbers() {
 			class := effect.Class(0)
-			if masks[i].Has(at.Number) {
-				class = effects.ClassOf(view.EntryRef{Segment: i, Number: at.Number})
+			if masks[i].Has(number) {
+				class = effects.ClassOf(view.EntryRef{Segment: i, Number: number})
 			}
 			if class&^query.Reading != 0 && class&query.Reading == 0 {
-				masks[i].Remove(at.Number)
+				masks[i].Remove(number)
 				count++
 			}
 		}
@@ -86,35 +77,44 @@ func (s *searcher) removeMentions(masks []view.Bitset, effects *view.EffectColum
 	return count, nil
 }
 
-// A forbiddance says which values of the columns of effects and of verbs a prohibition forbids.
-type forbiddance struct {
-	classes, verbs []bool
-}
-
-func newForbiddance(p query.Prohibition, act query.Act, classes []effect.Class, verbs []string) forbiddance {
-	f := forbiddance{make([]bool, len(classes)), make([]bool, len(verbs))}
+// forbiddenClasses tells which values of the column of effects a prohibition forbids.
+func forbiddenClasses(p query.Prohibition, act query.Act, classes []effect.Class) []bool {
+	forbidden := make([]bool, len(classes))
 	for i, class := range classes {
 		if p.ReadOnly && class != 0 && class&query.Reading == 0 {
-			f.classes[i] = true
+			forbidden[i] = true
 		}
 		for _, verb := range p.Verbs {
 			if effect.Of(verb) == effect.End && class == effect.End && !act.Ends {
-				f.classes[i] = true
+				forbidden[i] = true
 			}
 		}
 	}
-	for i, offered := range verbs {
+	return forbidden
+}
+
+// forbiddenVerbs tells which of the offered verbs a prohibition forbids.
+func (s *searcher) forbiddenVerbs(p query.Prohibition, verbs *view.FieldValues) []bool {
+	const isForbidden = 1
+	numbers := verbs.Memoize("\x00not "+strings.Join(p.Verbs, " "), func(offered string) (forbidden float64) {
 		if offered == "" || effect.Of(offered)&^query.Reading == 0 {
-			continue
+			return 0
 		}
 		for _, verb := range p.Verbs {
-			switch semantic.RelateVerb(verb, strings.ToLower(offered)) {
+			switch s.index.verbs.RelateVerb(verb, offered) {
 			case semantic.RelationExact, semantic.RelationStem, semantic.RelationSynonym:
-				f.verbs[i] = true
+				forbidden = isForbidden
 			case semantic.RelationHypernym:
-				f.verbs[i] = effect.Of(verb) == effect.End
+				if forbidden = 0; effect.Of(verb) == effect.End {
+					forbidden = isForbidden
+				}
 			}
 		}
+		return forbidden
+	})
+	marked := make([]bool, len(numbers))
+	for i, n := range numbers {
+		marked[i] = n == isForbidden
 	}
-	return f
+	return marked
 }

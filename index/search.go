@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +75,8 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 		if err != nil {
 			return err
 		}
-		defer snapshot.Close() // only releases
+		defer snapshot.Close()     // only releases
+		defer runtime.KeepAlive(v) // what is mapped is released with it
 		if err := v.PrepareView(); err != nil {
 			return err
 		}
@@ -102,7 +104,8 @@ type searcher struct {
 
 	embedding  *view.QueryEmbedding
 	asked      []askedWord // the words of the request, for the hits
-	importance []float64   // of the words of the request; see [searcher.fitOf]
+	importance []float64   // of the words of the request; see [searcher.weighRequest]
+	absent     []bool      // words of the request that nothing in the index has
 }
 
 // A page is one page of entries in order, and the totals of all matching entries.
@@ -248,8 +251,8 @@ func (s *searcher) allowedOperations() ([]view.Bitset, error) {
 				return nil, err
 			}
 			for i, p := range found {
-				for _, at := range p.All {
-					v.Segments[i].EachOperation(at.Number, masks[i].Remove)
+				for number := range p.Numbers() {
+					v.Segments[i].EachOperation(number, masks[i].Remove)
 				}
 			}
 		}
@@ -270,9 +273,16 @@ func (s *searcher) rankPage(ctx context.Context, found *view.MatchSet, p *page) 
 			return err
 		}
 	}
-	p.entries, p.more, p.total, err = s.rankFound(found, q.Offset+q.Limit)
+	limit := q.Offset + q.Limit
+	p.entries, p.more, p.total, err = s.rankFound(found, max(limit, s.comparedArguments()))
 	if err != nil {
 		return err
+	}
+	if err := s.preferArguments(p.entries); err != nil {
+		return err
+	}
+	if len(p.entries) > limit {
+		p.entries, p.more = p.entries[:limit], true
 	}
 	if named != nil {
 		err = s.putNamedFirst(ctx, named, p)
@@ -319,12 +329,68 @@ func (s *searcher) rankFound(found *view.MatchSet, limit int) (entries []view.Ra
 	})
 }
 
-// rankApart returns the first entries for a separate request among the operations in masks.
-func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []view.Bitset, limit int) ([]view.RankedEntry, error) {
+const (
+	// argumentPlaces is the number of first operations that are compared by the arguments of a
+	// request in the form of a function.
+	argumentPlaces = 16
+	// sameArguments is the factor of the score of an operation that mentions all arguments.
+	sameArguments = 1.06
+)
+
+// comparedArguments returns the number of first operations to compare by arguments, 0 for a request
+// without any.
+func (s *searcher) comparedArguments() int {
+	if slices.ContainsFunc(s.request.Words, func(w query.Word) bool { return w.Argument }) {
+		return argumentPlaces
+	}
+	return 0
+}
+
+// preferArguments reorders the first entries: of operations that do nearly the same, those come
+// first that take what the request has, lookup(lat, lng).
+func (s *searcher) preferArguments(entries []view.RankedEntry) error {
+	entries = entries[:min(len(entries), s.comparedArguments())]
+	if len(entries) == 0 {
+		return nil
+	}
+	arguments, mentioned := 0, make([]int, len(entries))
+	for _, w := range s.request.Words {
+		if !w.Argument {
+			continue
+		}
+		arguments++
+		found := make([]bool, len(entries))
+		for _, t := range slices.Concat(w.Terms, w.Meanings) {
+			postings, err := s.view.FindPostings(t.Stem)
+			if err != nil {
+				return err
+			}
+			for i, e := range entries {
+				found[i] = found[i] || postings[e.Segment].HasEntry(e.Number)
+			}
+		}
+		for i := range entries {
+			if found[i] {
+				mentioned[i]++
+			}
+		}
+	}
+	for i := range entries {
+		entries[i].Score = int64(float64(entries[i].Score) * (1 + (sameArguments-1)*float64(mentioned[i])/float64(arguments)))
+	}
+	s.view.SortRanked(entries)
+	return nil
+}
+
+// rankApart returns the first entries for a separate request among the operations in masks. known
+// has the nearest operations of clauses among the same operations; it may be nil.
+func (s *searcher) rankApart(ctx context.Context, request query.Request, masks []view.Bitset, limit int, known *view.QueryEmbedding) ([]view.RankedEntry, error) {
 	one := *s
 	one.request = request
 	one.embedding = s.view.Directory.EmbedQuery(request.Words)
-	defer one.embedding.StartNearest(s.view, masks)()
+	if known == nil || !one.embedding.CopyNearest(known) {
+		defer one.embedding.StartNearest(s.view, masks)()
+	}
 	found, err := s.view.MatchWords(ctx, request.Words, masks)
 	if err != nil {
 		return nil, err
@@ -342,7 +408,7 @@ const maxListedOfNamed = 3
 // others, which keep their order.
 func (s *searcher) putNamedFirst(ctx context.Context, named []view.Bitset, p *page) error {
 	limit := s.query.Offset + s.query.Limit
-	first, err := s.rankApart(ctx, s.request, named, limit)
+	first, err := s.rankApart(ctx, s.request, named, limit, nil)
 	if err != nil {
 		return err
 	}
@@ -369,9 +435,13 @@ func (s *searcher) shareBetweenClauses(ctx context.Context, masks []view.Bitset,
 		return nil
 	}
 	limit := s.query.Offset + s.query.Limit
+	known := s.embedding
+	if len(s.query.Phrases) > 0 {
+		known = nil // phrases remove operations from the masks
+	}
 	var lists [][]view.RankedEntry
 	for _, c := range clauses {
-		entries, err := s.rankApart(ctx, c, masks, limit)
+		entries, err := s.rankApart(ctx, c, masks, limit, known)
 		if err != nil {
 			return err
 		}
@@ -404,33 +474,38 @@ func (x *Index) readOperation(ctx context.Context, v *view.View, p view.EntryRef
 func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]Hit, error) {
 	hits := make([]Hit, 0, len(entries))
 	s.asked = s.index.prepareWords(s.request.Words)
+	if err := s.weighRequest(); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	for _, r := range entries {
-		if time.Since(began) >= view.TurnTime {
-			if err := view.YieldTurn(ctx); err != nil {
+		if time.Since(began) >= view.YieldInterval {
+			if err := view.YieldProcessor(ctx); err != nil {
 				return nil, err
 			}
 			began = time.Now()
 		}
-		hit, ok, err := s.readHit(ctx, r)
+		hits = append(hits, Hit{})
+		last := len(hits) - 1
+		ok, err := s.readHit(ctx, r, &hits[last])
 		if err != nil {
 			return nil, err
 		}
-		if ok && hit.Fit >= s.query.MinFit {
-			hits = append(hits, hit)
+		if !ok || hits[last].Fit < s.query.MinFit {
+			hits = hits[:last]
 		}
 	}
 	return hits, nil
 }
 
 // readHit reads the text of an entry; ok is false if it belongs to another version.
-func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok bool, err error) {
+func (s *searcher) readHit(ctx context.Context, r view.RankedEntry, hit *Hit) (ok bool, err error) {
 	run := s.view.RunOf(r.EntryRef)
 	t, operation, err := s.index.readOperation(ctx, s.view, r.EntryRef)
 	if t == nil || err != nil {
-		return Hit{}, false, err
+		return false, err
 	}
-	hit = Hit{
+	*hit = Hit{
 		Host:      run.Host,
 		Service:   t.Service,
 		Operation: operation.Operation,
@@ -446,6 +521,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		ChangedAt: t.ChangedAt,
 		Level:     t.Level,
 		Findings:  t.worst,
+		encoded:   &operation.encoded,
 	}
 	if !s.query.Brief {
 		hit.Why.Verb = s.index.explainVerb(query.CanonicalVerb(operation.Verb), s.query, s.request.Words)
@@ -454,7 +530,7 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 		}
 	}
 	if hit.Also, err = s.readTwin(ctx, run, &operation.Operation); err != nil {
-		return Hit{}, false, err
+		return false, err
 	}
 	if clauses := s.embedding.Clauses; len(clauses) > 0 {
 		if nearest, cosine := view.NearestClause(clauses, s.view.EmbeddingOf(r.EntryRef)); cosine >= view.MinCosine {
@@ -463,11 +539,11 @@ func (s *searcher) readHit(ctx context.Context, r view.RankedEntry) (hit Hit, ok
 	}
 	hit.Fit = s.fitOf(&hit.Why, operation, s.embedding.Whole.Cosine(s.view.EmbeddingOf(r.EntryRef)))
 	hit.Far = hit.Fit < FarFit
-	return hit, true, nil
+	return true, nil
 }
 
 // readTwin returns the twin of an operation in another document of its host, nil when it has none.
-func (s *searcher) readTwin(ctx context.Context, run view.DocumentRun, o *document.Operation) (*Twin, error) {
+func (s *searcher) readTwin(ctx context.Context, run *view.DocumentRun, o *document.Operation) (*Twin, error) {
 	yields, remains := entry.TwinKinds()
 	if run.Kind != remains || !s.view.HasTwins(run.Host) {
 		return nil, nil

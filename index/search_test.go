@@ -93,7 +93,7 @@ func TestHitNeedsNoSecondLookup(t *testing.T) {
 	if h.Fit < 0.8 || h.Fit > 1 || h.Far {
 		t.Errorf("the fit is %v, far %v", h.Fit, h.Far)
 	}
-	h.Fit = 0
+	h.Fit, h.encoded = 0, nil
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}
@@ -410,8 +410,8 @@ func TestServiceFilters(t *testing.T) {
 	}
 }
 
-// Facets must count what counting one operation after the other would, those among
-// them that meaning alone found, and an exploration what a search does.
+// TestFacetsCountMatches checks that facets equal the counts of single operations, including those
+// found by embedding alone, and that an exploration gives the same facets as a search.
 func TestFacetsCountMatches(t *testing.T) {
 	x, _ := indexed(t, realServices(t)...)
 	fields := []string{"verb", "ns", "host", "level", "state"}

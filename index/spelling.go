@@ -5,9 +5,9 @@ import (
 	"unicode"
 
 	"gazetteer/index/query"
+	"gazetteer/index/spelling"
 	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
-	"gazetteer/index/view"
 	"gazetteer/protocol/english"
 )
 
@@ -44,22 +44,22 @@ func (s *searcher) correctSpelling() (*Correction, error) {
 	for i, field := range fields {
 		asked := strings.TrimFunc(field, unicode.IsPunct)
 		word := strings.ToLower(asked)
-		if len(correction.Words) == maxCorrections || !view.IsSpelled(word) || i > 0 && asked != word && asked != strings.ToUpper(word) {
+		if len(correction.Words) == maxCorrections || !spelling.IsCorrectable(word) || i > 0 && asked != word && asked != strings.ToUpper(word) {
 			continue
 		}
 		unknown, err := s.isUnknown(word)
 		if err != nil {
 			return nil, err
 		}
-		if !unknown {
-			continue
+		if !unknown && (isWord(word) || len(tokens.Tokenize(s.index.analyzer, word)) == 0) {
+			continue // it is spelt right, or nothing looks for it
 		}
 		used, err := s.view.NearestSpelling(word)
 		if err != nil {
 			return nil, err
 		}
-		if used == "" {
-			continue
+		if used == "" || !unknown && (!isVerb(used) || tokens.StemOf(used) != tokens.StemOf(word)) {
+			continue // the stem finds the same, but a verb is read in its right form: delet
 		}
 		correction.Words = append(correction.Words, correctedWord{asked, used})
 		fields[i] = strings.Replace(field, asked, used, 1)
@@ -132,10 +132,7 @@ func (s *searcher) isUnknown(word string) (bool, error) {
 	if u := english.Lookup(word); u.Known() && (u.NounCount > 0 || u.VerbCount > 0 || u.AdjectiveCount > 0 || u.Written > 0 || u.Modern) {
 		return false, nil
 	}
-	if len(english.Base(word)) > 0 || s.index.lexicon.KnowsStem(tokens.StemOf(word)) {
-		return false, nil
-	}
-	if english.Singular(word) != "" {
+	if len(english.Base(word)) > 0 || english.Singular(word) != "" || s.index.lexicon.KnowsStem(tokens.StemOf(word)) {
 		return false, nil
 	}
 	stem := tokens.StemOf(word)
@@ -144,4 +141,15 @@ func (s *searcher) isUnknown(word string) (bool, error) {
 		return false, err
 	}
 	return s.view.DocumentFrequency(stem, found) == 0, nil
+}
+
+// isWord reports whether the dictionary has a word or its base form.
+func isWord(word string) bool {
+	return english.Lookup(word).Known() || len(english.Base(word)) > 0 || english.Singular(word) != ""
+}
+
+// isVerb reports whether a word is a verb and nothing else.
+func isVerb(word string) bool {
+	u := english.Lookup(word)
+	return u.Verb && !u.Noun
 }

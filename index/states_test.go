@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"gazetteer/conformance"
 	"gazetteer/index/query"
@@ -40,7 +41,7 @@ func TestSearchByState(t *testing.T) {
 		put(t, s, agis(host, "BOOK table"))
 	}
 	states := &hostStates{names: []string{"a.test", "b.test"}, labels: []uint8{0b10111, 0b00001}}
-	x, err := Open(context.Background(), Options{Dir: t.TempDir(), Store: s, States: states})
+	x, err := Open(context.Background(), Options{Dir: t.TempDir(), Store: s, States: states, Linger: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

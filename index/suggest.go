@@ -234,7 +234,7 @@ func (x *Index) beginsWord(ctx context.Context, v *view.View, pair string) (bool
 		if err != nil {
 			return false, err
 		}
-		if o != nil && slices.ContainsFunc(o.terms[entry.WhatField], func(t tokens.Token) bool { return t.Form == pair && hasPrefixFold(t.Surface, pair) }) {
+		if o != nil && slices.ContainsFunc(o.terms[entry.WhatField].terms, func(t tokens.Token) bool { return t.Form == pair && hasPrefixFold(t.Surface, pair) }) {
 			return true, nil
 		}
 	}

@@ -60,7 +60,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// What is typed in whole comes first, and no kind takes the place of the others.
+// TestSuggestReservesPlacesForEachKind checks that an exact match comes first, and that each kind
+// keeps its places.
 func TestSuggestReservesPlacesForEachKind(t *testing.T) {
 	var operations []string
 	for i := range 20 {
@@ -81,8 +82,8 @@ func TestSuggestReservesPlacesForEachKind(t *testing.T) {
 	}
 }
 
-// Korean, Chinese and Japanese words are completed from what operations do; a pair
-// of syllables out of the middle of a word is not one.
+// TestSuggestCompletesBigramScripts checks that Korean, Chinese and Japanese words are completed
+// from the texts of operations, but not from two syllables in the middle of a word.
 func TestSuggestCompletesBigramScripts(t *testing.T) {
 	a := agis("food.test", "BOOK /table", "CANCEL /table", "FIND /restaurant")
 	a.Operations[0].Intent = "식당 자리를 예약합니다"

@@ -71,8 +71,8 @@ func TestTwinsAreOneHit(t *testing.T) {
 	check("after it came again", 1, 5)
 }
 
-// TestSummaryRowsYieldToDocuments: a row of a summary that only names a verb is no hit and is not counted beside
-// the operation that an AI Discovery document of the host describes.
+// TestSummaryRowsYieldToDocuments checks that a row of a summary that only names a verb is no hit
+// and is not counted beside the operation that an AI Discovery document of the host describes.
 func TestSummaryRowsYieldToDocuments(t *testing.T) {
 	full := agis("ferry.test", "BOOK /cabin: Books a cabin on the night ferry", "LIST /sailings: Lists the sailings of a week")
 	summary := *full

@@ -39,7 +39,8 @@ const (
 	SideBoth    = "both" // seen or shown: neither could say it alone
 )
 
-// A Link is one statement that joins an agent to a service. What and Detail may quote strangers.
+// A Link is one statement that joins an agent to a service. What and Detail may quote untrusted
+// texts.
 type Link struct {
 	By     string    `json:"by"`               // domain, parent-domain, did-host, creator-did, document, endpoint or claim
 	Side   string    `json:"side"`             // who says so: service, agent, or both
@@ -95,8 +96,8 @@ func FarContactOf(d did.Document) Contact {
 	return c
 }
 
-// An Agent is an agent that serves a service, with the evidence for that. All texts come from
-// strangers: escape them on output.
+// An Agent is an agent that serves a service, with the evidence for that. All texts are untrusted:
+// escape them on output.
 type Agent struct {
 	Contact
 	Name   string `json:"name,omitempty"` // as it calls itself
@@ -116,11 +117,11 @@ type Agent struct {
 	// Unresolved says why only the DID of an agent is known; "" when more is known.
 	Unresolved string `json:"unresolved,omitempty"`
 
-	held int // signals that hold, for the order
+	signalCount int // signals that hold, for the order
 }
 
 // A Left is an agent that is not offered, and why.
-type Left struct {
+type OmittedAgent struct {
 	DID   string `json:"did"`
 	AirID string `json:"air_id,omitempty"`
 	Why   string `json:"why"`
@@ -132,8 +133,8 @@ type Left struct {
 type Joined struct {
 	Agents []Agent `json:"agents"`
 	// More counts further agents of the host that are not shown.
-	More int    `json:"more_agents,omitempty"`
-	Left []Left `json:"left_out,omitempty"` // at most five
+	More    int            `json:"more_agents,omitempty"`
+	Omitted []OmittedAgent `json:"left_out,omitempty"` // at most five
 	// None says why there is no agent; "" when there is one.
 	None string `json:"no_agent,omitempty"`
 }

@@ -36,7 +36,7 @@ type namings struct {
 // documents changed.
 func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, error) {
 	head := j.store.Head().Seq
-	kept, ok := j.kept.GetIfPresent(host)
+	kept, ok := j.namings.GetIfPresent(host)
 	if ok && kept.head == head {
 		return kept.list, nil
 	}
@@ -50,7 +50,7 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 			return nil, err
 		}
 	}
-	j.kept.Set(host, n)
+	j.namings.Set(host, n)
 	return n.list, nil
 }
 

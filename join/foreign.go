@@ -25,7 +25,7 @@ const (
 // A Resolver finds DID documents of other registries; [resolve.Resolver] does.
 type Resolver interface {
 	Resolve(ctx context.Context, did string) (resolve.Result, error)
-	// Kept returns what is cached for a DID, without a request; false if nothing is.
+	// Kept returns the cached result for a DID, without a request; false if there is none.
 	Kept(did string) (resolve.Result, error, bool)
 }
 
@@ -50,7 +50,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 			found[id] = resolutionOf(result, err)
 			continue
 		}
-		if at, slow := j.slow.GetIfPresent(id); slow && j.now().Before(at.Add(slowTime)) {
+		if at, slow := j.timedOut.GetIfPresent(id); slow && j.now().Before(at.Add(slowTime)) {
 			found[id] = resolution{unknown: "its registry did not answer in time a moment ago"}
 			continue
 		}
@@ -80,7 +80,7 @@ func (j *Joiner) resolveAll(ctx context.Context, dids []string, w Want) map[stri
 			}
 			answers[i] = resolution{unknown: "its registry did not answer in time"}
 			if ctx.Err() == nil { // a caller who left did not wait: others may
-				j.slow.Set(id, j.now())
+				j.timedOut.Set(id, j.now())
 			}
 		})
 	}
@@ -134,6 +134,6 @@ func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (
 		}
 	}
 	a.rankLinks()
-	a.held = len(meets)
+	a.signalCount = len(meets)
 	return a, meets
 }

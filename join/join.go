@@ -27,7 +27,7 @@ type Options struct {
 	Directory *directory.Directory
 	// Resolver finds DID documents of other registries. Without it their agents stay unresolved.
 	Resolver Resolver
-	// Patience is how long a call waits for other registries in total; two seconds when 0.
+	// Patience is the total time for which a call waits for other registries; 0 means two seconds.
 	Patience time.Duration
 	Now      func() time.Time // time.Now when nil
 }
@@ -43,18 +43,18 @@ type Joiner struct {
 	now       func() time.Time
 	host      did.Web // of the registry's DIDs
 
-	kept *otter.Cache[string, namings]   // by host
-	slow *otter.Cache[string, time.Time] // DIDs that did not resolve in time, and when
+	namings  *otter.Cache[string, namings]   // by host
+	timedOut *otter.Cache[string, time.Time] // DIDs that did not resolve in time, and when
 }
 
 const (
-	maxKept    = 20_000 // hosts
-	maxSlow    = 10_000
-	defaultTop = 5
-	// maxLooked limits how many agents are read for a host: of those that only claim it, and of
-	// those with a proof, because any number of agents can claim a host.
-	maxLooked = 20
-	maxLeft   = 5
+	maxCachedHosts = 20_000 // hosts
+	maxTimedOut    = 10_000
+	defaultTop     = 5
+	// maxCandidates limits the agents that are read for a host: those that only claim it, and those
+	// with a proof, because any number of agents can claim a host.
+	maxCandidates = 20
+	maxOmitted    = 5
 )
 
 // New returns a joiner.
@@ -71,24 +71,24 @@ func New(o Options) (*Joiner, error) {
 	}
 	j := &Joiner{store: o.Store, registry: o.Registry, directory: o.Directory, resolver: o.Resolver, patience: cmp.Or(o.Patience, defaultPatience), now: o.Now, host: host}
 	inline := func(work func()) { work() } // no goroutine of its own
-	if j.kept, err = otter.New(&otter.Options[string, namings]{MaximumSize: maxKept, Executor: inline}); err != nil {
+	if j.namings, err = otter.New(&otter.Options[string, namings]{MaximumSize: maxCachedHosts, Executor: inline}); err != nil {
 		return nil, fmt.Errorf("join: set up the cache: %w", err)
 	}
-	if j.slow, err = otter.New(&otter.Options[string, time.Time]{MaximumSize: maxSlow, Executor: inline}); err != nil {
+	if j.timedOut, err = otter.New(&otter.Options[string, time.Time]{MaximumSize: maxTimedOut, Executor: inline}); err != nil {
 		return nil, fmt.Errorf("join: set up the cache: %w", err)
 	}
 	return j, nil
 }
 
-// A Want says which agents a caller accepts. The zero value accepts all.
+// A Want is the caller's requirements on agents. The zero value accepts all.
 type Want struct {
-	// Require names evidence that must be proved or observed: see [registry.ParseRequire]. "domain"
+	// Require lists evidence that must be proved or observed: see [registry.ParseRequire]. "domain"
 	// and "agis" refer to the service in question: its own domain must be proved, its own documents
 	// must name the agent.
 	Require []string
-	// Least is the weakest join that is accepted; Claimed when "".
+	// Least is the weakest accepted association; "" means Claimed.
 	Least Strength
-	// Most is how many agents of a service are listed; 5 when 0.
+	// Most is the number of agents of a service that are listed; 0 means 5.
 	Most int
 	// Admit is called before each DID of another registry is resolved; on an error the DID stays
 	// unresolved. If Admit is nil, none is resolved.
@@ -101,11 +101,11 @@ func ParseStrength(text string) (Strength, bool) {
 	return s, slices.Contains(strengths, s)
 }
 
-// Join returns the agents of each of the hosts, which are DNS names in ASCII lower
-// case. The error is that of the store, or of ctx.
+// Join returns the agents of each of the hosts, which are DNS names in ASCII lower case. The error
+// is that of the store, or of ctx.
 func (j *Joiner) Join(ctx context.Context, hosts []string, w Want) (map[string]*Joined, error) {
 	w.Least, w.Most = cmp.Or(w.Least, Claimed), cmp.Or(w.Most, defaultTop)
-	r := &round{j: j, want: w, named: map[string][]naming{}, agents: map[string]*member{}, signals: map[string][]evidence.Signal{}}
+	r := &joinCall{j: j, want: w, named: map[string][]naming{}, agents: map[string]*member{}, signals: map[string][]evidence.Signal{}}
 	var foreign []string
 	for _, host := range hosts {
 		if _, done := r.named[host]; done {
@@ -149,7 +149,7 @@ func (j *Joiner) localAirID(n naming) (string, bool) {
 }
 
 // A round is one call of Join. It reads each record once.
-type round struct {
+type joinCall struct {
 	j       *Joiner
 	want    Want
 	named   map[string][]naming
@@ -160,12 +160,12 @@ type round struct {
 
 // A member is an agent of this registry with its current record.
 type member struct {
-	agent registry.Agent
-	lacks []string // the signals that do not hold of it
-	err   error    // of [registry.Agent.Resolvable], or that there is none
+	agent   registry.Agent
+	missing []string // the signals that do not hold of it
+	err     error    // of [registry.Agent.Resolvable], or that there is none
 }
 
-func (r *round) loadMember(ctx context.Context, airID string) (*member, error) {
+func (r *joinCall) loadMember(ctx context.Context, airID string) (*member, error) {
 	if m := r.agents[airID]; m != nil {
 		return m, nil
 	}
@@ -179,7 +179,7 @@ func (r *round) loadMember(ctx context.Context, airID string) (*member, error) {
 	}
 	m := &member{agent: agent, err: err}
 	if err == nil {
-		if m.lacks, err = r.j.registry.MissingSignals(ctx, agent, registry.Signals()); err != nil {
+		if m.missing, err = r.j.registry.MissingSignals(ctx, agent, registry.Signals()); err != nil {
 			return nil, err
 		}
 	}
@@ -188,9 +188,9 @@ func (r *round) loadMember(ctx context.Context, airID string) (*member, error) {
 }
 
 // joinHost joins one host.
-func (r *round) joinHost(ctx context.Context, host string) (*Joined, error) {
+func (r *joinCall) joinHost(ctx context.Context, host string) (*Joined, error) {
 	out := &Joined{Agents: []Agent{}}
-	proved, claimed, more := r.j.directory.AtHost(host, maxLooked)
+	proved, claimed, more := r.j.directory.AtHost(host, maxCandidates)
 	var ids []string // of this registry's agents, each once
 	links := map[string][]Link{}
 	for _, n := range r.named[host] {
@@ -217,7 +217,7 @@ func (r *round) joinHost(ctx context.Context, host string) (*Joined, error) {
 			continue
 		}
 		if found.gone != "" {
-			out.omitAgent(Left{DID: id, Why: found.gone})
+			out.omitAgent(OmittedAgent{DID: id, Why: found.gone})
 			continue
 		}
 		a, meets := r.j.foreignAgent(host, id, links[id], found)
@@ -234,21 +234,21 @@ func (r *round) joinHost(ctx context.Context, host string) (*Joined, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(out.Left, func(a, b Left) int { return strings.Compare(a.DID, b.DID) })
-	out.Left = out.Left[:min(len(out.Left), maxLeft)]
+	slices.SortFunc(out.Omitted, func(a, b OmittedAgent) int { return strings.Compare(a.DID, b.DID) })
+	out.Omitted = out.Omitted[:min(len(out.Omitted), maxOmitted)]
 	out.explainEmpty()
 	return out, nil
 }
 
 // addLocalAgent adds one agent of this registry if the caller accepts it.
-func (r *round) addLocalAgent(out *Joined, host, airID string, m *member, links []Link) {
+func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, links []Link) {
 	id := r.j.registry.DID(airID)
 	if m.err != nil {
 		why := m.err.Error()
 		if errors.Is(m.err, registry.ErrNoAgent) {
 			why = "this registry has no such agent"
 		}
-		out.omitAgent(Left{DID: id, AirID: airID, Why: why})
+		out.omitAgent(OmittedAgent{DID: id, AirID: airID, Why: why})
 		return
 	}
 	links = slices.Clone(links)
@@ -278,18 +278,18 @@ func (r *round) addLocalAgent(out *Joined, host, airID string, m *member, links 
 		case registry.SignalAGIS:
 			return slices.ContainsFunc(a.Links, func(l Link) bool { return l.By == LinkDocument })
 		}
-		return !slices.Contains(m.lacks, name)
+		return !slices.Contains(m.missing, name)
 	}
 	for _, name := range registry.Signals() {
 		if meets(name) {
-			a.held++
+			a.signalCount++
 		}
 	}
 	r.offerAgent(out, a, meets)
 }
 
 // addEvidence adds the signals of an agent of this registry, without its own statements.
-func (r *round) addEvidence(ctx context.Context, a *Agent) error {
+func (r *joinCall) addEvidence(ctx context.Context, a *Agent) error {
 	m := r.agents[a.AirID]
 	if m == nil || a.Evidence != nil {
 		return nil // another registry's
@@ -307,9 +307,9 @@ func (r *round) addEvidence(ctx context.Context, a *Agent) error {
 	return nil
 }
 
-// offerAgent adds an agent to the answer, or to the ones that were left out if the caller requires
-// more evidence.
-func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool) {
+// offerAgent adds an agent to the result, or to the omitted ones if it does not meet the caller's
+// requirements.
+func (r *joinCall) offerAgent(out *Joined, a Agent, meets func(signal string) bool) {
 	var missing []string
 	for _, name := range r.want.Require {
 		if !meets(name) {
@@ -318,24 +318,24 @@ func (r *round) offerAgent(out *Joined, a Agent, meets func(signal string) bool)
 	}
 	switch {
 	case slices.Index(strengths, a.Strength) > slices.Index(strengths, r.want.Least):
-		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its association is %s, but %s is required: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
+		out.omitAgent(OmittedAgent{DID: a.DID, AirID: a.AirID, Why: fmt.Sprintf("its association is %s, but %s is required: %s", a.Strength, r.want.Least, a.Says), Missing: missing})
 	case len(missing) > 0:
-		out.omitAgent(Left{DID: a.DID, AirID: a.AirID, Why: "required evidence is missing: " + strings.Join(missing, ", "), Missing: missing})
+		out.omitAgent(OmittedAgent{DID: a.DID, AirID: a.AirID, Why: "required evidence is missing: " + strings.Join(missing, ", "), Missing: missing})
 	default:
 		out.Agents = append(out.Agents, a)
 	}
 }
 
-func (out *Joined) omitAgent(l Left) { out.Left = append(out.Left, l) }
+func (out *Joined) omitAgent(l OmittedAgent) { out.Omitted = append(out.Omitted, l) }
 
 // explainEmpty sets the reason why there is no agent.
 func (out *Joined) explainEmpty() {
 	switch {
 	case len(out.Agents) > 0:
-	case len(out.Left) == 0:
+	case len(out.Omitted) == 0:
 		out.None = "no document of the service names an agent, and no agent here proves or claims its host"
 	default:
-		out.None = "all agents of the service are left out: " + out.Left[0].Why
+		out.None = "all agents of the service are left out: " + out.Omitted[0].Why
 	}
 }
 
@@ -396,7 +396,7 @@ func compareAgents(a, b Agent) int {
 		linkRank(a.Links[0].By)-linkRank(b.Links[0].By),
 		flag(a.Unresolved == "")-flag(b.Unresolved == ""),
 		flag(a.Inbox != "")-flag(b.Inbox != ""),
-		b.held-a.held,
+		b.signalCount-a.signalCount,
 		since(a).Compare(since(b)),
 		strings.Compare(a.DID, b.DID),
 	)

@@ -253,7 +253,7 @@ func (w *town) want(what, host string, want join.Want, lines ...string) *join.Jo
 	w.t.Helper()
 	got := w.join(host, want)
 	if text := story(got); text != strings.Join(lines, "\n") {
-		w.t.Errorf("%s: got\n%s\nwant\n%s\nleft out %+v", what, text, strings.Join(lines, "\n"), got.Left)
+		w.t.Errorf("%s: got\n%s\nwant\n%s\nleft out %+v", what, text, strings.Join(lines, "\n"), got.Omitted)
 	}
 	if (got.None == "") != (len(got.Agents) > 0) {
 		w.t.Errorf("%s: %d agents, and none because %q", what, len(got.Agents), got.None)
@@ -267,7 +267,7 @@ func TestOneSidedClaims(t *testing.T) {
 	w := newTown(t)
 	const bank = "bank.example.com"
 	w.publish(bank, document.AGISSummary, names())
-	if got := w.want("nobody", bank, anything); len(got.Left) > 0 || !strings.Contains(got.None, "no document") {
+	if got := w.want("nobody", bank, anything); len(got.Omitted) > 0 || !strings.Contains(got.None, "no document") {
 		t.Errorf("%+v", got)
 	}
 	// Each says of itself that it belongs to the bank, and has its names right.
@@ -297,14 +297,14 @@ func TestOneSidedClaims(t *testing.T) {
 	// Whoever wants more gets none of them, and hears why.
 	for _, want := range []join.Want{{Least: join.Proved}, {Least: join.Mutual}, {Require: []string{registry.SignalDomain}}, {Require: []string{registry.SignalAGIS}}} {
 		got := w.want("with proof", bank, want)
-		if len(got.Left) != 3 || !strings.Contains(got.None, got.Left[0].Why) {
+		if len(got.Omitted) != 3 || !strings.Contains(got.None, got.Omitted[0].Why) {
 			t.Errorf("%+v: %+v", want, got)
 		}
 	}
-	// A proof of its own domain makes nobody the bank's agent.
+	// A proof of another domain makes no agent the bank's.
 	w.prove(endpoint, "evil.example.com")
 	w.want("with a domain elsewhere", bank, join.Want{Require: []string{registry.SignalDomain}})
-	// The bank's own comes first, whatever the others were first with.
+	// The bank's own agent is first, whatever the others have.
 	own := w.register(6)
 	w.publish(bank, document.AGISSummary, names(w.registry.DID(own.AirID)))
 	got := w.join(bank, anything)
@@ -356,7 +356,7 @@ func TestEveryAssociationInOrder(t *testing.T) {
 	if got.Agents[4].Inbox != "https://x.example.org/inbox" || got.Agents[0].Inbox != "" {
 		t.Errorf("%+v", got.Agents)
 	}
-	// Of agents that are equal in this, the one to which one can write comes first.
+	// Among otherwise equal agents, one with an inbox is first.
 	second := w.register(9, did.TypeInbox, "https://relay.example.org/9")
 	w.prove(second, host)
 	w.want("two that proved it", host, join.Want{Least: join.Proved}, second.AirID+" proved domain", all[0], all[1])
@@ -377,9 +377,9 @@ func TestDeactivatedAgentIsNotOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := w.want("one is left", host, anything, stays.AirID+" proved domain")
-	why := fmt.Sprint(got.Left)
+	why := fmt.Sprint(got.Omitted)
 	for _, want := range []string{"suspended", "deactivated", "no such agent"} {
-		if len(got.Left) != 3 || !strings.Contains(why, want) {
+		if len(got.Omitted) != 3 || !strings.Contains(why, want) {
 			t.Errorf("%s does not say %q", why, want)
 		}
 	}
@@ -446,14 +446,15 @@ func TestRequiredEvidence(t *testing.T) {
 	a := w.register(1, did.TypeInbox, "https://shop.example.com/inbox")
 	w.prove(a, host)
 	got := w.want("unmet", host, join.Want{Require: []string{registry.SignalDomain, registry.SignalKey, registry.SignalAge}})
-	if len(got.Left) != 1 || !slices.Equal(got.Left[0].Missing, []string{"key", "age"}) {
-		t.Errorf("%+v", got.Left)
+	if len(got.Omitted) != 1 || !slices.Equal(got.Omitted[0].Missing, []string{"key", "age"}) {
+		t.Errorf("%+v", got.Omitted)
 	}
 	w.later(31 * 24 * time.Hour)
 	w.want("older", host, join.Want{Require: []string{registry.SignalDomain, registry.SignalAge}}, a.AirID+" proved domain+endpoint")
 }
 
-// Who attest each other meet no requirement of attestations.
+// TestRingIsNoEvidence checks that agents that attest each other in a ring meet no requirement of
+// attestations.
 func TestRingIsNoEvidence(t *testing.T) {
 	w := newTown(t)
 	const host = "shop.example.com"
@@ -481,8 +482,8 @@ func TestRingIsNoEvidence(t *testing.T) {
 	w.want("attested", host, required, a.AirID+" proved domain")
 	attest(a, 1, b)
 	got := w.want("attested in a ring", host, required)
-	if len(got.Left) != 1 || !slices.Equal(got.Left[0].Missing, []string{registry.SignalAttestations}) {
-		t.Errorf("%+v", got.Left)
+	if len(got.Omitted) != 1 || !slices.Equal(got.Omitted[0].Missing, []string{registry.SignalAttestations}) {
+		t.Errorf("%+v", got.Omitted)
 	}
 }
 
@@ -541,8 +542,8 @@ func TestForeignAgents(t *testing.T) {
 	if got.Agents[3].Inbox != "" {
 		t.Error("an inbox that is not https is given")
 	}
-	if len(got.Left) != 1 || got.Left[0].DID != absent || !strings.Contains(got.Left[0].Why, "404") {
-		t.Errorf("%+v", got.Left)
+	if len(got.Omitted) != 1 || got.Omitted[0].DID != absent || !strings.Contains(got.Omitted[0].Why, "404") {
+		t.Errorf("%+v", got.Omitted)
 	}
 	if admitted != 5 {
 		t.Errorf("%d admitted", admitted)
@@ -578,8 +579,8 @@ func TestSlowRegistry(t *testing.T) {
 	}
 }
 
-// TestCanceledCaller: that one did not wait for a registry says nothing of the
-// registry to the next.
+// TestCanceledCaller checks that after a caller gave up waiting for a registry, the next caller
+// does not take the registry for unreachable.
 func TestCanceledCaller(t *testing.T) {
 	w := newTown(t)
 	const host, far = "shop.example.com", "did:web:far.example.com"
@@ -624,7 +625,7 @@ func TestManyAgentsClaimOneHost(t *testing.T) {
 	if len(got.Agents) != 5 || got.Agents[0].AirID != own.AirID || got.More != 96 {
 		t.Errorf("%d more than\n%s", got.More, story(got))
 	}
-	if got := w.want("proved", host, join.Want{Least: join.Proved}, own.AirID+" proved domain"); got.More != 0 || len(got.Left) > 5 {
-		t.Errorf("%d more, %d left out", got.More, len(got.Left))
+	if got := w.want("proved", host, join.Want{Least: join.Proved}, own.AirID+" proved domain"); got.More != 0 || len(got.Omitted) > 5 {
+		t.Errorf("%d more, %d left out", got.More, len(got.Omitted))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"gazetteer/limit"
 )
 
-// A namedConn is a pipe that says it comes from an address.
+// A namedConn is a pipe that reports an address as its client.
 type namedConn struct {
 	net.Conn
 	from net.Addr
@@ -109,8 +109,8 @@ const (
 	slowRequest  = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// TestConnectionsPerNetwork: an address, a /64 and a /48 hold so many connections and no more,
-// others are not touched, and a silent one makes room for a new one of its own network.
+// TestConnectionsPerNetwork checks the limits of connections of an address, a /64 and a /48. Other
+// networks are not affected, and a silent connection makes room for a new one of its own network.
 func TestConnectionsPerNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 4, Wide: 8, Idle: 100})
@@ -142,9 +142,8 @@ func TestConnectionsPerNetwork(t *testing.T) {
 	})
 }
 
-// TestTotalConnections: where there is no room for anybody, silent connections go first, then idle
-// ones, then the longest of the network that holds most; and somebody who comes for the first time
-// is answered.
+// TestTotalConnections checks the limit of all connections: silent connections are closed first,
+// then idle ones, then the longest of the network that has most, and a new client is answered.
 func TestTotalConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 12, Each: 6, Wide: 6, Idle: 100})
@@ -196,8 +195,8 @@ func TestTotalConnections(t *testing.T) {
 	})
 }
 
-// TestSilentConnections: a connection that says nothing ends, and idle ones beyond the bound end,
-// the oldest first.
+// TestSilentConnections checks that a connection that says nothing ends, and idle ones beyond the
+// bound end, the oldest first.
 func TestSilentConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 2})
@@ -225,8 +224,8 @@ func TestSilentConnections(t *testing.T) {
 	})
 }
 
-// TestAcceptWithoutDescriptors: a process without descriptors pauses, gives up a connection that
-// waits, and goes on.
+// TestAcceptWithoutDescriptors checks that a process without descriptors pauses, closes a waiting
+// connection, and continues.
 func TestAcceptWithoutDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := serve(t, limit.ConnectionRule{All: 100, Each: 100, Wide: 100, Idle: 100})

@@ -279,9 +279,9 @@ func TestCallersWaitForSlots(t *testing.T) {
 	})
 }
 
-// TestManyClientsLeaveQuotaForOthers: 50 wider networks with as many networks each as they want
-// spend no more than most of what all together may do, and so does one /32; who comes then is
-// admitted, and who is known even when nothing else is left.
+// TestManyClientsLeaveQuotaForOthers checks that 50 wider networks, with any number of networks in
+// each, use no more than most of the common quota, and so does one /32. A new client is admitted
+// after them, and a known client even when nothing else is left.
 func TestManyClientsLeaveQuotaForOthers(t *testing.T) {
 	for name, crowd := range map[string]func(i int) string{
 		"50 /48":               func(i int) string { return fmt.Sprintf("2001:%x:%x:%x::1", i%50, i%50, i) },

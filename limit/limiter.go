@@ -91,9 +91,6 @@ func (s *Set) Limiter(r Rule) *Limiter {
 	return l
 }
 
-// Rule returns the rule, with its defaults filled in.
-func (l *Limiter) Rule() Rule { return l.rule }
-
 // A Reservation is one event that was counted.
 type Reservation struct {
 	l            *Limiter

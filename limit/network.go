@@ -3,7 +3,7 @@ package limit
 import "net/netip"
 
 // Network returns the network that a client is counted as: its IPv4 address or its IPv6 /64, which
-// is the least that a customer of a provider gets. The zero Prefix stands for a client without an
+// is the least that a customer of a provider gets. The zero Prefix represents a client without an
 // address.
 func Network(client netip.Addr) netip.Prefix { return Truncate(client, 32, 64) }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A State is how a limit stands after an event: what is left of the quota that is nearest to its
+// A State is the state of a limit after an event: what is left of the quota that is nearest to its
 // end.
 type State struct {
 	Rule      string

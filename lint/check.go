@@ -82,8 +82,8 @@ type Group struct {
 	Findings []int `json:"findings" doc:"their positions in findings, from 0"`
 }
 
-// GroupFindings returns the kinds of findings of a list, the most severe first, otherwise in the order of the
-// list.
+// GroupFindings returns the kinds of findings of a list, the most severe first, otherwise in the
+// order of the list.
 func GroupFindings(findings []protocol.Finding) []Group {
 	type kind struct {
 		code, message, help string

@@ -260,7 +260,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// Every code that can appear in a result can be explained.
+// TestRules checks that every code that can appear in a result has an explanation.
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {
@@ -341,8 +341,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// sameRewritten fails unless a document that was accepted is accepted again when
-// it is written anew from what was read, JSON as JSON and YAML as YAML.
+// sameRewritten fails unless a document that was accepted is accepted again after it is rewritten
+// from its parsed form, JSON as JSON and YAML as YAML.
 func sameRewritten(t *testing.T, r lint.Result, text []byte) {
 	t.Helper()
 	root, isYAML, err := lint.Tree(text)

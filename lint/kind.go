@@ -3,10 +3,8 @@ package lint
 import (
 	"bytes"
 	"errors"
-	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
@@ -128,34 +126,23 @@ func byNames(names map[string]bool, root *protocol.Node) Guess {
 		}
 		return true
 	}
-	full := guessOf(document.AGIS)
-	if endpoints := root.Member("endpoints"); endpoints != nil && endpoints.Kind == protocol.Object {
-		full.Format = "agis-map"
+	guess := func(kind document.Kind) Guess {
+		g := guessOf(kind)
+		if endpoints := root.Member("endpoints"); kind == document.AGIS && endpoints != nil && endpoints.Kind == protocol.Object {
+			g.Format = "agis-map"
+		}
+		return g
 	}
-	summary := guessOf(document.AGISSummary)
-	ai := guessOf(document.AI)
-	switch {
-	case has("aiendpoint"):
-		return ai
-	case has("agis", "endpoints"):
-		return full
-	case has("agis_document"), has("agis", "methods"):
-		return summary
-	case has("agis"):
-		return full
+	if kind := document.RecognizeMembers(names, false); kind != "" {
+		return guess(kind)
 	}
 	for _, o := range others {
 		if has(o.all...) {
 			return Guess{Other: o.name, Format: o.form}
 		}
 	}
-	switch {
-	case has("endpoints", "vocabulary"), has("endpoints", "agtp"):
-		return full
-	case has("methods", "agtp"):
-		return summary
-	case has("service", "capabilities"):
-		return ai
+	if kind := document.RecognizeMembers(names, true); kind != "" {
+		return guess(kind)
 	}
 	return Guess{}
 }
@@ -181,14 +168,8 @@ func orByName(name string, g Guess) Guess {
 	if g != (Guess{}) {
 		return g
 	}
-	name = filepath.ToSlash(name)
-	switch base := path.Base(name); {
-	case base == "agis.json" || strings.HasSuffix(base, ".agis-summary.json"):
-		return guessOf(document.AGISSummary)
-	case path.Ext(base) == ".agis", base == "agis.yaml", base == "agis.yml":
-		return guessOf(document.AGIS)
-	case base == "ai.json", strings.HasSuffix(name, ".well-known/ai"):
-		return guessOf(document.AI)
+	if kind := document.RecognizeName(filepath.ToSlash(name)); kind != "" {
+		return guessOf(kind)
 	}
 	return g
 }

@@ -75,7 +75,7 @@ func wrappingCipher(key ed25519.PrivateKey) (*recordCipher, error) {
 	return newRecordCipher(secret)
 }
 
-// wrapKey encrypts the key of a mailbox under an agent's key, whose public half stands before it.
+// wrapKey encrypts the key of a mailbox under an agent's key, and puts the public half before it.
 func wrapKey(secret []byte, key ed25519.PrivateKey) ([]byte, error) {
 	c, err := wrappingCipher(key)
 	if err != nil {

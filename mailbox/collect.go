@@ -162,7 +162,7 @@ func (c *Collector) accept(ctx context.Context, f *boltfile.File, a arrival, m *
 	return keeper.stored, err
 }
 
-// storeArrival stores an envelope unless it is there already, refused or not.
+// storeArrival stores an envelope unless it is stored already, refused or not.
 func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
 	m = c.newMessage(a)
 	if a.refused == nil {
@@ -178,7 +178,7 @@ func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arriva
 	}
 	m.Refused = &Refusal{a.refused.Rule, a.refused.Reason, a.refused.Detail}
 	err = c.Mailbox.writeFile(ctx, f, func(tx writing) error {
-		// One that was refused before and was not acknowledged comes again.
+		// An envelope that was refused before and was not acknowledged arrives again.
 		if has, err := hasEnvelope(tx.reading(), m.ID, sha256.Sum256(m.Envelope)); has || err != nil {
 			return errOrRefused(err)
 		}
@@ -270,8 +270,8 @@ func (k *keeper) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, _ *a2a
 	return state, err
 }
 
-// OpenClosed opens sealed messages that did not open when they came, with keys that were not there
-// then. Their signatures are verified anew.
+// OpenClosed opens sealed messages that could not be opened on arrival, with keys that were added
+// since. Their signatures are verified again.
 func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []ed25519.PrivateKey) error {
 	var closed []Message
 	if err := m.scan(ctx, nil, func(message Message) bool {

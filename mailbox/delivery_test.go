@@ -22,7 +22,7 @@ import (
 	"gazetteer/relay"
 )
 
-// faults stands before a relay and breaks the first requests, one fault each.
+// faults is a proxy of a relay that breaks the first requests, one fault each.
 type faults struct {
 	mu     sync.Mutex
 	next   http.Handler
@@ -60,8 +60,8 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The client against a real relay, whose connection fails in every way: the envelope arrives once, after
-// 1, 2, 4 and 8 seconds or when the relay says.
+// The client against a real relay, whose connection fails in every way: the envelope arrives once,
+// after 1, 2, 4 and 8 seconds or when the relay says.
 func TestRetriesAtRelay(t *testing.T) {
 	for name, test := range map[string]struct {
 		faults []string
@@ -112,7 +112,7 @@ func seconds(list ...int) (out []time.Duration) {
 	return out
 }
 
-// A relay that limits its senders says when to come again, and the client comes then.
+// A relay that limits its senders says when to retry, and the client retries then.
 func TestRelayRate(t *testing.T) {
 	now := time.Now()
 	var mu sync.Mutex
@@ -163,7 +163,7 @@ func (i ownInbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"status":"delivered"}`)
 }
 
-// keptDocuments keeps a document until it is told to forget it, as §4.5 allows.
+// keptDocuments caches a document until the test removes it, as §4.5 allows.
 type keptDocuments struct {
 	*registry
 	kept map[string]did.Document
@@ -182,9 +182,9 @@ func (d keptDocuments) Resolve(ctx context.Context, id string) (did.Document, er
 
 func (d keptDocuments) Forget(id string) { delete(d.kept, id) }
 
-// The direct case: an agent has an HTTPS inbox of its own, and the client posts there. When the agent's
-// key is newer than the document that the client keeps, the inbox says so, and the client resolves,
-// seals and signs anew, once.
+// The direct case: an agent has its own HTTPS inbox, and the client posts there. If the agent's key
+// is newer than the cached document, the inbox says so, and the client resolves, seals and signs
+// again, once.
 func TestDirectInbox(t *testing.T) {
 	e := newEnvironment(t)
 	collector := &mailbox.Collector{Mailbox: e.box(bob), Senders: a2a.DocumentKeys{Resolver: e.registry}, Keys: []ed25519.PrivateKey{keyOf(2)}, Rotated: true}
@@ -228,14 +228,15 @@ func TestDirectInbox(t *testing.T) {
 	if n, err := e.box(bob).Count(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d messages, %v", n, err)
 	}
-	// An inbox whose certificate nobody vouches for gets nothing.
+	// An inbox without a trusted certificate gets nothing.
 	client.HTTP, client.Sleep = nil, func(context.Context, time.Duration) error { return nil }
 	if _, err := send("to an impostor"); !errors.Is(err, a2ahttp.ErrGaveUp) {
 		t.Errorf("%v", err)
 	}
 }
 
-// The receipt for what was sent counts when the relay of that inbox signed it, and not when another key did.
+// The receipt for a sent message counts if the relay of that inbox signed it, and not if another
+// key did.
 func TestReceiptOfSentMail(t *testing.T) {
 	e := newEnvironment(t)
 	publish := func(key ed25519.PrivateKey) *httptest.Server {

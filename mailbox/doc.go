@@ -39,6 +39,6 @@
 //	          "key"               → an agent's public key, and the key of the mailbox under it
 //	          "stale"             → free pages hold what must not stay: the file is to be copied
 //
-// Search looks through the text of every message: ten thousand take less than 0.1 s (BenchmarkSearch), so there
-// is no index that could fall out of step.
+// Search looks through the text of every message: ten thousand take less than 0.1 s
+// (BenchmarkSearch), so there is no index that could fall out of step.
 package mailbox

@@ -212,7 +212,7 @@ func (m *Mailbox) importMessage(tx writing, message Message) error {
 	return putMessage(tx, &message)
 }
 
-// hasMessage reports whether a message is there: a sent one by its id, a received one by its bytes.
+// hasMessage reports whether a message exists: a sent one by its id, a received one by its bytes.
 func hasMessage(tx reading, message Message) (bool, error) {
 	if !message.Sent {
 		return hasEnvelope(tx, message.ID, sha256.Sum256(message.Envelope))

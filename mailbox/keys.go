@@ -17,8 +17,8 @@ import (
 // keysDir is the directory of retired keys in that of a mailbox.
 const keysDir = "keys"
 
-// KeepKey copies a key file that is about to be replaced into a mailbox, as it is: one that is
-// encrypted stays so. It does nothing when the key is there already.
+// KeepKey copies a key file that is about to be replaced into a mailbox, unchanged: an encrypted
+// one stays encrypted. It does nothing if the mailbox has the key already.
 func KeepKey(dir, path string) error {
 	f, err := keyfile.Open(path)
 	if err != nil {

@@ -82,9 +82,9 @@ func DirOf(keyPath string) string {
 	return strings.TrimSuffix(keyPath, filepath.Ext(keyPath)) + ".mail"
 }
 
-// Open opens the mailbox of an agent, a DID, in a directory, or begins one there. The error matches
-// [ErrOwner] when another agent's mail is there, [ErrKey] when none of the keys opens it, [ErrBusy], or
-// is that of boltfile.Open.
+// Open opens the mailbox of an agent, a DID, in a directory, or creates it. The error matches
+// [ErrOwner] if the directory has another agent's mail, [ErrKey] if none of the keys opens it,
+// [ErrBusy], or is that of boltfile.Open.
 func Open(ctx context.Context, dir, owner string, o Options) (*Mailbox, error) {
 	if len(o.Keys) == 0 {
 		return nil, errors.New("open a mailbox: the key of the agent is missing")
@@ -263,7 +263,7 @@ func indexKey(name string, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte(name), 0), n)
 }
 
-// splitIndexKey returns the parts of an index key; false for what is none.
+// splitIndexKey returns the parts of an index key; false for other keys.
 func splitIndexKey(key []byte) (name string, n uint64, ok bool) {
 	i := len(key) - 9
 	if i < 0 || key[i] != 0 {

@@ -56,7 +56,7 @@ func keysOf(numbers ...byte) (keys []ed25519.PrivateKey) {
 	return keys
 }
 
-// registry stands in for the registry: agents with their keys, which may rotate.
+// registry replaces the registry: agents with their keys, which can be rotated.
 type registry struct {
 	mu    sync.Mutex
 	url   string
@@ -228,7 +228,7 @@ func reply(m mailbox.Message, body a2a.Body) a2a.Message {
 	return a2a.Message{To: m.From, InReplyTo: m.ID, ThreadID: m.ThreadID, Body: body}
 }
 
-// state returns how a thread stands in an agent's mailbox.
+// state returns the state of a thread in an agent's mailbox.
 func (e *environment) state(owner, thread string) a2a.State {
 	e.t.Helper()
 	info, _, err := e.box(owner).Thread(e.t.Context(), thread)
@@ -289,7 +289,8 @@ func TestSendOutOfThreadOrder(t *testing.T) {
 	}
 }
 
-// What the recipient's inbox refuses does not count, and the thread stands as before.
+// TestFailedSend checks that a message that the recipient's inbox refuses leaves the thread
+// unchanged.
 func TestFailedSend(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("x", 100)}, false))
@@ -310,7 +311,7 @@ func TestFailedSend(t *testing.T) {
 	if failed[0].Delivery != mailbox.Failed || failed[0].Problem == "" {
 		t.Fatalf("%+v", failed[0])
 	}
-	// Later it goes through under the same id.
+	// A later attempt under the same id succeeds.
 	e.registry.rotate(alice, key, time.Now())
 	sent, err := e.box(bob).SendAgain(t.Context(), e.client(bob), failed[0])
 	must(t, err)
@@ -360,8 +361,8 @@ func (c cutAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// Mail that was sealed before a rotation opens with the retired key, which the mailbox keeps. Mail
-// whose key is not there is kept closed, and opens when the key is.
+// TestRotationWhileMailWaits checks that mail sealed before a rotation opens with the retired key,
+// which the mailbox keeps. Mail without a key is kept closed, and opens when the key is available.
 func TestRotationWhileMailWaits(t *testing.T) {
 	e := newEnvironment(t)
 	dir := t.TempDir()
@@ -392,7 +393,7 @@ func TestRotationWhileMailWaits(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 
-	// The usual case: the retired key is there when the mail is pulled.
+	// The usual case: the retired key exists when the mail is pulled.
 	must(t, e.send(mallory, a2a.Message{To: bob, Body: offer("to the second key", 1)}, true))
 	e.registry.rotate(bob, keyOf(8), time.Now())
 	batch, err := e.collector(bob, keyOf(2), keyOf(7)).Collect(t.Context(), "", 0)
@@ -402,8 +403,8 @@ func TestRotationWhileMailWaits(t *testing.T) {
 	}
 }
 
-// Mail that waited for days counts by the relay's receipt; without one it is stale. It is kept either
-// way, with the reason.
+// TestFreshness checks that mail that waited for days is fresh by the relay's receipt and stale
+// without one. It is kept either way, with the reason.
 func TestFreshness(t *testing.T) {
 	for name, test := range map[string]struct {
 		receipts bool
@@ -430,7 +431,8 @@ func TestFreshness(t *testing.T) {
 	}
 }
 
-// What is delivered twice is stored once; an envelope that nobody can verify now stays at the relay.
+// TestDeliveredAgain checks that mail delivered twice is stored once, and that an envelope that
+// cannot be verified now stays at the relay.
 func TestDeliveredAgain(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("one", 1)}, true))
@@ -645,7 +647,8 @@ func wantNowhere(t *testing.T, dir string, texts ...string) {
 	}
 }
 
-// What was opened, and what was agreed on, is not to be read in the files, and is found with the key.
+// TestNoPlainTextOnDisk checks that opened bodies and agreed terms are not readable in the files,
+// and are found with the key.
 func TestNoPlainTextOnDisk(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("an Unheard-of price", 424242)}, true))
@@ -751,8 +754,8 @@ func (taken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
 }
 
-// Two processes write to one mailbox, and both are killed at any moment: all that was acknowledged is
-// there, once.
+// TestKillTwoProcesses checks that after two processes that write to one mailbox are killed at any
+// moment, it has every acknowledged message exactly once.
 func TestKillTwoProcesses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "agent.mail")
 	acknowledged := map[string]bool{}

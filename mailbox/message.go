@@ -99,8 +99,8 @@ func (m *Mailbox) MarkRead(ctx context.Context, messages ...Message) error {
 	})
 }
 
-// keepContent stores the body of a sealed message that did not open when it came, because its key was
-// not there. The message then counts, and its thread is computed anew.
+// keepContent stores the body of a sealed message that could not be opened on arrival, because its
+// key was missing. The message then counts, and its thread is computed again.
 func (m *Mailbox) keepContent(ctx context.Context, message Message, content []byte) error {
 	return m.update(ctx, func(tx writing) error {
 		stored, err := readMessage(tx.reading(), message.Number)

@@ -15,7 +15,7 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// A ThreadInfo is how a negotiation stands.
+// A ThreadInfo is the state of a negotiation.
 type ThreadInfo struct {
 	ID       string     `json:"thread_id"`
 	Thread   a2a.Thread `json:"thread"`
@@ -82,7 +82,7 @@ func advance(info *ThreadInfo, m *Message) *a2a.Refusal {
 	return nil
 }
 
-// replayThread computes a thread anew from its messages, in the order in which they were stored: a
+// replayThread computes a thread again from its messages, in the order in which they were stored: a
 // message that counted does not count any more, because it was not delivered.
 func replayThread(tx writing, id string) error {
 	before, err := readThread(tx.reading(), id)

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ClipBytes shortens a text to at most that many bytes of whole characters, and ends a shortened text
-// with "…". Messages quote other people's texts through it.
+// ClipBytes shortens a text to at most that many bytes without splitting a character, and ends a
+// shortened text with "…". Messages use it to quote foreign texts.
 func ClipBytes(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -14,7 +14,8 @@ func ClipBytes(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// ClipRunes shortens a text to at most that many characters, of which the last is then "…".
+// ClipRunes shortens a text to at most that many characters; the last one of a shortened text is
+// "…".
 func ClipRunes(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

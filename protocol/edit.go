@@ -6,18 +6,17 @@ import (
 	"slices"
 )
 
-// An Edit replaces the bytes of a text from Offset up to End by Text. Where
-// Offset and End are the same it inserts, where Text is empty it removes.
+// An Edit replaces the bytes of a text from Offset up to End by Text. If Offset equals End, it
+// inserts; if Text is empty, it removes.
 type Edit struct {
 	Offset int    `json:"offset"`
 	End    int    `json:"end"`
 	Text   string `json:"text"`
 }
 
-// ApplyEdits returns the text with the edits made; the offsets of all of them
-// count in the text as it was given. Edits may stand in any order. Those that
-// insert at one place come out in the order given. The error names two edits
-// that overlap, or one that does not lie within the text.
+// ApplyEdits returns the text after all edits. Their offsets refer to the original text, in any
+// order. Edits that insert at the same place are applied in the given order. The error names two
+// edits that overlap, or one outside of the text.
 func ApplyEdits(text []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Severity says how much a finding weighs. The zero value is [Info].
+// Severity is the weight of a finding. The zero value is [Info].
 type Severity uint8
 
 // The severities, lightest first. Only an [Error] makes a document invalid.
@@ -45,9 +45,9 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A Finding is one thing a document does against its draft. The drafts demand
-// that a reader can act on it (AGIS §9.1: "specific, actionable"), so it says
-// which rule, where, what is wrong and how to fix it.
+// A Finding is one violation of a draft by a document. The drafts require that a reader can act on
+// it (AGIS §9.1: "specific, actionable"), so it names the rule, the place, the problem and the
+// correction.
 type Finding struct {
 	// Code names the rule permanently, for example "AI303" or "AGIS117".
 	Code     string   `json:"code"`
@@ -59,16 +59,15 @@ type Finding struct {
 	// finding has no place in a text (a transport rule, for instance).
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Message says what is wrong, Help how to repair it. Both may quote the
-	// document, so they are untrusted text: escape them on output.
+	// Message describes the problem, Help the correction. Both may quote the document, so they are
+	// untrusted text: escape them on output.
 	Message string `json:"message"`
 	Help    string `json:"help,omitempty"`
 	// Section is the place in the draft, for example "AI Discovery §3.3".
 	Section string `json:"section"`
 }
 
-// Worst returns the heaviest severity among findings, and false when there are
-// none.
+// Worst returns the highest severity among findings, and false if there are none.
 func Worst(findings []Finding) (Severity, bool) {
 	if len(findings) == 0 {
 		return Info, false
@@ -78,8 +77,8 @@ func Worst(findings []Finding) (Severity, bool) {
 	}).Severity, true
 }
 
-// Limits bounds the work a document from a stranger may cause. The zero value
-// means [DefaultLimits].
+// Limits bounds the work that an untrusted document may cause. The zero value means
+// [DefaultLimits].
 type Limits struct {
 	Bytes    int // size of the text, in bytes
 	Depth    int // nesting of objects and arrays

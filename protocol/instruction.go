@@ -6,12 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Instruction reports whether a text tries to speak to a model rather than to
-// describe something: it holds a phrase such as "ignore previous instructions",
-// a mark that chats with models are written with, or characters that a person
-// does not see. The answer names what was found. Joiners and direction marks
-// that ordinary Persian, Indic, Arabic, Hebrew or emoji text needs are left
-// alone. It costs one pass over the text, whatever the text is.
+// Instruction reports whether a text addresses a model instead of describing something: it contains
+// a phrase such as "ignore previous instructions", a mark of chat templates, or invisible
+// characters. The result names what was found. Joiners and direction marks that ordinary Persian,
+// Indic, Arabic, Hebrew or emoji text needs are allowed. It takes one pass over any text.
 func Instruction(s string) (found string, ok bool) {
 	begin := true // whether a word may begin here
 	for i := 0; i < len(s); {
@@ -36,7 +34,7 @@ func Instruction(s string) (found string, ok bool) {
 	return "", false
 }
 
-// describeHidden names a character that is invisible and has no use in honest text;
+// describeHidden returns the name of a character that is invisible and has no legitimate use;
 // before is the text that precedes it.
 func describeHidden(r rune, before string) (string, bool) {
 	switch {
@@ -53,14 +51,14 @@ func describeHidden(r rune, before string) (string, bool) {
 	return "", false
 }
 
-// mostFlagTags is how many tag characters spell the longest emoji flag: a
-// region of six letters and digits, and the one that ends it.
-const mostFlagTags = 7
+// maxFlagTags is the number of tag characters in the longest emoji flag: a region of six letters
+// and digits, and the terminator.
+const maxFlagTags = 7
 
-// endsInFlag reports whether text ends inside an emoji flag of a region, which is a
-// black flag followed by tag characters.
+// endsInFlag reports whether text ends inside the emoji flag of a region, which is a black flag
+// followed by tag characters.
 func endsInFlag(text string) bool {
-	for range mostFlagTags {
+	for range maxFlagTags {
 		r, size := utf8.DecodeLastRuneInString(text)
 		if r == 0x1F3F4 {
 			return true
@@ -106,14 +104,14 @@ func phraseLength(s string, i int) int {
 	return 0
 }
 
-// chatMarks delimit the turns of a chat in the templates of common models.
+// chatMarks delimit the turns of a chat in the templates of popular models.
 var chatMarks = []string{
 	"<|im_start|>", "<|im_end|>", "<|system|>", "<|endoftext|>", "<im_start>", "<im_end>", "<system>", "<endoftext>",
 	"<<SYS>>", "[INST]",
 }
 
-// dismissalLength matches "ignore all of the previous instructions" and its like: a
-// verb, small words, one that points back, a noun; or the noun first.
+// dismissalLength returns the length of a phrase like "ignore all of the previous instructions" at
+// the beginning of a text: a verb, short words, one that refers back, a noun; or the noun first.
 func dismissalLength(s string, i int) int {
 	w := words{s, i}
 	if !w.takeOneOf("ignore", "disregard", "forget", "override", "bypass") {
@@ -137,13 +135,13 @@ func dismissalLength(s string, i int) int {
 	return 0
 }
 
-// words takes words off a text from the left, white space between them.
+// words reads words from the left of a text, separated by white space.
 type words struct {
 	s  string
 	at int
 }
 
-// takeOneOf takes the next word if it is one of these, in any letter case.
+// takeOneOf reads the next word if it is one of these, in any letter case.
 func (w *words) takeOneOf(any ...string) bool {
 	begin := w.at
 	for begin < len(w.s) && begin-w.at < 8 && strings.IndexByte(" \t\r\n", w.s[begin]) >= 0 {
@@ -162,8 +160,8 @@ func (w *words) takeOneOf(any ...string) bool {
 	return false
 }
 
-// lineStart returns where the line of s[i] begins, or a place at most eight
-// bytes before i, which no blank line start needs more than.
+// lineStart returns the start of the line of s[i], or an offset at most eight bytes before i, which
+// is enough to find blanks at the start of a line.
 func lineStart(s string, i int) int {
 	begin := i
 	for begin > 0 && i-begin < 8 && s[begin-1] != '\n' && s[begin-1] != '\r' {

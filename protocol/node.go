@@ -23,26 +23,23 @@ func (k Kind) String() string {
 	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// A Node is one value in a document together with where it stands in the text.
-// JSON and YAML are both read into this one tree, so a rule is written once and
-// every finding has a place.
+// A Node is one value in a document together with its place in the text. JSON and YAML are both
+// read into this tree, so each rule is written once and every finding has a place.
 type Node struct {
 	Kind Kind
-	// Text is the decoded string of a String, and the literal as written of a
-	// Number or Bool (no precision is lost: numbers stay text until a rule
-	// asks for a value).
+	// Text is the decoded string of a String, and the literal as written of a Number or Bool, so
+	// that no precision is lost.
 	Text string
 	// Key is the member name of a node inside an object, "" elsewhere.
 	Key string
 	// Pointer is the RFC 6901 pointer from the root.
 	Pointer string
-	// Line and Column are where the value begins, from 1, Column in
-	// characters. KeyLine and KeyColumn are where its member name begins.
+	// Line and Column are the place where the value begins, from 1, Column in characters. KeyLine
+	// and KeyColumn are the place where its member name begins.
 	Line, Column       int
 	KeyLine, KeyColumn int
-	// Offset and End are the byte offsets of the value in the text, KeyOffset
-	// and KeyEnd those of its member name, quotes included. All are 0 where the
-	// reader cannot tell.
+	// Offset and End are the byte offsets of the value in the text, KeyOffset and KeyEnd those of
+	// its member name, quotes included. All are 0 if the reader does not know them.
 	Offset, End       int
 	KeyOffset, KeyEnd int
 	// Items holds the elements of an Array or the members of an Object in the
@@ -50,8 +47,8 @@ type Node struct {
 	Items []*Node
 }
 
-// Member returns the object's member of that name, or nil. The comparison is
-// exact: "Auth" is not "auth". A nil or non-object node has no members.
+// Member returns the object's member of that name, or nil. The comparison is case-sensitive. A nil
+// or non-object node has no members.
 func (n *Node) Member(name string) *Node {
 	if n == nil || n.Kind != Object {
 		return nil
@@ -90,12 +87,12 @@ func (n *Node) Strs() []string {
 // True reports whether the node is the boolean true.
 func (n *Node) True() bool { return n != nil && n.Kind == Bool && n.Text == "true" }
 
-// MemberPointer returns the pointer of a member called name below parent.
+// MemberPointer returns the pointer of the member with that name in the object at parent.
 func MemberPointer(parent, name string) string {
 	return parent + "/" + pointerEscaper.Replace(name)
 }
 
-// ItemPointer returns the pointer of the i-th element below parent.
+// ItemPointer returns the pointer of the i-th element of the array at parent.
 func ItemPointer(parent string, i int) string { return parent + "/" + strconv.Itoa(i) }
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadJSON reads exactly one JSON value (RFC 8259) into a tree whose nodes know
-// their place. It is strict where encoding/json is not: the text must be UTF-8
-// without a byte order mark, member names must be unique after unescaping, and
-// nothing may follow the value. The error is always a [*SyntaxError].
+// ReadJSON reads exactly one JSON value (RFC 8259) into a tree whose nodes have their places. It is
+// stricter than encoding/json: the text must be UTF-8 without a byte order mark, member names must
+// be unique after unescaping, and nothing may follow the value. The error is always a
+// [*SyntaxError].
 func ReadJSON(text []byte, l Limits) (*Node, error) {
 	l = l.OrDefault()
 	if err := CheckText(text, l); err != nil {
@@ -65,10 +65,10 @@ func CheckText(text []byte, l Limits) error {
 
 var utf8BOM = []byte("\uFEFF")
 
-// detectEncoding names what a text is written in when its first bytes show that it is
-// not UTF-8; "" when they do not. The marks are those of Unicode §23.8 and of
-// the formats themselves; without a mark, JSON and YAML begin with an ASCII
-// character, so the place of the zero bytes tells (RFC 4627 §3).
+// detectEncoding returns the name of the encoding of a text whose first bytes show that it is not
+// UTF-8; "" otherwise. The marks are those of Unicode §23.8 and of the formats themselves; without
+// a mark, JSON and YAML begin with an ASCII character, so the positions of zero bytes show the
+// encoding (RFC 4627 §3).
 func detectEncoding(text []byte) string {
 	for _, m := range encodingMarks {
 		if bytes.HasPrefix(text, []byte(m.mark)) {
@@ -92,7 +92,7 @@ func detectEncoding(text []byte) string {
 	return ""
 }
 
-// encodingMarks has longer marks before those they begin with.
+// encodingMarks lists longer marks before their prefixes.
 var encodingMarks = []struct{ mark, name string }{
 	{"\x00\x00\xFE\xFF", "UTF-32 (big endian)"},
 	{"\xFF\xFE\x00\x00", "UTF-32 (little endian)"},
@@ -122,19 +122,19 @@ func invalidUTF8(text []byte) int {
 	return len(text)
 }
 
-// A Budget bounds what the pointers of one tree may cost. Each node holds its
-// pointer as text, so one very long member name above very many values would
-// otherwise turn a small text into gigabytes.
+// A Budget limits the size of all pointers of one tree. Each node stores its pointer as text, so
+// one very long member name above very many values would otherwise turn a small text into
+// gigabytes.
 type Budget struct{ left int }
 
-// pointerBytesPerByte is how many bytes of pointers one byte of text may cause.
-// Conforming documents stay below 2.
+// pointerBytesPerByte is the number of bytes of pointers per byte of text. Conforming documents
+// stay below 2.
 const pointerBytesPerByte = 8
 
 // NewBudget returns the budget for a text within l.
 func NewBudget(l Limits) Budget { return Budget{left: l.OrDefault().Bytes * pointerBytesPerByte} }
 
-// Spend takes the cost of one pointer and reports whether it could be paid.
+// Spend deducts the cost of one pointer and reports whether the budget was sufficient.
 func (b *Budget) Spend(pointer string) bool {
 	b.left -= len(pointer)
 	return b.left >= 0
@@ -148,8 +148,8 @@ type jsonReader struct {
 	Budget
 }
 
-// nextOffset returns the offset where the coming token begins. The decoder tells only
-// where the last one ended.
+// nextOffset returns the offset at which the next token begins. The decoder reports only the end of
+// the last one.
 func (r *jsonReader) nextOffset() int {
 	i := int(r.dec.InputOffset())
 	for i < len(r.text) {
@@ -248,7 +248,7 @@ func (r *jsonReader) readObject(n *Node, depth int) error {
 	return r.readEnd(n)
 }
 
-// readEnd takes the bracket that closes n.
+// readEnd reads the closing bracket of n.
 func (r *jsonReader) readEnd(n *Node) error {
 	start := r.nextOffset()
 	if _, err := r.dec.ReadToken(); err != nil {
@@ -258,8 +258,8 @@ func (r *jsonReader) readEnd(n *Node) error {
 	return nil
 }
 
-// convertError turns the decoder's error into ours. start is where the token begins
-// that could not be read.
+// convertError converts the decoder's error. start is the offset of the token that could not be
+// read.
 func (r *jsonReader) convertError(err error, pointer string, start int) error {
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		name := ""
@@ -288,8 +288,8 @@ func (r *jsonReader) convertError(err error, pointer string, start int) error {
 	return r.newError(Invalid, pointer, offset, "this is not JSON: %s", message)
 }
 
-// describeMistake says in plain words what is wrong at an offset, for the mistakes that
-// people make; "" for others. message is that of the decoder.
+// describeMistake describes common mistakes at an offset in plain words; it returns "" for others.
+// message is that of the decoder.
 func describeMistake(text []byte, offset int, message string) string {
 	if strings.Contains(message, "surrogate") {
 		return "a \\u escape is one half of a surrogate pair without the other"
@@ -323,7 +323,7 @@ func describeMistake(text []byte, offset int, message string) string {
 	return ""
 }
 
-// quotedAt returns the JSON string literal that text begins with, or nil.
+// quotedAt returns the JSON string literal at the beginning of text, or nil.
 func quotedAt(text []byte) []byte {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

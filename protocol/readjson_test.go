@@ -147,7 +147,8 @@ func TestReadJSONAtTheLimits(t *testing.T) {
 	}
 }
 
-// One long member name above many values must not become a tree of gigabytes.
+// TestReadJSONPointerBudget checks that one long member name above many values does not become a
+// tree of gigabytes.
 func TestReadJSONPointerBudget(t *testing.T) {
 	text := `{"` + strings.Repeat("k", 100000) + `": [` + strings.Repeat("0,", 4999) + `0]}`
 	_, err := protocol.ReadJSON([]byte(text), protocol.Limits{})
@@ -304,7 +305,7 @@ func FuzzInstruction(f *testing.F) {
 		if ok != (found != "") || len(found) > 400 {
 			t.Fatalf("%q: %q, %v", text, found, ok)
 		}
-		// More text behind does not hide what was found, nor does a line before.
+		// Text after the value does not hide the finding, and neither does a line before it.
 		if _, still := protocol.Instruction("x\n" + text + " x"); ok && !still && !strings.HasPrefix(found, "a hidden") {
 			t.Fatalf("%q: found %s, but not inside a longer text", text, found)
 		}

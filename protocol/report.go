@@ -9,19 +9,18 @@ type Rule struct {
 	Severity Severity
 	// Section is the place in the draft, for example "AI Discovery §3.3".
 	Section string
-	// Basis says where the rule comes from: "must", "should" or "may" in the
-	// draft's own words, "inferred" where the text leaves it to the reader,
-	// "own" where it is a limit of this reader.
+	// Basis is the origin of the rule: "must", "should" or "may" in the draft's own words,
+	// "inferred" if the draft leaves it open, "own" for a limit of this reader.
 	Basis string
 	// Pass is the validation pass of AGIS §9.1, from 1 to 8; 0 where there is
 	// none.
 	Pass int
-	// Text says in one or two sentences what the rule asks for, Bad and Good
-	// show an excerpt that breaks it and the same excerpt fixed.
+	// Text states the rule in one or two sentences; Bad and Good show an excerpt that breaks it and
+	// the corrected excerpt.
 	Text, Bad, Good string
 }
 
-// ByCode arranges a table of rules for [NewReport].
+// ByCode returns the rules by their codes, for [NewReport].
 func ByCode(table []Rule) map[string]Rule {
 	rules := make(map[string]Rule, len(table))
 	for _, r := range table {
@@ -30,12 +29,12 @@ func ByCode(table []Rule) map[string]Rule {
 	return rules
 }
 
-// CodeMore is the code of the finding that closes a list which was cut at
-// [Limits.Findings]. Its severity is the heaviest of those left out.
+// CodeMore is the code of the finding that ends a list cut at [Limits.Findings]. Its severity is
+// the highest of the omitted ones.
 const CodeMore = "MORE"
 
-// A Report collects the findings of one document, at most as many as its limit.
-// Make one with [NewReport].
+// A Report collects the findings of one document, at most as many as its limit. [NewReport] creates
+// one.
 type Report struct {
 	rules    map[string]Rule
 	limit    int
@@ -50,8 +49,7 @@ func NewReport(rules map[string]Rule, l Limits) *Report {
 	return &Report{rules: rules, limit: l.OrDefault().Findings}
 }
 
-// Add reports that the value n breaks the rule of that code. A nil node is the
-// document as a whole.
+// Add reports that the value n breaks the rule of that code. A nil node means the whole document.
 func (r *Report) Add(code string, n *Node, message, help string) {
 	f := r.newFinding(code, message, help)
 	if n != nil {
@@ -60,21 +58,21 @@ func (r *Report) Add(code string, n *Node, message, help string) {
 	r.appendFinding(f)
 }
 
-// AddKey reports like Add, but the place is the member's name, not its value.
+// AddKey is like Add, but the place is the member's name, not its value.
 func (r *Report) AddKey(code string, n *Node, message, help string) {
 	f := r.newFinding(code, message, help)
 	f.Pointer, f.Line, f.Column = n.Pointer, n.KeyLine, n.KeyColumn
 	r.appendFinding(f)
 }
 
-// AddSyntax reports what kept a text from being read.
+// AddSyntax reports why a text could not be read.
 func (r *Report) AddSyntax(code string, e *SyntaxError, help string) {
 	f := r.newFinding(code, e.Message, help)
 	f.Pointer, f.Line, f.Column = e.Pointer, e.Line, e.Column
 	r.appendFinding(f)
 }
 
-// Findings returns what was reported, in the order of reporting.
+// Findings returns the findings in the order of reporting.
 func (r *Report) Findings() []Finding {
 	if r.dropped == 0 {
 		return r.findings

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is the kind of fault that keeps a text from being read. Each draft
-// package maps it to the code its own rules give it.
+// Problem is the kind of error that makes a text unreadable. Each draft package maps it to the code
+// of its own rule.
 type Problem uint8
 
-// The problems a reader can meet.
+// The kinds of errors.
 const (
 	// NotUTF8: a byte sequence that is not UTF-8.
 	NotUTF8 Problem = iota + 1
 	// BOM: the text begins with a byte order mark.
 	BOM
-	// Invalid: the text breaks the grammar of its format, or goes on after it.
+	// Invalid: the text breaks the grammar of its format, or more text follows it.
 	Invalid
-	// Duplicate: one object has the same member name twice.
+	// Duplicate: an object has the same member name twice.
 	Duplicate
 	// TooDeep: objects and arrays nest deeper than [Limits.Depth].
 	TooDeep
@@ -55,13 +55,13 @@ func (p Problem) String() string {
 // A SyntaxError says why a text could not be read, and where.
 type SyntaxError struct {
 	Problem Problem
-	// Pointer leads to the innermost value that was being read.
+	// Pointer is the RFC 6901 pointer of the innermost value that was being read.
 	Pointer string
 	// Line and Column count from 1, Column in characters.
 	Line, Column int
 	// Offset counts bytes from the beginning of the text.
 	Offset int
-	// Message says what is wrong in plain words, without the place.
+	// Message describes the problem in plain words, without the place.
 	Message string
 }
 
@@ -69,10 +69,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// Errors that a Parse of the packages below wraps. Anything else that is wrong
-// with a document is a [Finding].
+// Errors that the Parse functions of the packages below wrap. All other problems of a document are
+// [Finding]s.
 var (
-	// ErrUnreadable: the bytes are not a document of the format at all.
+	// ErrUnreadable: the bytes are not a document of the format.
 	ErrUnreadable = errors.New("unreadable document")
 	// ErrOtherFormat: the bytes are a document of another published format.
 	ErrOtherFormat = errors.New("document of another format")
@@ -85,8 +85,8 @@ func Place(text []byte, offset int) (line, column int) {
 	return p.advanceTo(text, min(offset, len(text)))
 }
 
-// place walks forward through a text, so that the places of all nodes together
-// cost one pass.
+// place converts ascending offsets of a text to lines and columns, so that the places of all nodes
+// together cost one pass.
 type place struct {
 	offset int
 	lines  int // line feeds before offset

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// quoteLimit is how many characters of a stranger's text a message repeats.
+// quoteLimit is the number of characters of a foreign text that a message quotes.
 const quoteLimit = 60
 
 // Quote returns s in quotes, shortened and with control characters escaped, for
@@ -21,8 +21,7 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// Length returns the length of s in characters (code points), which is what the
-// drafts' limits count.
+// Length returns the length of s in characters (code points), the unit of the drafts' limits.
 func Length(s string) int { return utf8.RuneCountInString(s) }
 
 // ControlRune returns the first control character in s, and false if there is

@@ -6,14 +6,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// WriteJSON writes a tree as JSON (RFC 8259): the same members in the same
-// order, numbers with their literals as they were read, strings with no more
-// escapes than JSON needs. indent stands once for each level of nesting; with
-// indent "" the text is compact, without any white space. Nothing follows the
-// value, not even a line feed.
+// WriteJSON writes a tree as JSON (RFC 8259): the same members in the same order, numbers with
+// their literals as read, strings with the fewest escapes. indent is the indentation for each level
+// of nesting; with indent "" the text is compact, without white space. Nothing follows the value,
+// not even a line feed.
 //
-// A tree that was read from YAML may hold number literals that JSON does not
-// know, such as +1 or .5: those are respelled with the same value.
+// A tree that was read from YAML may have number literals that JSON does not allow, such as +1 or
+// .5; they are written as JSON numbers of the same value.
 func WriteJSON(n *Node, indent string) []byte {
 	w := jsonWriter{indent: indent}
 	w.writeValue(n, 0)
@@ -75,12 +74,12 @@ func (w *jsonWriter) writeNewline(depth int) {
 }
 
 func (w *jsonWriter) writeString(s string) {
-	// The only error is text that is not UTF-8; it is written with U+FFFD in
-	// place of each bad byte, which is all that JSON can say of it.
+	// The only possible error is text that is not UTF-8; it is written with U+FFFD in place of each
+	// bad byte.
 	w.out, _ = jsontext.AppendQuote(w.out, s)
 }
 
-// jsonNumber spells a number of YAML's core schema the way JSON does.
+// jsonNumber writes a number of YAML's core schema as a JSON number.
 func jsonNumber(literal string) string {
 	sign := ""
 	switch {

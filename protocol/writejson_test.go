@@ -74,7 +74,7 @@ func TestWriteJSONRespellsNumbers(t *testing.T) {
 	}
 }
 
-// Every node says where it stands: the slice of the text is the value.
+// TestReadJSONExtents checks that the extent of every node is the text of its value.
 func TestReadJSONExtents(t *testing.T) {
 	const text = " {\n  \"é\" : [1, \"ü\" , true ],\t\"a/b\": {\"\\u0078\":null }, \"s\": \"\\ud83d\\ude00\\n\", \"n\": -1.5e3} \n"
 	root, err := protocol.ReadJSON([]byte(text), protocol.Limits{})

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"maps"
 	"slices" // What an agent's record says of its standing.
 	"strings"
 	"time"
@@ -43,22 +44,17 @@ type Agent struct {
 	Recovery *PendingRecovery `json:"recovery,omitempty"`
 
 	// CreatorDID is a DID the owner claims to control, or the agent's own.
-	CreatorDID             string            `json:"creator_did"`
-	CreatorName            string            `json:"creator_name,omitempty"`
-	CreatorType            string            `json:"creator_type,omitempty"`
-	Capabilities           []string          `json:"capabilities,omitempty"`
-	SecurityCertifications []string          `json:"security_certifications,omitempty"`
-	OpenSource             bool              `json:"open_source,omitempty"`
-	CodeRepository         string            `json:"code_repository,omitempty"`
-	DocumentationURL       string            `json:"documentation_url,omitempty"`
-	ServiceEndpoints       []ServiceEndpoint `json:"service_endpoints,omitempty"`
+	CreatorDID  string `json:"creator_did"`
+	CreatorName string `json:"creator_name,omitempty"`
+	CreatorType string `json:"creator_type,omitempty"`
+	Editable
 
 	// Domains are the domains whose control the agent has shown or is to show.
 	Domains []Domain `json:"domains,omitempty"`
-	// Observed is what the registry saw outside the agent's own words, by signal.
+	// Observed holds the registry's own observations, by signal.
 	Observed map[string]Observation `json:"observed,omitempty"`
 
-	// Attested are the numbers of all attestations about the agent, Issued those of its own about
+	// Attested holds the numbers of all attestations about the agent, Issued those of its own about
 	// others, in order and including revoked ones.
 	Attested []int `json:"attested,omitempty"`
 	Issued   []int `json:"issued,omitempty"`
@@ -68,13 +64,14 @@ type Agent struct {
 	// SecretHash is the SHA-256 of the once-shown secret; empty when the agent
 	// has switched it off.
 	SecretHash []byte `json:"secret_hash,omitempty"`
-	// Nonces are those of signed writes that could still be replayed.
+	// Nonces holds the nonces of signed writes that could still be replayed.
 	Nonces []usedNonce `json:"nonces,omitempty"`
-	// NonceFloor is the latest time of a signature whose nonce was dropped, in Unix seconds: none that is
-	// as old or older counts.
+	// NonceFloor is the latest time of a signature whose nonce was dropped, in Unix seconds: none
+	// that is as old or older counts.
 	NonceFloor int64 `json:"nonce_floor,omitempty"`
-	// HandleSince is when Handle was claimed, HandleClaims when handles were claimed that were nobody's
-	// or another agent's, in Unix seconds, within the last 30 days.
+	// HandleSince is the time at which Handle was claimed. HandleClaims has the times at which the
+	// agent claimed handles that had no holder or another one, within the last 30 days. Both are in
+	// Unix seconds.
 	HandleSince  time.Time `json:"handle_since,omitzero"`
 	HandleClaims []int64   `json:"handle_claims,omitempty"`
 	// WriteBudgetUntil is until when the recent writes of the agent use up its limit, in Unix
@@ -83,7 +80,7 @@ type Agent struct {
 
 	// MergedInto is the agent that replaces a merged one.
 	MergedInto string `json:"merged_into,omitempty"`
-	// Absorbed are those that were merged into this one.
+	// Absorbed holds the agents that were merged into this one.
 	Absorbed []string `json:"absorbed,omitempty"`
 	// Origin is the DID host of the registry where an imported agent began.
 	Origin string `json:"origin,omitempty"`
@@ -96,7 +93,7 @@ type Agent struct {
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Entries is how many records of its history there are.
+	// Entries is the number of records of its history.
 	Entries int `json:"entries,omitempty"`
 	// LastHash is the hash of the newest one, as the reference chains them.
 	LastHash string `json:"last_hash,omitempty"`
@@ -108,7 +105,7 @@ type RetiredKey struct {
 	From      time.Time `json:"from"`
 	Until     time.Time `json:"until"`
 	Proof     string    `json:"proof,omitempty"`
-	// By says what took its place: "rotation" or "recovery".
+	// By is the event that replaced the key: "rotation" or "recovery".
 	By string `json:"by"`
 }
 
@@ -134,9 +131,7 @@ func (a Agent) clone() Agent {
 	a.Nonces, a.Absorbed = slices.Clone(a.Nonces), slices.Clone(a.Absorbed)
 	a.HandleClaims = slices.Clone(a.HandleClaims)
 	observed := make(map[string]Observation, len(a.Observed))
-	for signal, o := range a.Observed {
-		observed[signal] = o
-	}
+	maps.Copy(observed, a.Observed)
 	a.Observed = observed
 	return a
 }

@@ -20,7 +20,7 @@ type Attestation struct {
 	Type      string `json:"attestation_type"`
 	Statement string `json:"statement"`
 	SignedAt  string `json:"signed_at"` // as it was signed
-	// Payload is what was signed: the members above except the number, in canonical JSON.
+	// Payload is the signed text: the members above except the number, in canonical JSON.
 	Payload   string `json:"signed_payload"`
 	Signature string `json:"signature_multibase"`
 	Key       string `json:"key"` // multikey of the attester at that time

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"gazetteer/protocol/did"
+	"gazetteer/registry/resolve"
 	"gazetteer/store"
 )
 
-// A Change is a record of an agent that is being worked out anew. Everything it
-// brings along goes into one write of the store, on condition that nobody wrote
-// any of it meanwhile; else it is worked out again on what is there then.
+// A Change is the preparation of an agent's next record. All its writes are one write of the store,
+// on condition that none of the records has changed meanwhile; otherwise the change is computed
+// again from the new records.
 type Change struct {
 	registry *Registry
 	Now      time.Time
@@ -21,7 +22,7 @@ type Change struct {
 	seq      uint64 // of old
 	Agent    Agent
 	writes   []store.Write // beside the agent's own record
-	// handleWritten says that the writes include the handle.
+	// handleWritten says that the writes include that of the handle.
 	handleWritten bool
 	// others are agents that change in the same write, by AIR ID.
 	others map[string]*Change
@@ -49,7 +50,7 @@ func (r *Registry) ChangeAgent(ctx context.Context, airID string, f func(c *Chan
 	}
 }
 
-// beginChange reads an agent. A recovery that is due comes into force with the change.
+// beginChange reads an agent. A due recovery is completed with the change.
 func (r *Registry) beginChange(ctx context.Context, airID string) (*Change, error) {
 	old, seq, err := r.LoadAgent(ctx, airID)
 	if err != nil {
@@ -104,7 +105,7 @@ func (c *Change) AddWrite(w store.Write) { c.writes = append(c.writes, w) }
 
 // AuthorizeOwner checks that the owner sent the request, and that the agent may still act.
 func (c *Change) AuthorizeOwner(ctx context.Context, who Credentials) (*Authority, error) {
-	// The owner's credentials come first: a stranger learns nothing else.
+	// The owner's credentials are checked first, so that other clients learn nothing else.
 	a, err := c.registry.authorizeWrite(ctx, &c.Agent, who, c.Now)
 	if err != nil {
 		return nil, err
@@ -228,21 +229,34 @@ func (a Agent) Resolvable() error {
 }
 
 // Local resolves the DIDs of this registry's own agents, for [gazetteer/registry/resolve.Options];
-// false stands for a DID of another host.
+// the result is false for a DID of another host. The error matches [resolve.ErrAbsent] unless a later
+// call may succeed.
 func (r *Registry) Local(ctx context.Context, w did.Web) (did.Document, bool, error) {
 	if !w.SameHost(r.host) {
 		return did.Document{}, false, nil
 	}
 	airID, ok := w.AirID()
 	if !ok {
-		return did.Document{}, true, fmt.Errorf("%s: %w", w, ErrNoAgent)
+		return did.Document{}, true, absentError{fmt.Errorf("%s: %w", w, ErrNoAgent)}
 	}
 	a, _, err := r.Agent(ctx, airID)
-	if err == nil {
-		err = a.Resolvable()
+	if _, refused := errors.AsType[*Refusal](err); refused || errors.Is(err, ErrNoAgent) {
+		return did.Document{}, true, absentError{err}
 	}
 	if err != nil {
 		return did.Document{}, true, err
 	}
+	if err := a.Resolvable(); err != nil {
+		return did.Document{}, true, absentError{err}
+	}
 	return r.documentUnder(w.Method, a), true, nil
 }
+
+// absentError says why an agent of this registry has no DID document.
+type absentError struct{ error }
+
+// Unwrap returns the reason.
+func (e absentError) Unwrap() error { return e.error }
+
+// Is matches [resolve.ErrAbsent].
+func (e absentError) Is(target error) bool { return target == resolve.ErrAbsent }

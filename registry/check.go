@@ -89,10 +89,6 @@ func isDisallowed(c rune) bool {
 	return false
 }
 
-func checkDescription(field, text string) (string, error) {
-	return ValidateText(field, text, maxDescription, ManyLines)
-}
-
 func checkCreatorType(text string) (string, error) {
 	switch text {
 	case "":
@@ -226,7 +222,7 @@ func CheckDomain(text string) (string, error) {
 }
 
 // CheckRecord checks the values of an imported record like those of a registration, because the
-// registry that it comes from may have other rules. It sets them to their normal form.
+// source registry may have other rules. It sets them to their normal form.
 func (r *Registry) CheckRecord(a *Agent) error {
 	if name, err := CheckName(a.Name); err != nil || name != a.Name {
 		return cmp.Or(err, error(&Error{Field: "name", Code: "text", Message: "the name has space around it", Help: "export the agent again"}))
@@ -266,7 +262,5 @@ func (r *Registry) CheckRecord(a *Agent) error {
 			return err
 		}
 	}
-	_, err := r.applyUpdate(a, Update{Description: &a.Description, Capabilities: &a.Capabilities, SecurityCertifications: &a.SecurityCertifications,
-		CodeRepository: &a.CodeRepository, DocumentationURL: &a.DocumentationURL, ServiceEndpoints: &a.ServiceEndpoints})
-	return err
+	return r.setMembers(a, a.Description, a.Editable)
 }

@@ -40,8 +40,7 @@ const (
 // switched off. If a request has both, the signature counts.
 type Credentials struct {
 	Secret string // of the header X-Agent-Secret, "" without one
-	// Request is the whole request, for its signature; nil when it has none to
-	// be looked at.
+	// Request is the whole request, for its signature; nil if it has no signature to check.
 	Request *httpsig.Message
 	// Client is where the request came from; without an address it is not counted.
 	Client netip.Addr
@@ -69,7 +68,7 @@ func (a *Agent) useNonce(nonce string, now, created time.Time) error {
 	return a.useNonceOf(nonce, now, created, maxNonces)
 }
 
-// useNonceOf is useNonce for an agent that may have so many of them.
+// useNonceOf is useNonce for an agent with its own limit of nonces.
 func (a *Agent) useNonceOf(nonce string, now, created time.Time, most int) error {
 	a.forgetNonces(now)
 	if created.Unix() <= a.NonceFloor {
@@ -107,7 +106,8 @@ func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials
 	if err := r.guard.CheckNetwork(ctx, who.Client); err != nil {
 		return nil, err
 	}
-	// The proof is judged before any limit of failures: guesses of others must not stand before it.
+	// The proof is checked before any limit of failures, so that failed guesses of others cannot
+	// block the owner.
 	authority, err := r.verifyCredentials(a, who, now)
 	if err != nil {
 		return nil, r.guard.RefuseFailure(ctx, who.Client, err)
@@ -155,9 +155,9 @@ func (r *Registry) authorizeSigned(a *Agent, m httpsig.Message, now time.Time) (
 }
 
 // VerifyRead checks that an agent signed a request that reads, for example its mail. The signature
-// needs a fresh time and no nonce: repeating a read changes nothing, and a poll costs no write. While a
-// recovery is pending nobody reads: the current key may be a thief's. The error is [ErrNoKey] or a
-// [*Refusal].
+// needs a fresh time and no nonce: repeating a read changes nothing, and a poll costs no write.
+// While a recovery is pending, all reads are refused: the current key may be a thief's. The error
+// is [ErrNoKey] or a [*Refusal].
 func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if err := a.Usable(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (r *Registry) VerifyRead(a Agent, m httpsig.Message) error {
 	if _, err := r.verifySignature(a, m, r.now(), httpsig.Policy{Require: httpsig.ReadComponents()}); err != nil {
 		return err
 	}
-	return a.checkNoRecovery()
+	return a.CheckNoRecovery()
 }
 
 // verifySignature returns the signature of a request by the agent's current key for this registry.

@@ -86,9 +86,8 @@ const trustScoreFragment = "#trust-score"
 // relayKeyFragment names the key in the registry's document that signs the receipts of its relay.
 const relayKeyFragment = "#relay-1"
 
-// RegistryDocument returns the DID document of the registry itself, which lies
-// at /.well-known/did.json of its DID host. Key is what its log is signed with;
-// nil leaves it out.
+// RegistryDocument returns the DID document of the registry itself, which is served at
+// /.well-known/did.json of its DID host. Key is the key that signs its log; nil leaves it out.
 func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
 	id := r.host.String()
 	d := did.Document{Context: did.Contexts(), ID: id, VerificationMethod: []did.VerificationMethod{}, Authentication: []string{}, AssertionMethod: []string{},

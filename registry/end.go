@@ -17,7 +17,7 @@ func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials
 		if err != nil {
 			return err
 		}
-		if err := c.Agent.checkNoRecovery(); err != nil {
+		if err := c.Agent.CheckNoRecovery(); err != nil {
 			return err
 		}
 		return c.EndAgent(ctx, Deactivated, Entry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
@@ -89,7 +89,7 @@ func (r *Registry) Erase(ctx context.Context, airID string, who Credentials) (Ag
 		if c.Agent.Status == Suspended {
 			return "", c.Agent.Usable()
 		}
-		return ActorOwner, c.Agent.checkNoRecovery()
+		return ActorOwner, c.Agent.CheckNoRecovery()
 	})
 }
 

@@ -19,13 +19,12 @@ const (
 	maxEndpointID   = 200
 )
 
-// checkEndpoints checks the list of services of the agent with the DID self and
-// returns it as it will stand in the DID document, with an id for each.
+// checkEndpoints checks the list of services of the agent with the DID self and returns it in the
+// form of the DID document, with an id for each.
 //
-// The list is published under the agent's name and followed by machines, so it
-// takes less than the reference does: no scheme but https, no address inside
-// somebody's network, no type that says it comes from the registry, no id that
-// belongs to another DID or to the registry's own entries.
+// The list is published under the agent's name and used by machines, so it allows less than the
+// reference does: no scheme but https, no address inside a private network, no type that is
+// reserved for the registry, no id that belongs to another DID or to the registry's own entries.
 func (r *Registry) checkEndpoints(self string, given []ServiceEndpoint) ([]ServiceEndpoint, error) {
 	if len(given) > maxEndpoints {
 		return nil, endpointsError("", "count", fmt.Sprintf(" exceeds max length of %d entries", maxEndpoints),

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever is published leads over https to something that is not private by
-// its form, under ids that are the agent's own and all different.
+// FuzzCheckEndpoints checks that every published endpoint leads over https to an address that is
+// not private in form, under distinct ids of the agent.
 func FuzzCheckEndpoints(f *testing.F) {
 	const self = "did:wba:registry.test:agents:AIR-0000-0000-0000"
 	f.Add("", "A2AInbox", "https://a.test/", self+"#A2AInbox-2", "A2AInbox", "https://b.test:8443/x")

@@ -16,8 +16,8 @@ var (
 	ErrNoSecret = errors.New("the agent's secret is missing")
 	// ErrWrongSecret: the secret is not the agent's, or is switched off.
 	ErrWrongSecret = errors.New("the secret is not this agent's")
-	// ErrHandleTaken: another agent holds the handle, or held it a short while ago. It comes in a
-	// [HandleTakenError].
+	// ErrHandleTaken: another agent holds the handle, or held it a short while ago. A
+	// [HandleTakenError] wraps it.
 	ErrHandleTaken = errors.New("the handle is taken")
 	// ErrNothingToUpdate: an update names no member that can change, or only
 	// the handle that the agent already holds.
@@ -40,8 +40,8 @@ var (
 	ErrTooMany = errors.New("too many writes")
 )
 
-// A Refusal says why the registry does not do what it understood. It matches one of the errors
-// above and whatever else it wraps. Its texts may quote the request, so do not trust them; they
+// A Refusal is the reason why the registry refuses a valid request. It matches one of the errors
+// above and any error that it wraps. Its texts may quote the request, so do not trust them; they
 // contain no secrets.
 type Refusal struct {
 	Kind    error  // ErrUnauthorized, ErrForbidden, ErrState, ErrGone, ErrNotFound or ErrTooMany
@@ -74,7 +74,7 @@ func (e *Refusal) Error() string {
 // Unwrap returns the kind of the refusal.
 func (e *Refusal) Unwrap() error { return e.Kind }
 
-// Details are facts about a refusal that programs read beside its words. Most refusals have none.
+// Details are facts about a refusal for programs. Most refusals have none.
 type Details struct {
 	Agent          string        // the AIR ID that holds the key of a registration
 	Reason         string        // why an attester may not attest
@@ -115,7 +115,7 @@ type Error struct {
 	Code string
 	// Message is the reference's text where it has one.
 	Message string
-	// Help says how to repair it.
+	// Help says how to correct it.
 	Help string
 
 	Details
@@ -128,5 +128,5 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Help
 }
 
-// MaxQuoted is how many bytes of a foreign text a message quotes.
+// MaxQuoted is the number of bytes of a foreign text that a message quotes.
 const MaxQuoted = 200

@@ -42,8 +42,8 @@ func (r *Registry) FollowAgents(ctx context.Context, p *follow.Position, rebuild
 	})
 }
 
-// skipEntries is how many records of an agent's history are read over before
-// the list is begun again behind them.
+// skipEntries is the number of records of an agent's history that are skipped one by one before the
+// list starts again after them.
 const skipEntries = 64
 
 // AllAgents yields the stored agents in the order of AIR IDs, beginning after the given one. It

@@ -13,17 +13,17 @@ import (
 	"gazetteer/store"
 )
 
-// handleCooldown is how long a released handle is reserved for its last holder at the most, so that
-// nobody else receives mail that is meant for that agent. One that was held for a shorter time is
-// reserved for as long as it was held, and minHandleCooldown at the least.
+// handleCooldown is the longest time for which a released handle is reserved for its last holder,
+// so that no other agent receives mail for that agent. A handle that was held for a shorter time is
+// reserved for as long as it was held, but at least for minHandleCooldown.
 const (
 	handleCooldown    = 30 * 24 * time.Hour
 	minHandleCooldown = time.Hour
 )
 
 const (
-	// maxClaims is how many handles an agent may claim within handleCooldown, maxClaimsProved with a
-	// proved domain.
+	// maxClaims is the number of handles that an agent may claim within handleCooldown,
+	// maxClaimsProved that number with a proved domain.
 	maxClaims       = 3
 	maxClaimsProved = 10
 )
@@ -42,7 +42,7 @@ func (h handleHolder) String() string {
 	return h.airID + " until " + h.until.UTC().Format(time.RFC3339)
 }
 
-// loadHandle returns the holder of a handle; the sequence is 0 if nobody ever had it.
+// loadHandle returns the holder of a handle; the sequence is 0 if no agent ever had it.
 func (r *Registry) loadHandle(ctx context.Context, handle string) (handleHolder, uint64, error) {
 	record, err := r.store.Get(ctx, store.HandleKey(handle))
 	if errors.Is(err, store.ErrNotFound) {
@@ -68,8 +68,8 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 	airID, from, to := c.Agent.AirID, c.old.Handle, c.Agent.Handle
 	var writes []store.Write
 	if from != "" {
-		// The agent's record still names the handle, so nobody else holds it.
-		// The record holds when it was released, as if the whole cooldown followed.
+		// The agent's record still names the handle, so no other agent holds it. The record stores
+		// the time of release as if the whole cooldown followed.
 		released := c.Now.Add(cooldownOf(c.old, c.Now) - handleCooldown)
 		writes = append(writes, store.Put(store.HandleKey(from), []byte(handleHolder{airID, released}.String())))
 	}
@@ -95,8 +95,8 @@ func (c *Change) handleWrites(ctx context.Context) ([]store.Write, error) {
 	return append(writes, store.PutIf(store.HandleKey(to), []byte(airID), seq)), nil
 }
 
-// cooldownOf returns how long the handle of an agent that releases it now stays reserved: as long as it
-// was held, since nobody has come to know one that was held for a moment.
+// cooldownOf returns the time for which the handle of an agent stays reserved if it is released
+// now: as long as it was held, because a handle that was held for a moment is not known to others.
 func cooldownOf(a Agent, now time.Time) time.Duration {
 	if a.HandleSince.IsZero() {
 		return handleCooldown
@@ -157,8 +157,8 @@ func (c *Change) takeOwnName(ctx context.Context) error {
 	return holder.AddEntry(Entry{Event: EventUpdated, Actor: ActorSystem, Fields: []string{"username"}})
 }
 
-// checkAvailable returns nil if an agent may claim the handle: nobody holds it, and it was not
-// released lately by another agent.
+// checkAvailable returns nil if an agent may claim the handle: it has no holder, and no other agent
+// released it lately.
 func (h handleHolder) checkAvailable(handle, airID string, now time.Time) error {
 	switch {
 	case h.airID == "":
@@ -205,9 +205,9 @@ func (r *Registry) CheckUsername(ctx context.Context, text string) (UsernameView
 	return v, nil
 }
 
-// PassHandle gives the handle of an agent that ends to another agent, and reports whether there was one.
-// If the other agent has a handle, it alone may claim the second one until the cooldown is over, so that
-// nobody else receives what is meant for the owner.
+// PassHandle gives the handle of an agent that ends to another agent, and reports whether there was
+// one. If the other agent has a handle, it alone may claim the second one until the cooldown is
+// over, so that no third agent receives mail for the owner.
 func (c *Change) PassHandle(to *Change) bool {
 	handle := c.Agent.Handle
 	if handle == "" {

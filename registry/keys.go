@@ -15,7 +15,7 @@ import (
 // recovery key was stolen can notice the request and ask the operator.
 const defaultRecoveryDelay = 72 * time.Hour
 
-// A PendingRecovery comes into force at Due.
+// A PendingRecovery completes at Due.
 type PendingRecovery struct {
 	To    []byte    `json:"to"`   // the new key
 	Next  string    `json:"next"` // the next commitment, "" for none
@@ -55,7 +55,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	if err := c.Agent.checkNoRecovery(); err != nil {
+	if err := c.Agent.CheckNoRecovery(); err != nil {
 		return err
 	}
 	if x.Commitment != "" && c.Agent.Commitment != "" && x.Commitment != c.Agent.Commitment {
@@ -119,7 +119,7 @@ func (c *Change) checkStatementTarget(agent, from, what string) error {
 	return &Refusal{Kind: ErrState, Code: "key-not-current", Message: "the key that the " + what + " is from is not the agent's", Expected: current, Got: protocol.ClipBytes(from, MaxQuoted)}
 }
 
-// reserveNextKey makes the agent the holder of the key to come.
+// reserveNextKey makes the agent the holder of its announced next key.
 func (c *Change) reserveNextKey(ctx context.Context, from, to string) error {
 	if from == to {
 		return &Refusal{Kind: ErrState, Code: "key-same", Message: "the new key is the one in use", Help: "make a new key"}
@@ -132,15 +132,16 @@ func (c *Change) reserveNextKey(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// The most keys that rotations retire within a day and within a year. Retired keys stay in the record, and
-// every entry of the history holds the record: without a limit one agent that rotates for a day fills
-// gigabytes.
+// The most keys that rotations retire within a day and within a year. Retired keys stay in the
+// record, and every entry of the history holds the record: without a limit one agent that rotates
+// for a day fills gigabytes.
 const (
 	maxRotationsDay  = 24
 	maxRotationsYear = 400
 )
 
-// checkRotationCount refuses a rotation when too many keys were retired lately. A recovery is never refused.
+// checkRotationCount refuses a rotation when too many keys were retired lately. A recovery is never
+// refused.
 func (a *Agent) checkRotationCount(now time.Time) error {
 	for _, limit := range []struct {
 		most   int
@@ -168,8 +169,8 @@ func (a *Agent) replaceKey(next ed25519.PublicKey, at time.Time, by string) {
 	a.PublicKey, a.KeySince, a.KeyProof = next, at, ProofStatement
 }
 
-// orderKeys puts the intervals of the keys in order that a clock which was ahead has left in the future:
-// each key is in use until the next one, and the current one since now at the latest.
+// orderKeys repairs intervals of keys that a fast clock has put into the future: each key is in use
+// until the next one, and the current one since now at the latest.
 func (a *Agent) orderKeys(now time.Time) {
 	if a.KeySince.After(now) {
 		a.KeySince = now
@@ -187,28 +188,29 @@ func (a *Agent) orderKeys(now time.Time) {
 	}
 }
 
-// checkNoRecovery refuses what a thief of the current key must not do while a recovery is pending.
-func (a Agent) checkNoRecovery() error {
+// CheckNoRecovery refuses changes that a thief of the current key could misuse while a recovery is
+// pending, with a [*Refusal].
+func (a Agent) CheckNoRecovery() error {
 	if a.Recovery == nil {
 		return nil
 	}
 	return &Refusal{Kind: ErrForbidden, Code: "recovery-pending", Message: "a recovery is under way and takes effect on " + FormatSecond(a.Recovery.Due),
-		Help: "until then the key is not rotated, moves no mail and changes neither handle nor endpoints; the recovery key can withdraw the recovery"}
+		Help: "until then the key is not rotated, moves no mail and changes neither handle, endpoints nor domains; the recovery key can withdraw the recovery"}
 }
 
-// checkMovesNoMail refuses an update that decides where the agent's mail goes, while a recovery is
-// pending: a thief of the current key must not be able to lead it away.
+// checkMovesNoMail refuses an update that redirects the agent's mail while a recovery is pending: a
+// thief of the current key could redirect it.
 func (u Update) checkMovesNoMail(a Agent) error {
 	if u.ServiceEndpoints == nil && u.Username == nil {
 		return nil
 	}
-	return a.checkNoRecovery()
+	return a.CheckNoRecovery()
 }
 
-// Recover requests a new key by the recovery key, or withdraws that request. The new key comes into
-// force after the delay of the registry. Until then the current key signs updates of texts and nothing
-// that moves mail: it cannot be rotated, cannot read the inbox, changes neither handle nor endpoints,
-// and does not end the agent. The error is that of [Registry.Rotate].
+// Recover requests a new key by the recovery key, or withdraws that request. The new key becomes
+// valid after the delay of the registry. Until then the current key signs updates of texts and
+// nothing that affects mail: it cannot be rotated, cannot read the inbox, changes neither handle
+// nor endpoints, and does not end the agent. The error is that of [Registry.Rotate].
 func (r *Registry) Recover(ctx context.Context, airID string, x Recovery) (Agent, error) {
 	if err := CheckNonce(x.Nonce); err != nil {
 		return Agent{}, err
@@ -249,8 +251,8 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	if err := c.Agent.Usable(); err != nil {
 		return err
 	}
-	// A recovery is not counted as a write: a thief of the current key must not be able to use up
-	// what the owner needs.
+	// A recovery does not count as a write: a thief of the current key could otherwise use up the
+	// owner's quota.
 	if err := c.Agent.useNonceOf(x.Nonce, c.Now, x.Created, maxNonces+recoveryNonces); err != nil {
 		return err
 	}

@@ -124,8 +124,8 @@ type Filter struct {
 
 func (f Filter) matchesAgent(a Agent) bool { return f.All || a.Status == Active }
 
-// MaxScan limits how many agents one [Registry.List] reads, so that a filter which few agents pass
-// costs no more than another.
+// MaxScan is the number of agents that one [Registry.List] reads, so that a rare filter costs no
+// more than a common one.
 const MaxScan = 10000
 
 // List returns at most limit agents that the filter selects and whose AIR ID is greater than after,

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// MaxDomains is how many domains an agent may have.
+// MaxDomains is the number of domains of an agent.
 const MaxDomains = 5
 
-// A Domain is a domain whose control an agent shows: its owner published the agent's DID and key,
-// and the agent asked for the check. It is checked again in time.
+// A Domain is a domain that an agent has proved to control: its owner published the agent's DID and
+// key, and the agent requested the check. It is checked again regularly.
 type Domain struct {
 	Name string `json:"name"`
 	// Method is how it was proved last, "dns" or "https"; "" before.
@@ -36,8 +36,7 @@ type Domain struct {
 // Proved reports whether the domain was proved and the proof not withdrawn.
 func (d Domain) Proved() bool { return !d.Since.IsZero() && d.Withdrawn.IsZero() }
 
-// A Probe is one question to prove a domain. All members but Query may quote the answer of a
-// stranger.
+// A Probe is one query to prove a domain. All members but Query may quote an untrusted answer.
 type Probe struct {
 	Query         string   `json:"asked"`           // "TXT _gazetteer.example.com"
 	Server        string   `json:"where,omitempty"` // the address that answered; none for a name server, which is the operator's
@@ -67,12 +66,13 @@ func (l Probe) String() string {
 	return text
 }
 
-// An Observation is what the registry saw of an agent outside the agent's own words.
+// An Observation is a fact about an agent that the registry saw itself, outside the agent's own
+// words.
 type Observation struct {
 	Holds  bool      `json:"holds"`
 	At     time.Time `json:"at"`
 	Source string    `json:"source"` // the URL that was asked
-	// Detail is what came back; it may quote a stranger.
+	// Detail is the answer; it may quote an untrusted text.
 	Detail string `json:"detail,omitempty"`
 }
 

@@ -19,7 +19,7 @@ import (
 	"gazetteer/store"
 )
 
-// challengeLifetime is how long a challenge can be answered.
+// challengeLifetime is the time within which a challenge can be answered.
 const challengeLifetime = 5 * time.Minute
 
 // A Proof answers a challenge. It shows that the registrant holds the private half of the key, and
@@ -149,7 +149,7 @@ func (r *Registry) ProveRegistration(ctx context.Context, reg Registration, key 
 		return nil, nothing, &Refusal{Kind: ErrUnauthorized, Code: "proof-missing", Message: "possession of the private key of public_key is not proved",
 			Help: "sign the request with it (RFC 9421), or answer a challenge in the member proof"}
 	}
-	// A key that is only claimed must not be one that somebody has proved.
+	// A claimed key without proof must not be a key that another agent has proved.
 	_, err := r.store.Get(ctx, store.KeyKey(did.FormatMultikey(key)))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nothing, nil

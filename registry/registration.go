@@ -20,16 +20,11 @@ type Registration struct {
 	PublicKey string // base64url of 32 bytes
 	// CreatorDID is a DID that the owner controls elsewhere; the agent's own DID
 	// when empty.
-	CreatorDID             string
-	CreatorName            string
-	CreatorType            string // "individual" (also when empty) or "organization"
-	Description            string
-	Capabilities           []string
-	SecurityCertifications []string
-	OpenSource             bool
-	CodeRepository         string
-	DocumentationURL       string
-	ServiceEndpoints       []ServiceEndpoint
+	CreatorDID  string
+	CreatorName string
+	CreatorType string // "individual" (also when empty) or "organization"
+	Description string
+	Editable
 	// Commitment is the commitment to a recovery key, see [RecoveryCommitment]; "" for none.
 	Commitment string
 	// NoSecret asks for no secret: every write of the agent will be signed. The registration must
@@ -37,7 +32,7 @@ type Registration struct {
 	NoSecret bool
 	// Proof answers a challenge; nil without one.
 	Proof *Proof
-	// Request is the whole request, whose signature can replace Proof; nil if it has none.
+	// Request is the whole request, for its signature; nil if it has no signature to check.
 	Request *httpsig.Message
 	// Client is where the registration came from; without an address it is not counted.
 	Client netip.Addr
@@ -89,14 +84,14 @@ func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registr
 	return append(writes, entry, store.PutIf(store.AgentKey(agent.AirID), value, 0)), nil
 }
 
-// NewAgent checks a registration and returns the agent, with an AIR ID of its own.
+// NewAgent checks a registration and returns the agent, with a new AIR ID.
 func (r *Registry) NewAgent(reg Registration) (Agent, error) {
 	airID, err := did.MintAirID(r.rand)
 	if err != nil {
 		return Agent{}, err
 	}
 	now := r.Timestamp()
-	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now, OpenSource: reg.OpenSource}
+	a := Agent{AirID: airID, Status: Active, Created: now, Updated: now}
 	if a.Name, err = CheckName(reg.Name); err != nil {
 		return Agent{}, err
 	}
@@ -116,11 +111,7 @@ func (r *Registry) NewAgent(reg Registration) (Agent, error) {
 		return Agent{}, err
 	}
 	a.Commitment = reg.Commitment
-	_, err = r.applyUpdate(&a, Update{
-		Description: &reg.Description, Capabilities: &reg.Capabilities, SecurityCertifications: &reg.SecurityCertifications,
-		CodeRepository: &reg.CodeRepository, DocumentationURL: &reg.DocumentationURL, ServiceEndpoints: &reg.ServiceEndpoints,
-	})
-	return a, err
+	return a, r.setMembers(&a, reg.Description, reg.Editable)
 }
 
 func HashSecret(secret string) []byte {

@@ -53,13 +53,13 @@ type Options struct {
 	Guard Guard
 	Log   *slog.Logger     // nil: silent
 	Now   func() time.Time // nil: time.Now
-	// Due tells the time that recoveries come into force by, and that checks are due by: it does not
-	// jump ahead with a clock that is set. Nil: Now.
+	// Due returns the time by which recoveries come into force and checks are due: it does not jump
+	// with the machine's clock. Nil: Now.
 	Due  func() time.Time
 	Rand io.Reader // nil: crypto/rand; several goroutines read it at once
 }
 
-// defaultWrites is how many writes an hour one agent may make.
+// defaultWrites is the number of writes an hour of one agent.
 const defaultWrites = 300
 
 // A Resolver finds DID documents; [gazetteer/registry/resolve.Resolver] is one.
@@ -79,8 +79,9 @@ type Guard interface {
 	CheckAgent(before, after Agent, now time.Time) error
 	// CheckNetwork refuses a client whose network is blocked.
 	CheckNetwork(ctx context.Context, client netip.Addr) error
-	// RefuseFailure returns the refusal of a write that failed with err: err, or, where err says that
-	// a proof does not hold, and too many did not, the refusal that says so. It counts such a write.
+	// RefuseFailure returns the refusal of a write that failed with err. If err means an invalid
+	// proof, it counts the failure; after too many of them it returns the refusal that says so
+	// instead of err.
 	RefuseFailure(ctx context.Context, client netip.Addr, err error) error
 	// AdmitProved counts a write of an agent whose proof holds against what all agents together may
 	// do.
@@ -177,8 +178,8 @@ func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)   {
 // Host returns the host of the DIDs of this registry.
 func (r *Registry) Host() did.Web { return r.host }
 
-// IsOwnHost reports whether a host is the registry's. An inbox there is mail that the registry keeps
-// for the agent, and says nothing about services.
+// IsOwnHost reports whether a host is the registry's. An inbox at that host is stored by the
+// registry and is no evidence about services.
 func (r *Registry) IsOwnHost(host string) bool {
 	u, err := url.Parse(r.baseURL)
 	return host == r.host.Host || err == nil && host == strings.ToLower(u.Hostname())
@@ -187,5 +188,5 @@ func (r *Registry) IsOwnHost(host string) bool {
 // Timestamp returns the present time as records hold it: in UTC and whole milliseconds.
 func (r *Registry) Timestamp() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
 
-// DueTime returns the time by which dates are judged that cannot be taken back: see Options.Due.
+// DueTime returns the time for decisions that cannot be undone: see Options.Due.
 func (r *Registry) DueTime() time.Time { return r.due().UTC().Truncate(time.Millisecond) }

@@ -22,7 +22,7 @@ const (
 	SignalClaims       = "claims"       // what the agent says of itself; cannot be required
 )
 
-// How much a signal is worth.
+// The weights of signals.
 const (
 	Claimed  = "claimed"  // the agent says so
 	Proved   = "proved"   // it was shown to the registry, and anybody can check it
@@ -38,7 +38,7 @@ func Signals() []string { return slices.Clone(requirableSignals) }
 const (
 	// MinKeyAge is the age from which a key counts as old.
 	MinKeyAge = 30 * 24 * time.Hour
-	// MaxObserved is how long an observation counts that was not repeated.
+	// MaxObserved is the time for which an observation counts without repetition.
 	MaxObserved = 7 * 24 * time.Hour
 )
 

@@ -117,8 +117,8 @@ func NewRecovery(agent, from string, recovery, next ed25519.PrivateKey, commitme
 	return x
 }
 
-// registrationStatement returns the text that proves possession of a key for a registration by challenge.
-// Host is the DID host of the registry, canonical the registration without its proof.
+// registrationStatement returns the text that proves possession of a key for a registration by
+// challenge. Host is the DID host of the registry, canonical the registration without its proof.
 func registrationStatement(host, challenge, multikey string, canonical []byte) []byte {
 	sum := sha256.Sum256(canonical)
 	return FormatStatement("registration",
@@ -188,8 +188,9 @@ type SignedStatement struct {
 	Client    netip.Addr // where it came from; a failure without an address is not counted
 }
 
-// VerifyStatement reports whether the current key of the agent signed a statement that is fresh and new,
-// and counts it as a write. A signature proves the key. A recovery under way forbids statements.
+// VerifyStatement reports whether the current key of the agent signed a statement that is fresh and
+// new, and counts it as a write. A signature proves the key. A recovery under way forbids
+// statements.
 func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err error) {
 	defer func() { err = c.registry.guard.RefuseFailure(ctx, s.Client, err) }()
 	if err := c.checkStatementTarget(s.Agent, s.Key, s.Kind); err != nil {
@@ -198,7 +199,7 @@ func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err er
 	if err := CheckSigned(s.Field, s.Key, s.Text, s.Signature); err != nil {
 		return err
 	}
-	if err := c.Agent.checkNoRecovery(); err != nil {
+	if err := c.Agent.CheckNoRecovery(); err != nil {
 		return err
 	}
 	if err := checkFresh(s.Created, c.Now); err != nil {

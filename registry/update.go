@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// An Update says which members change: a nil member stays as it is.
+// An Update has the new values of members.
 type Update struct {
-	Description            *string
-	Capabilities           *[]string
-	SecurityCertifications *[]string
-	OpenSource             *bool
-	CodeRepository         *string
-	DocumentationURL       *string
-	// ServiceEndpoints replaces the whole list; an empty one clears it.
-	ServiceEndpoints *[]ServiceEndpoint
+	// Description and Editable have the new values of the members in Changed; the others do not
+	// change.
+	Description string
+	Editable
+	// Changed has the names of those members, see [EditableMembers].
+	Changed []string
 	// Username claims a handle and releases the one held before; "" only releases.
 	Username *string
 	// Commitment is the commitment to a recovery key, for an agent that has none yet.
@@ -30,8 +28,8 @@ type Update struct {
 // Update changes an agent and returns it with the names of the updated members. It returns the
 // first of these errors that applies: [ErrNoAgent]; [ErrNoSecret], [ErrWrongSecret] or a [*Refusal]
 // of the signature; that of [Agent.Usable]; an [*Error] for a value; [ErrNothingToUpdate];
-// [ErrHandleTaken]. If another update of the agent comes first, the update starts again from the
-// newer record, so neither is lost.
+// [ErrHandleTaken]. If another update of the agent is first, the update starts again from the newer
+// record, so neither is lost.
 func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u Update) (Agent, []string, error) {
 	var fields []string
 	agent, err := r.ChangeAgent(ctx, airID, func(c *Change) error {
@@ -75,33 +73,7 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 // applyUpdate sets the members of an update and returns their names. After an error the agent is in
 // an undefined state.
 func (r *Registry) applyUpdate(a *Agent, u Update) (fields []string, err error) {
-	text := func(field string, from, to *string, check func(field, text string) (string, error)) {
-		if from == nil || err != nil {
-			return
-		}
-		*to, err = check(field, *from)
-		fields = append(fields, field)
-	}
-	list := func(field string, from, to *[]string, most int) {
-		if from == nil || err != nil {
-			return
-		}
-		*to, err = checkList(field, *from, most)
-		fields = append(fields, field)
-	}
-	text("description", u.Description, &a.Description, checkDescription)
-	list("capabilities", u.Capabilities, &a.Capabilities, maxCapabilities)
-	list("security_certifications", u.SecurityCertifications, &a.SecurityCertifications, maxCertifications)
-	if u.OpenSource != nil {
-		a.OpenSource = *u.OpenSource
-		fields = append(fields, "open_source")
-	}
-	text("code_repository", u.CodeRepository, &a.CodeRepository, r.checkLink)
-	text("documentation_url", u.DocumentationURL, &a.DocumentationURL, r.checkLink)
-	if u.ServiceEndpoints != nil && err == nil {
-		a.ServiceEndpoints, err = r.checkEndpoints(r.DID(a.AirID), *u.ServiceEndpoints)
-		fields = append(fields, "service_endpoints")
-	}
+	fields, err = r.updateMembers(a, u.Changed, u.Description, u.Editable)
 	if u.Username != nil && err == nil {
 		var handle string
 		if handle, err = checkHandle(*u.Username); handle != a.Handle {

@@ -16,12 +16,12 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// MaxWork is the most work that a registry asks for, in bits. It takes some minutes.
+// MaxWork is the largest proof of work that a registry requires, in bits. It takes some minutes.
 const MaxWork = 28
 
-// Work is a proof of work that a registration needs while registrations are flooded: a number for which the
-// SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with so many zero bits, where MULTIKEY is the public key of
-// the agent. Each challenge counts once.
+// Work is a proof of work that a registration needs while registrations are flooded: a number for
+// which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with so many zero bits, where MULTIKEY is
+// the public key of the agent. Each challenge counts once.
 type Work struct {
 	Challenge string    `json:"challenge" doc:"the first part of the hashed text"`
 	Bits      int       `json:"bits" doc:"how many zero bits the SHA-256 begins with"`
@@ -35,8 +35,8 @@ func (r *Registry) NewWork(zeros int) (Work, error) {
 	return Work{text, zeros, expires}, err
 }
 
-// UseWork checks a solution of [SolveWork], marks its challenge as used, and returns a function to call when
-// the registration fails. The error is a [*Refusal].
+// UseWork checks a solution of [SolveWork], marks its challenge as used, and returns a function to
+// call when the registration fails. The error is a [*Refusal].
 func (r *Registry) UseWork(solution string, key ed25519.PublicKey) (release func(), err error) {
 	challenge, _, _ := strings.Cut(solution, ".")
 	now := r.now()
@@ -59,8 +59,8 @@ func (r *Registry) UseWork(solution string, key ed25519.PublicKey) (release func
 	return func() { r.work.releaseChallenge(challenge) }, nil
 }
 
-// SolveWork returns the solution of work as the header Registration-Work has it. It ends with an error when
-// ctx ends.
+// SolveWork returns the solution of work as the header Registration-Work has it. It ends with an
+// error when ctx ends.
 func SolveWork(ctx context.Context, w Work, key ed25519.PublicKey) (string, error) {
 	for n := uint64(0); ; n++ {
 		if n%(1<<16) == 0 && ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,12 +12,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/cputime"
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
@@ -84,7 +85,7 @@ func openQueue(t testing.TB, dir string) *boltqueue.Queue {
 func newRelay(t testing.TB, queue relay.Queue, change func(*relay.Options)) *relay.Relay {
 	t.Helper()
 	o := relay.Options{
-		Queue: queue, Senders: a2a.DocumentKeys{Resolver: agents{}}, Inboxes: agents{}, DID: "did:wba:registry.test", Key: agentKey("relay"),
+		Queue: queue, Senders: a2a.DocumentKeys{Resolver: agents{}, Cache: new(did.KeyCache)}, Inboxes: agents{}, DID: "did:wba:registry.test", Key: agentKey("relay"),
 		Profile: a2a.Wire, SenderPerMinute: -1, NetworkPerMinute: -1, SenderPerWindow: -1, FirstContacts: -1, MaxMail: 1 << 30, MaxBytes: 1 << 50, Limits: &limit.Set{},
 	}
 	if change != nil {
@@ -96,8 +97,14 @@ func newRelay(t testing.TB, queue relay.Queue, change func(*relay.Options)) *rel
 // signOffer signs an offer of some 1,000 bytes.
 func signOffer(t testing.TB, from, to string, at time.Time) []byte {
 	t.Helper()
+	return signOfferOf(t, from, to, at, 12)
+}
+
+// signOfferOf signs an offer of some 480 bytes and 41 for each repetition.
+func signOfferOf(t testing.TB, from, to string, at time.Time, repetitions int) []byte {
+	t.Helper()
 	e, err := a2a.Sign(a2a.Message{From: host + from, To: host + to, Timestamp: at, Body: a2a.Offer{
-		Description: strings.Repeat("a table for two at eight, by the window ", 10), Price: a2a.Money{AmountCents: 500, Currency: "EUR"}, ExpiresAt: at.Add(time.Hour),
+		Description: strings.Repeat("a table for two at eight, by the window ", repetitions), Price: a2a.Money{AmountCents: 500, Currency: "EUR"}, ExpiresAt: at.Add(time.Hour),
 	}}, a2a.Strict, agentKey(from))
 	if err != nil {
 		t.Fatal(err)
@@ -105,12 +112,28 @@ func signOffer(t testing.TB, from, to string, at time.Time) []byte {
 	return e.Text
 }
 
-// Pushes that arrive together share a signature, and each sender gets a receipt that counts.
+// TestReceiptsOfConcurrentPushes checks that concurrent pushes share a signature, as the mail of a
+// page does, and that the receipts of each sender and the recipient are valid.
 func TestReceiptsOfConcurrentPushes(t *testing.T) {
+	const count = 32
 	at := time.Now()
 	r := newRelay(t, openQueue(t, t.TempDir()), nil)
+	verify := func(text, receipt []byte) {
+		e, err := a2a.Read(text, a2a.Strict)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		read, err := a2a.ReadReceipt(receipt)
+		if err == nil {
+			err = read.Verify(e, agentKey("relay").Public().(ed25519.PublicKey))
+		}
+		if err != nil || read.Relay != "did:wba:registry.test" || read.ReceivedAt.Before(at.Truncate(time.Millisecond)) {
+			t.Errorf("%v: %s", err, receipt)
+		}
+	}
 	var senders sync.WaitGroup
-	for n := range 32 {
+	for n := range count {
 		senders.Go(func() {
 			text := signOffer(t, fmt.Sprint("sender-", n), "inbox", at)
 			accepted, err := r.Accept(t.Context(), "inbox", text, netip.Addr{})
@@ -118,21 +141,30 @@ func TestReceiptsOfConcurrentPushes(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			e, err := a2a.Read(text, a2a.Strict)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			receipt, err := a2a.ReadReceipt(accepted.Receipt)
-			if err == nil {
-				err = receipt.Verify(e, agentKey("relay").Public().(ed25519.PublicKey))
-			}
-			if err != nil || receipt.Relay != "did:wba:registry.test" {
-				t.Errorf("%v: %s", err, accepted.Receipt)
-			}
+			verify(text, accepted.Receipt)
 		})
 	}
 	senders.Wait()
+	reader, err := r.ReadUnsigned(t.Context(), "inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := reader.Pull(t.Context(), 0, count)
+	if err != nil || len(page.Mail) != count {
+		t.Fatalf("%d envelopes, %v", len(page.Mail), err)
+	}
+	signatures := map[string]bool{}
+	for _, m := range page.Mail {
+		verify(m.Text, m.Receipt)
+		var receipt struct{ Signature string }
+		if err := json.Unmarshal(m.Receipt, &receipt); err != nil {
+			t.Fatal(err)
+		}
+		signatures[receipt.Signature] = true
+	}
+	if len(signatures) != 1 {
+		t.Errorf("%d signatures for one page", len(signatures))
+	}
 }
 
 // BenchmarkAccept has 64 senders push to 100 inboxes, everything verified, and reports the share of
@@ -143,7 +175,9 @@ func BenchmarkAccept(b *testing.B) {
 	mail := make([][]byte, b.N)
 	at := time.Now()
 	for n := range mail {
-		mail[n] = signOffer(b, fmt.Sprint("sender-", n%64), fmt.Sprint("inbox-", n%100), at)
+		// Different sizes, so that it does not depend on one of them how many fit on a page of the
+		// file.
+		mail[n] = signOfferOf(b, fmt.Sprint("sender-", n%64), fmt.Sprint("inbox-", n%100), at, 3+n%20)
 	}
 	queue := openQueue(b, b.TempDir())
 	r := newRelay(b, queue, func(o *relay.Options) { o.Now = func() time.Time { return at } })
@@ -182,7 +216,7 @@ func (p *pushTimes) add(from, to int, push func(n int) error) time.Duration {
 	next, failed := atomic.Int64{}, make([]error, 64)
 	next.Store(int64(from))
 	var senders sync.WaitGroup
-	began, processor := time.Now(), processorTime()
+	began, processor := time.Now(), cputime.Used()
 	for sender := range failed {
 		senders.Go(func() {
 			for n := next.Add(1) - 1; n < int64(to) && failed[sender] == nil; n = next.Add(1) - 1 {
@@ -192,17 +226,8 @@ func (p *pushTimes) add(from, to int, push func(n int) error) time.Duration {
 	}
 	senders.Wait()
 	took := time.Since(began)
-	p.took, p.processor, p.err = p.took+took, p.processor+processorTime()-processor, errors.Join(p.err, errors.Join(failed...))
+	p.took, p.processor, p.err = p.took+took, p.processor+cputime.Used()-processor, errors.Join(p.err, errors.Join(failed...))
 	return took
-}
-
-// processorTime returns how long this process has used a processor, 0 where the system does not say.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 var bareBucket = []byte("bare")

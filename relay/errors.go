@@ -17,6 +17,8 @@ type Refusal struct {
 	Detail string // one sentence for a person
 	Cause  string // what exactly is wrong, such as the place of an error of syntax; "" for nothing more
 	Most   int    // the limit in bytes that a body exceeds, 0 for none
+	// ThreadID is the member of that name in the error body, "" for none.
+	ThreadID string
 	// Wait is the time until it may be tried again, 0 when trying again does not help.
 	Wait time.Duration
 }

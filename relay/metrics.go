@@ -22,7 +22,7 @@ type Metrics struct {
 	WakeFailures uint64            `json:"wakeup_failures" doc:"wake-ups that failed; each attempt counts"`
 }
 
-// Status says how the relay stands, without anything of the mail itself.
+// Status is the state of the relay, without any content of the mail.
 type Status struct {
 	Metrics
 	Waiting      int       `json:"waiting" doc:"envelopes that wait now"`
@@ -66,6 +66,10 @@ func (m *metrics) countPush(err error) {
 	}
 	m.refused[reason]++
 }
+
+// CountRefusal counts a push that a transport refused before Accept, such as one with a body that is
+// too large.
+func (r *Relay) CountRefusal(err error) { r.metrics.countPush(err) }
 
 // Metrics returns the counters at this moment.
 func (r *Relay) Metrics() Metrics {

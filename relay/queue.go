@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
-
-	"gazetteer/protocol/a2a"
 )
 
 // Errors of a [Queue]. Test with errors.Is. A Queue also returns the errors of package store:
@@ -34,11 +32,11 @@ func (e *ContactsError) Error() string { return "this sender writes to too many 
 
 // Rules are what the owner of an inbox decided about it.
 type Rules struct {
-	// Allow and Block are DIDs, or hosts of DIDs. When Allow is not empty, nobody else may write.
-	// Block counts first.
+	// Allow and Block are DIDs, or hosts of DIDs. If Allow is not empty, only its entries may
+	// write. Block takes precedence.
 	Allow []string `json:"allow,omitempty"`
 	Block []string `json:"block,omitempty"`
-	// WakeURL gets an empty message when mail comes; "" for none.
+	// WakeURL gets an empty message when mail arrives; "" for none.
 	WakeURL string `json:"wake_url,omitempty"`
 	// Signed is when the owner signed the rules: older ones do not replace newer ones.
 	Signed time.Time `json:"signed,omitzero"`
@@ -52,7 +50,7 @@ type Wakes struct {
 	Hosts   map[string]WakeHost // those that fail, by name
 }
 
-// WakeHost is how a host of wake-up addresses stands.
+// WakeHost is the state of a host of wake-up addresses.
 type WakeHost struct {
 	Failures int       // in a row
 	Next     time.Time // it is not asked before
@@ -68,34 +66,29 @@ type Mail struct {
 	Received time.Time
 	Expires  time.Time
 	Text     []byte // the envelope, byte for byte as it was received
-	Receipt  []byte // the relay's signed receipt, JSON
+	// To and Digest are what the relay's receipt says about the envelope; "" is the name of the inbox.
+	// Both are empty if an older version of the queue stored the signed receipt instead.
+	To      string
+	Digest  [sha256.Size]byte // of what the sender signed
+	Receipt []byte            // JSON, signed
 }
 
 // Incoming is an envelope to be stored.
 type Incoming struct {
-	Inbox             string // the canonical name of the inbox
-	Sender, ID        string
-	ThreadID, Nonce   string
-	Digest            [sha256.Size]byte // of what the sender signed
-	Received, Expires time.Time
-	Text              []byte
-	// Receipt is signed when the envelope is stored, by Sign, together with those of the envelopes that
-	// are stored at the same time. Sign returns the receipts as JSON, in their order.
-	Receipt            a2a.UnsignedReceipt
-	Sign               func(receipts []a2a.UnsignedReceipt) [][]byte
-	MaxMail            int   // envelopes that may wait in the inbox
-	MaxBytes           int64 // bytes that may wait in the inbox
-	Wake               bool  // the inbox has a wake-up address: note that it is to be woken
-	MaxSenderPerWindow int   // envelopes of the sender that the replay window may hold
+	Inbox              string // the canonical name of the inbox
+	Sender, ID         string
+	ThreadID, Nonce    string
+	Digest             [sha256.Size]byte // of what the sender signed
+	Received, Expires  time.Time
+	Text               []byte
+	To                 string // as the envelope names its recipient; "" for the name of the inbox
+	MaxMail            int    // envelopes that may wait in the inbox
+	MaxBytes           int64  // bytes that may wait in the inbox
+	Wake               bool   // the inbox has a wake-up address: note that it is to be woken
+	MaxSenderPerWindow int    // envelopes of the sender that the replay window may hold
 	// MaxFirstContacts is how many inboxes the sender may write to for the first time within 24
 	// hours; a negative number lifts the limit, and remembers nothing.
 	MaxFirstContacts int
-}
-
-// Stored is an envelope that a Queue has stored.
-type Stored struct {
-	Number  uint64 // see Mail
-	Receipt []byte // signed, JSON
 }
 
 // Page is a part of an inbox, in the order of its numbers.
@@ -104,7 +97,7 @@ type Page struct {
 	More bool // there is mail behind the last of the page
 }
 
-// Waiting counts what lies in an inbox, or in all of them.
+// Waiting counts the waiting mail of an inbox, or of all inboxes.
 type Waiting struct {
 	Inboxes int // 1 for a single inbox that is not empty
 	Mail    int
@@ -117,11 +110,12 @@ type Waiting struct {
 // and of the machine. Its methods may be called from any goroutine. Package queuetest holds every
 // implementation to these promises.
 type Queue interface {
-	// Push stores an envelope with its receipt. The error is one of those above when the envelope is
-	// refused; nothing was stored then.
-	Push(ctx context.Context, in Incoming) (Stored, error)
+	// Push stores an envelope and returns its number. The error is one of those above when the envelope
+	// is refused; nothing was stored then.
+	Push(ctx context.Context, in Incoming) (uint64, error)
 	// Pull returns the mail of an inbox with numbers greater than after: at most limit envelopes, and
-	// at least one but no more than maxBytes of text. Expired mail is left out, from now on.
+	// at least one but no more than maxBytes of text. Expired mail is left out, from now on. Receipt is
+	// empty but for mail that an older version stored.
 	Pull(ctx context.Context, inbox string, after uint64, limit int, maxBytes int, now time.Time) (Page, error)
 	// Acknowledge deletes the mail with these envelope ids from an inbox and returns how many
 	// envelopes it deleted. Ids that are not there are ignored.
@@ -141,7 +135,7 @@ type Queue interface {
 	// EndWake notes that an inbox was woken for its mail up to a number. Mail with a greater number
 	// still asks for a wake-up; an inbox without mail asks for none.
 	EndWake(ctx context.Context, inbox string, number uint64) error
-	// SetWakeHost notes how a host stands, and forgets one that does not fail.
+	// SetWakeHost records the state of a host, and deletes the record of one that does not fail.
 	SetWakeHost(ctx context.Context, host string, state WakeHost) error
 	// Watch returns a channel that is closed by the next Push into the inbox. The caller calls stop
 	// when it no longer waits.

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -36,6 +37,8 @@ type Inbox struct {
 	// Addresses are all texts that the member "to" of an envelope may hold for this inbox.
 	Addresses []string
 	AirID     string // "" for an inbox of another registry's agent
+	// Key is the current key of the agent as text, for comparison.
+	Key string
 	// Foreign is set for an agent of another registry.
 	Foreign bool
 	// Suspended says that the agent is suspended: its mail is kept and not given out.
@@ -83,7 +86,7 @@ type Options struct {
 	// FirstContacts is how many inboxes a sender may write to for the first time in a day.
 	FirstContacts int
 	// Allow and Block are DIDs, or hosts of DIDs such as "agents.example.com". If Allow is not
-	// empty, nobody else may write. Block takes precedence.
+	// empty, only its entries may write. Block takes precedence.
 	Allow, Block []string
 	// Wake sends wake-ups and decides which addresses are allowed; nil sends none. Host is the name
 	// of this server, which gets no wake-ups. AllowLoopback allows wake-up addresses of this
@@ -106,6 +109,41 @@ type Relay struct {
 	metrics           metrics
 	wakes             *wakes
 	signatures        *signatureChecker
+	receipts          receiptSigner
+	wiped             wipedInboxes
+	nonces            usedNonces
+}
+
+// wipedInboxes are the inboxes whose mail was deleted lately. A push may have found the agent active
+// before that and store its envelope afterwards, so it looks here once more.
+type wipedInboxes struct {
+	mu    sync.Mutex
+	times map[string]time.Time // guarded by mu
+}
+
+// keepWiped is longer than a push can take.
+const keepWiped = 10 * time.Minute
+
+func (w *wipedInboxes) add(inbox string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.times == nil {
+		w.times = map[string]time.Time{}
+	}
+	w.times[inbox] = now
+}
+
+func (w *wipedInboxes) contains(inbox string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, found := w.times[inbox]
+	return found
+}
+
+func (w *wipedInboxes) dropOld(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.times, func(_ string, at time.Time) bool { return now.Sub(at) > keepWiped })
 }
 
 // New returns a relay. It starts nothing: see [Relay.Run].
@@ -126,6 +164,7 @@ func New(o Options) *Relay {
 	return &Relay{
 		Options:    o,
 		signatures: newSignatureChecker(),
+		receipts:   receiptSigner{key: o.Key},
 		wakes: &wakes{
 			transport: o.Wake, queue: o.Queue, keyID: o.DID + a2a.RelayFragment, key: o.Key, log: o.Log,
 			pending: map[string]pendingWake{}, hosts: map[string]*wakeHost{},
@@ -201,7 +240,7 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 // the rules of the recipient.
 func (r *Relay) admitSender(ctx context.Context, box Inbox, e *a2a.Verified) (Rules, error) {
 	if !slices.Contains(box.Addresses, e.To) {
-		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: "to-inbox", Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
+		return Rules{}, &a2a.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Rule: a2a.RuleRecipient, Detail: "the envelope is not addressed to this inbox", AirID: box.AirID}
 	}
 	if NamesSender(r.Block, e.From) || len(r.Allow) > 0 && !NamesSender(r.Allow, e.From) {
 		return Rules{}, refuseForbidden("sender_blocked", "this relay accepts no mail from this sender")
@@ -226,24 +265,41 @@ func NamesSender(list []string, sender string) bool {
 	})
 }
 
-// storeMail puts an envelope into the queue, which has its receipt signed.
+// storeMail puts an envelope into the queue, and signs its receipt when it is stored.
 func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules Rules) (Accepted, error) {
-	now := r.Now().UTC().Truncate(time.Millisecond)
-	receipt := a2a.NewReceipt(r.DID, e.Envelope, now)
-	stored, err := r.Queue.Push(ctx, Incoming{
-		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, Digest: receipt.Digest,
-		Received: now, Expires: now.Add(r.Keep), Text: e.Text, Receipt: receipt.Prepare(), Sign: r.signReceipts,
+	to := e.To
+	if to == box.Name {
+		to = "" // most envelopes say it, and the record is shorter without it
+	}
+	receipt := a2a.NewReceipt(r.DID, e.Envelope, r.Now())
+	pending := r.receipts.addReceipt(receipt)
+	number, err := r.Queue.Push(ctx, Incoming{
+		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, To: to, Digest: receipt.Digest,
+		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.Keep), Text: e.Text,
 		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
 		return Accepted{ID: e.ID, Inbox: box.Name}, r.explainPush(ctx, e, err)
 	}
-	return Accepted{Number: stored.Number, ID: e.ID, Inbox: box.Name, Receipt: stored.Receipt}, nil
+	if err := r.removeIfEnded(context.WithoutCancel(ctx), box.Name); err != nil {
+		return Accepted{ID: e.ID, Inbox: box.Name}, err
+	}
+	return Accepted{Number: number, ID: e.ID, Inbox: box.Name, Receipt: r.receipts.signReceipt(pending)}, nil
 }
 
-// signReceipts signs the receipts of envelopes that the queue stores together.
-func (r *Relay) signReceipts(receipts []a2a.UnsignedReceipt) [][]byte {
-	return a2a.SignReceipts(receipts, r.Key)
+// removeIfEnded deletes mail that was stored while its recipient ended, and returns the refusal.
+func (r *Relay) removeIfEnded(ctx context.Context, inbox string) error {
+	if !r.wiped.contains(inbox) {
+		return nil
+	}
+	_, err := r.findInbox(ctx, inbox)
+	if refused, ok := errors.AsType[*Refusal](err); !ok || refused.Status != http.StatusGone && refused.Status != http.StatusNotFound {
+		return nil
+	}
+	if failed := r.Wipe(ctx, inbox); failed != nil {
+		r.Log.Error("delete the mail of an agent that ended", "error", failed)
+	}
+	return err
 }
 
 func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) error {
@@ -254,9 +310,9 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 	}
 	switch {
 	case errors.Is(err, ErrRepeated), errors.Is(err, ErrTaken):
-		return &a2a.Refusal{Status: http.StatusConflict, Reason: a2a.ErrorReplay, Rule: "replay", Detail: err.Error(), ThreadID: e.ThreadID}
+		return &a2a.Refusal{Status: http.StatusConflict, Reason: a2a.ErrorReplay, Rule: a2a.RuleReplay, Detail: err.Error(), ThreadID: e.ThreadID}
 	case errors.Is(err, ErrWindowFull):
-		return &Refusal{Status: http.StatusTooManyRequests, Reason: a2a.ErrorReplayExhausted, Code: "replay_window_full", Detail: err.Error(), Wait: time.Hour}
+		return &Refusal{Status: http.StatusTooManyRequests, Reason: a2a.ErrorReplayExhausted, Code: "replay_window_full", Detail: err.Error(), ThreadID: e.ThreadID, Wait: time.Hour}
 	case errors.Is(err, ErrInboxFull):
 		return refuseRate("the inbox is full until its owner pulls mail", 10*time.Minute)
 	case errors.Is(err, store.ErrInvalid):
@@ -286,7 +342,23 @@ type Reader struct {
 
 // Read opens an inbox for the owner that signed the request. The error is a *Refusal, or that of ctx.
 func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) (*Reader, error) {
-	return r.openInbox(ctx, name, func(box Inbox) error { return r.Inboxes.VerifyRead(ctx, box, request) })
+	return r.openInbox(ctx, name, func(box Inbox) error {
+		if err := r.Inboxes.VerifyRead(ctx, box, request); err != nil {
+			return err
+		}
+		return r.checkNonces(box, request)
+	})
+}
+
+// checkNonces refuses a verified request with a nonce that was used before. A nonce is not required.
+func (r *Relay) checkNonces(box Inbox, request httpsig.Message) error {
+	signatures, err := httpsig.Read(request)
+	for _, s := range signatures {
+		if s.Nonce != "" && !r.nonces.addNonce(box.Name, s.Nonce, r.Due()) {
+			return errors.New("a request with this nonce was answered before: sign each request with a new nonce")
+		}
+	}
+	return err
 }
 
 // ReadUnsigned opens an inbox without a signature, for operators whose clients cannot sign.
@@ -323,6 +395,7 @@ func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error
 	if err != nil {
 		return Page{}, b.relay.explainRead(ctx, "pull mail", err)
 	}
+	b.relay.addReceipts(b.box.Name, page.Mail)
 	b.relay.metrics.pulled.Add(uint64(len(page.Mail)))
 	return page, nil
 }
@@ -341,6 +414,9 @@ func (b *Reader) WaitAndPull(ctx context.Context, after uint64, limit int, wait 
 		select {
 		case <-pushed:
 			stop()
+			if err := b.CheckAccess(ctx); err != nil {
+				return Page{}, err
+			}
 		case <-timer.C:
 			stop()
 			return page, nil
@@ -349,6 +425,22 @@ func (b *Reader) WaitAndPull(ctx context.Context, after uint64, limit int, wait 
 			return Page{}, ctx.Err()
 		}
 	}
+}
+
+// CheckAccess reports whether the recipient may still read, for a reader that stays open: the agent may
+// have been suspended or have ended, or its key may have changed. The error is a *Refusal, or that of
+// ctx.
+func (b *Reader) CheckAccess(ctx context.Context) error {
+	now, err := b.relay.openInbox(ctx, b.box.Name, func(box Inbox) error {
+		if box.Key != b.box.Key {
+			return errors.New("the key of the inbox changed: sign with the new one")
+		}
+		return nil
+	})
+	if err == nil {
+		b.box = now.box
+	}
+	return err
 }
 
 // Watch is that of the queue for this inbox.
@@ -377,13 +469,15 @@ func (r *Relay) explainRead(ctx context.Context, doing string, err error) error 
 	return refuseUnavailable("the mail cannot be read at the moment")
 }
 
-// Wipe deletes the mail of an agent that ended.
+// Wipe deletes the mail of an agent that ended. Pushes that are under way leave none behind.
 func (r *Relay) Wipe(ctx context.Context, inbox string) error {
+	r.wiped.add(inbox, r.Now())
 	_, err := r.Queue.Wipe(ctx, inbox)
 	return err
 }
 
-// expireEvery is how often expired mail is looked for, expireChunk how much of it goes in one write.
+// expireEvery is the interval between two searches for expired mail, expireChunk the number of
+// envelopes that one write deletes.
 const (
 	expireEvery = time.Minute
 	expireChunk = 1000
@@ -414,6 +508,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			r.wiped.dropOld(r.Now())
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (b *Reader) SetRules(ctx context.Context, rules Rules) error {
 	return nil
 }
 
-// checkRules returns what is wrong with rules, in words for the owner.
+// checkRules describes the fault in rules for their owner, "" if there is none.
 func (r *Relay) checkRules(rules Rules) error {
 	for member, list := range map[string][]string{"allow": rules.Allow, "block": rules.Block} {
 		if len(list) > maxRuleEntries {
@@ -68,8 +68,8 @@ func (r *Relay) checkRules(rules Rules) error {
 	return r.checkWakeURL(rules.WakeURL)
 }
 
-// checkWakeURL returns what is wrong with a wake-up address. Where its name leads to is judged when
-// it is dialed.
+// checkWakeURL describes the fault of a wake-up address, "" if there is none. The address that its
+// name resolves to is checked when it is dialled.
 func (r *Relay) checkWakeURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

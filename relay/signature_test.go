@@ -37,10 +37,16 @@ func TestSignaturesAreJudgedAsByTheStandardLibrary(t *testing.T) {
 		if got := checker.checkSignature(key, message, signature); got != want {
 			t.Errorf("%s: %t, crypto/ed25519 says %t: key %x, signature %x, message %x", what, got, want, key, signature, message)
 		}
+		if table := newKeyTable(key); table != nil && checkWithTable(table, key, message, signature) != want {
+			t.Errorf("%s: with a table %t, crypto/ed25519 says %t: key %x, signature %x, message %x", what, !want, want, key, signature, message)
+		} else if table == nil && want {
+			t.Errorf("%s: no table of the key %x, under which crypto/ed25519 accepts a signature", what, key)
+		}
 	}
 	for n := range 150 {
-		// A key and a commitment, both with a part of small order, and the answer for which the equation
-		// with the cofactor holds. Without the cofactor it holds only when the parts cancel each other.
+		// A key and a commitment, both with a part of small order, and the answer for which the
+		// equation with the cofactor holds. Without the cofactor it holds only when the parts
+		// cancel each other.
 		secret, commitment := scalar(), scalar()
 		message := []byte{byte(n), byte(n >> 8)}
 		a := new(edwards25519.Point).ScalarBaseMult(secret)

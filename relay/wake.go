@@ -59,7 +59,7 @@ type pendingWake struct {
 	number uint64    // of the newest mail
 }
 
-// wakeHost is how a host of wake-up addresses stands.
+// wakeHost is the state of a host of wake-up addresses.
 type wakeHost struct {
 	WakeHost
 	busy bool
@@ -67,8 +67,8 @@ type wakeHost struct {
 
 func (h *wakeHost) givenUp() bool { return h.Failures >= wakeFailures }
 
-// sendUntilDone sends wake-ups until ctx ends, and waits for those under way. It begins with those that an
-// earlier process left.
+// sendUntilDone sends wake-ups until ctx ends, and waits for those under way. It begins with those
+// that an earlier process left.
 func (w *wakes) sendUntilDone(ctx context.Context) {
 	if w.transport != nil {
 		w.loadPending(ctx)
@@ -163,7 +163,7 @@ func (w *wakes) forgetHost(ctx context.Context, address string) {
 
 func hostName(u *url.URL) string { return strings.ToLower(u.Hostname()) }
 
-// startDue starts what is due and plans the next attempt. The caller holds mu.
+// startDue starts the due wake-ups and schedules the next attempt. The caller holds mu.
 func (w *wakes) startDue() {
 	if w.ctx == nil || w.closing {
 		return
@@ -222,7 +222,7 @@ func (w *wakes) trimHosts(now time.Time) {
 	}
 }
 
-// wakeOne sends one wake-up and notes its result. No other one goes to the host meanwhile.
+// wakeOne sends one wake-up and records its result. No other request goes to the host meanwhile.
 func (w *wakes) wakeOne(inbox string, p pendingWake) {
 	err := w.postRequest(p.url)
 	name := hostName(p.url)

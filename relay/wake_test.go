@@ -101,14 +101,14 @@ func newMemoryQueue() *memoryQueue {
 	return &memoryQueue{rules: map[string]relay.Rules{}, wakes: relay.Wakes{Pending: map[string]uint64{}, Hosts: map[string]relay.WakeHost{}}}
 }
 
-func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (relay.Stored, error) {
+func (q *memoryQueue) Push(_ context.Context, in relay.Incoming) (uint64, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.number++
 	if in.Wake {
 		q.wakes.Pending[in.Inbox] = q.number
 	}
-	return relay.Stored{Number: q.number}, nil
+	return q.number, nil
 }
 
 func (q *memoryQueue) Wakes(context.Context) (relay.Wakes, error) {
@@ -155,7 +155,8 @@ func pushTo(t *testing.T, r *relay.Relay, inbox string) {
 	}
 }
 
-// A wake-up is an empty POST that the relay signed. Mail that comes soon after it shares the next one.
+// A wake-up is an empty POST that the relay signed. Mail that arrives soon after it shares the next
+// one.
 func TestWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{}
@@ -309,8 +310,8 @@ func TestWakeUpsAfterARestart(t *testing.T) {
 	})
 }
 
-// Rules that must not be set: addresses that lead to the relay or into its network, and lists that
-// name nobody.
+// TestRefusedRules checks that rules are refused whose addresses lead to the relay or into its
+// network, or whose lists have invalid entries.
 func TestRefusedRules(t *testing.T) {
 	r := newRelay(t, newMemoryQueue(), func(o *relay.Options) { o.Wake, o.Host = &network{}, "relay.example" })
 	reader, err := r.ReadUnsigned(t.Context(), "bob")

@@ -26,6 +26,7 @@
 //	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
 //	admission                        admission.StoredPolicy: how new agents are taken, when the operator was last active (JSON)
+//	mail                             the position of the queue of mail, within a minute
 //	checkpoint                       the newest signed checkpoint of the transparency log (C2SP tlog-checkpoint), within a minute
 //	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
 //	ban/{kind}/{value}               admission.Ban: an entry of the registry's block lists (JSON)

@@ -41,6 +41,10 @@ const (
 // CheckpointKey holds the newest checkpoint of the transparency log that follows the store.
 const CheckpointKey = "checkpoint"
 
+// MailPositionKey holds the position of the queue of mail (boltfile.File.Position): an older copy of
+// the queue that is put back does not reach it.
+const MailPositionKey = "mail"
+
 // ReverseHost turns "www.example.com" into "com.example.www" and back.
 func ReverseHost(host string) string {
 	labels := strings.Split(host, ".")

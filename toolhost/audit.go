@@ -18,8 +18,8 @@ import (
 	"gazetteer/protocol/altar"
 )
 
-// An AuditEntry is one line of the audit trail: who called what, when, and how it ended. Parameters are
-// there only if the operator has switched that on.
+// An AuditEntry is one line of the audit trail: who called what, when, and the outcome. It has the
+// parameters only if the operator has switched that on.
 type AuditEntry struct {
 	Time       time.Time       `json:"time"`
 	Event      string          `json:"event"` // begin (of irreversible calls) or end
@@ -36,16 +36,16 @@ type AuditEntry struct {
 }
 
 // entryOf describes a call. The caller holds inv.mu, or is the only one who knows inv.
-func (h *Host) entryOf(inv *invocation, event string, err *altar.Error) AuditEntry {
+func (h *Host) entryOf(inv *invocation, event string, err *altar.Error, now time.Time) AuditEntry {
 	e := AuditEntry{
-		Time: time.Now().UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
+		Time: now.UTC(), Event: event, Client: inv.session.client, Principal: inv.session.context.PrincipalID, Tenant: inv.session.context.TenantID,
 		Session: inv.session.id, Invocation: inv.id, Tool: inv.contract.Name, Parameters: inv.details,
 	}
 	if inv.runtime != nil {
 		e.Runtime = inv.runtime.id
 	}
 	if event == "end" {
-		e.TookMS, e.Outcome = time.Since(inv.begun).Milliseconds(), altar.Success
+		e.TookMS, e.Outcome = now.Sub(inv.begun).Milliseconds(), altar.Success
 		if err != nil {
 			e.Outcome = string(err.Code)
 		}
@@ -186,7 +186,7 @@ func (t *auditTrail) waitSynced(ctx context.Context, entry uint64) error {
 	}
 }
 
-// writeEntries writes entries until ctx ends, and then what is left.
+// writeEntries writes entries until ctx ends, and then the remaining ones.
 func (t *auditTrail) writeEntries(ctx context.Context) error {
 	ticker := time.NewTicker(auditDelay)
 	defer ticker.Stop()
@@ -207,8 +207,8 @@ func (t *auditTrail) writeEntries(ctx context.Context) error {
 	}
 }
 
-// writePending writes what waits; with sync it is on the disk afterwards. A write that fails is tried again
-// with the next entries.
+// writePending writes what waits; with sync it is on the disk afterwards. A write that fails is
+// tried again with the next entries.
 func (t *auditTrail) writePending(sync bool) {
 	t.mu.Lock()
 	t.buffer = append(t.buffer[:0], t.pending.Bytes()...)

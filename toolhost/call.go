@@ -53,7 +53,7 @@ type invocation struct {
 const maxInvocationID = 128
 
 // Call begins a call of a client, or joins the one that runs or ran with the same id. streams says that
-// the client takes chunks as they come.
+// the client takes chunks as they come. Nothing of call is kept.
 func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.ToolCall, streams bool) (*Caller, *altar.Error) {
 	if call.InvocationID == "" || len(call.InvocationID) > maxInvocationID {
 		return nil, altar.ParametersError([]altar.Problem{{Path: "/invocation_id", Message: fmt.Sprintf("want 1 to %d characters", maxInvocationID)}})
@@ -62,8 +62,9 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 	if i := strings.LastIndexByte(tool, '/'); i >= 0 {
 		pinned, tool = tool[:i], tool[i+1:]
 	}
+	begun := time.Now()
 	h.mu.Lock()
-	s, refused := h.findSession(client, sessionID)
+	s, refused := h.findSession(client, sessionID, begun)
 	c := h.contracts[tool]
 	if refused == nil && c != nil && !c.allowsClient(client, s) {
 		refused = altar.Errorf(altar.AuthorizationFailed, "you may not call %s in this session", tool)
@@ -90,7 +91,7 @@ func (h *Host) Call(ctx context.Context, client, sessionID string, call altar.To
 			return nil, altar.ParametersError([]altar.Problem{{Path: "", Message: err.Error()}})
 		}
 	}
-	inv := &invocation{id: call.InvocationID, session: s, contract: c, begun: time.Now(), digest: digestCall(call.ToolName, parameters)}
+	inv := &invocation{id: call.InvocationID, session: s, contract: c, begun: begun, digest: digestCall(call.ToolName, parameters)}
 	h.mu.Lock()
 	caller, refused := h.joinCall(inv, streams)
 	if caller != nil || refused != nil {
@@ -138,7 +139,7 @@ func (h *Host) joinCall(inv *invocation, streams bool) (*Caller, *altar.Error) {
 
 // addCaller adds a caller. inv.mu is held.
 func (inv *invocation) addCaller(h *Host, streams bool) *Caller {
-	c := &Caller{h: h, inv: inv, streams: streams, wake: make(chan struct{}, 1)}
+	c := &Caller{h: h, inv: inv, streams: streams, wake: h.newWake()}
 	if inv.done {
 		c.wakeUp()
 	}
@@ -154,10 +155,8 @@ func (h *Host) checkCall(ctx context.Context, inv *invocation, name string, fulf
 		return altar.Errorf(altar.ToolNotFound, "there is no tool %.280q", name)
 	}
 	tool := inv.contract.Name
-	if pin := inv.contract.Pin; pin != nil && h.o.Blocked != nil {
-		if blocked, err := h.o.Blocked(ctx, pin.Host); err != nil || blocked {
-			return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s", suspendedReason(pin.Host)).With("reason", Suspended)
-		}
+	if err := h.checkSuspension(ctx, inv.contract); err != nil {
+		return err
 	}
 	if !fulfilled {
 		return altar.Errorf(altar.ToolNotFound, "no runtime fulfils %.280q in this session", name)
@@ -201,7 +200,7 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 	hostID := append(make([]byte, 0, 40), h.prefix...)
 	inv.hostID = string(strconv.AppendUint(hostID, h.counter.Add(1), 10))
 	if h.o.AuditParameters {
-		inv.details = call.Parameters
+		inv.details = bytes.Clone(call.Parameters)
 	}
 	if inv.contract.Streaming {
 		inv.space = make(chan struct{}, 1)
@@ -211,13 +210,14 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 		return caller, err
 	}
 	if inv.contract.irreversible {
-		if err := h.audit.waitSynced(ctx, h.audit.addEntry(h.entryOf(inv, "begin", nil))); err != nil {
+		if err := h.audit.waitSynced(ctx, h.audit.addEntry(h.entryOf(inv, "begin", nil, time.Now()))); err != nil {
 			h.o.Log.Error("a call is refused because the audit trail cannot be written", "error", err)
 			h.finishCall(inv, outcome{err: altar.Errorf(altar.InternalError, "the call cannot be recorded"), again: true})
 			return caller, nil
 		}
 	}
-	timer := time.AfterFunc(time.Until(inv.deadline), func() {
+	left := time.Until(inv.deadline)
+	timer := time.AfterFunc(left, func() {
 		h.finishCall(inv, outcome{err: altar.Errorf(altar.ExecutionTimeout, "the tool did not end within %s", timeout).With("timeout_ms", timeout.Milliseconds()), cancel: "timeout", again: true})
 	})
 	inv.mu.Lock()
@@ -226,9 +226,14 @@ func (h *Host) startCall(ctx context.Context, inv *invocation, pinned string, ru
 		timer.Stop()
 	}
 	inv.mu.Unlock()
-	h.dispatchCall(inv, pinned, runtime, call)
+	h.dispatchCall(inv, pinned, runtime, call, left)
 	return caller, nil
 }
+
+// frames holds buffers for frames of calls, of at most keptFrame bytes each.
+var frames = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptFrame = 64 << 10
 
 // registerCall registers a call, or joins one of the same id that was faster.
 func (h *Host) registerCall(inv *invocation, streams bool) (caller *Caller, joined bool, err *altar.Error) {
@@ -257,17 +262,22 @@ func (h *Host) registerCall(inv *invocation, streams bool) (caller *Caller, join
 	return inv.addCaller(h, streams), false, nil // nobody else knows inv yet
 }
 
-// dispatchCall sends a call to a runtime, and to another when it cannot be sent.
-func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, call altar.ToolCall) {
+// dispatchCall sends a call to a runtime, and to another when it cannot be sent. left is the time until
+// its deadline.
+func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, call altar.ToolCall, left time.Duration) {
+	buffer := frames.Get().(*[]byte)
+	defer frames.Put(buffer)
 	var tried map[*Runtime]bool
-	for {
+	for ; ; left = time.Until(inv.deadline) {
 		if runtime == nil {
 			h.mu.Lock()
 			runtime, _ = h.chooseRuntime(inv.session, inv.contract.Name, pinned, tried)
 			h.mu.Unlock()
 		}
-		left := time.Until(inv.deadline)
-		if runtime == nil || left <= 0 {
+		if left <= 0 {
+			return // the timer ends the call
+		}
+		if runtime == nil {
 			h.finishCall(inv, outcome{err: altar.Errorf(altar.RuntimeUnavailable, "no runtime that executes %.280q is connected", joinName(pinned, inv.contract.Name)), again: true})
 			return
 		}
@@ -278,9 +288,12 @@ func (h *Host) dispatchCall(inv *invocation, pinned string, runtime *Runtime, ca
 		}
 		inv.runtime = runtime
 		inv.mu.Unlock()
-		frame := altar.AppendToolCall(make([]byte, 0, len(call.Parameters)+192), &altar.ToolCall{
+		frame := altar.AppendToolCall((*buffer)[:0], &altar.ToolCall{
 			InvocationID: inv.hostID, SessionID: inv.session.id, ToolName: inv.contract.Name, Parameters: call.Parameters, TimeoutMS: max(left.Milliseconds(), 1),
 		})
+		if cap(frame) <= keptFrame {
+			*buffer = frame
+		}
 		if runtime.sendCall(inv, frame) {
 			inv.mu.Lock()
 			cancelled := inv.cancelled

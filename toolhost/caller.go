@@ -20,6 +20,14 @@ type Caller struct {
 	left bool
 }
 
+// newWake returns an empty channel for a caller.
+func (h *Host) newWake() chan struct{} {
+	if wake, ok := h.wakes.Get().(chan struct{}); ok {
+		return wake
+	}
+	return make(chan struct{}, 1)
+}
+
 // wakeUp wakes a caller.
 func (c *Caller) wakeUp() {
 	select {
@@ -28,11 +36,8 @@ func (c *Caller) wakeUp() {
 	}
 }
 
-// Deadline returns when the call ends at the latest.
-func (c *Caller) Deadline() time.Time { return c.inv.deadline }
-
-// Irreversible reports whether the call had to be confirmed.
-func (c *Caller) Irreversible() bool { return c.inv.contract.irreversible }
+// Timeout returns how long the call may take in all.
+func (c *Caller) Timeout() time.Duration { return c.inv.deadline.Sub(c.inv.begun) }
 
 // Leave ends the caller's wait. The call ends when no caller waits for it any more.
 func (c *Caller) Leave() {
@@ -44,7 +49,13 @@ func (c *Caller) Leave() {
 	}
 	c.left = true
 	c.h.callers.Add(-1)
-	inv.removeCaller(c)
+	inv.removeCaller(c) // nobody wakes it any more
+	select {
+	case <-c.wake:
+	default:
+	}
+	c.h.wakes.Put(c.wake)
+	c.wake = nil
 	abandoned := len(inv.callers) == 0 && !inv.done
 	inv.mu.Unlock()
 	if abandoned {

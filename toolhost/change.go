@@ -13,15 +13,15 @@ import (
 	"gazetteer/store"
 )
 
-// A Change is what an owner changed behind a contract since it was approved. The contract stays as it is
-// until the operator approves the change.
+// A Change is what an owner changed behind a contract since it was approved. The contract stays as
+// it is until the operator approves the change.
 type Change struct {
 	Contract string `json:"contract"`
 	// Severity is that of the worst change for callers of the operation.
 	Severity diff.Severity `json:"severity"`
 	Changes  []diff.Change `json:"changes"`
-	// From and To are the calls before and after, such as "POST https://example.com/tables"; To is empty
-	// when the operation is gone.
+	// From and To are the calls before and after, such as "POST https://example.com/tables"; To is
+	// empty when the operation is gone.
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Renamed is the new id of the operation, where it has the same call under another id.
@@ -105,7 +105,7 @@ func findOperation(d *document.Document, pin *Pin) *document.Operation {
 		}
 	}
 	for i := range d.Operations {
-		if d.Operations[i].Call == pin.Copy.Call {
+		if hasSameCall(&d.Operations[i], &pin.Copy) {
 			return &d.Operations[i]
 		}
 	}
@@ -161,7 +161,7 @@ type ContractStatus struct {
 	Waiting string `json:"waiting,omitempty"`
 }
 
-// ContractStatuses returns every contract with how it stands now, in order of name.
+// ContractStatuses returns every contract with its present state, in order of name.
 func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 	list := []ContractStatus{}
 	for _, c := range h.Contracts() {
@@ -185,8 +185,8 @@ func (h *Host) ContractStatuses(ctx context.Context) ([]ContractStatus, error) {
 	return list, nil
 }
 
-// An Approval says who may use a contract that is approved. A list that is nil leaves the contract's own
-// as it is.
+// An Approval says who may use a contract that is approved. A list that is nil leaves the
+// contract's own as it is.
 type Approval struct {
 	Allow    []string // ids of the clients that may call it
 	Runtimes []string // ids of the runtime identities that may fulfil it; "any" for every one

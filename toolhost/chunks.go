@@ -73,9 +73,9 @@ func (inv *invocation) appendChunk(m altar.StreamChunk) {
 // chunkOverhead is what a chunk without payload counts.
 const chunkOverhead = 96
 
-// boundChunks bounds what is kept: callers that want all at once are refused above maxAggregate, and those
-// that do not take chunks as fast as they come make the runtime wait for a short time, then they are
-// cut off. It returns an error when no caller is left. inv.mu is held.
+// boundChunks bounds the buffered chunks: callers that want all at once are refused above
+// maxAggregate. Callers that do not read chunks as fast as they arrive delay the runtime for a
+// short time and are then disconnected. It returns an error if no caller is left. inv.mu is held.
 func (inv *invocation) boundChunks() *altar.Error {
 	if inv.total <= maxAggregate && inv.kept <= maxPending {
 		return nil
@@ -139,8 +139,8 @@ func (inv *invocation) removeCaller(c *Caller) {
 	}
 }
 
-// dropTakenChunks forgets the chunks that every caller has taken, once they are too many to be sent again. inv.mu
-// is held.
+// dropTakenChunks forgets the chunks that every caller has taken, once they are too many to be sent
+// again. inv.mu is held.
 func (inv *invocation) dropTakenChunks() {
 	if inv.total <= maxAggregate && inv.kept <= maxPending {
 		return

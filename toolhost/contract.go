@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -35,8 +36,9 @@ type Contract struct {
 	// Allow lists the ids of the clients that may call it: nil for every client, "*" for every client,
 	// empty for none.
 	Allow []string `json:"allow,omitzero"`
-	// Runtimes lists the ids of the runtime identities that may fulfil it; "*" stands for every one. Nil
-	// is every one for a contract of the operator's own, and [HTTPRuntime] alone for one with a Pin.
+	// Runtimes lists the ids of the runtime identities that may fulfil it; "*" means all of them.
+	// Nil means all for a contract that the operator wrote, and only [HTTPRuntime] for one with a
+	// Pin.
 	Runtimes []string `json:"runtimes,omitzero"`
 	// When restricts it to some sessions; nil for none.
 	When  *Condition `json:"when,omitempty"`
@@ -76,13 +78,34 @@ func (c *Contract) AllowedRuntimes() (ids []string, every bool) {
 	return c.Runtimes, c.Runtimes == nil || slices.Contains(c.Runtimes, everyID)
 }
 
+// DescribeClients says who may call the contract.
+func (c *Contract) DescribeClients() string {
+	return describeIDs("client", c.Allow, c.Allow == nil || slices.Contains(c.Allow, everyID))
+}
+
+// DescribeRuntimes says who may execute the contract.
+func (c *Contract) DescribeRuntimes() string {
+	ids, every := c.AllowedRuntimes()
+	return describeIDs("runtime", ids, every)
+}
+
+func describeIDs(kind string, ids []string, every bool) string {
+	switch {
+	case every:
+		return "every " + kind
+	case len(ids) == 0:
+		return "no " + kind
+	}
+	return strings.Join(ids, ", ")
+}
+
 // A Condition is what a session must have for a contract to be callable in it.
 type Condition struct {
 	TenantID string `json:"tenant_id,omitempty"`
 }
 
-// A Pin names the operation of a document that a contract was made from, and keeps a copy of it: the
-// contract stays what it is when the document changes.
+// A Pin names the operation of a document that a contract was made from, and keeps a copy of it, so
+// that a change of the document does not change the contract.
 type Pin struct {
 	Host      string             `json:"host"`
 	Kind      document.Kind      `json:"kind"`
@@ -92,7 +115,8 @@ type Pin struct {
 	Namespace string             `json:"namespace,omitempty"` // AGIS vocabulary.namespace, for the HTTP binding
 	// URL is where the document came from.
 	URL string `json:"url"`
-	// RequestsPerMinute is the rate that the document declares (AI Discovery 3.6); 0 when it declares none.
+	// RequestsPerMinute is the rate that the document declares (AI Discovery 3.6); 0 when it
+	// declares none.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 }
 
@@ -107,7 +131,8 @@ type ContractFile struct {
 // maxContracts bounds the contracts of one Host.
 const maxContracts = 10_000
 
-// ReadContracts reads a JSON list of contracts, strictly.
+// ReadContracts reads a JSON list of contracts, strictly. One without parameters gets those of its JSON
+// Schema, if it has one.
 func ReadContracts(text []byte) ([]ContractFile, error) {
 	if _, err := altar.ReadValue(text); err != nil {
 		return nil, fmt.Errorf("the contracts are not well-formed JSON: %w", err)
@@ -123,6 +148,12 @@ func ReadContracts(text []byte) ([]ContractFile, error) {
 	}
 	names := map[string]bool{}
 	for i := range list {
+		if list[i].Parameters == nil && list[i].InputSchema != nil {
+			var err error
+			if list[i].Parameters, err = altar.ParametersOf(list[i].InputSchema); err != nil {
+				return nil, fmt.Errorf("contract %d: input_schema: %w", i+1, err)
+			}
+		}
 		if err := list[i].Check(); err != nil {
 			return nil, fmt.Errorf("contract %d: %w", i+1, err)
 		}
@@ -134,7 +165,7 @@ func ReadContracts(text []byte) ([]ContractFile, error) {
 	return list, nil
 }
 
-// contract is a contract that may be called, with what is derived of it.
+// contract is a contract that may be called, with the values that are derived from it.
 type contract struct {
 	Contract
 	schema       *jsonschema.Schema // nil without an InputSchema
@@ -170,8 +201,9 @@ func (refuseLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %s; want a schema without references to other documents", url)
 }
 
-// isIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or it is
-// not declared and the name or the description says so.
+// isIrreversible reports whether the effect of a contract cannot be undone: it is declared so, or
+// it is not declared and the first word of the name, or the main verb of the description, is one of
+// deletion or ending.
 func isIrreversible(c *altar.Contract) bool {
 	switch c.Effect {
 	case altar.Irreversible:
@@ -180,12 +212,20 @@ func isIrreversible(c *altar.Contract) bool {
 	default:
 		return false
 	}
-	words := strings.FieldsFunc(c.Name, func(r rune) bool { return r == '_' || r == '-' })
-	if len(words) == 0 {
-		return false
+	for i, r := range c.Name {
+		if r == '_' || r == '-' || i > 0 && unicode.IsUpper(r) {
+			if effect.Of(strings.ToUpper(c.Name[:i])) == effect.End {
+				return true
+			}
+			break
+		}
 	}
-	return effect.Of(strings.ToUpper(words[0])) == effect.End
+	return effect.Of(strings.ToUpper(c.Name)) == effect.End || effect.Of(effect.Compare(anyMethod, c.Description).Verb) == effect.End
 }
+
+// anyMethod is a method that no verb contradicts, so that effect.Compare only finds the main verb of a
+// description.
+const anyMethod = "DO"
 
 // allowsClient reports whether a client may call the contract in a session.
 func (c *contract) allowsClient(client string, s *session) bool {
@@ -300,7 +340,8 @@ func (h *Host) loadContracts(ctx context.Context) error {
 	return nil
 }
 
-// setContract replaces the contract of this name in memory. One that cannot be compiled cannot be called.
+// setContract replaces the contract of this name in memory. One that cannot be compiled cannot be
+// called.
 func (h *Host) setContract(c Contract) {
 	compiled, err := compileContract(c)
 	if err != nil {
@@ -316,14 +357,14 @@ func (h *Host) setContract(c Contract) {
 	h.contracts[c.Name] = compiled
 }
 
-// putContract stores a contract in place of one of its name and takes it into service if it is
-// approved. Runtimes are asked again what they can execute.
+// putContract stores a contract in place of one with its name and enables it if it is approved.
+// Runtimes are asked again which tools they can execute.
 func (h *Host) putContract(ctx context.Context, c Contract) error {
-	return h.PutContracts(ctx, []Contract{c})
+	return h.putContracts(ctx, []Contract{c})
 }
 
-// PutContracts is [Host.putContract] for several, all or none.
-func (h *Host) PutContracts(ctx context.Context, list []Contract) error {
+// putContracts is [Host.putContract] for several, all or none.
+func (h *Host) putContracts(ctx context.Context, list []Contract) error {
 	var writes []store.Write
 	for i := range list {
 		if err := list[i].Check(); err != nil {
@@ -362,7 +403,7 @@ func (h *Host) AddContracts(ctx context.Context, list []ContractFile) error {
 	for i, f := range list {
 		contracts[i] = Contract{Contract: f.Contract, Allow: f.Allow, Runtimes: runtimeList(f.Runtimes), When: f.When, State: Approved, Added: time.Now().UTC()}
 	}
-	return h.PutContracts(ctx, contracts)
+	return h.putContracts(ctx, contracts)
 }
 
 // Contracts returns every contract, in order of name.

@@ -1,5 +1,5 @@
-// Package toolhost is an Altar Host, Level 1 and 2: it holds the contracts of the operator, the runtimes
-// that execute them and the sessions of clients, and carries calls between the two.
+// Package toolhost is an Altar Host, Level 1 and 2: it holds the contracts of the operator, the
+// runtimes that execute them and the sessions of clients, and carries calls between the two.
 //
 // Start with [Open]. A transport attaches runtimes with [Host.Attach] and hands their frames to
 // [Runtime.Receive]; it serves clients with [Host.CreateSession], [Host.Call] and [Host.Tools]. Package

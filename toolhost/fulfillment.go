@@ -37,8 +37,8 @@ func (h *Host) forgetLostOffers() {
 	}
 }
 
-// receiveFulfillment stores which tools a runtime executes (flow 6.1). Each refused name gets an answer of
-// its own.
+// receiveFulfillment stores which tools a runtime executes (flow 6.1). Each refused name gets a
+// separate answer.
 func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 	h := r.h
 	inReplyTo := altar.ReplyID(m)
@@ -118,9 +118,9 @@ func (h *Host) removeFulfiller(name, id string) {
 	}
 }
 
-// nextRequests returns requests for the sessions that the runtime is to be asked about next: a few at a
-// time, and none once it has said what it executes everywhere. h.mu is held; the caller sends them after
-// releasing it.
+// nextRequests returns the next requests to the runtime about sessions: a few at a time, and none
+// after it has announced the tools that it executes in all sessions. h.mu is held; the caller sends
+// them after releasing it.
 func (r *Runtime) nextRequests() [][]byte {
 	var frames [][]byte
 	for !r.general && len(r.waiting) > 0 && len(r.asked) < maxAsked {
@@ -137,11 +137,12 @@ func (r *Runtime) nextRequests() [][]byte {
 
 func (r *Runtime) sendAll(frames [][]byte) {
 	for _, frame := range frames {
-		r.conn.Send(frame)
+		r.conn.Send(frame, false)
 	}
 }
 
-// requestForSession asks runtimes about a new session that have not said what they execute everywhere.
+// requestForSession asks runtimes about a new session, except those that have announced the tools
+// that they execute in all sessions.
 func (h *Host) requestForSession(s *session) {
 	type request struct {
 		r      *Runtime
@@ -177,13 +178,15 @@ func (h *Host) requestFulfillment() {
 	}
 }
 
-// chooseRuntime returns the runtime of a tool in a session that runs the fewest calls, leaving out those
-// tried. Without one, lost reports whether one was there before. pinned, when set, is the only one that
-// may be chosen. h.mu is held.
+// chooseRuntime returns the runtime of a tool in a session that runs the fewest calls, leaving out
+// those tried. Of several, it returns the one whose last call is the longest ago. Without one, lost
+// reports whether one was there before. pinned, when set, is the only one that may be chosen. h.mu
+// is held.
 func (h *Host) chooseRuntime(s *session, tool, pinned string, tried map[*Runtime]bool) (best *Runtime, lost bool) {
 	c := h.contracts[tool]
-	load := 0
-	looks := 0
+	var load int
+	var turn uint64
+	considered := 0
 	consider := func(r *Runtime) {
 		if r.detached || h.runtimes[r.id] != r || tried[r] {
 			lost = true
@@ -192,11 +195,11 @@ func (h *Host) chooseRuntime(s *session, tool, pinned string, tried map[*Runtime
 		if c != nil && !c.allowsRuntime(r) { // the contract has changed since the runtime was told
 			return
 		}
-		n := r.countCalls()
-		if best == nil || n < load {
-			best, load = r, n
+		n, last := r.countCalls()
+		if best == nil || n < load || n == load && last < turn {
+			best, load, turn = r, n, last
 		}
-		looks++
+		considered++
 	}
 	if pinned != "" {
 		o := s.offers[pinned]
@@ -212,7 +215,7 @@ func (h *Host) chooseRuntime(s *session, tool, pinned string, tried map[*Runtime
 		if s.offers[id] != nil {
 			continue // what it said for this session counts
 		}
-		if consider(r); looks >= 8 { // the order is random: eight are enough for an even load
+		if consider(r); considered >= 8 { // the order is random: eight are enough for an even load
 			break
 		}
 	}

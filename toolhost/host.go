@@ -36,8 +36,8 @@ type Options struct {
 	// AdmitClient is asked before each call; an error refuses it. Nil admits every client that the
 	// policy of the contract allows.
 	AdmitClient func(ctx context.Context, client string) error
-	// Blocked reports whether a host is not visited any more, because its owner or the operator said so:
-	// contracts of its documents then cannot be called. Nil: no host is blocked.
+	// Blocked reports whether a host is not visited any more, because its owner or the operator
+	// said so: contracts of its documents then cannot be called. Nil: no host is blocked.
 	Blocked func(ctx context.Context, host string) (bool, error)
 	// AuditParameters also writes the parameters of calls into the audit trail.
 	AuditParameters bool
@@ -58,6 +58,7 @@ type Host struct {
 	calls   *limit.Limiter // of a client and a tool; nil: none
 	audit   *auditTrail
 	conns   sync.WaitGroup // connections of runtimes
+	wakes   sync.Pool      // empty channels of callers that have left
 
 	// Counters for the operator.
 	dropped atomic.Uint64 // frames of runtimes that answered nothing
@@ -202,8 +203,9 @@ func (h *Host) drainCalls(grace time.Duration) error {
 	return nil
 }
 
-// AddConnection counts a connection of a runtime that a transport serves, so that draining waits for it.
-// The transport calls done when the connection has ended. It returns false when the host drains.
+// AddConnection counts a connection of a runtime that a transport serves, so that draining waits
+// for it. The transport calls done when the connection has ended. It returns false when the host
+// drains.
 func (h *Host) AddConnection() (done func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -224,7 +226,7 @@ type Figures struct {
 	Dropped   uint64 `json:"dropped"` // frames of runtimes that answered no running call
 }
 
-// Figures returns how the host stands.
+// Figures returns the figures of the host.
 func (h *Host) Figures() Figures {
 	h.mu.Lock()
 	defer h.mu.Unlock()

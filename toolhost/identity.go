@@ -41,8 +41,8 @@ var (
 
 const maxIdentity = 128
 
-// checkIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and "-".
-// It is the first part of a pinned tool name, so that it has no slash.
+// checkIdentity checks the id of an identity: 1 to 128 letters, digits and any of ".", "_", ":" and
+// "-". It is the first part of a pinned tool name, so that it has no slash.
 func checkIdentity(id string) error {
 	if id == "" || len(id) > maxIdentity || strings.ContainsFunc(id, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r))
@@ -52,10 +52,10 @@ func checkIdentity(id string) error {
 	return nil
 }
 
-// HashToken returns what is kept of a token.
+// HashToken returns the stored form of a token.
 func HashToken(token string) string { return hashHex([]byte(token)) }
 
-// HashCertificate returns what is kept of a certificate.
+// HashCertificate returns the stored form of a certificate.
 func HashCertificate(c *x509.Certificate) string { return hashHex(c.Raw) }
 
 func hashHex(b []byte) string {
@@ -135,8 +135,8 @@ func (h *Host) AddIdentity(_ context.Context, add Identity) error {
 	return h.replaceIdentities(append(list, add))
 }
 
-// RemoveIdentity removes an identity of both kinds, ends the connections of its runtime and the sessions
-// of its client.
+// RemoveIdentity removes an identity of both kinds, ends the connections of its runtime and the
+// sessions of its client.
 func (h *Host) RemoveIdentity(_ context.Context, id string) error {
 	h.changing.Lock()
 	defer h.changing.Unlock()

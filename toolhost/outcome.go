@@ -78,7 +78,8 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	}
 	inv.done, inv.payload, inv.meta, inv.err = true, o.payload, o.meta, o.err
 	inv.cancelled = o.cancel != ""
-	inv.replay, inv.expires = !o.again, time.Now().Add(replayTime)
+	now := time.Now()
+	inv.replay, inv.expires = !o.again, now.Add(replayTime)
 	switch {
 	case o.last != nil:
 		inv.chunks = append(inv.chunks, *o.last)
@@ -86,12 +87,13 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 	case o.err != nil && inv.base+len(inv.chunks) > 0:
 		inv.chunks = append(inv.chunks, altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(inv.base + len(inv.chunks)), Error: o.err, IsFinal: true})
 	}
-	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err))
+	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err, now))
 	for _, c := range inv.callers {
 		c.wakeUp()
 	}
 	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept
-	inv.timer = nil // results are kept for a while, and it would be kept with them
+	// Results are kept for a while, and these would be kept with them.
+	inv.timer, inv.runtime, inv.details = nil, nil, nil
 	if inv.base > 0 {
 		size = 0
 	}

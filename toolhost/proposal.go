@@ -63,8 +63,11 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 				skipped[o.ID] = reason
 				continue
 			}
-			if name, known := h.findPinned(d.Host, o.ID); known {
-				skipped[o.ID] = "it has the contract " + name + " already"
+			if c := h.findPinned(d.Host, &o); c != nil {
+				skipped[o.ID] = "it has the contract " + c.Name + " already"
+				if c.Pin.Operation != o.ID {
+					skipped[o.ID] = "it has the same call as the contract " + c.Name + ", of which it is a change"
+				}
 				continue
 			}
 			c, err := h.contractOf(from, o, "", proposed)
@@ -79,7 +82,7 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 	if len(proposed) == 0 && len(skipped) == 0 {
 		return nil, nil, fmt.Errorf("%w: %s publishes no such operation that was crawled", ErrNoProposal, host)
 	}
-	return proposed, skipped, h.PutContracts(ctx, proposed)
+	return proposed, skipped, h.putContracts(ctx, proposed)
 }
 
 // reasonAgainst says why an operation cannot be a contract, "" when it can.
@@ -96,14 +99,28 @@ func reasonAgainst(o document.Operation, s document.Service) string {
 	return ""
 }
 
-// findPinned returns the contract of an operation.
-func (h *Host) findPinned(host, operation string) (name string, found bool) {
+// findPinned returns the contract of an operation, or else one that is not revoked and has the same
+// call; nil for none.
+func (h *Host) findPinned(host string, o *document.Operation) *Contract {
+	var same *Contract
 	for _, c := range h.Contracts() {
-		if c.Pin != nil && c.Pin.Host == host && c.Pin.Operation == operation {
-			return c.Name, true
+		if c.Pin == nil || c.Pin.Host != host {
+			continue
+		}
+		if c.Pin.Operation == o.ID {
+			return &c
+		}
+		if c.State != Revoked && hasSameCall(o, &c.Pin.Copy) {
+			same = &c
 		}
 	}
-	return "", false
+	return same
+}
+
+// hasSameCall reports whether two operations are called in the same way. All AGIS operations of a
+// service have one address: their calls differ by verb and path.
+func hasSameCall(a, b *document.Operation) bool {
+	return a.Call.URL != "" && a.Call == b.Call && (a.Call.Protocol == "http" || a.Verb == b.Verb && a.Path == b.Path)
 }
 
 // A source is a document that contracts are made from.
@@ -114,7 +131,8 @@ type source struct {
 }
 
 // readSource reads what the text of a document says beyond its operations. When the text has been
-// dropped, the parameters of the operations stand alone and the limits of the service itself still hold.
+// dropped, the parameters of the operations stand alone and the limits of the service itself still
+// hold.
 func (h *Host) readSource(ctx context.Context, d document.Document) source {
 	from := source{Document: d}
 	text, err := h.o.Store.Get(ctx, store.BlobKey(d.Digest))
@@ -189,6 +207,27 @@ func (h *Host) checkOwner(ctx context.Context, host string) error {
 		return fmt.Errorf("%w: %s", ErrNoProposal, suspendedReason(host))
 	}
 	return nil
+}
+
+// checkSuspension refuses a contract if the owner of its host has opted out, or if that is not known.
+func (h *Host) checkSuspension(ctx context.Context, c *contract) *altar.Error {
+	if c.Pin == nil || h.checkOwner(ctx, c.Pin.Host) == nil {
+		return nil
+	}
+	return altar.Errorf(altar.RuntimeUnavailable, "the contract is suspended: %s", suspendedReason(c.Pin.Host)).With("reason", Suspended)
+}
+
+// SuspensionOf returns the error of a call to a contract that is suspended and that a client may
+// otherwise call in a session, nil for any other contract.
+func (h *Host) SuspensionOf(ctx context.Context, client, sessionID, tool string) *altar.Error {
+	h.mu.Lock()
+	s, err := h.findSession(client, sessionID, time.Now())
+	c := h.contracts[tool]
+	h.mu.Unlock()
+	if err != nil || c == nil || !c.allowsClient(client, s) {
+		return nil
+	}
+	return h.checkSuspension(ctx, c)
 }
 
 // suspendedReason says why a contract of a host is suspended.

@@ -11,10 +11,11 @@ import (
 
 // A Conn carries frames to one runtime.
 type Conn interface {
-	// Send queues a frame. It does not wait: it returns false when the queue is full or the connection
-	// has ended.
-	Send(frame []byte) bool
-	// Close ends the connection once what is queued has been sent, or a short time has passed. The
+	// Send sends a frame, or queues it. It does not wait: it returns false when the queue is full
+	// or the connection has ended. It does not keep the frame. lone says that no other frame is
+	// likely to follow at once, so that nothing is won by sending several together.
+	Send(frame []byte, lone bool) bool
+	// Close ends the connection after the queued frames have been sent, or after a short time. The
 	// transport then calls [Runtime.Detach].
 	Close(reason string)
 }
@@ -40,6 +41,7 @@ type Runtime struct {
 
 	mu    sync.Mutex // guards the following fields
 	calls map[string]*invocation
+	last  uint64 // the number of the call that it got last
 }
 
 // Attach begins a connection of a runtime whose identity is verified. The transport hands its frames to
@@ -51,7 +53,7 @@ func (h *Host) Attach(identity Identity, conn Conn) *Runtime {
 // Announced reports whether the handshake is complete. Only the caller of Receive may ask.
 func (r *Runtime) Announced() bool { return r.announced }
 
-func (r *Runtime) sendMessage(m altar.Message) bool { return r.conn.Send(altar.Encode(m)) }
+func (r *Runtime) sendMessage(m altar.Message) bool { return r.conn.Send(altar.Encode(m), false) }
 
 // sendError answers a frame with an error.
 func (r *Runtime) sendError(inReplyTo string, err *altar.Error) {
@@ -60,6 +62,12 @@ func (r *Runtime) sendError(inReplyTo string, err *altar.Error) {
 
 // Receive handles one frame.
 func (r *Runtime) Receive(text []byte) {
+	if r.announced {
+		if result, ok := altar.ReadResult(text); ok {
+			r.receiveResult(result)
+			return
+		}
+	}
 	m, err := altar.ReadMessage(text, false)
 	if err != nil {
 		bad, ok := err.(*altar.FrameError)
@@ -149,8 +157,8 @@ func (r *Runtime) receiveAnnouncement(m altar.AnnounceRuntime) {
 
 func clipLanguage(s string) string { return s[:min(len(s), 40)] }
 
-// registerID takes the runtime id. Its identity may use its own id, and ids that begin with it and a dash
-// unless they belong to another identity: several processes of one service.
+// registerID takes the runtime id. Its identity may use its own id, and ids that begin with it and
+// a dash unless they belong to another identity: several processes of one service.
 func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 	h := r.h
 	h.mu.Lock()
@@ -212,11 +220,11 @@ func (r *Runtime) Detach() {
 	}
 }
 
-// countCalls returns how many calls run there.
-func (r *Runtime) countCalls() int {
+// countCalls returns how many calls run there, and the number of the call that it got last.
+func (r *Runtime) countCalls() (running int, last uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.calls)
+	return len(r.calls), r.last
 }
 
 // findCall returns a call that runs there, nil for none.
@@ -234,8 +242,10 @@ func (r *Runtime) sendCall(inv *invocation, frame []byte) bool {
 		return false
 	}
 	r.calls[inv.hostID] = inv
+	r.last = r.h.counter.Load()
+	lone := len(r.calls) == 1
 	r.mu.Unlock()
-	if r.conn.Send(frame) {
+	if r.conn.Send(frame, lone) {
 		return true
 	}
 	r.removeCall(inv)
@@ -267,7 +277,8 @@ func (h *Host) Runtimes() []RuntimeStatus {
 	defer h.mu.Unlock()
 	list := []RuntimeStatus{}
 	for _, r := range h.runtimes {
-		status := RuntimeStatus{ID: r.id, Identity: r.identity.ID, Connected: r.connected.UTC().Truncate(time.Second), Streaming: r.streaming, Running: r.countCalls(), Tools: []string{}}
+		running, _ := r.countCalls()
+		status := RuntimeStatus{ID: r.id, Identity: r.identity.ID, Connected: r.connected.UTC().Truncate(time.Second), Streaming: r.streaming, Running: running, Tools: []string{}}
 		if o := h.offers[r.id]; o != nil && o.runtime == r {
 			for name := range o.tools {
 				status.Tools = append(status.Tools, name)

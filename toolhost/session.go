@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -102,7 +103,7 @@ func (h *Host) releaseState(client string) {
 // DestroySession ends a session of a client and the calls that run in it.
 func (h *Host) DestroySession(client, id string) *altar.Error {
 	h.mu.Lock()
-	s, err := h.findSession(client, id)
+	s, err := h.findSession(client, id, time.Now())
 	h.mu.Unlock()
 	if err != nil {
 		return err
@@ -114,9 +115,9 @@ func (h *Host) DestroySession(client, id string) *altar.Error {
 }
 
 // findSession returns a session of a client that has not ended. h.mu is held.
-func (h *Host) findSession(client, id string) (*session, *altar.Error) {
+func (h *Host) findSession(client, id string, now time.Time) (*session, *altar.Error) {
 	s := h.sessions[id]
-	if s == nil || s.client != client || !time.Now().Before(s.expires) {
+	if s == nil || s.client != client || !now.Before(s.expires) {
 		return nil, errSession(id)
 	}
 	return s, nil
@@ -143,8 +144,9 @@ func (h *Host) endSession(s *session, reason string) bool {
 	}
 	s.calls, s.offers = nil, nil
 	h.mu.Unlock()
+	ended := altar.Errorf(altar.SessionInvalid, "%s", reason)
 	for _, inv := range running {
-		h.finishCall(inv, outcome{err: altar.Errorf(altar.SessionInvalid, "%s", reason), cancel: reason})
+		h.finishCall(inv, outcome{err: ended, cancel: reason})
 	}
 	return true
 }
@@ -156,32 +158,51 @@ type Tool struct {
 	Confirm bool `json:"confirm,omitempty"`
 }
 
-// Tools returns what a client may call in a session now, in order of name.
-func (h *Host) Tools(client, sessionID string) ([]Tool, *altar.Error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s, err := h.findSession(client, sessionID)
+// Tools returns what a client may call in a session now, in order of name. Suspended contracts are not
+// among them, and a client that is not admitted gets none.
+func (h *Host) Tools(ctx context.Context, client, sessionID string) ([]Tool, *altar.Error) {
+	found, err := h.findTools(client, sessionID)
 	if err != nil {
 		return nil, err
 	}
 	tools := []Tool{}
+	if h.o.AdmitClient != nil && h.o.AdmitClient(ctx, client) != nil {
+		return tools, nil
+	}
+	for _, c := range found {
+		if h.checkSuspension(ctx, c) == nil {
+			tools = append(tools, Tool{c.Contract.Contract, c.irreversible})
+		}
+	}
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	return tools, nil
+}
+
+// findTools returns the contracts that a client may call in a session and that a runtime executes.
+func (h *Host) findTools(client, sessionID string) ([]*contract, *altar.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, err := h.findSession(client, sessionID, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var list []*contract
 	for name, c := range h.contracts {
 		if !c.allowsClient(client, s) {
 			continue
 		}
 		if runtime, _ := h.chooseRuntime(s, name, "", nil); runtime != nil {
-			tools = append(tools, Tool{c.Contract.Contract, c.irreversible})
+			list = append(list, c)
 		}
 	}
-	sortTools(tools)
-	return tools, nil
+	return list, nil
 }
 
 // SessionForMCP returns the session of a client's MCP calls, and makes it if there is none.
 func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
 	h.mu.Lock()
 	id := h.mcpSessions[client]
-	if _, err := h.findSession(client, id); id != "" && err == nil {
+	if _, err := h.findSession(client, id, time.Now()); id != "" && err == nil {
 		h.mu.Unlock()
 		return id, nil
 	}
@@ -193,15 +214,11 @@ func (h *Host) SessionForMCP(client string) (string, *altar.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if other := h.mcpSessions[client]; other != "" {
-		if _, err := h.findSession(client, other); err == nil {
+		if _, err := h.findSession(client, other, time.Now()); err == nil {
 			go h.DestroySession(client, created.SessionID) // another request was first
 			return other, nil
 		}
 	}
 	h.mcpSessions[client] = created.SessionID
 	return created.SessionID, nil
-}
-
-func sortTools(tools []Tool) {
-	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 }

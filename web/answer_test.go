@@ -14,6 +14,7 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/index"
 	"gazetteer/index/query"
+	"gazetteer/internal/testclock"
 	"gazetteer/store"
 	"gazetteer/web"
 )
@@ -218,15 +219,15 @@ func (c counting) Figures(ctx context.Context) (answer.Figures, error) {
 }
 
 func TestFiguresAreCachedForSeconds(t *testing.T) {
-	clock, counts := now, 0
-	h := mount(t, counting{sample{word: plainWord}, &counts}, web.Options{Now: func() time.Time { return clock }})
+	clock, counts := testclock.New(now), 0
+	h := mount(t, counting{sample{word: plainWord}, &counts}, web.Options{Now: clock.Now})
 	for range 3 {
 		get(t, h, "/")
 	}
 	if counts != 1 {
 		t.Errorf("counted %d times for three pages of one moment", counts)
 	}
-	clock = clock.Add(6 * time.Second)
+	clock.Advance(6 * time.Second)
 	if get(t, h, "/"); counts != 2 {
 		t.Errorf("counted %d times, want 2 after six seconds", counts)
 	}
@@ -245,8 +246,8 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// TestPagesDuringIndexBuild: while something may be missing each page says so,
-// and none says of a name that nobody has it.
+// TestPagesDuringIndexBuild checks that while data may be missing each page says so, and none says
+// that a name does not exist.
 func TestPagesDuringIndexBuild(t *testing.T) {
 	ready := false
 	h := mount(t, sample{word: plainWord, hits: 3}, web.Options{
@@ -278,8 +279,8 @@ func TestPagesDuringIndexBuild(t *testing.T) {
 	}
 }
 
-// A namespace is anybody's to write into a document: its page says who uses it, by
-// what right, and what is wrong about it; that of a class of data, who holds it.
+// Any document can use a namespace: its page shows who uses it, with which right, and with which
+// findings; that of a data class shows who holds it.
 func TestNamePageListsServices(t *testing.T) {
 	h := engine(t, sample{word: plainWord, hits: 3})
 	for path, wants := range map[string][]string{

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cached keeps a value that is costly to read. Its zero value is not usable: see newCached.
+// cached stores a value that is expensive to compute. Use newCached; the zero value is not usable.
 type cached[T any] struct {
 	turn    chan struct{} // of one place: a goroutine that has filled it may replace current
 	current atomic.Pointer[cachedValue[T]]
@@ -22,9 +22,9 @@ func newCached[T any]() *cached[T] { return &cached[T]{turn: make(chan struct{},
 // minAge is how old a cached value may be at least.
 const minAge = 5 * time.Second
 
-// readCached returns the value, read anew when it is too old. While one caller reads it the others get
-// the one before. A value that takes long to read is kept for longer, so that at most a twentieth of
-// the time is spent reading it.
+// readCached returns the value, computed again if it is too old. While one caller computes it, the
+// others get the previous value. A value that takes long to compute is kept longer, so that at most
+// a twentieth of the time is spent on it.
 func (c *cached[T]) readCached(ctx context.Context, now func() time.Time, read func(context.Context) (T, error)) (T, error) {
 	var none T
 	before := c.current.Load()

@@ -17,13 +17,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Catalogue lists what the operations that are known have in common. The index
-// does, and an [api.Limited] around it.
+// Catalogue lists the names that operations have in common. The index implements it, and so does an
+// [api.Limited] around the index.
 type Catalogue interface {
 	// Namespaces and DataClasses list all values, sorted.
 	Namespaces(ctx context.Context) ([]index.ValueCount, error)
 	DataClasses(ctx context.Context) ([]index.ValueCount, error)
-	// Suggest completes what was typed, with values of the kinds that are named.
+	// Suggest returns completions of a text, with values of the given kinds.
 	Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error)
 	// Similar returns the services most like that of a host.
 	Similar(ctx context.Context, host string, limit int) ([]index.SimilarService, error)
@@ -36,7 +36,7 @@ var (
 	_ Catalogue = (*answer.LimitedSearcher)(nil)
 )
 
-// A listing is one kind of names that operations are listed by, verbs apart.
+// A listing is one kind of names by which operations are listed, except for verbs.
 type listing struct {
 	path   string // of the list
 	key    string // of the query language
@@ -46,7 +46,7 @@ type listing struct {
 	plural string // several of them
 	every  func(c Catalogue, ctx context.Context) ([]index.ValueCount, error)
 	filter func(value string) query.Query
-	// users says who uses a value, and what is wrong about it.
+	// users lists the services that use a value, with any problems.
 	users func(p *Pages, ctx context.Context, s listing, value string) ([]nameUser, []nameWarning, error)
 	using string // what users do with it
 	seen  string // what is told of the time of a user
@@ -80,8 +80,8 @@ func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.View, error) 
 	}
 }
 
-// valueAddress is the page of a value. Names are strangers' and may hold a slash, or be
-// "..", which a path does not survive: such a value has its search instead.
+// valueAddress is the page of a value. Services choose the names, which can contain a slash or be
+// "..", and a path cannot express these: such a value has its search instead.
 func (s listing) valueAddress(value string) string {
 	if value == "." || value == ".." || strings.ContainsAny(value, "/\\") || frame.PlainText(value) != value {
 		return searchPath(s.filter(value).String())
@@ -95,7 +95,7 @@ type valueView struct {
 	Text   string
 	Search string // address of the search for it
 	Count  index.ValueCount
-	// Users and Warnings stand on the first page.
+	// Users and Warnings are on the first page only.
 	Users    []nameUser
 	Warnings []nameWarning
 	More     int // users that are not named

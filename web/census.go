@@ -29,7 +29,7 @@ type censusView struct {
 	Tables   []tableView
 }
 
-// figureView is a figure with the list behind it.
+// figureView is a figure with a link to the hosts that it counts.
 type figureView struct {
 	Name, Address string
 	Value         int
@@ -52,7 +52,7 @@ type tableRow struct {
 // cellView is a figure of a table. Address leads to the hosts that it counts.
 type cellView struct{ Text, Address string }
 
-// shownRows is how many rows of a table the page shows at first.
+// shownRows is the number of rows of a table that are visible at first.
 const shownRows = 12
 
 // censusPage shows the figures of all hosts.
@@ -61,11 +61,15 @@ func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return frame.View{}, err
 	}
-	return frame.View{Name: "census", Title: "Census", Body: p.census.censusView(s, p.newCensusView), JSON: "/api/v1/stats",
+	html, err := p.census.renderFigures(s, func(s *census.Stats) (template.HTML, error) { return p.RenderMain("census", p.newCensusView(s)) })
+	if err != nil {
+		return frame.View{}, err
+	}
+	return frame.View{Name: "census", Title: "Census", Main: html, JSON: "/api/v1/stats",
 		Description: "Hosts by format and state, their operations, their lifetimes and the rate of their changes."}, nil
 }
 
-// newCensusView turns the figures into what the page shows.
+// newCensusView converts the figures for the page.
 func (p *Pages) newCensusView(s *census.Stats) censusView {
 	v := censusView{History: p.MomentOf(s.HistoryFrom), HasTurns: !s.HistoryFrom.IsZero()}
 	v.Glance = []figureView{
@@ -94,7 +98,7 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 	return v
 }
 
-// rowView is a row with links to what it counts.
+// rowView is a row with links to the hosts that it counts.
 func rowView(t census.Table, row census.Row) tableRow {
 	v := tableRow{Label: row.Cells[0]}
 	list := ""
@@ -114,7 +118,9 @@ func rowView(t census.Table, row census.Row) tableRow {
 	}
 	for i, cell := range row.Cells[1:] {
 		c := cellView{Text: cell}
-		c.Address = list
+		if i == 0 { // the others would lead to the same hosts
+			c.Address = list
+		}
 		if t.Columns[0] == "date" {
 			c.Address = listOfColumn(t, t.Columns[i+1])
 		}
@@ -132,7 +138,7 @@ func listOfColumn(t census.Table, column string) string {
 	return census.ListPath(census.Feature{Family: family, Value: column})
 }
 
-// censusHostsView is the list behind a figure.
+// censusHostsView is the list of hosts that a figure counts.
 type censusHostsView struct {
 	Family, Value string
 	Definition    string
@@ -141,7 +147,7 @@ type censusHostsView struct {
 	Next          string
 }
 
-// countedPerPage is how many hosts a page of the list behind a figure has.
+// countedPerPage is the number of hosts on one page of that list.
 const countedPerPage = 50
 
 // censusHostsPage lists the hosts that a figure counts.
@@ -159,7 +165,7 @@ func (p *Pages) censusHostsPage(c *gin.Context) (frame.View, error) {
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
-	return frame.View{Name: "censushosts", Title: "Hosts: " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+	return frame.View{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
 // noFigure is a name under which nothing is counted.
@@ -175,7 +181,7 @@ func (e *noFigure) Problem() frame.Problem {
 	}
 }
 
-// censusCache keeps the view of the figures until there are newer ones.
+// censusCache holds the page of the figures until there are newer ones.
 type censusCache struct {
 	making  sync.Mutex
 	current atomic.Pointer[cachedCensus]
@@ -183,25 +189,29 @@ type censusCache struct {
 
 type cachedCensus struct {
 	of   *census.Stats
-	view censusView
+	html template.HTML
 }
 
-// censusView returns what the page shows. While one caller makes it the others get the one before.
-func (c *censusCache) censusView(s *census.Stats, create func(*census.Stats) censusView) censusView {
+// renderFigures returns the page of the figures. While one caller renders it, the others get the
+// previous one.
+func (c *censusCache) renderFigures(s *census.Stats, render func(*census.Stats) (template.HTML, error)) (template.HTML, error) {
 	before := c.current.Load()
 	if before != nil && (before.of == s || !c.making.TryLock()) {
-		return before.view
+		return before.html, nil
 	}
 	if before == nil {
 		c.making.Lock()
 	}
 	defer c.making.Unlock()
 	if now := c.current.Load(); now != nil && now.of == s {
-		return now.view
+		return now.html, nil
 	}
-	made := &cachedCensus{s, create(s)}
-	c.current.Store(made)
-	return made.view
+	html, err := render(s)
+	if err != nil {
+		return "", err
+	}
+	c.current.Store(&cachedCensus{s, html})
+	return html, nil
 }
 
 // stateFigures returns the hosts by state for the front page.

@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// changesPerPage is how many changes a page shows.
+// changesPerPage is the number of changes on a page.
 const changesPerPage = 50
 
 // changesView is a page of the feed of changes, newest first.
@@ -37,7 +37,7 @@ type changeView struct {
 	Details  []string // further changes that weigh
 }
 
-// changesPage shows what became known, changed, went or came back.
+// changesPage shows hosts and documents that appeared, changed, disappeared or came back.
 func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	v := changesView{Host: strings.TrimSpace(c.Query("host")), Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
 	filter := changefeed.Filter{}
@@ -58,7 +58,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a place in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
+			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
 		}
 	}
 	page, err := p.answers.LatestChanges(c.Request.Context(), filter, before, changesPerPage)
@@ -79,7 +79,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes", Body: v}, nil
 }
 
-// severityTones are the classes of the marks of severities.
+// severityTones are the CSS classes for severities.
 var severityTones = map[diff.Severity]string{diff.High: "danger", diff.Medium: "care"}
 
 func (p *Pages) viewChange(c feed.Change) changeView {

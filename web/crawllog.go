@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// visitsPerPage is how many visits the page of what a host was asked shows.
+// visitsPerPage is the number of visits on one page of a host's crawl log.
 const visitsPerPage = 20
 
 type crawlLogView struct {

@@ -29,7 +29,7 @@ type directoryView struct {
 	SearchInText string // address of a search for the words of the filter
 }
 
-// directoryName is a name with what it counts.
+// directoryName is a name with its number of operations.
 type directoryName struct {
 	Text, Address        string
 	Services, Operations int
@@ -53,8 +53,8 @@ var directorySorts = []struct {
 	{"name", "Name", func(a, b index.ValueCount) int { return strings.Compare(a.Value, b.Value) }},
 }
 
-// showDirectory completes v with the names that its filter leaves, in the order asked for. address
-// is that of the page of a name.
+// showDirectory adds the filtered names to v in the requested order. address returns the address of
+// the page of a name.
 func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, address func(name string) string) (frame.View, error) {
 	number, err := frame.PageNumber(c)
 	if err != nil {

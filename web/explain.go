@@ -10,7 +10,7 @@ import (
 	"gazetteer/web/frame"
 )
 
-// explanationView tells the owner of a host what was seen there.
+// explanationView is the page that shows the owner of a host what the crawler found there.
 type explanationView struct {
 	Host, Word, Why string
 	By, Proof       string
@@ -51,7 +51,7 @@ type previewView struct {
 	Asked    bool
 }
 
-// markWords say what a mark of the strip means.
+// markWords describe the marks of the strip.
 var markWords = []struct{ mark, words string }{
 	{"good", "all well"}, {"flawed", "rules broken or documents that disagree"}, {"bad", "no answer, or nothing that can be read"},
 	{"changing", "changing all the time"}, {"empty", "nothing published"}, {"unknown", "not known"},
@@ -129,7 +129,7 @@ func wordsOfMark(mark string) string {
 	return mark
 }
 
-// describeTurn says what changed.
+// describeTurn describes a change of a host's states.
 func describeTurn(t conformance.Turn) string {
 	switch {
 	case t.Flapping:

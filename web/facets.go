@@ -9,8 +9,8 @@ import (
 	"gazetteer/web/frame"
 )
 
-// facetView is one field of the results with its values, each a link that adds
-// the filter to the query or takes it out.
+// facetView is one field of the results with its values, each a link that adds the filter to the
+// query or removes it.
 type facetView struct {
 	Title string
 	First []facetValue
@@ -45,9 +45,8 @@ const (
 	valuesMost  = 12 // shown when asked for
 )
 
-// facetsOf makes the facets of a result. One whose values would leave out nothing
-// is not shown, but what the query asks for always is, so that it can be taken
-// out again.
+// facetsOf returns the facets of a result. It omits a facet whose values would exclude no result,
+// but always shows those of the query, so that they can be removed.
 func facetsOf(q query.Query, r index.Result) []facetView {
 	var views []facetView
 	for _, f := range facetTitles {
@@ -97,7 +96,7 @@ func searchPath(query string) string {
 	return "/?" + url.Values{"q": {query}}.Encode()
 }
 
-// facetText says in words what the values of the closed fields mean.
+// facetText describes the values of the closed fields.
 func facetText(field, value string) string {
 	if w, ok := valueWords[field+":"+value]; ok {
 		return w

@@ -61,8 +61,8 @@ var helpParts = []helpPart{
 	}},
 }
 
-// helpPage is the page of the query language. Each example says how much it finds now,
-// so that one which finds nothing here does not mislead.
+// helpPage is the page of the query language. Each example shows its present number of results, so
+// that an example without results does not mislead.
 func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
 	var v helpView
 	for _, f := range query.Filters() {
@@ -84,7 +84,7 @@ func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "help", Title: "How to search", Body: v}, nil
 }
 
-// countMatches returns how many operations a query finds.
+// countMatches returns the number of operations that a query finds.
 func (p *Pages) countMatches(ctx context.Context, text string) (int, error) {
 	q, err := query.Parse(text)
 	if err != nil {

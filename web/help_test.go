@@ -11,8 +11,8 @@ import (
 	"gazetteer/index/query"
 )
 
-// visit asks a house for a page.
-func (h *house) visit(t *testing.T, path string) (status int, body string) {
+// visit requests a page.
+func (h *testServer) visit(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
 	must(t, err)
@@ -24,9 +24,10 @@ func (h *house) visit(t *testing.T, path string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// Every example of the help page, run on the small internet, finds something.
+// TestHelpExamplesFindSomething checks that every example of the help page finds something on the
+// small internet.
 func TestHelpExamplesFindSomething(t *testing.T) {
-	h := openHouse(t)
+	h := openTestServer(t)
 	status, body := h.visit(t, "/help/search")
 	page := parse(t, body)
 	if status != http.StatusOK || strings.Contains(textOf(page), "nothing at present") {
@@ -76,5 +77,24 @@ func TestHelpNamesEveryKey(t *testing.T) {
 	}
 	if len(keys) > 0 {
 		t.Errorf("the page does not name %v", keys)
+	}
+}
+
+// guessedAddresses are addresses that people and programs try, with the page that they lead to.
+var guessedAddresses = map[string]string{
+	"/help": "/help/search", "/api": "/docs", "/register": "/agents#register", "/agents/register": "/agents#register", "/favicon.ico": "/static/favicon-",
+}
+
+// TestGuessedAddresses checks that the addresses that people and programs try lead to a page.
+func TestGuessedAddresses(t *testing.T) {
+	h := engine(t, sample{word: plainWord, hits: 1})
+	for path, want := range guessedAddresses {
+		if w := get(t, h, path); w.Code != http.StatusFound || !strings.HasPrefix(w.Header().Get("Location"), want) {
+			t.Errorf("%s answers %d to %q, want %q", path, w.Code, w.Header().Get("Location"), want)
+		}
+	}
+	icon := get(t, h, get(t, h, "/favicon.ico").Header().Get("Location"))
+	if icon.Code != http.StatusOK || icon.Header().Get("Content-Type") != "image/x-icon" {
+		t.Errorf("/favicon.ico leads to %d, %s", icon.Code, icon.Header().Get("Content-Type"))
 	}
 }

@@ -34,7 +34,7 @@ type homeView struct {
 // homeAgent is an agent as the front page names it.
 type homeAgent struct{ AirID, Name, Handle, Description string }
 
-// homeContents is what the front page lists, read together.
+// homeContents holds the lists of the front page, read together.
 type homeContents struct {
 	figures    answer.Figures
 	verbs      []index.VerbCount
@@ -60,7 +60,7 @@ var exampleQueries = []string{
 	"verb:BOOK effect:reversible", "send money", "find a hotel",
 }
 
-// readHome reads what the front page lists.
+// readHome reads the lists of the front page.
 func (p *Pages) readHome(ctx context.Context) (homeContents, error) {
 	var v homeContents
 	verbs, err := p.answers.Verbs(ctx)
@@ -175,14 +175,23 @@ func searchPrograms(base string) []programView {
 		{"curl", "curl '" + address + "'"},
 		{"Python", `import json, urllib.parse, urllib.request
 
-query = urllib.parse.urlencode({"q": "book a table", "limit": 3})
-with urllib.request.urlopen("` + base + `/api/v1/search?" + query) as answer:
+base = "` + base + `"
+query = {"q": "book a table", "limit": 3}
+address = (base + "/api/v1/search?"
+           + urllib.parse.urlencode(query))
+with urllib.request.urlopen(address) as answer:
     for hit in json.load(answer)["hits"]:
-        print(hit["host"], hit["operation"]["verb"], hit["operation"].get("intent", ""))
+        operation = hit["operation"]
+        print(hit["host"], operation["verb"],
+              operation.get("intent", ""))
 `},
-		{"JavaScript", `const query = new URLSearchParams({q: "book a table", limit: 3})
-const answer = await fetch("` + base + `/api/v1/search?" + query)
-for (const {host, operation} of (await answer.json()).hits)
+		{"JavaScript", `const base = "` + base + `"
+const query = new URLSearchParams({
+  q: "book a table", limit: 3 })
+const answer = await fetch(
+  base + "/api/v1/search?" + query)
+const {hits} = await answer.json()
+for (const {host, operation} of hits)
   console.log(host, operation.verb, operation.intent)
 `},
 		{"MCP configuration", `{

@@ -10,7 +10,7 @@ import (
 	"gazetteer/web/frame"
 )
 
-// joinedView is the agents that serve a service, and by what they are joined.
+// joinedView lists the agents that serve a service, with the evidence for each association.
 type joinedView struct {
 	Agents []joinedAgent
 	More   int
@@ -46,7 +46,7 @@ var joinWords = map[join.Strength]string{
 	join.Claimed: "Claimed by one side only",
 }
 
-// linkWords say by what an agent is joined.
+// linkWords describe the kinds of evidence for an association.
 var linkWords = map[string]string{
 	evidence.AssociationDomain:   "Its domain is proved",
 	evidence.AssociationParent:   "A domain above is proved by DNS",
@@ -57,7 +57,7 @@ var linkWords = map[string]string{
 	join.LinkDIDHost:             "Its DID is on the host",
 }
 
-// joinedAgents lists the agents of a host; nil where no agents are kept.
+// joinedAgents lists the agents of a host; nil if this server has no agents.
 func (p *Pages) joinedAgents(ctx context.Context, host string) (*joinedView, error) {
 	all, err := p.answers.AgentsOf(ctx, host)
 	if errors.Is(err, answer.ErrNoDirectory) {
@@ -80,7 +80,7 @@ func (p *Pages) joinedAgents(ctx context.Context, host string) (*joinedView, err
 		}
 		v.Agents = append(v.Agents, row)
 	}
-	for _, l := range all.Left {
+	for _, l := range all.Omitted {
 		v.Left = append(v.Left, leftView{l.DID, frame.AsSentence(l.Why)})
 	}
 	if len(v.Agents) == 0 && len(v.Left) == 0 {

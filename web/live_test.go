@@ -19,8 +19,8 @@ import (
 	"gazetteer/index/query"
 )
 
-// What the script replaces while one types is in each page that the field can lead
-// to, and what it may do is bounded by its configuration.
+// TestPartialResponsesContainReplacedParts checks that each page to which the search field can lead
+// has the parts that the script replaces, and that its configuration limits the script.
 func TestPartialResponsesContainReplacedParts(t *testing.T) {
 	for _, hits := range []int{0, 1, 45} {
 		h := engine(t, sample{word: plainWord, hits: hits})

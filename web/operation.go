@@ -43,7 +43,7 @@ type parameterView struct {
 	Description string
 }
 
-// maxParameters is how many parameters a hit shows; its service page has all.
+// maxParameters is the number of parameters that a hit shows; its service page has all.
 const maxParameters = 6
 
 func operationOf(o document.Operation, s document.Service) operationView {
@@ -79,7 +79,7 @@ func operationOf(o document.Operation, s document.Service) operationView {
 	return v
 }
 
-// withFewParameters leaves the first parameters only.
+// withFewParameters returns the operation with its first parameters only.
 func (v operationView) withFewParameters() operationView {
 	v.Parameters, v.More = frame.SplitAt(v.Parameters, maxParameters)
 	return v
@@ -95,7 +95,7 @@ var effectWords = map[document.Effect]string{
 	"":                     "Effect not declared",
 }
 
-// repeatWords says whether an operation may be called twice by mistake.
+// repeatWords describe whether an operation may be repeated safely.
 func repeatWords(idempotent *bool) string {
 	switch {
 	case idempotent == nil:
@@ -113,7 +113,7 @@ var placeWords = map[string]string{
 	"body":  "in the body",
 }
 
-// whyView says why an operation matched.
+// whyView shows why an operation matched.
 type whyView struct {
 	Clause   string // which of several things that were asked for it answers
 	Verb     string // the verb it offers, when the query asked for one
@@ -126,7 +126,7 @@ type whyView struct {
 	Whole    bool   // no word was found, only the sense of all of them together
 }
 
-// termView is a word of the query and where it was found.
+// termView is a word of the query and the fields that contain it.
 type termView struct {
 	Term   string
 	Places []placeView
@@ -174,15 +174,15 @@ func whyOf(w index.Why) whyView {
 	return v
 }
 
-// verbRelations say how the verb that is offered stands to the one asked for.
+// verbRelations describe the relation of the offered verb to the requested one.
 var verbRelations = map[string]string{
 	"stem":     "is a form of",
 	"synonym":  "has almost the same meaning as",
-	"hypernym": "is more general or more special than",
+	"hypernym": "is more general or more specific than",
 	"antonym":  "is the opposite of",
 }
 
-// findingsWords says what a document's worst finding means.
+// findingsWords describes the severity of a document's worst finding.
 var findingsWords = map[string]string{
 	"":        "No findings",
 	"info":    "Notes only",
@@ -190,7 +190,7 @@ var findingsWords = map[string]string{
 	"error":   "Has errors",
 }
 
-// shortDigest leaves as much of a digest as two people need to compare.
+// shortDigest returns as much of a digest as two people need to compare.
 func shortDigest(d string) string {
 	const shown = len("sha256:") + 12
 	if len(d) <= shown {

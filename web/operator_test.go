@@ -1,11 +1,15 @@
 package web_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
+	"gazetteer/registry/admission"
+	"gazetteer/registry/audit"
 	"gazetteer/relay"
 	"gazetteer/web"
 )
@@ -15,6 +19,9 @@ import (
 func TestOperatorPages(t *testing.T) {
 	h := mount(t, sample{word: plainWord, hits: 1}, web.Options{
 		Now: func() time.Time { return now },
+		Registry: func(context.Context) (air.RegistryStatus, error) {
+			return air.RegistryStatus{Admission: admission.PolicyState{Mode: admission.ModeApproval}, Waiting: 2, Reports: air.ReportCount{Open: 3, Overdue: 1}, Halted: &audit.Halt{Cause: audit.CauseDamage, Reason: "<b>"}}, nil
+		},
 		Standing: func() api.ServerStatus {
 			return api.ServerStatus{Version: "v1", Ready: true, Relay: &relay.Status{
 				Metrics: relay.Metrics{Accepted: 1234, Acknowledged: 1200, Refused: map[string]uint64{"replay": 7, "<b>": 9}},
@@ -23,7 +30,7 @@ func TestOperatorPages(t *testing.T) {
 		},
 	}).(listeners)
 	for path, want := range map[string][]string{
-		"/admin/":      {"Relay", "Operator", "/admin/relay"},
+		"/admin/":      {"Relay", "Operator", "/admin/relay", "until you approve them", "2 registrations", "3 open reports, 1 overdue", "&lt;b&gt;", "gazetteer registry reports"},
 		"/admin/relay": {"1,234", "1,200", "34", "replay", "&lt;b&gt;", "2 hours ago", ">16<"},
 	} {
 		w := get(t, h.operator, path)

@@ -13,18 +13,20 @@ import (
 
 func TestOwnerRequestPage(t *testing.T) {
 	_, notAHost := fetch.CheckHost("10.0.0.1")
+	answers := &replaceable{sample{}}
+	h := engine(t, answers)
 	for _, c := range []struct {
-		name, host, wish string
-		err              error
-		status           int
-		says             []string
+		name, host, request string
+		err                 error
+		status              int
+		says                []string
 	}{
 		{"not proved", "api.example.com", "opt-out", nil, 200, []string{"Nothing has changed yet", "gazetteer-opt-out=api.example.com", "TXT api.example.com", "192.0.2.1:53", "v=spf1", "no value is the one"}},
 		{"proved", "proved.example.com", "opt-out", nil, 200, []string{"Done: proved.example.com and all hosts below it will not be visited any more", "TXT _gazetteer.proved.example.com"}},
 		{"withdrawn", "proved.example.com", "opt-in", nil, 200, []string{"may be visited again"}},
 		{"again", "api.example.com", "recrawl", nil, 200, []string{"will be visited again when its turn comes"}},
 		{"no host", " ", "opt-out", nil, 400, []string{"no name of a host"}},
-		{"no wish", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
+		{"no request", "api.example.com", "hello", nil, 400, []string{"Choose one of the three"}},
 		{"not a host", "10.0.0.1", "opt-out", notAHost, 400, []string{"value=\"10.0.0.1\""}},
 		{"too soon", "api.example.com", "recrawl", &crawler.SoonError{Host: "api.example.com", Wait: time.Minute, Why: "it was already requested"}, 429, []string{"it was already requested"}},
 		{"too often", "api.example.com", "opt-out", &answer.QuotaError{Message: "too many requests about hosts", Wait: time.Minute}, 429, []string{"Too many requests about hosts"}},
@@ -36,7 +38,8 @@ func TestOwnerRequestPage(t *testing.T) {
 		{"no crawler", "api.example.com", "recrawl", answer.ErrNoCrawl, 503, []string{"does not crawl"}},
 		{"hostile", `"><script>x</script>` + "\u202e.example.com", "opt-out", nil, 200, []string{"&lt;script&gt;", "U+202E"}},
 	} {
-		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/bot", url.Values{"host": {c.host}, "wish": {c.wish}, "subdomains": {"yes"}})
+		answers.both = sample{word: plainWord, err: c.err}
+		w := sendForm(t, h, "/bot", url.Values{"host": {c.host}, "request": {c.request}, "subdomains": {"yes"}})
 		wantPage(t, c.name, w, c.status, c.says)
 		if (c.status == 429) != (w.Header().Get("Retry-After") != "") {
 			t.Errorf("%s: Retry-After is %q", c.name, w.Header().Get("Retry-After"))

@@ -44,9 +44,9 @@ var censusPages = []string{
 	"/api/v1/changes", "/api/v1/changes?severity=high", "/api/v1/changes/atom", "/api/v1/changes/feed.json",
 }
 
-// BenchmarkCensusPages has 32 clients read these pages of SERVICES services (2,000 without it) at the same
-// time, each time for a second. p99-ms is that of the slowest page, all-p99-ms that of all requests.
-// STORE keeps the store and its views for the next run. The index is empty.
+// BenchmarkCensusPages has 32 clients read these pages of SERVICES services (2,000 without it) at
+// the same time, each time for a second. p99-ms is that of the slowest page, all-p99-ms that of all
+// requests. STORE keeps the store and its views for the next run. The index is empty.
 func BenchmarkCensusPages(b *testing.B) {
 	const clients = 32
 	services, _ := strconv.Atoi(cmp.Or(os.Getenv("SERVICES"), "2000"))
@@ -105,8 +105,8 @@ func BenchmarkCensusPages(b *testing.B) {
 	b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "requests/s")
 }
 
-// openLargeServer serves the pages over a store with so many services and their views in a directory, and
-// returns its address.
+// openLargeServer serves the pages over a store with so many services and their views in a
+// directory, and returns its address.
 func openLargeServer(b *testing.B, dir string, services int) string {
 	must := func(err error) {
 		b.Helper()

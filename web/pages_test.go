@@ -127,9 +127,8 @@ func TestPagesAreValidHTML(t *testing.T) {
 	}
 }
 
-// hostile surrounds a field with what strangers may write into it: markup that
-// breaks out of text and of attributes, template syntax, characters that reorder
-// or hide text, terminal escapes.
+// hostile surrounds a field with hostile text: markup that breaks out of text and of attributes,
+// template syntax, characters that reorder or hide text, terminal escapes.
 func hostile(field string) string {
 	return field + `'"><script>alert(1)</script><img src=x onerror=alert(1)></pre></title>{{.}}<!--` + "\u202Egnp.exe\u200B\u2066\x1b[31m\x00"
 }
@@ -196,6 +195,8 @@ func TestHiddenCharactersAreShown(t *testing.T) {
 }
 
 func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
+	answers := &replaceable{sample{}}
+	h := engine(t, answers)
 	for address, linked := range map[string]bool{
 		"https://docs.example.com/a?b=c#d":         true,
 		"HTTPS://docs.example.com/":                true,
@@ -214,12 +215,12 @@ func TestOnlyHTTPSAddressesBecomeLinks(t *testing.T) {
 		"agtp://docs.example.com":                  false,
 	} {
 		t.Run(address, func(t *testing.T) {
-			h := engine(t, sample{hits: 1, word: func(field string) string {
+			answers.both = sample{hits: 1, word: func(field string) string {
 				if strings.HasPrefix(field, "https://docs.") {
 					return address
 				}
 				return field
-			}})
+			}}
 			for _, path := range []string{"/services/ristorante.test", "/agents/" + airID} {
 				page := parse(t, get(t, h, path).Body.String())
 				found := false
@@ -355,7 +356,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	for _, want := range []string{
 		airID, "@alice", "did:wba:gazetteer.test:agents:" + airID, "https://relay.test/inbox/alice", "z6MkpTHR8",
 		"of 1000, grade BB, self-declared", "It is a claim", "Provenance600", "Claimed The agent's own statement, not verified.",
-		"Creator nameRistorante", "Not enough: none by an agent of a domain", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
+		"Creator nameRistorante", "Missing Not shown, or not enough yet.", "Attestationsnone by an agent of a domain", "in use since 2 days ago", "in use from 2 months ago until 2 days ago, then replaced by rotation",
 		"possession: shown by a signed statement", "Under way since an hour ago to z6Mk", "in force in 2 days", "hotel.test claimed, not proved yet",
 		"AskedTXT _gazetteer.ristorante.test at 192.0.2.53:53", "Gotanother line", "Problemno value names the agent",
 		"names this agent", "the current key, and no other", "it answered 400 to an empty envelope, an hour ago",
@@ -373,7 +374,7 @@ func TestAgentPageMarksClaims(t *testing.T) {
 	t.Error("no DID document is shown")
 }
 
-// attributes are all values of attributes, for what is said there.
+// attributes are all values of attributes, to check their texts.
 func attributes(page *html.Node) string {
 	var all []string
 	for n := range page.Descendants() {
@@ -382,8 +383,8 @@ func attributes(page *html.Node) string {
 	return strings.Join(all, "\n")
 }
 
-// Every claim of an agent's page can be clicked to its evidence: the link stands
-// beside it and leads to something that is there.
+// TestClaimsLinkToEvidence checks that every claim on an agent's page has a link to existing
+// evidence.
 func TestClaimsLinkToEvidence(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	page := parse(t, get(t, h, "/agents/"+airID).Body.String())
@@ -479,7 +480,7 @@ func TestAgentSearchByEvidence(t *testing.T) {
 	}
 }
 
-// asking notes what was asked of the directory.
+// asking records the queries to the directory.
 type asking struct {
 	sample
 	q     directory.Query
@@ -521,7 +522,7 @@ func parse(t *testing.T, text string) *html.Node {
 	return n
 }
 
-// faults lists what a page of ours must not do.
+// faults lists the faults of a page.
 func faults(page *html.Node) []string {
 	var found []string
 	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -540,12 +541,12 @@ func faults(page *html.Node) []string {
 		case "style", "iframe", "object", "embed", "base", "math":
 			fault("<%s> stands in the page", n.Data)
 		case "svg": // a drawing of ours: it shows, and leads nowhere
-			// What stands beside it in words, such as a bar, is hidden from readers of the screen.
+			// Graphics that repeat a text, such as a bar, are hidden from screen readers.
 			if attribute(n, "aria-hidden") != "true" && (attribute(n, "role") != "img" || attribute(n, "aria-label") == "") {
 				fault("a drawing does not say what it shows")
 			}
 			for inner := range n.Descendants() {
-				if inner.Type == html.ElementNode && !slices.Contains([]string{"line", "circle", "rect", "text", "polyline", "polygon"}, inner.Data) {
+				if inner.Type == html.ElementNode && !slices.Contains([]string{"line", "circle", "rect", "path", "g", "text", "polyline", "polygon"}, inner.Data) {
 					fault("<%s> stands in a drawing", inner.Data)
 				}
 			}
@@ -679,7 +680,7 @@ func TestFindingsAreGroupedByRule(t *testing.T) {
 	}
 }
 
-// unvisited knows a host that nobody has been to.
+// unvisited knows a host that was never visited.
 type unvisited struct{ sample }
 
 func (u unvisited) Service(context.Context, string) (answer.Service, error) {

@@ -81,7 +81,7 @@ func (e *noRule) Problem() frame.Problem {
 	}
 }
 
-// hostError turns "not there" into a noHost that names what was asked for.
+// hostError converts a "not found" error to a noHost that names the requested host.
 func hostError(host string, err error) error {
 	if e, ok := errors.AsType[*fetch.HostError](err); ok {
 		return &noHost{host: host, why: e}
@@ -92,8 +92,8 @@ func hostError(host string, err error) error {
 	return err
 }
 
-// explainError returns the page for errors of other packages. A name that the index does not have
-// may come while it is being built.
+// explainError returns the page for errors of other packages. A name that is missing from the index
+// may appear while the index is being built.
 func explainError(err error, building bool) (frame.Problem, bool) {
 	_, verb := errors.AsType[*noVerb](err)
 	_, value := errors.AsType[*noValue](err)

@@ -16,7 +16,9 @@ import (
 func TestReportForm(t *testing.T) {
 	good := url.Values{"reason": {"malware"}, "text": {"it sent me <script>x</script>\u202e"}, "contact": {"me@reporter.test"}}
 	path := "/agents/" + airID + "/report"
-	w := sendForm(t, engine(t, sample{word: plainWord}), path, good)
+	answers := &replaceable{sample{word: plainWord}}
+	h := engine(t, answers)
+	w := sendForm(t, h, path, good)
 	if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || to != "/agents/"+airID+"/report/"+reportID {
 		t.Fatalf("status %d, to %q", w.Code, to)
 	}
@@ -35,15 +37,17 @@ func TestReportForm(t *testing.T) {
 		{"our failure", good, fmt.Errorf("the disk"), 500, []string{"The fault is ours"}},
 		{"too long", url.Values{"text": {strings.Repeat("x", 40<<10)}}, nil, 400, []string{"is longer than"}},
 	} {
-		wantPage(t, c.name, sendForm(t, engine(t, sample{word: plainWord, reportErr: c.err}), path, c.form), c.status, c.says)
+		answers.both = sample{word: plainWord, reportErr: c.err}
+		wantPage(t, c.name, sendForm(t, h, path, c.form), c.status, c.says)
 	}
-	if text := textOf(parse(t, get(t, engine(t, sample{word: plainWord}), "/agents/"+airID+"/report/"+reportID).Body.String())); !strings.Contains(text, "The operator has suspended the agent.") || !strings.Contains(text, "seen, and true") {
+	answers.both = sample{word: plainWord}
+	if text := textOf(parse(t, get(t, h, "/agents/"+airID+"/report/"+reportID).Body.String())); !strings.Contains(text, "The operator has suspended the agent.") || !strings.Contains(text, "seen, and true") {
 		t.Errorf("a settled report is shown as %s", text)
 	}
 }
 
-// TestStatementsHaveLinks looks for a link beside everything that an
-// agent's page says, and whether what it leads to is there.
+// TestStatementsHaveLinks checks that every statement on an agent's page has a link beside it, and
+// that the target of the link exists.
 func TestStatementsHaveLinks(t *testing.T) {
 	page := parse(t, get(t, engine(t, sample{word: plainWord, hits: 1}), "/agents/"+airID).Body.String())
 	ids, links := map[string]bool{}, 0

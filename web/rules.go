@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"gazetteer/api/answer"
+	"gazetteer/document"
 	"gazetteer/protocol"
 	"gazetteer/web/frame"
 
 	"github.com/gin-gonic/gin"
 )
 
-// rulesView is the list of rules that a filter leaves.
+// rulesView is the filtered list of rules.
 type rulesView struct {
 	All, Total int
 	Query      string
@@ -46,19 +47,26 @@ type severityChoice struct {
 	Chosen      bool
 }
 
-// ruleGroups names the drafts by the letters that their codes begin with.
-var ruleGroups = []struct{ prefix, id, title string }{
-	{"AI", "ai", "AI Discovery, /.well-known/ai"},
-	{"AGIS", "agis", "AGIS documents"},
-	{"WK", "wk", "AGIS summary, /.well-known/agis.json"},
-	{"", "other", "Fetching and recognising documents"},
+// A ruleFormat is a format, or the last group, with the letters before the numbers of its codes.
+type ruleFormat struct{ prefix, id, title string }
+
+// listRuleFormats returns the formats that have rules, and last the group of all other rules.
+func listRuleFormats() []ruleFormat {
+	var groups []ruleFormat
+	for _, f := range document.Formats {
+		if f.RuleCodes != "" {
+			groups = append(groups, ruleFormat{f.RuleCodes, strings.ToLower(f.RuleCodes), f.RulesTitle})
+		}
+	}
+	return append(groups, ruleFormat{"", "other", "Fetching and recognising documents"})
 }
 
 // rulesPage lists the rules that documents are checked against.
 func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
 	rules := p.answers.Rules()
 	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
-	for _, g := range ruleGroups {
+	groups := listRuleFormats()
+	for _, g := range groups {
 		v.Groups = append(v.Groups, ruleGroup{ID: "rules-" + g.id, Title: g.title})
 		v.Families = append(v.Families, ruleFamily{ID: g.id, Title: g.title, Chosen: g.id == v.Family})
 	}
@@ -67,11 +75,11 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
 	}
 	words := strings.Fields(strings.ToLower(v.Query))
 	for _, r := range rules {
-		at := groupOf(r.Code)
+		at := groupOf(groups, r.Code)
 		v.Families[at].Count++
 		text := strings.ToLower(r.Code + " " + r.Name + " " + r.Text)
 		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
-		if missing || v.Severity != "" && r.Severity.String() != v.Severity || v.Family != "" && ruleGroups[at].id != v.Family {
+		if missing || v.Severity != "" && r.Severity.String() != v.Severity || v.Family != "" && groups[at].id != v.Family {
 			continue
 		}
 		v.Total++
@@ -80,15 +88,15 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
 }
 
-// groupOf returns the place in ruleGroups of a code.
-func groupOf(code string) int {
+// groupOf returns the index of the group of a code.
+func groupOf(groups []ruleFormat, code string) int {
 	letters := strings.TrimRight(code, "0123456789")
-	for i, g := range ruleGroups {
+	for i, g := range groups {
 		if g.prefix == letters {
 			return i
 		}
 	}
-	return len(ruleGroups) - 1
+	return len(groups) - 1
 }
 
 type ruleView struct {
@@ -99,7 +107,7 @@ type ruleView struct {
 	Basis    string
 }
 
-// bases says what the basis of a rule means.
+// bases describes the basis of a rule.
 var bases = map[string]string{
 	"must":     "The draft demands it.",
 	"should":   "The draft recommends it.",
@@ -108,7 +116,7 @@ var bases = map[string]string{
 	"own":      "This is a rule of Gazetteer, not of a draft.",
 }
 
-// weights says what a severity means.
+// weights describes a severity.
 var weights = map[protocol.Severity]string{
 	protocol.Error:   "Error: a document that breaks it is not valid",
 	protocol.Warning: "Warning: the document stays valid",

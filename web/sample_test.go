@@ -207,7 +207,7 @@ func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
 			{Contact: join.Contact{DID: s.word("did:web:elsewhere.test")}, Strength: join.Claimed, Says: s.word("only the service says so"), Unresolved: s.word("its registry did not answer"),
 				Links: []join.Link{link(join.LinkDocument, "did:web:elsewhere.test", "")}},
 		},
-		More: 3, Left: []join.Left{{DID: s.word("did:wba:gazetteer.test:agents:AIR-0000-0000-0000"), Why: s.word("Agent is suspended")}},
+		More: 3, Omitted: []join.OmittedAgent{{DID: s.word("did:wba:gazetteer.test:agents:AIR-0000-0000-0000"), Why: s.word("Agent is suspended")}},
 	}, s.err
 }
 
@@ -284,11 +284,11 @@ func (s sample) LatestChanges(_ context.Context, f changefeed.Filter, _ uint64, 
 	}
 	return changefeed.Page{More: true, Next: 7, Items: []changefeed.Item{
 		{
-			Place: 9, Kind: changefeed.DocumentChanged, At: now, Severity: diff.High, Host: "ristorante.test", Documents: []document.Kind{document.AI},
+			Position: 9, Kind: changefeed.DocumentChanged, At: now, Severity: diff.High, Host: "ristorante.test", Documents: []document.Kind{document.AI},
 			Title: s.word("ristorante.test: book_table moved to another host"), From: "sha256:a", To: "sha256:b",
 			Changes: []changefeed.Change{{Kind: diff.EndpointHostChanged, Severity: diff.High}, {Kind: diff.PriceRaised, Severity: diff.Medium, Operation: s.word("book_table")}},
 		},
-		{Place: 8, Kind: changefeed.AgentRotated, At: now, Severity: diff.Medium, Agent: airID, Title: "Agent " + airID + " has a new key"},
+		{Position: 8, Kind: changefeed.AgentRotated, At: now, Severity: diff.Medium, Agent: airID, Title: "Agent " + airID + " has a new key"},
 	}}, s.err
 }
 
@@ -317,10 +317,10 @@ func (s sample) Agent(_ context.Context, id string) (answer.AgentAnswer, error) 
 	self := "did:wba:gazetteer.test:agents:" + airID
 	return answer.AgentAnswer{
 		Agent: registry.Agent{
-			AirID: airID, Name: s.word("Alice"), Handle: s.word("alice"), Description: s.word("Books tables"),
+			AirID: airID, Name: s.word("Alice"), Handle: s.word("alice"),
 			CreatorDID: s.word("did:wba:ristorante.test"), CreatorName: s.word("Ristorante"), CreatorType: s.word("organization"),
-			Capabilities: []string{s.word("book")}, SecurityCertifications: []string{s.word("ISO")}, OpenSource: true,
-			CodeRepository: s.word("https://code.test/alice"), DocumentationURL: s.word("https://docs.test/alice"),
+			Description: s.word("Books tables"), Editable: registry.Editable{Capabilities: []string{s.word("book")}, SecurityCertifications: []string{s.word("ISO")}, OpenSource: true,
+				CodeRepository: s.word("https://code.test/alice"), DocumentationURL: s.word("https://docs.test/alice")},
 			Status: "active", Created: now.Add(-60 * 24 * time.Hour), Updated: now.Add(-time.Hour),
 			PublicKey: sampleKey(1), KeySince: now.Add(-48 * time.Hour), KeyProof: registry.ProofStatement, Commitment: "sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU",
 			Retired:  []registry.RetiredKey{{PublicKey: sampleKey(2), From: now.Add(-60 * 24 * time.Hour), Until: now.Add(-48 * time.Hour), Proof: registry.ProofSignature, By: "rotation"}},
@@ -443,6 +443,9 @@ type both interface {
 	web.Catalogue
 }
 
+// replaceable are answers that a test replaces between requests, so that one engine serves all.
+type replaceable struct{ both }
+
 // engine mounts the pages over answers as the program does: on the engine of an
 // API, here with an empty store.
 func engine(t testing.TB, a both) http.Handler {
@@ -546,8 +549,8 @@ func (s sample) Submission(_ context.Context, host string) (answer.Submission, e
 }
 
 // HandleOwnerRequest does as the host's first label says, and else finds no proof.
-func (s sample) HandleOwnerRequest(_ context.Context, wish owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
-	a := owner.Answer{Host: host, Request: wish, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
+func (s sample) HandleOwnerRequest(_ context.Context, kind owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
+	a := owner.Answer{Host: host, Request: kind, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
 	switch {
 	case s.err != nil:
 		return a, s.err

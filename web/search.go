@@ -45,14 +45,14 @@ type resultsView struct {
 	Facets   []facetView
 }
 
-// searchbox is the field with what belongs to it.
+// searchbox is the search field with its labels and links.
 type searchbox struct {
 	Query       string
 	Told        string // what those hear who do not see the results change
 	Suggestions []suggestion
 }
 
-// sideView is a service or a class of data that stands beside the operations.
+// sideView is a service or a data class that is shown beside the operations.
 type sideView struct {
 	Text    string
 	Address string
@@ -102,7 +102,7 @@ func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
 }
 
-// A reading says how the words of a query are read, and what it may not find. Its fields are
+// A reading holds the options by which a query is read and results are excluded. Its fields are
 // parameters of the address, as in the API.
 type reading struct {
 	exact, safe bool
@@ -209,7 +209,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	v.Services, v.Classes = listOtherHits(r)
 	v.Pages = frame.LinkPages("/", as.queryValues(text), number, r.Total, frame.PerPage)
 	if v.Grouped {
-		// How many pages there are is not known before the last one is made.
+		// The number of pages is unknown before the last one is computed.
 		v.Pages.Count = 0
 	}
 	if !r.More {
@@ -221,7 +221,7 @@ func (p *Pages) findResults(ctx context.Context, text string, number int, as rea
 	return v, nil
 }
 
-// noteOf says how the words were read, where that is not as they stand.
+// noteOf describes how the words were read, if that differs from the text.
 func noteOf(r index.Result) string {
 	note := frame.AsSentence(r.Note)
 	if r.Correction != nil {
@@ -252,7 +252,7 @@ func listOtherHits(r index.Result) (services, classes []sideView) {
 	return services, classes
 }
 
-// resultSentence says in one sentence what was found.
+// resultSentence describes the result in one sentence.
 func resultSentence(r index.Result) string {
 	switch {
 	case r.Total == 0 && r.Note != "":
@@ -265,7 +265,7 @@ func resultSentence(r index.Result) string {
 	return strings.TrimSpace(frame.FormatNumber(r.Total) + " operations match. " + frame.AsSentence(r.Note))
 }
 
-// completeHits completes what was found with how fresh it is, as rows of a list.
+// completeHits adds the age of the evidence to the hits, as rows of a list.
 func (p *Pages) completeHits(ctx context.Context, found []index.Hit) ([]hitView, error) {
 	hits, err := p.answers.Hits(ctx, found, p.Now())
 	if err != nil {

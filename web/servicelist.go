@@ -15,19 +15,19 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// testCategory is the category of services that exist to test readers. The front page leaves them
-// out, and lists mark them.
+// testCategory is the category of services that exist to test readers. The front page omits them,
+// and lists mark them.
 const testCategory = "test"
 
-// recentService is a service that came or changed lately.
+// recentService is a service that appeared or changed lately.
 type recentService struct {
 	answer.ServiceSummary
 	New bool // it has not changed since it was found
-	// Severity is what the last change means to callers, "" where that is not known.
+	// Severity is the severity of the last change for callers, "" if it is unknown.
 	Severity string
 }
 
-// maxRecent is how many services the front page lists as new, and as changed.
+// maxRecent is the number of services that the front page lists as new, and as changed.
 const maxRecent = 6
 
 func isTestSet(s answer.ServiceSummary) bool { return slices.Contains(s.Categories, testCategory) }
@@ -84,13 +84,13 @@ var serviceSorts = []struct {
 	{"operations", "Most operations", census.ByOperations},
 }
 
-// maxCategories is how many categories the list shows; strangers choose the names.
+// maxCategories is the number of categories that the list shows; services choose the names.
 const maxCategories = 40
 
-// shownCategories is how many of them are not folded.
+// shownCategories is the number of categories that are visible without unfolding.
 const shownCategories = 12
 
-// servicesPage lists the services that a filter leaves, in the order asked for.
+// servicesPage lists the filtered services in the requested order.
 func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	number, err := frame.PageNumber(c)
 	if err != nil {
@@ -164,7 +164,7 @@ func (v servicesView) setFilters(q url.Values) {
 	}
 }
 
-// listAddress returns the address of the list with the words and the order asked for, and q.
+// listAddress returns the address of the list with the words, the requested order, and q.
 func (v servicesView) listAddress(q url.Values) string {
 	v.setFilters(q)
 	if len(q) == 0 {
@@ -173,8 +173,8 @@ func (v servicesView) listAddress(q url.Values) string {
 	return "/services?" + q.Encode()
 }
 
-// stateValues returns what the list can be narrowed by, with a minus sign before what must not
-// hold; nil where the states of hosts are not known.
+// stateValues returns the states by which the list can be filtered, with a minus sign before those
+// that must not hold; nil if the states of hosts are unknown.
 func (p *Pages) stateValues() []string {
 	if p.answers.HostStates() == nil {
 		return nil
@@ -182,7 +182,7 @@ func (p *Pages) stateValues() []string {
 	return query.FiltersOf(query.IsKey)[0].Enum()
 }
 
-// knownState returns a state that was asked for, "" for what is none.
+// knownState returns a requested state, "" if there is no such state.
 func (p *Pages) knownState(asked string) string {
 	if asked = strings.ToLower(strings.TrimSpace(asked)); slices.Contains(p.stateValues(), asked) {
 		return asked
@@ -190,7 +190,7 @@ func (p *Pages) knownState(asked string) string {
 	return ""
 }
 
-// stateWords says what a value of the filter is: means.
+// stateWords describes a value of the filter is:.
 func stateWords(value string) string {
 	positive, negated := query.SplitNegation(value)
 	words := facetText(query.IsKey, positive)

@@ -136,8 +136,7 @@ const (
 	maxListed   = 100 // classes of data, related hosts
 )
 
-// servicePage is the page of one host. With op (and kind) in the query it opens at
-// that operation, wherever in the list it stands.
+// servicePage is the page of one host. With op (and kind) in the query it opens at that operation.
 func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
 	host := c.Param("host")
 	number, err := frame.PageNumber(c)
@@ -235,8 +234,8 @@ func (p *Pages) serviceHead(s answer.Service) serviceView {
 	return v
 }
 
-// distinctClasses lists each class of data once, with the fullest that is said
-// of it: a summary names again what the full document describes.
+// distinctClasses lists each data class once, with its most complete description: a summary repeats
+// the names of the full document.
 func distinctClasses(all []document.DataClass) []document.DataClass {
 	at := map[string]int{}
 	var classes []document.DataClass
@@ -298,9 +297,10 @@ func (p *Pages) documentOf(d answer.DocumentView) documentView {
 	findings := groupFindings(d.Findings, nil)
 	v.Findings, v.More = frame.SplitAt(findings, maxFindings)
 	versions, older := frame.SplitAt(d.Versions, maxVersions)
+	format, _ := document.FormatOf(d.Kind)
 	for i, o := range versions {
 		version := versionView{Digest: shortDigest(o.Digest), Seen: p.MomentOf(o.Seen), Size: frame.FormatSize(o.Size)}
-		if i+1 < len(d.Versions) && d.Kind != document.LLMS {
+		if i+1 < len(d.Versions) && !format.Prose {
 			version.Diff = frame.ServicePath(d.Host) + "/documents/" + string(d.Kind) + "/diff?" + url.Values{"from": {d.Versions[i+1].Digest}, "to": {o.Digest}}.Encode()
 		}
 		v.Versions = append(v.Versions, version)
@@ -343,9 +343,9 @@ var severityWords = map[protocol.Severity]string{
 	protocol.Info:    "Note",
 }
 
-// groupFindings shows each kind of finding once, with its places: a document that breaks one rule fifty times
-// is repaired once. anchorOf returns the anchor of a line on the page, "" when the line is not shown; nil
-// shows no lines.
+// groupFindings shows each kind of finding once, with its places: a document that breaks one rule
+// fifty times is repaired once. anchorOf returns the anchor of a line on the page, "" when the line
+// is not shown; nil shows no lines.
 func groupFindings(findings []protocol.Finding, anchorOf func(line int) string) []findingView {
 	var views []findingView
 	for _, g := range lint.GroupFindings(findings) {
@@ -393,15 +393,15 @@ func (p *Pages) stateOf(s answer.State) stateView {
 	return v
 }
 
-// robotsVerdict says what robots.txt lets us do, and the paths it closes.
+// robotsVerdict describes the permissions in robots.txt, and the disallowed paths.
 func robotsVerdict(r answer.RobotsView) (verdict string, closed []string) {
 	switch {
 	case slices.Contains(r.Disallowed, "*"):
-		return "It asks us to stay away, and we do", nil
+		return "It forbids this crawler to visit, and the crawler obeys", nil
 	case len(r.Disallowed) > 0:
-		return "It closes some of the paths we ask for", r.Disallowed
+		return "It closes some of the paths that the crawler requests", r.Disallowed
 	}
-	return "It lets us in", nil
+	return "It allows this crawler", nil
 }
 
 func (p *Pages) fetchOf(f fetch.Fetch) fetchView {

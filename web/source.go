@@ -17,7 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// sourceView is a document as its host sent it, with the findings beside their lines.
+// sourceView is a document as its host sent it, with the findings at their lines.
 type sourceView struct {
 	Host, Kind, KindID string
 	URL                frame.ExternalLink
@@ -30,14 +30,14 @@ type sourceView struct {
 	LaidOut            bool       // the text was sent in long lines, and is shown with one member a line
 }
 
-// maxSource is how many bytes of a document the page shows; the API has all.
+// maxSource is the number of bytes of a document that the page shows; the API has all.
 const maxSource = 48 << 10
 
 // longLine is the length of a line, in bytes, from which on JSON is laid out for reading.
 const longLine = 400
 
-// layOutSource returns a document of long lines, as programs write JSON, with one member a line, and its findings at
-// their lines there. Any other document is returned as it is, with false.
+// layOutSource returns a document of long lines, as programs write JSON, with one member per line,
+// and the findings at their new lines. It returns any other document unchanged, with false.
 func layOutSource(text []byte, findings []protocol.Finding) ([]byte, []protocol.Finding, bool) {
 	long := slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool { return len(line) > longLine })
 	var b bytes.Buffer

@@ -20,7 +20,7 @@ type statusView struct {
 	Stored  string
 	Behind  string // how far the index is behind
 	Leaves  string // of the transparency log, "" without one
-	// Problems say what is not possible at the moment, such as signing.
+	// Problems lists functions that are unavailable at the moment, such as signing.
 	Problems []string
 	Crawl    *crawlView
 	Plots    []*plot.Plot
@@ -33,7 +33,7 @@ type crawlView struct {
 	Paused                                                   string
 }
 
-// statusPage shows how the server stands, and how it stood in the last hours.
+// statusPage shows the present state of the server, and that of the last hours.
 func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 	s := p.serverStatus()
 	v := statusView{
@@ -66,7 +66,7 @@ func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 	return frame.View{Name: "status", Title: "Status", Body: v, JSON: "/api/v1/status"}, nil
 }
 
-// maxPlotted is how many points a plot has: more are not seen.
+// maxPlotted is the number of points of a plot; more would not be visible.
 const maxPlotted = 240
 
 // plotSamples draws the figures that the server stored.
@@ -99,7 +99,7 @@ func plotSamples(samples []history.Sample, crawls bool) []*plot.Plot {
 	return plots
 }
 
-// visitsPerMinute is the rate between two samples. The count begins anew with each start of the
+// visitsPerMinute is the rate between two samples. The count starts at 0 with each start of the
 // server.
 func visitsPerMinute(before, after history.Sample) float64 {
 	visits := after.Visits - before.Visits
@@ -109,7 +109,7 @@ func visitsPerMinute(before, after history.Sample) float64 {
 	return float64(visits) / max(after.At.Sub(before.At).Minutes(), time.Second.Minutes())
 }
 
-// SampleOf returns the figures of a status that are kept for the plots.
+// SampleOf returns the figures of a status that the plots show.
 func SampleOf(s api.ServerStatus) history.Sample {
 	v := history.Sample{At: s.At, Store: s.Store, Behind: s.Store - min(s.Index, s.Store)}
 	if s.Crawler != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// submitView is the form that takes names of hosts, and the visits to them.
+// submitView is the form for names of hosts, and the visits to them.
 type submitView struct {
 	Hosts         string // as sent
 	Trouble, Help string
@@ -27,7 +27,7 @@ type submitView struct {
 // refusedView is a name that was not accepted.
 type refusedView struct{ Host, What, Help string }
 
-// submittedView is a host that was accepted, and how its visit stands.
+// submittedView is an accepted host with the state of its visit.
 type submittedView struct {
 	Host      string
 	Waiting   bool // for its first visit
@@ -37,7 +37,7 @@ type submittedView struct {
 	Fetches   []fetchView
 }
 
-// maxHostForm is the size of the form, maxHostLines how many names it may hold.
+// maxHostForm is the size of the form in bytes, maxHostLines the number of names in it.
 const (
 	maxHostForm  = 64 << 10
 	maxHostLines = 100
@@ -93,8 +93,8 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 	return submitPage(http.StatusOK, v), nil
 }
 
-// splitNames returns the names in a text, which stand on lines of their own or between commas. A
-// name with spaces inside stays whole, and is refused as a whole.
+// splitNames returns the names in a text, which are on separate lines or between commas. A name
+// that contains spaces stays whole, and is refused as a whole.
 func splitNames(text string) []string {
 	var names []string
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }) {
@@ -120,10 +120,10 @@ func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.
 	return frame.View{}, err
 }
 
-// maxWatchedFetches is how many requests of a visit the page lists.
+// maxWatchedFetches is the number of requests of a visit that the page lists.
 const maxWatchedFetches = 12
 
-// addSubmission adds a host to the view: as refused, or with how its visit stands.
+// addSubmission adds a host to the view: as refused, or with the state of its visit.
 func (p *Pages) addSubmission(c *gin.Context, v *submitView, s answer.Submission) error {
 	if s.State == "refused" {
 		v.Refused = append(v.Refused, refusedView{s.Host, s.Detail, frame.AsSentence(s.Help)})

@@ -10,6 +10,8 @@ import (
 )
 
 func TestSubmitPage(t *testing.T) {
+	answers := &replaceable{sample{}}
+	h := engine(t, answers)
 	for _, c := range []struct {
 		name, hosts string
 		err         error
@@ -23,13 +25,14 @@ func TestSubmitPage(t *testing.T) {
 		{"too often", "a.example.com", &answer.QuotaError{Message: "too many hosts were named", Wait: time.Minute}, 429, []string{"Too many hosts were named", "a.example.com</textarea>"}},
 		{"no crawler", "a.example.com", answer.ErrNoCrawl, 503, []string{"does not crawl"}},
 	} {
-		w := sendForm(t, engine(t, sample{word: plainWord, err: c.err}), "/submit", url.Values{"hosts": {c.hosts}})
+		answers.both = sample{word: plainWord, err: c.err}
+		w := sendForm(t, h, "/submit", url.Values{"hosts": {c.hosts}})
 		wantPage(t, c.name, w, c.status, c.says)
 	}
 }
 
-// TestSubmitPageFollowsVisit: the page of hosts that wait asks for itself again, with scripts by
-// itself and without them by a link, until they were visited.
+// TestSubmitPageFollowsVisit checks that the page of hosts that wait asks for itself again, with
+// scripts by itself and without them by a link, until they were visited.
 func TestSubmitPageFollowsVisit(t *testing.T) {
 	h := engine(t, sample{word: plainWord})
 	waiting := get(t, h, "/submit?watch=new.example.com&watch=ristorante.test").Body.String()

@@ -11,10 +11,10 @@ import (
 	"gazetteer/web/frame"
 )
 
-// suggestion is one way to go on from what was typed: the whole text of the field.
+// suggestion is one completion: the new text of the whole field.
 type suggestion struct{ Text, Label string }
 
-// maxSuggestions is how many are offered: more are not read while typing.
+// maxSuggestions is the number of suggestions: people do not read more while they type.
 const maxSuggestions = 8
 
 // suggestedKeys are the keys of the query language whose values are suggested.
@@ -26,9 +26,8 @@ var suggestedLabels = map[string]string{
 	index.SuggestVerb: "verb", index.SuggestNamespace: "namespace", index.SuggestClass: "class of data", index.SuggestService: "service", index.SuggestNoun: "word",
 }
 
-// makeSuggestions completes the last word of a query, or the value of its last
-// filter. A text that ends in a space, or in a text in quotes, has nothing to
-// complete.
+// makeSuggestions completes the last word of a query, or the value of its last filter. A text that
+// ends in a space or a quoted text has no completion.
 func (p *Pages) makeSuggestions(ctx context.Context, text string) ([]suggestion, error) {
 	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
 	before, word := text[:at], text[at:]
@@ -84,9 +83,8 @@ func isWord(s index.Suggestion) bool {
 	return s.Kind == index.SuggestVerb || s.Kind == index.SuggestNoun
 }
 
-// completeValue writes a suggestion as a word or, where a key was typed or nothing
-// else would find it, as a filter; "" when it does not fit the key or cannot be
-// written.
+// completeValue returns a suggestion as a word or, if a key was typed or nothing else would find
+// it, as a filter; "" if it does not fit the key or cannot be expressed.
 func completeValue(s index.Suggestion, key string) string {
 	own := suggestedKeys[s.Kind]
 	if key == "" && isWord(s) {

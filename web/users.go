@@ -9,7 +9,7 @@ import (
 	"gazetteer/web/frame"
 )
 
-// A nameUser is a service that uses a name which anybody may write into a document.
+// A nameUser is a service that uses a name. Anyone may write any name into a document.
 type nameUser struct {
 	Host    string
 	Service string
@@ -32,7 +32,7 @@ type namedLink struct{ Text, Address string }
 // maxUsers bounds the services that a page names.
 const maxUsers = 30
 
-// claimWords say how well a host stands to a namespace, by its relation.
+// claimWords describe the relation of a host to a namespace.
 var claimWords = map[string]string{
 	"own-domain":     "A name of its own domain",
 	"own-name":       "The name of its own domain",
@@ -42,7 +42,7 @@ var claimWords = map[string]string{
 	"foreign-domain": "A name of another domain",
 }
 
-// concernWords are the sorts of what is wrong about a namespace.
+// concernWords describe the kinds of problems with a namespace.
 var concernWords = map[string]string{
 	"collision":      "Several owners use it",
 	"foreign-domain": "Perhaps squatting",
@@ -50,8 +50,7 @@ var concernWords = map[string]string{
 	"lookalike":      "Easily confused",
 }
 
-// namespaceUsers says who uses a namespace, what each has to show for it, and what
-// is wrong about it.
+// namespaceUsers lists the services that use a namespace, the evidence for each, and the problems.
 func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]nameUser, []nameWarning, error) {
 	n, err := p.answers.Namespace(ctx, name)
 	if err != nil {
@@ -75,7 +74,7 @@ func (p *Pages) namespaceUsers(ctx context.Context, s listing, name string) ([]n
 	return users, warnings, nil
 }
 
-// classUsers says who holds a class of data, and what each says of it.
+// classUsers lists the services that hold a data class, with their descriptions of it.
 func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameUser, []nameWarning, error) {
 	c, err := p.answers.DataClass(ctx, name)
 	if err != nil {
@@ -88,7 +87,7 @@ func (p *Pages) classUsers(ctx context.Context, _ listing, name string) ([]nameU
 	return users, nil, nil
 }
 
-// holderText is what a service says of a class of data that it holds.
+// holderText is a service's description of a data class that it holds.
 func holderText(h answer.Holder) string {
 	var parts []string
 	if h.Description != "" {

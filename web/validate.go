@@ -30,7 +30,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// validateView is the form, and what was found when it was sent.
+// validateView is the form, with the result after it was sent.
 type validateView struct {
 	Address, Text string // as sent
 	As            string
@@ -40,7 +40,7 @@ type validateView struct {
 	Repairs       []string // what was repaired in the text
 	Tried         bool     // a repair was asked for
 	Share         string   // address that shows the same result, "" if the text is too long
-	// Trouble says why nothing was judged, Help what to do about it.
+	// Trouble is the reason why nothing could be checked, Help the next step.
 	Trouble, Help string
 	Results       []resultView
 }
@@ -59,7 +59,7 @@ var sampleFiles embed.FS
 // samples are the documents that the form offers, by the names of their files.
 var samples = []sampleLink{{"ai.json", "AI Discovery"}, {"agis.yaml", "AGIS"}, {"summary.json", "AGIS summary"}, {"broken.json", "with mistakes"}}
 
-// maxForm is the size of a form: a text and what a browser puts around it.
+// maxForm is the size of the form in bytes: a text and the encoding that a browser adds.
 const maxForm = api.MaxDocument + 64<<10
 
 // validateFormPage shows the form. A link may bring an address, the name of a sample, or a text to
@@ -82,10 +82,10 @@ func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
 		return frame.View{}, &frame.BadRequest{What: "the link does not contain a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
 	}
 	v.Text = text
-	return p.checkText(c, v, answer.ValidationRequest{Name: "the text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
+	return p.checkText(c, v, answer.ValidationRequest{Name: "Your text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
 }
 
-// maxPacked is how long a packed text in a link may be: what servers and chats pass on.
+// maxPacked is the longest packed text in a link, short enough for servers and chats to pass on.
 const maxPacked = 4000
 
 // packText writes a text for a link: compressed, in base64url; "" if it is too long.
@@ -137,7 +137,7 @@ func formView(status int, v validateView) frame.View {
 	return frame.View{Name: "validate", Title: title, Status: status, Body: v}
 }
 
-// validatePage judges what the form brings.
+// validatePage checks the content of the form.
 func (p *Pages) validatePage(c *gin.Context) (frame.View, error) {
 	v, s, err := readDocument(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *Pages) validatePage(c *gin.Context) (frame.View, error) {
 	return p.checkText(c, v, s)
 }
 
-// repairText repairs what can be repaired safely, and says what that was.
+// repairText makes the safe repairs of a text and describes them.
 func repairText(s answer.ValidationRequest) (text []byte, repairs []string) {
 	kind := s.As
 	if kind == "" {
@@ -235,7 +235,7 @@ func readDocument(c *gin.Context) (validateView, answer.ValidationRequest, error
 		// A browser sends line ends as CRLF, whatever was pasted.
 		Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"),
 	}
-	s := answer.ValidationRequest{Name: "the text", Address: v.Address, As: document.Kind(v.As), Client: frame.ClientOf(c)}
+	s := answer.ValidationRequest{Name: "Your text", Address: v.Address, As: document.Kind(v.As), Client: frame.ClientOf(c)}
 	if v.Level2 {
 		s.Level = 2
 	}
@@ -270,8 +270,7 @@ func uploadedFile(form *multipart.Form) (name string, text []byte, err error) {
 	return header.Filename, text, err
 }
 
-// A resultView is what was found about one document, and the document with its
-// line numbers.
+// A resultView is the result for one document, and the document with its line numbers.
 type resultView struct {
 	ID       string // begins the anchors of its lines
 	Input    string
@@ -288,7 +287,7 @@ type resultView struct {
 	Rest     int // lines that are not shown
 }
 
-// sourceLine is a line of a document, with what was found in it.
+// sourceLine is a line of a document with its findings.
 type sourceLine struct {
 	ID, Text, Tone string
 	Number         int

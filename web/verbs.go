@@ -38,17 +38,17 @@ type verbView struct {
 	Pages    frame.PageLinks
 }
 
-// relatedView is a verb that is offered, too, and how it stands to this one.
+// relatedView is another offered verb and its relation to this one.
 type relatedView struct {
 	index.VerbCount
 	Relation string
 }
 
-// relationWords say how a verb stands to another.
+// relationWords describe the relation between two verbs.
 var relationWords = map[string]string{
 	"stem":     "another form of it",
 	"synonym":  "means much the same",
-	"hypernym": "more general or more special",
+	"hypernym": "more general or more specific",
 	"antonym":  "the opposite",
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// diffView shows two versions of a document, and what the change means to callers.
+// diffView shows two versions of a document, and the meaning of the change for callers.
 type diffView struct {
 	Host, Kind, KindID string
 	Severity, Tone     string
@@ -36,7 +36,7 @@ type versionChangeView struct {
 	Help                 string
 }
 
-// maxDiffText is how many bytes of a version the page compares word by word.
+// maxDiffText is the number of bytes of a version that the page compares word by word.
 const maxDiffText = 48 << 10
 
 // diffPage shows what changed from version to version.

@@ -1,21 +1,23 @@
-// Package web is Gazetteer for people: pages over the same answers that the API gives to programs.
+// Package web has the pages for people, which show the same answers that the API gives to programs.
 // Begin with [New] and [Pages.Mount]; each file holds the pages of one subject, the templates
-// folder their HTML. Package frame has what all pages share, packages agentpages and crawlerpages the
-// pages of agents and of the crawler. STYLE.md documents type, space, colour and components.
+// folder their HTML. Package frame has what all pages share, packages agentpages and crawlerpages
+// the pages of agents and of the crawler. STYLE.md documents type, space, colour and components.
 //
-// Pages are rendered on the server, work without scripts, request nothing from other hosts, and
-// fit windows from 320 pixels up. Everything that a page shows of services and agents was written
-// by strangers; package frame makes it harmless.
+// Pages are rendered on the server, work without scripts, request nothing from other hosts, and fit
+// windows from 320 pixels up. All texts of services and agents are untrusted; package frame makes
+// them harmless.
 package web
 
 import (
 	"context"
 	"embed"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
 	"gazetteer/api/answer"
 	"gazetteer/census"
 	"gazetteer/changefeed"
@@ -33,7 +35,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Answers is what the pages need to know. [answer.Answers] knows it.
+// Answers is the data of the pages. [answer.Answers] implements it.
 type Answers interface {
 	agentpages.Answers
 	crawlerpages.Answers
@@ -41,7 +43,7 @@ type Answers interface {
 	Hits(ctx context.Context, hits []index.Hit, now time.Time) ([]answer.Hit, error)
 	// ListServices returns a part of the list of services.
 	ListServices(ctx context.Context, q census.ServiceQuery) (answer.ServiceListing, error)
-	// ExplainService says what was seen at a host and what follows from it.
+	// ExplainService explains the states of a host by what the crawler found.
 	ExplainService(ctx context.Context, s answer.Service) (answer.Explanation, error)
 	// HostStates knows the present states of hosts; nil: they are not known here.
 	HostStates() *standing.Follower
@@ -51,15 +53,15 @@ type Answers interface {
 	AgentsOf(ctx context.Context, host string) (join.Joined, error)
 	// Namespace returns who uses a namespace, and with what right.
 	Namespace(ctx context.Context, name string) (answer.Namespace, error)
-	// DataClass returns who says that they hold a data class.
+	// DataClass returns the services that declare a data class.
 	DataClass(ctx context.Context, name string) (answer.DataClass, error)
 	// Verbs lists every verb that is offered, in order of verb.
 	Verbs(ctx context.Context) ([]index.VerbCount, error)
 	// LatestChanges returns a page of the feed of changes, newest first.
-	LatestChanges(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error)
-	// CompareVersions says what changed between two versions of a document.
+	LatestChanges(ctx context.Context, filter changefeed.Filter, position uint64, limit int) (changefeed.Page, error)
+	// CompareVersions returns the changes between two versions of a document.
 	CompareVersions(ctx context.Context, host string, kind document.Kind, from, to string) (*answer.VersionDiff, error)
-	// Figures says how much there is.
+	// Figures returns the numbers of hosts, documents and operations.
 	Figures(ctx context.Context) (answer.Figures, error)
 	// Stats returns the figures of all hosts.
 	Stats(ctx context.Context) (*census.Stats, error)
@@ -67,33 +69,37 @@ type Answers interface {
 	CountedHosts(ctx context.Context, figure, after string, limit int) (answer.CountedHosts, error)
 	// Document returns a document as its host sent it: the current version for the digest "".
 	Document(ctx context.Context, host string, kind document.Kind, digest string) (answer.RawDocument, error)
-	// Rules lists every rule that documents are judged by, draft by draft.
+	// Rules lists all rules for documents, by draft.
 	Rules() []answer.RuleView
 	// Rule returns the rule of a code.
 	Rule(code string) (answer.RuleView, error)
-	// Validate judges a text, or what an address leads to.
+	// Validate checks a text, or the document at an address.
 	Validate(ctx context.Context, s answer.ValidationRequest) ([]answer.ValidationResult, error)
-	// CrawlLog returns what a host was asked, the latest visit first.
+	// CrawlLog returns the requests to a host, the latest visit first.
 	CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error)
-	// Submit takes names of hosts into the frontier.
+	// Submit adds names of hosts to the frontier.
 	Submit(ctx context.Context, hosts []string, client netip.Addr) ([]answer.Submission, error)
-	// Submission says how a host that was submitted stands.
+	// Submission returns the state of a submitted host.
 	Submission(ctx context.Context, host string) (answer.Submission, error)
 }
 
 var _ Answers = (*answer.Answers)(nil)
 
-// Options are what New can be told beside the answers.
+// Options configure New.
 type Options struct {
 	// Log gets one line for each page that failed through our own fault. Nil
 	// discards them.
 	Log *slog.Logger
-	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
+	// Now returns the time from which "3 minutes ago" counts. Nil means time.Now.
 	Now func() time.Time
-	// Bot says who crawls.
+	// Bot describes the operator of the crawler.
 	Bot crawlerpages.Bot
-	// Standing returns the status of the server: [api.API.ServerStatus]. Nil knows nothing.
+	// Standing returns the status of the server: [api.API.ServerStatus]. With nil, pages have no
+	// status.
 	Standing func() api.ServerStatus
+	// Registry returns what waits for the registry's operator: [api.API.RegistryStatus]. Nil knows
+	// nothing.
+	Registry func(context.Context) (air.RegistryStatus, error)
 	// History has the figures of the last hours for the page of the status. Nil draws none.
 	History *history.History
 	// Contracts is the tool host, for the operator's page; nil where there is none.
@@ -121,21 +127,22 @@ type Pages struct {
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// New prepares the pages over a, and for what is listed and suggested over c.
+// New creates the pages from the data of a, and the lists and suggestions of c.
 func New(a Answers, c Catalogue, o Options) *Pages {
 	p := &Pages{answers: a, catalogue: c, home: newCached[homeContents](), stand: o.Standing, history: o.History}
 	p.Frame = frame.New(frame.Options{Log: o.Log, Now: o.Now, Building: p.isBuilding, Explain: explainError, Links: o.Links, PublicURL: o.PublicURL})
 	p.agents = agentpages.New(p.Frame, a)
 	p.crawler = crawlerpages.New(p.Frame, a, o.Bot)
-	p.operator = operatorpages.New(p.Frame, p.serverStatus, o.Contracts)
+	p.operator = operatorpages.New(p.Frame, operatorpages.Options{Status: p.serverStatus, Registry: o.Registry, Contracts: o.Contracts})
 	p.AddTemplates(templateFiles)
 	return p
 }
 
-// Mount adds the pages to e, which is the API's ([api.API.Engine]): tags,
-// compression, HEAD, time limits and the access log are its work. The paths are
-// /, /services, /verbs, /namespaces, /data-classes, /agents, /rules, /help and /static
-// and what lies below, and /validate, /submit, /log, /status and /census; they meet no path of the API.
+// Mount adds the pages to e, the engine of the API ([api.API.Engine]), which sets tags, compresses,
+// answers HEAD, limits time and writes the access log. The paths are /, /services, /verbs,
+// /namespaces, /data-classes, /agents, /rules, /help and /static and everything below them, and
+// /validate, /submit, /log, /status and /census, and /api, /register and /favicon.ico, which lead to
+// others. They do not overlap with paths of the API.
 func (p *Pages) Mount(e *gin.Engine) {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/":                                    p.Handle(p.searchPage),
@@ -160,6 +167,11 @@ func (p *Pages) Mount(e *gin.Engine) {
 		"/rules":                               p.Handle(p.rulesPage),
 		"/rules/:code":                         p.Handle(p.rulePage),
 		"/static/:name":                        p.ServeStatic,
+		"/favicon.ico":                         p.RedirectToIcon,
+		"/help":                                redirectTo("/help/search"),
+		"/api":                                 redirectTo("/docs"),
+		"/register":                            redirectTo("/agents#register"),
+		"/agents/register":                     redirectTo("/agents#register"),
 	} {
 		e.GET(path, h)
 		e.HEAD(path, h)
@@ -168,6 +180,11 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/submit", p.Handle(p.submitHosts))
 	p.agents.Mount(e)
 	p.crawler.Mount(e)
+}
+
+// redirectTo leads from an address that people try to the page that they look for.
+func redirectTo(path string) gin.HandlerFunc {
+	return func(c *gin.Context) { c.Redirect(http.StatusFound, path) }
 }
 
 // MountOperator adds the operator's pages to e, which is the API's ([api.API.OperatorEngine]).

@@ -55,21 +55,16 @@ func (a *Routes) Declare(h huma.API) {
 // RegistrationBody documents the members of a registration.
 // [airjson.ReadRegistration] reads it.
 type RegistrationBody struct {
-	Name                   string                     `json:"name" doc:"of the agent"`
-	PublicKey              string                     `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
-	CreatorDID             string                     `json:"creator_did,omitempty" doc:"the DID of the agent's creator; by default the agent's own DID is minted"`
-	CreatorName            string                     `json:"creator_name,omitempty"`
-	CreatorType            string                     `json:"creator_type,omitempty"`
-	Description            string                     `json:"description,omitempty"`
-	Capabilities           []string                   `json:"capabilities,omitempty"`
-	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
-	OpenSource             bool                       `json:"open_source,omitempty"`
-	CodeRepository         string                     `json:"code_repository,omitempty"`
-	DocumentationURL       string                     `json:"documentation_url,omitempty"`
-	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
-	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the recovery key's public part"`
-	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
-	Proof                  *ProofBody                 `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request replaces it"`
+	Name        string `json:"name" doc:"of the agent"`
+	PublicKey   string `json:"public_key,omitempty" doc:"Ed25519, 32 bytes in base64url; needed unless creator_did is a did:key"`
+	CreatorDID  string `json:"creator_did,omitempty" doc:"the DID of the agent's creator; by default the agent's own DID is minted"`
+	CreatorName string `json:"creator_name,omitempty"`
+	CreatorType string `json:"creator_type,omitempty"`
+	Description string `json:"description,omitempty"`
+	registry.Editable
+	RecoveryCommitment string     `json:"recovery_commitment,omitempty" doc:"sha-256: and base64url of the SHA-256 of the recovery key's public part"`
+	NoSecret           bool       `json:"no_secret,omitempty" doc:"true to get no secret: every write is signed; the key must be proved"`
+	Proof              *ProofBody `json:"proof,omitempty" doc:"the answer to a challenge; a signature of the request replaces it"`
 }
 
 // ProofBody documents the answer to a challenge.
@@ -81,16 +76,11 @@ type ProofBody struct {
 // UpdateBody documents the members of an update: at least one of them.
 // [airjson.ReadUpdate] reads it.
 type UpdateBody struct {
-	Username               *string                    `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
-	Description            string                     `json:"description,omitempty"`
-	Capabilities           []string                   `json:"capabilities,omitempty"`
-	SecurityCertifications []string                   `json:"security_certifications,omitempty"`
-	OpenSource             bool                       `json:"open_source,omitempty"`
-	CodeRepository         string                     `json:"code_repository,omitempty"`
-	DocumentationURL       string                     `json:"documentation_url,omitempty"`
-	ServiceEndpoints       []registry.ServiceEndpoint `json:"service_endpoints,omitempty"`
-	RecoveryCommitment     string                     `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
-	NoSecret               bool                       `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
+	Username    *string `json:"username,omitempty" doc:"a handle to claim; null gives it back"`
+	Description string  `json:"description,omitempty"`
+	registry.Editable
+	RecoveryCommitment string `json:"recovery_commitment,omitempty" doc:"for an agent that has none yet"`
+	NoSecret           bool   `json:"no_secret,omitempty" doc:"true switches the secret off for good; the request must be signed"`
 }
 
 type registerInput struct {

@@ -117,19 +117,19 @@ type ReportCount struct {
 	OldestHour int `json:"oldest_hours" doc:"age of the oldest open one"`
 }
 
-func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Output[RegistryStatus], error) {
-	var v RegistryStatus
-	var err error
+// RegistryStatus returns what waits for the operator. Reading it does not count as the operator's
+// activity.
+func (a *Routes) RegistryStatus(ctx context.Context) (v RegistryStatus, err error) {
 	if v.Admission, err = a.Answers.Registry.RegistrationPolicy(ctx); err != nil {
-		return nil, err
+		return v, err
 	}
 	waiting, _, err := a.Answers.Registry.Applications(ctx, "", registry.MaxList)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	figures, err := a.Answers.Registry.ReportFigures(ctx)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	if a.Answers.Log != nil {
 		if halt, halted := a.Answers.Log.Halted(); halted {
@@ -137,6 +137,14 @@ func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Out
 		}
 	}
 	v.Waiting, v.Reports = len(waiting), ReportCount{figures.Open, figures.Overdue, int(figures.Oldest / time.Hour)}
+	return v, nil
+}
+
+func (a *Routes) getRegistryStatus(ctx context.Context, _ *struct{}) (*route.Output[RegistryStatus], error) {
+	v, err := a.RegistryStatus(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return route.NoStore(v), nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCanonicalRegistration: the text that a proof signs does not depend on the spelling of a
-// registration, and does not contain the proof.
+// FuzzCanonicalRegistration checks that the text that a proof signs does not depend on the spelling
+// of a registration, and does not contain the proof.
 func FuzzCanonicalRegistration(f *testing.F) {
 	f.Add([]byte(`{"name":"A","public_key":"x","proof":{"challenge":"c","signature":"z"},"no_secret":true}`))
 	f.Add([]byte(`{"name":"\ud83d\ude00","n":123456789012345678901234567890,"m":-0.0}`))

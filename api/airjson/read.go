@@ -23,9 +23,8 @@ const MaxReportBody = 2*a2a.MaxEnvelope + 32<<10
 // one, an update with 20 endpoints and a description of 2,000 four-byte characters, has about 30 KB.
 const maxBody = 64 << 10
 
-// registrationMembers are the known members of a registration.
-var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "description", "code_repository",
-	"documentation_url", "capabilities", "security_certifications", "open_source", "service_endpoints", "no_secret", "recovery_commitment", "proof"}
+// registrationMembers are the members of a registration beside the editable ones.
+var registrationMembers = []string{"name", "public_key", "creator_did", "creator_name", "creator_type", "no_secret", "recovery_commitment", "proof"}
 
 // ReadRegistration reads the body of a registration. It reads JSON strictly and refuses a duplicate
 // member, invalid UTF-8 and a body over 64 KiB. It refuses a member of the wrong type by name,
@@ -39,25 +38,13 @@ func ReadRegistration(body []byte) (registry.Registration, error) {
 	var reg registry.Registration
 	for field, to := range map[string]*string{
 		"name": &reg.Name, "public_key": &reg.PublicKey, "creator_did": &reg.CreatorDID, "creator_name": &reg.CreatorName,
-		"creator_type": &reg.CreatorType, "description": &reg.Description, "code_repository": &reg.CodeRepository,
-		"documentation_url": &reg.DocumentationURL,
+		"creator_type": &reg.CreatorType,
 	} {
 		if text := m.stringMember(field); text != nil {
 			*to = *text
 		}
 	}
-	if list := m.stringListMember("capabilities"); list != nil {
-		reg.Capabilities = *list
-	}
-	if list := m.stringListMember("security_certifications"); list != nil {
-		reg.SecurityCertifications = *list
-	}
-	if open := m.boolMember("open_source"); open != nil {
-		reg.OpenSource = *open
-	}
-	if list := m.endpointsMember("service_endpoints"); list != nil {
-		reg.ServiceEndpoints = *list
-	}
+	m.readEditable(&reg.Description, &reg.Editable)
 	if off := m.boolMember("no_secret"); off != nil {
 		reg.NoSecret = *off
 	}
@@ -71,7 +58,7 @@ func ReadRegistration(body []byte) (registry.Registration, error) {
 		}
 	}
 	for _, n := range m.object.Items {
-		if !slices.Contains(registrationMembers, n.Key) {
+		if !slices.Contains(registrationMembers, n.Key) && !registry.IsEditable(n.Key) {
 			reg.Ignored = append(reg.Ignored, n.Key)
 		}
 	}
@@ -198,15 +185,8 @@ func ReadUpdate(body []byte) (registry.Update, error) {
 	if err != nil {
 		return registry.Update{}, err
 	}
-	u := registry.Update{
-		Description:            m.stringMember("description"),
-		Capabilities:           m.stringListMember("capabilities"),
-		SecurityCertifications: m.stringListMember("security_certifications"),
-		OpenSource:             m.boolMember("open_source"),
-		CodeRepository:         m.stringMember("code_repository"),
-		DocumentationURL:       m.stringMember("documentation_url"),
-		ServiceEndpoints:       m.endpointsMember("service_endpoints"),
-	}
+	var u registry.Update
+	u.Changed = m.readEditable(&u.Description, &u.Editable)
 	if off := m.boolMember("no_secret"); off != nil {
 		u.NoSecret = *off
 	}
@@ -329,6 +309,36 @@ func (m *members) endpointsMember(field string) *[]registry.ServiceEndpoint {
 		out = append(out, e)
 	}
 	return &out
+}
+
+// readEditable reads the editable members that are present and returns their names.
+func (m *members) readEditable(description *string, others *registry.Editable) (names []string) {
+	for _, row := range registry.EditableMembers() {
+		found := false
+		switch value := row.Value(description, others).(type) {
+		case *string:
+			found = assign(value, m.stringMember(row.Name))
+		case *bool:
+			found = assign(value, m.boolMember(row.Name))
+		case *[]string:
+			found = assign(value, m.stringListMember(row.Name))
+		case *[]registry.ServiceEndpoint:
+			found = assign(value, m.endpointsMember(row.Name))
+		}
+		if found {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+// assign sets a value to the one that was read, if any was.
+func assign[T any](to, read *T) bool {
+	if read == nil {
+		return false
+	}
+	*to = *read
+	return true
 }
 
 func describeKind(n *protocol.Node) string {

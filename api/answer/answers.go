@@ -58,7 +58,8 @@ type Answers struct {
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
 
-	hosts hostCache
+	hosts     hostCache
+	summaries summaryCache
 }
 
 func (a *Answers) now() time.Time {
@@ -75,13 +76,13 @@ var (
 	ErrNoDocument = errors.New("no such document")
 	ErrNoVerb     = errors.New("no operation bears this verb")
 	ErrNoName     = errors.New("nothing bears this name")
-	// ErrNoDirectory: this process keeps no directory of agents.
+	// ErrNoDirectory: this process has no directory of agents.
 	ErrNoDirectory = errors.New("there is no directory of agents")
 	// ErrNoStates: this process does not follow the states of hosts.
 	ErrNoStates = errors.New("the states of hosts are not known here")
 	// ErrNoCensus: this process does not follow the figures of all hosts.
 	ErrNoCensus = errors.New("the figures of all hosts are not followed")
-	// ErrNoLog: this process keeps no transparency log.
+	// ErrNoLog: this process has no transparency log.
 	ErrNoLog = errors.New("there is no transparency log")
 	// ErrDamaged: stored bytes do not have the digest they are filed under.
 	ErrDamaged = errors.New("the stored bytes do not match their digest")
@@ -134,8 +135,8 @@ type ServicePage struct {
 	After string `json:"-"`
 }
 
-// Service is what is known of one host: its documents and its last visit. A visited host without
-// documents has an empty list.
+// Service describes one host: its documents and its last visit. A visited host without documents
+// has an empty list.
 type Service struct {
 	ServiceSummary
 	Documents []DocumentView `json:"documents"`

@@ -65,8 +65,8 @@ type NamespaceCount struct {
 	Services   int    `json:"services"`
 }
 
-// Namespaces lists the namespaces that qualify verbs, in order. The domain of a
-// vocabulary stands for one where a document declares none (AGIS §8.2).
+// Namespaces lists the namespaces that qualify verbs, in order. If a document declares no
+// namespace, the domain of its vocabulary is used (AGIS §8.2).
 func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 	values, err := a.Index.Namespaces(ctx)
 	list := make([]NamespaceCount, len(values))
@@ -76,7 +76,7 @@ func (a *Answers) Namespaces(ctx context.Context) ([]NamespaceCount, error) {
 	return list, err
 }
 
-// A Namespace is what is known of one namespace.
+// A Namespace describes one namespace.
 type Namespace struct {
 	NamespaceCount
 	Claims   []Claim       `json:"claims" doc:"the hosts that use it, each with its evidence, the strongest first; at most 100"`
@@ -84,8 +84,8 @@ type Namespace struct {
 	Verbs    []index.Count `json:"verbs" doc:"its verbs, the most frequent first"`
 }
 
-// Namespace returns what is known of a namespace, in any case. The error is [ErrNoNamespace] if no
-// service uses it.
+// Namespace describes a namespace. The case of the name does not matter. The error is
+// [ErrNoNamespace] if no service uses it.
 func (a *Answers) Namespace(ctx context.Context, name string) (Namespace, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	all, err := a.Namespaces(ctx)
@@ -122,7 +122,7 @@ func (a *Answers) DataClasses(ctx context.Context) ([]ClassCount, error) {
 	return list, err
 }
 
-// A DataClass is what is known of one data class.
+// A DataClass describes one data class.
 type DataClass struct {
 	ClassCount
 	Holders []Holder `json:"holders" doc:"the services that declare it, those with the most operations first; at most 100"`
@@ -141,8 +141,8 @@ type Holder struct {
 	Digest                string        `json:"digest"`
 }
 
-// DataClass returns what is known of a data class, in any case. The error is [ErrNoClass] if no
-// service holds it.
+// DataClass describes a data class. The case of the name does not matter. The error is [ErrNoClass]
+// if no service holds it.
 func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	all, err := a.DataClasses(ctx)

@@ -8,27 +8,27 @@ import (
 	"gazetteer/changefeed"
 )
 
-// ErrNoFeed: this process keeps no feed of changes. Test with errors.Is.
+// ErrNoFeed: this process has no feed of changes. Test with errors.Is.
 var ErrNoFeed = errors.New("this server has no feed of changes")
 
-// ChangesAfter returns a page of the feed of changes after a place, oldest first; place 0 is the
-// oldest that is stored. Hidden hosts are left out. The error is [ErrNoFeed] or that of
+// ChangesAfter returns a page of the feed of changes after a position, oldest first; position 0 is
+// the oldest that is stored. Hidden hosts are left out. The error is [ErrNoFeed] or that of
 // [changefeed.Feed.After].
-func (a *Answers) ChangesAfter(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error) {
+func (a *Answers) ChangesAfter(ctx context.Context, filter changefeed.Filter, position uint64, limit int) (changefeed.Page, error) {
 	if a.Feed == nil {
 		return changefeed.Page{}, ErrNoFeed
 	}
-	page, err := a.Feed.After(filter, place, limit)
+	page, err := a.Feed.After(filter, position, limit)
 	return a.onlyShown(ctx, page, err)
 }
 
-// LatestChanges returns a page of the feed of changes before a place, newest first; place 0 means the
-// newest of all. Errors and hosts are as in [Answers.ChangesAfter].
-func (a *Answers) LatestChanges(ctx context.Context, filter changefeed.Filter, place uint64, limit int) (changefeed.Page, error) {
+// LatestChanges returns a page of the feed of changes before a position, newest first; position 0
+// means the newest of all. Errors and hosts are as in [Answers.ChangesAfter].
+func (a *Answers) LatestChanges(ctx context.Context, filter changefeed.Filter, position uint64, limit int) (changefeed.Page, error) {
 	if a.Feed == nil {
 		return changefeed.Page{}, ErrNoFeed
 	}
-	page, err := a.Feed.Before(filter, place, limit)
+	page, err := a.Feed.Before(filter, position, limit)
 	return a.onlyShown(ctx, page, err)
 }
 

@@ -20,10 +20,10 @@ const foreignDIDTimeout = 8 * time.Second
 // DID, to one of another registry by its DID, which is resolved if admit allows it. The result
 // agrees with that of [Answers.Orchestrate]. The error is [registry.ErrNoAgent], a
 // [*registry.Refusal] for an agent that can no longer be reached, or that of the resolver.
-func (a *Answers) resolveContact(ctx context.Context, name string, admit func() error) (Resolution, error) {
+func (a *Answers) resolveContact(ctx context.Context, name string, admit func() error, fresh bool) (Resolution, error) {
 	found, err := a.Agent(ctx, name)
 	if errors.Is(err, registry.ErrNoAgent) && strings.HasPrefix(name, "did:") {
-		return a.resolveForeignContact(ctx, name, admit, err)
+		return a.resolveForeignContact(ctx, name, admit, fresh, err)
 	}
 	if err == nil {
 		err = found.Agent.Resolvable()
@@ -36,7 +36,7 @@ func (a *Answers) resolveContact(ctx context.Context, name string, admit func() 
 
 // resolveForeignContact resolves the DID of another host; ours is the error for a DID that is not
 // this registry's.
-func (a *Answers) resolveForeignContact(ctx context.Context, name string, admit func() error, ours error) (Resolution, error) {
+func (a *Answers) resolveForeignContact(ctx context.Context, name string, admit func() error, fresh bool, ours error) (Resolution, error) {
 	w, err := did.ParseWeb(name)
 	if err != nil {
 		return Resolution{}, didSyntaxError(name, err, ours)
@@ -56,6 +56,9 @@ func (a *Answers) resolveForeignContact(ctx context.Context, name string, admit 
 	}
 	if err := admit(); err != nil {
 		return Resolution{}, err
+	}
+	if caching, ok := a.Resolver.(interface{ Forget(did string) }); ok && fresh {
+		caching.Forget(w.String())
 	}
 	waiting, cancel := context.WithTimeout(ctx, foreignDIDTimeout)
 	defer cancel()

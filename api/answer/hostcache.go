@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,7 +31,7 @@ type hostState struct {
 	head atomic.Uint64 // the sequence of the store at which the record was read last
 }
 
-// find returns the state that is kept of a host, nil when there is none.
+// find returns the cached state of a host, nil if there is none.
 func (c *hostCache) find(name string) *hostState {
 	c.once.Do(func() { c.states = cache.New[string, *hostState](maxHostCache) })
 	kept, _ := c.states.Lookup(name)
@@ -63,4 +64,55 @@ func (a *Answers) readHost(ctx context.Context, name string) (*crawler.Host, err
 	state.head.Store(head)
 	a.hosts.states.Put(name, state, 3*len(record.Value))
 	return &host, nil
+}
+
+// maxSummaryCache bounds the memory of the summaries that are kept, in bytes.
+const maxSummaryCache = 16 << 20
+
+// summaryCache caches the summaries of services that lists consist of, by host. The zero value is
+// ready.
+type summaryCache struct {
+	once      sync.Once
+	summaries *cache.Sized[string, *hostSummary]
+}
+
+// A hostSummary is the summary of a host's documents as of their sequences in the store. It is
+// shared, so it is never changed, except for the head.
+type hostSummary struct {
+	seqs    []uint64 // of the documents
+	summary ServiceSummary
+	head    atomic.Uint64 // the sequence of the store at which the documents were read last
+}
+
+// readSummary reads the summary of a service. It decodes the documents only if one has changed. The
+// slices of the summary are shared with other answers and must not be changed.
+func (a *Answers) readSummary(ctx context.Context, host string) (ServiceSummary, error) {
+	a.summaries.once.Do(func() { a.summaries.summaries = cache.New[string, *hostSummary](maxSummaryCache) })
+	kept, _ := a.summaries.summaries.Lookup(host)
+	head := a.Store.Head().Seq // before the documents: what has not changed until then is as it was
+	if kept != nil && kept.head.Load() == head {
+		return kept.summary, nil
+	}
+	records, err := a.documentRecords(ctx, host)
+	if err != nil {
+		return ServiceSummary{}, err
+	}
+	seqs := make([]uint64, len(records))
+	for i, r := range records {
+		seqs[i] = r.Seq
+	}
+	if kept != nil && slices.Equal(kept.seqs, seqs) {
+		kept.head.Store(head)
+		return kept.summary, nil
+	}
+	documents, err := decodeDocuments(records)
+	if err != nil {
+		return ServiceSummary{}, err
+	}
+	read := &hostSummary{seqs: seqs, summary: summarizeService(host, documents)}
+	read.head.Store(head)
+	s := &read.summary
+	size := 512 + len(s.Name) + len(s.Description) + len(s.Namespace) + 32*(len(s.Categories)+len(s.Kinds)+len(seqs))
+	a.summaries.summaries.Put(host, read, size)
+	return read.summary, nil
 }

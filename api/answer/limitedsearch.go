@@ -18,7 +18,7 @@ import (
 var (
 	// ErrSearchTimeout: the search exceeded its time limit.
 	ErrSearchTimeout = errors.New("the search took too long")
-	// ErrTooManySearches: all places to run and to wait are taken.
+	// ErrTooManySearches: all slots for running and waiting searches are taken.
 	ErrTooManySearches = errors.New("too many searches at the same time")
 )
 
@@ -104,7 +104,7 @@ func (l *LimitedSearcher) Hosts(ctx context.Context, q query.Query) ([]string, e
 	return withSlot(ctx, l, l.slotsFor(q), func(ctx context.Context) ([]string, error) { return l.searcher.Hosts(ctx, q) })
 }
 
-// Suggest completes what was typed.
+// Suggest completes the text that a person is typing.
 func (l *LimitedSearcher) Suggest(ctx context.Context, typed string, limit int, kinds ...string) ([]index.Suggestion, error) {
 	return withSlot(ctx, l, l.usual, func(ctx context.Context) ([]index.Suggestion, error) {
 		return l.searcher.Suggest(ctx, typed, limit, kinds...)

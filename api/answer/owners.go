@@ -46,7 +46,7 @@ func (e *WithdrawnError) Why() string {
 // Help explains what can be done about it.
 func (e *WithdrawnError) Help() string {
 	if e.Block.By == crawler.ByOwner {
-		return "if the host is yours, withdraw the opt-out: POST /api/v1/services/" + e.Block.Host + "/opt-in, or on the page /bot"
+		return "if the host is yours, withdraw the opt-out: gazetteer opt-in " + e.Block.Host + ", POST /api/v1/services/" + e.Block.Host + "/opt-in, or the page /bot"
 	}
 	return "ask the operator of this server; the page /bot has the address"
 }
@@ -99,8 +99,8 @@ func NewOwnerRequests(o OwnerRequestOptions) *OwnerRequests {
 	}
 }
 
-// admitRequest counts a request about a host. The zero address, which stands for the operator's
-// socket, is not counted.
+// admitRequest counts a request about a host. Requests over the operator's socket, which have the
+// zero address, are not counted.
 func (w *OwnerRequests) admitRequest(ctx context.Context, client netip.Addr, host string) error {
 	if !client.IsValid() {
 		return nil

@@ -43,13 +43,13 @@ type Candidate struct {
 // agent; NAMESPACE.VERB leads to every operation with that name, and none is chosen if there are
 // several services ([Resolution.Ambiguous]). The error is [ErrNoName] or [registry.ErrNoAgent] for
 // an unknown name, and a [*registry.Refusal] for an agent that has ended. The DID of another host
-// is resolved if admit allows it; nil: never.
-func (a *Answers) Resolve(ctx context.Context, name string, admit func() error, now time.Time) (Resolution, error) {
+// is resolved if admit allows it; nil: never. fresh asks for a document that is not cached.
+func (a *Answers) Resolve(ctx context.Context, name string, admit func() error, fresh bool, now time.Time) (Resolution, error) {
 	name = strings.TrimSpace(name)
 	if namespace, verb, ok := SplitVerb(name); ok {
 		return a.resolveVerb(ctx, name, namespace, verb, now)
 	}
-	return a.resolveContact(ctx, name, admit)
+	return a.resolveContact(ctx, name, admit, fresh)
 }
 
 func (a *Answers) resolveVerb(ctx context.Context, name, namespace, verb string, now time.Time) (Resolution, error) {

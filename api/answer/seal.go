@@ -58,7 +58,7 @@ func (a *Answers) Seal(ctx context.Context, host string) (Seal, error) {
 		return Seal{}, err
 	}
 	s := Seal{Known: true, Visited: h.Visited, Proof: a.originProof(host, h)}
-	// A time in the future comes from a wrong clock and proves nothing.
+	// A time in the future is the result of a wrong clock and proves nothing.
 	if age := a.now().Sub(h.Visited); age > sealAge || age < -24*time.Hour {
 		s.Old = true
 	}

@@ -77,11 +77,11 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
 		for _, host := range hosts {
-			documents, err := a.currentDocuments(ctx, host)
+			s, err := a.readSummary(ctx, host)
 			if err != nil {
 				return ServicePage{}, err
 			}
-			if s := summarizeService(host, documents); isListed(s) {
+			if isListed(s) {
 				page.Services = append(page.Services, s)
 			}
 		}
@@ -128,11 +128,11 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 		out.After = list.Hosts[len(list.Hosts)-1]
 	}
 	for _, host := range list.Hosts {
-		documents, err := a.currentDocuments(ctx, host)
+		s, err := a.readSummary(ctx, host)
 		if err != nil {
 			return ServiceListing{}, err
 		}
-		if s := summarizeService(host, documents); isListed(s) { // else it has gone in the meantime
+		if isListed(s) { // else it has gone in the meantime
 			out.Services = append(out.Services, s)
 		}
 	}
@@ -141,7 +141,16 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 
 // currentDocuments reads the current documents of a host, without those that cannot be read.
 func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document.Document, error) {
-	var documents []document.Document
+	records, err := a.documentRecords(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return decodeDocuments(records)
+}
+
+// documentRecords reads the records of the current documents of a host, without damaged ones.
+func (a *Answers) documentRecords(ctx context.Context, host string) ([]store.Record, error) {
+	var records []store.Record
 	for record, err := range a.Store.List(ctx, store.DocumentsOf(host), "") {
 		if store.Damaged(record, err) {
 			continue
@@ -149,6 +158,14 @@ func (a *Answers) currentDocuments(ctx context.Context, host string) ([]document
 		if err != nil {
 			return nil, fmt.Errorf("list the documents of %s: %w", host, err)
 		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+func decodeDocuments(records []store.Record) ([]document.Document, error) {
+	var documents []document.Document
+	for _, record := range records {
 		d, err := decodeRecord[document.Document](record)
 		if err != nil {
 			return nil, err
@@ -167,8 +184,8 @@ func isListed(s ServiceSummary) bool {
 	return slices.ContainsFunc(s.Kinds, func(k document.Kind) bool { return !k.IsAlias() })
 }
 
-// Service returns what is known of a host. It normalises the name as the crawler does. The error is
-// a *[fetch.HostError] for an invalid host name, [ErrNoService] for an unknown host, and a
+// Service describes a host. It normalises the name as the crawler does. The error is a
+// *[fetch.HostError] for an invalid host name, [ErrNoService] for an unknown host, and a
 // *[WithdrawnError] for a hidden one.
 func (a *Answers) Service(ctx context.Context, host string) (Service, error) {
 	host, err := fetch.CheckHost(host)

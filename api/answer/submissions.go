@@ -20,9 +20,9 @@ import (
 // ErrNoCrawl: this server crawls nothing. Test with errors.Is.
 var ErrNoCrawl = errors.New("this server does not crawl")
 
-// A Submitter takes names of hosts from strangers into the frontier. A visit is work
-// for somebody else's server, and a name a place in our store, so what one client
-// may name, and what may be named below one registrable domain, is bounded.
+// A Submitter adds host names that anyone may submit to the frontier. A visit costs another server
+// work, and a name takes space in the store, so the number of names is limited per client and per
+// registrable domain.
 type Submitter struct {
 	add     func(ctx context.Context, hosts ...string) error
 	clients *limit.Limiter
@@ -31,7 +31,7 @@ type Submitter struct {
 
 // SubmitterOptions shape a [Submitter].
 type SubmitterOptions struct {
-	// Add makes hosts known to the crawler; nil: nothing is taken.
+	// Add makes hosts known to the crawler; nil: no host is accepted.
 	Add func(ctx context.Context, hosts ...string) error
 	// PerClient is how many new hosts one client may name in an hour, PerDomain
 	// how many may be named below one registrable domain, All how many there may
@@ -49,11 +49,11 @@ func NewSubmitter(o SubmitterOptions) *Submitter {
 	}
 }
 
-// Submission says what became of one name that was handed in.
+// Submission is the result for one submitted name.
 type Submission struct {
 	Host string `json:"host" doc:"the normalized name, or the original one if it is refused"`
-	// State is "waiting" for a host that was not visited yet, "visited" for one
-	// that was, "refused" for a name that is not taken.
+	// State is "waiting" for a host that was not visited yet, "visited" for one that was, "refused"
+	// for a name that is not accepted.
 	State   string    `json:"state" enum:"waiting,visited,refused" doc:"waiting for its first visit, visited before, or refused"`
 	Due     time.Time `json:"due,omitzero" doc:"when the next visit may begin"`
 	Visited time.Time `json:"visited,omitzero" doc:"when the last visit ended"`
@@ -62,11 +62,10 @@ type Submission struct {
 	Link    string    `json:"link,omitempty" doc:"where to ask again"`
 }
 
-// Submit takes hosts into the frontier and says of each what became of it; one
-// that is known already keeps its time. client is who asks; the zero address,
-// the owner of the machine, is not counted. The error is [ErrNoCrawl], a
-// *[QuotaError] when nothing was taken because too much was asked for, or that
-// of the store.
+// Submit adds hosts to the frontier and returns the result for each; a known host keeps its due
+// time. client is the address of the client; the zero address, the operator's socket, is not
+// counted. The error is [ErrNoCrawl], a *[QuotaError] if the request exceeds a limit and no host
+// was added, or an error of the store.
 func (a *Answers) Submit(ctx context.Context, hosts []string, client netip.Addr) ([]Submission, error) {
 	if a.Submitter == nil || a.Submitter.add == nil {
 		return nil, ErrNoCrawl
@@ -135,9 +134,8 @@ func (s *Submitter) admitHost(ctx context.Context, client netip.Addr, host strin
 	return nil
 }
 
-// Submission says how a host stands that was handed in, by any spelling of its
-// name: the error is a *[fetch.HostError] for what cannot be one, and
-// [ErrNoService] for a host that nobody ever named.
+// Submission returns the state of a submitted host, by any spelling of its name. The error is a
+// *[fetch.HostError] for an invalid name, and [ErrNoService] for a host that was never submitted.
 func (a *Answers) Submission(ctx context.Context, host string) (Submission, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {

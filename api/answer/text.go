@@ -18,7 +18,7 @@ func OrEmpty[T any](list []T) []T {
 
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
-// CleanText shortens what a stranger sent and drops what is not text.
+// CleanText shortens an untrusted text and removes characters that are not text.
 func CleanText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if IsControl(r) {

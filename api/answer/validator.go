@@ -19,10 +19,9 @@ import (
 // A Fetcher fetches documents under the crawler's rules. A [fetch.Client] is
 // one. What a site does is in the answer; an error is ours or the caller's.
 type Fetcher interface {
-	// Document asks for one document at an https address; kind "" leaves open
-	// what it is.
+	// Document requests one document at an https address; kind "" leaves its kind open.
 	Document(ctx context.Context, kind document.Kind, address string) (fetch.Answer, error)
-	// Host asks for all that a host publishes.
+	// Host requests all documents of a host.
 	Host(ctx context.Context, host string) ([]fetch.Answer, error)
 }
 
@@ -30,13 +29,13 @@ type Fetcher interface {
 var (
 	// ErrNoFetcher: this server fetches nothing on request.
 	ErrNoFetcher = errors.New("documents are not fetched on request here")
-	// ErrNothingToValidate: neither a text nor an address was given, or both.
+	// ErrNothingToValidate: the request has neither a text nor an address, or both.
 	ErrNothingToValidate = errors.New("give one text or one address")
 	// ErrBusy: too many documents are being fetched for others.
 	ErrBusy = errors.New("too many documents are being fetched at the moment")
 )
 
-// A QuotaError says that something was asked for too often.
+// A QuotaError says that a client has exceeded a limit.
 type QuotaError struct {
 	Message string
 	Help    string        // what to do instead
@@ -45,7 +44,7 @@ type QuotaError struct {
 
 func (e *QuotaError) Error() string { return e.Message }
 
-// quotaError says what a limit means for the caller.
+// quotaError describes an exceeded limit for the caller.
 func quotaError(err error, message, help string) error {
 	if e, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return &QuotaError{message, help, e.Wait}
@@ -53,12 +52,11 @@ func quotaError(err error, message, help string) error {
 	return err
 }
 
-// maxConcurrentFetches is how many requests of strangers may make us fetch at a time.
+// maxConcurrentFetches is the number of fetches that anonymous requests can cause at a time.
 const maxConcurrentFetches = 8
 
-// A Validator checks documents: a text that was sent, or what an address leads to. Since a fetch is
-// work for another server, how often one client may cause one, and how often one host may be asked,
-// is limited.
+// A Validator checks documents: a given text, or the documents at an address. A fetch is work for
+// another server, so the number of fetches is limited per client and per host.
 type Validator struct {
 	fetcher Fetcher
 	clients *limit.Limiter
@@ -93,7 +91,7 @@ func NewValidator(o ValidatorOptions) *Validator {
 
 // A ValidationRequest is a request to check a text, or the document at an address.
 type ValidationRequest struct {
-	// Name is what the result calls the text.
+	// Name is the name of the text in the result.
 	Name string
 	Text []byte
 	// Address is an https address, or the name of a host, of which all is
@@ -101,12 +99,12 @@ type ValidationRequest struct {
 	Address string
 	// As is the kind of document, "" to tell it from the text.
 	As document.Kind
-	// URL is where Text is said to come from; it may be empty.
+	// URL is the assumed address of Text; it may be empty.
 	URL string
-	// Level 2 asks for what AGIS Level 2 requires.
+	// Level 2 requires the fields of AGIS Level 2.
 	Level int
-	// Client is who asks; the zero address, the owner of the machine, is not
-	// counted.
+	// Client is the address of the client. Requests over the operator's socket, which have the zero
+	// address, are not counted.
 	Client netip.Addr
 }
 
@@ -145,7 +143,7 @@ func (j *Validator) validateRequest(ctx context.Context, s ValidationRequest) ([
 	return judgements, nil
 }
 
-// fetchInputs gets what an address leads to, if there is room for it.
+// fetchInputs fetches the documents at an address, if a slot is free.
 func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lint.Input, error) {
 	host, whole, err := parseTarget(s.Address)
 	if err != nil {
@@ -175,8 +173,8 @@ func (j *Validator) fetchInputs(ctx context.Context, s ValidationRequest) ([]lin
 	return lintInputs(answers, s.As), nil
 }
 
-// parseTarget reads an address. whole is set for the name of a host, also when it is
-// written as an address without a path: then all that it publishes is meant.
+// parseTarget reads an address. whole is set for the name of a host, including one that is written
+// as an address without a path: it means all documents of the host.
 func parseTarget(address string) (host string, whole bool, err error) {
 	name := strings.TrimSpace(address)
 	u, err := url.Parse(name)
@@ -206,8 +204,8 @@ func (j *Validator) admitFetch(ctx context.Context, client netip.Addr, host stri
 	return nil
 }
 
-// lintInputs turns what was fetched into what is judged. An answer without a body
-// is judged too, by what the fetch found.
+// lintInputs converts fetched documents to inputs of the checks. An answer without a body is an
+// input, too, with the findings of the fetch.
 func lintInputs(answers []fetch.Answer, as document.Kind) []lint.Input {
 	var inputs []lint.Input
 	for _, a := range answers {

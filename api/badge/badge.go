@@ -1,5 +1,5 @@
-// Package badge draws badges: two texts side by side, as SVG, for pages elsewhere. [Draw] measures
-// the texts, so that a badge is as wide as what it says in any script.
+// Package badge draws badges: two texts side by side, as SVG, for other sites. [Draw] measures the
+// texts, so that the badge has the right width in any script.
 package badge
 
 import (
@@ -39,16 +39,16 @@ const (
 	Grey  Colour = "#616161"
 )
 
-// A Badge says a thing (Left) and how it stands (Right). The texts may come from strangers.
+// A Badge has a label (Left) and a state (Right). The texts may be untrusted.
 type Badge struct {
 	Left, Right string
 	Colour      Colour
 	Style       Style // Flat when ""
-	// Detail, if any, stands in the title behind both texts.
+	// Detail, if any, follows both texts in the title.
 	Detail string
 }
 
-// maxText is how many characters of a text are drawn.
+// maxText is the number of characters of a text that are drawn.
 const maxText = 80
 
 // form is what makes a style.
@@ -91,9 +91,8 @@ func Draw(b Badge) []byte {
 	return []byte(s.String())
 }
 
-// drawText writes a text into the width that was measured for it. Glyphs are stretched with the
-// spaces between them, so that joined scripts stay joined. A text from right to left begins at its
-// right end.
+// drawText writes a text into its measured width. Glyphs are stretched together with the spaces
+// between them, so that joined scripts stay joined. A right-to-left text begins at its right end.
 func (f form) drawText(s *strings.Builder, text string, x, measured int, bold bool) {
 	if text == "" {
 		return
@@ -108,8 +107,8 @@ func (f form) drawText(s *strings.Builder, text string, x, measured int, bold bo
 	fmt.Fprintf(s, `<text x="%d" y="%d" textLength="%d" lengthAdjust="spacingAndGlyphs"%s>%s</text>`, x, f.baseline, measured, direction, html.EscapeString(text))
 }
 
-// cleanText removes what is not drawn or makes a text look other than it is, and cuts it at a
-// character.
+// cleanText removes invisible and misleading characters from a text, and cuts it between
+// characters.
 func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -127,7 +126,7 @@ func cleanText(text string) string {
 		if n == maxText {
 			return short.String() + "…"
 		}
-		// A character with marks without end is one character.
+		// A character with any number of marks counts as one.
 		if runes := clusters.Runes(); len(runes) > maxMarks {
 			short.WriteString(string(runes[:maxMarks]))
 		} else {
@@ -137,7 +136,8 @@ func cleanText(text string) string {
 	return short.String()
 }
 
-// maxMarks is how many code points of one character are drawn: emoji of families have eleven.
+// maxMarks is the number of code points of one character that are drawn: emoji of families have
+// eleven.
 const maxMarks = 12
 
 // isBidiControl reports whether a character changes the direction of the text around it.
@@ -189,8 +189,8 @@ const (
 	otherEm   = 0.62
 )
 
-// clusterWidth returns the width of one character as a reader sees it: marks and joined parts take no
-// room of their own, but for vowel signs that stand beside their letter.
+// clusterWidth returns the width of one visible character: marks and joined parts have no width of
+// their own, except for vowel signs beside their letter.
 func (m *meter) clusterWidth(runes []rune) float64 {
 	for _, r := range runes {
 		if r == 0xFE0F || r >= 0x1F000 && r <= 0x1FAFF || r >= 0x1F1E6 && r <= 0x1F1FF {

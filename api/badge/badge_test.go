@@ -98,7 +98,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// Half the width of what a badge says is not room enough for its other half.
+// TestRoom checks that a badge has enough room for both of its halves.
 func TestRoom(t *testing.T) {
 	for _, style := range []Style{Flat, forTheBadge} {
 		_, total, given := read(t, Draw(Badge{Left: "agents", Right: "予約する 👍🏽", Colour: Green, Style: style}))

@@ -5,6 +5,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -29,8 +30,8 @@ func New(m *route.Mux, publicURL string) *Routes { return &Routes{m, publicURL} 
 // Declare declares the feed in its four forms.
 func (a *Routes) Declare(h huma.API) {
 	list := route.Op("list-changes")
-	list.Description = "Without since, the newest changes, oldest first; next continues from there. With since, the changes after that place. With before, older " +
-		"changes, newest first. A place does not expire and fits every filter; 410 means that the feed no longer reaches back to it, and names a new place to begin. " +
+	list.Description = "Without since, the newest changes, oldest first; next continues from there. With since, the changes after that position. With before, older " +
+		"changes, newest first. A position does not expire and fits every filter; 410 means that the feed no longer reaches back to it, and names a new position to begin. " +
 		"Values of one filter are alternatives, different filters must all hold."
 	route.Handle(a.Mux, h, addChangeFilters(list), a.listChanges)
 	atom := route.Op("changes-atom")
@@ -41,7 +42,7 @@ func (a *Routes) Declare(h huma.API) {
 	route.Handle(a.Mux, h, addChangeFilters(feed), a.sendJSONFeed)
 	stream := route.Op("stream-changes")
 	stream.Responses = map[string]*huma.Response{"200": {
-		Description: "An event named change for each change; its data is the change in the form of a page, its id a place in the feed. A comment is sent every 15 seconds. " +
+		Description: "An event named change for each change; its data is the change in the form of a page, its id a position in the feed. A comment is sent every 15 seconds. " +
 			"The stream ends after half an hour, or when the client does not read for a minute; resume with Last-Event-ID.",
 		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
@@ -144,7 +145,7 @@ func (a *Routes) listChanges(ctx context.Context, in *changesInput) (*route.Outp
 	if in.Since != "" {
 		return a.changesSince(ctx, filter, in)
 	}
-	before, err := a.readPlace(in.Before, "before")
+	before, err := a.parsePosition(in.Before, "before")
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (a *Routes) listChanges(ctx context.Context, in *changesInput) (*route.Outp
 	}
 	out := route.JSON(ChangeList{Changes: ViewChanges(page.Items), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
-		out.Body.Earlier = a.placeText(page.Next)
+		out.Body.Earlier = a.formatPosition(page.Next)
 	}
 	if in.Before != "" {
 		out.Body.More = page.More
@@ -165,24 +166,24 @@ func (a *Routes) listChanges(ctx context.Context, in *changesInput) (*route.Outp
 	slices.Reverse(out.Body.Changes)
 	next := complete.Seq
 	if len(page.Items) > 0 {
-		next = max(next, page.Items[0].Place)
+		next = max(next, page.Items[0].Position)
 	}
-	out.Body.Next = a.placeText(next)
+	out.Body.Next = a.formatPosition(next)
 	return out, nil
 }
 
-// changesSince answers with the changes after a place.
+// changesSince answers with the changes after a position.
 func (a *Routes) changesSince(ctx context.Context, filter changefeed.Filter, in *changesInput) (*route.Output[ChangeList], error) {
-	place, err := a.readPlace(in.Since, "since")
+	position, err := a.parsePosition(in.Since, "since")
 	if err != nil {
 		return nil, err
 	}
 	complete := a.feedCursor()
-	page, err := a.Answers.ChangesAfter(ctx, filter, place, in.Limit)
+	page, err := a.Answers.ChangesAfter(ctx, filter, position, in.Limit)
 	if err != nil {
 		return nil, explainGone(err, route.Location{Parameter: "since"})
 	}
-	out := route.JSON(ChangeList{Changes: ViewChanges(page.Items), More: page.More, Next: a.placeText(page.Next), Behind: a.Answers.Behind(complete.Seq)})
+	out := route.JSON(ChangeList{Changes: ViewChanges(page.Items), More: page.More, Next: a.formatPosition(page.Next), Behind: a.Answers.Behind(complete.Seq)})
 	if page.More {
 		out.Link = linkChanges(ctx, route.ChangesPath, "since", out.Body.Next)
 	}
@@ -192,7 +193,7 @@ func (a *Routes) changesSince(ctx context.Context, filter changefeed.Filter, in 
 // explainGone turns an error of the feed into a problem.
 func explainGone(err error, at route.Location) error {
 	if errors.Is(err, changefeed.ErrGone) {
-		return route.ChangesGone("the feed no longer reaches back to this place").WithLocation(at)
+		return route.ChangesGone("the feed no longer reaches back to this position").WithLocation(at)
 	}
 	return err
 }
@@ -208,14 +209,12 @@ func linkChanges(ctx context.Context, path, parameter, cursor string) string {
 // changesAddress returns the address of the request with another cursor.
 func changesAddress(ctx context.Context, path, parameter, cursor string) string {
 	to := url.Values{}
-	for name, values := range route.Query(ctx) {
-		to[name] = values
-	}
+	maps.Copy(to, route.Query(ctx))
 	to.Set(parameter, cursor)
 	return path + "?" + to.Encode()
 }
 
-// feedCursor is the place up to which the feed is complete.
+// feedCursor is the position up to which the feed is complete.
 func (a *Routes) feedCursor() store.Cursor {
 	if a.Answers.Feed == nil {
 		return store.Cursor{}
@@ -223,23 +222,23 @@ func (a *Routes) feedCursor() store.Cursor {
 	return a.Answers.Feed.Cursor()
 }
 
-// placeText returns the cursor of a place.
-func (a *Routes) placeText(place uint64) string {
+// formatPosition returns the cursor of a position.
+func (a *Routes) formatPosition(position uint64) string {
 	at := a.Answers.Store.Head()
-	at.Seq = place
-	return a.Cursors.EncodePlace(at)
+	at.Seq = position
+	return a.Cursors.EncodeFeedCursor(at)
 }
 
-// readPlace reads a cursor; "" is place 0.
-func (a *Routes) readPlace(text, parameter string) (uint64, error) {
+// parsePosition reads a cursor; "" is position 0.
+func (a *Routes) parsePosition(text, parameter string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	place, err := a.Cursors.DecodePlace(text, a.Answers.Store.Head())
+	position, err := a.Cursors.DecodeFeedCursor(text, a.Answers.Store.Head())
 	if e, ok := errors.AsType[*route.Error](err); ok {
 		return 0, e.WithLocation(route.Location{Parameter: parameter})
 	}
-	return place, err
+	return position, err
 }
 
 // ViewChanges returns changes as the API shows them, with addresses.

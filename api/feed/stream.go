@@ -18,7 +18,7 @@ import (
 
 type changeStreamInput struct {
 	client netip.Addr
-	Since  string `query:"since" maxLength:"1200" doc:"the place after which to begin, from next of a page; by default only new changes are sent"`
+	Since  string `query:"since" maxLength:"1200" doc:"the position after which to begin, from next of a page; by default only new changes are sent"`
 	Last   string `header:"Last-Event-ID" doc:"the id of the last event that was read, to go on after a stream that ended; it counts before since"`
 }
 
@@ -30,7 +30,7 @@ func (in *changeStreamInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// followChanges begins a stream of changes. A place that is gone is refused before it begins.
+// followChanges begins a stream of changes. A position that is gone is refused before it begins.
 func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*route.StreamOutput, error) {
 	filter, err := readChangeFilter(route.Query(ctx))
 	if err != nil {
@@ -40,20 +40,20 @@ func (a *Routes) followChanges(ctx context.Context, in *changeStreamInput) (*rou
 	if in.Last != "" {
 		text, at = in.Last, route.Location{Header: "Last-Event-ID"}
 	}
-	place := a.feedCursor().Seq
+	position := a.feedCursor().Seq
 	if text != "" {
-		if place, err = a.Cursors.DecodePlace(text, a.Answers.Store.Head()); err != nil {
+		if position, err = a.Cursors.DecodeFeedCursor(text, a.Answers.Store.Head()); err != nil {
 			return nil, route.ProblemFor(err).WithLocation(at)
 		}
 	}
-	if _, err := a.Answers.ChangesAfter(ctx, filter, place, 1); err != nil {
+	if _, err := a.Answers.ChangesAfter(ctx, filter, position, 1); err != nil {
 		return nil, explainGone(err, at)
 	}
 	release, err := a.Streams.FollowChanges(ctx, in.client)
 	if err != nil {
 		return nil, err
 	}
-	s := &changeStream{api: a, filter: filter, place: place}
+	s := &changeStream{api: a, filter: filter, position: position}
 	stream := eventstream.Stream{
 		Duration: route.StreamTime, Every: heartbeat, WriteTime: route.WriteTime, Ending: a.Streams.Ending,
 		First: "retry: 3000\n\n", Idle: ":\n\n",
@@ -69,14 +69,14 @@ const heartbeat = 15 * time.Second
 // changeStream is one client that follows the changes. It holds one page at a time, so a client
 // that does not read costs no more than a page until its connection is closed.
 type changeStream struct {
-	api    *Routes
-	filter changefeed.Filter
-	place  uint64 // behind the last event
+	api      *Routes
+	filter   changefeed.Filter
+	position uint64 // behind the last event
 }
 
 // nextEvents returns the events of the next page, and whether more follow.
 func (s *changeStream) nextEvents(ctx context.Context) (events []byte, more bool, err error) {
-	page, err := s.api.Answers.ChangesAfter(ctx, s.filter, s.place, changefeed.MaxPage)
+	page, err := s.api.Answers.ChangesAfter(ctx, s.filter, s.position, changefeed.MaxPage)
 	if err != nil {
 		return nil, false, err // the client goes on with Last-Event-ID and is told why it cannot
 	}
@@ -85,8 +85,8 @@ func (s *changeStream) nextEvents(ctx context.Context) (events []byte, more bool
 		if err != nil {
 			return nil, false, fmt.Errorf("write a change: %w", err)
 		}
-		events = fmt.Appendf(events, "event: change\nid: %s\ndata: %s\n\n", s.api.placeText(item.Place), data)
+		events = fmt.Appendf(events, "event: change\nid: %s\ndata: %s\n\n", s.api.formatPosition(item.Position), data)
 	}
-	s.place = page.Next
+	s.position = page.Next
 	return events, page.More, nil
 }

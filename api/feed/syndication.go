@@ -53,7 +53,7 @@ func (a *Routes) readSyndication(ctx context.Context, in *syndicationInput, path
 	if err != nil {
 		return nil, err
 	}
-	before, err := a.readPlace(in.Before, "before")
+	before, err := a.parsePosition(in.Before, "before")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (a *Routes) readSyndication(ctx context.Context, in *syndicationInput, path
 		s.self += "?" + query.Encode()
 	}
 	if page.More {
-		s.next = s.base + changesAddress(ctx, path, "before", a.placeText(page.Next))
+		s.next = s.base + changesAddress(ctx, path, "before", a.formatPosition(page.Next))
 	}
 	for _, c := range s.changes {
 		if c.At.After(s.updated) {

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// drainTime is how long calls that run may take after the client has closed its side.
+// drainTime is the time that running calls have after the client has closed its side.
 const drainTime = 30 * time.Second
 
 // RunStdio serves one client over a pair of streams until the client closes its side or ctx ends. Calls
@@ -86,7 +86,7 @@ func (r *callReader) awaitAnswers() {
 	}
 }
 
-// isCall reports whether a message wants an answer.
+// isCall reports whether a message needs an answer.
 func isCall(line []byte) bool {
 	var m struct {
 		ID     json.RawMessage `json:"id"`

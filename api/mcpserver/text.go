@@ -11,7 +11,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// maxText is the number of characters of a stranger's text that a result shows.
+// maxText is the number of characters of an untrusted text that a result shows.
 const maxText = 300
 
 const (
@@ -43,13 +43,13 @@ func cleanText(text string, most int) string {
 	return text
 }
 
-// strangerText is cleanText, with a text that speaks to a model left out.
+// strangerText is cleanText, but returns "" for a text that addresses a model.
 func strangerText(text string, most int) string {
 	return cleanText(call.DropInstruction(text), most)
 }
 
-// safeWord returns a word that a service chose, such as a verb, or "" for one that is not of A-Z, a-z, 0-9,
-// "_", "." and "-": results show it outside of the texts that are marked as a service's.
+// safeWord returns a word that a service chose, such as a verb, or "" for one that is not of A-Z,
+// a-z, 0-9, "_", "." and "-": results show it outside of the texts that are marked as a service's.
 func safeWord(word string) string {
 	if len(word) > 60 || strings.ContainsFunc(word, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
@@ -82,7 +82,7 @@ func encodeID(id string) string {
 	return b.String()
 }
 
-// decodeID reverses encodeID; a text that is not encoded comes back as it is.
+// decodeID reverses encodeID; a text that is not encoded is returned unchanged.
 func decodeID(text string) string {
 	if id, err := url.PathUnescape(text); err == nil {
 		return id

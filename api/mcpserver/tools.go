@@ -19,7 +19,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// operationTokens is about what one operation takes in a result.
+// operationTokens is the approximate number of tokens of one operation in a result.
 const operationTokens = 100
 
 // An operation is an operation of a service as a model sees it.
@@ -38,7 +38,7 @@ type operation struct {
 	Texts    operationText `json:"untrusted,omitzero"`
 }
 
-// operationText is what a service wrote about an operation.
+// operationText has the service's texts about an operation.
 type operationText struct {
 	Service string `json:"service,omitempty"`
 	Does    string `json:"does,omitempty"`
@@ -56,7 +56,7 @@ type agent struct {
 	Texts    agentText `json:"untrusted,omitzero"`
 }
 
-// agentText is what an agent's owner wrote about it.
+// agentText has the owner's texts about an agent.
 type agentText struct {
 	Name string `json:"name,omitempty"`
 }
@@ -74,32 +74,11 @@ func newOperation(h answer.Hit) operation {
 	}
 }
 
-// filters narrow a search.
-type filters struct {
-	Verb     []string `json:"verb,omitempty" jsonschema:"e.g. BOOK"`
-	Host     []string `json:"host,omitempty"`
-	NS       []string `json:"ns,omitempty" jsonschema:"namespaces"`
-	Class    []string `json:"class,omitempty" jsonschema:"data classes the service holds"`
-	Protocol []string `json:"protocol,omitempty" jsonschema:"http, agtp, request, negotiate"`
-}
-
-func (f filters) queryValues() url.Values {
-	q := url.Values{}
-	for name, values := range map[string][]string{"verb": f.Verb, "host": f.Host, "ns": f.NS, "class": f.Class, "protocol": f.Protocol} {
-		if len(values) > 0 {
-			q[name] = values
-		}
-	}
-	return q
-}
-
-// searchInput asks for operations.
+// searchInput is the input of a search for operations beside its filters.
 type searchInput struct {
-	Query string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
-	filters
-	Effect       []string `json:"effect,omitempty" jsonschema:"informational, reversible, irreversible, unknown"`
-	Cursor       string   `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
-	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	Query        string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
+	Cursor       string `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
 // operationPage is a page of operations.
@@ -111,13 +90,9 @@ type operationPage struct {
 	Try        []string    `json:"try_verbs,omitempty"`
 }
 
-func (t tools) searchOperations(ctx context.Context, from http.Header, in searchInput) (any, error) {
-	q := in.filters.queryValues()
+func (t tools) searchOperations(ctx context.Context, from http.Header, in searchInput, q url.Values) (any, error) {
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
-	if len(in.Effect) > 0 {
-		q["effect"] = in.Effect
-	}
 	tokens := tokenLimit(in.WithinTokens)
 	return t.fitPage(ctx, tokens, func(limit int) (operationPage, error) {
 		q.Set("limit", strconv.Itoa(limit))
@@ -155,10 +130,9 @@ func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (op
 	return read(fit)
 }
 
-// findInput asks for agents.
+// findInput is the input of a search for agents beside its filters.
 type findInput struct {
-	Query string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
-	filters
+	Query        string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
 	Join         string `json:"join,omitempty" jsonschema:"weakest link between agent and service: proved, mutual or claimed"`
 	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox"`
 	Joined       bool   `json:"joined,omitempty" jsonschema:"only operations with an agent"`
@@ -166,8 +140,7 @@ type findInput struct {
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
-func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (any, error) {
-	q := in.filters.queryValues()
+func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q url.Values) (any, error) {
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
 	setText(q, "join", in.Join)
@@ -198,7 +171,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput) (
 	})
 }
 
-// showInput asks for a service.
+// showInput is the input of the tool that shows a service.
 type showInput struct {
 	Host         string `json:"host"`
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
@@ -224,7 +197,7 @@ type serviceDocument struct {
 	Operations int    `json:"operations"`
 }
 
-// serviceText is what a service wrote about itself.
+// serviceText has the service's texts about itself.
 type serviceText struct {
 	Name        string   `json:"name,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -282,7 +255,7 @@ func describeOperation(host string, d document.Document, o document.Operation) o
 	return v
 }
 
-// resolveInput asks where a name leads.
+// resolveInput is the input of the tool that resolves a name.
 type resolveInput struct {
 	Name         string `json:"name" jsonschema:"AIR ID, @handle, did:wba, did:web or NAMESPACE.VERB"`
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
@@ -328,7 +301,7 @@ func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInpu
 	return out, err
 }
 
-// validateInput asks for a judgement of a document.
+// validateInput is the input of the tool that checks a document.
 type validateInput struct {
 	Text         string `json:"text,omitempty" jsonschema:"the document; or give url"`
 	URL          string `json:"url,omitempty" jsonschema:"https address or host to fetch from"`
@@ -336,7 +309,7 @@ type validateInput struct {
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
-// verdict is what was found about documents.
+// verdict is the result for all checked documents.
 type verdict struct {
 	Valid     bool              `json:"valid"`
 	Documents []verdictDocument `json:"documents"`
@@ -344,7 +317,7 @@ type verdict struct {
 	LeftOut   int               `json:"left_out,omitempty"`
 }
 
-// verdictDocument is what was found about one document.
+// verdictDocument is the result for one document.
 type verdictDocument struct {
 	Kind       string `json:"kind,omitempty"`
 	Valid      bool   `json:"valid"`
@@ -412,14 +385,14 @@ func newFinding(at int, f protocol.Finding) finding {
 	}
 }
 
-// exportInput asks for operations in a form for callers.
+// exportInput is the input of the tool that exports operations.
 type exportInput struct {
 	Operations   []string `json:"operations" jsonschema:"ids of operations"`
 	As           string   `json:"as,omitempty" jsonschema:"mcp (default), functions or curl"`
 	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
-// exported are operations in a form for callers. All of it is made of what services wrote.
+// exported holds operations in a form for callers. All texts in it come from services.
 type exported struct {
 	As      string       `json:"as"`
 	LeftOut int          `json:"left_out,omitempty"`
@@ -476,7 +449,7 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 	return build(fit), err
 }
 
-// changesInput asks for changes.
+// changesInput is the input of the tool that lists changes.
 type changesInput struct {
 	Since        string   `json:"since,omitempty" jsonschema:"next of an earlier result"`
 	Severity     string   `json:"severity,omitempty" jsonschema:"least: low, medium, high"`

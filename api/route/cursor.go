@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -14,8 +15,8 @@ import (
 	"gazetteer/store"
 )
 
-// A Cursor is the place where the next page begins. Clients get it as opaque text: base64url of a
-// 16-byte HMAC-SHA256 and of the authenticated content. The MAC also covers the route and the
+// A Cursor is the position where the next page begins. Clients get it as opaque text: base64url of
+// a 16-byte HMAC-SHA256 and of the authenticated content. The MAC also covers the route and the
 // parameters of the request, which the text does not contain, so a cursor fits only the list that
 // it was made for.
 type Cursor struct {
@@ -27,7 +28,7 @@ type Cursor struct {
 	// Seq is the sequence that a page by rank was based on. It shows on the next page whether the
 	// ranking may have changed.
 	Seq uint64 `json:"seq,omitempty"`
-	// Follow is the place in the feed of changes that the first page of a list was read after.
+	// Follow is the position in the feed of changes that the first page of a list was read after.
 	Follow uint64 `json:"follow,omitempty"`
 }
 
@@ -124,9 +125,7 @@ func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next,
 	query := Query(ctx)
 	next = a.Cursors.EncodeCursor(c, route, query)
 	to := url.Values{}
-	for name, values := range query {
-		to[name] = values
-	}
+	maps.Copy(to, query)
 	to.Set("cursor", next)
 	return next, "<" + path + "?" + to.Encode() + `>; rel="next"`
 }
@@ -134,41 +133,43 @@ func (a *Mux) NextPage(ctx context.Context, path, route string, c Cursor) (next,
 // DefaultLimit is the number of entries on a page without a limit in the request.
 const DefaultLimit = 20
 
-// EncodePlace returns the text of a place in the feed of changes: its sequence and its store,
-// authenticated like a [Cursor]. It does not expire and fits every filter and form of the feed.
-func (k cursorCodec) EncodePlace(place store.Cursor) string {
-	payload, err := json.Marshal(place)
+// EncodeFeedCursor returns the cursor of a position in the feed of changes: its sequence and its
+// store, authenticated like a [Cursor]. It does not expire and fits every filter and form of the
+// feed.
+func (k cursorCodec) EncodeFeedCursor(position store.Cursor) string {
+	payload, err := json.Marshal(position)
 	if err != nil {
-		panic("a place cannot be encoded: " + err.Error()) // it holds only strings and numbers
+		panic("a position cannot be encoded: " + err.Error()) // it holds only strings and numbers
 	}
-	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, placeRoute, nil), payload...))
+	return base64.RawURLEncoding.EncodeToString(append(k.signPayload(payload, feedRoute, nil), payload...))
 }
 
-// placeRoute stands for all routes of the feed of changes in the MAC of a place.
-const placeRoute = "a place in the feed of changes"
+// feedRoute represents all routes of the feed of changes in the MAC of a cursor. Cursors of the feed
+// do not expire, so this text must not change.
+const feedRoute = "a place in the feed of changes"
 
-// DecodePlace returns the sequence of a place in the feed of changes. It refuses a place that this
-// server did not make (400), and one of another store or of another incarnation of it (410).
-func (k cursorCodec) DecodePlace(text string, head store.Cursor) (uint64, error) {
+// DecodeFeedCursor returns the sequence of a cursor of the feed of changes. It refuses a cursor that
+// this server did not make (400), and one of another store or of another incarnation of it (410).
+func (k cursorCodec) DecodeFeedCursor(text string, head store.Cursor) (uint64, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC || !hmac.Equal(raw[:cursorMAC], k.signPayload(raw[cursorMAC:], placeRoute, nil)) {
-		return 0, NewProblem(badCursor, "this is not a place in the feed of this server: it was altered, or another server made it",
+	if err != nil || len(text) > maxCursor || len(raw) < cursorMAC || !hmac.Equal(raw[:cursorMAC], k.signPayload(raw[cursorMAC:], feedRoute, nil)) {
+		return 0, NewProblem(badCursor, "this is not a cursor of the feed of this server: it was altered, or another server made it",
 			"use next of an earlier answer of this server unchanged, or leave it out")
 	}
-	var place store.Cursor
-	if err := json.Unmarshal(raw[cursorMAC:], &place); err != nil {
-		return 0, NewProblem(badCursor, "this is not a place in the feed of this server", "use next of an earlier answer unchanged, or leave it out")
+	var position store.Cursor
+	if err := json.Unmarshal(raw[cursorMAC:], &position); err != nil {
+		return 0, NewProblem(badCursor, "this is not a cursor of the feed of this server", "use next of an earlier answer unchanged, or leave it out")
 	}
 	switch {
-	case place.Store != head.Store:
-		return 0, ChangesGone("the place belongs to another store: this server's data was replaced since")
-	case place.Incarnation != head.Incarnation:
-		return 0, ChangesGone("the data was restored from an older state since this place was handed out")
+	case position.Store != head.Store:
+		return 0, ChangesGone("the cursor belongs to another store: this server's data was replaced since")
+	case position.Incarnation != head.Incarnation:
+		return 0, ChangesGone("the data was restored from an older state since this cursor was handed out")
 	}
-	return place.Seq, nil
+	return position.Seq, nil
 }
 
-// ChangesGone returns the refusal of a place that is older than the feed of changes. It links to
+// ChangesGone returns the refusal of a position that is older than the feed of changes. It links to
 // the snapshot to start from instead.
 func ChangesGone(detail string) *Error {
 	e := NewProblem(cursorGone, detail, "read "+snapshotPath+" page by page to its end, which is how things stand now, and go on with its member follow as since; agents are at /api/v1/agents")

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
@@ -60,20 +61,20 @@ func SchemaOf[T any](h huma.API) *huma.Schema {
 }
 
 // Finish adds the description itself as the last route, and HEAD for every GET that is not a
-// stream.
+// stream. The description is written when it is first requested.
 func (a *Mux) Finish(h huma.API, e *gin.Engine, path, summary string) error {
-	var text []byte
+	writeText := sync.OnceValues(func() ([]byte, error) { return json.Marshal(h.OpenAPI()) })
 	op := huma.Operation{OperationID: "openapi", Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tagServer}}
 	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}}
 	Handle(a, h, op, func(context.Context, *struct{}) (*RawOutput, error) {
+		text, err := writeText()
+		if err != nil {
+			return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+		}
 		return &RawOutput{ContentType: "application/openapi+json", Body: text}, nil
 	})
 	if err := completeDescription(h.OpenAPI()); err != nil {
 		return err
-	}
-	text, err := json.Marshal(h.OpenAPI())
-	if err != nil {
-		return fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	for _, r := range e.Routes() {
 		if r.Method == http.MethodGet && a.rows[r.Method+" "+r.Path].Stream == "" {
@@ -100,7 +101,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// RawBytes describes an answer that consists of a stranger's bytes.
+// RawBytes describes an answer that consists of bytes as a host published them.
 func RawBytes(op huma.Operation) huma.Operation {
 	bytes := func() *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{}} }
 	op.Responses = map[string]*huma.Response{"200": {

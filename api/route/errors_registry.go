@@ -24,7 +24,18 @@ func agentProblem(err error) *Error {
 
 // AgentProblemIn returns the refusal for an error of the registry in the given words.
 func AgentProblemIn(err error, view airjson.ErrorView) *Error {
-	r := NewProblem(agentProblemKind(err), view.Error, agentHelp(err))
+	field, isField := errors.AsType[*registry.Error](err)
+	refusal, isRefusal := errors.AsType[*registry.Refusal](err)
+	kind, help := BadField, "see the agent's record and history for its state"
+	if row, found := findProblem(err); found {
+		kind, help = row.kind, cmp.Or(row.help, help)
+	}
+	if isField {
+		kind, help = fieldProblem(field), cmp.Or(field.Help, "the members of the body are described in /openapi.json")
+	} else if isRefusal {
+		help = cmp.Or(refusal.Help, help)
+	}
+	r := NewProblem(kind, view.Error, help)
 	p := &r.Problem
 	p.Username, p.AirID, p.Reason = view.Username, view.AirID, view.Reason
 	p.AttestationID, p.ClaimedSubject, p.ActualSubject = view.AttestationID, view.ClaimedSubject, view.ActualSubject
@@ -35,13 +46,13 @@ func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 	if view.Hint != "" {
 		p.Hint, p.Help = view.Hint, view.Hint
 	}
-	if e, ok := errors.AsType[*registry.Refusal](err); ok {
+	if e := refusal; isRefusal {
 		p.Rule, p.Expected, p.Got, p.SignatureBase, p.Work = e.Code, e.Expected, e.Got, e.Base, e.Work
 		if e.Wait > 0 {
 			r.WithRetry(e.Wait)
 		}
 	}
-	if e, ok := errors.AsType[*registry.Error](err); ok {
+	if e := field; isField {
 		p.Rule = e.Code
 		switch {
 		case e.Field == "id":
@@ -58,61 +69,19 @@ func AgentProblemIn(err error, view airjson.ErrorView) *Error {
 	return r
 }
 
-// agentProblemKind returns the kind of problem for an error of the registry.
-func agentProblemKind(err error) problemKind {
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		switch {
-		case e.Code == protocol.TooLarge.String() && e.Field == "":
-			return bodyTooLarge
-		case e.Field == "":
-			return BadBody
-		case e.Field == "air_id": // a path that can lead to no agent
-			return NoAgent
-		case e.Field == "id", e.Field == "require":
-			return BadParameter
-		default:
-			return BadField
-		}
-	}
-	for _, row := range []struct {
-		is   error
-		sort problemKind
-	}{
-		{registry.ErrHandleTaken, conflict}, {registry.ErrState, contradiction},
-		{registry.ErrNoAgent, NoAgent}, {registry.ErrNoKey, noKey}, {registry.ErrNotFound, noPart},
-		{registry.ErrNoSecret, unauthorized}, {registry.ErrWrongSecret, unauthorized}, {registry.ErrUnauthorized, unauthorized},
-		{registry.ErrForbidden, forbidden}, {registry.ErrGone, agentGone}, {registry.ErrTooMany, rateLimited},
-	} {
-		if errors.Is(err, row.is) {
-			return row.sort
-		}
-	}
-	return BadField // registry.ErrNothingToUpdate
-}
-
-// agentHelp returns how to correct an error of the registry.
-func agentHelp(err error) string {
-	if e, ok := errors.AsType[*registry.Error](err); ok {
-		return cmp.Or(e.Help, "the members of the body are described in /openapi.json")
-	}
-	if e, ok := errors.AsType[*registry.Refusal](err); ok && e.Help != "" {
-		return e.Help
-	}
+// fieldProblem returns the kind of problem for a wrong value.
+func fieldProblem(e *registry.Error) problemKind {
 	switch {
-	case errors.Is(err, registry.ErrHandleTaken):
-		return "choose another username"
-	case errors.Is(err, registry.ErrNoAgent):
-		return "check the id for mistyped characters; it may also belong to another registry"
-	case errors.Is(err, registry.ErrNoSecret), errors.Is(err, registry.ErrWrongSecret):
-		return "sign the request with the agent's key (RFC 9421), or send the agent_secret that the registration answered, in the header X-Agent-Secret"
-	case errors.Is(err, registry.ErrNoKey):
-		return "register with a public_key (Ed25519, base64url)"
-	case errors.Is(err, registry.ErrGone):
-		return "this is for good; its keys and history can still be read, unless it was erased"
-	case errors.Is(err, registry.ErrNothingToUpdate):
-		return "name at least one member that changes"
+	case e.Code == protocol.TooLarge.String() && e.Field == "":
+		return bodyTooLarge
+	case e.Field == "":
+		return BadBody
+	case e.Field == "air_id": // a path that can lead to no agent
+		return NoAgent
+	case e.Field == "id", e.Field == "require":
+		return BadParameter
 	default:
-		return "see the agent's record and history for its state"
+		return BadField
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -18,7 +19,9 @@ type Example struct {
 	BodyType string `json:"body_type,omitempty"`
 	Signed   bool   `json:"signed,omitempty"` // the request carries a signature, which is left out here
 	Status   int    `json:"status"`
-	// MediaType is that of the answer.
+	Token    bool   `json:"token,omitempty"`  // the request carries a bearer token, which is left out here
+	Accept   string `json:"accept,omitempty"` // the header Accept, if the operation requires one
+	// MediaType is the media type of the answer.
 	MediaType string `json:"media_type,omitempty"`
 	// Answer is the answer: JSON with lists cut to two items, or text. Absent for other bytes.
 	Answer json.RawMessage `json:"answer,omitempty"`
@@ -27,14 +30,16 @@ type Example struct {
 //go:embed examples.json
 var examplesText []byte
 
-// Examples returns the examples by operation ID.
-func Examples() (map[string]Example, error) {
+// Examples returns the examples by operation ID. Callers must not change them.
+func Examples() (map[string]Example, error) { return readExamples() }
+
+var readExamples = sync.OnceValues(func() (map[string]Example, error) {
 	var examples map[string]Example
 	if err := json.Unmarshal(examplesText, &examples); err != nil {
 		return nil, fmt.Errorf("read the examples of the API: %w", err)
 	}
 	return examples, nil
-}
+})
 
 // Curl returns the request of an example as a command.
 func (e Example) Curl(base, method string) string {
@@ -46,6 +51,12 @@ func (e Example) Curl(base, method string) string {
 	b.WriteString("'" + strings.ReplaceAll(base+e.Target, "'", "%27") + "'")
 	if e.Signed {
 		b.WriteString(" \\\n  -H 'Signature-Input: …' -H 'Signature: …'")
+	}
+	if e.Token {
+		b.WriteString(" \\\n  -H 'Authorization: Bearer …'")
+	}
+	if e.Accept != "" {
+		b.WriteString(" \\\n  -H 'Accept: " + e.Accept + "'")
 	}
 	if e.Body != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: " + e.BodyType + "' \\\n  -d '" + strings.ReplaceAll(e.Body, "'", `'\''`) + "'")
@@ -64,7 +75,9 @@ func addExample(op *huma.Operation, method, base string, e Example) error {
 	}
 	if e.Body != "" && op.RequestBody != nil {
 		if content := op.RequestBody.Content[e.BodyType]; content != nil {
-			if err := json.Unmarshal([]byte(e.Body), &content.Example); err != nil {
+			if !strings.HasSuffix(e.BodyType, "json") {
+				content.Example = e.Body
+			} else if err := json.Unmarshal([]byte(e.Body), &content.Example); err != nil {
 				return fmt.Errorf("read the example body of %s: %w", op.OperationID, err)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"gazetteer/store"
 )
 
-// FuzzCursor: no text opens a list but the one that was made for it.
+// FuzzCursor checks that no text opens a list but the one that was made for it.
 func FuzzCursor(f *testing.F) {
 	k := cursorCodec{key: []byte("0123456789abcdef"), now: func() time.Time { return time.Unix(1e9, 0) }}
 	log := store.Cursor{Store: "s", Incarnation: 1}
@@ -26,8 +26,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzAcceptEncoding: reading the header never fails, and no header that lacks
-// both words is taken for gzip.
+// FuzzAcceptEncoding checks that reading the header never fails, and no header that lacks both
+// words is taken for gzip.
 func FuzzAcceptEncoding(f *testing.F) {
 	for header, want := range map[string]bool{
 		"gzip": true, "GZIP": true, "br, gzip;q=0.1": true, "*": true, "*;q=0, gzip": true, "gzip;q=0, *": false,

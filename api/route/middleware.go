@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"gazetteer/api/answer"
 	"gazetteer/limit"
 	"gazetteer/relay/relayhttp"
 )
@@ -24,9 +23,9 @@ import (
 // answerTimeout is the time limit for one answer. Streams have none.
 const answerTimeout = 15 * time.Second
 
-// logRequest writes one line for each request: never its query, its body or a whole address,
-// because these reveal what somebody searches for. The line has the template of the route, so that
-// strangers cannot fill it with text.
+// logRequest writes one line for each request. The line never has the query, a body or a whole
+// address, because these reveal what a person searches for. It has the template of the route, so
+// that clients cannot fill the log with text.
 func (a *Mux) logRequest(c *gin.Context) {
 	begun := time.Now()
 	defer func() {
@@ -124,9 +123,7 @@ var publicReadHeaders = http.Header{
 // setHeaders sets headers. All answers share the values: a header is replaced or added to, never
 // changed in place.
 func setHeaders(h, values http.Header) {
-	for name, value := range values {
-		h[name] = value
-	}
+	maps.Copy(h, values)
 }
 
 // readingPosts are the public routes that only read although they take a body: pages of any origin
@@ -185,11 +182,11 @@ func newInstance() string {
 }
 
 // CompleteProblem completes a refusal: our own failures are logged under the instance that the
-// answer names. Too many searches at a time are not logged: that would fill the log when there is
-// the least time for it.
+// answer names. A state of the server that clients meet, such as a full disk or too many searches
+// at a time, is not logged: any client could fill the log, when there is the least room for it.
 func (a *Mux) CompleteProblem(route string, err error) *Error {
 	r := ProblemFor(err)
-	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !errors.Is(r.Cause, answer.ErrTooManySearches) {
+	if r.Problem.Status >= http.StatusInternalServerError && r.Cause != nil && !isServerState(r.Cause) {
 		r.Problem.Instance = newInstance()
 		a.Log.Error("failed to answer", "instance", r.Problem.Instance, "route", route, "code", r.Problem.Code, "error", r.Cause)
 	}
@@ -205,9 +202,7 @@ func (a *Mux) sendError(c *gin.Context, err error) {
 // sendProblem sends a refusal.
 func (a *Mux) sendProblem(c *gin.Context, r *Error) {
 	h := c.Writer.Header()
-	for name, values := range r.GetHeaders() {
-		h[name] = values
-	}
+	maps.Copy(h, r.GetHeaders())
 	h.Set("Content-Type", r.ContentType(""))
 	body, err := json.Marshal(r)
 	if err != nil {

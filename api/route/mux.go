@@ -51,6 +51,7 @@ type Mux struct {
 	readyStates  *readiness // of the states of hosts
 	responses    *responseCache
 	gzips        *gzipCache
+	transfers    *transfers
 	notFound     gin.HandlerFunc // set before serving
 	// Fixed are the methods of the public addresses without a variable part.
 	Fixed   map[string][]string
@@ -97,7 +98,8 @@ func New(o Options) (*Mux, error) {
 		Ready:       &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
 		readyStates: &readiness{target: o.Answers.Store.Head(), maxLag: cmp.Or(o.MaxLag, 10_000)},
 		Now:         o.Now, Started: o.Now(),
-		Streams: newStreams(o.Limits),
+		Streams:   newStreams(o.Limits),
+		transfers: &transfers{now: o.Now, max: maxTransfers},
 	}
 	if a.origins, err = newOriginCheck(public); err != nil {
 		return nil, err

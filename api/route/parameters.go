@@ -50,7 +50,7 @@ func WriteProblem(ctx huma.Context, r *Error) {
 	huma.DefaultJSONFormat.Marshal(ctx.BodyWriter(), r) // into our buffer, which takes everything
 }
 
-// A checker judges parameters by their schemas.
+// A checker checks parameters against their schemas.
 type ParameterChecker struct{ schemas huma.Registry }
 
 func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) {
@@ -159,7 +159,7 @@ func (k ParameterChecker) checkValue(p *huma.Param, schema *huma.Schema, text st
 	return bad("it is not possible")
 }
 
-// lineBreaks turns control characters between words into spaces.
+// lineBreaks replaces control characters between words by spaces.
 var lineBreaks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 
 // unreadableColumn returns the column, from 1, of the first character that no parameter may

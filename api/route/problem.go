@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"gazetteer/api/answer"
+	"gazetteer/crawler"
+	"gazetteer/crawler/owner"
 	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/fetch"
@@ -64,7 +66,7 @@ type Problem struct {
 	Work *registry.Work `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the required signals of evidence that do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the missing evidence"`
-	// Retry is after how many seconds another attempt makes sense.
+	// Retry is the number of seconds until another attempt makes sense.
 	Retry int `json:"retry_after_seconds,omitempty" doc:"seconds to wait before the next attempt"`
 
 	// Error and Message are members of the AIR reference, and set on its paths alone.
@@ -151,7 +153,7 @@ func problemKinds() map[string]problemKind {
 	table := map[string]problemKind{}
 	for _, s := range []problemKind{
 		badRequest, BadQuery, unknownParameter, repeated, BadParameter, BadHost, badCursor, BadBody, BadField,
-		unauthorized, forbidden, notComparable, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
+		unauthorized, forbidden, notComparable, foreignPage, notSigned, problemNoRoute, NoService, noDocument, NoVerb, noNamespace, noClass, NoOperation, NoName, NoAgent, noKey, noPart, noDID, noRule, NoSchema, wrongMethod,
 		bodyTimeoutProblem, conflict, contradiction, NotOptedOut, blockedHost, optedOut, agentGone, NoEvidence, OtherVersion, cursorGone, bodyTooLarge, badProof, wrongMediaType, rateLimited, internal, damaged, NotReady, searchTime, searches, Unavailable,
 	} {
 		table[s.Code] = s
@@ -159,7 +161,7 @@ func problemKinds() map[string]problemKind {
 	return table
 }
 
-// An Error is a problem on its way to the client.
+// An Error is a problem before it is sent to the client.
 type Error struct {
 	Problem Problem
 	Plain   bool          // for clients of the AIR reference: application/json
@@ -169,7 +171,7 @@ type Error struct {
 	Nth     int           // which value of a parameter it is about, from 1; 0 when it is not about one
 }
 
-// NewProblem returns a refusal of a kind, with what is wrong this time and how to fix it.
+// NewProblem returns a refusal of a kind, with the specific mistake and its correction.
 func NewProblem(s problemKind, detail, help string) *Error {
 	return &Error{Problem: Problem{
 		Type: ProblemType(s), Title: s.Title, Status: s.Status, Code: s.Code,
@@ -284,20 +286,20 @@ func AcquireSlot(ctx context.Context, s *limit.Slots, client netip.Addr, what st
 	return release, err
 }
 
-// ProblemFor turns any error of the packages below into a problem for the client. It is the error
-// table of the whole API.
+// ProblemFor converts any error of the packages below to a problem for the client: errors with
+// details of their own first, then the values of [errorProblems].
 func ProblemFor(err error) *Error {
 	if r, ok := errors.AsType[*Error](err); ok {
 		return r
 	}
-	if r := callerProblem(err); r != nil {
+	if r := typedProblem(err); r != nil {
 		return r.WithCause(err)
 	}
-	return serverProblem(err).WithCause(err)
+	return tableProblem(err).WithCause(err)
 }
 
-// callerProblem returns the problem for an error that the caller can correct; nil for other errors.
-func callerProblem(err error) *Error {
+// typedProblem returns the problem for an error whose type has details; nil for other errors.
+func typedProblem(err error) *Error {
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		return NewProblem(BadQuery, e.Message, e.Help).WithLocation(Location{Parameter: "q", Column: e.Offset + 1})
 	}
@@ -312,8 +314,17 @@ func callerProblem(err error) *Error {
 	if e, ok := errors.AsType[*answer.QuotaError](err); ok {
 		return NewProblem(rateLimited, e.Message, "wait for the time in Retry-After, or "+e.Help).WithRetry(e.Wait)
 	}
-	if r := ownerProblem(err); r != nil {
-		return r
+	if e, ok := errors.AsType[*answer.WithdrawnError](err); ok {
+		if e.Block.By == crawler.ByOwner {
+			return NewProblem(optedOut, e.Why(), e.Help())
+		}
+		return NewProblem(blockedHost, e.Why(), e.Help())
+	}
+	if e, ok := errors.AsType[*crawler.SoonError](err); ok {
+		return NewProblem(rateLimited, e.Error(), "wait for the time in Retry-After").WithRetry(e.Wait)
+	}
+	if e, ok := errors.AsType[*owner.CoveredError](err); ok {
+		return NewProblem(NotOptedOut, e.Error(), "withdraw that one: POST /api/v1/services/"+e.By+"/opt-in")
 	}
 	if r := agentProblem(err); r != nil {
 		return r
@@ -324,50 +335,7 @@ func callerProblem(err error) *Error {
 	if e, ok := errors.AsType[*did.Error](err); ok {
 		return NewProblem(BadParameter, e.Message, e.Help).withRule(e.Code, "")
 	}
-	switch {
-	case errors.Is(err, answer.ErrNoService):
-		return NewProblem(NoService, "nothing is known of this host", "have it visited with gazetteer crawl HOST or POST /api/v1/submissions; /api/v1/services lists the known hosts")
-	case errors.Is(err, answer.ErrNoDocument):
-		return NewProblem(noDocument, "the host has no such document, now or among its stored versions", "see /api/v1/services/{host} for its documents and their versions")
-	case errors.Is(err, answer.ErrOneVersion):
-		return NewProblem(noDocument, "no version before this one is stored", "name two versions with from and to; /api/v1/services/{host}/documents/{kind}/versions lists them")
-	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
-		return NewProblem(notComparable, err.Error(), "compare other versions; AI Discovery documents, AGIS documents and AGIS summaries can be compared if they can be read")
-	case errors.Is(err, answer.ErrNoVerb):
-		return NewProblem(NoVerb, "no operation bears this verb", "see /api/v1/verbs for those that are offered")
-	case errors.Is(err, answer.ErrNoNamespace):
-		return NewProblem(noNamespace, "no service uses this namespace", "see /api/v1/namespaces for those that are used")
-	case errors.Is(err, answer.ErrNoClass):
-		return NewProblem(noClass, "no service declares this data class", "see /api/v1/data-classes for those that are held")
-	case errors.Is(err, answer.ErrNoName):
-		return NewProblem(NoName, "no operation bears this name", "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words")
-	case errors.Is(err, answer.ErrNothingToValidate):
-		return NewProblem(BadBody, "there is nothing to judge, or two things at once", "send one document, or one address")
-	case errors.Is(err, answer.ErrNoFetcher):
-		return NewProblem(Unavailable, "documents are not fetched on request here", "send the document itself as the body")
-	case errors.Is(err, answer.ErrNoCrawl):
-		return NewProblem(Unavailable, "this process does not crawl", "name the host to a server that does").WithRetry(time.Hour)
-	case errors.Is(err, answer.ErrBusy):
-		return NewProblem(Unavailable, "too many documents are being fetched for others", "try again in a few seconds, or send the document itself").WithRetry(5 * time.Second)
-	case errors.Is(err, answer.ErrNoRule):
-		return NewProblem(noRule, "no rule has this code", "see /api/v1/rules for all of them").WithLocation(Location{Parameter: "code"})
-	case errors.Is(err, answer.ErrNoStates):
-		return NewProblem(Unavailable, "the states of hosts are not followed here", "leave is out").WithRetry(time.Hour)
-	case errors.Is(err, answer.ErrNoDirectory):
-		return NewProblem(Unavailable, "agents are not listed here", "look an agent up by its AIR ID or handle").WithRetry(time.Hour)
-	case errors.Is(err, answer.ErrNoFeed):
-		return NewProblem(Unavailable, "this server has no feed of changes", "ask the operator of this server").WithRetry(time.Hour)
-	case errors.Is(err, answer.ErrNoFigure):
-		return NewProblem(BadParameter, "nothing is counted under this name", "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them")
-	case errors.Is(err, answer.ErrNoCensus):
-		return NewProblem(Unavailable, "the figures of all hosts are not followed here", "ask the server that crawls").WithRetry(time.Hour)
-	case errors.Is(err, answer.ErrNoLog):
-		return NewProblem(Unavailable, "this server has no transparency log", "ask the operator of this server").WithRetry(time.Hour)
-	case errors.Is(err, store.ErrConflict):
-		return NewProblem(conflict, "the record was changed meanwhile", "read it again and repeat the change")
-	default:
-		return nil
-	}
+	return nil
 }
 
 // fieldPointer turns "service_endpoints[0].type" into a JSON Pointer.
@@ -375,30 +343,104 @@ func fieldPointer(field string) string {
 	return "/" + strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
 }
 
-// serverProblem returns the problem for an error on our side. The cause is in our log.
-func serverProblem(err error) *Error {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return NewProblem(clientGone, "the request was given up before it was answered", "")
-	case errors.Is(err, store.ErrFull):
-		return NewProblem(Unavailable, "there is no space for new data at the moment", "try again later; reading still works").WithRetry(5 * time.Minute)
-	case errors.Is(err, store.ErrUnknown), errors.Is(err, store.ErrClosed):
-		return NewProblem(Unavailable, "nothing can be written at the moment; it is not known whether this was", "read it back in a minute, and repeat it if it is not there").WithRetry(time.Minute)
-	case errors.Is(err, answer.ErrSearchTimeout):
-		return NewProblem(searchTime, "the search was stopped because it exceeded the time limit", "ask for less: fewer words, no phrase, or a filter such as verb: or host:").WithRetry(2 * time.Second)
-	case errors.Is(err, answer.ErrTooManySearches):
-		return NewProblem(searches, "as many searches run and wait as may at a time", "try again after the time in Retry-After").WithRetry(time.Second)
-	case errors.Is(err, index.ErrUnavailable):
-		return NewProblem(NotReady, "the index is being rebuilt, so nothing can be searched", "try again in a few seconds; services, documents and agents can be read meanwhile").WithRetry(5 * time.Second)
-	case errors.Is(err, index.ErrClosed):
-		return NewProblem(Unavailable, "the server is stopping", "try again in a moment").WithRetry(5 * time.Second)
-	case errors.Is(err, context.DeadlineExceeded):
-		return NewProblem(Unavailable, "the answer took too long", "try again later").WithRetry(10 * time.Second)
-	case errors.Is(err, answer.ErrDamaged), errors.Is(err, store.ErrCorrupt):
-		return NewProblem(damaged, "what is stored does not match its checksum, so it is not shown", "the document is available from its host; the operator of this server should check the store")
-	default:
-		return NewProblem(internal, "the request was fine; the failure is ours", "try again later; if the error persists, report the instance given here to the operator")
+// An errorProblem is a row of [errorProblems].
+type errorProblem struct {
+	is           error
+	kind         problemKind
+	detail, help string
+	retry        time.Duration
+	parameter    string
+	failure      bool // for the log
+}
+
+// errorProblems has the problem of each error value of the packages below, the caller's errors first.
+// An empty detail means the text of the error.
+var errorProblems = []errorProblem{
+	{is: owner.ErrNotOut, kind: NotOptedOut, detail: "the owner of this host has not opted out, so there is nothing to withdraw", help: "to have the host visited, run gazetteer crawl HOST or send POST /api/v1/submissions"},
+	{is: owner.ErrOperator, kind: blockedHost, detail: "it is the operator of this server who does not visit the host", help: "ask the operator; the page /bot has the address"},
+	{is: crawler.ErrBlocked, kind: blockedHost, detail: "the host is not visited", help: "ask for the host itself to learn who blocked it"},
+	{is: answer.ErrNoOwnerRequests, kind: Unavailable, detail: "this server accepts no requests of owners", help: "ask the operator; the page /bot has the address", retry: time.Hour},
+	{is: answer.ErrNoService, kind: NoService, detail: "nothing is known of this host", help: "have it visited with gazetteer crawl HOST or POST /api/v1/submissions; /api/v1/services lists the known hosts"},
+	{is: answer.ErrNoDocument, kind: noDocument, detail: "the host has no such document, now or among its stored versions", help: "see /api/v1/services/{host} for its documents and their versions"},
+	{is: answer.ErrOneVersion, kind: noDocument, detail: "no version before this one is stored", help: "name two versions with from and to; /api/v1/services/{host}/documents/{kind}/versions lists them"},
+	{is: diff.ErrUnlike, kind: notComparable, help: "compare other versions; AI Discovery documents, AGIS documents and AGIS summaries can be compared if they can be read"},
+	{is: document.ErrUnreadable, kind: notComparable, help: "compare other versions; AI Discovery documents, AGIS documents and AGIS summaries can be compared if they can be read"},
+	{is: document.ErrOtherFormat, kind: notComparable, help: "compare other versions; AI Discovery documents, AGIS documents and AGIS summaries can be compared if they can be read"},
+	{is: answer.ErrNoVerb, kind: NoVerb, detail: "no operation bears this verb", help: "see /api/v1/verbs for those that are offered"},
+	{is: answer.ErrNoNamespace, kind: noNamespace, detail: "no service uses this namespace", help: "see /api/v1/namespaces for those that are used"},
+	{is: answer.ErrNoClass, kind: noClass, detail: "no service declares this data class", help: "see /api/v1/data-classes for those that are held"},
+	{is: answer.ErrNoName, kind: NoName, detail: "no operation bears this name", help: "give an AIR ID, a handle, a did:wba or NAMESPACE.VERB; /api/v1/search finds by words"},
+	{is: answer.ErrNothingToValidate, kind: BadBody, detail: "there is nothing to judge, or two things at once", help: "send one document, or one address"},
+	{is: answer.ErrNoFetcher, kind: Unavailable, detail: "documents are not fetched on request here", help: "send the document itself as the body"},
+	{is: answer.ErrNoCrawl, kind: Unavailable, detail: "this process does not crawl", help: "name the host to a server that does", retry: time.Hour},
+	{is: answer.ErrBusy, kind: Unavailable, detail: "too many documents are being fetched for others", help: "try again in a few seconds, or send the document itself", retry: 5 * time.Second},
+	{is: answer.ErrNoRule, kind: noRule, detail: "no rule has this code", help: "see /api/v1/rules for all of them", parameter: "code"},
+	{is: answer.ErrNoStates, kind: Unavailable, detail: "the states of hosts are not followed here", help: "leave is out", retry: time.Hour},
+	{is: answer.ErrNoDirectory, kind: Unavailable, detail: "agents are not listed here", help: "look an agent up by its AIR ID or handle", retry: time.Hour},
+	{is: answer.ErrNoFeed, kind: Unavailable, detail: "this server has no feed of changes", help: "ask the operator of this server", retry: time.Hour},
+	{is: answer.ErrNoFigure, kind: BadParameter, detail: "nothing is counted under this name", help: "a figure has a family and a value, such as state:conformant=yes; /api/v1/stats lists them"},
+	{is: answer.ErrNoCensus, kind: Unavailable, detail: "the figures of all hosts are not followed here", help: "ask the server that crawls", retry: time.Hour},
+	{is: answer.ErrNoLog, kind: Unavailable, detail: "this server has no transparency log", help: "ask the operator of this server", retry: time.Hour},
+	{is: registry.ErrHandleTaken, kind: conflict, help: "choose another username"},
+	{is: registry.ErrState, kind: contradiction},
+	{is: registry.ErrNoAgent, kind: NoAgent, help: "check the id for mistyped characters; it may also belong to another registry"},
+	{is: registry.ErrNoKey, kind: noKey, help: "register with a public_key (Ed25519, base64url)"},
+	{is: registry.ErrNotFound, kind: noPart},
+	{is: registry.ErrNoSecret, kind: unauthorized, help: "sign the request with the agent's key (RFC 9421), or send the agent_secret that the registration answered, in the header X-Agent-Secret"},
+	{is: registry.ErrWrongSecret, kind: unauthorized, help: "sign the request with the agent's key (RFC 9421), or send the agent_secret that the registration answered, in the header X-Agent-Secret"},
+	{is: registry.ErrUnauthorized, kind: unauthorized},
+	{is: registry.ErrForbidden, kind: forbidden},
+	{is: registry.ErrGone, kind: agentGone, help: "this is for good; its keys and history can still be read, unless it was erased"},
+	{is: registry.ErrTooMany, kind: rateLimited},
+	{is: registry.ErrNothingToUpdate, kind: BadField, help: "name at least one member that changes"},
+	{is: store.ErrConflict, kind: conflict, detail: "the record was changed meanwhile", help: "read it again and repeat the change"},
+	{is: context.Canceled, kind: clientGone, detail: "the request was given up before it was answered", failure: true},
+	{is: store.ErrFull, kind: Unavailable, detail: "there is no space for new data at the moment", help: "try again later; reading still works", retry: 5 * time.Minute},
+	{is: store.ErrUnknown, kind: Unavailable, detail: "nothing can be written at the moment; it is not known whether this was", help: "read it back in a minute, and repeat it if it is not there", retry: time.Minute, failure: true},
+	{is: store.ErrClosed, kind: Unavailable, detail: "nothing can be written at the moment; it is not known whether this was", help: "read it back in a minute, and repeat it if it is not there", retry: time.Minute, failure: true},
+	{is: answer.ErrSearchTimeout, kind: searchTime, detail: "the search was stopped because it exceeded the time limit", help: "ask for less: fewer words, no phrase, or a filter such as verb: or host:", retry: 2 * time.Second},
+	{is: answer.ErrTooManySearches, kind: searches, detail: "as many searches run and wait as may at a time", help: "try again after the time in Retry-After", retry: time.Second},
+	{is: index.ErrUnavailable, kind: NotReady, detail: "the index is being rebuilt, so nothing can be searched", help: "try again in a few seconds; services, documents and agents can be read meanwhile", retry: 5 * time.Second},
+	{is: index.ErrClosed, kind: Unavailable, detail: "the server is stopping", help: "try again in a moment", retry: 5 * time.Second},
+	{is: context.DeadlineExceeded, kind: Unavailable, detail: "the answer took too long", help: "try again later", retry: 10 * time.Second, failure: true},
+	{is: answer.ErrDamaged, kind: damaged, detail: "what is stored does not match its checksum, so it is not shown", help: "the document is available from its host; the operator of this server should check the store", failure: true},
+	{is: store.ErrCorrupt, kind: damaged, detail: "what is stored does not match its checksum, so it is not shown", help: "the document is available from its host; the operator of this server should check the store", failure: true},
+}
+
+// findProblem returns the row of an error.
+func findProblem(err error) (errorProblem, bool) {
+	for _, row := range errorProblems {
+		if errors.Is(err, row.is) {
+			return row, true
+		}
 	}
+	return errorProblem{}, false
+}
+
+// tableProblem returns the problem for an error in the table, and for any other error the problem
+// of an internal failure.
+func tableProblem(err error) *Error {
+	if row, found := findProblem(err); found {
+		r := NewProblem(row.kind, cmp.Or(row.detail, err.Error()), row.help)
+		if row.retry > 0 {
+			r.WithRetry(row.retry)
+		}
+		if row.parameter != "" {
+			r.WithLocation(Location{Parameter: row.parameter})
+		}
+		return r
+	}
+	return NewProblem(internal, "the request was fine; the failure is ours", "try again later; if the error persists, report the instance given here to the operator")
+}
+
+// isServerState reports whether an error is no failure: the caller can correct it, or it is a state
+// of the server that its metrics and /readyz show.
+func isServerState(err error) bool {
+	if typedProblem(err) != nil {
+		return true
+	}
+	row, found := findProblem(err)
+	return found && !row.failure
 }
 
 // JoinWords joins words for a sentence: `a, b and c`.

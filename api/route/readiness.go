@@ -10,8 +10,9 @@ import (
 )
 
 // readiness reports whether answers of a follower of the store are reliable: those of the index, or
-// of the states of hosts. A follower is always slightly behind. It is not ready from the start, or from the beginning of a rebuild, until it has
-// reached the head that the store had then, and whenever it lags more than maxLag records.
+// of the states of hosts. A follower is always slightly behind. It is not ready from the start, or
+// from the beginning of a rebuild, until it has reached the head that the store had then, and
+// whenever it lags more than maxLag records.
 type readiness struct {
 	maxLag uint64
 
@@ -57,7 +58,8 @@ type Work struct {
 	Problems []string `json:"problems,omitempty" doc:"why something is not possible"`
 }
 
-// A Readiness is how far the index and the other followers follow the store, and which work is possible.
+// A Readiness is how far the index and the other followers follow the store, and which work is
+// possible.
 type Readiness struct {
 	Status string `json:"status" doc:"ready; or limited: another kind of work is not possible"`
 	Work

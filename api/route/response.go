@@ -118,6 +118,16 @@ func (a *Mux) bufferResponse(c *gin.Context) {
 	if r.streaming {
 		return
 	}
+	if r.body.Len() >= largeAnswer {
+		end, ok := a.transfers.begin(original, r.body.Cap())
+		if ok {
+			defer end()
+		} else {
+			r.body.Reset()
+			r.Header().Del("ETag")
+			a.sendProblem(c, NewProblem(Unavailable, "too many large answers wait for clients that do not read them", "try again after the time in Retry-After").WithRetry(minTransfer))
+		}
+	}
 	r.sendBuffered(c.Request)
 }
 
@@ -155,8 +165,8 @@ func (r *bufferedResponse) sendBuffered(request *http.Request) {
 	}
 }
 
-// chooseRepresentation chooses between the plain and the compressed form of body and tags it. Each
-// form has a tag of its own, because a strong tag names bytes (RFC 9110 §8.8.1).
+// chooseRepresentation chooses between the plain and the compressed form of a body and sets the
+// ETag. The two forms have different tags, because a strong tag identifies bytes (RFC 9110 §8.8.1).
 func (r *bufferedResponse) chooseRepresentation(request *http.Request, body []byte) []byte {
 	h := r.Header()
 	sum := sha256.Sum256(body)

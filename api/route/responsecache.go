@@ -86,8 +86,8 @@ func (k *responseCache) findFresh(r *http.Request) *cachedResponse {
 	}
 	record, err := k.store.Get(r.Context(), known.key)
 	if err != nil || record.Seq != known.seq {
-		// What was erased must not stay in memory either. The handler that computes the
-		// answer reports what is wrong.
+		// Erased data must not stay in memory either. The handler that computes the answer reports
+		// errors.
 		for _, zip := range []bool{false, true} {
 			k.answers.Invalidate(representation{r.URL.Path, zip})
 		}
@@ -117,8 +117,8 @@ func (k *responseCache) findRepresentation(r *http.Request) *cachedResponse {
 	return known
 }
 
-// minExplicitLength is the size from which a body needs a Content-Length of ours: net/http adds it
-// to shorter ones, which costs less than another header.
+// minExplicitLength is the size from which the cache sets Content-Length itself: net/http adds it
+// to shorter bodies, which costs less than another header.
 const minExplicitLength = 2048
 
 // answerFromCache is the middleware that answers with cached responses.
@@ -169,8 +169,8 @@ func (k *responseCache) addResponse(r *http.Request, key string, seq uint64, h h
 	k.answers.Set(representation{r.URL.Path, h.Get("Content-Encoding") == "gzip"}, known)
 }
 
-// maxHeaderSets is the largest number of shared header sets. A few are enough, unless a cached
-// answer has a header of its own.
+// maxHeaderSets is the largest number of shared header sets. A few are enough, unless each cached
+// answer has a different header.
 const maxHeaderSets = 64
 
 // shareHeaders returns a shared set of headers equal to h without those of the one answer.

@@ -17,8 +17,8 @@ const (
 )
 
 // NewServer returns an HTTP server for handler with every limit set. The caller gives it a
-// listener, wrapped by [StrictLines], and shuts it down. What net/http reports about broken
-// connections is logged at debug level, because strangers cause most of it.
+// listener, wrapped by [StrictLines], and shuts it down. Errors of connections that net/http
+// reports are logged at debug level, because clients cause most of them.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -34,9 +34,9 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// closeAfterChunkedBody closes a connection after a chunked body. [StrictLines] does not see where it ends,
-// and a request that also had a length may be two requests in disguise (RFC 9112 §6.3); by now
-// net/http has dropped the Content-Length.
+// closeAfterChunkedBody closes a connection after a chunked body. [StrictLines] does not see where
+// it ends, and a request that also had a length may be two requests in disguise (RFC 9112 §6.3); by
+// now net/http has dropped the Content-Length.
 func closeAfterChunkedBody(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {

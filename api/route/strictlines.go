@@ -39,6 +39,7 @@ type strictConn struct {
 	// The goroutine that reads for net/http owns the fields below.
 	body    int64  // bytes of a body still to come, endless: all that comes
 	length  int64  // Content-Length of the header that is being read
+	sized   bool   // it has a Content-Length
 	chunks  bool   // it has a Transfer-Encoding
 	begun   bool   // the request line is behind us
 	line    []byte // what was read of the current line, cut at maxStoredLine
@@ -139,11 +140,14 @@ func (c *strictConn) endLine() bool {
 	case line != "":
 		c.begun = true
 	case c.begun: // the end of the header
+		if c.sized && c.chunks {
+			return false // RFC 9112, section 6.1: two lengths that a proxy may read differently
+		}
 		c.body = c.length
 		if c.chunks {
 			c.body = unknownLength
 		}
-		c.begun, c.length, c.chunks = false, 0, false
+		c.begun, c.length, c.sized, c.chunks = false, 0, false, false
 	}
 	// An empty line before a request is for net/http to judge.
 	return true
@@ -165,7 +169,7 @@ func (c *strictConn) readLengthField(line string) bool {
 		if err != nil || n < 0 {
 			n = unknownLength
 		}
-		c.length = n
+		c.length, c.sized = n, true
 	}
 	return true
 }

@@ -16,8 +16,9 @@ type reading struct {
 
 func (r reading) Read(p []byte) (int, error) { return r.from.Read(p) }
 
-// FuzzStrictLines: what is handed on does not depend on how the bytes come, it is
-// what came up to the first bad line, and no bad line is in the first header.
+// FuzzStrictLines checks that the result does not depend on how the bytes are split into reads,
+// that it consists of the input up to the first bad line, and that the first header has no bad
+// line.
 func FuzzStrictLines(f *testing.F) {
 	for _, text := range []string{
 		"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "GET / HTTP/1.1\nA: b\n\n", "\r\n\r\nGET / HTTP/1.1\r\n\r\n\n",

@@ -36,14 +36,14 @@ type Route struct {
 	AIR bool
 	// Body is the size of the largest request body in bytes, or [Streamed].
 	Body int64
-	// Stream names the kind of an answer without an end of its own: it has no time limit, its kind has
-	// a limit of how many there may be, and [Mux.EndStreams] ends it.
+	// Stream names the kind of an endless answer. It has no time limit; the number of streams of a
+	// kind is limited, and [Mux.EndStreams] ends them.
 	Stream string
 	// NoStore forbids every cache to keep the answer.
 	NoStore bool
-	// Relay routes are served by the relay's handler, which limits their bodies and waits, has errors
-	// of its own and is not buffered. A request is authorized by signatures alone, never by the place
-	// that it comes from, so pages of any origin may send it.
+	// The relay's handler serves these routes. It limits their bodies and waiting times, writes its
+	// own errors, and is not buffered. A request is authorized by its signatures alone, never by
+	// its origin, so pages of any origin may send it.
 	Relay bool
 	// Altar routes are served by the tool host's handler, which asks for an identity, limits bodies and
 	// times, and has the errors of its draft. They are not buffered.
@@ -53,7 +53,7 @@ type Route struct {
 	Shared bool
 }
 
-// streamed is the Body of a route that reads its body piece by piece, under limits of its own.
+// streamed is the Body of a route that reads its body in pieces and enforces its own limits.
 const streamed = -1
 
 // Table is every route of the API, public and operator's. The OpenAPI documents, which serve their

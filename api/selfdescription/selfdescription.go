@@ -1,16 +1,15 @@
-// Package selfdescription publishes what this server looks for at others: the documents by which
-// agents, crawlers and browsers find out what it can do. Start with [New]; documents/ has the
-// texts.
+// Package selfdescription publishes the documents from which agents, crawlers and browsers learn
+// what this server can do. Start with [New]; documents/ has the texts.
 //
-//	/.well-known/ai              AI Discovery document
-//	/.well-known/agis.json       AGIS summary, which leads to
-//	/gazetteer.agis              the AGIS document
-//	/.well-known/api-catalog     RFC 9727, as a linkset (RFC 9264)
-//	/.well-known/security.txt    RFC 9116
-//	/robots.txt                  RFC 9309
-//	/sitemap.xml                 pages and services
-//	/opensearch.xml              how a browser searches here
-//	/llms.txt                    an overview for language models
+//	/.well-known/ai	            AI Discovery document
+//	/.well-known/agis.json	     AGIS summary, which leads to
+//	/gazetteer.agis	            the AGIS document
+//	/.well-known/api-catalog	   RFC 9727, as a linkset (RFC 9264)
+//	/.well-known/security.txt	  RFC 9116
+//	/robots.txt	                RFC 9309
+//	/sitemap.xml	               pages and services
+//	/opensearch.xml	            how a browser searches here
+//	/llms.txt	                  an overview for language models
 //
 // The DID document of the registry is a route of the API, /.well-known/did.json.
 package selfdescription
@@ -35,7 +34,7 @@ import (
 	"gazetteer/api/answer"
 )
 
-// Options say what the documents are filled with.
+// Options are the values in the documents.
 type Options struct {
 	// PublicURL is the address of this server, for links.
 	PublicURL string
@@ -76,7 +75,7 @@ var paths = []struct{ path, file, mediaType string }{
 	{"/llms.txt", "llms.txt", "text/plain; charset=utf-8"},
 }
 
-// New fills the documents in. The error is for a public URL that cannot stand in a document.
+// New creates the documents. The error is for a public URL that a document cannot contain.
 func New(o Options) (*Documents, error) {
 	u, err := url.Parse(o.PublicURL)
 	if err != nil || u.Host == "" || strings.ContainsAny(o.PublicURL, "\"<>\\& \n") {
@@ -160,7 +159,7 @@ func (d *Documents) handleDocument(e *gin.Engine, at string, read func(context.C
 	e.HEAD(at, handler)
 }
 
-// securityLife is how long security.txt is valid at least. RFC 9116 §2.5.5 recommends less than a
+// securityLife is the shortest validity of security.txt. RFC 9116 §2.5.5 recommends less than a
 // year.
 const securityLife = 180 * 24 * time.Hour
 

@@ -69,7 +69,7 @@ func newRegistryServer(t *testing.T) *registryServer {
 	return s
 }
 
-// agent runs one verb and returns its exit code and what it wrote.
+// agent runs one verb and returns its exit code and its output.
 func (s *registryServer) agent(args ...string) (code int, out string) {
 	s.t.Helper()
 	var b bytes.Buffer
@@ -128,7 +128,7 @@ func TestRotationWithLostResponseKeepsKeys(t *testing.T) {
 	if s.public("agent.key") != old {
 		t.Fatal("the old key is gone before the registry has acknowledged the new one")
 	}
-	// The registry has taken it: the next verb notices, and goes on with it.
+	// The registry has accepted it: the next verb notices, and continues with it.
 	s.must("The new key is in force", "update", "--description", "x")
 	if s.public("agent.key") != next || cli.FileExists(filepath.Join(s.dir, "agent.key.next")) {
 		t.Error("the new key is not in its place")
@@ -153,8 +153,8 @@ func TestUndeliveredRotationIsRetried(t *testing.T) {
 	}
 }
 
-// TestKeysOfMovedAgent: in the registry that has imported an agent its DID
-// is another than that in its key files.
+// TestKeysOfMovedAgent checks that in the registry that has imported an agent its DID differs from
+// that in its key files.
 func TestKeysOfMovedAgent(t *testing.T) {
 	t.Parallel()
 	s := newRegistryServer(t)
@@ -175,7 +175,7 @@ func TestKeysOfMovedAgent(t *testing.T) {
 	s.must("called off", "recover", "--withdraw")
 }
 
-// TestRefusedRotationLeavesNoKey: one that an earlier try has left stays, for its
+// TestRefusedRotationLeavesNoKey checks that the key of an earlier attempt stays, for its
 // request may still be under way.
 func TestRefusedRotationLeavesNoKey(t *testing.T) {
 	t.Parallel()
@@ -183,11 +183,11 @@ func TestRefusedRotationLeavesNoKey(t *testing.T) {
 	s.must("agent.key", "new", "Booker")
 	s.must("deactivated", "deactivate", "--yes")
 	next := filepath.Join(s.dir, "agent.key.next")
-	if code, out := s.agent("rotate"); code != exit.Usage || cli.FileExists(next) {
+	if code, out := s.agent("rotate"); code != exit.NotFound || cli.FileExists(next) {
 		t.Errorf("exit code %d, or a key was left:\n%s", code, out)
 	}
 	s.leaveNextKey()
-	if code, out := s.agent("rotate"); code != exit.Usage || !cli.FileExists(next) {
+	if code, out := s.agent("rotate"); code != exit.NotFound || !cli.FileExists(next) {
 		t.Errorf("exit code %d, or the key of an earlier try is gone:\n%s", code, out)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"gazetteer/altarkit"
 	"gazetteer/internal/need"
 )
 
@@ -24,7 +25,8 @@ type pageShell struct {
 	commands []string
 }
 
-// openPageShell reads a section and prepares a directory that looks like a fresh clone after make build.
+// openPageShell reads a section and prepares a directory that looks like a fresh clone after make
+// build.
 func openPageShell(t *testing.T, title string, commands int) *pageShell {
 	t.Helper()
 	need.Program(t, "sh")
@@ -77,7 +79,7 @@ func (s *pageShell) command(ctx context.Context, line string) *exec.Cmd {
 	return c
 }
 
-// run runs one command and returns what it prints. It must succeed, or fail if refused is set.
+// run runs one command and returns its output. It must succeed, or fail if refused is set.
 func (s *pageShell) run(line string, refused bool) string {
 	s.t.Helper()
 	out, err := s.command(s.t.Context(), line).CombinedOutput()
@@ -96,9 +98,9 @@ func (s *pageShell) want(line, said string, parts ...string) {
 	}
 }
 
-// TestSearchToCallByShell runs the first section of docs/altar.md as it stands there: an operation is
-// found, its contract proposed, approved and called, and a change of its document is refused until it
-// is approved. README.md has the beginning of it.
+// TestSearchToCallByShell runs the first section of docs/altar.md word for word: it finds an
+// operation, proposes and approves its contract, and calls it; a change of its document is refused
+// until it is approved. README.md has the beginning of it.
 func TestSearchToCallByShell(t *testing.T) {
 	t.Parallel()
 	s := openPageShell(t, "From a search to a call", 16)
@@ -155,7 +157,7 @@ func TestSearchToCallByShell(t *testing.T) {
 	}
 }
 
-// TestToolRuntimeByShell runs the second section of docs/altar.md as it stands there: the example in Go
+// TestToolRuntimeByShell runs the second section of docs/altar.md word for word: the example in Go
 // executes two tools, for the operator and for a client.
 func TestToolRuntimeByShell(t *testing.T) {
 	t.Parallel()
@@ -208,5 +210,59 @@ func TestToolRuntimeByShell(t *testing.T) {
 	wants := [][]string{{"calculator", "add, count"}, {"add", "count"}, {`{"sum":3}`}, {"1\n2\n3\n"}, {`{"sum":3}`}, {`"session_id":`}}
 	for i, line := range s.commands[7:] {
 		s.want(line, s.run(line, false), wants[i]...)
+	}
+	s.runToolHelp()
+}
+
+// runToolHelp runs the commands of the help texts of gazetteer tool, with a runtime that executes
+// the tools that they name.
+func (s *pageShell) runToolHelp() {
+	s.t.Helper()
+	for name, text := range map[string]string{
+		"helper.token": strings.Repeat("helper-token-", 4),
+		"picture.png":  "\x89PNG\r\n\x00\xff",
+		"help.json": `[{"name": "upload", "parameters": [{"name": "data", "type": "binary", "required": true}], "effect": "irreversible", "runtimes": ["helper"]},
+			{"name": "search", "parameters": [{"name": "query", "type": "string"}, {"name": "tags", "type": "array[string]"}], "effect": "informational", "runtimes": ["helper"]}]`,
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.run("bin/gazetteer altar identity add --runtime helper --token-file helper.token", false)
+	s.run("bin/gazetteer contracts add help.json", false)
+	r := altarkit.Runtime{URL: "ws://" + s.address + "/altar/v1/runtimes", ID: "helper", Token: strings.Repeat("helper-token-", 4)}
+	r.Handle("upload", func(_ context.Context, c *altarkit.Call) (any, error) {
+		var in struct{ Data []byte }
+		err := c.Decode(&in)
+		return len(in.Data), err
+	})
+	r.Handle("search", func(_ context.Context, c *altarkit.Call) (any, error) { return c.Parameters, nil })
+	running, stop := context.WithCancel(s.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(running) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+	}()
+	for said := ""; !strings.Contains(said, "search, upload"); {
+		said = s.run("bin/gazetteer tool runtimes", false)
+	}
+	var commands []string
+	for _, page := range []string{"tool", "tool call"} {
+		help, _, _ := strings.Cut(s.run("bin/gazetteer "+page+" --help", false), "\nUsage:")
+		for line := range strings.Lines(help) {
+			if strings.HasPrefix(line, "  gazetteer ") {
+				commands = append(commands, "bin/"+strings.ReplaceAll(strings.TrimSpace(line), "https://tools.example", "http://127.0.0.1:8080"))
+			}
+		}
+	}
+	wants := []string{"upload", `{"sum":3}`, `{"sum":3}`, `{"sum":3}`, "8", `"tags"`}
+	if len(commands) != len(wants) {
+		s.t.Fatalf("the help texts have %d commands, want %d: %q", len(commands), len(wants), commands)
+	}
+	for i, line := range commands {
+		s.want(line, s.run(line, false), wants[i])
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestMachineClockJumps: a jump is in the log, in /healthz and in the metrics, and what waits for a
-// date does not happen because of it: a recovery that is due in 72 hours is not in force, mail that is
-// kept for a week is there.
+// TestMachineClockJumps checks that a jump appears in the log, in /healthz and in the metrics, and
+// that it does not cause irreversible actions: a recovery that is due in 72 hours does not
+// complete, and mail that is kept for a week is still there.
 func TestMachineClockJumps(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "clock")

@@ -16,8 +16,8 @@ import (
 	"gazetteer/internal/need"
 )
 
-// TestIdleConnectionsDoNotBlockServer: with few descriptors, far more connections than it has,
-// and writes between them, the server lives, registers agents and answers.
+// TestIdleConnectionsDoNotBlockServer opens far more connections than the process has descriptors,
+// with writes between them: the server keeps running, registers agents and answers.
 func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 	const descriptors = 200
 	p := startLimitedProgram(t, descriptors)
@@ -28,7 +28,7 @@ func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 			c.Close()
 		}
 	}()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	for round := range 4 {
 		for range 2 * descriptors {
 			if conn, err := net.Dial("tcp", address); err == nil {
@@ -52,8 +52,8 @@ func TestIdleConnectionsDoNotBlockServer(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionMemory: a connection that waits costs less than 8 kB before its first
-// request, and less than 10 kB for each of 2,000 of which half have been answered.
+// TestIdleConnectionMemory checks that a connection that waits costs less than 8 kB before its
+// first request, and less than 10 kB for each of 2,000 of which half have been answered.
 // CONNECTIONS=10000 makes it more.
 func TestIdleConnectionMemory(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func limitDescriptors() error {
 	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most})
 }
 
-// newPublicKey returns a public key that nobody has registered.
+// newPublicKey returns an unregistered public key.
 func newPublicKey(t *testing.T) string {
 	t.Helper()
 	key, _, err := ed25519.GenerateKey(nil)

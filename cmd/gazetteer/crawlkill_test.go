@@ -228,7 +228,7 @@ func (w *farCrawl) read(r io.Reader) {
 	}
 }
 
-// after waits until so many documents were asked for in this life, or it ended.
+// after waits until the process has requested a number of documents, or has ended.
 func (l *life) after(requests int) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); l.reading.Wait() }()
@@ -260,8 +260,8 @@ func (l *life) kill() {
 	}
 }
 
-// check reads the store that was left behind: whatever was acknowledged is there,
-// with its document. It returns how many hosts were visited.
+// check reads the store after a kill: it contains every acknowledged host, with its document. It
+// returns the number of visited hosts.
 func (w *farCrawl) check() int {
 	w.t.Helper()
 	s, err := boltstore.Open(w.t.Context(), w.dir, boltstore.Options{Log: slog.New(slog.DiscardHandler), MinFree: -1})
@@ -348,8 +348,8 @@ func (w *farCrawl) shortestGap() (gap time.Duration, host string) {
 	return gap, host
 }
 
-// again counts the hosts that were asked for their document more than once: in
-// all, and in the life after a kill at most.
+// again counts the hosts whose document was requested more than once: in all, and at most in the
+// process after a kill.
 func (w *farCrawl) again() (all, worst int) {
 	lives := map[int]int{}
 	for name, asked := range w.asked {

@@ -9,10 +9,9 @@ import (
 	"gazetteer/internal/nameserver"
 )
 
-// TestDomainByDNS proves domains of an agent by TXT records, with the program, its
-// command line and a name server: what does not prove it is shown with what was
-// asked, what came back and what was expected, to the owner, over HTTP
-// and on the agent's page.
+// TestDomainByDNS proves domains of an agent by TXT records, with the program, its command line and
+// a name server. A failed proof shows the question, the answer and the expected value to the owner,
+// over HTTP and on the agent's page.
 func TestDomainByDNS(t *testing.T) {
 	t.Parallel()
 	ns := nameserver.New(t)
@@ -72,7 +71,7 @@ func TestDomainByDNS(t *testing.T) {
 		t.Fatal(out)
 	}
 	prove("down.example.com", 1, "the name server did not answer as it should")
-	// Which name server the operator asks is shown to nobody.
+	// The address of the operator's name server is never shown.
 	_, domains = p.ask("GET", "/api/v1/agents/"+airID+"/domains", "")
 	_, page = p.ask("GET", "/agents/"+airID, "", "Accept", "text/html")
 	for where, text := range map[string]string{"the command line": out + filled, "HTTP": domains, "the page": page} {

@@ -17,9 +17,11 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"gazetteer/internal/exit"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 )
@@ -27,7 +29,7 @@ import (
 // address returns the host and port of the server.
 func (p *program) address() string { return strings.TrimPrefix(p.base, "http://") }
 
-// exchange sends bytes on a connection of its own and returns all that comes until it ends.
+// exchange sends bytes on a new connection and returns all bytes that it receives until the end.
 func (p *program) exchange(text string) string {
 	p.t.Helper()
 	conn, err := net.Dial("tcp", p.address())
@@ -43,8 +45,8 @@ func (p *program) exchange(text string) string {
 	return string(answer)
 }
 
-// TestMalformedAddresses: an address that can be no agent's and no host's is not found, with help, and is
-// not repeated in the log.
+// TestMalformedAddresses checks that an address that can be no agent's and no host's is not found,
+// with help, and is not repeated in the log.
 func TestMalformedAddresses(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
@@ -86,7 +88,7 @@ func TestMalformedAddresses(t *testing.T) {
 	}
 }
 
-// TestCommandsOnPagesContainPublicURL: the Host of a request is on no page.
+// TestCommandsOnPagesContainPublicURL checks that the Host of a request is on no page.
 func TestCommandsOnPagesContainPublicURL(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
@@ -140,9 +142,9 @@ func startBehindLosingProxy(t *testing.T, settings ...string) (*program, *losing
 	return p, l
 }
 
-// TestLostRegistrationResponse: agent new run again after its answer was lost goes on with the agent
-// that the first try registered, also where it waits for approval; with other content it says which
-// agent the key is of.
+// TestLostRegistrationResponse checks that agent new, run again after its answer was lost,
+// continues with the agent that the first run registered, also if that agent waits for approval.
+// With other content it names the agent that has the key.
 func TestLostRegistrationResponse(t *testing.T) {
 	t.Parallel()
 	for _, admission := range []string{"open", "approval"} {
@@ -179,7 +181,7 @@ func TestLostRegistrationResponse(t *testing.T) {
 	})
 }
 
-// freshKey is a public key that nobody has used, as a registration takes it.
+// freshKey is an unused public key, in the form that a registration expects.
 func freshKey() string {
 	key, _ := newKey()
 	return did.FormatPublicKey(key.Public().(ed25519.PublicKey))
@@ -187,7 +189,8 @@ func freshKey() string {
 
 var airIDs = regexp.MustCompile(`AIR-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}`)
 
-// TestStrictHeaderLinesAfterPaddedLength: spaces before the length of a body do not end the checks of lines.
+// TestStrictHeaderLinesAfterPaddedLength checks that spaces before the length of a body do not end
+// the checks of lines.
 func TestStrictHeaderLinesAfterPaddedLength(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
@@ -204,8 +207,8 @@ func TestStrictHeaderLinesAfterPaddedLength(t *testing.T) {
 	}
 }
 
-// TestClientSuppliedRealIPIsIgnored: behind a trusted proxy X-Forwarded-For counts and X-Real-IP, which
-// proxies pass on as it comes, does not.
+// TestClientSuppliedRealIPIsIgnored checks that behind a trusted proxy X-Forwarded-For counts and
+// X-Real-IP, which proxies pass on unchanged, does not.
 func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "api.trusted_proxies=127.0.0.1", "api.registrations_per_hour=20")
@@ -224,8 +227,8 @@ func TestClientSuppliedRealIPIsIgnored(t *testing.T) {
 	}
 }
 
-// TestCommandsTimeOutOnSilentServer: a server that takes a connection and says nothing, or stops in the
-// middle of its answer, is given up.
+// TestCommandsTimeOutOnSilentServer checks that a server that takes a connection and says nothing,
+// or stops in the middle of its answer, is given up.
 func TestCommandsTimeOutOnSilentServer(t *testing.T) {
 	t.Parallel()
 	p := &program{t: t, dir: t.TempDir()}
@@ -255,8 +258,32 @@ func TestCommandsTimeOutOnSilentServer(t *testing.T) {
 	}
 }
 
-// TestForeignDataDirectories: a directory that others can write to is refused, and so is one with a
-// symbolic link in it; what the link leads to stays as it is.
+// TestCommandsDoNotRedirectWrites checks that a foreign server cannot send a command's write to an
+// address that only this machine reaches.
+func TestCommandsDoNotRedirectWrites(t *testing.T) {
+	t.Parallel()
+	operator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the operator's listener is sent %s %s", r.Method, r.URL)
+	}))
+	defer operator.Close()
+	redirected := make(chan string, 10)
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		redirected <- r.URL.Path
+		http.Redirect(w, r, operator.URL+"/admin/compact", http.StatusTemporaryRedirect)
+	}))
+	defer foreign.Close()
+	p := &program{t: t, dir: t.TempDir()}
+	if out, code := p.cli("--server", foreign.URL, "crawler", "recrawl", "shop.example"); code != exit.Network || !strings.Contains(out, "follows no redirect") || len(redirected) != 1 {
+		t.Errorf("exit code %d, %d writes: %s", code, len(redirected), out)
+	}
+}
+
+// TestForeignDataDirectories checks that a directory that others can write to is refused, and so is
+// one with a symbolic link in it; what the link leads to stays as it is.
 func TestForeignDataDirectories(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
@@ -283,6 +310,16 @@ func TestForeignDataDirectories(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 	check(os.Chmod(p.data(), 0o700))
+	check(os.Chmod(filepath.Join(p.data(), "log"), 0o777))
+	refused("chmod go-w")
+	check(os.Chmod(filepath.Join(p.data(), "log"), 0o700))
+	check(os.Chmod(filepath.Join(p.data(), "log.key"), 0o666))
+	refused("chmod go-w")
+	check(os.Chmod(filepath.Join(p.data(), "log.key"), 0o600))
+	pipe := filepath.Join(p.data(), "standing.new")
+	check(syscall.Mkfifo(pipe, 0o600))
+	refused("a pipe or a device")
+	check(os.Remove(pipe))
 	victim := filepath.Join(p.dir, "victim")
 	check(os.WriteFile(victim, []byte("mine"), 0o644))
 	for _, name := range []string{"HEAD", "cursor.key", "LOCK", "log/checkpoint.new", "store.bolt.rebuilt"} {
@@ -305,8 +342,8 @@ func TestForeignDataDirectories(t *testing.T) {
 	}
 }
 
-// TestCrossSiteRequestsChangeNothing: a browser that a page of another site makes send a request has it
-// refused; a page of this site, the public URL and programs are answered.
+// TestCrossSiteRequestsChangeNothing checks that a browser that a page of another site makes send a
+// request has it refused; a page of this site, the public URL and programs are answered.
 func TestCrossSiteRequestsChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "public_url=https://registry.example")
@@ -346,8 +383,8 @@ func TestCrossSiteRequestsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestStolenKeyDuringRecovery: until a recovery is in force, the current key moves no mail: the
-// inbox cannot be read, and handle and endpoints stay.
+// TestStolenKeyDuringRecovery checks that until a recovery is completed the current key cannot read
+// the inbox and cannot change handle and endpoints.
 func TestStolenKeyDuringRecovery(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false", "registry.allow_loopback=true")
@@ -370,6 +407,7 @@ func TestStolenKeyDuringRecovery(t *testing.T) {
 	for _, words := range [][]string{
 		{"agent", "update", "--handle", "booker"}, {"agent", "update", "--inbox", "https://thief.example/inbox"}, {"agent", "update", "--endpoint", "AgentCard=https://thief.example/card.json"},
 		{"agent", "rotate"}, {"agent", "deactivate", "--yes"}, {"inbox"},
+		{"agent", "prove", "thief.example"}, {"agent", "prove", "owner.example", "--remove"},
 	} {
 		if out, code := p.cli(append(words, "--key", "thief.key")...); code == 0 || !strings.Contains(out, "recovery") {
 			t.Errorf("%v: exit code %d: %s", words, code, out)
@@ -380,8 +418,9 @@ func TestStolenKeyDuringRecovery(t *testing.T) {
 	must(0, "", "inbox", "--key", "thief.key")
 }
 
-// TestServiceDuringFlood: once a quarter of the hour's registrations is used, registrations from unknown networks
-// need a proof of work, which the command does by itself; a solution counts once, and for its key alone.
+// TestServiceDuringFlood checks that after a quarter of the hour's registrations is used,
+// registrations from unknown networks need a proof of work, which the command computes by itself. A
+// solution counts once, and for its key alone.
 func TestServiceDuringFlood(t *testing.T) {
 	t.Parallel()
 	p, front := startBehindLosingProxy(t, "api.registrations_global_per_hour=100", "api.registration_work=8", "api.trusted_proxies=127.0.0.1")

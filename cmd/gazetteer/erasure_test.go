@@ -29,8 +29,9 @@ func filesWith(t *testing.T, dir, text string) (found []string, files int) {
 	return found, files
 }
 
-// TestErasedContentIsInNoFile: after the erasure of an agent and the next compaction no file of the data
-// directory has a word of what it registered, changed, claimed or received.
+// TestErasedContentIsInNoFile checks that, after the erasure of an agent, a kill right after it and
+// the next compaction, no file of the data directory contains a word that the agent registered,
+// changed, claimed or received.
 func TestErasedContentIsInNoFile(t *testing.T) {
 	t.Parallel()
 	p, proxy := startBehindLosingProxy(t, "registry.allow_loopback=true")
@@ -65,6 +66,11 @@ func TestErasedContentIsInNoFile(t *testing.T) {
 		t.Fatalf("only %d of %d texts were in the data directory before", seen, len(markers))
 	}
 	must("agent", "deactivate", "--erase", "--yes")
+	p.end(os.Kill) // the erasure is stored; the files of the log, the feed and the mail are not written again
+	if found, _ := filesWith(t, p.data(), "Ephemeralname"); len(found) == 0 {
+		t.Error("the kill came too late to test anything")
+	}
+	p = startProgramIn(t, p.dir, "crawler.enabled=false", "registry.allow_loopback=true", "public_url="+proxy.URL)
 	must("compact", "--keep", "0s")
 	for _, text := range markers {
 		if found, files := filesWith(t, p.data(), text); len(found) > 0 || files < 5 {

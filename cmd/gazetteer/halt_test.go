@@ -57,8 +57,8 @@ func (p *program) register(name string) int {
 	return status
 }
 
-// awaitLeaves waits until the log of a program has so many leaves under its checkpoint, and the index is
-// complete.
+// awaitLeaves waits until the log of a program has so many leaves under its checkpoint, and the
+// index is complete.
 func (p *program) awaitLeaves(leaves int) {
 	p.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -73,7 +73,7 @@ func (p *program) awaitLeaves(leaves int) {
 	p.t.Fatalf("the log does not get %d leaves\n%s", leaves, p.log)
 }
 
-// signing asks how the log of a program stands, in every place that says it.
+// signing reads the state of a program's log from every place that shows it.
 func (p *program) signing(metrics string) (signs bool, cause string) {
 	p.t.Helper()
 	var status struct {
@@ -111,9 +111,10 @@ func (p *program) signing(metrics string) (signs bool, cause string) {
 	return status.Work.Sign, cause
 }
 
-// TestDamagedLogIsHalted: a stranger asks for a tile whose bytes were changed on the disk. It is not
-// served, the log halts, which every place says and a restart keeps, and the operator cannot resume it
-// before the file is repaired. Reading and registering go on meanwhile, and are signed in the end.
+// TestDamagedLogIsHalted changes the bytes of a tile on the disk and requests the tile. It is not
+// served and the log halts. Every place shows the halt, a restart keeps it, and the operator cannot
+// resume signing before the file is repaired. Reads and registrations continue, and the log signs
+// them in the end.
 func TestDamagedLogIsHalted(t *testing.T) {
 	t.Parallel()
 	metrics := metricsAddress(t)
@@ -180,9 +181,9 @@ func copyData(t *testing.T, from, to string) {
 	}
 }
 
-// TestOnlyOneOfTwoMachinesSigns: two copies of a data directory run as on two machines, with nothing in common
-// but the witness that is the lock of their log. The first that writes signs; the other halts, also
-// after a restart, and cannot be resumed.
+// TestOnlyOneOfTwoMachinesSigns checks that two copies of a data directory run as on two machines,
+// with nothing in common but the witness that is the lock of their log. The first that writes
+// signs; the other halts, also after a restart, and cannot be resumed.
 func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 	t.Parallel()
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
@@ -237,8 +238,8 @@ func TestOnlyOneOfTwoMachinesSigns(t *testing.T) {
 	stopped(t, two)
 }
 
-// TestLockOnSameDiskIsWarnedOf: the operator is told at the start while the lock of the log lies on the
-// disk of the data directory, and not when it is elsewhere.
+// TestLockOnSameDiskIsWarnedOf checks that the operator is warned at the start if the lock of the
+// log is on the disk of the data directory, and not if it is elsewhere.
 func TestLockOnSameDiskIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	const warning = "is on the disk of the data directory"

@@ -31,10 +31,9 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestKillLosesNothing kills the server at random moments of its start and of a
-// crawl, with agents being registered meanwhile. After every kill each acknowledged visit
-// and each acknowledged agent is there; in the end no host is lost and the
-// index says what the store says. KILLS sets the number of kills.
+// TestKillLosesNothing kills the server at random moments of its start and of a crawl, while agents
+// are registered. After every kill each acknowledged visit and each acknowledged agent exists; in
+// the end no host is lost and the index agrees with the store. KILLS sets the number of kills.
 func TestKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	kills := killsOr(t, 5)
@@ -162,8 +161,8 @@ func startServer(t *testing.T, dir string, seeds []string, rate int, l *ledger) 
 	return c
 }
 
-// launch starts the program on a data directory, without limits on how much is
-// registered and changed. Whoever calls it reads what it logs.
+// launch starts the program on a data directory, without limits on registrations and changes. The
+// caller reads its log.
 func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 	t.Helper()
 	address, err := freeAddress()
@@ -340,9 +339,9 @@ func reachable(n *fakenet.Net) []string {
 	return hosts
 }
 
-// compareIndex holds the index that survived the kills against one that is made
-// anew from the store: every service must have the same operations in both, and
-// searches must give the same answers, byte for byte.
+// compareIndex compares the index that survived the kills with one that is built from the store:
+// every service must have the same operations in both, and searches must give the same answers,
+// byte for byte.
 func compareIndex(t *testing.T, dir string) {
 	t.Helper()
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)

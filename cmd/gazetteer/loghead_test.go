@@ -21,10 +21,10 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// TestClientsNoticeAFork: a client registers an agent at a server elsewhere, checks the promise and the proof
-// of inclusion, and keeps the tree head that it saw. Behind the same address then stands an older copy of
-// the registry, and one that has written another history with the same key: both are refused by each
-// verb that uses the log, until the operator's own registry is back.
+// TestClientsNoticeAFork has a client register an agent at a server, check the promise and the
+// proof of inclusion, and keep the tree head. Then the same address serves an older copy of the
+// registry, and one that has written another history with the same key: each verb that uses the log
+// refuses both, until the original registry returns.
 func TestClientsNoticeAFork(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -112,9 +112,10 @@ func TestClientsNoticeAFork(t *testing.T) {
 	stopped(t, forked)
 }
 
-// TestPendingRegistrationsAreFollowedUp: a registry promises to include a registration, and does not show it. The client
-// keeps the promise, waits for it, and says that it is broken once its time is over; when the log shows
-// the leaf, the promise is dropped. A server that shows another key than its log has is not believed.
+// TestPendingRegistrationsAreFollowedUp checks that a registry promises to include a registration,
+// and does not show it. The client keeps the promise, waits for it, and says that it is broken once
+// its time is over; when the log shows the leaf, the promise is dropped. A server that shows
+// another key than its log has is not believed.
 func TestPendingRegistrationsAreFollowedUp(t *testing.T) {
 	state, clock := t.TempDir(), filepath.Join(t.TempDir(), "clock")
 	t.Setenv("XDG_STATE_HOME", state)
@@ -184,8 +185,8 @@ func TestPendingRegistrationsAreFollowedUp(t *testing.T) {
 	stopped(t, p)
 }
 
-// TestRegistrationIsQueued: the answer of a registration has a signed promise, and with ?wait= the proof
-// of inclusion; a longer wait than allowed is refused.
+// TestRegistrationIsQueued checks that the answer of a registration has a signed promise, and with
+// ?wait= the proof of inclusion; a longer wait than allowed is refused.
 func TestRegistrationIsQueued(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")

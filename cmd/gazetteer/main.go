@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, s cli.Streams, e server.Environment
 	syscall.Umask(0o077)         // what libraries create is private too
 	root := newRoot(s, e)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := cli.Execute(ctx, root)
 	code := cli.ExitCode(err)
 	var host *fetch.HostError
 	if errors.As(err, &host) && code == exit.Data {

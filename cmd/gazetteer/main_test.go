@@ -107,7 +107,7 @@ func testProgram() int {
 		return exit.Data
 	}
 	defer internet.Close()
-	// A script may have a host of its own, with the files of a directory.
+	// A script may have its own host, with the files of a directory.
 	if host, dir, ok := strings.Cut(os.Getenv("FAKENET_SITE"), "="); ok {
 		internet.HandleFiles(host, dir)
 	}
@@ -150,7 +150,7 @@ func setClock(ts *testscript.TestScript, neg bool, args []string) {
 
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
-// Clients that share no code with Gazetteer talk to it.
+// TestForeignClients runs clients that share no code with Gazetteer against it.
 func TestForeignClients(t *testing.T) {
 	t.Parallel()
 	need.Program(t, "node")
@@ -233,9 +233,9 @@ func openFront(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("FRONT", front.URL)
 }
 
-// freeAddress is a host and port of this machine where nobody listens. What is free
-// on 127.0.0.1 may be another test's before the program has it, so the host is one
-// of the millions that loopback has besides, where the system has them.
+// freeAddress is a free host and port of this machine. Another test can take a free port of
+// 127.0.0.1 before the program does, so on systems that have the whole loopback network the host is
+// one of its millions of other addresses.
 func freeAddress() (string, error) {
 	own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 	l, err := net.Listen("tcp", netip.AddrPortFrom(own, 0).String())
@@ -269,8 +269,8 @@ func (w told) close() {
 	os.RemoveAll(filepath.Dir(w.at.LocalAddr().String()))
 }
 
-// until waits until the owner of a data directory says that it serves and that
-// what it stored can be found.
+// until waits until the owner of a data directory reports that it serves and that its data is
+// searchable.
 func (w told) until(dir string) error {
 	message := make([]byte, 1<<12)
 	for {
@@ -321,7 +321,7 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
 }
 
-// flip flips one bit in every place of a file where a text stands.
+// flip flips one bit at every occurrence of a text in a file.
 func flip(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: flip FILE TEXT")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A program is a server in a process of its own, with all that it logs.
+// A program is a server in its own process, with its log.
 type program struct {
 	*child
 	t    *testing.T
@@ -22,7 +22,7 @@ type program struct {
 	seen *ledger
 }
 
-// A spool keeps what is written.
+// A spool keeps the written bytes.
 type spool struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -82,8 +82,7 @@ func startProgramSeen(t *testing.T, seen *ledger, dir string, settings ...string
 
 func (p *program) data() string { return filepath.Join(p.dir, "data") }
 
-// cli runs a command against the server, and returns what it prints and its
-// exit code.
+// cli runs a command against the server, and returns its output and its exit code.
 func (p *program) cli(args ...string) (string, int) {
 	p.t.Helper()
 	command := exec.CommandContext(p.t.Context(), os.Args[0], args...)

@@ -21,11 +21,12 @@ import (
 	"gazetteer/internal/fakenet"
 	"gazetteer/internal/need"
 	"gazetteer/internal/server"
+
+	"github.com/spf13/cobra"
 )
 
-// TestTranscripts runs the commands of the transcripts in the documentation and
-// holds what they print against it, so that it cannot grow old. What changes with
-// the clock is left out.
+// TestTranscripts runs the commands of the transcripts in the documentation and compares their
+// output, without the parts that depend on the time.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	internet, err := fakenet.Open(fakenet.Options{})
@@ -177,7 +178,7 @@ func TestReadmeCommands(t *testing.T) {
 	for i, want := range [][]string{
 		{"Written: shop/ai.json", "not listed: ", "AI203", "1 finding repaired", "listed: it publishes", "BOOK book_table"},
 		{"corner-shop.test: proved by https", "agent service: conformant, level 1"},
-		{`"done":false`, `"done":true`, "does not want to be visited"},
+		{"Nothing has changed yet", "gazetteer-opt-out=corner-shop.test", "no further visits", "does not want to be visited"},
 	} {
 		output := shell.runBlock(ctx, own[i])
 		for _, w := range want {
@@ -263,12 +264,13 @@ func openReadmeShell(t *testing.T) *readmeShell {
 func (s *readmeShell) command(ctx context.Context, line string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "127.0.0.1:8080", s.address))
 	command.Dir = s.dir
-	command.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + s.dir, "TMPDIR=" + s.dir, "GAZETTEER_LISTEN=" + s.address}
+	command.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + s.dir, "TMPDIR=" + s.dir, "GAZETTEER_LISTEN=" + s.address,
+		"GAZETTEER_SEARCH_TIMEOUT=1m"} // however busy the machine is
 	return command
 }
 
-// runBlock runs the lines of a block, each with the exit code that its comment says, 0 if it says none, and
-// returns what they print.
+// runBlock runs the lines of a block and returns their output. Each must end with the exit code in
+// its comment, or 0 if the comment has none.
 func (s *readmeShell) runBlock(ctx context.Context, block string) string {
 	s.t.Helper()
 	output := ""
@@ -317,8 +319,7 @@ func (s *readmeShell) serveUntilReady(line string) {
 	}
 }
 
-// transcript returns the commands of a text's first transcript, each with what it
-// prints.
+// transcript returns the commands of a text's first transcript, each with its output.
 func transcript(t *testing.T, text string) []string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, "```\n$ gazetteer ")
@@ -333,3 +334,55 @@ func transcript(t *testing.T, text string) []string {
 var times = regexp.MustCompile(`(fetched|next visit in) \d+ \w+`)
 
 func timeless(s string) string { return times.ReplaceAllString(s, "$1 TIME") }
+
+// helpWord is one word of a command line in a help text: plain, or in quotes.
+var helpWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`)
+
+// TestHelpExamples holds the examples of every --help against the commands as they are: each names a
+// command that exists, with flags and arguments that the command accepts.
+func TestHelpExamples(t *testing.T) {
+	t.Parallel()
+	newCommand := func() *cobra.Command {
+		return newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, server.Environment{})
+	}
+	examples := 0
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+			if !strings.HasPrefix(line, "  ") {
+				continue // prose
+			}
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "  ") // what follows explains
+			for part := range strings.SplitSeq(line, " | ") {
+				part, _, _ = strings.Cut(part, " > ")
+				part, _, _ = strings.Cut(part, " >> ")
+				part, _, _ = strings.Cut(part, " < ")
+				words := helpWord.FindAllString(part, -1)
+				if len(words) == 0 || words[0] != "gazetteer" {
+					continue
+				}
+				examples++
+				for i := range words {
+					words[i] = strings.Trim(words[i], `'"`)
+				}
+				named, rest, err := newCommand().Find(words[1:])
+				if err == nil {
+					err = named.ParseFlags(rest)
+				}
+				if err == nil && !named.DisableFlagParsing {
+					err = named.ValidateArgs(named.Flags().Args())
+				}
+				if err != nil || !named.Runnable() {
+					t.Errorf("%s --help shows %q: %v", c.CommandPath(), part, err)
+				}
+			}
+		}
+		for _, inner := range c.Commands() {
+			check(inner)
+		}
+	}
+	check(newCommand())
+	if examples < 120 {
+		t.Errorf("only %d examples were found", examples)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"gazetteer/api/air"
 	"gazetteer/api/airjson"
 	"gazetteer/internal/cli"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -35,12 +36,11 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// TestKillLosesNoRegistryData kills the program at random moments, while agents
-// are registered, claim handles, rotate their keys and attest others, all at once.
-// After every kill each acknowledged write is there, no AIR ID and no handle is
-// given out twice, and everything that happened to an agent is one leaf of the
-// log, whose tree contains every checkpoint that was ever given out. KILLS sets the
-// number of kills.
+// TestKillLosesNoRegistryData kills the program at random moments, while agents are registered,
+// claim handles, rotate their keys and attest others, all at once. After every kill each
+// acknowledged write exists, no AIR ID and no handle is assigned twice, and every event of an agent
+// is one leaf of the log, whose tree contains every published checkpoint. KILLS sets the number of
+// kills.
 func TestKillLosesNoRegistryData(t *testing.T) {
 	t.Parallel()
 	kills := killsOr(t, 6)
@@ -84,7 +84,7 @@ type book struct {
 	wanted      int // number of the handle that everybody claims now
 }
 
-// booked is what was acknowledged of an agent.
+// booked has the acknowledged facts of an agent.
 type booked struct {
 	keys []string // multikeys, oldest first
 	key  ed25519.PrivateKey
@@ -159,8 +159,8 @@ type caller struct {
 // host is what the registry calls itself.
 const killHost = "localhost"
 
-// send sends a request, signed if there is a key, and decodes the answer. The
-// status is 0 when there was none: then nobody knows whether it was done.
+// send sends a request, signed if there is a key, and decodes the answer. The status is 0 if there
+// was no answer: then it is unknown whether the request was executed.
 func (c caller) send(ctx context.Context, method, path string, body any, keyID string, key ed25519.PrivateKey, v any) int {
 	text := []byte{}
 	if body != nil {
@@ -415,8 +415,8 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	names, now := zone{}, time.Now().Add(-40*24*time.Hour)
-	r, err := registrar.New(registrar.Options{Store: s, DIDHost: killHost, DNS: names, Now: func() time.Time { return now }})
+	names, clock := zone{}, testclock.New(time.Now().Add(-40*24*time.Hour))
+	r, err := registrar.New(registrar.Options{Store: s, DIDHost: killHost, DNS: names, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func prepareAttesters(t *testing.T, dir string, n int) []*attester {
 		}
 		attesters[i].airID = agents[i].AirID
 	}
-	now = time.Now().Add(-time.Minute)
+	clock.Set(time.Now().Add(-time.Minute))
 	if _, err := r.SetRegistrationPolicy(t.Context(), admission.ModeOpen, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReliabilityTable: each page of what bad input meets has its rows once, each
-// names a test, and every test that it names exists.
+// TestReliabilityTable checks that each page of what bad input meets has its rows once, each names
+// a test, and every test that it names exists.
 func TestReliabilityTable(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz|Benchmark)\\w+)`")

@@ -34,8 +34,8 @@ inbox.
   gazetteer find book a table       who can do it, and the inbox to write to
   gazetteer validate example.com    check what a host publishes
 
-Verbs talk to the server of the data directory, to that of --server, or to the
-one on the configured address.
+A command talks to the server that --server names, to the one that runs on the
+data directory, or to the one on the configured address.
 
 Exit codes: 0 done, 1 not found or findings, 2 usage, 3 network or server,
 4 data or internal.`,

@@ -168,8 +168,8 @@ func pages(p *program, from string, most int) (texts []string) {
 	return texts
 }
 
-// TestNoFlagAcceptsSecret: what stands behind a flag stands in the list of
-// processes, and in the history of a shell.
+// TestNoFlagAcceptsSecret checks that no flag has a secret as its value: the list of processes and
+// the history of a shell show the values of flags.
 func TestNoFlagAcceptsSecret(t *testing.T) {
 	t.Parallel()
 	suspect := regexp.MustCompile(`secret|password|passphrase|token$|seed$`)

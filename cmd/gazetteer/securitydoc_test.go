@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestSecurityPage: docs/security.md names tests that exist, in each row of its table of threats, and the
-// defaults of config.toml, which a test of package config holds against the program's.
+// TestSecurityPage checks that docs/security.md names tests that exist, in each row of its table of
+// threats, and the defaults of config.toml, which a test of package config holds against the
+// program's.
 func TestSecurityPage(t *testing.T) {
 	t.Parallel()
 	page, config := readPage(t, "../../docs/security.md"), readPage(t, "../../config.toml")
@@ -70,7 +71,8 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestAlertsNameMetrics: each metric that the rules of docs/operating.md name is one that the program has.
+// TestAlertsNameMetrics checks that each metric that the rules of docs/operating.md name is one
+// that the program has.
 func TestAlertsNameMetrics(t *testing.T) {
 	t.Parallel()
 	_, alerts, _ := strings.Cut(readPage(t, "../../docs/operating.md"), "\n## Alerts\n")

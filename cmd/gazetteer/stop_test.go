@@ -15,10 +15,10 @@ import (
 	"gazetteer/internal/fakenet"
 )
 
-// TestStopFinishesRunningRequests interrupts the server in the middle of a crawl, with a
-// client that follows the status and a hundred registrations of which the body has
-// not come yet. All of these are answered, nobody else is let in, the exit code
-// says that all went well, and what was acknowledged is there.
+// TestStopFinishesRunningRequests interrupts the server in the middle of a crawl, with a client
+// that follows the status and a hundred registrations whose bodies have not arrived yet. All of
+// these are answered, new clients are refused, the exit code is 0, and the acknowledged data is
+// stored.
 func TestStopFinishesRunningRequests(t *testing.T) {
 	t.Parallel()
 	const requests = 100

@@ -35,8 +35,8 @@ func stopped(t *testing.T, p *program) {
 	}
 }
 
-// TestOneRegistryWitnessesAnother: two programs, of which the second cosigns the log
-// of the first, and tells when an older copy of it was put back.
+// TestOneRegistryWitnessesAnother checks that two programs, of which the second cosigns the log of
+// the first, and tells when an older copy of it was put back.
 func TestOneRegistryWitnessesAnother(t *testing.T) {
 	t.Parallel()
 	first, second := t.TempDir(), t.TempDir()
@@ -89,8 +89,8 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	t.Error("the operator is not told that an older copy was put back")
 }
 
-// TestMissingLogIsNotRecreated: the key that has signed a log signs no other of
-// its name.
+// TestMissingLogIsNotRecreated checks that the key that has signed a log signs no other of its
+// name.
 func TestMissingLogIsNotRecreated(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
@@ -121,8 +121,8 @@ func TestMissingLogIsNotRecreated(t *testing.T) {
 	}
 }
 
-// TestStoreWithoutLogDoesNotStartAnotherLog: a store that is put back without its log and key, as from a
-// backup of two files, is refused with one line, and nothing is written.
+// TestStoreWithoutLogDoesNotStartAnotherLog checks that a store that is put back without its log
+// and key, as from a backup of two files, is refused with one line, and nothing is written.
 func TestStoreWithoutLogDoesNotStartAnotherLog(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")
@@ -154,7 +154,8 @@ func TestStoreWithoutLogDoesNotStartAnotherLog(t *testing.T) {
 	}
 }
 
-// TestOnlyOneOfTwoDirectoriesSigns: a copy of the data directory does not sign beside the first one.
+// TestOnlyOneOfTwoDirectoriesSigns checks that a copy of the data directory does not sign beside
+// the first one.
 func TestOnlyOneOfTwoDirectoriesSigns(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "crawler.enabled=false")

@@ -51,7 +51,8 @@ func load(t *testing.T, name string, into any) {
 
 var expression = regexp.MustCompile(`\$\{\{\s*([^}]*?)\s*\}\}`)
 
-// Every input is used and exists, and none becomes a part of a script.
+// TestActionDocumentsEveryInput checks that every input exists and is used, and that none becomes
+// part of a script.
 func TestActionDocumentsEveryInput(t *testing.T) {
 	var a action
 	load(t, "action.yml", &a)

@@ -38,8 +38,8 @@ func blocks(page, language string) (out []string) {
 	return out
 }
 
-// Every command line of the page is one that the program takes, and every flag
-// of the program is on the page.
+// TestPageCommands checks that the program accepts every command line of the page, and that the
+// page has every flag.
 func TestPageCommands(t *testing.T) {
 	text := page(t)
 	root := newRoot(streams{}, fetch.Options{})
@@ -92,7 +92,7 @@ func TestPageCommands(t *testing.T) {
 	}
 }
 
-// What the page shows of an answer is what the program answers.
+// TestPageTranscript checks that the program gives the answers that the page shows.
 func TestPageTranscript(t *testing.T) {
 	text := page(t)
 	t.Chdir("testdata/docs")

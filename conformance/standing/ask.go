@@ -86,7 +86,7 @@ func (f *Follower) Figures() Figures {
 	return out
 }
 
-// A Host is how one host stands now.
+// A Host has the present states of one host.
 type Host struct {
 	Name  string
 	Class conformance.Class
@@ -97,7 +97,7 @@ type Host struct {
 	HistoryBegins time.Time
 }
 
-// Host returns how a host stands; false for one that has no record. name is a normalised name.
+// Host returns the states of a host; false if the host has no record. name is a normalised name.
 func (f *Follower) Host(name string) (Host, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -18,9 +18,8 @@ import (
 	"gazetteer/store"
 )
 
-// A snapshot is the magic, a [savedState] as a gob, and the CRC-64 of both. A change of what is
-// followed needs a new magic: the file of an older version is then of no use, and all records are
-// read.
+// A snapshot is the magic, a [savedState] as a gob, and the CRC-64 of both. A change of the format
+// needs a new magic: the follower then ignores an older file and reads all records.
 const snapshotMagic = "gazetteer standing 1\n"
 
 // snapshotPause is the least time between two snapshots.
@@ -69,7 +68,7 @@ func (f *Follower) writeSnapshot() error {
 	return nil
 }
 
-// copyState returns what is known, for the snapshot.
+// copyState returns a copy of the state for the snapshot.
 func (f *Follower) copyState() savedState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -28,7 +28,9 @@ type Options struct {
 	Store store.Store
 	// Path is the file of the snapshot; without one, each start reads all records.
 	Path string
-	Log  *slog.Logger // discarded when nil
+	// Linger is how long records are gathered before they are applied together; 200 ms when 0.
+	Linger time.Duration
+	Log    *slog.Logger // discarded when nil
 }
 
 // A Follower knows the present states of all hosts. Its methods may be called from any goroutine;
@@ -37,6 +39,7 @@ type Follower struct {
 	store    store.Store
 	path     string
 	log      *slog.Logger
+	linger   time.Duration
 	position follow.Position
 
 	mu      sync.RWMutex      // guards the following fields
@@ -48,7 +51,7 @@ type Follower struct {
 	figures Figures
 }
 
-// A host is what is known of one host.
+// A host has the facts about one host.
 type host struct {
 	name string
 	// track is that of the host's record, or what it would be for a record without one.
@@ -75,7 +78,7 @@ const maxLinks = 256
 // Open returns a follower that knows what its snapshot says. A snapshot that is missing, damaged or
 // of another store costs only the time to read all records; the log gets a line.
 func Open(o Options) *Follower {
-	f := &Follower{store: o.Store, path: o.Path, log: o.Log}
+	f := &Follower{store: o.Store, path: o.Path, log: o.Log, linger: o.Linger}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
@@ -106,7 +109,7 @@ func (f *Follower) forgetAll() {
 // store.
 func (f *Follower) Run(ctx context.Context) error {
 	o := follow.Options{
-		Name: "the states of hosts", Log: f.log,
+		Name: "the states of hosts", Log: f.log, Linger: f.linger,
 		Rebuild: func(context.Context) error { f.forgetAll(); return nil },
 		Apply:   f.applyBatch,
 	}
@@ -140,7 +143,7 @@ type change struct {
 	turned    time.Time
 }
 
-// applyBatch reads records and changes what is known.
+// applyBatch reads records and updates the state.
 func (f *Follower) applyBatch(ctx context.Context, batch []store.Record, _ store.Cursor) error {
 	changes := make([]change, 0, len(batch))
 	for _, r := range batch {
@@ -360,7 +363,7 @@ func (f *Follower) unshareLabels() {
 	}
 }
 
-// applyChange changes what is known. f.mu is held.
+// applyChange updates the state with one change. f.mu is held.
 func (f *Follower) applyChange(c change) {
 	if _, known := f.numbers[c.name]; !known && c.deleted {
 		return

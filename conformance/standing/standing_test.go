@@ -81,7 +81,7 @@ func openFollower(t testing.TB, s store.Store) *Follower {
 	return f
 }
 
-// hostWrite is the record of a host that stands so, as the crawler writes it.
+// hostWrite is the record of a host with these states, as the crawler writes it.
 func hostWrite(t testing.TB, name string, at time.Time, fetches map[string]fetch.Fetch, docs []document.Document, withTrack bool) store.Write {
 	t.Helper()
 	record := map[string]any{"name": name, "due": at, "visited": at, "fetches": fetches}
@@ -221,7 +221,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// A store from before there was a history is judged by what it has.
+// A store without a history is judged by its present records.
 func TestStoreWithoutHistory(t *testing.T) {
 	s := openStore(t)
 	doc := docOf("a.example", "1")
@@ -266,8 +266,8 @@ func TestLinks(t *testing.T) {
 	wantLinks("nobody.example", "[]", "[]")
 }
 
-// Whatever is written in whatever order, the follower, one that reads all records, and one that goes
-// on from a snapshot know the same.
+// TestRebuildGivesSameStates checks that after any sequence of writes the follower, one that reads
+// all records, and one that continues from a snapshot have the same content.
 func TestRebuildGivesSameStates(t *testing.T) {
 	s := openStore(t)
 	path := filepath.Join(t.TempDir(), "standing")
@@ -363,7 +363,7 @@ func TestUselessSnapshots(t *testing.T) {
 	}
 }
 
-// TestStableNumbers: who holds a number of a host may go on using it.
+// TestStableNumbers checks that who holds a number of a host may go on using it.
 func TestStableNumbers(t *testing.T) {
 	s := openStore(t)
 	doc := docOf("a.example", "1")

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -114,9 +115,7 @@ func (b *aiBuilder) simplifyRejected(findings []protocol.Finding) bool {
 			}
 		}
 	}
-	for op, c := range changed {
-		b.levels[op] = c
-	}
+	maps.Copy(b.levels, changed)
 	if plainly && !b.genericTexts {
 		b.genericTexts = true
 		return true
@@ -549,8 +548,17 @@ func (b *aiBuilder) describeReturns(op *operation) string {
 	if fields := b.listFields(n, most); fields != "" {
 		return fields
 	}
-	text := wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(success.description)))
-	return wording.Shorten(text, 100)
+	if success.status == "204" || success.status == "205" { // RFC 9110 15.3.5: no content
+		return "nothing"
+	}
+	if types := conversion.TypesOf(n); len(types) > 0 && !slices.Contains(types, "object") {
+		return types[0]
+	}
+	text := wording.Shorten(wording.DropInstruction(wording.FirstSentence(wording.StripMarkup(success.description))), 100)
+	if !aidiscovery.NamesFields(text) {
+		return "" // a text such as "Successful operation" has no content for a caller
+	}
+	return text
 }
 
 // listFields lists the properties of a schema in braces, and those of objects in a list if there is

@@ -182,8 +182,8 @@ func (b *descriptionBuilder) addOperation(paths *protocol.Node, e agis.Endpoint)
 	return true
 }
 
-// chooseHTTPMethod returns the HTTP method whose meaning (RFC 9110 §9.2) fits what an endpoint
-// declares, and what is guessed about it. inQuery says that the input can be sent in the query.
+// chooseHTTPMethod returns the HTTP method whose meaning (RFC 9110 §9.2) fits the declarations of
+// an endpoint, and what is a guess about it. inQuery says that the input can be sent in the query.
 func chooseHTTPMethod(e agis.Endpoint, inQuery bool) (method, why string) {
 	idempotent := e.Semantic.Idempotent != nil && *e.Semantic.Idempotent
 	switch e.Semantic.ImpactTier {

@@ -107,8 +107,8 @@ func describeEndpoints(d *agis.Document) []string {
 	return lines
 }
 
-// TestFromAGISReferences: what references stand for becomes components, in a cycle too, and names of
-// properties that are keywords elsewhere stay.
+// TestFromAGISReferences checks that what references stand for becomes components, in a cycle too,
+// and names of properties that are keywords elsewhere stay.
 func TestFromAGISReferences(t *testing.T) {
 	out, err := openapi.FromAGIS([]byte(`
 agis: "1.0"

@@ -72,7 +72,8 @@ func TestSkeleton(t *testing.T) {
 	}
 }
 
-// Constraints become keywords where they fit the type, and stay text where not.
+// TestParamSchema checks that constraints become keywords if they fit the type, and stay text
+// otherwise.
 func TestParamSchema(t *testing.T) {
 	for text, want := range map[string]string{
 		"integer, required, min 1, max 50, default 10 -- how many": `{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"how many"}`,
@@ -91,7 +92,8 @@ func TestParamSchema(t *testing.T) {
 	}
 }
 
-// Every valid AI Discovery document becomes an AGIS document without errors.
+// TestSkeletonVectors checks that every valid AI Discovery document becomes an AGIS document
+// without errors.
 func TestSkeletonVectors(t *testing.T) {
 	files, err := filepath.Glob("../../protocol/aidiscovery/testdata/*valid/*.json")
 	if err != nil || len(files) < 80 {

@@ -13,8 +13,8 @@ import (
 	"gazetteer/protocol/conversion"
 )
 
-// accepted converts a text to each format and checks that the reader of the
-// format finds no error in what comes out. It returns how many did come out.
+// accepted converts a text to each format and checks that the reader of the format finds no error
+// in the result. It returns the number of results.
 func accepted(t testing.TB, text []byte) int {
 	t.Helper()
 	outputs := 0
@@ -52,8 +52,8 @@ func mustBeTheTexts(t testing.TB, err error) {
 	}
 }
 
-// Descriptions whose parts are swapped at random, also to places where they make
-// no sense, become accepted documents or errors that say what is wrong.
+// TestScrambledDescriptions checks that descriptions with randomly swapped parts become accepted
+// documents or errors that describe the problem.
 func TestScrambledDescriptions(t *testing.T) {
 	var trees, parts []*protocol.Node
 	for name, text := range descriptions(t) {

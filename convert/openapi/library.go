@@ -124,8 +124,8 @@ func buildObject[T any, P interface {
 	return object, object.Build(l.ctx, nil, at, l.index)
 }
 
-// schemaOf returns the schema of the object that was built from a node, a reference as it stands;
-// nil when there is none.
+// schemaOf returns the schema of the object that was built from a node, with references unresolved;
+// nil if there is none.
 func (l *library) schemaOf(object *yaml.Node) *protocol.Node {
 	return l.nodes[object].Member("schema")
 }

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"gazetteer/internal/cputime"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
@@ -153,6 +153,9 @@ func TestOpenAPIDescriptions(t *testing.T) {
 	for name, text := range descriptions(t) {
 		t.Run(name, func(t *testing.T) {
 			convertible(t, text, sampleOptions)
+			if len(text) >= 100000 {
+				return // the options change no more of it, and it may need less detail as YAML or as JSON
+			}
 			convertible(t, text, conversion.Options{})
 			yaml, _ := ToAGIS(text, conversion.Options{})
 			js, err := ToAGIS(text, conversion.Options{Format: "json"})
@@ -167,8 +170,7 @@ func TestOpenAPIDescriptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A large document may need less detail in one of the formats.
-			if len(text) < 100000 && !bytes.Equal(protocol.WriteJSON(a, ""), protocol.WriteJSON(b, "")) {
+			if !bytes.Equal(protocol.WriteJSON(a, ""), protocol.WriteJSON(b, "")) {
 				t.Error("YAML and JSON say different things")
 			}
 		})
@@ -184,7 +186,8 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// What the endpoints become, in the order of the description.
+// TestEndpointsOfDescriptions checks the endpoints of descriptions, in the order of the
+// description.
 func TestEndpointsOfDescriptions(t *testing.T) {
 	for name, want := range map[string][]string{
 		"restaurant.yaml": {
@@ -240,7 +243,8 @@ func TestEndpointsOfDescriptions(t *testing.T) {
 	}
 }
 
-// What an operation asks for is asked for by the endpoint, in JSON Schema.
+// TestEndpointContract checks that an endpoint requires the parameters of its operation, as JSON
+// Schema.
 func TestEndpointContract(t *testing.T) {
 	out, err := ToAGIS(read(t, "restaurant.yaml"), conversion.Options{Format: "json"})
 	if err != nil {
@@ -318,8 +322,8 @@ func TestCapabilitiesOfADescription(t *testing.T) {
 	}
 }
 
-// Nothing of a hostile description speaks to a model, names a key or leads into
-// a private network.
+// TestHostileDescription checks that a hostile description leaves no instruction to a model, key or
+// private address in the output.
 func TestHostileDescription(t *testing.T) {
 	for _, c := range []func([]byte, conversion.Options) (conversion.Output, error){ToAIDiscovery, ToAGIS} {
 		out, err := c(read(t, "hostile.json"), conversion.Options{Format: "json"})
@@ -340,7 +344,8 @@ func TestHostileDescription(t *testing.T) {
 	}
 }
 
-// OpenAPI 2 says the same in other places.
+// TestContractOfOpenAPI2 checks the same contract for OpenAPI 2, which describes it in other
+// places.
 func TestContractOfOpenAPI2(t *testing.T) {
 	out, err := ToAGIS(read(t, "swagger.yaml"), conversion.Options{Format: "json"})
 	if err != nil {
@@ -387,7 +392,7 @@ func TestContractOfOpenAPI2(t *testing.T) {
 	}
 }
 
-// Of too many operations those stay that callers miss most.
+// TestLimitsOfConversion checks that of too many operations the most important ones are kept.
 func TestLimitsOfConversion(t *testing.T) {
 	var paths []string
 	for i := range 70 {
@@ -417,8 +422,7 @@ func TestLimitsOfConversion(t *testing.T) {
 	}
 }
 
-// What the critic of real documents found: nouns and intents that no person would
-// write.
+// TestEndpointWords checks nouns and intents that earlier versions got wrong for real documents.
 func TestEndpointWords(t *testing.T) {
 	for _, c := range []struct{ method, path, id, summary, want string }{
 		{"get", "/{format}/DepthCharts", "", "Depth charts", "LIST /format/{format}/depth-charts: Lists depth charts: Depth charts"},
@@ -438,7 +442,8 @@ func TestEndpointWords(t *testing.T) {
 	}
 }
 
-// Only a description that says so has no authentication.
+// TestAuthenticationIsNotDropped checks that the output has no authentication only if the
+// description says so.
 func TestAuthenticationIsNotDropped(t *testing.T) {
 	for security, want := range map[string]string{
 		"":                                 "left out",
@@ -464,6 +469,31 @@ func TestAuthenticationIsNotDropped(t *testing.T) {
 	}
 }
 
+// TestReturnsNameTheAnswer checks that "returns" says something about the answer, or is left out.
+func TestReturnsNameTheAnswer(t *testing.T) {
+	for responses, want := range map[string]string{
+		`"200": {"description": "Successful operation"}`:                                                                    "",
+		`"200": {"description": "The pet with id and name"}`:                                                                "The pet with id and name",
+		`"204": {"description": "Deleted"}`:                                                                                 "nothing",
+		`"200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}`:                           "string",
+		`"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}`:                     "",
+		`"200": {"description": "OK", "content": {"application/json": {"schema": {"properties": {"id": {}, "name": {}}}}}}`: "{id, name}",
+	} {
+		text := `{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"get": {"summary": "Get an a", "responses": {` + responses + `}}}}}`
+		out, err := ToAIDiscovery([]byte(text), conversion.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, findings, _ := aidiscovery.Parse(out.Text, aidiscovery.Options{})
+		if got := d.Capabilities[0].Returns; got != want {
+			t.Errorf("%s: returns %q, want %q", responses, got, want)
+		}
+		if want != "" && slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Code == "AI424" }) {
+			t.Errorf("%s: AI424 is found in returns %q", responses, want)
+		}
+	}
+}
+
 // An operation that cannot be read is left out and named with its line; the others stay.
 func TestUnreadableOperationIsNamed(t *testing.T) {
 	text := "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a:\n    get: {$ref: '#/nowhere'}\n    post: {summary: Create an a}\n"
@@ -480,7 +510,7 @@ func TestUnreadableOperationIsNamed(t *testing.T) {
 	}
 }
 
-// What is in a description and not taken over is said, in both formats.
+// TestRemarks checks that both formats report the parts of a description that are not converted.
 func TestRemarks(t *testing.T) {
 	text := []byte(`{"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
 		"servers": [{"url": "https://{region}.x.example", "variables": {"region": {"default": "eu"}}}, {"url": "https://test.x.example"}],
@@ -555,7 +585,8 @@ func TestOpenAPIErrors(t *testing.T) {
 	}
 }
 
-// Descriptions that are made to cost much end quickly, in an error or an output.
+// TestCostlyDescriptions checks that descriptions made to be expensive end quickly, in an error or
+// an output.
 func TestCostlyDescriptions(t *testing.T) {
 	laughs := func(keyword string) []byte {
 		var schemas []string
@@ -602,9 +633,9 @@ func TestCostlyDescriptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []func([]byte, conversion.Options) (conversion.Output, error){ToAIDiscovery, ToAGIS} {
-				begun := cpu(t)
+				begun := cputime.Used()
 				out, err := c(text, conversion.Options{})
-				took := cpu(t) - begun
+				took := cputime.Used() - begun
 				t.Logf("%v, %d bytes, error %v", took.Round(time.Millisecond), len(out.Text), err)
 				if took > time.Minute { // it is a second or two, ten with the race detector
 					t.Errorf("took %v", took)
@@ -615,16 +646,6 @@ func TestCostlyDescriptions(t *testing.T) {
 			}
 		})
 	}
-}
-
-// cpu is how much processor time the process has taken: however busy the machine is.
-func cpu(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestLargeDescriptionReportsOmissions(t *testing.T) {

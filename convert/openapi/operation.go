@@ -155,7 +155,7 @@ func (l *library) preferredMedia(content *orderedmap.Map[low.KeyReference[string
 	return media, schema
 }
 
-// rankMedia says how much a media type is like JSON: JSON comes first, then forms, then the rest.
+// rankMedia ranks a media type: JSON first, then forms, then all others.
 func rankMedia(media string) int {
 	media, _, _ = strings.Cut(strings.ToLower(media), ";")
 	switch media = strings.TrimSpace(media); {

@@ -20,7 +20,7 @@ import (
 )
 
 // every is which of the real services a test run converts: one in so many.
-var every = flag.Int("every", 12, "convert one in so many real services")
+var every = flag.Int("every", 24, "convert one in so many real services")
 
 // A realService is a line of the directory of real services (its origin and
 // licence are in the README.md beside it).
@@ -120,8 +120,9 @@ func saidToBeLeftOut(t *testing.T, out conversion.Output) int {
 	return sum
 }
 
-// Each real service becomes documents that our readers accept, and every
-// operation an endpoint where there is room, or is said to be left out. Run with -v for the figures, with -every 1 for all.
+// TestRealServices checks that each real service becomes documents that our readers accept, and
+// that every operation becomes an endpoint if there is room, or is reported as left out. Run with
+// -v for the figures, with -every 1 for all.
 func TestRealServices(t *testing.T) {
 	operations, endpoints, capabilities, named, intents := 0, 0, 0, 0, 0
 	verbs := map[string]int{}

@@ -111,7 +111,7 @@ func (l *parameterList) hasParameter(p parameter) bool {
 	return known
 }
 
-// listTexts returns the texts of the first list that is there.
+// listTexts returns the texts of the first list that exists.
 func listTexts(lists ...*protocol.Node) []string {
 	for _, n := range lists {
 		if n != nil {

@@ -50,9 +50,8 @@ func BenchmarkFrontier(b *testing.B) {
 	runtime.KeepAlive(f)
 }
 
-// BenchmarkDueScan takes a thousand due hosts out and puts them back, in turn
-// with nobody else known and with a million that are not due: what is not due
-// must not cost anything.
+// BenchmarkDueScan removes a thousand due hosts and adds them again, in turn with no other hosts
+// and with a million hosts that are not due, which must not cost anything.
 func BenchmarkDueScan(b *testing.B) {
 	const due, others = 1000, 1_000_000
 	now := time.Unix(1e9, 0)

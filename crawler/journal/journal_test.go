@@ -76,9 +76,9 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// Of many hosts whose visits are cut off together, the one that does it is found by
-// being visited nearly alone: it waits, and the others do so for seconds only,
-// however often the process ends.
+// TestCrashSuspectsAreVisitedFewAtATime checks that, of many hosts whose visits are interrupted
+// together, the one that causes the crash is found by visiting few at a time: it waits, and the
+// others wait only for seconds, however often the process ends.
 func TestCrashSuspectsAreVisitedFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, least = 64, 2 * time.Second

@@ -101,11 +101,11 @@ type Publication struct {
 	Key string `json:"key" doc:"in its place: sign the request (RFC 9421) with an Ed25519 key of the DID document named here"`
 }
 
-// OptOut checks whether the owner of a host asks not to be visited. If so, it blocks the host and
-// removes what it published: see [crawler.Crawler.Block]. request is the HTTP request that asked
-// for it, with its signature if it has one, or nil. Finding no proof is no error: the answer then
-// lists what was checked. The error is a *[fetch.HostError] for a bad host name, a
-// *[registry.Refusal] for a signature that does not hold, or that of ctx or the store.
+// OptOut checks whether the owner of a host forbids visits. If so, it blocks the host and removes
+// its published data: see [crawler.Crawler.Block]. request is the HTTP request of the owner, with
+// its signature if it has one, or nil. A missing proof is not an error: the answer then lists what
+// was checked. The error is a *[fetch.HostError] for a bad host name, a *[registry.Refusal] for an
+// invalid signature, or that of ctx or the store.
 func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, request *httpsig.Message) (Answer, error) {
 	a, err := newAnswer(OptOut, host, subdomains)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"gazetteer/registry"
 )
 
-// What a value that somebody publishes says of a host that is asked for.
+// TestPublishedValues checks how a published value is matched with the requested host.
 func TestPublishedValues(t *testing.T) {
 	const want = "gazetteer-opt-out=www.example.com"
 	for _, c := range []struct {

@@ -26,9 +26,9 @@ func publishedValue(kind RequestKind, host string, subdomains bool) string {
 	return "gazetteer-" + string(kind) + "=" + host
 }
 
-// recordNames returns the names that are searched for TXT records: the host and its registrable
-// domain, each first with a label of ours, because a host that is an alias (CNAME) cannot have a
-// record of its own.
+// recordNames returns the names that are queried for TXT records: the host and its registrable
+// domain, each first with the label of this program, because a host that is an alias (CNAME) cannot
+// have other records.
 func recordNames(host string) []string {
 	all := []string{evidence.DomainLabel + "." + host, host}
 	if domain := psl.Domain(host); domain != host {

@@ -114,8 +114,8 @@ func TestIdleStatesAreDropped(t *testing.T) {
 	})
 }
 
-// TestWaitersDoNotAccumulateBurst: however many sessions wait for the rate of all, only one of them holds a
-// reservation, so that a time in which the process stood still does not release them all at once.
+// TestWaitersDoNotAccumulateBurst checks that only one of the sessions that wait for the common
+// rate has a reservation, so that a pause of the process does not release them all at once.
 func TestWaitersDoNotAccumulateBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Limits{Rate: 60})

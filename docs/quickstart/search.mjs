@@ -11,8 +11,8 @@ async function get(path, parameters) {
 const found = await get("/api/v1/search", { q: "book a table", limit: 3 });
 for (const hit of found.hits) console.log(hit.operation.verb, hit.host, hit.operation.intent ?? "");
 
-// 2. The same as tools for a model. Each one says under _meta how it is called.
-const { tools } = await get("/api/v1/search", { q: "book a table", limit: 3, as: "mcp" });
+// 2. Those that HTTP can call, as tools for a model. Each one says under _meta how it is called.
+const { tools } = await get("/api/v1/search", { q: "book a table", protocol: "http", limit: 3, as: "mcp" });
 for (const tool of tools) {
   const call = tool._meta["gazetteer/call"];
   console.log(tool.name, call.method, call.url ?? "");

@@ -17,8 +17,8 @@ found = get("/api/v1/search", q="book a table", limit=3)
 for hit in found["hits"]:
     print(hit["operation"]["verb"], hit["host"], hit["operation"].get("intent", ""))
 
-# 2. The same as tools for a model. Each one says under _meta how it is called.
-tools = get("/api/v1/search", q="book a table", limit=3, **{"as": "mcp"})["tools"]
+# 2. Those that HTTP can call, as tools for a model. Each one says under _meta how it is called.
+tools = get("/api/v1/search", q="book a table", protocol="http", limit=3, **{"as": "mcp"})["tools"]
 for tool in tools:
     call = tool["_meta"]["gazetteer/call"]
     print(tool["name"], call["method"], call.get("url", ""))

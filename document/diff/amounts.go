@@ -61,8 +61,8 @@ func (c *comparison) comparePrices(operation string, na, nb *protocol.Node) {
 	c.comparePriceTexts(operation, a, b)
 }
 
-// comparePriceGone records an amount that is not there any more. What stands in its place is a text
-// that has none: callers have to look.
+// comparePriceGone records an amount that was removed. A text without an amount has taken its
+// place, so callers have to look.
 func (c *comparison) comparePriceGone(operation string, x price, text *protocol.Node) {
 	switch {
 	case text != nil:
@@ -74,7 +74,7 @@ func (c *comparison) comparePriceGone(operation string, x price, text *protocol.
 	}
 }
 
-// comparePriceTexts compares what stands beside the amounts: allowances and words.
+// comparePriceTexts compares the members beside the amounts: allowances and texts.
 func (c *comparison) comparePriceTexts(operation string, a, b priceList) {
 	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) {
 		if !equalValues(x, y) {
@@ -83,7 +83,7 @@ func (c *comparison) comparePriceTexts(operation string, a, b priceList) {
 	})
 }
 
-// compareAllowance compares a member beside a price: how much is free of charge, or a text.
+// compareAllowance compares one such member: the amount that is free of charge, or a text.
 func (c *comparison) compareAllowance(operation, key string, a, b *protocol.Node) {
 	x, y := numberOf(a), numberOf(b)
 	if !containsAny(strings.ToLower(key), "free", "included", "quota", "credit", "allowance") || x == nil && y == nil {
@@ -115,7 +115,7 @@ func (p price) value() value {
 	return textValue(p.node, text)
 }
 
-// exactDecimals returns how many decimals show an amount without loss, at most twelve.
+// exactDecimals returns the number of decimals that show an amount without loss, at most twelve.
 func exactDecimals(r *big.Rat) int {
 	for n := range 12 {
 		scaled := new(big.Rat).Mul(r, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)))
@@ -126,7 +126,7 @@ func exactDecimals(r *big.Rat) int {
 	return 12
 }
 
-// priceList is the prices in one place of a document, and what stands beside them.
+// priceList holds the prices in one place of a document, and the other members there.
 type priceList struct {
 	prices []price
 	others namedNodes
@@ -243,7 +243,8 @@ func unitName(s string) string {
 	return strings.Join(words, " ")
 }
 
-// pricePerUnit turns a price for many into that for one: 2 for "1000 calls" is 0.002 for a call.
+// pricePerUnit converts a price for many units to the price of one: 2 for "1000 calls" is 0.002 for
+// a call.
 func pricePerUnit(amount *big.Rat, unit string) (*big.Rat, string) {
 	many, rest, found := strings.Cut(unit, " ")
 	if !found {

@@ -5,12 +5,12 @@ package diff_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gazetteer/document"
 	"gazetteer/document/diff"
+	"gazetteer/internal/cputime"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/aidiscovery"
 )
@@ -62,15 +62,6 @@ func largeAGIS(suffix string) []byte {
 	return []byte(b.String())
 }
 
-// processorTime is what this process has used so far.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // BenchmarkCompare compares two documents of 250 kB each, equal ones and ones of which every
 // operation changed. of-reading is the processor time against that of reading both alone, in the
 // same run.
@@ -97,17 +88,17 @@ func BenchmarkCompare(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var comparing, reading time.Duration
 			for b.Loop() {
-				start := processorTime(b)
+				start := cputime.Used()
 				if _, err := diff.Compare(diff.Input{Kind: c.kind, Bytes: c.before}, diff.Input{Kind: c.kind, Bytes: c.after}); err != nil {
 					b.Fatal(err)
 				}
-				middle := processorTime(b)
+				middle := cputime.Used()
 				for _, text := range [][]byte{c.before, c.after} {
 					if err := c.read(text); err != nil {
 						b.Fatal(err)
 					}
 				}
-				comparing, reading = comparing+middle-start, reading+processorTime(b)-middle
+				comparing, reading = comparing+middle-start, reading+cputime.Used()-middle
 			}
 			b.ReportMetric(float64(comparing.Milliseconds())/float64(b.N), "cpu-ms/op")
 			b.ReportMetric(float64(comparing)/float64(reading), "of-reading")

@@ -12,9 +12,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// canonicalText writes a value so that two values that mean the same are the same text: members in
-// the order of their names, numbers as fractions, white space collapsed. The members named without
-// are left out of the object itself.
+// canonicalText returns the same text for all values with the same meaning: members sorted by name,
+// numbers as fractions, white space collapsed. It omits the members named without from the object
+// itself.
 func canonicalText(n *protocol.Node, without ...string) string {
 	var b strings.Builder
 	writeCanonical(&b, n, without)
@@ -86,7 +86,7 @@ func scalarText(n *protocol.Node) string {
 	return normalizeSpace(n.Text)
 }
 
-// normalizeSpace puts a text into Unicode's composed form with single spaces.
+// normalizeSpace returns a text in Unicode's composed form with single spaces.
 func normalizeSpace(s string) string {
 	if isNormalized(s) {
 		return s
@@ -169,7 +169,7 @@ func isScalar(n *protocol.Node) bool {
 	return n != nil && n.Kind != protocol.Object && n.Kind != protocol.Array
 }
 
-// shownLength is how many characters of a value a change shows.
+// shownLength is the number of characters of a value that a change shows.
 const shownLength = 300
 
 // clipValue cuts a text that is too long to be shown.

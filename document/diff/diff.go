@@ -1,13 +1,12 @@
-// Package diff compares two versions of a document by what the change means to those who call the
-// service: which operation moved to another host, which asks for a parameter more, which got
-// dearer.
+// Package diff compares two versions of a document by the meaning of the changes for callers of the
+// service: which operation moved to another host, which requires another parameter, which costs
+// more.
 //
 // Begin with Compare. It reads both versions, pairs their operations and returns one [Change] for
-// each thing that changed, the gravest first. What only looks different (the order of members, YAML
-// in place of JSON, 0.010 in place of 0.01, a default written out) is no change.
+// each difference, the most severe first. Differences in form only are not changes: the order of
+// members, YAML instead of JSON, 0.010 instead of 0.01, a default written out.
 //
-// The kinds of changes and their severities are the table of [Kinds]. Both versions must be of one
-// format. A version that breaks rules of its draft is compared as far as it can be read.
+// The kinds of changes and their severities are the table in kinds.go, which docs/diff.md explains.
 package diff
 
 import (
@@ -15,10 +14,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"gazetteer/document"
 	"gazetteer/protocol"
 )
+
+// Revision is the number of the rules of [Compare]. It grows with every change of the rules that
+// changes a severity, so that those who keep severities know which to find again.
+const Revision = 2
 
 // ErrUnlike is wrapped by the error of [Compare] for two texts of different formats.
 var ErrUnlike = errors.New("documents of different formats")
@@ -32,7 +36,7 @@ type Input struct {
 	Bytes []byte
 }
 
-// A Result says what changed between two versions.
+// A Result holds the changes between two versions.
 type Result struct {
 	// Severity is the worst of Changes, None if there are none.
 	Severity Severity `json:"severity"`
@@ -48,28 +52,24 @@ type Change struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
 	// Operation is the operation's id (AI Discovery) or "METHOD /path" (AGIS) in version A, or in
-	// version B for what was added. It is nil for a change of the service.
+	// version B for an addition. It is nil for a change of the service.
 	Operation *string `json:"operation"`
-	// Path is the JSON Pointer of what changed, in version A, or in version B for what was added.
+	// Path is the JSON Pointer of the changed value in version A, or in version B for an addition.
 	Path string `json:"path"`
 	// From and To are the values before and after, nil where there was or is none. Long texts are
 	// cut.
 	From *string `json:"from"`
 	To   *string `json:"to"`
-	// Help says what callers should do.
+	// Help tells callers what to do.
 	Help string `json:"help"`
 }
 
 // Compare returns what changed from version a to version b. The error wraps [ErrUnlike],
 // [document.ErrUnreadable] or [document.ErrOtherFormat].
 func Compare(a, b Input) (*Result, error) {
-	before, err := readVersion(a)
+	before, after, err := readVersions(a, b)
 	if err != nil {
-		return nil, fmt.Errorf("version a: %w", err)
-	}
-	after, err := readVersion(b)
-	if err != nil {
-		return nil, fmt.Errorf("version b: %w", err)
+		return nil, err
 	}
 	if before.kind != after.kind {
 		return nil, fmt.Errorf("%w: %s and %s cannot be compared", ErrUnlike, describeKind(a.Kind), describeKind(b.Kind))
@@ -89,14 +89,37 @@ func Compare(a, b Input) (*Result, error) {
 	return result, nil
 }
 
+// largeInput is the size in bytes from which on versions are read side by side: reading takes most
+// of the time of a comparison.
+const largeInput = 16 << 10
+
+func readVersions(a, b Input) (before, after *version, err error) {
+	var errA, errB error
+	if len(a.Bytes) >= largeInput && len(b.Bytes) >= largeInput {
+		var reading sync.WaitGroup
+		reading.Go(func() { after, errB = readVersion(b) })
+		before, errA = readVersion(a)
+		reading.Wait()
+	} else if before, errA = readVersion(a); errA == nil {
+		after, errB = readVersion(b)
+	}
+	switch {
+	case errA != nil:
+		return nil, nil, fmt.Errorf("version a: %w", errA)
+	case errB != nil:
+		return nil, nil, fmt.Errorf("version b: %w", errB)
+	}
+	return before, after, nil
+}
+
 func describeKind(k document.Kind) string { return "an " + k.Describe() }
 
 // comparison collects the changes between two versions.
 type comparison struct {
 	a, b    *version
 	changes []placed
-	// paired counts the capabilities that both versions have, moves says where their endpoints lay
-	// and lie, by the name of the operation.
+	// paired counts the capabilities that both versions have; moves has the old and the new place
+	// of their endpoints, by the name of the operation.
 	paired int
 	moves  map[string]origins
 	// nodes counts the pairs of schemas that were compared.
@@ -109,8 +132,7 @@ type placed struct {
 	line, column int
 }
 
-// value is a value that changed: its node, and its text in a message. The zero value stands for
-// nothing.
+// value is a changed value: its node, and its text in a message. The zero value means no value.
 type value struct {
 	node *protocol.Node
 	text string
@@ -127,7 +149,7 @@ func valueOf(n *protocol.Node) value {
 func textValue(n *protocol.Node, text string) value { return value{n, text} }
 
 // addChange records a change of an operation, or of the service if the name is empty. Its place is
-// that of from, or of to for what was added.
+// that of from, or of to for an addition.
 func (c *comparison) addChange(kind Kind, operation string, from, to value) {
 	place := from.node
 	if place == nil {
@@ -157,7 +179,7 @@ func valueText(v value) *string {
 	return &text
 }
 
-// mergeChanges merges what has one cause and orders the changes.
+// mergeChanges merges the changes with one cause and sorts them.
 func (c *comparison) mergeChanges() []Change {
 	c.mergeSharedPlaces()
 	c.mergeMovedEverywhere()
@@ -191,17 +213,18 @@ func (c *comparison) mergeSharedPlaces() {
 		first[id] = len(kept)
 		kept = append(kept, change)
 	}
-	// What breaks those who send a value is no text to those who get it.
+	// A change of the text is not reported beside a change of the type at the same place.
 	c.changes = slices.DeleteFunc(kept, func(change placed) bool {
 		_, typed := first[identity{ParameterTypeChanged, change.Path}]
 		return change.Kind == TextChanged && typed && change.Path != ""
 	})
 }
 
-// leastMoved is from how many operations on a move is told once for the service.
-const leastMoved = 3
+// minMoved is the number of moved operations from which one change of the service reports the
+// move.
+const minMoved = 3
 
-// mergeMovedEverywhere tells once for the service what happened to the endpoint of each operation:
+// mergeMovedEverywhere reports once, for the service, a change that all endpoints have in common:
 // another host, or another transport.
 func (c *comparison) mergeMovedEverywhere() {
 	for _, kind := range []Kind{EndpointHostChanged, TransportWeakened} {
@@ -213,7 +236,7 @@ func (c *comparison) mergeMovedEverywhere() {
 				same = same && c.moves[*change.Operation] == c.moves[*moved[0].Operation]
 			}
 		}
-		if len(moved) < leastMoved || len(moved) < c.paired || !same {
+		if len(moved) < minMoved || len(moved) < c.paired || !same {
 			continue
 		}
 		where := c.moves[*moved[0].Operation]

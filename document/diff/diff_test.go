@@ -178,9 +178,65 @@ func TestLabelledPairs(t *testing.T) {
 	}
 }
 
+// TestLabelledSeverities judges both labelled sets together, the descriptions from both sides: 97 %
+// must have the right severity, and no high one may be missed.
+func TestLabelledSeverities(t *testing.T) {
+	var all, wrong int
+	judge := func(name string, want, got diff.Severity) bool {
+		if want == diff.High && got != diff.High {
+			t.Errorf("%s: high change missed", name)
+		}
+		return want == got
+	}
+	for _, p := range readPairs(t) {
+		a, b := p.versions(t)
+		all++
+		if !judge(p.Name, p.severity(), severityOf(t, kindOf(p.Base), p.URL, a, b)) {
+			wrong++
+		}
+	}
+	describe := func(text string) []byte {
+		return applyEdits(t, readBase(t, "shop.json"), map[string]any{"/capabilities/0/description": text})
+	}
+	descriptions := 0
+	for line := range strings.Lines(string(readBase(t, "descriptions.tsv"))) {
+		label, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		a, b, found := strings.Cut(rest, "\t")
+		if !found || label != "same" && label != "other" {
+			t.Fatalf("%q is no pair", line)
+		}
+		want := diff.Low
+		if label == "other" {
+			want = diff.High
+		}
+		descriptions++
+		there := judge(rest, want, severityOf(t, document.AI, "", describe(a), describe(b)))
+		back := judge(rest+", reversed", want, severityOf(t, document.AI, "", describe(b), describe(a)))
+		if !there || !back {
+			wrong++
+			t.Logf("%s: %s: judged the other way", label, rest)
+		}
+	}
+	all += descriptions
+	t.Logf("%d of %d wrong", wrong, all)
+	if descriptions < 900 || wrong*100 > 3*all {
+		t.Errorf("%d of %d pairs have the wrong severity, want at most 3 %%", wrong, all)
+	}
+}
+
+// severityOf compares two versions and returns the severity of their changes.
+func severityOf(t *testing.T, kind document.Kind, url string, a, b []byte) diff.Severity {
+	t.Helper()
+	got, err := diff.Compare(diff.Input{Kind: kind, URL: url, Bytes: a}, diff.Input{Kind: kind, URL: url, Bytes: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Severity
+}
+
 // TestEqualDocuments compares every base with itself, written in other ways.
 func TestEqualDocuments(t *testing.T) {
-	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json", "atmosphere.json", "querypacks.yaml"} {
+	for _, name := range []string{"orders.json", "shop.json", "fx.json", "finance.json", "restaurant.yaml", "summary.json", "atmosphere.json", "querypacks.yaml", "hotel.json", "clinic.yaml", "bank.json", "library.yaml"} {
 		text := readBase(t, name)
 		_, sorted := labelledPair{Base: name}.versions(t)
 		for how, other := range map[string][]byte{"itself": text, "sorted members": sorted, "white space": append([]byte("\n"), text...)} {
@@ -204,6 +260,13 @@ func TestCompareRefuses(t *testing.T) {
 	_, err = diff.Compare(diff.Input{Kind: document.AI, Bytes: ai}, diff.Input{Kind: document.AI, Bytes: []byte("{")})
 	if !errors.Is(err, document.ErrUnreadable) || !strings.Contains(err.Error(), "version b") {
 		t.Errorf("half a document: %v", err)
+	}
+	large := append(bytes.Repeat([]byte(" "), 64<<10), ai...) // large versions are read side by side
+	for side, pair := range map[string][2][]byte{"version a": {large[:len(large)-9], large}, "version b": {large, large[:len(large)-9]}} {
+		_, err = diff.Compare(diff.Input{Kind: document.AI, Bytes: pair[0]}, diff.Input{Kind: document.AI, Bytes: pair[1]})
+		if !errors.Is(err, document.ErrUnreadable) || !strings.Contains(err.Error(), side) {
+			t.Errorf("half a large %s: %v", side, err)
+		}
 	}
 	_, err = diff.Compare(diff.Input{Kind: "leaflet", Bytes: ai}, diff.Input{Kind: "leaflet", Bytes: ai})
 	if _, ok := errors.AsType[*document.UnknownKindError](err); !ok {

@@ -13,12 +13,11 @@ import (
 // address is an endpoint in a form that can be compared.
 type address struct {
 	scheme, host, port string
-	// rest is path and query, with the names of path parameters left out.
+	// rest is path and query, without the names of path parameters.
 	rest string
 }
 
-// resolveEndpoint reads an endpoint as written. An endpoint that is no address has nothing but its
-// text.
+// resolveEndpoint reads an endpoint as written. If it is not an address, only its text is set.
 func (v *version) resolveEndpoint(written string) address {
 	written = strings.TrimSpace(written)
 	u, err := url.Parse(written)
@@ -87,10 +86,10 @@ func canonicalHost(host string) string {
 	return host
 }
 
-// inPlainText holds the schemes that anyone on the way can read.
+// inPlainText holds the unencrypted schemes.
 var inPlainText = map[string]bool{"http": true, "ws": true, "ftp": true}
 
-// callOf returns what a capability is called by: method and address.
+// callOf returns method and address of a capability.
 func (v *version) callOf(o *operation) string {
 	a := v.resolveEndpoint(o.node.Member("endpoint").Str())
 	return strings.ToUpper(o.node.Member("method").Str()) + " " + a.scheme + "://" + a.host + ":" + a.port + a.rest
@@ -113,8 +112,8 @@ func (a address) origin() string {
 // compareAddresses compares two endpoints of an operation, or of the service.
 func (c *comparison) compareAddresses(operation string, na, nb *protocol.Node) {
 	na, nb = nilIfNull(na), nilIfNull(nb)
-	if na == nil || nb == nil {
-		if na != nb {
+	if strings.TrimSpace(na.Str()) == "" || strings.TrimSpace(nb.Str()) == "" {
+		if na.Str() != nb.Str() {
 			c.addChange(EndpointChanged, operation, valueOf(na), valueOf(nb))
 		}
 		return

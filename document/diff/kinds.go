@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Severity says how much a change may hurt those who call the service.
+// Severity is the possible damage of a change to callers of the service.
 type Severity uint8
 
 // The severities, lightest first.
@@ -67,7 +67,7 @@ const (
 	AuthenticationWeakened Kind = "authentication-weakened"
 	// EffectLowered: an operation is declared less dangerous, or reversible, or safe to repeat.
 	EffectLowered Kind = "effect-lowered"
-	// OperationReplaced: another operation stands under the same name.
+	// OperationReplaced: a different operation has the same name.
 	OperationReplaced Kind = "operation-replaced"
 	// ServiceIdentityChanged: the service has another name, namespace or domain.
 	ServiceIdentityChanged Kind = "service-identity-changed"
@@ -109,7 +109,7 @@ const (
 type kindInfo struct {
 	Kind     Kind
 	Severity Severity
-	// Help says what callers should do about a change of the kind.
+	// Help tells callers what to do about a change of the kind.
 	Help string
 }
 
@@ -157,8 +157,8 @@ func (k Kind) info() kindInfo {
 	return kindInfo{Kind: k}
 }
 
-// Severity returns how much a change of the kind weighs, None for a kind that does not exist.
+// Severity returns the severity of a kind, None for an unknown kind.
 func (k Kind) Severity() Severity { return k.info().Severity }
 
-// Help says what callers should do about a change of the kind.
+// Help tells callers what to do about a change of the kind.
 func (k Kind) Help() string { return k.info().Help }

@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// isLimitName reports whether a member states how often callers may call.
+// isLimitName reports whether a member limits how often callers may call.
 func isLimitName(name string) bool {
 	switch strings.ToLower(name) {
 	case "rate_limits", "rate_limit", "ratelimit", "ratelimits", "limits", "quota", "quotas":
@@ -17,7 +17,7 @@ func isLimitName(name string) bool {
 	return false
 }
 
-// rate is a limit: so many of something in a time, or at once if window is 0.
+// rate is a limit: a number of something in a time, or at once if window is 0.
 type rate struct {
 	node   *protocol.Node
 	key    string
@@ -25,7 +25,7 @@ type rate struct {
 	window int64 // seconds
 }
 
-// perSecond is how many a second a rate allows.
+// perSecond returns the number per second that a rate allows.
 func (r rate) perSecond() *big.Rat {
 	if r.window == 0 {
 		return r.count
@@ -35,9 +35,9 @@ func (r rate) perSecond() *big.Rat {
 
 func (r rate) noun() string { return nounOf(r.key) }
 
-// compareLimits compares two statements of limits (AI Discovery §3.6). Either may be nil. Limits
-// over the same time are compared with each other, and what is left by how many a second it allows:
-// 60 a minute is one a second.
+// compareLimits compares two sets of limits (AI Discovery §3.6). Either may be nil. It compares
+// limits over the same time with each other, and the others by the number per second: 60 a minute
+// is one a second.
 func (c *comparison) compareLimits(operation string, na, nb *protocol.Node) {
 	a, b := newLimitList(na), newLimitList(nb)
 	left := b.rates
@@ -84,12 +84,12 @@ func (c *comparison) compareRates(operation string, x, y rate) {
 	}
 }
 
-// compareLimitTexts compares what a statement of limits holds beside numbers.
+// compareLimitTexts compares the members of a set of limits that are not numbers.
 func (c *comparison) compareLimitTexts(operation string, a, b limitList) {
 	a.others.eachWith(b.others, func(key string, x, y *protocol.Node) { c.compareLimitText(operation, key, x, y) })
 }
 
-// compareLimitText compares one member. A tier for agents that is no longer there lowers the limit.
+// compareLimitText compares one such member. The removal of a tier for agents lowers the limit.
 func (c *comparison) compareLimitText(operation, key string, x, y *protocol.Node) {
 	name := key[strings.LastIndexByte(key, '/')+1:]
 	if equalValues(x, y) || isDefault(name, x) && isDefault(name, y) {
@@ -105,7 +105,7 @@ func (c *comparison) compareLimitText(operation, key string, x, y *protocol.Node
 	c.addChange(kind, operation, valueOf(x), valueOf(y))
 }
 
-// limitList is the limits in one place of a document, and what stands beside them.
+// limitList holds the limits in one place of a document, and the other members there.
 type limitList struct {
 	rates  []rate
 	others namedNodes
@@ -179,7 +179,7 @@ func parseRate(text string) (rate, bool) {
 	return rate{count: count, window: windowOf(m[2])}, count != nil
 }
 
-// windows are the names of times, in seconds. The longer names stand first.
+// windows are the names of times, in seconds. Longer names come first.
 var windows = []struct {
 	names   []string
 	seconds int64
@@ -213,7 +213,8 @@ func windowOf(name string) int64 {
 	return 0
 }
 
-// nounOf returns what a limit counts, its time left out: "requests" of "/requests_per_minute".
+// nounOf returns the noun that a limit counts, without its time: "requests" of
+// "/requests_per_minute".
 func nounOf(key string) string {
 	key = strings.ToLower(key)
 	for _, w := range windows {

@@ -14,9 +14,10 @@ type pair struct {
 	renamed bool
 }
 
-// matchOperations pairs the operations of both versions: those of one name, and then those that
-// only their name tells apart. What is left was removed or added.
+// matchOperations pairs the operations of both versions: first those with the same name, then those
+// that differ only in name. The rest were removed or added.
 func (c *comparison) matchOperations() (pairs []pair, removed, added []*operation) {
+	c.alignDuplicates()
 	byKey := make(map[string]*operation, len(c.b.operations))
 	for _, o := range c.b.operations {
 		byKey[o.key] = o
@@ -52,13 +53,47 @@ func (c *comparison) matchOperations() (pairs []pair, removed, added []*operatio
 	return pairs, removed, added
 }
 
-// mostCompared bounds how many operations without a counterpart are compared with each other.
-const mostCompared = 400
+// alignDuplicates gives operations that share their name the same key in both versions if they have
+// the same content: their order means nothing.
+func (c *comparison) alignDuplicates() {
+	sharing := func(v *version) map[string][]*operation {
+		groups := map[string][]*operation{}
+		for _, o := range v.operations {
+			name, _, _ := strings.Cut(o.key, "\x00")
+			groups[name] = append(groups[name], o)
+		}
+		return groups
+	}
+	before, after := sharing(c.a), sharing(c.b)
+	for name, olds := range before {
+		news := after[name]
+		if len(olds) < 2 && len(news) < 2 || len(olds)+len(news) > maxCompared {
+			continue
+		}
+		contents, aligned := contentCache{}, map[*operation]bool{}
+		for _, a := range olds {
+			i := slices.IndexFunc(news, func(b *operation) bool { return !aligned[b] && contents.contentOf(a) == contents.contentOf(b) })
+			if i < 0 {
+				continue
+			}
+			aligned[news[i]] = true
+			j := slices.IndexFunc(news, func(b *operation) bool { return b.key == a.key })
+			if j >= 0 {
+				news[i].key, news[j].key = news[j].key, news[i].key
+			} else {
+				news[i].key = a.key
+			}
+		}
+	}
+}
+
+// maxCompared is the number of unpaired operations that are compared with each other.
+const maxCompared = 400
 
 // renameTests returns the tests of whether two operations are one under two names, the strictest
 // first.
 func (c *comparison) renameTests() []func(a, b *operation) bool {
-	if len(c.a.operations) > mostCompared || len(c.b.operations) > mostCompared {
+	if len(c.a.operations) > maxCompared || len(c.b.operations) > maxCompared {
 		return nil
 	}
 	contents := contentCache{}
@@ -88,7 +123,7 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 	}
 }
 
-// stripParameterNames returns a path with the names of its parameters left out.
+// stripParameterNames returns a path without the names of its parameters.
 func stripParameterNames(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
@@ -113,8 +148,8 @@ func (c *comparison) findReplaced(pairs []pair) map[*operation]bool {
 
 func intentOf(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) }
 
-// findExchanges finds operations among which a property went round: from one to the other and back,
-// or through several.
+// findExchanges finds operations that exchanged a property, two with each other or several in a
+// cycle.
 func (c *comparison) findExchanges(pairs []pair, out map[*operation]bool, property func(*version, *operation) string) {
 	next := map[string]string{} // where the property of an operation came from, and which one it has now
 	var moved []*operation
@@ -140,32 +175,31 @@ func (c *comparison) findExchanges(pairs []pair, out map[*operation]bool, proper
 	}
 }
 
-// findTakeovers finds operations that are now, under their old name, exactly what another one was.
+// findTakeovers finds operations that are now, under their old name, described as another one was, or
+// exactly what another one was.
 func (c *comparison) findTakeovers(pairs []pair, out map[*operation]bool) {
-	property := intentOf
-	if c.a.kind == document.AI {
-		property = (*version).callOf
+	if c.a.kind == document.AGISSummary {
+		return
 	}
-	var owners map[string][]*operation // by intent, which operations with the same content share
+	owners := make(map[string][]*operation, len(c.a.operations)) // by intent
+	for _, o := range c.a.operations {
+		intent := intentOf(c.a, o)
+		owners[intent] = append(owners[intent], o)
+	}
 	contents := contentCache{}
 	for _, p := range pairs {
-		if p.renamed || c.a.kind == document.AGISSummary || property(c.a, p.a) == property(c.b, p.b) {
+		was, is := intentOf(c.a, p.a), intentOf(c.b, p.b)
+		if p.renamed || was == is && (c.a.kind != document.AI || c.a.callOf(p.a) == c.b.callOf(p.b)) {
 			continue
 		}
-		if owners == nil {
-			owners = make(map[string][]*operation, len(c.a.operations))
-			for _, o := range c.a.operations {
-				intent := intentOf(c.a, o)
-				owners[intent] = append(owners[intent], o)
-			}
+		earlier := owners[is]
+		if was != is && was != "" && is != "" && len(earlier) == 1 {
+			out[p.a] = true
+			continue
 		}
-		for _, owner := range slices.Backward(owners[intentOf(c.b, p.b)]) {
-			if contents.contentOf(owner) == contents.contentOf(p.b) {
-				if owner != p.a {
-					out[p.a] = true
-				}
-				break
-			}
+		owner := slices.IndexFunc(earlier, func(o *operation) bool { return contents.contentOf(o) == contents.contentOf(p.b) })
+		if owner >= 0 && earlier[owner] != p.a {
+			out[p.a] = true
 		}
 	}
 }

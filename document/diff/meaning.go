@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,7 +13,7 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// meaning says how two descriptions of an operation stand to each other.
+// meaning is the relation between two descriptions of an operation.
 type meaning uint8
 
 const (
@@ -21,109 +22,229 @@ const (
 	replaced          // they describe two operations
 )
 
-// Nearness of two texts, as the cosine of the sums of their words' vectors. Set by the labelled
-// pairs of the tests: rewritten descriptions that share no word lie above farObjects, descriptions
-// of other things below it.
+// Limits for the similarity of two texts, as the cosine of the sums of their words' vectors. They
+// were chosen on the labelled pairs of the tests: rewritten descriptions without a common word are
+// above farObjects, descriptions of different things below it.
 const (
-	farObjects = 0.36
-	farHeads   = 0.2
-	farTexts   = 0.5
+	farObjects    = 0.36
+	farNamed      = 0.48 // if both name an object
+	farTranslated = 0.2  // word by word, a translation loses some of them
+	farHeads      = 0.4
+	farTexts      = 0.5
+	farExchanged  = 0.62 // one noun instead of another, all else the same
 )
 
-// judgeMeaning tells whether two descriptions speak of one operation. Verbs decide first: an
-// operation that ends or removes something is not one that does not. Then the things it is done to:
-// if the descriptions share none and speak of different matters, they describe two operations. What
-// cannot be told, such as a text in an unknown language, is taken for the same in other words.
+// judgeMeaning reports whether two descriptions describe the same operation. Verbs decide first: an
+// operation that ends or removes something is not one that does not. Then the objects decide: if
+// the descriptions share none and are about different topics, they describe two operations. If it
+// cannot tell, for example for a text in an unknown language, it assumes the same meaning in other
+// words.
 func judgeMeaning(a, b string) meaning {
 	if normalizeSpace(a) == normalizeSpace(b) {
 		return same
 	}
-	if isSameText(a, b) || strings.TrimSpace(a) == "" || strings.TrimSpace(b) == "" {
+	if isSameText(a, b) || strings.TrimSpace(a) == "" || strings.TrimSpace(b) == "" || haveSameWords(a, b) {
 		return rewritten
 	}
 	x, y := readDescription(a), readDescription(b)
-	switch {
-	case x.contradicts(y) || y.contradicts(x) || x.actsUnlike(y),
-		x.negates(y) || y.negates(x),
-		x.widensEnd(y) || y.widensEnd(x),
-		x.endsAlone(y) || y.endsAlone(x),
-		x.actsOnOther(y):
+	if x.differsFrom(y) {
 		return replaced
-	}
-	if !x.sharesObject(y) {
-		if near, known := textSimilarity(x.things, y.things); known && near < farObjects {
-			return replaced
-		}
 	}
 	return rewritten
 }
 
-// description is the text of an operation, taken apart.
+// haveSameWords reports whether two texts have the same words in the same order, the plural of nouns
+// and an "s" behind verbs aside. Most descriptions that change do not change more.
+func haveSameWords(a, b string) bool {
+	x, y := strings.FieldsFunc(strings.ToLower(a), isBetweenWords), strings.FieldsFunc(strings.ToLower(b), isBetweenWords)
+	return slices.EqualFunc(x, y, func(v, w string) bool { return v == w || v == w+"s" || w == v+"s" })
+}
+
+// differsFrom reports whether two descriptions speak of two operations.
+func (d description) differsFrom(o description) bool {
+	if d.restricts(o) || o.restricts(d) || d.negates(o) || o.negates(d) || d.widensAct(o) || o.widensAct(d) || d.reverses(o) || d.addsAct(o) || o.addsAct(d) {
+		return true
+	}
+	verbs := d.compareVerbs(o)
+	switch verbs {
+	case otherVerb:
+		return true
+	case unclearVerb:
+		if d.contradicts(o) || o.contradicts(d) || d.actsUnlike(o) || d.endsAlone(o) || o.endsAlone(d) || d.actsWhileReads(o) || o.actsWhileReads(d) {
+			return true
+		}
+	}
+	if x, y, one := d.exchanges(o); one {
+		return !areRelated(x, y)
+	}
+	if d.readsAspect(o) || o.readsAspect(d) {
+		return true
+	}
+	named := d.verb != o.verb && (d.names(o) || o.names(d) || d.isTitled(o.verb) || o.isTitled(d.verb))
+	if !named && (d.actsOnOther(o) || d.readsOther(o) || o.readsOther(d)) {
+		return true
+	}
+	if named || d.sharesObject(o) || verbs == sameVerb && (len(d.object) == 0 || len(o.object) == 0) {
+		return false
+	}
+	far := float32(farObjects)
+	if d.translated || o.translated {
+		far = farTranslated
+	}
+	if far == farObjects && len(d.object) > 0 && len(o.object) > 0 {
+		far = farNamed
+	}
+	near, known := textSimilarity(d.things, o.things)
+	return known && near < far || !known && verbs == sameVerb && !d.translated && !o.translated && len(d.object) > 0 && len(o.object) > 0 &&
+		!strings.Contains(strings.Join(d.things, ""), strings.Join(o.object, "")) && !strings.Contains(strings.Join(o.things, ""), strings.Join(d.object, ""))
+}
+
+// exchanges reports whether two descriptions have the same words but for one noun, and which it is in
+// each.
+func (d description) exchanges(o description) (x, y string, one bool) {
+	if len(d.words) != len(o.words) {
+		return "", "", false
+	}
+	for i, w := range d.words {
+		v := o.words[i]
+		if singular(w) == singular(v) || isFormOf(w, v) || endsObject[w] && (endsObject[v] || v == "of") || w == "of" && endsObject[v] {
+			continue
+		}
+		if x != "" || emptyWords[w] || emptyWords[v] || isFormOf(d.verbHead(), w) || isFormOf(o.verbHead(), v) {
+			return "", "", false
+		}
+		x, y = singular(w), singular(v)
+	}
+	return x, y, x != "" && slices.Contains(d.object, x) && slices.Contains(o.object, y)
+}
+
+// areRelated reports whether two nouns may mean the same.
+func areRelated(x, y string) bool {
+	near, known := textSimilarity([]string{x}, []string{y})
+	return haveOneStem(x, y) || shareGroup(nounGroups, x, y) || strings.Contains(x, y) || strings.Contains(y, x) || known && near >= farExchanged
+}
+
+// readsAspect reports whether d reads something about what o reads: "price history", "price".
+func (d description) readsAspect(o description) bool {
+	if len(o.object) == 0 || len(d.object) < 2 || d.translated || o.translated || reading[d.verb] == nil || reading[o.verb] == nil {
+		return false
+	}
+	head, of := d.object[len(d.object)-1], d.object[len(d.object)-2]
+	return of == o.object[len(o.object)-1] && !containers[head] && !general[head] && !mentions(o.things, head)
+}
+
+// readsOther reports whether both read, and d something that o does not name, of what o reads: "Get the
+// reviews of a product", "Get a product".
+func (d description) readsOther(o description) bool {
+	if len(d.object) == 0 || len(o.object) == 0 || d.translated || o.translated || reading[d.verb] == nil || reading[o.verb] == nil {
+		return false
+	}
+	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
+	if containers[head] || general[head] && !retrieving[o.verb] || containers[other] || mentions(d.object, other) || !mentions(d.things, other) ||
+		slices.ContainsFunc(d.object, func(w string) bool { return mentions(o.things, w) }) {
+		return false
+	}
+	near, known := textSimilarity(d.object, o.object)
+	return !known || near < farExchanged
+}
+
+// isTitled reports whether d is a noun phrase about an act: "Currency conversion".
+func (d description) isTitled(act string) bool {
+	return act != "" && (d.verb == "" || d.isHeadedByNoun()) && d.isNamedAfter(act)
+}
+
+// description is the parsed text of an operation.
 type description struct {
 	text string // in English
 	verb string // its main verb, "" if none was found
-	// verbs are the main verb and those that stand beside it: "Closes the account and deletes it".
+	// verbs are the main verb and the verbs joined to it: "Closes the account and deletes it".
 	verbs []string
 	words []string
 	// things are the words but for the verb and those without a meaning of their own.
 	things []string
-	// object is what the main verb is done to: the words behind it, up to the next preposition.
+	// object is the object of the main verb: the words after it, up to the next preposition.
 	object []string
-	// translated is set when the words are likely ones of a text in another language.
+	// translated says that the words are likely translations of a text in another language.
 	translated bool
+	// unsureVerb says that the main verb can be a noun of the text that was translated.
+	unsureVerb bool
 }
 
-// anyMethod is a method that no verb contradicts: effect.Compare finds the main verb of a sentence
-// beside it.
+// anyMethod is a method that no verb contradicts, so that effect.Compare only finds the main verb
+// of a sentence.
 const anyMethod = "DO"
 
+// introduction are words before what an operation does: "This endpoint allows agents to".
+var introduction = regexp.MustCompile(`(?i)^(?:description:\s*)?(?:(?:this|the|an?) (?:rest )?(?:action|operation|endpoint|api|method|function|call|tool|service|request|capability)\s+)?(?:(?:is |can be |may be )?used to |(?:allows?|lets|enables) (?:an? |the |your )?(?:agents?|users?|callers?|clients?|you|one)? ?(?:to )?)?`)
+
 func readDescription(text string) description {
+	text = introduction.ReplaceAllString(text, "")
 	d := description{text: text, verb: effect.Compare(anyMethod, text).Verb}
 	if effect.Of(d.verb) == 0 {
 		if language := translate.Detect(text); language != "" {
 			d.text, d.translated = translateText(language, text), true
+			first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+			d.unsureVerb = language != "de" || germanVerb(first, "") == nil
 			d.verb = effect.Compare(anyMethod, d.text).Verb
 		}
 	}
 	d.words = strings.FieldsFunc(strings.ToLower(d.text), isBetweenWords)
+	if d.verb == "" && len(d.words) > 2 && determiners[d.words[1]] && !endsObject[d.words[0]] && !emptyWords[d.words[0]] && !questions[d.words[0]] {
+		d.verb = d.words[0] // a verb that no dictionary has: "Deallocates a machine"
+	}
 	d.verbs = d.findVerbs()
 	for _, w := range d.words {
-		if emptyWords[w] || w == d.verb || slices.Contains(english.Base(w), d.verb) {
+		if emptyWords[w] || !d.isHeadedByNoun() && (slices.Contains(strings.Fields(d.verb), w) || slices.Contains(english.Base(w), d.verb)) {
 			continue
 		}
-		if one := english.Singular(w); one != "" {
-			w = one
-		}
-		d.things = append(d.things, w)
+		d.things = append(d.things, singular(w))
 	}
 	d.object = d.findObject()
 	return d
 }
 
-// endsObject are words behind which the object of a verb is over, containers those that stand before
-// the object itself: "a list of".
+// endsObject are words that end the object of a verb; containers are words before the object
+// itself: "a list of".
 var (
-	endsObject = setOf("for in on from to by with that which within at using based given per whose under into onto as via where when if so because about between against during through is are was were be can will used")
-	containers = setOf("list set batch number collection array page group series detail information info data summary content overview metadata copy record instance object resource")
+	endsObject = setOf("for near in on from to by with that which within at using based given per whose under into onto as via where when if so because about between against during through after before until since without is are was were be can will used including containing leaving having belonging")
+	pronouns   = setOf("you me us him her them it somebody someone something anybody anyone anything everybody everyone")
+	containers = setOf("property attribute field list set batch number collection array page group series detail information info data summary content overview metadata copy record instance object resource name number entry item document account file code value service")
 )
 
 // findObject returns the words of the object of the main verb, in the singular, of the first sentence.
 func (d description) findObject() []string {
+	if d.asks() {
+		return nil
+	}
+	if len(d.words) > 0 && d.leadingVerb() == "" && (d.verb == "" || d.isHeadedByNoun()) {
+		return d.findHead()
+	}
 	sentence, _, _ := strings.Cut(d.text, ". ")
+	if clause, _, found := strings.Cut(sentence, ","); found && strings.Count(clause, " ") > 1 {
+		sentence = clause
+	}
 	words := strings.FieldsFunc(strings.ToLower(sentence), isBetweenWords)
-	at := slices.IndexFunc(words, func(w string) bool { return d.verb != "" && isFormOf(d.verb, w) })
+	at := slices.IndexFunc(words, func(w string) bool { return d.verb != "" && isFormOf(d.verbHead(), w) })
 	if at < 0 {
 		return nil
 	}
+	if _, particle, found := strings.Cut(d.verb, " "); found && at+1 < len(words) && words[at+1] == particle {
+		at++
+	}
 	var object []string
 	for _, w := range words[at+1:] {
-		one := cmp.Or(english.Singular(w), w)
+		one := singular(w)
 		switch {
+		case w == "s": // "a guest's address"
+			object = nil
 		case w == "of" || w == "about" || w == "on":
 			if len(object) > 0 && !containers[object[len(object)-1]] {
 				return object
 			}
 			object = nil // "details of an order" are of the order
+		case (w == "and" || w == "or") && len(object) == 1 && isAdjective(object[0]): // "high and low tides"
+		case pronouns[w] || questions[w] || len(object) > 0 && (w == "and" || isParticiple(w) && !isParticiple(object[len(object)-1])):
+			return object
 		case endsObject[w]:
 			if len(object) > 0 {
 				return object
@@ -135,6 +256,57 @@ func (d description) findObject() []string {
 	return object
 }
 
+// asks reports whether a text is a question, which the operation answers: "Who acted in a film".
+func (d description) asks() bool {
+	if len(d.words) < 3 {
+		return false
+	}
+	next := d.words[1]
+	return questions[d.words[0]] || auxiliaries[d.words[0]] || reading[d.verb] != nil && (questions[next] || questions[d.words[2]] && (pronouns[next] || next == "out" || next == "up"))
+}
+
+var auxiliaries = setOf("is are was were does did has")
+
+var questions = setOf("who what which where when how why whether")
+
+// findHead returns the words up to the first preposition of a text that begins with a noun: "Weather
+// warnings for a region".
+func (d description) findHead() []string {
+	var head []string
+	for _, w := range d.words {
+		if (w == "of" || w == "about" || w == "on") && len(head) > 0 && containers[head[len(head)-1]] {
+			head = nil
+			continue
+		}
+		if (endsObject[w] || w == "of" || w == "and" || w == "or" || isParticiple(w)) && len(head) > 0 {
+			break
+		}
+		if !emptyWords[w] && !endsObject[w] {
+			head = append(head, singular(w))
+		}
+	}
+	return head
+}
+
+// isParticiple reports whether a word behind a noun begins a clause: "the balance held by a wallet".
+func isParticiple(w string) bool {
+	return strings.HasSuffix(w, "ed") && english.Base(w) != nil || english.Irregular(w) != nil && !english.Lookup(w).Noun
+}
+
+// isAdjective reports whether a word is one and hardly ever a noun or a verb.
+func isAdjective(w string) bool {
+	use := english.Lookup(w)
+	return use.Adjective && use.NounCount == 0 && use.VerbCount == 0
+}
+
+// singular returns the singular of a noun. Nouns of the groups are singular, "sms" too.
+func singular(noun string) string {
+	if nounGroups[noun] != nil {
+		return noun
+	}
+	return cmp.Or(english.Singular(noun), noun)
+}
+
 // actsOnOther reports whether the objects of both main verbs are far from each other, and neither is
 // mentioned by the other description.
 func (d description) actsOnOther(o description) bool {
@@ -142,18 +314,124 @@ func (d description) actsOnOther(o description) bool {
 		return false
 	}
 	x, y := strings.Join(d.object, ""), strings.Join(o.object, "")
-	if mentions(o.things, d.object[len(d.object)-1]) || mentions(d.things, o.object[len(o.object)-1]) || strings.Contains(x, y) || strings.Contains(y, x) {
+	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
+	if reading[d.verb] == nil && reading[o.verb] == nil && (d.actsOnPart(o) || o.actsOnPart(d)) {
+		return true
+	}
+	ends := effect.Of(d.verb) == effect.End && effect.Of(o.verb) == effect.End && !d.translated && !o.translated
+	if ends && (!mentions(o.things, head) && !mentions(d.object, other) || !mentions(d.things, other) && !mentions(o.object, head)) {
+		return true // "Removes the background of an image", "Deletes an image"
+	}
+	if mentions(o.things, head) || mentions(d.things, other) || strings.Contains(x, y) || strings.Contains(y, x) || haveOneStem(head, other) {
 		return false
 	}
-	near, known := textSimilarity(d.object, o.object)
-	return known && near < farHeads
+	heads, others := []string{head}, []string{other}
+	if slices.ContainsFunc(d.object, func(w string) bool { return mentions(o.object, w) }) {
+		heads, others = d.object, o.object // "parking space" and "parking spot" share a word
+	}
+	far := float32(farHeads)
+	switch {
+	case d.translated || o.translated:
+		far = farTranslated
+	case d.verb == o.verb:
+		far = farExchanged // authors who rewrite a text rarely keep its verb and exchange its object
+	}
+	if d.differsOnlyInObject(o) {
+		heads, others, far = []string{head}, []string{other}, farExchanged
+	}
+	near, known := textSimilarity(heads, others)
+	if whole, knownWhole := textSimilarity(d.object, o.object); far == farHeads && knownWhole && whole > near {
+		near = whole
+	}
+	return known && near < far
+}
+
+// actsOnPart reports whether d acts on something of what o acts on: "Creates an evaluation of a
+// bundle", "Creates a bundle".
+func (d description) actsOnPart(o description) bool {
+	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
+	return d.verb == o.verb && effect.Of(d.verb)&effect.Change == 0 && !containers[head] && !d.translated && !o.translated && !mentions(o.things, head) && slices.Contains(d.things, other) && !slices.Contains(d.object, other)
+}
+
+// differsOnlyInObject reports whether two descriptions are the same but for their objects. They mean
+// other things then, unless the objects are synonyms.
+func (d description) differsOnlyInObject(o description) bool {
+	besides := func(things, object []string) []string {
+		return slices.DeleteFunc(slices.Clone(things), func(w string) bool { return slices.Contains(object, w) })
+	}
+	x, y := besides(d.things, d.object), besides(o.things, o.object)
+	if len(d.object) != len(o.object) && !slices.ContainsFunc(d.object, func(w string) bool { return slices.Contains(o.object, w) }) {
+		return false
+	}
+	sameVerb := d.verb == o.verb || reading[d.verb] != nil && reading[o.verb] != nil
+	return sameVerb && len(x) == len(y) && !slices.ContainsFunc(x, func(w string) bool { return !mentions(y, w) })
+}
+
+// haveOneStem reports whether two words begin alike: "player" and "playback".
+func haveOneStem(a, b string) bool {
+	return len(a) >= stemLength && len(b) >= stemLength && a[:stemLength] == b[:stemLength]
+}
+
+// stemLength is how many bytes words of one stem share.
+const stemLength = 4
+
+// reverses reports whether d and o go in opposite directions: by a word that excludes the one of the
+// other, or because one turns this into that and the other that into this.
+func (d description) reverses(o description) bool {
+	if d.excludes(o) {
+		return true
+	}
+	if len(d.object) == 0 || len(o.object) == 0 {
+		return false
+	}
+	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
+	return head != other && d.target() == other && o.target() == head
+}
+
+// restricts reports whether d and o both read, and d only what is no longer current: "historical
+// rates", "rates".
+func (d description) restricts(o description) bool {
+	return slices.ContainsFunc(d.words, func(w string) bool {
+		return former[w] && !slices.ContainsFunc(o.words, func(v string) bool { return former[v] || haveOneStem(v, w) })
+	}) && reading[d.verb] != nil && reading[o.verb] != nil
+}
+
+// former are words for what is no longer current.
+var former = setOf("historical historic archived deleted expired")
+
+// excludes reports whether d and o have words that exclude each other, and each only one of them.
+func (d description) excludes(o description) bool {
+	denies := func(words []string, i int) bool { return i > 0 && (negations[words[i-1]] || words[i-1] == "no") }
+	for i, w := range d.words {
+		for j, v := range o.words {
+			if v != w && shareGroup(exclusive, w, v) && !isFormOf(d.verbHead(), w) && !isFormOf(o.verbHead(), v) && !denies(d.words, i) && !denies(o.words, j) && !slices.Contains(d.words, v) && !slices.Contains(o.words, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// target returns the first thing that a description names behind "to" or "into", in the singular.
+func (d description) target() string {
+	for i, w := range d.words {
+		if w != "to" && w != "into" {
+			continue
+		}
+		for _, thing := range d.words[i+1:] {
+			if !emptyWords[thing] {
+				return singular(thing)
+			}
+		}
+	}
+	return ""
 }
 
 func isBetweenWords(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '-'
 }
 
-// findVerbs returns the main verb and those that a conjunction puts beside it.
+// findVerbs returns the main verb and the verbs that a conjunction joins to it.
 func (d description) findVerbs() []string {
 	var verbs []string
 	if d.verb != "" {
@@ -173,23 +451,217 @@ func (d description) findVerbs() []string {
 	return verbs
 }
 
-// emptyWords say nothing of what an operation is about.
-var emptyWords = setOf("a an the of for to from in on at by with and or is are be now this that it its your my our their any all new one as which not no " +
-	"using via based given per into onto about also only matching specified requested behalf agent caller user requesting")
+// verbComparison says how the verbs of two descriptions stand to each other.
+type verbComparison uint8
 
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
+const (
+	unclearVerb verbComparison = iota // one is unknown or only tells what is there
+	sameVerb
+	otherVerb
+)
+
+// compareVerbs compares what two descriptions do, by the groups of verbs and by english.SameSense.
+func (d description) compareVerbs(o description) verbComparison {
+	if d.names(o) || o.names(d) {
+		return sameVerb
 	}
-	return set
+	result := unclearVerb
+	for i, v := range d.verbs {
+		for j, w := range o.verbs {
+			switch {
+			case i > 0 && j > 0: // may be nouns: "the address and phone number"
+			case i > 0 && reading[v] != nil || j > 0 && reading[w] != nil: // "and returns it"
+			case v == w || (english.SameSense(v, w) && (reading[v] == nil) == (reading[w] == nil) || shareGroup(verbGroups, v, w)) && (v != "return" || d.bringsBack()) && (w != "return" || o.bringsBack()):
+				return sameVerb
+			case i == 0 && j == 0 && d.isAct(v) && o.isAct(w):
+				result = otherVerb
+			}
+		}
+	}
+	return result
+}
+
+// isAct reports whether a verb of d names an act of its own and does not only tell what is there.
+func (d description) isAct(verb string) bool {
+	if d.isHeadedByNoun() {
+		return false
+	}
+	if verb == "return" {
+		return d.bringsBack()
+	}
+	if reading[verb] != nil {
+		return false
+	}
+	return verbGroups[verb] != nil || effect.Of(verb)&^effect.Read != 0 || effect.Of(verb) == 0 && d.isImperative()
+}
+
+// actsWhileReads reports whether d does something and o only tells what is there.
+func (d description) actsWhileReads(o description) bool {
+	act := d.leadingVerb()
+	if act == "" || d.translated || o.translated || !o.onlyReads() {
+		return false
+	}
+	if renaming[act] {
+		return !slices.ContainsFunc(o.words, func(w string) bool { return haveOneStem(w, act) || shareGroup(verbGroups, w, act) })
+	}
+	if act == "request" && slices.ContainsFunc(d.words, func(w string) bool { return containers[singular(w)] }) {
+		return false // "Request a list of orders"
+	}
+	return reading[act] == nil && !derived[act] && (effect.Of(act)&^(effect.Read|effect.Compute) != 0 || effect.Of(act) == 0 && d.isImperative() && determiners[d.words[1]]) && !o.isNamedAfter(act)
+}
+
+// onlyReads reports whether a description tells what is there: by its main verb, or by a noun.
+func (d description) onlyReads() bool {
+	if d.asks() {
+		return true
+	}
+	if lead := d.leadingVerb(); lead != "" {
+		return reading[lead] != nil && !vagueVerbs[lead] && (lead != "return" || !d.bringsBack())
+	}
+	return d.verb == "" || d.isHeadedByNoun()
+}
+
+// vagueVerbs are among the reading ones and can mean to do something.
+var vagueVerbs = setOf("give use handle manage process obtain")
+
+// isNamedAfter reports whether a word of d is a noun of the act: "payment" of "pay".
+func (d description) isNamedAfter(act string) bool {
+	return slices.ContainsFunc(d.words, func(w string) bool {
+		return slices.Contains(english.VerbsOf(w), act) || strings.HasPrefix(w, strings.ReplaceAll(act, " ", "-"))
+	})
+}
+
+// leadingVerb returns the main verb if the text begins with it and names its object, or says that the
+// operation does it: "Lets agents book a room"; else "".
+func (d description) leadingVerb() string {
+	for i, w := range d.words[:max(0, len(d.words)-1)] {
+		if !isFormOf(d.verbHead(), w) {
+			continue
+		}
+		next := d.words[i+1]
+		switch {
+		case d.verb == "" || d.asks() || i == 0 && (next == "of" || next == "on" || (next == "and" || next == "or") && len(d.verbs) < 2 || d.isHeadedByNoun()):
+			return ""
+		case i == 0 || d.words[i-1] == "to" || subjects[d.words[0]] || subjects[d.words[i-1]]:
+			return d.verb
+		}
+		return ""
+	}
+	return ""
+}
+
+// verbHead returns the main verb without its particle: "look" of "look up".
+func (d description) verbHead() string {
+	head, _, _ := strings.Cut(d.verb, " ")
+	return head
+}
+
+// subjects are first words of sentences about what an operation does.
+var subjects = setOf("this the it endpoint operation method function api service allows lets enables permits used helps can")
+
+// addsAct reports whether o does one more thing than d that cannot be taken back or that others
+// notice: "Creates a draft", "Creates a draft and sends it".
+func (d description) addsAct(o description) bool {
+	for i, w := range o.words {
+		if i == 0 || i+1 == len(o.words) || o.words[i-1] != "and" && o.words[i-1] != "then" || !determiners[o.words[i+1]] {
+			continue
+		}
+		for _, act := range append(english.Base(w), w) {
+			if grave[act] && !d.speaksOf(act, widening[o.words[i+1]]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// speaksOf reports whether a word of d names an act or means the same; strictly, whether one names it.
+func (d description) speaksOf(act string, strictly bool) bool {
+	return slices.ContainsFunc(d.words, func(w string) bool {
+		if isFormOf(w, act) || haveOneStem(w, act) || slices.Contains(english.VerbsOf(w), act) {
+			return true
+		}
+		if strictly {
+			return false
+		}
+		return moneyWords[act] && (moneyWords[w] || isFormOf(w, "pay")) || slices.ContainsFunc(append(english.Base(w), w), func(v string) bool {
+			return english.SameSense(v, act) || !manySenses[v] && shareGroup(verbGroups, v, act)
+		})
+	})
+}
+
+var (
+	moneyWords  = setOf("charge pay bill debit payment cost fee price")
+	manySenses  = setOf("create make write set put update change modify add")
+	grave       = setOf("send publish delete remove erase cancel charge pay transfer revoke terminate close sell buy order submit share email post deploy execute replace overwrite refund block")
+	determiners = setOf("it them a an the all its their your this that any every each one an to")
+)
+
+// isImperative reports whether the text begins with its main verb, and the verb with an object.
+func (d description) isImperative() bool {
+	return len(d.words) > 1 && d.verb != "" && isFormOf(d.words[0], d.verb) && len(d.object) > 0 && !endsObject[d.words[1]] && d.words[1] != "of" && d.words[1] != "and"
+}
+
+// names reports whether d says by a light verb and a noun what the main verb of o says: "give a
+// rating", "rate".
+func (d description) names(o description) bool {
+	if !lightVerbs[d.verb] || reading[o.verb] != nil {
+		return false
+	}
+	named := d.words
+	if end := slices.IndexFunc(named, func(w string) bool { return endsObject[w] }); end > 0 && makingVerbs[d.verb] {
+		named = named[:end]
+	}
+	return slices.ContainsFunc(named, func(w string) bool {
+		particle, compound := strings.CutPrefix(w, o.verb)
+		return isFormOf(o.verb, w) || len(o.verb) > stemLength && haveOneStem(o.verb, w) || compound && particles[particle] || slices.Contains(english.VerbsOf(w), o.verb)
+	}) ||
+		slices.ContainsFunc(d.object, func(w string) bool { return shareGroup(verbGroups, w, o.verb) })
+}
+
+var (
+	// lightVerbs leave it to their object to say what is done.
+	lightVerbs = setOf("produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
+	// particles end nouns of an act: "playback".
+	particles = setOf("back up off in out down over")
+	// makingVerbs are those that leave it to their object alone: "sends an invitation".
+	makingVerbs = setOf("produce generate send")
+	// reading are verbs that tell what is there. They can describe the result of most others.
+	reading = groupWords("browse check describe display fetch find get give handle list locate look_up manage obtain process provide query read retrieve return search see show tell use view")
+)
+
+// verbLast are the languages whose sentences end with the verb; their nouns can look like verbs.
+var verbLast = setOf("ja ko tr hi")
+
+// germanVerb returns the translation of a German verb in the third person, with a prefix of its own
+// for "leiht … aus": "Entfernt" at the beginning of a sentence is "removes", and a participle
+// elsewhere. It returns nil if there is no such verb.
+func germanVerb(word, prefix string) []translate.Word {
+	stem, found := strings.CutSuffix(strings.ToLower(word), "t")
+	if !found {
+		return nil
+	}
+	verb := translate.Translate("de", prefix+strings.TrimSuffix(stem, "e")+"en")
+	if len(verb) != 1 || len(verb[0].Meanings) == 0 || effect.Of(verb[0].Meanings[0]) == 0 {
+		return nil
+	}
+	return verb
 }
 
 // translateText returns the likeliest English words of a text in another language.
 func translateText(language, text string) string {
 	var out []string
-	for _, field := range strings.Fields(text) {
-		for _, w := range translate.Translate(language, field) {
+	fields := strings.Fields(text)
+	for i, field := range fields {
+		words := translate.Translate(language, field)
+		if i == 0 && language == "de" {
+			for _, prefix := range []string{"", strings.TrimRight(fields[len(fields)-1], ".")} {
+				if verb := germanVerb(field, prefix); verb != nil {
+					words = verb
+				}
+			}
+		}
+		for _, w := range words {
 			switch {
 			case len(w.Meanings) == 0:
 				out = append(out, w.Text)
@@ -198,28 +670,38 @@ func translateText(language, text string) string {
 			}
 		}
 	}
-	// Many languages put the verb last; the readers of English expect it first.
-	for i, w := range out {
-		if effect.Of(w) != 0 {
-			return strings.Join(append([]string{w}, slices.Delete(slices.Clone(out), i, i+1)...), " ")
+	// The readers of English expect the verb first.
+	isVerb := func(w string) bool { return effect.Of(w) != 0 }
+	i := slices.IndexFunc(out, isVerb)
+	if verbLast[language] {
+		for i = len(out) - 1; i >= 0 && !isVerb(out[i]); i-- {
 		}
 	}
-	return strings.Join(out, " ")
+	if i < 0 {
+		return strings.Join(out, " ")
+	}
+	return strings.Join(append([]string{out[i]}, slices.Delete(slices.Clone(out), i, i+1)...), " ")
 }
 
 // contradicts reports whether the verb of d excludes what o describes.
 func (d description) contradicts(o description) bool {
-	return d.verb != "" && d.verb != o.verb && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
+	answers := o.asks() && effect.Of(d.verb)&(effect.Read|effect.Compute) != 0
+	return d.verb != "" && d.verb != o.verb && !answers && !d.isHeadedByNoun() && !(reading[d.verb] != nil && reading[o.verb] != nil) && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
 }
 
-// retrieving are verbs that, at the head of a description, tell what is there: the sense in which
-// people get a taxi or return a parcel is not that of an interface.
+// retrieving are verbs that mean to read at the beginning of a description. There, get and return
+// do not have the sense of getting a taxi or returning a parcel.
 var retrieving = setOf("get return obtain download retrieve fetch")
 
-// returnable are the things that are returned to where they came from.
-var returnable = setOf("item purchase parcel goods merchandise car vehicle bike scooter rental equipment")
+// returnable are things that people give back.
+var returnable = setOf("package item purchase parcel goods merchandise car vehicle bike book scooter rental equipment")
 
-// effects returns what the verbs of a description do, 0 if one of them is not known.
+// bringsBack reports whether "return" means to bring a thing back.
+func (d description) bringsBack() bool {
+	return slices.ContainsFunc(d.things, func(w string) bool { return returnable[w] })
+}
+
+// effects returns the effects of the verbs of a description, 0 if one of them is unknown.
 func (d description) effects() effect.Class {
 	if d.isHeadedByNoun() {
 		return 0
@@ -227,7 +709,7 @@ func (d description) effects() effect.Class {
 	var all effect.Class
 	for _, v := range d.verbs {
 		class := effect.Of(v)
-		if retrieving[v] && (v != "return" || !slices.ContainsFunc(d.things, func(w string) bool { return returnable[w] })) {
+		if retrieving[v] && (v != "return" || !d.bringsBack()) {
 			class = effect.Read
 		}
 		if class == 0 {
@@ -238,12 +720,31 @@ func (d description) effects() effect.Class {
 	return all
 }
 
-// isHeadedByNoun reports whether what looks like the main verb may be a noun: "Places to eat".
+// isHeadedByNoun reports whether what looks like the main verb may be a noun or an adjective:
+// "Places to eat", "Aggregated figures", "Short summary".
 func (d description) isHeadedByNoun() bool {
-	return len(d.words) > 1 && d.words[0] != d.verb && isFormOf(d.verb, d.words[0]) && english.Lookup(d.verb).Noun && d.words[1] != "for" && endsObject[d.words[1]]
+	if len(d.words) < 2 {
+		return false
+	}
+	first, next := d.words[0], d.words[1]
+	if first == d.verb {
+		use := english.Lookup(first)
+		if use.NounCount > use.VerbCount && (next == "by" || next == "between" || isParticiple(next)) {
+			return true // "Route by car"
+		}
+		if effect.Of(first) == 0 && use.NounCount > use.VerbCount && !determiners[next] {
+			return true
+		}
+		return effect.Of(first)&^(effect.Read|effect.Compute) == 0 && reading[first] == nil && !determiners[next] && (use.Adjective || use.Noun && use.NounCount > use.VerbCount)
+	}
+	if strings.HasSuffix(first, "ed") && len(first) > 4 {
+		return true
+	}
+	return isFormOf(d.verb, first) && english.Lookup(d.verb).Noun && next != "for" && next != "if" && !questions[next] && (endsObject[next] || effect.Of(d.verb) == 0 && (next == "and" || next == "of"))
 }
 
-// compatible holds, for each effect, those that a description of the same operation may speak of.
+// compatible holds, for each effect, the effects that another description of the same operation may
+// have.
 var compatible = map[effect.Class]effect.Class{
 	effect.Read:    effect.Read | effect.Compute | effect.Tell,
 	effect.Compute: effect.Read | effect.Compute | effect.Tell,
@@ -256,7 +757,7 @@ var compatible = map[effect.Class]effect.Class{
 // actsUnlike reports whether no verb of d does anything like one of o.
 func (d description) actsUnlike(o description) bool {
 	x, y := d.effects(), o.effects()
-	if x == 0 || y == 0 || d.translated || o.translated {
+	if x == 0 || y == 0 || d.unsureVerb || o.unsureVerb {
 		return false
 	}
 	for class, others := range compatible {
@@ -267,17 +768,27 @@ func (d description) actsUnlike(o description) bool {
 	return true
 }
 
-// negations are words that deny the one that follows.
+// negations are words that negate the next one.
 var negations = setOf("not without never cannot")
 
 // negates reports whether d denies something that o does: "without charging the card".
 func (d description) negates(o description) bool {
 	for i, w := range d.words {
-		if negations[w] && i+1 < len(d.words) && slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, d.words[i+1]) }) {
+		if i+1 == len(d.words) || !negations[w] {
+			continue
+		}
+		denied := d.words[i+1]
+		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && o.affirms(denied) {
 			return true
 		}
 	}
 	return false
+}
+
+// affirms reports whether a description says that something takes place: "with immediate payment".
+func (d description) affirms(thing string) bool {
+	with := slices.Index(d.words, "with")
+	return with >= 0 && slices.Contains(d.words[with:], thing)
 }
 
 // isFormOf reports whether two words are forms of one verb.
@@ -292,12 +803,21 @@ func isFormOf(a, b string) bool {
 // widening are words that let an operation take away more than before.
 var widening = setOf("all every everything entire whole permanently irrevocably forever")
 
-// widensEnd reports whether d and o both end something, and o more of it.
-func (d description) widensEnd(o description) bool {
-	if effect.Of(d.verb)&effect.End == 0 || effect.Of(o.verb)&effect.End == 0 {
+// mayOnlyRead reports whether the main verb can mean to read or to work something out, or is unknown.
+func (d description) mayOnlyRead() bool {
+	class := effect.Of(d.verb)
+	return class == 0 || class&effect.End == 0 && class&(effect.Read|effect.Compute) != 0
+}
+
+// widensAct reports whether d and o both do something, and o to more of it.
+func (d description) widensAct(o description) bool {
+	if d.mayOnlyRead() || o.mayOnlyRead() {
 		return false
 	}
-	for _, w := range o.words {
+	for i, w := range o.words {
+		if i+1 < len(o.words) && o.words[i+1] == "or" {
+			continue // "all or part of it"
+		}
 		if widening[w] && !slices.Contains(d.words, w) && !slices.ContainsFunc(d.words, func(v string) bool { return widening[v] }) {
 			return true
 		}
@@ -349,36 +869,19 @@ func (d description) endsSomehow() bool {
 	return slices.ContainsFunc(d.verbs, func(v string) bool { return effect.Of(v)&effect.End != 0 })
 }
 
-// sharesObject reports whether both speak of one thing by the same word or one that is used for it.
+// sharesObject reports whether both texts name the same thing, by the same word or a synonym.
 func (d description) sharesObject(o description) bool {
 	return slices.ContainsFunc(d.things, func(w string) bool { return mentions(o.things, w) })
 }
 
-// nounGroups are nouns that services use for one thing. The word vectors are too coarse for them.
-var nounGroups = groupWords(
-	"product item article good merchandise", "order purchase", "customer client user account member person profile holder", "parcel package shipment delivery",
-	"bill invoice", "case ticket issue", "job position vacancy", "message text sms mail email", "stock share equity quote", "direction route path",
-	"term keyword word phrase query", "text sentence article passage document paragraph", "fund money balance amount cash", "quantity number amount count many much",
-	"forecast weather condition", "doctor physician", "table seat reservation booking", "restaurant place venue eatery", "photo image picture", "car vehicle",
-	"trip journey ride travel", "hotel room lodging accommodation", "file document", "price cost rate fee", "appointment visit meeting event slot", "comment review rating",
-	"film movie", "song track music", "city place location town", "team group", "company business organization firm", "basket cart", "city place", "state status",
-	"info information detail", "setting configuration option preference", "directory list catalog catalogue", "server machine host instance", "plan subscription", "employee worker staff",
-)
-
-// groupWords returns the numbers of the groups that each word is in.
-func groupWords(groups ...string) map[string][]int {
-	of := map[string][]int{}
-	for i, group := range groups {
-		for _, w := range strings.Fields(group) {
-			of[w] = append(of[w], i)
-		}
-	}
-	return of
-}
-
-// mentions reports whether a word or one that is used for the same thing is among others.
+// mentions reports whether others has a word or a synonym of it.
 func mentions(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
-		return w == word || slices.ContainsFunc(nounGroups[w], func(group int) bool { return slices.Contains(nounGroups[word], group) })
+		return w == word || haveOneStem(w, word) || shareGroup(nounGroups, w, word)
 	})
+}
+
+// shareGroup reports whether two words are in one group.
+func shareGroup(groups map[string][]int, a, b string) bool {
+	return slices.ContainsFunc(groups[a], func(group int) bool { return slices.Contains(groups[b], group) })
 }

@@ -7,8 +7,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// compareMembers compares the members of two objects that no rule of their own covers. The members
-// named in known are left out. Either node may be nil.
+// compareMembers compares the members of two objects that have no rule of their own. It skips the
+// members named in known. Either node may be nil.
 func (c *comparison) compareMembers(operation string, a, b *protocol.Node, known map[string]bool) {
 	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
 		if !known[name] {
@@ -17,7 +17,7 @@ func (c *comparison) compareMembers(operation string, a, b *protocol.Node, known
 	})
 }
 
-// eachMember calls do for every member of two objects, with nil for the one that a side lacks.
+// eachMember calls do for every member of two objects, with nil for a missing one.
 func (c *comparison) eachMember(a, b *protocol.Node, do func(name string, ma, mb *protocol.Node)) {
 	after := indexMembers(b)
 	for _, ma := range objectMembers(a) {
@@ -72,11 +72,10 @@ func (c *comparison) compareMember(operation, name string, a, b *protocol.Node) 
 	}
 }
 
-// falseByDefault are the members that mean false when they are left out (AI Discovery §3.5, §3.6;
-// AGIS §8.2).
+// falseByDefault are the members whose default is false (AI Discovery §3.5, §3.6; AGIS §8.2).
 var falseByDefault = setOf("compact_mode field_filtering delta_support agent_tier_available negotiable is_idempotent proposed pre_auth_discovery")
 
-// isDefault reports whether a member is left out, or says what leaving it out would say.
+// isDefault reports whether a member is absent or has its default value.
 func isDefault(name string, n *protocol.Node) bool {
 	if n == nil {
 		return true
@@ -93,7 +92,7 @@ func isDefault(name string, n *protocol.Node) bool {
 	return falseByDefault[name] && n.Kind == protocol.Bool && n.Text == "false"
 }
 
-// kindOfMember tells from the name and the values of a member what its change means.
+// kindOfMember returns the kind of the change of a member, by its name and values.
 func kindOfMember(name string, a, b *protocol.Node) Kind {
 	name = strings.ToLower(name)
 	switch {
@@ -167,7 +166,7 @@ func (c *comparison) compareLists(kind Kind, operation string, a, b *protocol.No
 	}
 }
 
-// elementKey is what an element of a list is told apart by.
+// elementKey returns the text that identifies an element of a list.
 func elementKey(n *protocol.Node) string {
 	if n.Kind == protocol.String {
 		if link := canonicalLink(n.Text); link != "" {
@@ -200,7 +199,7 @@ func (l *namedNodes) addNode(name string, n *protocol.Node) {
 	l.nodes[name] = n
 }
 
-// removeName takes out the value of a name and returns it, nil for none.
+// removeName removes a name and returns its value, nil for none.
 func (l *namedNodes) removeName(name string) *protocol.Node {
 	n := l.nodes[name]
 	delete(l.nodes, name)
@@ -208,7 +207,7 @@ func (l *namedNodes) removeName(name string) *protocol.Node {
 	return n
 }
 
-// eachWith calls do for every name in l or other, with nil for what a side lacks.
+// eachWith calls do for every name in l or other, with nil for a missing one.
 func (l namedNodes) eachWith(other namedNodes, do func(name string, a, b *protocol.Node)) {
 	for _, name := range l.names {
 		do(name, l.nodes[name], other.nodes[name])

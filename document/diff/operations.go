@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"gazetteer/document"
@@ -27,7 +29,7 @@ func (c *comparison) compareOperations() {
 	}
 }
 
-// describeOperation returns what an operation does, as its document says.
+// describeOperation returns the description of an operation in its document.
 func (c *comparison) describeOperation(o *operation) value {
 	if o.intent == nil {
 		return textValue(o.node, o.name)
@@ -35,14 +37,14 @@ func (c *comparison) describeOperation(o *operation) value {
 	return valueOf(o.intent)
 }
 
-// compareOperation compares one operation. Nothing more is said of one that was replaced by
-// another: whatever else differs has the same cause.
+// compareOperation compares one operation. For an operation that was replaced by another it reports
+// nothing else, because all differences have that cause.
 func (c *comparison) compareOperation(p pair) {
 	if p.renamed {
 		c.compareNames(p)
 	}
 	verdict := judgeMeaning(p.a.intent.Str(), p.b.intent.Str())
-	if verdict == replaced || c.methodContradicts(p) {
+	if verdict == replaced || c.methodContradicts(p) || c.verbContradicts(p) || verdict == rewritten && c.replacesContract(p) {
 		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 		return
 	}
@@ -89,6 +91,50 @@ func (c *comparison) methodContradicts(p pair) bool {
 	return after == "DELETE" && effect.Compare("DELETE", p.b.intent.Str()).Verdict == effect.Contradicts
 }
 
+// verbContradicts reports whether the intent of an endpoint contradicts its verb and did not before.
+func (c *comparison) verbContradicts(p pair) bool {
+	if c.a.kind != document.AGIS || equalValues(p.a.intent, p.b.intent) {
+		return false
+	}
+	return effect.Compare(p.b.verb, p.b.intent.Str()).Verdict == effect.Contradicts && effect.Compare(p.a.verb, p.a.intent.Str()).Verdict != effect.Contradicts
+}
+
+// replacesContract reports whether an operation neither takes a parameter nor returns a value that it
+// took or returned before. Its description cannot mean the same then, whatever its words.
+func (c *comparison) replacesContract(p pair) bool {
+	inputA, outputA := c.a.namesOf(p.a)
+	inputB, outputB := c.b.namesOf(p.b)
+	return areDisjoint(inputA, inputB) && areDisjoint(outputA, outputB)
+}
+
+// areDisjoint reports whether two lists of names have none in common, and neither is empty.
+func areDisjoint(a, b []string) bool {
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
+}
+
+// namesOf returns the names of the parameters and of the results of an operation.
+func (v *version) namesOf(o *operation) (input, output []string) {
+	if v.kind == document.AI {
+		output, _ = returnedNames(o.node.Member("returns").Str())
+		return memberNames(paramsByName(o.node.Member("params"))), output
+	}
+	names := func(block *protocol.Node) []string {
+		return memberNames(v.resolveSchema(block, block).Member("properties"))
+	}
+	return names(o.node.Member("input")), names(o.node.Member("output"))
+}
+
+func memberNames(n *protocol.Node) []string {
+	if n == nil || n.Kind != protocol.Object {
+		return nil
+	}
+	names := make([]string, len(n.Items))
+	for i, m := range n.Items {
+		names[i] = m.Key
+	}
+	return names
+}
+
 func (c *comparison) compareCapability(p pair) {
 	c.compareCalls(p)
 	c.compareParams(p)
@@ -96,6 +142,8 @@ func (c *comparison) compareCapability(p pair) {
 	c.eachMember(p.a.node, p.b.node, func(name string, a, b *protocol.Node) {
 		switch name {
 		case "id", "description", "endpoint", "method", "params", "returns":
+		case "auth": // what a capability leaves out is that of the service
+			c.compareMember(p.a.name, name, cmp.Or(a, c.a.memberAt("auth")), cmp.Or(b, c.b.memberAt("auth")))
 		default:
 			c.compareSemanticMember(p.a.name, name, a, b)
 		}
@@ -117,21 +165,27 @@ func (c *comparison) compareEndpoint(p pair) {
 func (c *comparison) compareContract(p pair, block string, input bool) {
 	a, b := nilIfNull(p.a.node.Member(block)), nilIfNull(p.b.node.Member(block))
 	at := schemaPlace{operation: p.a.name, input: input}
-	empty := &protocol.Node{Kind: protocol.Object}
 	switch {
 	case a == nil && b == nil:
 		return
 	case a == nil:
-		empty.Pointer, empty.Line, empty.Column = b.Pointer, b.Line, b.Column
-		a = empty
+		a = emptySchema(b)
 	case b == nil:
-		empty.Pointer, empty.Line, empty.Column = a.Pointer, a.Line, a.Column
-		b = empty
+		b = emptySchema(a)
 	}
 	c.compareSchemas(at, a, b)
 }
 
-// compareSemanticMember compares one member of what an operation declares about itself.
+// emptySchema returns a schema of the same type in the same place, without properties.
+func emptySchema(of *protocol.Node) *protocol.Node {
+	empty := &protocol.Node{Kind: protocol.Object, Pointer: of.Pointer, Line: of.Line, Column: of.Column}
+	if t := of.Member("type"); t != nil {
+		empty.Items = append(empty.Items, t)
+	}
+	return empty
+}
+
+// compareSemanticMember compares one member of an operation's semantic declaration.
 func (c *comparison) compareSemanticMember(operation, name string, a, b *protocol.Node) {
 	switch name {
 	case "impact_tier", "effect":
@@ -143,7 +197,7 @@ func (c *comparison) compareSemanticMember(operation, name string, a, b *protoco
 	}
 }
 
-// dangers orders the effects; one that is not declared stands lowest.
+// dangers orders the effects by danger; an undeclared effect is lowest.
 var dangers = map[string]int{"informational": 1, "reversible": 2, "irreversible": 3}
 
 func (c *comparison) compareEffects(operation string, a, b *protocol.Node) {

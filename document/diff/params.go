@@ -9,8 +9,8 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-// compareParams compares the params of a capability (AI Discovery §3.3). A parameter that stands in
-// the path is required, whatever its text says.
+// compareParams compares the params of a capability (AI Discovery §3.3). A parameter in the path is
+// required, whatever its text says.
 func (c *comparison) compareParams(p pair) {
 	inPathA, inPathB := pathParameters(p.a), pathParameters(p.b)
 	paramsA, paramsB := p.a.node.Member("params"), p.b.node.Member("params")
@@ -23,7 +23,7 @@ func (c *comparison) compareParams(p pair) {
 		if ma == nil && mb == nil {
 			return
 		}
-		// A parameter that only the path named before is no new one.
+		// A parameter that only the path had before is not new.
 		if ma == nil && inPathA[name] || mb == nil && inPathB[name] {
 			return
 		}
@@ -47,8 +47,8 @@ func isSchema(n *protocol.Node) bool {
 	return n.Member("type").Str() == "object" && n.Member("properties") != nil && n.Member("properties").Kind == protocol.Object
 }
 
-// paramsByName returns params that are a list of objects with names as the object that the draft asks
-// for.
+// paramsByName converts params from a list of objects with names to the object that the draft
+// requires.
 func paramsByName(n *protocol.Node) *protocol.Node {
 	if n == nil || n.Kind != protocol.Array {
 		return n
@@ -78,7 +78,7 @@ func keys(set map[string]bool) func(yield func(string) bool) {
 
 func pathParameters(o *operation) map[string]bool {
 	set := map[string]bool{}
-	for _, name := range aidiscovery.PathParams(o.node.Member("endpoint").Str()) {
+	for _, name := range aidiscovery.PathParams(strings.TrimSpace(o.node.Member("endpoint").Str())) {
 		set[name] = true
 	}
 	return set
@@ -170,7 +170,7 @@ func parseParam(text string) aidiscovery.Param {
 	return p
 }
 
-// isTypeName reports whether a word, brackets aside, is the name of a type.
+// isTypeName reports whether a word without brackets is the name of a type.
 func isTypeName(word string) bool {
 	word, _, _ = strings.Cut(word, "[")
 	switch name := typeName(word); name {
@@ -189,7 +189,9 @@ func describeParam(p aidiscovery.Param) string {
 		if r := parseNumber(number); found && r != nil {
 			text = word + " " + r.RatString()
 		}
-		constraints = append(constraints, strings.TrimSuffix(text, "|"))
+		values := strings.Split(strings.TrimSuffix(text, "|"), "|")
+		slices.Sort(values)
+		constraints = append(constraints, strings.Join(values, "|"))
 	}
 	slices.Sort(constraints)
 	return strings.Join(constraints, ", ") + " -- " + p.Description
@@ -209,7 +211,7 @@ func typeName(s string) string {
 	return s
 }
 
-// typeChanged reports whether two types differ, of which none is left out.
+// typeChanged reports whether two types differ; a missing type differs from none.
 func typeChanged(a, b string) bool { return a != "" && b != "" && typeName(a) != typeName(b) }
 
 // narrowsMeaning reports whether a parameter accepts less than before.
@@ -226,8 +228,8 @@ func narrowsMeaning(a, b aidiscovery.Meaning) bool {
 	return slices.ContainsFunc(a.Enum, func(v string) bool { return !slices.Contains(b.Enum, v) })
 }
 
-// boundRaised reports whether a lower bound went up, boundLowered whether an upper bound went down.
-// An empty text is no bound.
+// boundRaised reports whether a lower bound increased, boundLowered whether an upper bound
+// decreased. An empty text is no bound.
 func boundRaised(a, b string) bool {
 	x, y := parseNumber(a), parseNumber(b)
 	return y != nil && (x == nil || y.Cmp(x) > 0)

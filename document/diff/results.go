@@ -33,7 +33,7 @@ func (c *comparison) compareReturns(p pair) {
 		c.addChange(ResultRemoved, p.a.name, textValue(a, name), value{})
 	}
 	for _, name := range missingNames(namesB, namesA) {
-		// A list where one was, or the other way round, is told with what is gone.
+		// A change between a list and a single value is reported with the removed members.
 		if !slices.ContainsFunc(namesA, func(had string) bool { return withoutLists(had) == withoutLists(name) }) {
 			c.addAt(ResultAdded, p.a.name, a, value{}, textValue(b, name))
 		}

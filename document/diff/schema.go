@@ -1,15 +1,16 @@
 package diff
 
 import (
+	"math/big"
 	"slices"
 
 	"gazetteer/protocol"
 )
 
-// schemaPlace says whose schema is compared.
+// schemaPlace says to what the compared schema belongs.
 type schemaPlace struct {
 	operation string
-	// input is true for what callers send, false for what they get.
+	// input is true for values that callers send, false for values that they receive.
 	input bool
 	// blockA and blockB are the outermost schemas, which references may be relative to.
 	blockA, blockB *protocol.Node
@@ -19,12 +20,12 @@ type schemaPlace struct {
 // maxSchemaDepth bounds how deep schemas are compared: schemas may refer to themselves.
 const maxSchemaDepth = 24
 
-// schemaRules are the keywords that bound what a value may be, beside those that have a rule of
-// their own.
+// schemaRules are the keywords that restrict a value, except those that have a rule of their own.
 var (
-	lowerBounds = []string{"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
-	upperBounds = []string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
-	// exactRules are compared as a whole: a change may narrow what is accepted.
+	lowerBounds = []string{"minLength", "minItems", "minProperties"}
+	upperBounds = []string{"maxLength", "maxItems", "maxProperties"}
+	rangeBounds = []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
+	// exactRules are compared as a whole: a change may restrict the accepted values.
 	exactRules = []string{"format", "pattern", "const", "multipleOf", "oneOf", "anyOf", "allOf", "not", "if", "then", "else",
 		"patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "contains", "prefixItems"}
 	// ownRules have a rule of their own, or only help others to refer to a schema.
@@ -50,10 +51,23 @@ func (c *comparison) compareSchemas(at schemaPlace, a, b *protocol.Node) {
 		c.compareSchemaTexts(at, a, b)
 	}
 	c.compareProperties(at, a, b)
-	if ia, ib := a.Member("items"), b.Member("items"); ia != nil && ib != nil {
-		c.compareSchemas(at, ia, ib)
+	for _, keyword := range innerSchemas {
+		ia, ib := a.Member(keyword), b.Member(keyword)
+		switch {
+		case ia == nil || ib == nil || keyword != "items" && !equalValues(ia, ib): // a difference of the rules is told already
+		case ia.Kind == protocol.Object && ib.Kind == protocol.Object:
+			c.compareSchemas(at, ia, ib)
+		case ia.Kind == protocol.Array && ib.Kind == protocol.Array && len(ia.Items) == len(ib.Items):
+			for i := range ia.Items {
+				c.compareSchemas(at, ia.Items[i], ib.Items[i])
+			}
+		}
 	}
 }
+
+// innerSchemas are the keywords whose values are schemas of parts of the value or of the value itself.
+// With equal texts, the schemas that they refer to can differ.
+var innerSchemas = []string{"items", "prefixItems", "additionalProperties", "oneOf", "anyOf"}
 
 // changedType is the kind of a changed type: callers that read a result of another type have lost
 // the one they read.
@@ -65,10 +79,66 @@ func (at schemaPlace) changedType() Kind {
 }
 
 func (v *version) resolveSchema(n, block *protocol.Node) *protocol.Node {
-	if v.agis == nil || n == nil {
+	if v.agis != nil && n != nil {
+		n = v.agis.Resolve(n, block)
+	}
+	if n.Member("allOf") == nil {
 		return n
 	}
-	return v.agis.Resolve(n, block)
+	return v.mergeAllOf(n, block)
+}
+
+// mergeAllOf returns a schema with the rules of all schemas of its allOf in one, and the schema itself
+// if two of them contradict each other or one cannot be found.
+func (v *version) mergeAllOf(n, block *protocol.Node) *protocol.Node {
+	if merged, known := v.merged[n]; known {
+		return merged
+	}
+	if v.merged == nil {
+		v.merged = map[*protocol.Node]*protocol.Node{}
+	}
+	v.merged[n] = n // for one that refers to itself
+	rest := *n
+	rest.Items = slices.DeleteFunc(slices.Clone(n.Items), func(m *protocol.Node) bool { return m.Key == "allOf" })
+	merged := &protocol.Node{Kind: protocol.Object, Pointer: n.Pointer, Line: n.Line, Column: n.Column, Key: n.Key}
+	for _, part := range append([]*protocol.Node{&rest}, n.Member("allOf").Elements()...) {
+		if part != &rest {
+			part = v.resolveSchema(part, block)
+		}
+		if part == nil || part.Kind != protocol.Object || !mergeRules(merged, part) {
+			return n
+		}
+	}
+	v.merged[n] = merged
+	return merged
+}
+
+// mergeRules adds the rules of a schema to another one. It reports false if they contradict each
+// other.
+func mergeRules(into, schema *protocol.Node) bool {
+	for _, m := range schema.Items {
+		have := into.Member(m.Key)
+		switch {
+		case have == nil:
+			added := *m
+			added.Items = slices.Clone(m.Items)
+			into.Items = append(into.Items, &added)
+		case m.Key == "required" && have.Kind == m.Kind:
+			have.Items = append(have.Items, m.Items...)
+		case m.Key == "properties" && have.Kind == m.Kind:
+			for _, property := range m.Items {
+				if other := have.Member(property.Key); other == nil {
+					have.Items = append(have.Items, property)
+				} else if !equalValues(other, property) {
+					return false
+				}
+			}
+		case m.Key == "title" || m.Key == "description":
+		case !equalValues(have, m):
+			return false
+		}
+	}
+	return true
 }
 
 // hasReference reports whether a schema has a reference somewhere: equal texts may then mean
@@ -80,18 +150,21 @@ func hasReference(n *protocol.Node) bool {
 	return slices.ContainsFunc(n.Items, hasReference)
 }
 
-// mostNodes bounds how many pairs of schemas one comparison looks at, as references can make small
-// texts large.
-const mostNodes = 20000
+// maxNodes is the number of pairs of schemas that one comparison visits, because references can
+// make small texts large.
+const maxNodes = 20000
 
 func (c *comparison) spendNode() bool {
 	c.nodes++
-	return c.nodes <= mostNodes
+	return c.nodes <= maxNodes
 }
 
 // valueNarrowed reports whether the value itself, its properties aside, is of another type or more
 // bounded than before.
 func valueNarrowed(a, b *protocol.Node) bool {
+	if rangeNarrowed(a, b, "minimum", "exclusiveMinimum", 1) || rangeNarrowed(a, b, "maximum", "exclusiveMaximum", -1) {
+		return true
+	}
 	for _, keyword := range lowerBounds {
 		if boundRaised(boundOf(a, keyword), boundOf(b, keyword)) {
 			return true
@@ -105,13 +178,33 @@ func valueNarrowed(a, b *protocol.Node) bool {
 	return valueReplaced(a, b) || enumNarrowed(a.Member("enum"), b.Member("enum")) || b.Member("uniqueItems").True() && !a.Member("uniqueItems").True() || closesProperties(a, b)
 }
 
+// rangeNarrowed reports whether the numbers that b accepts end earlier on one side than those of a:
+// the lower one for the direction 1, the upper one for -1. The narrower of both bounds of a side
+// counts.
+func rangeNarrowed(a, b *protocol.Node, including, excluding string, direction int) bool {
+	endOf := func(n *protocol.Node) (end *big.Rat, excluded bool) {
+		end, other := parseNumber(boundOf(n, including)), parseNumber(boundOf(n, excluding))
+		if other == nil || end != nil && other.Cmp(end)*direction < 0 {
+			return end, false
+		}
+		return other, true
+	}
+	x, outsideA := endOf(a)
+	y, outsideB := endOf(b)
+	if x == nil || y == nil {
+		return y != nil
+	}
+	order := y.Cmp(x) * direction
+	return order > 0 || order == 0 && outsideB && !outsideA
+}
+
 // lacksValue reports whether both list their values, and b lacks one of a.
 func lacksValue(a, b *protocol.Node) bool {
 	return len(a.Member("enum").Elements()) > 0 && enumNarrowed(a.Member("enum"), b.Member("enum"))
 }
 
-// valueReplaced reports whether the value itself is of another type or form. Those who read a result
-// do not mind closer bounds.
+// valueReplaced reports whether the type or form of the value changed. Closer bounds do not affect
+// callers who read a result.
 func valueReplaced(a, b *protocol.Node) bool {
 	return !slices.Equal(typesOf(a), typesOf(b)) || slices.ContainsFunc(exactRules, func(keyword string) bool {
 		x, y := a.Member(keyword), b.Member(keyword)
@@ -172,8 +265,8 @@ func enumNarrowed(a, b *protocol.Node) bool {
 	})
 }
 
-// compareSchemaTexts records one change of what a schema says beside its type: its texts, or bounds
-// that were widened.
+// compareSchemaTexts records one change of the rest of a schema: its texts, or bounds that were
+// widened.
 func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 	changed := false
 	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
@@ -183,7 +276,7 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 			changed = !isOpen(name, ma) || !isOpen(name, mb)
 		case name == "enum":
 			changed = !sameElements(ma, mb)
-		case slices.Contains(lowerBounds, name) || slices.Contains(upperBounds, name):
+		case slices.Contains(lowerBounds, name) || slices.Contains(upperBounds, name) || slices.Contains(rangeBounds, name):
 			changed = boundOf(a, name) != boundOf(b, name)
 		case !ownRules[name]:
 			changed = true
@@ -194,10 +287,10 @@ func (c *comparison) compareSchemaTexts(at schemaPlace, a, b *protocol.Node) {
 	}
 }
 
-// falseInSchemas are the keywords that mean false when they are left out.
+// falseInSchemas are the keywords whose default is false.
 var falseInSchemas = setOf("uniqueItems deprecated readOnly writeOnly")
 
-// isOpen reports whether a keyword is left out or says what leaving it out would say.
+// isOpen reports whether a keyword is absent or has its default value.
 func isOpen(keyword string, n *protocol.Node) bool {
 	open := "false"
 	if keyword == "additionalProperties" {

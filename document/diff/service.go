@@ -66,7 +66,8 @@ func (c *comparison) compareAGISServices() {
 	c.compareMembers("", c.a.root, c.b.root, setOf("agis service agtp version endpoints vocabulary data_manifest schemas"))
 }
 
-// compareServiceVersion records the version of a service once: it may stand in two places.
+// compareServiceVersion records a change of the service's version once, although two members may
+// hold it.
 func (c *comparison) compareServiceVersion() {
 	before := len(c.changes)
 	c.compareText(VersionChanged, "", c.a.memberAt("version"), c.b.memberAt("version"))
@@ -106,7 +107,7 @@ func (c *comparison) compareIdentity(a, b *protocol.Node) {
 	c.addChange(kind, "", valueOf(a), valueOf(b))
 }
 
-// isAuthenticationName reports whether a member says what callers have to prove.
+// isAuthenticationName reports whether a member is about how callers authenticate.
 func isAuthenticationName(name string) bool {
 	switch name {
 	case "auth", "authentication", "authorization", "security", "pre_auth_discovery", "requires_authorization", "scopes":
@@ -118,8 +119,8 @@ func isAuthenticationName(name string) bool {
 // strengths orders the ways of authentication from the weakest to the strongest.
 var strengths = map[string]int{"none": 1, "apikey": 2, "bearer": 3, "oauth2": 4}
 
-// compareAuthentication compares two statements of how callers authenticate (AI Discovery §3.4).
-// One that is left out is unknown.
+// compareAuthentication compares two descriptions of how callers authenticate (AI Discovery §3.4).
+// A missing one is unknown.
 func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node) {
 	typeA, typeB := authenticationType(a), authenticationType(b)
 	open := a != nil && a.Key == "pre_auth_discovery" || b != nil && b.Key == "pre_auth_discovery" // true asks for less
@@ -132,7 +133,7 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 	case !strings.EqualFold(typeA.Text, typeB.Text):
 		kind := AuthenticationChanged
 		x, y := strengths[strings.ToLower(typeA.Text)], strengths[strings.ToLower(typeB.Text)]
-		if x > y && y > 0 || typeA.Kind == protocol.Bool && typeA.True() && !open {
+		if x > y && y > 0 || typeA.Kind == protocol.Bool && typeA.True() != open {
 			kind = AuthenticationWeakened
 		}
 		c.addChange(kind, operation, valueOf(typeA), valueOf(typeB))
@@ -150,20 +151,36 @@ func (c *comparison) compareAuthentication(operation string, a, b *protocol.Node
 		return
 	}
 	c.eachMember(a, b, func(name string, ma, mb *protocol.Node) {
-		if name == "type" || equalValues(ma, mb) || equalLinks(ma, mb) || isDefault(name, ma) && isDefault(name, mb) || name == "header" && strings.EqualFold(ma.Str(), mb.Str()) {
+		if name == "type" || equalValues(ma, mb) || equalLinks(ma, mb) || isDefault(name, ma) && isDefault(name, mb) {
+			return
+		}
+		if name == "header" && strings.EqualFold(headerOf(typeA, ma), headerOf(typeB, mb)) {
 			return
 		}
 		kind := AuthenticationChanged
 		if other := kindOfMember(name, ma, mb); other == LinkChanged || other == ContactChanged || name == "description" {
 			kind = other
 		}
+		if ma != nil && mb != nil && ma.Kind == protocol.Array && mb.Kind == protocol.Array {
+			c.compareLists(kind, operation, ma, mb)
+			return
+		}
 		c.addChange(kind, operation, valueOf(ma), valueOf(mb))
 	})
 }
 
+// headerOf returns the header of a credential. That of a bearer token is Authorization if none is
+// given (AI Discovery §3.4).
+func headerOf(authType, header *protocol.Node) string {
+	if header.Str() == "" && strings.EqualFold(authType.Str(), "bearer") {
+		return "Authorization"
+	}
+	return header.Str()
+}
+
 // compareAuthenticationDocs compares where the documentation of another way of authentication is.
 func (c *comparison) compareAuthenticationDocs(operation string, a, b *protocol.Node) {
-	if docsA, docsB := memberAt(a, "docs"), memberAt(b, "docs"); !equalValues(docsA, docsB) && !equalLinks(docsA, docsB) {
+	if docsA, docsB := memberAt(a, "docs"), memberAt(b, "docs"); docsA != nil && docsB != nil && !equalValues(docsA, docsB) && !equalLinks(docsA, docsB) {
 		c.addChange(LinkChanged, operation, valueOf(docsA), valueOf(docsB))
 	}
 }
@@ -225,11 +242,10 @@ func dataClassName(n *protocol.Node) string {
 	return strings.ToLower(normalizeSpace(n.Str()))
 }
 
-// sensitivities orders the words for how sensitive data is; one that is left out or unknown stands
-// lowest.
+// sensitivities orders the words for the sensitivity of data; a missing or unknown one is lowest.
 var sensitivities = map[string]int{
 	"public": 1, "informational": 1, "low": 1, "internal": 2, "reversible": 2, "medium": 2, "moderate": 2,
-	"irreversible": 3, "high": 3, "confidential": 3, "restricted": 4, "critical": 4,
+	"irreversible": 3, "high": 3, "confidential": 3, "sensitive": 3, "private": 3, "personal": 3, "secret": 4, "restricted": 4, "critical": 4,
 }
 
 func (c *comparison) compareDataClass(a, b *protocol.Node) {

@@ -18,7 +18,8 @@ type version struct {
 	root       *protocol.Node
 	valid      bool
 	operations []*operation
-	agis       *agis.Document // nil for other formats
+	agis       *agis.Document                    // nil for other formats
+	merged     map[*protocol.Node]*protocol.Node // what mergeAllOf made of a schema
 }
 
 // readVersion reads one text as far as it can be read.
@@ -110,7 +111,7 @@ func memberAt(n *protocol.Node, names ...string) *protocol.Node {
 	return nilIfNull(n)
 }
 
-// nilIfNull returns nil for a member that is null: it says no more than none.
+// nilIfNull returns nil for a member that is null, because null means the same as an absent member.
 func nilIfNull(n *protocol.Node) *protocol.Node {
 	if n != nil && n.Kind == protocol.Null {
 		return nil
@@ -131,12 +132,12 @@ func (c counter) nextName(name string) string {
 
 // operation is one operation of a version.
 type operation struct {
-	// name is shown to people, key is what it is matched by.
+	// name is the name for people, key the one for matching.
 	name, key string
 	node      *protocol.Node
 	// verb is the AGIS method in upper case, path its path; both are empty for a capability.
 	verb, path string
-	// nameNodes hold what the name is made of: the id, or method and path.
+	// nameNodes holds the nodes of the name: the id, or method and path.
 	nameNodes []*protocol.Node
 	intent    *protocol.Node
 	// unnamed lists the members that make up the name, for content.

@@ -1,19 +1,19 @@
-// Package cache keeps the values used last, up to a number of bytes.
+// Package cache keeps values in use, up to a number of bytes.
 package cache
 
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 )
 
-// A Sized cache keeps the most recently used values up to a number of bytes. It
-// may be used from any goroutine.
+// A Sized cache keeps values up to a number of bytes. When there is no room, the oldest value that was
+// not used since it was last passed over goes first. It may be used from any goroutine.
 type Sized[K comparable, V any] struct {
+	mu    sync.RWMutex // guards the following fields
 	limit int
-
-	mu    sync.Mutex // guards the following fields
 	Used  int
-	order *list.List // of *cached[K, V], most recently used first
+	order *list.List // of *cached[K, V], those to be dropped next first
 	byKey map[K]*list.Element
 }
 
@@ -21,6 +21,7 @@ type cached[K comparable, V any] struct {
 	key   K
 	value V
 	size  int
+	used  atomic.Bool // since it was passed over
 }
 
 func New[K comparable, V any](limit int) *Sized[K, V] {
@@ -29,30 +30,45 @@ func New[K comparable, V any](limit int) *Sized[K, V] {
 
 // Lookup returns the value of key, if it is kept.
 func (c *Sized[K, V]) Lookup(key K) (V, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	e, ok := c.byKey[key]
 	if !ok {
 		var none V
 		return none, false
 	}
-	c.order.MoveToFront(e)
-	return e.Value.(*cached[K, V]).value, true
+	v := e.Value.(*cached[K, V])
+	if !v.used.Load() {
+		v.used.Store(true)
+	}
+	return v.value, true
+}
+
+// Widen raises a lower limit to so many bytes.
+func (c *Sized[K, V]) Widen(limit int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = max(c.limit, limit)
 }
 
 // Put stores a value of so many bytes. What is larger than the whole cache is
 // not kept.
 func (c *Sized[K, V]) Put(key K, value V, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if size > c.limit {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.removeLocked(key)
-	c.byKey[key] = c.order.PushFront(&cached[K, V]{key, value, size})
+	c.byKey[key] = c.order.PushBack(&cached[K, V]{key: key, value: value, size: size})
 	c.Used += size
 	for c.Used > c.limit {
-		c.removeLocked(c.order.Back().Value.(*cached[K, V]).key)
+		first := c.order.Front()
+		if v := first.Value.(*cached[K, V]); v.used.Swap(false) {
+			c.order.MoveToBack(first)
+		} else {
+			c.removeLocked(v.key)
+		}
 	}
 }
 

@@ -76,6 +76,11 @@ func VersionSample() document.Document {
 			},
 			{ID: "drive.files.listAll", Verb: "LIST"},
 			{ID: "weather_now", Verb: "RETRIEVE"},
+			// The rules of ClassOf.
+			{ID: "seats", Verb: "LIST", Intent: "Seat maps. This data is made available for all flights"},
+			{ID: "clear", Verb: "CLEAR", Intent: "Clears a calendar. This operation deletes all events"},
+			{ID: "detect", Verb: "CREATE", Intent: "Text feed. Identifies the language of a text"},
+			{ID: "random", Verb: "LIST", Intent: "Returns an image. Excluding the tag will return any"},
 		},
 	}
 }

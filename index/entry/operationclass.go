@@ -1,11 +1,13 @@
 package entry
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"gazetteer/document"
 	"gazetteer/index/query"
+	"gazetteer/index/tokens"
 	"gazetteer/protocol/effect"
 )
 
@@ -24,8 +26,12 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	if ends := endingSentence(o); ends != "" {
 		return effect.End, "intent: " + ends
 	}
-	if j.Verb == "" {
-		intent = titleClass(o)
+	if j.Verb == "" || j.Verdict == effect.NotJudged {
+		if told := titleClass(o); told != 0 || j.Verb == "" {
+			intent = told
+		} else if verb != 0 && verb&^query.Reading == 0 {
+			intent = 0 // RETRIEVE: "Seat maps"
+		}
 	}
 	switch {
 	case intent == 0:
@@ -41,8 +47,8 @@ func ClassOf(o *document.Operation) (class effect.Class, from string) {
 	}
 }
 
-// anyPost is the verb of operations of which nothing is known but that they are posted to. Those that only
-// work something out from what is posted have it, too.
+// anyPost is the verb of operations of which nothing is known but that they are posted to. Those
+// that only work something out from what is posted have it, too.
 const anyPost = "CREATE"
 
 // Changes reports whether an operation changes the world, and so is no answer to a question: as its
@@ -59,15 +65,31 @@ func Changes(o *document.Operation, class effect.Class) bool {
 	return verb != 0 && verb&query.Reading == 0 && !strings.EqualFold(o.Verb, anyPost)
 }
 
-// titleClass returns the effects that the sentence after a title tells ("Sentiment analysis. Evaluates the
-// tone of a text"), 0 if the intent does not begin with a title.
+// titleClass returns the effects that the sentence after a title tells ("Sentiment analysis.
+// Evaluates the tone of a text"), 0 if the intent does not begin with a title. With a verb that
+// only reads, the sentence must begin with its verb: "This data is made available" is not what is
+// done.
 func titleClass(o *document.Operation) effect.Class {
 	title, sentence, ok := strings.Cut(o.Intent, ". ")
-	if !ok || effect.Compare(o.Verb, title).Verb != "" {
+	if !ok {
+		return 0
+	}
+	if j := effect.Compare(o.Verb, title); j.Verb != "" && j.Verdict != effect.NotJudged {
 		return 0
 	}
 	sentence, _, _ = strings.Cut(sentence, ". ")
-	return effect.Compare(o.Verb, sentence).Class
+	sentence = withoutSubject(strings.ToLower(sentence))
+	j := effect.Compare(o.Verb, sentence)
+	if j.MethodClass != 0 && j.MethodClass&^query.Reading == 0 && !beginsWith(sentence, j.Verb) {
+		return 0
+	}
+	return j.Class
+}
+
+// beginsWith reports whether a sentence begins with a form of a verb.
+func beginsWith(sentence, verb string) bool {
+	first, _, _ := strings.Cut(sentence, " ")
+	return verb != "" && !strings.HasSuffix(first, "ed") && strings.HasPrefix(first, verb[:len(verb)-1])
 }
 
 // maxSentences is the number of sentences of an intent that are read.
@@ -78,17 +100,33 @@ const maxSentences = 8
 func endingSentence(o *document.Operation) string {
 	sentences := strings.FieldsFunc(o.Intent, func(r rune) bool { return strings.ContainsRune(".;:!?\n。！？", r) })
 	for _, sentence := range sentences[min(1, len(sentences)):min(maxSentences, len(sentences))] {
-		sentence = strings.ToLower(strings.TrimSpace(sentence))
-		first, _, _ := strings.Cut(sentence, " ")
-		if strings.HasSuffix(first, "ed") {
-			continue // "Deleted files are not shown"
-		}
+		sentence = withoutSubject(strings.ToLower(strings.TrimSpace(sentence)))
 		j := effect.Compare(o.Verb, sentence)
-		if j.Class == effect.End && j.Verb != "" && strings.HasPrefix(first, j.Verb[:len(j.Verb)-1]) {
+		if j.Class == effect.End && beginsWith(sentence, j.Verb) && !isParticipleClause(sentence) {
 			return j.Verb
 		}
 	}
 	return ""
+}
+
+// isParticipleClause reports whether a sentence says what follows from an act, as "excluding the
+// tag will return all" does.
+func isParticipleClause(sentence string) bool {
+	first, rest, _ := strings.Cut(sentence, " ")
+	return strings.HasSuffix(first, "ing") && (strings.Contains(rest, " will ") || strings.Contains(rest, " may ") || strings.Contains(rest, " can "))
+}
+
+// withoutSubject returns a sentence in lower case without a subject that stands for the operation:
+// "this operation deletes all events" deletes all events.
+func withoutSubject(sentence string) string {
+	words := strings.Fields(sentence)
+	if len(words) > 2 && (words[0] == "this" || words[0] == "the") {
+		switch words[1] {
+		case "api", "call", "command", "endpoint", "function", "method", "operation", "request", "resource":
+			return strings.Join(words[2:], " ")
+		}
+	}
+	return sentence
 }
 
 // ClassField is the keyword field of the inferred effects, as a number.
@@ -144,10 +182,23 @@ const IdentifierFlag = 1 << 8
 func needsIdentifier(o *document.Operation) bool {
 	path := strings.TrimRight(o.Path, "/")
 	if strings.HasSuffix(path, "}") {
-		return true
+		return !isKnownToClient(path[strings.LastIndexByte(path, '{')+1 : len(path)-1])
 	}
 	name := strings.ToLower(o.ID)
 	return strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "byid") || strings.HasSuffix(name, "_by_id")
+}
+
+// knownToClients are words in the names of parameters whose values a client knows without asking
+// the service: a place, a time, a word, a format.
+var knownToClients = strings.Fields(`address amount area city coordinates country currency date day destination domain extension ext format from
+	ip isbn language latitude lang location longitude month origin phone place position postcode query region search state station symbol term text
+	time to town type url vat version word year zip`)
+
+// isKnownToClient reports whether a client knows the value of a parameter without asking the service.
+func isKnownToClient(name string) bool {
+	words := strings.Fields(strings.ToLower(tokens.PrepareName(name)))
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return w == "id" || w == "key" || w == "code" || w == "number" || w == "uuid" }) &&
+		slices.ContainsFunc(words, func(w string) bool { return slices.Contains(knownToClients, w) })
 }
 
 // EffectValue returns the value of the filter effect: the declared effect, unless the inferred one

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
 )
 
@@ -52,11 +53,12 @@ func numberClauses(words []string) []int {
 // endOfSegment returns the end of the segment of words that begins at from.
 func endOfSegment(words []string, from int) int {
 	for i := from + MinClauseWords; i < len(words); i++ {
-		if endsSentence(words[i-1]) || strings.ContainsAny(lastRune(words[i-1]), ",:") && asksQuestion(words[i:]) {
+		if endsSentence(words[i-1]) || strings.ContainsAny(lastRune(words[i-1]), ",:") && asksQuestion(words[i:]) ||
+			lastRune(words[i-1]) == "," && asksForNext(words[i:]) {
 			return i
 		}
-		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) {
-			continue
+		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) || slices.Contains(articles, normalizeWord(words[i-1])) {
+			continue // the next train
 		}
 		if start, ok := skipToClause(words[i:]); ok && start < len(words)-i {
 			return i
@@ -65,8 +67,8 @@ func endOfSegment(words []string, from int) int {
 	return len(words)
 }
 
-// asksQuestion reports whether words begin like a question: what is it about, is the author angry. A word
-// that may begin a relative clause ("a flight, which is cheap") needs a question mark.
+// asksQuestion reports whether words begin like a question: what is it about, is the author angry.
+// A word that may begin a relative clause ("a flight, which is cheap") needs a question mark.
 func asksQuestion(words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -79,10 +81,26 @@ func asksQuestion(words []string) bool {
 		slices.Contains(auxiliaries, first) && slices.Contains(determiners, next)
 }
 
+// asksForNext reports whether words that follow a comma ask for a further act on a thing that was
+// named: remove its background, upload it.
+func asksForNext(words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	first := normalizeWord(words[0])
+	return english.Lookup(first).Verb && effect.Of(first) != 0 && refersBack(words[1:2])
+}
+
 // refersBack reports whether a clause refers to an object of an earlier one: what lands there, send
 // it.
 func refersBack(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(anaphora, normalizeWord(w)) })
+	for i, w := range words {
+		w = normalizeWord(w)
+		if slices.Contains(anaphora, w) || w == "one" && i > 0 && normalizeWord(words[i-1]) == "the" {
+			return true
+		}
+	}
+	return false
 }
 
 // anaphora are words that refer to something named before.
@@ -122,6 +140,8 @@ var (
 	clauseJoiners = strings.Fields("additionally afterwards also and besides finally furthermore moreover next plus then")
 	questionWords = strings.Fields("how what what's when when's where where's which who who's whose why")
 	auxiliaries   = strings.Fields("are can could did do does is may should will would")
+	// articles and possessives are followed by a noun: the next train.
+	articles = strings.Fields("a an her his its my our the their your")
 	// relatives are question words that begin relative clauses, too.
 	relatives = strings.Fields("when where which who whose")
 	// determiners follow a word that is used as a verb: "book a table", "is there a bus".

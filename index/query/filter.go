@@ -9,6 +9,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
 )
 
 // A Filter is one key of the query language. Its row is the only definition of a filter: parsing,
@@ -112,6 +113,18 @@ func lookupFilter(key string) (Filter, bool) {
 		return Filter{}, false
 	}
 	return filters[i], true
+}
+
+// suggestKeys lists all keys, after a question for the key that resembles an unknown one.
+func suggestKeys(unknown string) string {
+	if unknown == "category" || unknown == "categories" {
+		unknown = "domain" // AI Discovery's word for it
+	}
+	var keys []string
+	for _, f := range filters {
+		keys = append(keys, f.Key)
+	}
+	return english.DidYouMean(unknown, keys) + describeKeys()
 }
 
 // describeKeys lists all keys.

@@ -10,6 +10,7 @@ import (
 	"gazetteer/index/tokens"
 	"gazetteer/index/translate"
 	"gazetteer/protocol/effect"
+	"gazetteer/protocol/english"
 )
 
 // parseForeign reads a request in a language other than English, or in several. The search looks
@@ -40,7 +41,12 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			r.Words = append(r.Words, w)
 		}
 	}
-	for _, field := range strings.Fields(text) {
+	fields := strings.Fields(text)
+	if language == translate.German {
+		fields = joinSeparated(fields)
+	}
+	fields = translate.JoinPhrases(language, fields)
+	for _, field := range fields {
 		of := language
 		if script := translate.Detect(field); script == translate.Korean || script == translate.Japanese || script == translate.Chinese {
 			if language != translate.Japanese || script == translate.Korean { // Han characters alone may be either
@@ -61,7 +67,7 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			case p.Meanings[0] == translate.Negation:
 				spoken = append(spoken, "not")
 			default:
-				spoken = append(spoken, p.Meanings[0])
+				spoken = append(spoken, spokenMeaning(p.Meanings))
 				if of != translate.Korean {
 					add(p.Text, p.Meanings)
 				}
@@ -73,9 +79,95 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			add(field, meanings)
 		}
 	}
+	if slices.Contains(spoken, "translate") {
+		for i := range r.Words {
+			if w := &r.Words[i]; len(w.Meanings) > 0 && languageCodes[w.Meanings[0].Surface] != "" {
+				w.Weight = valueWeight // the language to translate to
+			}
+		}
+	}
 	r.Act = foreignAct(language, spoken, asks)
+	if asksForFact(language, text) {
+		r.Act = Act{Wanted: Reading, Question: true}
+	}
 	r.Acts = []Act{r.Act}
 	return r
+}
+
+// separableParticles end a German sentence whose verb they belong to: "sag den Termin ab" is absagen.
+var separableParticles = strings.Fields("ab an auf aus ein her hin hinzu nach um vor weg zu zurück zusammen")
+
+// joinSeparated joins the particle at the end of a German sentence to the verb at its beginning, if
+// the dictionary has the verb.
+func joinSeparated(fields []string) []string {
+	last := len(fields) - 1
+	if last < 2 {
+		return fields
+	}
+	particle := normalizeWord(fields[last])
+	if !slices.Contains(separableParticles, particle) {
+		return fields
+	}
+	for _, ending := range []string{"en", "n", ""} {
+		verb := particle + strings.TrimSuffix(normalizeWord(fields[0]), "e") + ending
+		if words := translate.Translate(translate.German, verb); len(words) == 1 && words[0].Meanings != nil {
+			return append([]string{verb}, fields[1:last]...)
+		}
+	}
+	return fields
+}
+
+// spokenMeaning returns the first meaning of a foreign word that is no noun in most uses, or its
+// first one: reserve for a word that means book and reserve.
+func spokenMeaning(meanings []string) string {
+	for _, m := range meanings {
+		if effect.Of(m) != 0 && !isMostlyNoun(m) && effect.Of(meanings[0]) != 0 {
+			return m
+		}
+	}
+	return meanings[0]
+}
+
+// nounShare is how many times as often a word is a noun as a verb if its translation is read as a noun.
+const nounShare = 4
+
+// isMostlyNoun reports whether an English word is rarely a verb.
+func isMostlyNoun(word string) bool {
+	u := english.Lookup(word)
+	return u.Noun && (u.NounCount > nounShare*u.VerbCount || u.NounCount == 0 && u.VerbCount == 0)
+}
+
+// factQuestions are, by language, the endings of sentences that ask for a fact, and what such a
+// sentence does not contain, because it asks for something to be done or whether that is possible.
+var factQuestions = map[string]struct{ endings, requests []string }{
+	translate.Korean: {
+		strings.Fields("나요 습니까 ㅂ니까 됩니까 입니까 인가요 은가요 는가요 했어 됐어 됐니 왔어 있어 있어요 없어 어때 어때요 뭐야 언제야 어디야 얼마야"),
+		strings.Fields("줄 줘 주실 주시 주세요 주겠 수"),
+	},
+	translate.Japanese: {
+		strings.Fields("ですか ますか ましたか ませんでしたか たか"),
+		strings.Fields("くれ くださ もらえ いただけ でき られます させて ませんか たい"),
+	},
+	translate.Chinese: {
+		strings.Fields("吗 了吗 了没 了没有 是什么时候 在哪里 在哪 是谁 是多少 怎么样"),
+		strings.Fields("可以 能 帮 请 想"),
+	},
+	translate.German:  {nil, strings.Fields("kannst könnt können könnte würde darf kann magst")},
+	translate.French:  {nil, strings.Fields("peux pouvez pourriez pourrais pouvons puis-je voulez voudriez est-il")},
+	translate.Spanish: {nil, strings.Fields("puedes puede podría podrías pueden puedo podemos quieres quiere")},
+}
+
+// asksForFact reports whether a text in another language asks for a fact: "has my booking been
+// cancelled", where the verb says nothing of what is to be done.
+func asksForFact(language, text string) bool {
+	q, ok := factQuestions[language]
+	text = strings.ToLower(strings.TrimSpace(text))
+	if ok && (strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")) {
+		return !slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
+	}
+	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+	return ok && slices.ContainsFunc(q.endings, func(end string) bool { return strings.HasSuffix(text, end) }) &&
+		!slices.ContainsFunc(q.requests, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // isMark reports whether a part of a text has no searchable content.
@@ -89,6 +181,9 @@ func foreignAct(language string, spoken []string, asks bool) Act {
 	act := Act{}
 	for i, w := range spoken {
 		class := effect.Of(w)
+		if isMostlyNoun(w) {
+			class = 0 // a ticket, not to ticket
+		}
 		if endsSomething(spoken, i) && (i == 0 || spoken[i-1] != "not") {
 			act.Ends = true
 		}
@@ -99,7 +194,7 @@ func foreignAct(language string, spoken []string, asks bool) Act {
 			act.Verb, act.Wanted = w, class
 		}
 	}
-	if act.Ends && !asks {
+	if mayEnd := act.Wanted&effect.End != 0; act.Ends && !asks && (!mayEnd || act.Wanted == effect.End) { // switch off does more than end
 		act.Wanted = effect.End
 	}
 	if asks && act.Wanted&^Reading == 0 || asks && act.Wanted == 0 {

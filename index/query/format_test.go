@@ -40,7 +40,7 @@ func TestToggledFilter(t *testing.T) {
 	}
 }
 
-// Every query that is read is written so that it is read the same again.
+// FuzzQueryString checks that a parsed query that is formatted and parsed again is the same.
 func FuzzQueryString(f *testing.F) {
 	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a -b`, "host:bücher.example -x", `class:"a  b"`, "auth:\u00a0x", `"a:b" -c:d`} {
 		f.Add(s)

@@ -123,7 +123,7 @@ func (p *parser) parseItem() error {
 	}
 	f, ok := lookupFilter(key)
 	if !ok {
-		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), describeKeys())
+		return p.errorAt(start, fmt.Sprintf("unknown key %s:", key), suggestKeys(key))
 	}
 	return p.parseFilter(start, key, f, "")
 }

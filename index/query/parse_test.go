@@ -49,6 +49,19 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
+func TestUnknownKeysAreCorrected(t *testing.T) {
+	for text, want := range map[string]string{
+		"pay domian:finance":   "did you mean domain? the keys are verb:",
+		"pay category:finance": "did you mean domain? the keys are verb:",
+		"pay zzz:finance":      "the keys are verb:",
+	} {
+		_, err := Parse(text)
+		if e, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(e.Help, want) {
+			t.Errorf("%s: %v, want the help %q", text, err, want)
+		}
+	}
+}
+
 func TestQueryErrorOffset(t *testing.T) {
 	for text, want := range map[string]struct {
 		at      int
@@ -97,8 +110,8 @@ func TestQueryErrorOffset(t *testing.T) {
 	}
 }
 
-// Whatever the text, it is read or refused with a place in it, what is read
-// keeps to the limits, and searching for it does not fail.
+// FuzzParseQuery checks that any text is parsed within the limits or refused with a place, and that
+// a search for it does not fail.
 func FuzzParseQuery(f *testing.F) {
 	for _, s := range []string{"book a table", `verb:BOOK "x y" ns:a`, "host:bücher.example -x", "예약 class:\"값", "a:b", "\xff\x00", "İ ﷺ ½ ｶﾞ e\u0301", "'s 's ’s"} {
 		f.Add(s)

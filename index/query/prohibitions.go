@@ -70,7 +70,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 			next = lower[i+1]
 		}
 		switch {
-		case slices.Contains(readOnlyWords, w), w == "read" && next == "only", w == "dry" && next == "run":
+		case slices.Contains(readOnlyWords, w), w == "read" && next == "only", w == "only" && next == "read", w == "dry" && next == "run":
 			n := 1
 			if !slices.Contains(readOnlyWords, w) {
 				n = 2
@@ -227,6 +227,27 @@ func isValue(w string) bool {
 		return false
 	}
 	return letters <= digits || letters == capitals && (digits > 1 || strings.ContainsAny(w, "-/#"))
+}
+
+// minNumber is the minimum number of digits of a number that may identify something.
+const minNumber = 4
+
+// isIdentifier reports whether a value may identify a thing: an address, a code, a long number, a
+// quoted text. Short numbers count or measure something.
+func isIdentifier(w string) bool {
+	if strings.ContainsAny(w, "@#'‘“_") || strings.Contains(w, "://") {
+		return true
+	}
+	digits, letters := 0, 0
+	for _, r := range w {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return digits >= minNumber || digits > 1 && letters > 0 && !strings.HasSuffix(strings.ToLower(w), "m") || digits == 0 && letters > 0
 }
 
 // isNameIn reports whether the i-th word is capitalized in a sentence of words that are not.

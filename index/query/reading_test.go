@@ -49,6 +49,10 @@ func TestRequestParsing(t *testing.T) {
 		"look up the owner of a domain":    "search",
 		"the rules of chess in Portuguese": "pt",
 		"where is my umbrella delivery":    "track",
+		"get the words from this scan":     "ocr",
+		"read the notes of a lecture":      "transcribe",
+		"tell my sister that we are late":  "message",
+		"send 30 pounds to the gardener":   "transfer",
 	} {
 		if all := meanings(ParseRequest(a, text)); !slices.ContainsFunc(all, func(form string) bool { return tokens.StemOf(form) == tokens.StemOf(meant) || form == meant }) {
 			t.Errorf("%s: %q is not looked for, but %q", text, meant, all)
@@ -56,6 +60,37 @@ func TestRequestParsing(t *testing.T) {
 	}
 	if all := meanings(ParseRequest(a, "switch to the on-board menu of the ferry company in town and turn")); len(all) > 0 {
 		t.Errorf("%q is looked for", all)
+	}
+	if check := weightOf(ParseRequest(a, "check the tyres of a lorry"), "check"); check == 0 || check == 1 {
+		t.Errorf("a verb that asks for anything counts %g", check)
+	}
+	for text, last := range map[string][]string{ // what the last goal looks for besides its own words
+		"find a poster of whales, print it":         {"poster", "whales"},
+		"list the ferries of May, and book the one": {"ferries"},
+	} {
+		goals := ParseRequest(a, text).Clauses()
+		if len(goals) != 2 {
+			t.Errorf("%s: the goals are %+v", text, goals)
+			continue
+		}
+		for _, word := range last {
+			if weightOf(goals[1], word) == 0 {
+				t.Errorf("%s: the last goal does not look for %s", text, word)
+			}
+		}
+		if verb := goals[0].Act.Verb; weightOf(goals[1], verb) != 0 {
+			t.Errorf("%s: the last goal looks for %s", text, verb)
+		}
+	}
+	for text, shows := range map[string]bool{"status of my kayak order": true, "kayak order for my sister": false, "violin prices of the season": true} {
+		if act := ParseRequest(a, text).Act; act.OnlyShows() != shows {
+			t.Errorf("%s: only shows: %v, %+v", text, act.OnlyShows(), act)
+		}
+	}
+	for text, whole := range map[string]string{"¿Cuál es el tipo de cambio del franco?": "tipo de cambio", "Quel est le taux de change du franc ?": "taux de change"} {
+		if r := ParseRequest(a, text); weightOf(r, whole) == 0 || !slices.Contains(meanings(r), "exchange") {
+			t.Errorf("%s looks for %q", text, meanings(r))
+		}
 	}
 	// Questions after a comma are goals of their own, and what they refer to is taken along.
 	goals := ParseRequest(a, "Which pools does the club of Graz have, and what swims there in winter?").Clauses()

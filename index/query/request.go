@@ -43,9 +43,17 @@ type Act struct {
 	HasValue bool
 	// Question reports whether the request is a question, or asks to be told something.
 	Question bool
-	// Method contains the effects of what a question asks a method for ("how do I book a table"); 0 if it
-	// asks for a fact.
+	// Method contains the effects of what a question asks a method for ("how do I book a table"); 0
+	// if it asks for a fact.
 	Method effect.Class
+	// NamesMethod reports whether the verb of a question for a method says what is to be done:
+	// book, not get.
+	NamesMethod bool
+	// Permission reports whether the request asks whether something can be done: can I pay in cash.
+	Permission bool
+	// Shows reports whether the request has no verb and names something to be told: the status of
+	// my order.
+	Shows bool
 	// Ends reports whether the request ends or removes something.
 	Ends bool
 }
@@ -56,8 +64,19 @@ func (a *Act) IsNotAnsweredBy(class effect.Class, changes bool) bool {
 	return a.Question && changes && (class&a.Method == 0 || class&effect.End&^a.Method != 0)
 }
 
+// OnlyShows reports whether the request asks to see what there is: list my reminders. One that asks
+// to find or check something may want more.
+func (a *Act) OnlyShows() bool {
+	return a.Shows || slices.Contains(showingVerbs, a.Verb) && a.Wanted&^Reading == 0
+}
+
+var showingVerbs = strings.Fields("display list read show view")
+
 // Reading is the class of operations that change nothing.
 const Reading = effect.Read | effect.Compute
+
+// placePrepositions precede the name of a place, which is no identifier: in Vienna.
+var placePrepositions = strings.Fields("across around at in inside near outside through within")
 
 // A Prohibition is an act that a request forbids: "do not send it yet".
 type Prohibition struct {
@@ -90,6 +109,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	}
 	weighPredicate(lower, weights, from)
 	weighRequirements(lower, weights, from)
+	weighLightVerbs(lower, weights, from, clauses)
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
 			continue // the request contains nothing else
@@ -116,6 +136,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		if len(terms) > 0 {
 			w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Clause: clauses[i], Weight: weights[i]}
 			w.Name = weights[i] == 1 && isNameIn(fields, i, from)
+			w.Identifies = weights[i] == valueWeight && isIdentifier(asked) || w.Name && (i == from || !slices.Contains(placePrepositions, lower[i-1]))
 			if code := languageCodes[lower[i]]; code != "" {
 				w.Name = false
 				w.Meanings = append(slices.Clone(terms), tokens.Tokenize(a, code)...)
@@ -127,10 +148,29 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		}
 	}
 	r.addPhrases(a)
-	r.addQuestion(a, fields)
+	r.addQuestions(a, fields, from, clauses)
+	r.addQuantities(a, lower, fields, clauses, from)
+	r.addConversion(a, lower, from, clauses)
+	r.addMedium(a, lower, from, clauses)
+	r.addTranslation(a, lower)
 	r.setActs(fields, weights, from, to, clauses)
 	return r
 }
+
+// lightReads are verbs that ask for any kind of answer, so that the words after them say more.
+var lightReads = strings.Fields("check")
+
+// weighLightVerbs lowers the weights of light verbs at the beginning of clauses.
+func weighLightVerbs(lower []string, weights []float32, from int, clauses []int) {
+	for i := from; i+1 < len(lower); i++ {
+		if weights[i] == 1 && (i == from || clauses[i-1] != clauses[i]) && slices.Contains(lightReads, lower[i]) {
+			weights[i] = lightWeight
+		}
+	}
+}
+
+// lightWeight is the weight of a light verb.
+const lightWeight = 0.6
 
 // Clauses returns the parts of a request for several things, nil for a request for one thing.
 func (r Request) Clauses() []Request {
@@ -160,11 +200,18 @@ func (r Request) Clauses() []Request {
 }
 
 // earlierNouns returns the words before the n-th clause that may be nouns, with the weight of an
-// object.
+// object. The verbs that the clauses begin with are none.
 func (r Request) earlierNouns(n int) []Word {
 	var nouns []Word
-	for _, w := range r.Words {
-		if u := english.Lookup(strings.ToLower(w.Asked)); w.Clause < n && u.Noun && w.Weight > valueWeight {
+	for i, w := range r.Words {
+		asked := strings.ToLower(w.Asked)
+		if w.Clause >= n || w.Weight <= valueWeight || (i == 0 || r.Words[i-1].Clause != w.Clause) && english.Lookup(asked).Verb {
+			continue
+		}
+		if singular := english.Singular(asked); singular != "" {
+			asked = singular
+		}
+		if english.Lookup(asked).Noun {
 			w.Weight *= contextWeight
 			nouns = append(nouns, w)
 		}
@@ -187,27 +234,25 @@ func (r *Request) addPhrases(a analysis.Analyzer) {
 	r.Words = append(r.Words, implied...)
 }
 
-// askedFor are words that questions imply but do not contain.
-var askedFor = []struct{ question, words string }{
-	{"where is my", "track location status"}, {"where are my", "track location status"}, {"where's my", "track location status"},
-	{"what time is it", "current timezone clock"},
-	{"how much is", "price"}, {"how much are", "price"}, {"how much does", "price cost"}, {"how much do", "price cost"}, {"how much would", "price cost"},
-	{"how far", "distance"}, {"how long", "duration time"}, {"how many", "count"}, {"what time", "time"}, {"what's the time", "time"},
-}
-
-// questionWeight is the weight of an implied word.
-const questionWeight = 0.5
-
-// addQuestion adds the words that a question implies.
-func (r *Request) addQuestion(a analysis.Analyzer, fields []string) {
-	text := strings.ToLower(strings.Join(fields[:min(len(fields), 12)], " "))
-	for _, q := range askedFor {
-		if strings.HasPrefix(text, q.question) {
-			r.Words = append(r.Words, Word{Asked: q.question, Meanings: tokens.Tokenize(a, q.words), Weight: questionWeight})
+// addTranslation adds a word for the translation that a request for an expression in another
+// language wants: "how do I say it in Portuguese", "the Polish word for it".
+func (r *Request) addTranslation(a analysis.Analyzer, lower []string) {
+	for i, w := range lower {
+		if languageCodes[w] == "" {
+			continue
+		}
+		says := i > 0 && slices.Contains(languagePrepositions, lower[i-1]) && slices.ContainsFunc(lower[:i], func(w string) bool { return slices.Contains(sayingVerbs, w) })
+		if says || i+2 < len(lower) && lower[i+1] == "word" && lower[i+2] == "for" {
+			r.Words = append(r.Words, Word{Asked: w, Meanings: tokens.Tokenize(a, "translate"), Weight: 1})
 			return
 		}
 	}
 }
+
+var (
+	languagePrepositions = strings.Fields("in into")
+	sayingVerbs          = strings.Fields("say said call called mean put render pronounce spell write")
+)
 
 // parseCode reads a request in the form of a function.
 func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request {
@@ -222,7 +267,7 @@ func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request 
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		for _, t := range terms {
-			w := Word{Asked: t.Surface, Terms: []tokens.Token{t}, Weight: weights[i]}
+			w := Word{Asked: t.Surface, Terms: []tokens.Token{t}, Weight: weights[i], Argument: weights[i] == parameterWeight}
 			if long := abbreviations[strings.ToLower(t.Surface)]; long != "" {
 				w.Meanings = tokens.Tokenize(a, long)
 			}
@@ -275,7 +320,7 @@ func (r *Request) setActs(fields []string, weights []float32, from, to int, clau
 	}
 	r.Act.Question = r.Act.Question && len(r.Acts) == 1
 	for i := range r.Acts {
-		r.Acts[i].HasValue = slices.ContainsFunc(r.Words, func(w Word) bool { return w.Clause == i && (w.Name || w.Weight == valueWeight) })
+		r.Acts[i].HasValue = slices.ContainsFunc(r.Words, func(w Word) bool { return w.Clause == i && w.Identifies })
 		r.Act.HasValue = r.Act.HasValue || r.Acts[i].HasValue
 		r.Acts[i].Makes = slices.Contains(makingVerbs, r.Acts[i].Verb)
 		r.Act.Makes = r.Act.Makes && r.Acts[i].Makes || i == 0 && r.Acts[i].Makes
@@ -309,6 +354,7 @@ func actOf(polite, words []string, weights []float32) Act {
 		first, _, _ = strings.Cut(strings.ToLower(tokens.PrepareName(name)), " ") // createUser(name)
 	}
 	switch {
+	case len(lower) > 1 && lower[1] == "about" && (first == "how" || first == "what"): // a proposal
 	case first == "who" && len(lower) > 1 && !slices.Contains(auxiliaries, lower[1]) && actionOf(lower[1]) != 0 && !isPast(lower[1]):
 		act.Verb, act.Wanted = baseVerb(lower[1]), actionOf(lower[1]) // who repairs bicycles
 		act.Question, act.Method = true, (act.Wanted|making)&^effect.End
@@ -322,17 +368,30 @@ func actOf(polite, words []string, weights []float32) Act {
 		act.Verb, act.Wanted = parseImperative(asked)
 	case slices.Contains(questionWords, first), len(lower) > 1 && beginsQuestion(first, lower[1]):
 		act.Wanted, act.Question, act.Method = Reading, true, methodOf(lower)
-	case slices.ContainsFunc(polite, asksToBeTold):
-		act.Wanted, act.Question = Reading, true
-	case slices.ContainsFunc(polite, func(w string) bool { return normalizeWord(w) == "how" }): // how do I
-		act.Verb, act.Wanted = parseImperative(lower)
+	case introducesQuestion(lower) > 0: // find out how far it is
+		_, act.Wanted = parseImperative(lower)
+		if act.Wanted &= Reading; act.Wanted == 0 {
+			act.Wanted = Reading
+		}
+		act.Question, act.Method = true, methodOf(lower[introducesQuestion(lower):])
+	case asksForMethod(polite): // how do I, can we
+		if act.Verb, act.Wanted = parseImperative(lower); act.Verb == "" && english.Lookup(lower[0]).Verb {
+			act.Verb, act.Wanted = lower[0], effect.Of(lower[0]) // only a verb follows "can I"
+		}
 		act.Question, act.Method = true, methodClass(lower)
+		act.NamesMethod = !slices.Contains(lightVerbs, lower[0])
+		act.Permission = slices.Contains(permissions, normalizeWord(polite[0]))
 		if act.Ends && act.Method&making != 0 {
 			act.Method |= effect.End // how do I make a cancellation
 		}
+	case slices.ContainsFunc(polite, asksToBeTold):
+		act.Wanted, act.Question = Reading, true
 	default:
 		act.Verb, act.Wanted = parseImperative(lower)
 		act.Question = act.Verb == "" && len(words) <= maxTopic && strings.HasSuffix(words[len(words)-1], "?")
+		if act.Verb == "" && act.Wanted == 0 && slices.Contains(knownNouns, objectOf(lower)) {
+			act.Shows, act.Wanted = true, Reading // the status of my order
+		}
 		if act.Question && act.Wanted == 0 {
 			act.Wanted = Reading
 		}
@@ -358,14 +417,17 @@ func actOf(polite, words []string, weights []float32) Act {
 	return act
 }
 
-// beginsQuestion reports whether a question begins with two words that are not question words: is there,
-// has my, have they.
+// beginsQuestion reports whether a question begins with two words that are not question words: is
+// there, has my, have they.
 func beginsQuestion(first, next string) bool {
 	if first == "have" || first == "had" {
 		return slices.Contains(subjects, next)
 	}
 	return slices.Contains(auxiliaries, first) || slices.Contains(otherAuxiliaries, first)
 }
+
+// knownNouns are things that a request without a verb wants to be told.
+var knownNouns = strings.Fields("age availability balance count date definition details distance duration forecast history info information level list location meaning name news number price prices rate rates result results schedule score scores state statistics status synonyms temperature time timetable times weather")
 
 // maxTopic is the number of words of a topic with a question mark: "my account balance?"
 const maxTopic = 4
@@ -375,8 +437,8 @@ func isPast(word string) bool {
 	return !strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ing") && baseVerb(word) != word
 }
 
-// methodOf returns the effects of what a question asks a method for: "how do I", "where can we", "may I". The
-// words begin a question. A verb that changes something may be done by any change.
+// methodOf returns the effects of what a question asks a method for: "how do I", "where can we",
+// "may I". The words begin a question. A verb that changes something may be done by any change.
 func methodOf(words []string) effect.Class {
 	if len(words) > 4 && words[1] == "it" && words[3] == "to" {
 		return methodClass(words[4:]) // is it possible to
@@ -388,10 +450,25 @@ func methodOf(words []string) effect.Class {
 	if i < len(words) && words[i] == "to" {
 		return methodClass(words[i+1:])
 	}
+	if i > 0 && i+2 < len(words) && slices.Contains(subjects, words[i]) && slices.Contains(modals, words[i+1]) {
+		return methodClass(words[i+2:]) // how I can
+	}
 	if i+1 < len(words) && (slices.Contains(modals, words[i]) || i > 0 && words[i] == "do") && slices.Contains(subjects, words[i+1]) {
 		return methodClass(words[i+2:])
 	}
 	return 0
+}
+
+// asksForMethod reports whether a polite opening asks how, where or whether something can be done:
+// how do I, can we.
+func asksForMethod(polite []string) bool {
+	for i, w := range polite {
+		w = normalizeWord(w)
+		if w == "how" || i+1 < len(polite) && slices.Contains(permissions, w) && slices.Contains(speakers, normalizeWord(polite[i+1])) {
+			return true
+		}
+	}
+	return false
 }
 
 // methodClass returns the effects of the verb that words begin with, and of others that do the same.
@@ -409,11 +486,13 @@ func methodClass(words []string) effect.Class {
 // making are the effects of operations that do something for the caller without an end of anything.
 const making = effect.Commit | effect.Change | effect.Tell
 
-// Words of questions: auxiliaries that only begin questions, those that ask for a method, who does it, and
-// verbs that leave open what is done.
+// Words of questions: auxiliaries that only begin questions, those that ask for a method, who does
+// it, and verbs that leave open what is done.
 var (
 	otherAuxiliaries = strings.Fields("am has was were isn't aren't wasn't weren't doesn't didn't hasn't")
 	modals           = strings.Fields("can could may might must shall should will would")
+	permissions      = strings.Fields("can could may might")
+	speakers         = strings.Fields("i we one")
 	subjects         = strings.Fields("i we you one they he she")
 	wishes           = strings.Fields("want need like love wish")
 	lightVerbs       = strings.Fields("get have obtain receive become be go make do use")
@@ -432,7 +511,7 @@ func objectOf(words []string) string {
 		if slices.Contains(prepositions, w) && object != "" {
 			break
 		}
-		if !slices.Contains(determiners, w) && !slices.Contains(prepositions, w) && english.Lookup(w).Noun {
+		if !slices.Contains(determiners, w) && !slices.Contains(prepositions, w) && (english.Lookup(w).Noun || english.Singular(w) != "") {
 			object = w
 		}
 	}
@@ -448,6 +527,9 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 	if next != "" {
 		if class := effect.Of(first + " " + next); class != 0 {
 			return first + " " + next, class // sign up, turn off
+		}
+		if single := particleVerbs[first+" "+next]; effect.Of(single) != 0 {
+			return single, effect.Of(single) // get rid of
 		}
 		// switch the lights off
 		for _, particle := range words[2:min(len(words), 6)] {
@@ -468,6 +550,9 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 			return first, class
 		}
 		return "", 0
+	}
+	if (first == "make" || first == "take") && (next == "a" || next == "an") {
+		return "create", effect.Of(first) // make a playlist
 	}
 	return first, effect.Of(first)
 }

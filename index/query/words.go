@@ -16,6 +16,11 @@ type Word struct {
 	Clause int     // the number of the clause that it belongs to, or [NoClause]
 	Weight float32 // its relative weight, 0 to 1
 	Name   bool    // a capitalized word in a sentence: a name or a brand
+	// Identifies reports whether the word may identify a thing: an order number, a name, but no
+	// number of nights and no place.
+	Identifies bool
+	// Argument reports whether the word names an argument of a request in the form of a function.
+	Argument bool
 	// Meanings contains the English translations of a foreign word, or the corrections of a
 	// misspelt one, the likeliest first. The search looks for them and for the word itself.
 	Meanings []tokens.Token

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"gazetteer/index/tokens"
 	"gazetteer/index/wordvec"
 )
 
 const (
-	// numClusters is the number of clusters. In an index of a million operations a cluster has
-	// about four thousand.
-	numClusters = 256
+	// MaxClusters is the number of clusters, unless there are fewer texts. In an index of a million
+	// operations a cluster has about four thousand.
+	MaxClusters = 256
 	// clusterRounds is the number of rounds that move each centroid to the mean of its texts.
 	clusterRounds = 4
 	// clusterCandidates is the number of nearest centroids by sign code that are compared exactly.
@@ -42,7 +43,7 @@ func (l *Lexicon) computeCentroids() []Centroid {
 			texts = append(texts, Centroid{m, SignCodeOf(m.Vector)})
 		}
 	}
-	centres := make([]Centroid, min(numClusters, len(texts)))
+	centres := make([]Centroid, min(MaxClusters, len(texts)))
 	for i := range centres {
 		centres[i] = texts[i*len(texts)/len(centres)]
 	}
@@ -116,18 +117,70 @@ const stemGroupWeight = 0.5
 // A Lexicon contains the weighted vector of each form of a word. It belongs to one index and may be
 // used by many goroutines at once.
 type Lexicon struct {
-	Table      *wordvec.Table
-	stemGroups map[string][]string // by stem: its forms, sorted
-	Centroids  []Centroid          // of the clusters
+	Table *wordvec.Table
+	// Checksum returns that of Table, which is computed once.
+	Checksum   func() uint32
+	stemGroups map[string]stemGroup // by stem
+	Centroids  []Centroid           // of the clusters
 
-	mu      sync.Mutex // guards the following fields
+	mu      sync.RWMutex // guards the following fields
 	vectors map[string]WordVector
+	unlike  map[uint32]*UnlikeWords
 }
 
-// A WordVector is a weighted vector with its length.
+// A stemGroup has the forms of a stem that the table has, sorted, and the number of the group.
+type stemGroup struct {
+	number uint32
+	forms  []string
+}
+
+// A WordVector is a weighted vector with its length. Forms with the same vector have the same number,
+// from 1 on.
 type WordVector struct {
 	Vector []float32
 	Length float32
+	Number uint32
+}
+
+// Cosine returns the cosine of two vectors of known words.
+func (v *WordVector) Cosine(o *WordVector) float32 {
+	return wordvec.Dot(v.Vector, o.Vector) / (v.Length * o.Length)
+}
+
+// MinWordCosine is the minimum cosine of the vectors of two words of similar meaning.
+const MinWordCosine = 0.5
+
+// UnlikeWords remembers, for one word, which words are known not to be similar to it. It may be used by
+// many goroutines at once.
+type UnlikeWords struct{ bits []atomic.Uint64 }
+
+// Has reports whether a word is known not to be similar.
+func (u *UnlikeWords) Has(number uint32) bool {
+	return u.bits[number/64].Load()&(1<<(number%64)) != 0
+}
+
+// Add adds a word whose cosine is at most [MinWordCosine].
+func (u *UnlikeWords) Add(number uint32) { u.bits[number/64].Or(1 << (number % 64)) }
+
+// maxUnlike bounds the words with remembered comparisons, about 12 MB.
+const maxUnlike = 2048
+
+// UnlikeOf returns what is remembered for the word with a number.
+func (l *Lexicon) UnlikeOf(number uint32) *UnlikeWords {
+	l.mu.RLock()
+	u := l.unlike[number]
+	l.mu.RUnlock()
+	if u != nil {
+		return u
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.unlike) >= maxUnlike {
+		clear(l.unlike)
+	}
+	u = &UnlikeWords{make([]atomic.Uint64, (l.Table.Len()+len(l.stemGroups))/64+1)}
+	l.unlike[number] = u
+	return u
 }
 
 // EmbeddedLexicon returns the lexicon of the built-in table.
@@ -137,13 +190,18 @@ var EmbeddedLexicon = sync.OnceValue(func() *Lexicon { return NewLexicon(wordvec
 const maxCachedVectors = 1 << 15
 
 func NewLexicon(t *wordvec.Table) *Lexicon {
-	l := &Lexicon{Table: t, stemGroups: make(map[string][]string, t.Len()), vectors: make(map[string]WordVector)}
+	l := &Lexicon{Table: t, Checksum: sync.OnceValue(t.Checksum), stemGroups: make(map[string]stemGroup, t.Len()), vectors: make(map[string]WordVector), unlike: make(map[uint32]*UnlikeWords)}
 	for w := range t.Unsorted() {
 		stem := tokens.StemOf(w)
-		l.stemGroups[stem] = append(l.stemGroups[stem], w)
+		group, met := l.stemGroups[stem]
+		if !met {
+			group.number = uint32(len(l.stemGroups))
+		}
+		group.forms = append(group.forms, w)
+		l.stemGroups[stem] = group
 	}
-	for _, words := range l.stemGroups {
-		slices.Sort(words)
+	for _, group := range l.stemGroups {
+		slices.Sort(group.forms)
 	}
 	l.Centroids = l.computeCentroids()
 	return l
@@ -151,7 +209,7 @@ func NewLexicon(t *wordvec.Table) *Lexicon {
 
 // stemGroupMean returns the mean vector of a stem's forms, nil when none is known.
 func (l *Lexicon) stemGroupMean(stem string) []float32 {
-	words := l.stemGroups[stem]
+	words := l.stemGroups[stem].forms
 	if len(words) == 0 {
 		return nil
 	}
@@ -176,36 +234,41 @@ func (l *Lexicon) stemGroupMean(stem string) []float32 {
 func (l *Lexicon) FormVector(form string) []float32 { return l.WordVector(form).Vector }
 
 // KnowsStem reports whether the table has a word with that stem.
-func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups[stem]) > 0 }
+func (l *Lexicon) KnowsStem(stem string) bool { return len(l.stemGroups[stem].forms) > 0 }
 
 // WordVector returns the weighted vector of a form; its length is 0 for an unknown form.
 func (l *Lexicon) WordVector(form string) WordVector {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if v, ok := l.vectors[form]; ok {
+	l.mu.RLock()
+	v, ok := l.vectors[form]
+	l.mu.RUnlock()
+	if ok {
 		return v
 	}
+	v = l.computeVector(form)
+	v.Length = VectorLength(v.Vector)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(l.vectors) >= maxCachedVectors {
 		clear(l.vectors)
 	}
-	v := WordVector{Vector: l.computeVector(form)}
-	v.Length = VectorLength(v.Vector)
 	l.vectors[form] = v
 	return v
 }
 
-func (l *Lexicon) computeVector(form string) []float32 {
+// computeVector returns the vector of a form without its length.
+func (l *Lexicon) computeVector(form string) WordVector {
 	own, scale, ok := l.Table.Word(form)
-	kin := l.stemGroupMean(tokens.StemOf(form))
+	stem := tokens.StemOf(form)
+	kin := l.stemGroupMean(stem)
 	if !ok {
-		return kin
+		return WordVector{Vector: kin, Number: uint32(l.Table.Len()) + l.stemGroups[stem].number + 1}
 	}
 	v := make([]float32, len(own))
 	wordvec.AddInt8(v, own, scale)
 	if kin != nil {
 		wordvec.Add(v, kin, stemGroupWeight)
 	}
-	return v
+	return WordVector{Vector: v, Number: l.Table.Number(form)}
 }
 
 // An Embedding is a unit vector of integers with a scale. The zero Embedding belongs to a text

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTextLength is the number of characters of one text that count. Texts come from strangers: a
-// longer one is more likely keyword stuffing than description.
+// maxTextLength is the number of characters of one text that count. Texts are untrusted: a longer
+// one is more likely keyword stuffing than description.
 const maxTextLength = 500
 
 // NewAnalyzer returns the analyzer chain for prepared texts, the same for documents and queries. It
@@ -33,7 +33,7 @@ func NewAnalyzer() (analysis.Analyzer, error) {
 	for _, word := range moreStopWords {
 		stopWords.AddToken(word)
 	}
-	return &analyzer{stopWords, &analysis.DefaultAnalyzer{
+	return &analyzer{stopWords: stopWords, cached: make(map[string][]Token), chain: &analysis.DefaultAnalyzer{
 		Tokenizer: wordTokenizer{tokens.NewUnicodeTokenizer()},
 		TokenFilters: []analysis.TokenFilter{
 			en.NewPossessiveFilter(),
@@ -171,8 +171,37 @@ func camelBoundary(runes []rune, i int) bool {
 // came from.
 type Token struct{ Stem, Form, Surface string }
 
-// Tokenize analyses a prepared text.
+// Tokenize analyses a prepared text. The caller must not change the tokens: those of short texts,
+// such as the words of requests, are shared.
 func Tokenize(a analysis.Analyzer, prepared string) []Token {
+	known, ok := a.(*analyzer)
+	if !ok || len(prepared) > maxCachedText {
+		return tokenize(a, prepared)
+	}
+	known.mu.RLock()
+	tokens, met := known.cached[prepared]
+	known.mu.RUnlock()
+	if met {
+		return tokens
+	}
+	text := strings.Clone(prepared) // which may be a part of a long text
+	tokens = tokenize(a, text)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if len(known.cached) >= maxCachedTexts {
+		clear(known.cached)
+	}
+	known.cached[text] = tokens
+	return tokens
+}
+
+// The bounds of cached texts: their length in bytes, and their number; about 5 MB.
+const (
+	maxCachedText  = 24
+	maxCachedTexts = 1 << 14
+)
+
+func tokenize(a analysis.Analyzer, prepared string) []Token {
 	tokens := a.Analyze([]byte(prepared))
 	terms := make([]Token, len(tokens))
 	for i, t := range tokens {

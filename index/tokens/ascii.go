@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"sync"
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -11,6 +12,9 @@ import (
 type analyzer struct {
 	stopWords analysis.TokenMap
 	chain     analysis.Analyzer
+
+	mu     sync.RWMutex       // guards cached
+	cached map[string][]Token // what [Tokenize] returns for short texts
 }
 
 // Analyze implements analysis.Analyzer.

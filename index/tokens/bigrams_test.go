@@ -7,8 +7,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// Scripts without spaces between words, which Unicode's rules do not part, are
-// indexed by pairs, in their places among other words.
+// TestUnspacedScriptsAreCutIntoPairs checks that scripts without spaces between words, which
+// Unicode's rules do not split, are indexed in pairs at their positions among other words.
 func TestUnspacedScriptsAreCutIntoPairs(t *testing.T) {
 	a, err := NewAnalyzer()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text of strangers reaches the analyzer in bleve's own goroutines, where a
-// panic would end the program.
+// FuzzAnalysis checks that no text makes the analyzer panic: it runs in bleve's own goroutines,
+// where a panic would end the program.
 func FuzzAnalysis(f *testing.F) {
 	for _, s := range []string{"getUserIDs for HTTPServer", "예약API를", "東京のホテル ｶﾞ", "\xff\xfe a\x00b", "’s", "a_b-c.d/e{f}", "0A0\xe8000"} {
 		f.Add(s)

@@ -33,8 +33,8 @@ type syllableKey struct {
 	syllable  rune
 }
 
-// hangulBySyllable holds the Korean words of the table by their first and by their last syllable, in order.
-// A word with one wrong letter keeps one of the two.
+// hangulBySyllable holds the Korean words of the table by their first and by their last syllable,
+// in order. A word with one wrong letter keeps one of the two.
 var hangulBySyllable = sync.OnceValue(func() map[syllableKey][]spelledHangul {
 	by := make(map[syllableKey][]spelledHangul)
 	for word, meanings := range unpacked()[Korean] {
@@ -80,8 +80,8 @@ func CorrectHangul(field string) string {
 	return ""
 }
 
-// nearestHangul returns the word of as many syllables that differs in one letter, "" when there is none.
-// Of several the one with the most common English meaning is taken, then the first in order.
+// nearestHangul returns the word of as many syllables that differs in one letter, "" when there is
+// none. Of several the one with the most common English meaning is taken, then the first in order.
 func nearestHangul(syllables []rune) string {
 	n, letters := len(syllables), []rune(norm.NFD.String(string(syllables)))
 	best, most := "", -1

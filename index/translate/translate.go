@@ -109,6 +109,7 @@ func Detect(text string) string {
 	hangul, kana, han := 0, 0, 0
 	for _, r := range text {
 		switch {
+		case r < utf8.RuneSelf:
 		case unicode.Is(unicode.Hangul, r):
 			hangul++
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
@@ -140,15 +141,26 @@ const (
 // text.
 func detectLatin(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
-	ofEnglish, known := 0.0, make([]bool, len(words))
+	ofEnglish, ofOthers, known := 0.0, 0.0, make([]bool, len(words))
 	for i, w := range words {
 		known[i] = isEnglish(w)
+		switch {
+		case foreignFunctionWords()[w]:
+			ofOthers += functionEvidence
+		case known[i]:
+			ofOthers += wordEvidence
+		default:
+			ofOthers += foreignEvidence
+		}
 		switch {
 		case englishFunctionWords()[w]:
 			ofEnglish += functionEvidence
 		case known[i]:
 			ofEnglish += wordEvidence
 		}
+	}
+	if ofOthers <= ofEnglish {
+		return "" // no language has more evidence
 	}
 	best, language := ofEnglish, ""
 	for _, l := range []string{German, Spanish, French} {
@@ -192,6 +204,20 @@ func mostEvidence(language string, words []string, english []bool) (most float64
 	return most
 }
 
+// foreignFunctionWords returns the function words of the languages that detectLatin distinguishes from
+// English.
+var foreignFunctionWords = sync.OnceValue(func() map[string]bool {
+	set := make(map[string]bool)
+	for _, l := range []string{German, Spanish, French} {
+		for w, meanings := range unpacked()[l] {
+			if len(meanings) > 0 && isFunctionWord(meanings) {
+				set[w] = true
+			}
+		}
+	}
+	return set
+})
+
 // isFunctionWord reports whether a word has only a grammatical function, according to its meanings.
 func isFunctionWord(meanings []string) bool {
 	return len(meanings[0]) == 1 && !unicode.IsLetter(rune(meanings[0][0]))
@@ -220,6 +246,26 @@ func lookupWord(language, word string) []string {
 		}
 	}
 	return nil
+}
+
+// maxPhrase is the number of words of the longest expression that is translated as a whole.
+const maxPhrase = 3
+
+// JoinPhrases joins the words of expressions that have a translation of their own: "tipo de cambio"
+// is an exchange rate.
+func JoinPhrases(language string, fields []string) []string {
+	table := unpacked()[language]
+	joined := make([]string, 0, len(fields))
+	for len(fields) > 0 {
+		n := min(maxPhrase, len(fields))
+		for ; n > 1; n-- {
+			if table[strings.ToLower(strings.TrimFunc(strings.Join(fields[:n], " "), unicode.IsPunct))] != nil {
+				break
+			}
+		}
+		joined, fields = append(joined, strings.Join(fields[:n], " ")), fields[n:]
+	}
+	return joined
 }
 
 // Translate splits a part of a text without spaces into words, and returns their translations.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"gazetteer/index/query"
@@ -27,6 +28,9 @@ type Clause struct {
 
 // EmbedClauses returns the clauses of a query with their embeddings, nil if the query has only one.
 func EmbedClauses(l *semantic.Lexicon, words []query.Word) []Clause {
+	if len(words) == 0 || !slices.ContainsFunc(words, func(w query.Word) bool { return w.Clause != words[0].Clause }) {
+		return nil // most queries have one clause, which is not embedded again
+	}
 	var wishes []Clause
 	for rest := words; len(rest) > 0; {
 		n := 1

@@ -32,10 +32,10 @@ func NewClusterIndex(centres []semantic.Centroid, m *SegmentEmbeddings, operatio
 	}
 	var known []placed
 	operations.ForEach(func(number uint32) {
-		if m.Scales[number] == 0 {
+		meaning := m.EmbeddingOf(number)
+		if meaning.Scale == 0 {
 			return
 		}
-		meaning := m.EmbeddingOf(number)
 		p := placed{number: number, code: semantic.SignCodeOf(meaning.Vector)}
 		p.cell = uint32(semantic.NearestCentroid(centres, &meaning, &p.code))
 		known = append(known, p)
@@ -74,20 +74,24 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 	code := semantic.SignCodeOf(query.Vector)
 	var histogram [notAllowed]int // how many at each distance
 	met, asked := slices.Grow((*room)[:0], enough+enough/4), 0
-	order := clusterOrder(centres, query, v.Operations <= enough)
+	order, width := clusterOrder(centres, query, v.Operations <= enough)
 	opened := 0
 	for ; opened < len(order) && asked < enough; opened++ {
 		for i := range v.Segments {
-			numbers, codes := v.Segments[i].Meanings.Clusters.clusterMembers(order[opened])
-			mask := masks[i]
+			numbers, codes := v.Segments[i].Meanings.Clusters.clusterMembers(order[opened], width)
+			mask, from := masks[i], len(met)
+			met = slices.Grow(met, len(numbers))[:from+len(numbers)]
+			distances, codes := met[from:], codes[:len(numbers)]
+			distances = distances[:len(numbers)]
 			for at, number := range numbers {
-				d := uint8(notAllowed)
-				if mask.Has(number) {
-					d = uint8(min(codes[at].Distance(&code), notAllowed-1))
-					histogram[d]++
-					asked++
+				if !mask.Has(number) {
+					distances[at] = notAllowed
+					continue
 				}
-				met = append(met, d)
+				d := uint8(min(codes[at].Distance(&code), notAllowed-1))
+				histogram[d]++
+				distances[at] = d
+				asked++
 			}
 		}
 	}
@@ -100,12 +104,13 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 		taken += histogram[limit]
 		limit++ // many operations have the same distance
 	}
-	near := make([]EntryRef, 0, taken)
+	near, least := make([]EntryRef, 0, taken), uint8(limit)
 	for _, cell := range order[:opened] {
 		for i := range v.Segments {
-			numbers, _ := v.Segments[i].Meanings.Clusters.clusterMembers(cell)
-			for at, d := range met[:len(numbers)] {
-				if int(d) < limit {
+			numbers, _ := v.Segments[i].Meanings.Clusters.clusterMembers(cell, width)
+			distances := met[:len(numbers)]
+			for at, d := range distances {
+				if d < least {
 					near = append(near, EntryRef{i, numbers[at]})
 				}
 			}
@@ -115,16 +120,13 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 	return near
 }
 
-// clusterOrder returns the numbers of the clusters, the nearest first; in any order when all are opened.
-func clusterOrder(centroids []semantic.Centroid, query semantic.Embedding, all bool) []uint64 {
-	if !all {
-		return semantic.ClustersByDistance(centroids, query)
+// clusterOrder returns the numbers of the clusters, the nearest first, and how many of them to open
+// together: if all are opened, all at once, because their members lie side by side.
+func clusterOrder(centroids []semantic.Centroid, query semantic.Embedding, all bool) (order []uint64, width int) {
+	if all {
+		return []uint64{0}, len(centroids)
 	}
-	order := make([]uint64, len(centroids))
-	for i := range order {
-		order[i] = uint64(i)
-	}
-	return order
+	return semantic.ClustersByDistance(centroids, query), 1
 }
 
 // A QueryEmbedding has the embeddings of a query and of its clauses, and the
@@ -135,7 +137,8 @@ type QueryEmbedding struct {
 	Whole     semantic.Embedding
 	Clauses   []Clause     // when it asks for several things
 	awaitNear func() error // until near is known
-	near      []EntryRef
+	near      []EntryRef   // to the whole and to each clause
+	ends      []int        // the ends in near of those of the whole and of each clause
 }
 
 // EmbedQuery returns the embedding of a query's words and those of its clauses.
@@ -160,19 +163,37 @@ func (s *QueryEmbedding) StartNearest(v *View, masks []Bitset) (stop func()) {
 		}
 		defer s.buffers.Put(buffer)
 		s.near = v.NearestOperations(s.centroids, s.Whole, masks, buffer)
+		s.ends = append(s.ends, len(s.near))
 		for _, w := range s.Clauses {
 			s.near = append(s.near, v.NearestOperations(s.centroids, w.embedding, masks, buffer)...)
+			s.ends = append(s.ends, len(s.near))
 		}
 		return nil
 	})
 	return func() { _ = s.awaitNear() } // the caller that needs the answer has waited for it
 }
 
+// CopyNearest reports whether a finished search among the same operations has those nearest to the
+// query. If so, the query needs no search of its own.
+func (s *QueryEmbedding) CopyNearest(from *QueryEmbedding) bool {
+	if len(s.Clauses) > 0 || len(from.ends) != 1+len(from.Clauses) {
+		return false
+	}
+	for i, c := range from.Clauses {
+		if c.embedding.Scale == s.Whole.Scale && slices.Equal(c.embedding.Vector, s.Whole.Vector) {
+			s.near = from.near[from.ends[i]:from.ends[i+1]]
+			return true
+		}
+	}
+	return false
+}
+
 // notAllowed is the distance of an operation that the query's filters exclude.
 const notAllowed = math.MaxUint8
 
-// clusterMembers returns the operations of a cluster, and their codes.
-func (c *clusterIndex) clusterMembers(cell uint64) ([]uint32, []semantic.SignCode) {
-	from, to := c.from[cell], c.from[cell+1]
+// clusterMembers returns the operations of a cluster and of those that follow it, width in all, and
+// their codes.
+func (c *clusterIndex) clusterMembers(cell uint64, width int) ([]uint32, []semantic.SignCode) {
+	from, to := c.from[cell], c.from[int(cell)+width]
 	return c.numbers[from:to], c.codes[from:to]
 }

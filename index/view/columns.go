@@ -161,6 +161,27 @@ func (v *FieldValues) ValueNumber(p EntryRef) uint32 {
 	return v.of[p.Segment][v.columns[p.Segment].valueOf(p.Number)]
 }
 
+// RemoveMarked removes from masks the operations whose own value is marked, by its index in All. It
+// returns their number.
+func (v *FieldValues) RemoveMarked(masks []Bitset, marked []bool) (count int) {
+	for i, mask := range masks {
+		c, own := v.columns[i], make([]bool, len(v.of[i])) // marked, by the numbers of the segment
+		for n, at := range v.of[i] {
+			own[n] = marked[at]
+		}
+		if !slices.Contains(own, true) {
+			continue // the usual case: "I can't believe it"
+		}
+		mask.ForEach(func(number uint32) {
+			if own[c.valueOf(number)] {
+				mask.Remove(number)
+				count++
+			}
+		})
+	}
+	return count
+}
+
 // JoinColumns joins the columns of a field, once for a view.
 func (v *View) JoinColumns(field string) (*FieldValues, error) {
 	v.listMu.Lock()

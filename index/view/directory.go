@@ -12,11 +12,16 @@ import (
 	"gazetteer/index/cache"
 	"gazetteer/index/entry"
 	"gazetteer/index/semantic"
+	"gazetteer/index/spelling"
 )
 
-// maxPostingsCache bounds the memory of decoded postings, in bytes: those of the
-// terms in use over a million operations take about 170 MB, of 100,000 16 MB.
-const maxPostingsCache = 128 << 20
+// These bound the memory of decoded postings, in bytes: the cache of a larger index has room for
+// postingsPerEntry bytes for each entry. Otherwise searches would drop each other's postings and
+// decode them again, which takes longer than anything else.
+const (
+	maxPostingsCache = 128 << 20
+	postingsPerEntry = 128
+)
 
 // A Directory is one opened index directory with the data derived from it. A rebuild replaces it
 // completely.
@@ -26,17 +31,25 @@ type Directory struct {
 	Advanced api.Index
 	lexicon  *semantic.Lexicon
 	states   HostStates
+	// StoredFrom is the number of entries from which the embeddings of an index are stored.
+	StoredFrom int
 
 	Postings *cache.Sized[string, *StemPostings] // by stem
 	keywords *cache.Sized[keywordKey, Bitset]
 	scratch  sync.Pool // of *wordScores
+	readers  sync.Pool // of *termReader
 	// distanceBuffers holds *[]uint8, the buffers of [View.NearestOperations].
 	distanceBuffers sync.Pool
 
-	spellingOnce sync.Once
-	spelling     wordList // words of the lexicon; set by spellingOnce
+	lexiconOnce  sync.Once
+	lexiconWords spelling.WordList // words of the lexicon; set by lexiconOnce
+
+	spelledMu sync.RWMutex // guards spelled
+	spelled   map[string]spelledWord
 
 	mu       sync.Mutex // guards the following fields
+	opened   bool       // there was a view
+	missing  []error    // why the stored data of large segments was not used when the directory was opened
 	segments map[uint64]*SegmentData
 	replaced []*SegmentData // replaced segments whose embeddings were not yet copied
 	last     *View
@@ -54,7 +67,7 @@ type SegmentData struct {
 	vocabulary Vocabulary         // as meanings
 	columns    columns
 	profiles   profiles
-	spelling   spelling
+	spelled    segmentWords
 	hosts      hostNumbers
 }
 
@@ -66,14 +79,15 @@ func NewDirectory(dir string, b bleve.Index, l *semantic.Lexicon, states HostSta
 		return nil, err
 	}
 	return &Directory{
-		path:     dir,
-		Bleve:    b,
-		Advanced: advanced,
-		lexicon:  l,
-		states:   states,
-		Postings: cache.New[string, *StemPostings](maxPostingsCache),
-		keywords: cache.New[keywordKey, Bitset](maxPostingsCache / 8),
-		segments: make(map[uint64]*SegmentData),
+		path:       dir,
+		Bleve:      b,
+		Advanced:   advanced,
+		lexicon:    l,
+		states:     states,
+		StoredFrom: storedIndexEntries,
+		Postings:   cache.New[string, *StemPostings](maxPostingsCache),
+		keywords:   cache.New[keywordKey, Bitset](maxPostingsCache / 8),
+		segments:   make(map[uint64]*SegmentData),
 	}, nil
 }
 
@@ -104,14 +118,13 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 		return l.last, nil
 	}
 	segments := snapshot.Segments()
-	derived := make([]*SegmentData, len(segments))
-	err := RunParallel(len(segments), func(i int) error {
+	derived, missing := make([]*SegmentData, len(segments)), make([]error, len(segments))
+	err := RunParallel(len(segments), func(i int) (err error) {
 		if d, ok := l.segments[segments[i].Id()]; ok {
 			derived[i] = d
 			return nil
 		}
-		entries, err := readEntries(segments[i])
-		derived[i] = &SegmentData{segmentEntries: entries}
+		derived[i], missing[i], err = l.readSegmentData(segments[i])
 		return err
 	})
 	if err != nil {
@@ -121,6 +134,10 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !l.opened && v.Entries >= l.StoredFrom {
+		l.missing = slices.DeleteFunc(missing, func(why error) bool { return why == nil })
+	}
+	l.opened = true
 	current := make(map[uint64]*SegmentData, len(segments))
 	for i, s := range segments {
 		current[s.Id()] = derived[i]
@@ -131,7 +148,16 @@ func (l *Directory) viewOf(snapshot *scorch.IndexSnapshot) (*View, error) {
 		}
 	}
 	l.segments, l.last = current, v
+	l.Postings.Widen(postingsPerEntry * v.Entries)
 	return v, nil
+}
+
+// MissingEmbeddings returns for each large segment without usable stored embeddings the reason, as
+// found when the directory was opened. The first search computes them again.
+func (l *Directory) MissingEmbeddings() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.missing
 }
 
 // LatestView returns the newest view, nil if there is none.
@@ -152,7 +178,7 @@ func (v *View) PrepareView() error {
 	segments := v.snapshot.Segments()
 	err := RunParallel(len(segments), func(i int) (err error) {
 		if d := v.Segments[i].SegmentData; d.Meanings == nil {
-			d.Meanings, d.vocabulary, err = readEmbeddings(segments[i], d.segmentEntries, v.Directory.lexicon, v.Directory.formerEmbeddingsOf)
+			err = v.Directory.prepareEmbeddings(segments[i], d, v.Entries)
 		}
 		return err
 	})
@@ -162,6 +188,7 @@ func (v *View) PrepareView() error {
 	v.prepared = true
 	if v == v.Directory.last {
 		v.Directory.replaced = nil // their embeddings were copied
+		v.Directory.RemoveFormerEmbeddings()
 	}
 	return nil
 }
@@ -203,15 +230,20 @@ func (v *View) FindPostings(stem string) ([]*TermPostings, error) {
 	}
 	p := &StemPostings{v.ids, make([]*TermPostings, len(v.ids))}
 	size := len(stem) + 200
+	r, _ := v.Directory.readers.Get().(*termReader)
+	if r == nil {
+		r = &termReader{}
+	}
 	for i, s := range v.snapshot.Segments() {
 		if p.found[i] = kept.postingsIn(v.ids[i]); p.found[i] == nil {
 			d, err := v.Segments[i].SegmentData, error(nil)
-			if p.found[i], err = readTerm(s, d.segmentEntries, d.vocabulary.FormsOf(stem)); err != nil {
+			if p.found[i], err = r.readTerm(s, d.segmentEntries, d.vocabulary.FormsOf(stem)); err != nil {
 				return nil, err
 			}
 		}
 		size += p.found[i].memorySize() + 100
 	}
+	v.Directory.readers.Put(r)
 	v.Directory.Postings.Put(stem, p, size)
 	return p.found, nil
 }

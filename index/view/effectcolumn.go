@@ -15,11 +15,15 @@ const (
 	writesToRead  = 0.9  // it changes something but the request only reads
 	writesToTell  = 0.95 // it changes something but the request is a question; see putAnswersFirst
 	keepsNotEnds  = 0.6  // it does something else but an end is wanted
+	makesNotEnds  = 0.25 // it makes something but an end is wanted: JOIN, where a membership is cancelled
+	mayAskEnd     = 0.7  // it ends something and the request may mean something else: release a hold
+	mayOnlyRead   = 0.92 // it may only read or compute but something must be done: SIMULATE a payment
 	readsToWrite  = 0.85 // it only reads but something must be done
+	readsToAsk    = 0.93 // it only reads but a question asks how or whether something can be done
 	writesAnother = 0.85 // it does something else than the request
 	changesToMake = 0.92 // it changes something that exists but something new is wanted
 	endsOther     = 0.6  // it ends another object than the requested one, or more objects
-	unknownThing  = 0.92 // it needs an identifier, and the request has none
+	unknownThing  = 0.86 // it needs an identifier, and the request has none
 )
 
 // effectFactor returns the factor of the score of an operation with these effects for an act.
@@ -33,14 +37,24 @@ func effectFactor(act query.Act, class effect.Class) float64 {
 		return endsUnasked
 	case class&effect.End != 0 && class&query.Reading == 0 && !act.Ends && act.Wanted != 0 && act.Wanted&^query.Reading == 0:
 		return mayEndUnasked
+	case class == effect.Change|effect.End && !act.Ends && act.Wanted&^query.Reading != 0:
+		return mayEndUnasked
+	case class == effect.End && act.Wanted&^effect.End != 0 && act.Wanted&query.Reading == 0:
+		return mayAskEnd
+	case act.Wanted&query.Reading == 0 && act.Wanted&class != 0 && class&query.Reading != 0:
+		return mayOnlyRead
 	case act.Wanted == 0, act.Wanted&class != 0:
 		return 1
 	case act.Wanted&^query.Reading == 0 && act.Question:
 		return writesToTell
 	case act.Wanted&^query.Reading == 0:
 		return writesToRead
+	case act.Wanted == effect.End && class&(effect.Commit|effect.Read) == effect.Commit:
+		return makesNotEnds
 	case act.Wanted == effect.End:
 		return keepsNotEnds
+	case class&^query.Reading == 0 && act.Question:
+		return readsToAsk
 	case class&^query.Reading == 0:
 		return readsToWrite
 	default:
@@ -93,6 +107,28 @@ func (c *EffectColumn) isNoAnswer(p EntryRef, act query.Act) bool {
 	at := c.Values.ValueNumber(p)
 	return act.IsNotAnsweredBy(c.Classes[at], c.changes[at])
 }
+
+// changesWorld reports whether an operation changes the world.
+func (c *EffectColumn) changesWorld(p EntryRef) bool { return c.changes[c.Values.ValueNumber(p)] }
+
+// mayChange reports whether an operation may change the world, because its verb can mean that:
+// CAPTURE, PLAY, JOIN.
+func (c *EffectColumn) mayChange(p EntryRef, act query.Act) bool {
+	return c.ClassOf(p)&effect.Compute == 0 && c.mayCompute(p, act)
+}
+
+// mayCompute is [EffectColumn.mayChange] of an operation that may also work something out only:
+// CONVERT.
+func (c *EffectColumn) mayCompute(p EntryRef, act query.Act) bool {
+	at := c.Values.ValueNumber(p)
+	if c.Classes[at]&^effect.Read == effect.Compute|effect.Change {
+		return false // CONVERT: it changes nothing but its input
+	}
+	return !c.posts[at] && c.Classes[at]&^(query.Reading|effect.Tell|act.Method) != 0
+}
+
+// isPost reports whether an operation works something out from what is posted.
+func (c *EffectColumn) isPost(p EntryRef) bool { return c.posts[c.Values.ValueNumber(p)] }
 
 // factorsFor returns for each value the factor of the scores of its operations.
 func (c *EffectColumn) factorsFor(act query.Act) []float64 {

@@ -2,6 +2,10 @@ package view
 
 import (
 	"cmp"
+	"encoding/binary"
+	"iter"
+	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -16,7 +20,7 @@ import (
 // The embedding of an operation is the sum of its words' vectors, scaled to unit length. Its cosine
 // to the embedding of the query is the second part of an operation's score (score.go has the
 // first), and finds operations that share no word with the query. Embeddings are derived from a
-// segment's postings alone. They are computed for each new segment and never stored.
+// segment's postings alone, and computed for each new segment.
 
 // The weights with which the words of a field count in an embedding.
 const (
@@ -28,40 +32,136 @@ const (
 	maxContextShare = 0.8
 )
 
-// SegmentEmbeddings contains the embeddings of all entries of a segment.
+// SegmentEmbeddings contains the embeddings of the operations of a segment. Services and data classes
+// have none.
 type SegmentEmbeddings struct {
 	Dim      int
-	Vectors  []int8
-	Scales   []float32 // 0: nothing is known
+	Vectors  []int8    // by row
+	Scales   []float32 // by row; 0: nothing is known
 	Clusters clusterIndex
 	// Doubtful has the operations whose name and intent have nothing in common, for example because
 	// of a borrowed name.
 	Doubtful Bitset
+
+	operations Bitset   // those of the segment
+	before     []uint32 // for each 64 entries: the number of operations before them
+	mapped     *mappedFile
 }
 
+// NewSegmentEmbeddings returns the embeddings of operations, all of which are unknown.
+func NewSegmentEmbeddings(dim int, operations Bitset) *SegmentEmbeddings {
+	m := &SegmentEmbeddings{Dim: dim, Doubtful: make(Bitset, len(operations))}
+	rows := m.numberRows(operations)
+	m.Vectors, m.Scales = make([]int8, rows*dim), make([]float32, rows)
+	return m
+}
+
+// numberRows gives each operation a row, in order, and returns the number of rows.
+func (m *SegmentEmbeddings) numberRows(operations Bitset) int {
+	m.operations, m.before = operations, make([]uint32, len(operations))
+	rows := 0
+	for at, set := range operations {
+		m.before[at] = uint32(rows)
+		rows += bits.OnesCount64(set)
+	}
+	return rows
+}
+
+// rowOf returns the row of an operation.
+func (m *SegmentEmbeddings) rowOf(number uint32) int {
+	at := number / 64
+	return int(m.before[at]) + bits.OnesCount64(m.operations[at]&(1<<(number%64)-1))
+}
+
+// EmbeddingOf returns the embedding of an operation.
 func (m *SegmentEmbeddings) EmbeddingOf(number uint32) semantic.Embedding {
-	from := int(number) * m.Dim
-	return semantic.Embedding{Vector: m.Vectors[from : from+m.Dim], Scale: m.Scales[number], Doubtful: m.Doubtful.Has(number)}
+	row := m.rowOf(number)
+	from := row * m.Dim
+	return semantic.Embedding{Vector: m.Vectors[from : from+m.Dim], Scale: m.Scales[row], Doubtful: m.Doubtful.Has(number)}
 }
 
+// SetEmbedding sets the embedding of an operation.
 func (m *SegmentEmbeddings) SetEmbedding(number uint32, v semantic.Embedding) {
-	copy(m.Vectors[int(number)*m.Dim:], v.Vector)
-	m.Scales[number] = v.Scale
+	row := m.rowOf(number)
+	copy(m.Vectors[row*m.Dim:], v.Vector)
+	m.Scales[row] = v.Scale
 	if v.Doubtful {
 		m.Doubtful.Add(number)
 	}
 }
 
-// Vocabulary has the forms in which a stem occurs in a segment. It omits stems that occur only in
-// their own form.
-type Vocabulary map[string][]string
+// A Vocabulary has the forms in which a stem occurs in a segment. It omits stems that occur only in
+// their own form. A word that reads like a stem is one of its forms, even if the word has another
+// stem itself ("statuses" has the stem "status", which has the stem "statu"): the forms of a stem
+// do not depend on the other words of a segment.
+type Vocabulary struct {
+	// text has a record for each stem, in the order of the stems: the stem and its sorted forms, each
+	// preceded by its length.
+	text   []byte
+	starts []uint32 // of the records in text
+	mapped *mappedFile
+}
+
+// NewVocabulary returns the vocabulary of forms, which may have duplicates.
+func NewVocabulary(forms iter.Seq[string]) Vocabulary {
+	byStem, met := make(map[string][]string), make(map[string]bool)
+	for form := range forms {
+		met[form] = true
+		stem := tokens.StemOf(form)
+		if known := byStem[stem]; !slices.Contains(known, form) {
+			byStem[stem] = append(known, form)
+		}
+	}
+	var v Vocabulary
+	for _, stem := range slices.Sorted(maps.Keys(byStem)) {
+		forms := byStem[stem]
+		if met[stem] && !slices.Contains(forms, stem) {
+			forms = append(forms, stem)
+		}
+		if len(forms) == 1 && forms[0] == stem {
+			continue
+		}
+		slices.Sort(forms)
+		v.starts = append(v.starts, uint32(len(v.text)))
+		for _, text := range slices.Insert(forms, 0, stem) {
+			v.text = append(binary.AppendUvarint(v.text, uint64(len(text))), text...)
+		}
+	}
+	return v
+}
+
+// Len returns the number of stems.
+func (v Vocabulary) Len() int { return len(v.starts) }
 
 // FormsOf returns the forms of a stem.
 func (v Vocabulary) FormsOf(stem string) []string {
-	if forms, ok := v[stem]; ok {
-		return forms
+	at, ok := slices.BinarySearchFunc(v.starts, stem, func(start uint32, stem string) int {
+		text, _ := cutText(v.text[start:])
+		return cmp.Compare(string(text), stem)
+	})
+	if !ok {
+		return []string{stem}
 	}
-	return []string{stem}
+	record := v.text[v.starts[at]:]
+	if at+1 < len(v.starts) {
+		record = v.text[v.starts[at]:v.starts[at+1]]
+	}
+	_, record = cutText(record)
+	var forms []string
+	for len(record) > 0 {
+		var form []byte
+		form, record = cutText(record)
+		forms = append(forms, string(form))
+	}
+	return forms
+}
+
+// cutText returns the text with which bytes begin, which is preceded by its length, and the remaining
+// bytes.
+func cutText(from []byte) (text, rest []byte) {
+	n, size := binary.Uvarint(from)
+	from = from[size:]
+	return from[:n], from[n:]
 }
 
 // A weightedTerm is a word of an entry with its weight.
@@ -75,7 +175,7 @@ type weightedTerm struct {
 // embeddings of unchanged document versions from old.
 func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Lexicon, old func(entry.Source, string) *formerEmbeddings) (*SegmentEmbeddings, Vocabulary, error) {
 	n := len(e.numbers)
-	m := &SegmentEmbeddings{Dim: l.Table.Dim(), Vectors: make([]int8, n*l.Table.Dim()), Scales: make([]float32, n), Doubtful: NewBitset(n)}
+	m := NewSegmentEmbeddings(l.Table.Dim(), e.Operations)
 	wanted := NewBitset(n)
 	for i := range e.Runs {
 		r := &e.Runs[i]
@@ -86,7 +186,8 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 		wanted.addRange(r.start, r.end)
 	}
 	missing := wanted.Count() > 0
-	words, forms := make(map[string]uint32), make(Vocabulary)
+	words := make(map[string]uint32)
+	var forms []string
 	var vectors [][]float32
 	var uses [][]weightedTerm
 	if missing {
@@ -98,7 +199,7 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 			weight = contextWordWeight
 		}
 		err := eachTerm(s, f.String(), func(dictionary segment.TermDictionary, form string) error {
-			forms.AddForm(form)
+			forms = append(forms, form)
 			if !missing {
 				return nil
 			}
@@ -119,38 +220,18 @@ func readEmbeddings(s *scorch.SegmentSnapshot, e *segmentEntries, l *semantic.Le
 			})
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, Vocabulary{}, err
 		}
 	}
-	forms.SortForms()
 	if missing {
 		m.computeEmbeddings(e, wanted, vectors, uses)
 	}
 	m.Clusters = NewClusterIndex(l.Centroids, m, e.Operations)
-	return m, forms, nil
+	return m, NewVocabulary(slices.Values(forms)), nil
 }
 
-// AddForm adds a form.
-func (v Vocabulary) AddForm(form string) {
-	stem := tokens.StemOf(form)
-	if forms := v[stem]; !slices.Contains(forms, form) {
-		v[stem] = append(forms, form)
-	}
-}
-
-// SortForms sorts the forms and removes the implied ones.
-func (v Vocabulary) SortForms() {
-	for stem, forms := range v {
-		if len(forms) == 1 && forms[0] == stem {
-			delete(v, stem)
-			continue
-		}
-		slices.Sort(forms)
-	}
-}
-
-// computeEmbeddings adds up the words of the wanted entries. The words of a service count
-// in each of its operations, too.
+// computeEmbeddings adds up the words of the wanted operations. The words of a service count in each
+// of its operations, too.
 func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, vectors [][]float32, uses [][]weightedTerm) {
 	var sums [entry.NumFields][]float32
 	for f := range sums {
@@ -170,7 +251,7 @@ func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, 
 				}
 			}
 		}
-		for number := r.start; number < r.end; number++ {
+		for number := r.start; number < r.operationsEnd; number++ {
 			for f := range sums {
 				clear(sums[f])
 			}
@@ -184,9 +265,7 @@ func (m *SegmentEmbeddings) computeEmbeddings(e *segmentEntries, wanted Bitset, 
 					wordvec.Add(own, sums[f], 1)
 				}
 			}
-			if e.Operations.Has(number) {
-				wordvec.Add(context, ofService, 1)
-			}
+			wordvec.Add(context, ofService, 1)
 			semantic.LimitLength(context, maxContextShare*semantic.VectorLength(own))
 			wordvec.Add(own, context, 1)
 			v := semantic.NewEmbedding(own)
@@ -206,9 +285,9 @@ func (o *formerEmbeddings) hasShapeOf(r *DocumentRun) bool {
 	return o.run.end-o.run.start == r.end-r.start && o.run.operationsEnd-o.run.start == r.operationsEnd-r.start
 }
 
-// copyInto copies the embeddings, in order.
+// copyInto copies the embeddings of the operations, in order.
 func (o *formerEmbeddings) copyInto(m *SegmentEmbeddings, to uint32) {
-	for number := o.run.start; number < o.run.end; number++ {
+	for number := o.run.start; number < o.run.operationsEnd; number++ {
 		m.SetEmbedding(to+number-o.run.start, o.segment.Meanings.EmbeddingOf(number))
 	}
 }

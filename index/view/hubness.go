@@ -50,21 +50,23 @@ func (v *View) PenalizeHubs(pool, faint []RankedEntry) {
 	}
 }
 
-// hubness returns for each of some operations the mean cosine to the nearest one of each of the
-// nearest other services, from 0 to 1. The operations of the same service do not count, because a
-// complete description would lower its rank. Each other service counts once.
+// hubness returns for each of at most HubnessPool operations the mean cosine to the nearest one of
+// each of the nearest other services, from 0 to 1. The operations of the same service do not count,
+// because a complete description would lower its rank. Each other service counts once.
 func (v *View) hubness(of []RankedEntry) []float32 {
-	meanings, hostOf := make([]semantic.Embedding, len(of)), make([]int, len(of))
-	var hosts []string
+	var meanings [HubnessPool]semantic.Embedding
+	var hostOf [HubnessPool]int
+	hosts := make([]*DocumentRun, 0, HubnessPool) // a run of each
 	for i, r := range of {
 		meanings[i] = v.EmbeddingOf(r.EntryRef)
-		host := v.RunOf(r.EntryRef).Host
-		if hostOf[i] = slices.Index(hosts, host); hostOf[i] < 0 {
+		run := v.RunOf(r.EntryRef)
+		if hostOf[i] = slices.IndexFunc(hosts, run.hasHostOf); hostOf[i] < 0 {
 			hostOf[i] = len(hosts)
-			hosts = append(hosts, host)
+			hosts = append(hosts, run)
 		}
 	}
-	nearest := make([]float32, len(of)*len(hosts)) // by operation and host
+	var room [HubnessPool * HubnessPool]float32
+	nearest := room[:len(of)*len(hosts)] // by operation and host
 	for i := range of {
 		for j := range i {
 			if hostOf[i] == hostOf[j] {

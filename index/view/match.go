@@ -18,8 +18,8 @@ func (v *View) RequireStems(masks []Bitset, stems []string) error {
 		}
 		for i, p := range found {
 			have := NewBitset(v.Segments[i].N)
-			for _, at := range p.All {
-				v.Segments[i].EachOperation(at.Number, have.Add)
+			for number := range p.Numbers() {
+				v.Segments[i].EachOperation(number, have.Add)
 			}
 			masks[i].intersect(have)
 		}
@@ -110,20 +110,38 @@ func (v *View) OperationsOfNamed(name string, masks []Bitset) ([]Bitset, error) 
 	if name == "" {
 		return nil, nil
 	}
-	named, any := make([]Bitset, len(v.Segments)), false
+	var named []Bitset
 	for i, s := range v.snapshot.Segments() {
+		known, err := hasTerm(s, query.ServiceNameField, name)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			continue // most requests name no service: nothing is cached for them
+		}
 		found, err := v.Directory.operationsWithValue(s, v.Segments[i].SegmentData, query.ServiceNameField, name)
 		if err != nil {
 			return nil, err
 		}
-		named[i] = slices.Clone(found)
-		named[i].intersect(masks[i])
-		any = any || named[i].Count() > 0
-	}
-	if !any {
-		return nil, nil
+		found = slices.Clone(found)
+		if found.intersect(masks[i]); found.Count() == 0 {
+			continue
+		}
+		if named == nil {
+			named = v.emptySets()
+		}
+		named[i] = found
 	}
 	return named, nil
+}
+
+// emptySets returns an empty set for each segment.
+func (v *View) emptySets() []Bitset {
+	sets := make([]Bitset, len(v.Segments))
+	for i := range sets {
+		sets[i] = NewBitset(v.Segments[i].N)
+	}
+	return sets
 }
 
 // ofHosts returns the entries of some hosts. Ids begin with the host, so this needs no field.

@@ -48,14 +48,14 @@ func StartConcurrent(f func() error) (wait func() error) {
 	}
 }
 
-// YieldTurn ends a search whose client has disconnected, and lets other goroutines run first:
+// YieldProcessor ends a search whose client has disconnected, and lets other goroutines run first:
 // without it a long search occupies a processor for ten milliseconds at a time, longer than a usual
 // search takes.
-func YieldTurn(ctx context.Context) error {
+func YieldProcessor(ctx context.Context) error {
 	runtime.Gosched()
 	return ctx.Err()
 }
 
-// TurnTime is the approximate time after which a search yields. Yielding for each hit would cost
-// more than showing it: an idle processor would wake up to look for work.
-const TurnTime = 100 * time.Microsecond
+// YieldInterval is the approximate time after which a search yields. Yielding for each hit would
+// cost more than showing it: an idle processor would wake up to look for work.
+const YieldInterval = 100 * time.Microsecond

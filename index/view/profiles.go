@@ -14,6 +14,7 @@ import (
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
 	"gazetteer/index/semantic"
+	"gazetteer/index/tokens"
 )
 
 // The weights of the parts of a similarity: the cosine of the mean embeddings of the two services'
@@ -29,6 +30,8 @@ const (
 type Profile struct {
 	mean           semantic.Embedding
 	Classes, Verbs []string
+
+	classBits, verbBits uint64 // one for the hash of each name
 }
 
 // profiles has the profiles of a segment, by run. They are made on first use and stay valid because
@@ -85,6 +88,7 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 		return nil, err
 	}
 	byRun := make([]Profile, len(d.Runs))
+	means := make([]int8, len(d.Runs)*d.Meanings.Dim) // side by side, because they are read one after the other
 	for r := range byRun {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -98,7 +102,17 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 			}
 			used = append(used, verbs.valueOf(n))
 		}
-		byRun[r] = Profile{mean: semantic.NewEmbedding(sum), Classes: classes.valueNames(classes.runs[r]), Verbs: verbs.valueNames(used)}
+		p := Profile{mean: semantic.NewEmbedding(sum), Classes: classes.valueNames(classes.runs[r]), Verbs: verbs.valueNames(used)}
+		at := means[r*d.Meanings.Dim : (r+1)*d.Meanings.Dim]
+		copy(at, p.mean.Vector)
+		p.mean.Vector = at
+		for _, bit := range hashBits(p.Classes) {
+			p.classBits |= bit
+		}
+		for _, bit := range hashBits(p.Verbs) {
+			p.verbBits |= bit
+		}
+		byRun[r] = p
 	}
 	d.profiles.byRun = byRun
 	return byRun, nil
@@ -131,8 +145,8 @@ func MostSimilar(all []profiledDocument, host string, limit int) []Similarity {
 const surePlaces = 8
 
 // addMostSimilar adds the documents that are most similar to own to the best of each host, for at
-// least limit hosts. It compares a document in full only if the cosine leaves it a chance to be
-// among them. room is a buffer for the cosines.
+// least limit hosts. It compares a document in full only if its cosine and the bits of its names leave
+// it a chance to be among them. room is a buffer for the cosines.
 func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines []float32, own *profiledDocument, limit int) {
 	for j := range all {
 		if cosines[j] = -1; all[j].Host != own.Host {
@@ -152,6 +166,7 @@ func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines 
 			compare(j)
 		}
 	}
+	classBits, verbBits := hashBits(own.Classes), hashBits(own.Verbs)
 	least := 0.0 // the score of the last requested one
 	if len(best) >= limit {
 		scores := make([]float64, 0, len(best))
@@ -161,10 +176,42 @@ func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines 
 		least = nthLargest(scores, limit)
 	}
 	for j, c := range cosines {
-		if c >= 0 && c < sure && embeddingPart*float64(c)+classPart+verbPart+1e-9 >= least { // which may have been rounded
+		if c < 0 || c >= sure || embeddingPart*float64(c)+classPart+verbPart+rounding < least {
+			continue
+		}
+		other := all[j].Profile
+		if embeddingPart*float64(c)+classPart*maxOverlap(classBits, len(other.Classes), other.classBits)+
+			verbPart*maxOverlap(verbBits, len(other.Verbs), other.verbBits)+rounding >= least {
 			compare(j)
 		}
 	}
+}
+
+// rounding is more than the differences that the order of additions causes.
+const rounding = 1e-9
+
+// maxOverlap returns an upper bound of the [overlapShare] of a list of names, given by the bit of each,
+// and another one of n names with these bits.
+func maxOverlap(names []uint64, n int, bits uint64) float64 {
+	common := 0
+	for _, bit := range names {
+		if bits&bit != 0 {
+			common++
+		}
+	}
+	if common = min(common, n); common == 0 {
+		return 0
+	}
+	return float64(common) / float64(len(names)+n-common)
+}
+
+// hashBits returns a bit for the hash of each name.
+func hashBits(names []string) []uint64 {
+	bits := make([]uint64, len(names))
+	for i, name := range names {
+		bits[i] = 1 << (tokens.HashText(name) % 64)
+	}
+	return bits
 }
 
 // similarityTo returns the similarity of two documents, 0 to 1.

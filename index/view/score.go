@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"gazetteer/index/entry"
 	"gazetteer/index/query"
@@ -67,6 +68,8 @@ type wordScores struct {
 	bits     Bitset       // of the other sets
 	counting countBuffers // for facets
 	pool     Candidates   // room for the next
+	entries  []RankedEntry
+	wordless []wordlessEntry
 
 	// ByEmbedding has the operations that the ranking found by their embedding alone.
 	ByEmbedding []EntryRef
@@ -102,12 +105,6 @@ func (s *wordScores) reset(v *View) {
 func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScores) error {
 	swept := 0
 	for _, stem := range stems {
-		if swept >= postingsPerTurn {
-			swept = 0
-			if err := YieldTurn(ctx); err != nil {
-				return err
-			}
-		}
 		found, err := v.FindPostings(stem.Text)
 		if err != nil {
 			return err
@@ -117,21 +114,15 @@ func (v *View) ScoreWords(ctx context.Context, stems []query.Stem, to *wordScore
 			to.maximum += rarity
 		}
 		for i, p := range found {
-			s := &v.Segments[i]
-			swept += len(p.All) + len(p.Services)
-			scores, met := to.Scores[s.Base:s.Base+s.N], to.Matched[i]
-			for _, at := range p.All {
-				scores[at.Number] += rarity * at.weight
-				met.Add(at.Number)
-			}
-			for _, at := range p.Services {
-				more := rarity * at.weight
-				met.addRange(at.from, at.to)
-				of := scores[at.from:at.to]
-				for n := range of {
-					of[n] += more
+			if swept >= postingsPerTurn {
+				swept = 0
+				if err := YieldProcessor(ctx); err != nil {
+					return err
 				}
 			}
+			swept += p.count() + len(p.Services)
+			s := &v.Segments[i]
+			p.addScores(to.Scores[s.Base:s.Base+s.N], to.Matched[i], rarity)
 		}
 	}
 	return nil
@@ -152,13 +143,13 @@ func (v *View) DocumentFrequency(stem string, found []*TermPostings) int {
 	n := 0
 	for i, p := range found {
 		s := &v.Segments[i]
-		for _, at := range p.All {
-			if s.Operations.Has(at.Number) && !s.Deleted.Has(at.Number) {
+		for number := range p.Numbers() {
+			if s.Operations.Has(number) && !s.Deleted.Has(number) {
 				n++
 			}
 		}
 		for _, at := range p.Services {
-			if !s.Deleted.Has(at.Number) {
+			if !s.Deleted.Has(at.number) {
 				n += int(at.to - at.from)
 			}
 		}
@@ -301,14 +292,14 @@ func nthLargest[T cmp.Ordered](all []T, n int) T {
 
 // SortedTop returns the n best, in order.
 func (k *Candidates) SortedTop(v *View) []RankedEntry {
-	top := k.roundedAll(0)
+	top := k.appendRounded(nil)
 	v.SortRanked(top)
 	return top[:min(k.N, len(top))]
 }
 
-// unsortedTop returns the n best, in any order, with capacity for more further entries.
-func (k *Candidates) unsortedTop(v *View, more int) []RankedEntry {
-	top := k.roundedAll(more)
+// unsortedTop returns the n best, in any order, in the given room if it suffices.
+func (k *Candidates) unsortedTop(v *View, room []RankedEntry) []RankedEntry {
+	top := k.appendRounded(room)
 	if len(top) <= k.N {
 		return top
 	}
@@ -327,8 +318,8 @@ func (k *Candidates) unsortedTop(v *View, more int) []RankedEntry {
 	return top[:k.N]
 }
 
-func (k *Candidates) roundedAll(more int) []RankedEntry {
-	top := make([]RankedEntry, 0, len(k.list)+more)
+func (k *Candidates) appendRounded(room []RankedEntry) []RankedEntry {
+	top := slices.Grow(room[:0], len(k.list))
 	for _, c := range k.list {
 		top = append(top, RankedEntry{c.EntryRef, roundScore(c.Score)})
 	}
@@ -377,7 +368,8 @@ type Ranking struct {
 func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total int, err error) {
 	words, masks, n, grouped := r.Words, r.Masks, r.Limit, r.Grouped
 	kept, total := v.collectCandidates(words, masks, wordPool)
-	pool := kept.unsortedTop(v, EmbeddingPool)
+	pool := kept.unsortedTop(v, words.entries)
+	defer func() { words.entries = pool }() // no result keeps a part of it
 	scores, seen := words.Scores, words.ranked
 	clear(seen)
 	most := float32(0)
@@ -401,7 +393,7 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 	pool, faint := scorer.addNear(pool)
 	total += len(words.ByEmbedding) - before
 	v.PenalizeHubs(pool, faint)
-	if r.Act.Question {
+	if r.Act.Question || r.Act.OnlyShows() {
 		r.putAnswersFirst(pool)
 	}
 	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
@@ -431,24 +423,94 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 // compression is the factor by which differences of scores that are lowered shrink.
 const compression = 1000
 
-// putAnswersFirst lowers the scores of operations that change the world to just below the best of the
-// others, in the same order, so that no question is answered by one of them. If there are no others, the
-// scores remain.
+// answerPlaces is the number of first places of a question that operations do not take that change the
+// world, unless there are no others.
+const answerPlaces = 3
+
+// plausibleAnswer is the share of the best score of such operations that the answers have but for
+// the first.
+const plausibleAnswer = 0.6
+
+// The shares of the best score of other operations that the best one that only reads needs to come
+// first.
+const (
+	plausibleRead   = 0.7 // of operations that may change something
+	plausibleResult = 0.8 // of those that may work something out or change something, and of unrelated methods
+	plausibleMethod = 0.85
+	plausibleNoPost = 0.9 // of those that work something out from what is posted
+	plausibleShown  = 0.8 // of those that change something, where the request asks to see what there is
+)
+
+// putAnswersFirst lowers the scores of operations that change the world to just below the
+// answerPlaces best of the others, so that no question is answered by one of them. If there are no
+// others, the scores remain. An operation that may change something comes after one that only reads
+// and is almost as good.
 func (r *Ranking) putAnswersFirst(pool []RankedEntry) {
-	var answers, others int64
+	isNoAnswer := func(e RankedEntry) bool { return r.Effects.isNoAnswer(e.EntryRef, r.Act) }
+	if !r.Act.Question {
+		lowerBelow(pool, 1, plausibleShown, func(e RankedEntry) bool { return r.Effects.changesWorld(e.EntryRef) })
+		return
+	}
+	mayChange := func(e RankedEntry) bool { return isNoAnswer(e) || r.Effects.mayChange(e.EntryRef, r.Act) }
+	mayResult := func(e RankedEntry) bool {
+		return mayChange(e) || r.Effects.mayCompute(e.EntryRef, r.Act)
+	}
+	lowerBelow(pool, answerPlaces, plausibleAnswer, isNoAnswer)
+	lowerBelow(pool, 1, plausibleRead, mayChange)
+	plausible := plausibleMethod
+	if r.Act.Permission {
+		plausible = plausibleAnswer
+	}
+	lowerBelow(pool, 1, plausible, func(e RankedEntry) bool { return mayResult(e) || r.isOtherMethod(e.EntryRef) })
+	lowerBelow(pool, 1, plausibleResult, mayResult)
+	lowerBelow(pool, 1, plausibleNoPost, func(e RankedEntry) bool { return mayResult(e) || r.Effects.isPost(e.EntryRef) })
+}
+
+// isOtherMethod reports whether an operation changes something by another verb than that of a
+// question for a method: RESERVE, for "where can I park". A general verb (get, UPDATE) has no
+// other.
+func (r *Ranking) isOtherMethod(p EntryRef) bool {
+	if r.Act.Method == 0 || !r.Act.NamesMethod || r.Verbs == nil {
+		return false
+	}
+	verb := r.Verbs.ValueNumber(p)
+	return r.VerbFactors[verb] <= 1 && !slices.Contains(generalVerbs, r.Verbs.All[verb]) && r.Effects.ClassOf(p)&query.Reading == 0
+}
+
+// generalVerbs are verbs of operations that may do what any other verb says.
+var generalVerbs = strings.Fields("ADD CREATE EDIT INSERT MAKE MODIFY PATCH POST PUT REPLACE SET SUBMIT UPDATE")
+
+// lowerBelow lowers the scores of some entries to just below the given number of best others, in
+// the same order. The others must have the share plausible of the best score of these entries; if
+// places is more than one, the best other need not.
+func lowerBelow(pool []RankedEntry, places int, plausible float64, isLowered func(RankedEntry) bool) {
+	best := make([]int64, places) // the scores of the others, in descending order
+	var most int64
 	for _, e := range pool {
-		if r.Effects.isNoAnswer(e.EntryRef, r.Act) {
-			others = max(others, e.Score)
-		} else {
-			answers = max(answers, e.Score)
+		if isLowered(e) {
+			most = max(most, e.Score)
+			continue
+		}
+		for i, score := range best {
+			if e.Score > score {
+				copy(best[i+1:], best[i:])
+				best[i] = e.Score
+				break
+			}
 		}
 	}
-	if answers == 0 || others < answers {
+	least := int64(0)
+	for i, score := range best {
+		if score > 0 && (i == 0 && places > 1 || float64(score) >= plausible*float64(most)) {
+			least = score
+		}
+	}
+	if least == 0 || most < least {
 		return
 	}
 	for i, e := range pool {
-		if e.Score >= answers && r.Effects.isNoAnswer(e.EntryRef, r.Act) {
-			pool[i].Score = max(0, answers-1-(others-e.Score)/compression)
+		if e.Score >= least && isLowered(e) {
+			pool[i].Score = max(0, least-1-(most-e.Score)/compression)
 		}
 	}
 }
@@ -492,16 +554,19 @@ func (c *candidateScorer) scoreCandidate(p EntryRef) (r RankedEntry, cosine floa
 	return r, cosine
 }
 
+// A wordlessEntry is an operation without a word of the query, with its cosine.
+type wordlessEntry struct {
+	RankedEntry
+	cosine float32
+}
+
 // addNear scores the operations whose embeddings are near to the query and that are not in the
 // pool, and adds them to it. Operations without a word of the query must be near enough; the others
 // are returned as faint.
 func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry) {
-	type wordless struct {
-		RankedEntry
-		cosine float32
-	}
-	var others []wordless
 	words := c.ranking.Words
+	others := words.wordless[:0]
+	defer func() { words.wordless = others }()
 	for _, p := range c.ranking.Query.near {
 		at := c.view.ScoreIndex(p)
 		if words.ranked.Has(uint32(at)) {
@@ -510,7 +575,7 @@ func (c *candidateScorer) addNear(pool []RankedEntry) (all, faint []RankedEntry)
 		if r, cosine := c.scoreCandidate(p); words.Scores[at] > 0 {
 			pool = append(pool, r)
 		} else {
-			others = append(others, wordless{r, cosine})
+			others = append(others, wordlessEntry{r, cosine})
 		}
 	}
 	for _, o := range others {
@@ -574,9 +639,10 @@ func (v *View) SortTop(list []RankedEntry, n int) int {
 		v.SortRanked(list)
 		return len(list)
 	}
-	scores := make([]int64, len(list))
-	for i, r := range list {
-		scores[i] = r.Score
+	var room [1024]int64
+	scores := room[:0]
+	for _, r := range list {
+		scores = append(scores, r.Score)
 	}
 	least, first := nthLargest(scores, n), 0
 	for i, r := range list {
@@ -598,16 +664,20 @@ func (v *View) firstEntries(list []RankedEntry, n int, grouped bool) []RankedEnt
 	if grouped {
 		return v.limitPerService(list, n)
 	}
-	return list[:min(n, len(list))]
+	return slices.Clone(list[:min(n, len(list))])
 }
 
 // limitPerService keeps the first perService entries of each host, at most n in all.
 func (v *View) limitPerService(top []RankedEntry, n int) []RankedEntry {
-	seen := make(map[string]int)
-	var kept []RankedEntry
+	kept := make([]RankedEntry, 0, min(n, len(top)))
 	for _, r := range top {
-		host := v.RunOf(r.EntryRef).Host
-		if seen[host]++; seen[host] <= perService {
+		run, same := v.RunOf(r.EntryRef), 0
+		for _, k := range kept {
+			if v.RunOf(k.EntryRef).hasHostOf(run) {
+				same++
+			}
+		}
+		if same < perService {
 			if kept = append(kept, r); len(kept) == n {
 				break
 			}

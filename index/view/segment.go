@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/entry"
+	"gazetteer/index/tokens"
 )
 
 // bleve's segments never change: an update writes a new segment and marks entries of older ones as
@@ -29,6 +30,8 @@ type segmentEntries struct {
 
 	Operations, Services, classes Bitset
 	NonOperations                 Bitset // services and data classes
+
+	mapped *mappedFile
 }
 
 // A DocumentRun is one version of one document in one segment: its operations, its service and its
@@ -37,6 +40,12 @@ type DocumentRun struct {
 	entry.Source
 	Fingerprint               string
 	start, operationsEnd, end uint32 // the operations have the numbers from start up to operationsEnd, the other entries those up to end
+	hostHash                  uint32
+}
+
+// hasHostOf reports whether both runs are documents of one host.
+func (r *DocumentRun) hasHostOf(o *DocumentRun) bool {
+	return r == o || r.hostHash == o.hostHash && r.Host == o.Host
 }
 
 // readEntries reads the ids of a segment, which its dictionary holds sorted.
@@ -74,9 +83,13 @@ func readEntries(s *scorch.SegmentSnapshot) (*segmentEntries, error) {
 	if len(e.RunOf) != n {
 		return nil, NewDamageError("segment %d has %d entries and %d ids", s.Id(), n, len(e.RunOf))
 	}
+	e.joinNonOperations()
+	return e, nil
+}
+
+func (e *segmentEntries) joinNonOperations() {
 	e.NonOperations = slices.Clone(e.Services)
 	e.NonOperations.addAll(e.classes)
-	return e, nil
 }
 
 // addEntry appends one entry; ids come in order.
@@ -87,7 +100,7 @@ func (e *segmentEntries) addEntry(id string) error {
 	}
 	last, number := len(e.Runs)-1, uint32(len(e.RunOf))
 	if last < 0 || e.Runs[last].Source != s || e.Runs[last].Fingerprint != print {
-		e.Runs = append(e.Runs, DocumentRun{Source: s, Fingerprint: print, start: number, operationsEnd: number, end: number})
+		e.Runs = append(e.Runs, DocumentRun{Source: s, Fingerprint: print, start: number, operationsEnd: number, end: number, hostHash: tokens.HashText(s.Host)})
 		last++
 	}
 	e.Runs[last].end++

@@ -148,9 +148,9 @@ type EntryRef struct {
 }
 
 // RunOf returns the document version that the entry comes from.
-func (v *View) RunOf(p EntryRef) DocumentRun {
+func (v *View) RunOf(p EntryRef) *DocumentRun {
 	s := &v.Segments[p.Segment]
-	return s.Runs[s.RunOf[p.Number]]
+	return &s.Runs[s.RunOf[p.Number]]
 }
 
 func (v *View) OrdinalOf(p EntryRef) int { return int(v.Segments[p.Segment].ordinal[p.Number]) }

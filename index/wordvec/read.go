@@ -148,7 +148,7 @@ func parseNumber(s string) (float32, error) {
 	return float32(x), nil
 }
 
-// addWord adds a word, unless it is there already.
+// addWord adds a word, unless it exists already.
 func (t *Table) addWord(word string, q []int8, scale float32) error {
 	if t.dim == 0 {
 		if len(q) > maxDim {

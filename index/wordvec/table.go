@@ -2,6 +2,8 @@ package wordvec
 
 import (
 	_ "embed"
+	"hash/crc32"
+	"math"
 	"sync"
 )
 
@@ -29,6 +31,19 @@ var embedded = sync.OnceValue(func() *Table {
 	return t
 })
 
+// Checksum returns a checksum of all words and vectors.
+func (t *Table) Checksum() uint32 {
+	all, row := uint32(0), make([]byte, t.dim)
+	for w, at := range t.words {
+		for i, x := range t.rows[int(at)*t.dim:][:t.dim] {
+			row[i] = byte(x)
+		}
+		sum := crc32.Update(crc32.ChecksumIEEE([]byte(w)), crc32.IEEETable, row)
+		all += sum * (math.Float32bits(t.scales[at]) | 1) // the words come in any order
+	}
+	return all
+}
+
 // Dim is the number of dimensions of a vector.
 func (t *Table) Dim() int { return t.dim }
 
@@ -44,6 +59,9 @@ func (t *Table) Word(w string) (v []int8, scale float32, ok bool) {
 	from := int(at) * t.dim
 	return t.rows[from : from+t.dim : from+t.dim], t.scales[at], true
 }
+
+// Number returns the number of a word of the table, from 1 up to [Table.Len].
+func (t *Table) Number(w string) uint32 { return t.words[w] + 1 }
 
 // Sum adds the vectors of words, which must be in lower case, to dst of length [Table.Dim], each
 // times its weight, and returns the number of known words. If weights is nil, each has the weight

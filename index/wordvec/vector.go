@@ -98,6 +98,14 @@ func Quantize(v []float32) (q []int8, scale float32) {
 // it is the inner product of the original vectors.
 func DotInt8(a, b []int8) int32 {
 	b = b[:len(a)]
+	if hasWide && len(a) >= wide {
+		n := len(a) / wide * wide
+		sum := dotInt8Wide(&a[0], &b[0], n/wide)
+		if n == len(a) {
+			return sum
+		}
+		return sum + DotInt8(a[n:], b[n:])
+	}
 	n := len(a) / block * block
 	sum := dotInt8(a[n:], b[n:])
 	if n > 0 {

@@ -47,7 +47,8 @@ func TestDotOfEveryLength(t *testing.T) {
 	}
 }
 
-// Rankings are the same on every processor only if these are.
+// TestBlocksEqualPlainFunctions checks that the vector code gives exactly the results of the plain
+// functions, so that rankings are the same on every processor.
 func TestBlocksEqualPlainFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 300 {

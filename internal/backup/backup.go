@@ -1,9 +1,9 @@
-// Package backup writes a data directory into a backup while it is in use, puts one back, and
-// checks a directory that nobody uses.
+// Package backup writes a data directory into a backup while it is in use, restores a backup, and
+// checks a directory that no process uses.
 //
-// A backup is a directory of its own: the files of the data directory that cannot be made again,
+// A backup is a directory with the files of the data directory that cannot be derived from others,
 // and a manifest with the length and the SHA-256 of each. The log is copied before the store, so
-// that the store has everything that the log has; a log that is older than its store grows again by
+// that the store has everything that the log has; a log that is older than its store catches up by
 // itself. Begin with [Write], [Restore] and [Check].
 package backup
 
@@ -45,7 +45,8 @@ type Manifest struct {
 	Seq         uint64    `json:"seq"`    // the newest write that the store has
 	Leaves      int64     `json:"leaves"` // of the transparency log
 	Files       []File    `json:"files"`
-	// SHA256 is, in hex, that of the manifest without this member. Manifests of earlier versions have none.
+	// SHA256 is, in hex, that of the manifest without this member. Manifests of earlier versions
+	// have none.
 	SHA256 string `json:"sha256,omitempty"`
 }
 

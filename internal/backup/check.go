@@ -16,7 +16,6 @@ import (
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
-	"gazetteer/store/boltfile"
 	"gazetteer/store/boltstore"
 )
 
@@ -108,8 +107,7 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 	c.progress("the keys", 0, 0)
 	c.checkKeys()
 	c.progress("the store", 0, 0)
-	before := readIncarnation(c.dir)
-	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: audit.HistoryKey})
+	s, err := boltstore.Open(ctx, c.dir, boltstore.Options{KeepDeletion: audit.HistoryKey, LeaveRollback: !c.restored})
 	var damaged *boltstore.DamagedError
 	switch {
 	case errors.As(err, &damaged):
@@ -118,7 +116,7 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, s.Close()) }()
-		if now := s.Head().Incarnation; !c.restored && before != 0 && now != before {
+		if !c.restored && s.Rollback() != "" {
 			c.addProblem(remedyBackup+"; or continue with the existing files: everything derived from the store is rebuilt", "the store has lost acknowledged writes, or may have: it is older than its file HEAD, or its newest commit is damaged")
 		}
 		if err := c.checkRecords(ctx, s); err != nil {
@@ -134,23 +132,10 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return c.checkMail(ctx)
+	return c.checkMail(ctx, s)
 }
 
-// readIncarnation returns the incarnation that FORMAT names, 0 when it cannot be read.
-func readIncarnation(dir string) uint64 {
-	id, err := readIdentity(filepath.Join(dir, boltfile.FormatFile))
-	if err != nil {
-		return 0
-	}
-	number, ok := id["incarnation"].(float64)
-	if !ok {
-		return 0
-	}
-	return uint64(number)
-}
-
-// checkKeys reads the key files that are there.
+// checkKeys reads the existing key files.
 func (c *checker) checkKeys() {
 	const remedy = "put the file back from a backup; without it another key begins, which has to be published"
 	for _, name := range []string{"log.key", "witness.key"} {
@@ -248,19 +233,33 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 	return err
 }
 
-// checkMail reads the queue of mail, if there is one.
-func (c *checker) checkMail(ctx context.Context) error {
+// checkMail reads the queue of mail, if there is one, and compares it with the position that the
+// store knows.
+func (c *checker) checkMail(ctx context.Context, s *boltstore.Store) error {
 	dir := filepath.Join(c.dir, "relay")
 	if _, err := os.Stat(dir); err != nil {
 		return nil
 	}
 	c.progress("the mail", 0, 0)
-	q, err := boltqueue.Open(ctx, dir, boltqueue.Options{})
+	var o boltqueue.Options
+	if s != nil {
+		record, err := s.Get(ctx, store.MailPositionKey)
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) { // the latter is named already
+			return err
+		}
+		o.File.Known = string(record.Value)
+	}
+	o.File.LeaveRollback = !c.restored
+	q, err := boltqueue.Open(ctx, dir, o)
 	if err != nil {
 		c.addProblem(remedyMail, "the mail cannot be opened: %v", err)
 		return ctx.Err()
 	}
 	c.report.HasMail = true
+	if !c.restored && q.File().Rollback() != "" {
+		c.addProblem("put the newest copy of the directory relay back; or continue with the existing files: mail and rules that came later are lost, and acknowledged mail may be delivered again",
+			"the mail has lost acknowledged writes, or may have: an older copy was put back, or its newest commit is damaged")
+	}
 	c.report.Mail, err = q.Check(ctx, func(problem string) { c.addProblem(remedyMail, "the mail: %s", problem) })
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnknown) {
 		c.addProblem(remedyMail, "the mail cannot be read: %v", err)

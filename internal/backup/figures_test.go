@@ -30,10 +30,11 @@ const (
 	valueBytes      = 1 << 10
 )
 
-// TestBackupFigures writes a backup of a store of 24 MB, or BACKUP_MB, while 500 writes a second go on, of
-// which every tenth becomes a leaf of the log. It tells how much longer the writes take meanwhile and how
-// much the store grows beyond what is written, restores the backup, which verifies it, and looks for what
-// was acknowledged before the backup began.
+// TestBackupFigures writes a backup of a store of 24 MB, or BACKUP_MB, while 500 writes a second go
+// on, of which every tenth becomes a leaf of the log. It measures how much longer the writes take
+// meanwhile and how much the store grows beyond the written data, restores the backup, which
+// verifies it, and checks that it contains everything that was acknowledged before the backup
+// began.
 func TestBackupFigures(t *testing.T) {
 	megabytes, judged := 24, false
 	if n, err := strconv.Atoi(os.Getenv(megabytesEnv)); err == nil {

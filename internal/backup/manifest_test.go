@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestFlippedManifestsAreRefused: no bit of a manifest can change unnoticed, neither in a checksum nor
-// in the date. The manifest of an earlier version, which has no checksum of its own, is read.
+// TestFlippedManifestsAreRefused checks that a flip of any bit of a manifest is noticed, in a
+// checksum and in the date alike. The manifest of an earlier version, which has no checksum, is
+// read.
 func TestFlippedManifestsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, storeFile), []byte("content"), 0o600); err != nil {

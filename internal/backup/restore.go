@@ -17,7 +17,7 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// A DamageError says what is wrong with a backup or a data directory.
+// A DamageError describes the damage of a backup or a data directory.
 type DamageError struct {
 	Problems []Problem // at least one
 	Unnamed  int       // how many more there are
@@ -33,6 +33,13 @@ func (e *DamageError) Error() string {
 
 // newDamage is the error of one problem.
 func newDamage(what string) *DamageError { return &DamageError{Problems: []Problem{{What: what}}} }
+
+// IsBackup reports whether a directory is a backup, which must not be used as a data directory: the
+// first write would make it differ from its manifest.
+func IsBackup(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifestFile))
+	return err == nil
+}
 
 // readManifest reads the manifest of a backup and compares every file with it. The error is a
 // [*DamageError] when a file is missing, changed or not named there.
@@ -84,10 +91,10 @@ func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// Restore puts a backup back as a data directory that does not exist yet, or is empty. It compares every
-// file with the manifest, copies, checks what it has copied as [Check] does, and raises the incarnation,
-// so that clients and followers with cursors of the lost time begin again. Only then does the directory
-// get its name: an error means that nothing has changed.
+// Restore copies a backup into a data directory that does not exist yet, or is empty. It compares
+// every file with the manifest, copies, checks the copy as [Check] does, and increments the
+// incarnation, so that clients and followers with cursors of the lost period start again. Only then
+// does the directory get its name: after an error nothing has changed.
 func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Manifest, err error) {
 	if entries, err := os.ReadDir(dataDir); err == nil && len(entries) > 0 {
 		return m, fmt.Errorf("%s is not empty: move it away, or name another data directory", dataDir)

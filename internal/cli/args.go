@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gazetteer/internal/nearest"
-
 	"gazetteer/internal/exit"
+	"gazetteer/internal/nearest"
 )
 
 // UsageError returns the error of a wrong command line, with a pointer to the help.
@@ -59,6 +59,20 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// verbElsewhere says which command does what an unknown one seems to be for.
+var verbElsewhere = map[string]string{
+	"agent list":         "gazetteer agents lists the agents of a registry",
+	"gazetteer block":    "gazetteer crawler block stops the visits to a host",
+	"gazetteer unblock":  "gazetteer crawler unblock allows the visits to a host again",
+	"gazetteer blocked":  "gazetteer crawler blocked lists the blocked hosts",
+	"gazetteer ban":      "gazetteer registry ban adds a line to the block lists of the registry",
+	"gazetteer reports":  "gazetteer registry reports lists the reports about agents",
+	"gazetteer suspend":  "gazetteer registry suspend takes an agent out of service",
+	"gazetteer erase":    "gazetteer registry erase removes an agent for its owner; owners use gazetteer agent deactivate --erase",
+	"gazetteer hosts":    "gazetteer services lists the known services",
+	"gazetteer register": "gazetteer agent new registers an agent",
+}
+
 // RequireVerb is for a command whose first argument must be one of its subcommands: cobra runs
 // those itself, so an argument that arrives here is unknown.
 func RequireVerb(c *cobra.Command, args []string) error {
@@ -70,10 +84,29 @@ func RequireVerb(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		mean = ": did you mean " + strings.Join(near, " or ") + "?"
 	}
-	if args[0] == "list" && c.Name() == "agent" {
-		mean = ": gazetteer agents lists the agents of a registry"
+	if verb := verbElsewhere[c.Name()+" "+args[0]]; verb != "" {
+		mean = ": " + verb
 	}
 	return UsageError(c, "unknown command %q for %s%s", args[0], c.CommandPath(), mean)
+}
+
+// Execute runs the command line of a root command. A request for help with an unknown command is the
+// same error as that command.
+func Execute(ctx context.Context, root *cobra.Command) error {
+	var unknown error
+	printHelp := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c.HasSubCommands() {
+			unknown = RequireVerb(c, c.Flags().Args())
+		}
+		if unknown == nil {
+			printHelp(c, args)
+		}
+	})
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
+	}
+	return unknown
 }
 
 // HelpCommand returns cobra's help command, but refuses unknown commands.
@@ -108,6 +141,9 @@ func FlagError(c *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+			return RequireVerb(c, args) // the flag may be right for the command that was meant
+		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()

@@ -17,6 +17,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/server"
+	"gazetteer/internal/wait"
 	"gazetteer/lint/format"
 	"gazetteer/store/boltstore"
 )
@@ -131,7 +132,7 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	if access == Operate || settings.Listen == "" {
 		return nil, false
 	}
-	c := &Client{HTTP: &http.Client{}, Base: baseOf(settings.Listen), silence: a.Timeout}
+	c := &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: baseOf(settings.Listen), silence: a.Timeout}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var status struct {
@@ -173,7 +174,19 @@ func (a *App) newRemoteClient() (*Client, error) {
 	if a.Timeout < 0 {
 		return nil, exit.Usagef("--timeout %s: want a duration such as 30s, or 0 for no limit", a.Timeout)
 	}
-	return &Client{HTTP: &http.Client{}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
+	return &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: strings.TrimSuffix(u.String(), "/"), silence: a.Timeout}, nil
+}
+
+// followOnlyReads follows the redirects of reads, ten at most. A foreign server could redirect a
+// write to an address that only this machine reaches, such as the operator's listener.
+func followOnlyReads(_ *http.Request, via []*http.Request) error {
+	switch {
+	case via[0].Method != http.MethodGet:
+		return http.ErrUseLastResponse
+	case len(via) >= 10:
+		return errors.New("it redirects more than ten times")
+	}
+	return nil
 }
 
 // NewSocketClient returns a client over the socket of the data directory, and false if no server
@@ -197,13 +210,35 @@ func NewSocketClient(dir string) (*Client, bool) {
 	return &Client{HTTP: &http.Client{Transport: transport}, Base: "http://localhost", Local: true}, true
 }
 
+// socketTime is how long a command waits for the socket of a server that is starting.
+const socketTime = 30 * time.Second
+
+// awaitSocket waits until the process that holds the data directory answers on its socket: a server
+// holds the directory for a moment before it does. It returns false if that takes too long.
+func (a *App) awaitSocket(ctx context.Context, dir string) (*Client, bool) {
+	fmt.Fprintf(a.Err, "The server of %s is starting; waiting for it.\n", format.Visible(dir))
+	ctx, cancel := context.WithTimeout(ctx, socketTime)
+	defer cancel()
+	for wait.For(ctx, 20*time.Millisecond) == nil {
+		if c, ok := NewSocketClient(dir); ok {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
 // startOwnServer opens the data directory in this process and runs it without a
-// public address.
+// public address. If another process has just opened the directory, its server answers instead.
 func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl bool) (*Client, func() error, error) {
 	if settings.LogLevel == config.Default().LogLevel {
 		settings.LogLevel = "warn" // the command reports events itself; the log would repeat them
 	}
 	h, err := server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
+	if _, held := errors.AsType[*boltstore.HeldError](err); held {
+		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {
+			return c, func() error { return nil }, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,7 +272,16 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 // GetJSON requests path and decodes the answer into v; raw is the unchanged body. Error statuses
 // that are not in also become errors with their exit code.
 func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (raw []byte, err error) {
-	response, err := c.Send(ctx, http.MethodGet, path, nil)
+	request, err := c.newRequest(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.getJSON(request, v, also...)
+}
+
+// getJSON is GetJSON with a request.
+func (c *Client) getJSON(request *http.Request, v any, also ...int) (raw []byte, err error) {
+	response, err := c.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +295,7 @@ func (c *Client) GetJSON(ctx context.Context, path string, v any, also ...int) (
 		ok = ok || response.StatusCode == status
 	}
 	if !ok {
-		return nil, StatusError(response.StatusCode, raw)
+		return nil, refusalError(response.StatusCode, raw)
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return nil, exit.Networkf("%s did not answer as Gazetteer would: %v", c.Base, err)
@@ -272,7 +316,7 @@ func (c *Client) PostForLines(ctx context.Context, path string, body any, each f
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		raw, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		return StatusError(response.StatusCode, raw)
+		return refusalError(response.StatusCode, raw)
 	}
 	decoder := json.NewDecoder(response.Body)
 	for {

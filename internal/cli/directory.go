@@ -4,23 +4,36 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"gazetteer/protocol/a2a"
 	"gazetteer/protocol/did"
 )
 
-// A Directory resolves DIDs through a server. It implements a2a.Resolver and a2ahttp.Directory.
-type Directory struct{ Server *Client }
+// A Directory resolves DIDs through a server, which caches the documents of other registries for a
+// minute. It implements a2a.Refresher and a2ahttp.Directory.
+type Directory struct {
+	Server    *Client
+	forgotten sync.Map // DIDs that are resolved anew the next time
+}
 
 // Resolve implements a2a.Resolver. The name may also be an AIR ID or a handle.
-func (d Directory) Resolve(ctx context.Context, name string) (did.Document, error) {
+func (d *Directory) Resolve(ctx context.Context, name string) (did.Document, error) {
+	request, err := d.Server.newRequest(ctx, http.MethodGet, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), nil, nil)
+	if err != nil {
+		return did.Document{}, err
+	}
+	if _, again := d.forgotten.LoadAndDelete(name); again {
+		request.Header.Set("Cache-Control", "no-cache")
+	}
 	var found struct {
 		DID      string          `json:"did"`
 		Document json.RawMessage `json:"did_document"`
 	}
-	if _, err := d.Server.GetJSON(ctx, "/api/v1/resolve?"+url.Values{"name": {name}}.Encode(), &found); err != nil {
+	if _, err := d.Server.getJSON(request, &found); err != nil {
 		return did.Document{}, err
 	}
 	if len(found.Document) == 0 {
@@ -33,6 +46,12 @@ func (d Directory) Resolve(ctx context.Context, name string) (did.Document, erro
 	return did.ParseDocument(found.Document, asked)
 }
 
-// Forget implements a2ahttp.Directory. It does nothing: the server caches the documents, those of
-// other registries for only one minute.
-func (Directory) Forget(string) {}
+// Forget implements a2ahttp.Directory.
+func (d *Directory) Forget(id string) { d.forgotten.Store(id, true) }
+
+// Refresh implements a2a.Refresher.
+func (d *Directory) Refresh(ctx context.Context, id string) (did.Document, bool, error) {
+	d.Forget(id)
+	document, err := d.Resolve(ctx, id)
+	return document, true, err
+}

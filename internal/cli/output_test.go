@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestPartiallyWrittenFile: nothing is left of it, and what was there
-// before stays.
+// TestPartiallyWrittenFile checks that nothing of the new file is left and the old file stays.
 func TestPartiallyWrittenFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	cut := errors.New("cut off")

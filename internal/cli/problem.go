@@ -58,7 +58,9 @@ func StatusError(status int, body []byte) error {
 		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	}
 	switch {
-	case status == http.StatusNotFound:
+	case status < 400: // see followOnlyReads
+		return exit.Networkf("%s: a command that changes something follows no redirect; name the address in --server that it leads to", text)
+	case status == http.StatusNotFound || status == http.StatusGone:
 		return &exit.Error{Code: exit.NotFound, Err: errors.New(text)}
 	case status < 500 && status != http.StatusTooManyRequests:
 		return &exit.Error{Code: exit.Usage, Err: errors.New(text)}

@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-// A person is told at which character of the query the mistake is.
+// The error names the character of the query at which the mistake is.
 func TestRefusalsHaveColumn(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"detail": "a quotation mark is not closed", "help": "add it", "where": {"parameter": "q", "column": 6}}`: "a quotation mark is not closed (at character 6 of the query)\nadd it",

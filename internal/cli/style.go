@@ -25,9 +25,6 @@ func (s Style) Dim(text string) string { return s.wrapCode("2", text) }
 // Accent returns text in the colour of names that the user can copy unchanged.
 func (s Style) Accent(text string) string { return s.wrapCode("36", text) }
 
-// Warning returns text in the colour of warnings.
-func (s Style) Warning(text string) string { return s.wrapCode("33", text) }
-
 func (s Style) wrapCode(code, text string) string {
 	text = format.Visible(text)
 	if !s.color || text == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRenamedKeysAreReported: in the file, the environment and the settings alike.
+// TestRenamedKeysAreReported checks the file, the environment and the settings.
 func TestRenamedKeysAreReported(t *testing.T) {
 	known := listKeys(reflect.TypeFor[Config](), "")
 	for _, pair := range renamedKeys() {

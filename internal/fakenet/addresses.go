@@ -5,10 +5,9 @@ import (
 	"net/netip"
 )
 
-// AddressForms are ways to write an address that no stranger may lead us to: of
-// this machine, of its network, of a cloud's metadata, and those that embed them,
-// in every spelling that some reader of addresses takes. Each stands where the host
-// of a URL stands, and some as a host name alone.
+// AddressForms are the notations of addresses that no document may lead the crawler to: of this
+// machine, of its network, of a cloud's metadata, and those that embed them, in every spelling that
+// some parser of addresses accepts. Each can be the host of a URL, and some can be a host name.
 func AddressForms() []string {
 	forms := []string{
 		"localhost", "LOCALHOST", "localhost.", "x.localhost", "intranet", "router.local", "metadata.google.internal", "a.home.arpa", "x.onion",
@@ -31,10 +30,9 @@ func AddressForms() []string {
 	return forms
 }
 
-// ForbiddenAddresses are addresses that must never be dialled for a stranger, one
-// or more of each kind that the IANA registries of special-purpose addresses know,
-// those that embed one, and a cloud's metadata. Each may stand in an A or an AAAA
-// record.
+// ForbiddenAddresses are addresses that must never be dialled, one or more of each kind in the IANA
+// registries of special-purpose addresses, those that embed one, and a cloud's metadata. Each may
+// appear in an A or an AAAA record.
 func ForbiddenAddresses() []netip.Addr {
 	var all []netip.Addr
 	for _, text := range []string{

@@ -173,6 +173,13 @@ func (op operation) asEndpoint() (agisEndpoint, bool) {
 		return agisEndpoint{}, false
 	}
 	verb, intent := op.verbAndIntent(params)
+	object := strings.ReplaceAll(nouns[0], "-", " ")
+	if m := objectless.FindStringSubmatch(intent); m != nil && !strings.Contains(strings.ToLower(intent), object) {
+		if m[1] == "Creates" {
+			object = withArticle(singularOf(object))
+		}
+		intent = m[1] + " " + object + intent[len(m[1]):]
+	}
 	does := actions[verb]
 	for _, n := range nouns {
 		if strings.HasPrefix(n, strings.ToLower(verb)) {
@@ -203,6 +210,9 @@ func (op operation) asEndpoint() (agisEndpoint, bool) {
 	}
 	return e, true
 }
+
+// objectless matches an intent without an object: "Creates from a collection".
+var objectless = regexp.MustCompile(`^(Creates|Retrieves|Searches) (?:by|from) `)
 
 // nounPath brings the path to the rules of AGIS 5: lower case, nouns, parameters
 // in snake_case, no verb. It returns the nouns and the parameters beside it.
@@ -238,11 +248,16 @@ func (op operation) verbAndIntent(params []string) (verb, intent string) {
 	if _, known := actions[verb]; !known {
 		verb = methodVerb(op.Method, len(params) > 0 && strings.HasSuffix(op.Path, "}"))
 	}
-	text := firstSentence(plainText(op.Intent))
+	text := selfReference.ReplaceAllString(firstSentence(spellOutID(plainText(op.Intent))), "")
 	word, rest, _ := strings.Cut(text, " ")
 	base := baseVerb(strings.TrimRight(word, ",:;"))
 	second, tail, _ := strings.Cut(rest, " ")
+	isClause := rest != "" && op.Method != "GET" // "Open orders" that are read are no opening
 	switch {
+	case conditional.MatchString(text), isClause && clauseVerbs[strings.ToLower(word)]:
+		intent = text
+	case isClause && clauseVerbs[strings.ToLower(word)+"s"]:
+		intent = word + "s " + rest
 	case rest == "" || base == "":
 		intent = spokenVerb(verb) + " " + nominalVerb.ReplaceAllString(lowerFirst(text), "")
 	case second == "of": // "List of currencies": a noun
@@ -255,6 +270,40 @@ func (op operation) verbAndIntent(params []string) (verb, intent string) {
 	first, size := utf8.DecodeRuneInString(intent)
 	return verb, string(unicode.ToUpper(first)) + intent[size:]
 }
+
+// idAsText matches an identifier in front of a text: "getCards()", "createRefund. Issues a refund".
+var idAsText = regexp.MustCompile(`^([a-z]+(?:[A-Z][a-z0-9]*)+)(?:\(\))?(?:\.? |$)|^((?:[A-Z][a-z0-9]*){2,})(?:\. |$)`)
+
+// wordOfID matches the end of a word inside an identifier in camel case.
+var wordOfID = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// spellOutID replaces an identifier that stands in front of a text: by nothing if a sentence that
+// begins with a verb follows, otherwise by its words.
+func spellOutID(text string) string {
+	id := idAsText.FindStringSubmatch(text)
+	if id == nil {
+		return text
+	}
+	verb, words, _ := strings.Cut(wordOfID.ReplaceAllString(id[1]+id[2], "$1 $2"), " ")
+	if id[2] != "" && baseVerb(verb) == "" {
+		return text // a name, such as PayPal
+	}
+	rest := strings.TrimPrefix(strings.TrimSpace(text[len(id[0]):]), "is used to ")
+	if first, _, _ := strings.Cut(rest, " "); clauseVerbs[strings.ToLower(first)] || baseVerb(first) != "" {
+		return strings.ToUpper(first[:1]) + rest[1:]
+	}
+	if rest != "" {
+		rest = ": " + lowerFirst(rest)
+	}
+	return strings.ToUpper(verb[:1]) + verb[1:] + " " + strings.ToLower(words) + rest
+}
+
+// selfReference matches words about the operation itself: "This method creates a shipment", "Use
+// this method to send a photo".
+var selfReference = regexp.MustCompile(`^(?i:this (?:extended )?(?:method|api) (?:will )?|use this method to )`)
+
+// conditional matches a text that is a whole sentence of its own, with its condition first.
+var conditional = regexp.MustCompile(`^(?i:once|if|when) .*, `)
 
 // nominalVerb matches a verb that was made a noun: "creation of a message".
 var nominalVerb = regexp.MustCompile(`^(?:the )?(?:creation|deletion|removal|retrieval|listing|update|updating) of `)

@@ -77,7 +77,7 @@ var (
 // asCapability returns the operation as an AI Discovery capability, and false for
 // one that the draft's members cannot carry.
 func (op operation) asCapability() (aiCapability, bool) {
-	text := clipText(plainText(op.Intent), 200)
+	text := clipText(spellOutID(plainText(op.Intent)), 200)
 	if text == "" || !capabilityID.MatchString(op.ID) || !endpointPath.MatchString(op.Endpoint) ||
 		strings.Contains(op.Endpoint, "/:") || !slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, op.Method) {
 		return aiCapability{}, false

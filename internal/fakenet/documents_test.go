@@ -11,8 +11,8 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-// Every document that a well-behaved host serves conforms to its draft, by our
-// own readers.
+// TestDocumentsConform checks with our own readers that every document of a well-behaved host
+// conforms to its draft.
 func TestDocumentsConform(t *testing.T) {
 	count := map[string]int{}
 	warnings := map[string]int{}

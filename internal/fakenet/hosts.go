@@ -24,7 +24,7 @@ type Host struct {
 	// asks for those and no others; where it has one, the others do not
 	// matter. It is empty for a host that is not Reachable.
 	Expect map[string]string
-	// Note says in one line what is particular about the host.
+	// Note describes in one line what is particular about the host.
 	Note string
 	// Reachable tells whether a crawl from the seeds visits the host: links
 	// are followed to depth 3.

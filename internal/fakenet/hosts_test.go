@@ -16,8 +16,8 @@ import (
 	"gazetteer/document"
 )
 
-// Every host that a crawl reaches answers as its label says, and the label says
-// everything. The hosts that never answer are waited for in simulated time.
+// TestHostsAnswerAsLabelled checks that every host that a crawl reaches answers exactly as its
+// label says. It waits in simulated time for the hosts that never answer.
 func TestHostsAnswerAsLabelled(t *testing.T) {
 	slow := []string{"slow.test", "stalls.test"}
 	n := open(t, Options{})
@@ -72,7 +72,7 @@ func compare(t *testing.T, h Host, got map[string]string) {
 	}
 }
 
-// Depth and Reachable follow from the links that the summaries really have.
+// TestLinksLeadAsLabelled checks that Depth and Reachable agree with the links of the summaries.
 func TestLinksLeadAsLabelled(t *testing.T) {
 	n := open(t, Options{})
 	j := judge{client: client(t, n), patience: time.Minute}
@@ -228,7 +228,7 @@ func TestResolverAnswersQuestions(t *testing.T) {
 	}
 }
 
-// What is embedded is what the generator makes now.
+// TestGeneratedIsCurrent checks that the embedded files equal the output of the generator.
 func TestGeneratedIsCurrent(t *testing.T) {
 	want, err := generateFiles("../..")
 	if err != nil {

@@ -123,7 +123,7 @@ func installOdd(add func(Host, *Site)) error {
 	return nil
 }
 
-// sampleText is a small valid document that tells what it is there for.
+// sampleText is a small valid document that describes its purpose.
 func sampleText(name string) []byte {
 	return fmt.Appendf(nil, `{"aiendpoint":"1.0","service":{"name":"Test host %[1]s","description":"Part of the test set of the demo: a small service on a host that behaves in an unusual way.","category":["test"]},`+
 		`"capabilities":[{"id":"show_sample","description":"Shows the sample text of %[1]s","endpoint":"/sample","method":"GET","returns":"sample {text}"}],`+
@@ -173,8 +173,8 @@ func paddedDocument(name string, size int) http.Handler {
 	return newFile(append(text, bytes.Repeat([]byte{'\n'}, size-len(text))...), jsonType)
 }
 
-// gzippedHandler sends the text compressed, whatever the client says it accepts. It is
-// compressed when it is first asked for.
+// gzippedHandler sends the text compressed, whatever the client accepts. It compresses the text at
+// the first request.
 func gzippedHandler(text []byte) http.Handler {
 	packed := sync.OnceValue(func() []byte {
 		var b bytes.Buffer

@@ -117,7 +117,7 @@ func CutOff(_ dnsmessage.Question, m *dnsmessage.Message) bool {
 	return true
 }
 
-// replyTo is what goes back for a question, nil for silence.
+// replyTo returns the answer to a question, nil for none.
 func replyTo(in []byte, say Responder) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(in); err != nil || len(m.Questions) != 1 {

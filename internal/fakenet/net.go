@@ -224,7 +224,7 @@ func (n *Net) siteOf(host string) (Site, bool) {
 	return s, ok
 }
 
-// certificateFor answers a handshake by the name the client asked for.
+// certificateFor returns the certificate for the name that the client requested.
 func (n *Net) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	host := foldHost(hello.ServerName)
 	site, ok := n.siteOf(host)

@@ -52,10 +52,9 @@ type ScriptExpect struct {
 	Base     string `json:"base"`
 }
 
-// ReadScripts reads a file of scripts and puts bodies in for the placeholders:
-// $MIN and $OTHER are the documents given, $PAD300K and $PAD_TO_n are min with
-// white space behind it up to 300 KiB and n bytes, $GZIP_50M_OF_SPACES is what
-// it says.
+// ReadScripts reads a file of scripts and replaces the placeholders in bodies: $MIN and $OTHER are
+// the given documents, $PAD300K and $PAD_TO_n are min with white space after it up to 300 KiB and n
+// bytes, and $GZIP_50M_OF_SPACES is 50 MB of spaces, compressed.
 func ReadScripts(path string, min, other []byte) ([]Script, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +77,7 @@ func ReadScripts(path string, min, other []byte) ([]Script, error) {
 	return file.Cases, nil
 }
 
-// scriptBody returns what a placeholder stands for, and other bodies as they are.
+// scriptBody returns the value of a placeholder, and other bodies unchanged.
 func scriptBody(body, min, other string) (string, error) {
 	size, pad := strings.CutPrefix(body, "$PAD_TO_")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A site answers by path; what it does not have is 404.
+// A site answers its paths, and all others with 404.
 type site map[string]http.Handler
 
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {

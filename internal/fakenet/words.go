@@ -27,7 +27,7 @@ var actions = verbTable(map[action]string{
 	searches: `SEARCH FIND QUERY DISCOVER LOCATE SUGGEST RECOMMEND FILTER`,
 	computes: `CALCULATE CONVERT TRANSLATE DETECT VALIDATE VERIFY CHECK COUNT COMPARE
 		ANALYZE CLASSIFY EXTRACT PARSE PREDICT SUMMARIZE COMPUTE EVALUATE SIMULATE
-		ESTIMATE IDENTIFY RECOGNIZE DECODE ENCODE TRANSCRIBE SYNTHESIZE`,
+		ANSWER ESTIMATE IDENTIFY RECOGNIZE DECODE ENCODE TRANSCRIBE SYNTHESIZE`,
 	creates: `CREATE ADD INSERT GENERATE REGISTER UPLOAD IMPORT BUILD ENROLL STORE
 		SAVE COPY CLONE ATTACH ASSIGN RENDER INVITE`,
 	changes: `UPDATE REPLACE MODIFY EDIT CHANGE SET MOVE RENAME RESIZE MERGE MARK
@@ -60,6 +60,12 @@ var otherVerbs = map[string]string{
 	"INITIATE": "START", "BEGIN": "START", "DISPLAY": "SHOW", "LOOKUP": "FIND",
 	"LOAD": "RETRIEVE", "SYNC": "UPDATE", "APPLY": "", "INVOKE": "", "TRIGGER": "START",
 }
+
+// clauseVerbs may begin an intent as well, in the third person. They are not AGIS methods here, so
+// the directory's verb stays, but the text needs no other verb in front.
+var clauseVerbs = wordSet(`acknowledges categorizes closes disconnects kicks likes logs
+	migrates opens propagates provisions quotes schedules screens tokenizes unbans unlikes untags
+	upserts voids waits`)
 
 // segmentVerbs may not stand in an AGIS path: no entity is called so.
 var segmentVerbs = wordSet(`get post put delete patch create update remove add insert
@@ -99,8 +105,8 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// baseVerb returns the upper-case base form of a word that is a verb of ours in
-// its base form or third person, and "" for any other word.
+// baseVerb returns the upper-case base form of a word that is a known verb in its base form or
+// third person, and "" for any other word.
 func baseVerb(word string) string {
 	word = strings.ToUpper(word)
 	for _, form := range []string{word, strings.TrimSuffix(word, "S"), strings.TrimSuffix(word, "ES"), strings.TrimSuffix(word, "IES") + "Y"} {

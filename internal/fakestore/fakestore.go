@@ -230,7 +230,7 @@ func (f *filler) documentWrites(h *crawler.Host, t template, start, visited time
 	return writes, d, nil
 }
 
-// spoilRecord puts a hostile text into each member that a stranger chooses.
+// spoilRecord puts a hostile text into each member whose value services choose.
 func (f *filler) spoilRecord(record []byte) ([]byte, error) {
 	var d document.Document
 	if err := json.Unmarshal(record, &d); err != nil {

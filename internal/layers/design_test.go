@@ -126,9 +126,9 @@ func TestDesignPackages(t *testing.T) {
 	}
 }
 
-// TestDesignWalks checks the walks of docs/design.md: each function stands in the file that the table
-// names, and the walks keep their length. A walk with once enters each package once: after the return to
-// a caller's package, a package that was left is not called again.
+// TestDesignWalks checks the walks of docs/design.md: each function is in the file that the table
+// names, and the walks keep their length. A walk with once enters each package once: after the
+// return to a caller's package, it does not call a package again that it has left.
 func TestDesignWalks(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| (\\d+) \\| `([^`]+)` \\| `([^`]+)` \\|")
 	for _, walk := range []struct {

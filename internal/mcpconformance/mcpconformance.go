@@ -43,7 +43,8 @@ func Run(t *testing.T, url string, scenarios []string) {
 	said, _ := program.CombinedOutput()
 	for _, scenario := range scenarios {
 		t.Run(scenario, func(t *testing.T) {
-			// The folder is server-SCENARIO-TIME, and a scenario may be the beginning of another's name.
+			// The folder is server-SCENARIO-TIME, and a scenario may be the beginning of another's
+			// name.
 			found, err := filepath.Glob(filepath.Join(out, "server-"+scenario+"-2*", "checks.json"))
 			if err != nil || len(found) != 1 {
 				t.Fatalf("%d results: %v: %.2000s", len(found), err, said)

@@ -16,10 +16,10 @@ const maxSuggestions = 3
 // proportion to the square of the length.
 const maxWord = 100
 
-// Find returns up to three of the names that are close to word, the closest first: one error in a
-// word of up to four letters, two in a longer one, letter case aside. A name that begins with a word
-// of three letters or more is close, too.
-func Find(word string, names []string) []string {
+// findNearest returns up to three of the names that are close to word, the closest first: one error
+// in a word of up to four letters, two in a longer one, letter case aside. A name that begins with
+// a word of three letters or more is close, too.
+func findNearest(word string, names []string) []string {
 	if word == "" || len(word) > maxWord {
 		return nil
 	}
@@ -55,7 +55,7 @@ func Find(word string, names []string) []string {
 
 // Question returns "did you mean X or Y?" for the names close to word, and "" when none is.
 func Question(word string, names []string) string {
-	near := Find(word, names)
+	near := findNearest(word, names)
 	if len(near) == 0 {
 		return ""
 	}

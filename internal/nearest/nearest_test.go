@@ -11,7 +11,7 @@ func TestFind(t *testing.T) {
 		"finanace": "finance", "serach": "search", "crawler.worker": "crawler.workers", "book": "BOOK", "BOKO": "",
 		"trav": "travel", "tr": "", "": "", "foof": "food", strings.Repeat("x", 1000): "", "zebra": "",
 	} {
-		if got := strings.Join(Find(word, names), " "); got != want {
+		if got := strings.Join(findNearest(word, names), " "); got != want {
 			t.Errorf("%q: got %q, want %q", word, got, want)
 		}
 	}

@@ -1,8 +1,7 @@
-// Package need is for tests that drive something from outside: a browser, node,
-// strace, a file system of their own. Where such a thing is missing a test skips
-// itself and says so; where REQUIRE_ALL=1 is set, as the gate does, it fails, so
-// that no green run hides what was never tried. The script .ci/install brings
-// what these tests need.
+// Package need is for tests that need something outside the module: a browser, Node.js, strace, or
+// a separate file system. If it is missing, the test is skipped with a message; with REQUIRE_ALL=1,
+// which the gate sets, the test fails, so that a passing run has run every test. The script
+// .ci/install installs what these tests need.
 package need
 
 import (

@@ -43,7 +43,7 @@ func TestTestsSkipThroughNeedOnly(t *testing.T) {
 	}
 }
 
-// ended stands in for a test, and remembers how it was ended.
+// ended replaces a test and records how it was ended.
 type ended struct {
 	testing.TB
 	failed, skipped bool

@@ -1,5 +1,5 @@
-// Package privatefile writes files that only their owner may read, and makes what it wrote survive a
-// loss of power. Begin with [Replace].
+// Package privatefile writes files that only their owner may read, and that survive a loss of
+// power. Begin with [Replace].
 package privatefile
 
 import (
@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -104,9 +105,11 @@ func Remove(path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// CheckDir returns an error that says what to do when others than the owner may write to a directory, or
-// when anything in it is a symbolic link: a file that is written there could then be put in another
-// place by somebody else. A directory that is missing is fine, and dir itself may be a link.
+// CheckDir returns an error that says what to do when others than the owner may write to a
+// directory or to a directory or a key in it, or when anything in it is a symbolic link: a file
+// that is written there could then be put in another place by somebody else. It refuses pipes and
+// devices, too: opening one may wait without end. A directory that is missing is fine, and dir
+// itself may be a link.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +118,8 @@ func CheckDir(dir string) error {
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("%s is writable by users other than its owner (mode %o): run chmod go-w %s, and check its content", dir, mode, dir)
+	if err := checkMode(dir, info); err != nil {
+		return err
 	}
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -130,7 +133,25 @@ func CheckDir(dir string) error {
 			return err
 		case entry.Type()&fs.ModeSymlink != 0:
 			return fmt.Errorf("%s is a symbolic link, which is not followed: move what it leads to into its place", path)
+		case entry.Type()&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeIrregular) != 0:
+			return fmt.Errorf("%s is a pipe or a device, which is not opened: move it away", path)
+		case entry.IsDir() || strings.HasSuffix(path, ".key"):
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return checkMode(path, info)
 		}
 		return nil
 	})
+}
+
+func checkMode(path string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("%s is writable by users other than its owner (mode %o): run chmod go-w %s, and check its content", path, mode, path)
+	}
+	return nil
 }

@@ -127,7 +127,7 @@ func (w *world) begin(data, stdin string, args ...string) *program {
 	return p
 }
 
-// end waits for the program and returns what it printed.
+// end waits for the program and returns its output.
 func (p *program) end(code int) []result {
 	p.t.Helper()
 	p.command.Wait() // the exit code says all
@@ -186,8 +186,8 @@ func (w *world) byHost(list []string, results []result) map[string]result {
 	return all
 }
 
-// wantNobodyLed fails when a connection was begun that leads to nobody's host,
-// whether or not somebody answered, or to another port than 443.
+// wantNobodyLed fails if a connection was begun to an address that is no host's, whether or not it
+// was answered, or to another port than 443.
 func (w *world) wantNobodyLed() {
 	w.t.Helper()
 	seen := w.watch.to()
@@ -210,10 +210,10 @@ func (w *world) wantNobodyLed() {
 	}
 }
 
-// wantRobotsFirst fails when a host was asked for anything before its robots.txt,
-// for a path twice within a day, without TLS, or by anybody but us. What the
-// robots.txt of a host says is remembered for the visits of others to it, but not
-// of more than a thousand hosts: with so many it may be asked for once more.
+// wantRobotsFirst fails if a host got a request before the one for its robots.txt, two requests for
+// a path within a day, a request without TLS, or one from another client. The crawler remembers the
+// robots.txt of a host for visits of other hosts to it, but of at most a thousand hosts: with more,
+// it may request one again.
 func (w *world) wantRobotsFirst(requests []fakenet.Request) {
 	w.t.Helper()
 	asked := map[string][]string{}
@@ -325,8 +325,8 @@ func TestHostileInternet(t *testing.T) {
 	w.wantNobodyLed()
 	w.wantRobotsFirst(asked)
 
-	// Soon after, nothing is asked that is not due; what was found on the way is
-	// visited if it has not been.
+	// A second run requests nothing that is not due; it visits newly discovered hosts that it has
+	// not visited.
 	again := slices.Clone(w.list)
 	for _, h := range w.net.Hosts() {
 		if h.Reachable && !h.Seed {

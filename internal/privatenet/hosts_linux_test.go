@@ -46,8 +46,8 @@ type want struct {
 	outcomes    []string
 }
 
-// openWorld opens a world, with the standard hosts of fakenet when it is told to.
-// The end of the test closes it.
+// openWorld opens a world, optionally with the standard hosts of fakenet. The end of the test
+// closes it.
 func openWorld(t *testing.T, standard bool) *world {
 	t.Helper()
 	if why := os.Getenv(impossible); why != "" {
@@ -135,7 +135,7 @@ func (w *world) wait(name string, z zone, outcome string) {
 	w.want[name] = want{"failing", "ai", []string{outcome}}
 }
 
-// host puts a host with pages on the list, at an address of its own.
+// host adds a host with pages, at its own address, to the list.
 func (w *world) host(name string, p pages, state, kind string, outcomes ...string) {
 	w.serve(name, p)
 	w.add(name, at(w.address()), state, kind, outcomes...)
@@ -145,7 +145,7 @@ func (w *world) serve(name string, p pages) {
 	w.net.Serve(name, fakenet.Site{Handler: p, HTTP1: true})
 }
 
-// pages answers by path; what it does not have is 404.
+// pages answers its paths, and all others with 404.
 type pages map[string]http.HandlerFunc
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +195,7 @@ func summary(document string, related ...string) http.HandlerFunc {
 "namespace":"tables","version":"1.0.0","related_services":%s}`, name, name, others))
 }
 
-// away is a host that hosts lead to: it has a document of its own, and leads back.
+// away is a host that other hosts link or redirect to: it has a document, and links back.
 func (w *world) away() {
 	w.serve("away.test", pages{"/tables.json": discovery("/api"), "/back-to": func(out http.ResponseWriter, r *http.Request) {
 		to("https://"+r.URL.RawQuery+"/tables.json")(out, r)
@@ -255,8 +255,7 @@ func (w *world) records() {
 		w.add(fmt.Sprintf("dnsa-%d.test", i), at(bad), "refused", "ai", "blocked-address")
 		w.add(fmt.Sprintf("dnsmix-%d.test", i), at(w.address(), bad, w.address()), "refused", "ai", "blocked-address")
 		w.host(fmt.Sprintf("dnsvia-%d.test", i), pages{aiPath: to(fmt.Sprintf("https://dnsa-%d.test/.well-known/ai", i))}, "refused", "ai", "blocked-address")
-		// The visit leaves the host for another one and comes back, over a
-		// connection of its own each time.
+		// The visit goes to another host and returns, each time over a new connection.
 		rebind := fmt.Sprintf("rebind-%d.test", i)
 		w.serve(rebind, pages{
 			aiPath: closing(to("https://away.test/back-to?" + rebind)), "/tables.json": closing(discovery("/api")),

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// memoryHostsEnv sets how many good hosts TestMemoryOfACrawl adds to the standard ones, and has the memory
-// judged.
+// memoryHostsEnv sets how many good hosts TestMemoryOfACrawl adds to the standard ones, and has the
+// memory judged.
 const memoryHostsEnv = "MEMORY_HOSTS"
 
 // crawlMemory is what a crawl of 5,000 mixed hosts at 1,000 a second may take, in bytes.

@@ -38,7 +38,7 @@ func (n *names) set(name string, z zone) {
 	n.zones[name] = z
 }
 
-// questions returns how often the IPv4 address of a name was asked for.
+// questions returns the number of queries for the IPv4 address of a name.
 func (n *names) questions(name string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,7 +69,7 @@ func at(addrs ...netip.Addr) zone {
 	}
 }
 
-// records adds those of the addresses that are of the type asked for.
+// records adds the addresses that have the requested type.
 func records(name string, q dnsmessage.Question, m *dnsmessage.Message, addrs []netip.Addr) {
 	for _, a := range addrs {
 		switch {
@@ -81,7 +81,7 @@ func records(name string, q dnsmessage.Question, m *dnsmessage.Message, addrs []
 	}
 }
 
-// record adds a record, which nobody may keep.
+// record adds a record with a TTL of zero.
 func record(name string, q dnsmessage.Question, m *dnsmessage.Message, body dnsmessage.ResourceBody) {
 	m.Answers = append(m.Answers, dnsmessage.Resource{
 		Header: dnsmessage.ResourceHeader{Name: dnsmessage.MustNewName(name), Class: q.Class}, Body: body,
@@ -120,8 +120,7 @@ func silence(int, dnsmessage.Question, *dnsmessage.Message) bool { return false 
 // cutOff never has the whole answer, over TCP neither.
 func cutOff(_ int, q dnsmessage.Question, m *dnsmessage.Message) bool { return fakenet.CutOff(q, m) }
 
-// rebound is a name whose address is a good one when it is first asked for, and
-// another afterwards.
+// rebound is a name whose address is public in the first answer and another one afterwards.
 func rebound(good, bad netip.Addr) zone {
 	return func(earlier int, q dnsmessage.Question, m *dnsmessage.Message) bool {
 		if earlier == 0 {

@@ -49,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// enter builds the program and runs this binary with the same arguments in
-// namespaces of its own. The error says that there are none to be had.
+// enter builds the program and runs this binary with the same arguments in new namespaces. The
+// error says that the system does not provide them.
 func enter() (code int, err error) {
 	dir, err := os.MkdirTemp("", "privatenet")
 	if err != nil {

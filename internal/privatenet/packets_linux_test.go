@@ -27,7 +27,7 @@ func bigEndian(n uint16) uint16 {
 
 func openWatch() (*watch, error) {
 	protocol := bigEndian(syscall.ETH_P_ALL)
-	// Without a protocol nothing comes yet, so that the filter is there first.
+	// Without a protocol the socket receives no packets yet, so that the filter is installed first.
 	s, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a packet socket: %w", err)
@@ -84,7 +84,7 @@ func beginnings() []syscall.SockFilter {
 	}
 }
 
-// read notes where each packet goes to.
+// read records the destination of each packet.
 func (w *watch) read() {
 	in := make([]byte, 128)
 	for {
@@ -100,7 +100,7 @@ func (w *watch) read() {
 	}
 }
 
-// destination reads where a packet goes to.
+// destination returns the destination of a packet.
 func destination(p []byte) (netip.AddrPort, bool) {
 	if len(p) < 20 {
 		return netip.AddrPort{}, false

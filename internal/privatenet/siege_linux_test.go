@@ -61,7 +61,8 @@ var shortSiege = siegePlan{networks: 200, owners: 12, kills: 3, idle: 300, deaf:
 var longSiege = siegePlan{networks: 2000, owners: 300, kills: 20, idle: 4000, deaf: 200, slow: 200, rate: 300,
 	quiet: 30 * time.Second, between: 10 * time.Second, fullDisk: time.Minute, rotate: 20 * time.Second, disk: 1 << 30, judged: true}
 
-// rotationLimit is the time in which an owner wants a rotation to be done, restarts of the server included.
+// rotationLimit is the time in which an owner wants a rotation to be done, restarts of the server
+// included.
 const rotationLimit = 5 * time.Second
 
 // siegeMemory bounds the resident memory of the server.
@@ -77,15 +78,17 @@ func chooseSiege() siegePlan {
 	return plan
 }
 
-// TestSiege attacks the program as it ships, from hundreds of networks at once (SIEGE=2000 for the long
-// form): idle connections, slow bodies, streams that nobody reads, writes to unknown agents, wrong secrets,
-// registrations, checks of domains, checks of the log; meanwhile it is killed again and again, and its disk
-// is full for a while. Honest owners rotate their keys from networks that were never seen; nothing that they
-// were told is lost; the process ends by the kills alone; memory is bounded.
+// TestSiege attacks the unmodified program from hundreds of networks at once (SIEGE=2000 for the
+// long form): idle connections, slow bodies, streams without a reader, writes to unknown agents,
+// wrong secrets, registrations, checks of domains, and checks of the log. Meanwhile it kills the
+// program again and again and fills its disk for a while. Honest owners rotate their keys from new
+// networks; no acknowledged write is lost, only the kills end the process, and its memory is
+// bounded.
 //
-// The server has one processor to itself, before the siege and during it; the clients use the others, and
-// the strangers are a process of their own that yields to the honest clients. So the times of the reads are
-// those of the server, and not those of a machine on which the strangers run.
+// The server has its own processor, before the siege and during it; the clients use the others, and
+// the attackers are a separate process with a lower priority than the honest clients. So the
+// measured times are those of the server, and not those of the machine that also runs the
+// attackers.
 func TestSiege(t *testing.T) {
 	if why := os.Getenv(impossible); why != "" {
 		need.Missing(t, "no private network, which takes root or user namespaces: %s", why)
@@ -215,8 +218,9 @@ func (s *siege) start() {
 	s.t.Fatalf("the server does not answer: %s", tail(stderr.Name()))
 }
 
-// The nice values of the server and its honest clients, and of the strangers. Where the tests have the right,
-// the first go before all else on the machine, so that other work is not measured.
+// The nice values of the server and its honest clients, and of the attackers. If the tests have the
+// permission, the server and its clients have priority over everything else on the machine, so that
+// other work does not affect the measurement.
 const (
 	firstNice = -20
 	lastNice  = 19
@@ -254,8 +258,8 @@ func (s *siege) divideProcessors() {
 	})
 }
 
-// scheduleThreads sets the processors and the nice value of all threads of this process; those that they start
-// have the same.
+// scheduleThreads sets the processors and the nice value of all threads of this process; those that
+// they start have the same.
 func scheduleThreads(processors *unix.CPUSet, nice int) error {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -288,8 +292,8 @@ func scheduleThread(id int, processors *unix.CPUSet, nice int) error {
 	return nil
 }
 
-// scheduleSession sets the nice value of the session of a process, where the tests have the right and the
-// kernel groups processes so (man 7 sched, "The autogroup feature").
+// scheduleSession sets the nice value of the session of a process, where the tests have the right
+// and the kernel groups processes so (man 7 sched, "The autogroup feature").
 func scheduleSession(process, nice int) error {
 	for {
 		err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", process), strconv.AppendInt(nil, int64(nice), 10), 0)
@@ -304,8 +308,8 @@ func scheduleSession(process, nice int) error {
 	}
 }
 
-// startAlone starts the server on its processor, in a session of its own: a child has the processors of the
-// thread that starts it.
+// startAlone starts the server on its processor, in a new session: a child inherits the processors
+// of the thread that starts it.
 func (s *siege) startAlone(c *exec.Cmd) error {
 	if s.server.Count() == 0 {
 		return c.Start()
@@ -379,7 +383,7 @@ func (s *siege) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// strangerAddress is an address of the n-th network of the strangers, each a /16.
+// strangerAddress is an address of the n-th network of the attackers, each a /16.
 func (s *siege) strangerAddress() netip.Addr {
 	n := rand.IntN(s.plan.networks)
 	return netip.AddrFrom4([4]byte{byte(20 + n/250), byte(n % 250), byte(rand.IntN(256)), byte(1 + rand.IntN(250))})
@@ -402,7 +406,7 @@ func (s *siege) dialFrom(ctx context.Context, from netip.Addr) (net.Conn, error)
 	return d.DialContext(ctx, "tcp", s.address.String())
 }
 
-// send sends one request over a connection of its own, signed if there is a key.
+// send sends one request over a new connection, signed if there is a key.
 func (s *siege) send(ctx context.Context, from netip.Addr, method, path string, body []byte, sign func(r *http.Request) error, headers ...string) (exchange, error) {
 	conn, err := s.dialFrom(ctx, from)
 	if err != nil {
@@ -456,7 +460,7 @@ func multikey(key ed25519.PrivateKey) string {
 	return did.FormatMultikey(key.Public().(ed25519.PublicKey))
 }
 
-// registerOwners registers the honest agents before the siege, each from a network of its own.
+// registerOwners registers the honest agents before the siege, each from its own network.
 func (s *siege) registerOwners() (owners []*owner) {
 	s.t.Helper()
 	for i := range s.plan.owners {
@@ -577,11 +581,12 @@ func (s *siege) readFor(d time.Duration, owners []*owner, x *timings) {
 	s.read(ctx, owners, x)
 }
 
-// settling is the time after a start in which thousands of connections that the kill cut come back at once.
+// settling is the time after a start in which thousands of connections that the kill cut come back
+// at once.
 const settling = 2 * time.Second
 
-// read reads DID documents and records, some fifty a second, from new networks. What is asked while there is
-// no process, or while the next one settles, is not counted.
+// read reads DID documents and records, some fifty a second, from new networks. What is asked while
+// there is no process, or while the next one settles, is not counted.
 func (s *siege) read(ctx context.Context, owners []*owner, x *timings) {
 	var readers sync.WaitGroup
 	for range 2 {
@@ -610,10 +615,10 @@ func (s *siege) read(ctx context.Context, owners []*owner, x *timings) {
 	readers.Wait()
 }
 
-// strangersEnv has a process of this binary be the strangers, who attack the agents that it names.
+// strangersEnv makes a process of this binary the attackers of the agents that it names.
 const strangersEnv = "SIEGE_STRANGERS"
 
-// strangers are the process of those who attack.
+// strangers is the process of the attackers.
 type strangers struct {
 	siege   *siege
 	command *exec.Cmd
@@ -621,13 +626,13 @@ type strangers struct {
 	report  bytes.Buffer
 }
 
-// A strangersReport is what strangers say at their end.
+// A strangersReport is the final report of the attackers.
 type strangersReport struct {
 	Requests, Refused int64
 	Wrongs            map[string]int64
 }
 
-// sendStrangers starts the strangers.
+// sendStrangers starts the attackers.
 func (s *siege) sendStrangers(victims []*owner) *strangers {
 	s.t.Helper()
 	self, err := os.Executable()
@@ -650,7 +655,7 @@ func (s *siege) sendStrangers(victims []*owner) *strangers {
 	return x
 }
 
-// recall ends the attack and counts what the strangers report.
+// recall ends the attack and adds up the report of the attackers.
 func (x *strangers) recall() {
 	t := x.siege.t
 	t.Helper()
@@ -669,8 +674,8 @@ func (x *strangers) recall() {
 	}
 }
 
-// beStrangers attacks until the standard input ends. It is what the process of the strangers does, which
-// yields to the honest clients.
+// beStrangers attacks until the standard input ends. It is the main function of the attackers'
+// process, which has a lower priority than the honest clients.
 func beStrangers(airIDs []string) error {
 	var processors unix.CPUSet
 	if err := errors.Join(unix.SchedGetaffinity(0, &processors), scheduleThreads(&processors, lastNice)); err != nil {
@@ -695,7 +700,7 @@ func beStrangers(airIDs []string) error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// attack sends the strangers.
+// attack starts the attackers.
 func (s *siege) attack(ctx context.Context, all *sync.WaitGroup, victims []*owner) {
 	for range s.plan.idle {
 		all.Go(func() { s.hold(ctx, "", 0) })
@@ -760,7 +765,7 @@ func (s *siege) strikeOften(ctx context.Context, kind func(context.Context)) {
 	}
 }
 
-// strike sends one request of a stranger.
+// strike sends one request of an attacker.
 func (s *siege) strike(ctx context.Context, method, path, body string, headers ...string) exchange {
 	var text []byte
 	if body != "" {

@@ -85,7 +85,7 @@ func (h *Server) openAPI(e Environment) error {
 	if h.tools != nil {
 		contracts = h.tools
 	}
-	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
+	pages := web.New(answers, search, web.Options{Contracts: contracts, Log: h.log, PublicURL: h.Config.PublicURL, Now: e.Now, Standing: h.api.ServerStatus, Registry: h.api.RegistryStatus, History: h.history, Links: []frame.Link{{Text: "Docs", Address: "/docs"}, {Text: "MCP", Address: "/mcp"}}, Bot: crawlerpages.Bot{
 		UserAgent: userAgent(h.Config), Contact: h.Config.Crawler.Contact, Addresses: h.Config.Crawler.OwnAddresses,
 		HostInterval: time.Duration(h.Config.Crawler.HostInterval), DomainInterval: time.Duration(h.Config.Crawler.DomainInterval),
 	}})
@@ -97,7 +97,7 @@ func (h *Server) openAPI(e Environment) error {
 	}
 	reference.Mount(h.api.Engine())
 	tools := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(h.api.Handler()), Version: version.Read().Version})
-	mcpserver.Mount(h.api.Engine(), tools, mcpserver.HTTPOptions{PublicURL: h.Config.PublicURL})
+	mcpserver.Mount(h.api.Engine(), tools, h.Config.PublicURL)
 	documents, err := selfdescription.New(selfdescription.Options{PublicURL: h.Config.PublicURL, Contact: h.Config.Crawler.Contact, Services: answers.Services, Now: e.Now})
 	if err != nil {
 		return fmt.Errorf("describe this server: %w", err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBlockListIsReadCompletely: a list that is too long is refused, not truncated.
+// TestBlockListIsReadCompletely checks that a list that is too long is refused, not truncated.
 func TestBlockListIsReadCompletely(t *testing.T) {
 	short := strings.NewReader("a.example # its owner asked\n\n*.b.example")
 	if list, err := parseBlockList(short); err != nil || strings.Join(list, " ") != "a.example *.b.example" {

@@ -71,14 +71,18 @@ func (h *Server) knownCheckpoint(ctx context.Context, origin string, haveLog boo
 	return [][]byte{record.Value}, nil
 }
 
-// keepCheckpoints writes the newest checkpoint of the log into the store, at once and every minute,
-// until ctx ends. A store that is combined with an older or a different log can then be detected.
+// keepCheckpoints writes the newest checkpoint of the log and the position of the mail into the
+// store, at once and every minute, until ctx ends. A store that is combined with an older or a
+// different log or queue can then be detected.
 func (h *Server) keepCheckpoints(ctx context.Context) error {
 	tick := time.NewTicker(checkpointInterval)
 	defer tick.Stop()
 	for {
 		if err := h.keepCheckpoint(ctx); err != nil && ctx.Err() == nil {
 			h.log.Warn("the newest checkpoint of the log was not written to the store", "error", err)
+		}
+		if err := h.keepMailPosition(ctx); err != nil && ctx.Err() == nil {
+			h.log.Warn("the position of the mail was not written to the store", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -91,13 +95,31 @@ func (h *Server) keepCheckpoints(ctx context.Context) error {
 // checkpointTimeout bounds the write of the checkpoint at shutdown.
 const checkpointTimeout = 2 * time.Second
 
-// keepLastCheckpoint writes the newest checkpoint into the store at shutdown.
+// keepLastCheckpoint writes the newest checkpoint and the position of the mail into the store at
+// shutdown.
 func (h *Server) keepLastCheckpoint() {
 	ctx, cancel := context.WithTimeout(context.Background(), checkpointTimeout)
 	defer cancel()
 	if err := h.keepCheckpoint(ctx); err != nil {
 		h.log.Info("the newest checkpoint of the log was not written to the store before the stop", "error", err)
 	}
+	if err := h.keepMailPosition(ctx); err != nil {
+		h.log.Info("the position of the mail was not written to the store before the stop", "error", err)
+	}
+}
+
+// keepMailPosition writes the position of the queue of mail into the store, if it has changed.
+func (h *Server) keepMailPosition(ctx context.Context) error {
+	if h.mail == nil {
+		return nil
+	}
+	position := h.mail.File().Position()
+	record, err := h.Store.Get(ctx, store.MailPositionKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) || string(record.Value) == position {
+		return err
+	}
+	_, err = h.Store.Apply(ctx, store.PutIf(store.MailPositionKey, []byte(position), record.Seq))
+	return err
 }
 
 func (h *Server) keepCheckpoint(ctx context.Context) error {

@@ -21,7 +21,7 @@ import (
 	"gazetteer/limit"
 )
 
-// newGuard returns the guard of all requests to hosts that strangers name. It forbids the addresses
+// newGuard returns the guard of all requests to hosts that documents name. It forbids the addresses
 // in crawler.denied_addresses and the crawler's own addresses, because a service there may trust
 // them.
 func newGuard(c config.Config) (*fetch.Guard, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gazetteer/registry"
+	"gazetteer/store/boltstore"
 	"gazetteer/store/follow"
 )
 
@@ -34,7 +35,14 @@ func (h *Server) holdsErased(ctx context.Context) bool {
 		return false
 	}
 	upkeep, err := h.Store.Upkeep(ctx)
-	return err == nil && (upkeep.Last.IsZero() || erased >= upkeep.Last.UnixMilli())
+	return err == nil && isErasedSince(erased, upkeep)
+}
+
+// isErasedSince reports whether an erasure at that time, in milliseconds, may have left content in
+// the newest copy of the store: the copy may have taken the content over before the erasure, if that
+// came while the copy was being made.
+func isErasedSince(erased int64, upkeep boltstore.Upkeep) bool {
+	return upkeep.Last.IsZero() || erased >= upkeep.Last.Add(-upkeep.LastTook).UnixMilli()
 }
 
 // compactViews waits until the index, the log and the feed of changes have applied all erasures. It

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -9,10 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	zap "github.com/blevesearch/zapx/v17"
 
 	"gazetteer/crawler"
 	"gazetteer/internal/fakenet"
 	"gazetteer/store/boltfile/filetest"
+	"gazetteer/store/boltstore"
 )
 
 // serviceWith returns a site that publishes one document with a name and an operation.
@@ -47,14 +52,40 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// segmentsIn returns the files of the index that contain entries.
-func segmentsIn(t *testing.T, dir string) []string {
+// segmentsWith returns the files of the index that contain a word, whole or stemmed, in entries that
+// may be deleted. The words of a segment are compressed, so that filesWith does not find them.
+func segmentsWith(t *testing.T, dir, word string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "index", "store", "*.zap"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return slices.DeleteFunc(files, func(file string) bool {
+		s, err := (&zap.ZapPlugin{}).Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true // a merge removed it
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return !slices.ContainsFunc(s.Fields(), func(field string) bool {
+			words, err := s.Dictionary(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for stem := word; len(stem) >= len(word)-3; stem = stem[:len(stem)-1] {
+				found, err := words.Contains([]byte(stem))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found {
+					return true
+				}
+			}
+			return false
+		})
+	})
 }
 
 // TestOptedOutHostsLeaveNoContent checks that no file contains a word of the documents of hosts that
@@ -94,9 +125,8 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 		if found := filesWith(t, dir, hosts[host]); !slices.Contains(found, "store.bolt") {
 			t.Fatalf("before, %s is in %v", hosts[host], found)
 		}
-		segments := segmentsIn(t, dir)
-		if len(segments) == 0 {
-			t.Fatal("the index has no segment")
+		if len(segmentsWith(t, dir, hosts[host])) == 0 {
+			t.Fatalf("before, no segment contains %s", host)
 		}
 		if err := h.Crawler.Block(t.Context(), crawler.Block{Host: host, By: crawler.ByOwner}); err != nil {
 			t.Fatal(err)
@@ -124,11 +154,8 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 				}
 			}
 		}
-		// The words of a segment are compressed, so that they cannot be looked for.
-		for _, left := range segmentsIn(t, dir) {
-			if slices.Contains(segments, left) {
-				t.Errorf("the segment %s with the entries of %s is still there", left, host)
-			}
+		for _, left := range segmentsWith(t, dir, hosts[host]) {
+			t.Errorf("the segment %s with entries of %s is still there", left, host)
 		}
 	}
 	if err := s.stop(); err != nil {
@@ -137,6 +164,28 @@ func TestOptedOutHostsLeaveNoContent(t *testing.T) {
 	for _, word := range hosts {
 		if found := filesWith(t, dir, word); len(found) > 0 {
 			t.Errorf("after the stop %s is in %v", word, found)
+		}
+	}
+}
+
+// TestErasureDuringCompaction checks that, because the copy of the store may contain data that is
+// erased while it is made, the next compaction makes another copy.
+func TestErasureDuringCompaction(t *testing.T) {
+	ended := time.Date(2026, 11, 23, 3, 0, 10, 0, time.UTC)
+	compacted := boltstore.Upkeep{Last: ended, LastTook: 10 * time.Second}
+	for _, c := range []struct {
+		name   string
+		erased time.Time
+		upkeep boltstore.Upkeep
+		want   bool
+	}{
+		{"before it began", ended.Add(-11 * time.Second), compacted, false},
+		{"while it copied", ended.Add(-5 * time.Second), compacted, true},
+		{"after it ended", ended.Add(time.Second), compacted, true},
+		{"no compaction since the start", ended.Add(-time.Hour), boltstore.Upkeep{}, true},
+	} {
+		if got := isErasedSince(c.erased.UnixMilli(), c.upkeep); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

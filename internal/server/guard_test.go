@@ -9,8 +9,8 @@ import (
 	"gazetteer/internal/config"
 )
 
-// TestOwnAddressesAreNotRequested: the crawler's own addresses are as forbidden as the addresses that
-// the operator denies. The test dials nothing, because its context has ended.
+// TestOwnAddressesAreNotRequested checks that the crawler's own addresses are as forbidden as the
+// addresses that the operator denies. The test dials nothing, because its context has ended.
 func TestOwnAddressesAreNotRequested(t *testing.T) {
 	c := config.Default()
 	c.Crawler.DeniedAddresses, c.Crawler.OwnAddresses = []string{"11.0.1.0/24"}, []string{"11.0.2.7", "2a00:1234::/48"}

@@ -19,6 +19,7 @@ import (
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/protocol/a2a"
+	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/keyfile"
 	"gazetteer/registry/resolve"
@@ -26,6 +27,7 @@ import (
 	"gazetteer/relay/boltqueue"
 	"gazetteer/relay/recipients"
 	"gazetteer/relay/relayhttp"
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 	"gazetteer/store/follow"
 )
@@ -70,8 +72,12 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 	if err != nil {
 		return exit.Usagef("relay.require: %v", err)
 	}
+	position, err := h.Store.Get(ctx, store.MailPositionKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("read the position of the mail: %w", err)
+	}
 	if h.mail, err = boltqueue.Open(ctx, filepath.Join(h.Config.DataDir, "relay"), boltqueue.Options{
-		Window: time.Duration(c.ReplayWindow), File: boltfile.Options{Log: h.log, MinFree: h.Config.MinFreeBytes},
+		Window: time.Duration(c.ReplayWindow), File: boltfile.Options{Log: h.log, MinFree: h.Config.MinFreeBytes, Known: string(position.Value)},
 	}); err != nil {
 		return fmt.Errorf("open the queue of the relay: %w", err)
 	}
@@ -84,7 +90,7 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		return err
 	}
 	h.relay = relay.New(relay.Options{
-		Queue: h.mail, Senders: a2a.DocumentKeys{Resolver: resolve.Directory{Resolver: h.resolver}},
+		Queue: h.mail, Senders: a2a.DocumentKeys{Resolver: resolve.Directory{Resolver: h.resolver}, Cache: new(did.KeyCache)},
 		Inboxes: recipients.New(recipients.Options{
 			Registry: h.registry, Require: require, Foreign: c.ForeignInboxes, Resolver: resolve.Directory{Resolver: h.resolver}, Now: e.Now,
 		}), DID: h.registry.Host().String(), Key: key, Profile: profile,
@@ -109,7 +115,7 @@ func (h *Server) publicHost() string {
 }
 
 // newWakeTransport returns the transport of wake-ups. It applies the address rules of the crawler
-// and never connects to an address of this machine, because a stranger chose the destination.
+// and never connects to an address of this machine, because agents choose the destination.
 func (h *Server) newWakeTransport(e Environment) (http.RoundTripper, error) {
 	guard, err := newGuard(h.Config)
 	if err != nil {
@@ -120,7 +126,10 @@ func (h *Server) newWakeTransport(e Environment) (http.RoundTripper, error) {
 		dial = e.Dial(dial)
 	}
 	own := func(ctx context.Context, network, address string) (net.Conn, error) {
-		if host, _, err := net.SplitHostPort(address); err == nil && h.Config.Registry.AllowLoopback && (host == "localhost" || host == "127.0.0.1" || host == "::1") {
+		if host, port, err := net.SplitHostPort(address); err == nil && h.Config.Registry.AllowLoopback && (host == "localhost" || host == "127.0.0.1" || host == "::1") {
+			if h.isOperatorPort(port) {
+				return nil, fmt.Errorf("%s is an address of the operator", address)
+			}
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}
 		conn, err := dial(ctx, network, address)
@@ -134,6 +143,15 @@ func (h *Server) newWakeTransport(e Environment) (http.RoundTripper, error) {
 		DialContext: own, TLSClientConfig: &tls.Config{RootCAs: e.Roots, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 16 << 10, TLSHandshakeTimeout: 5 * time.Second,
 	}, nil
+}
+
+// isOperatorPort reports whether the operator's or the metrics' listener has this port. A wake-up is
+// a POST, and the operator's listener obeys those that come from this machine.
+func (h *Server) isOperatorPort(port string) bool {
+	return slices.ContainsFunc([]string{h.Config.AdminListen, h.Config.MetricsListen}, func(listener string) bool {
+		_, own, err := net.SplitHostPort(listener)
+		return err == nil && own == port
+	})
 }
 
 // isOwnAddress reports whether an address is one of this machine's interfaces.

@@ -149,6 +149,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{h.httpRuntime != nil, func(ctx context.Context) error { return h.httpRuntime.Run(ctx) }},
 		{h.tools != nil && l.tools != nil, func(ctx context.Context) error { return h.serveToolsTLS(ctx, l.tools) }},
 		{crawl, func(ctx context.Context) error { return h.Crawler.Run(ctx) }},
+		{crawl && !isPublic, limitCrawlMemory},
 		{isPublic, func(ctx context.Context) error { return h.registry.Run(ctx) }},
 		{isPublic && h.witnesses.Len() > 0, func(ctx context.Context) error { return h.witnesses.Run(ctx, h.logCosignFailure) }},
 		{isPublic && h.Config.Crawler.BlockListFile != "", h.reloadBlockListOnHangup},

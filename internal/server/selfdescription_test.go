@@ -77,8 +77,8 @@ func readText(t *testing.T, h *Server, path, mediaType string) string {
 	return string(body)
 }
 
-// TestOwnDocumentsAreValid: our own documents obey all rules that we check in others, at the
-// highest level.
+// TestOwnDocumentsAreValid checks that our own documents obey all rules that we check in others, at
+// the highest level.
 func TestOwnDocumentsAreValid(t *testing.T) {
 	h := openSelf(t)
 	var inputs []lint.Input
@@ -96,8 +96,8 @@ func TestOwnDocumentsAreValid(t *testing.T) {
 	}
 }
 
-// TestOwnCrawlerFindsThisServer: our crawler visits this server like any other host and finds no
-// error, and our search finds this server by its purpose.
+// TestOwnCrawlerFindsThisServer checks that our crawler visits this server like any other host and
+// finds no error, and our search finds this server by its purpose.
 func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	h := openSelf(t)
 	var visited crawler.Result
@@ -141,8 +141,8 @@ func TestOwnCrawlerFindsThisServer(t *testing.T) {
 	}
 }
 
-// TestOwnDocumentLinksResolve: the server answers at each address in our documents, in the
-// formats of the specifications.
+// TestOwnDocumentLinksResolve checks that the server answers at each address in our documents, in
+// the formats of the specifications.
 func TestOwnDocumentLinksResolve(t *testing.T) {
 	h := openSelf(t)
 	texts := map[string]string{}

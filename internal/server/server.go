@@ -24,6 +24,7 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/index"
 	"gazetteer/index/wordvec"
+	"gazetteer/internal/backup"
 	"gazetteer/internal/config"
 	"gazetteer/internal/exit"
 	"gazetteer/internal/privatefile"
@@ -92,6 +93,9 @@ func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, o
 	}()
 	if err := privatefile.CheckDir(c.DataDir); err != nil {
 		return nil, &exit.Error{Code: exit.Data, Err: fmt.Errorf("data directory: %w", err)}
+	}
+	if backup.IsBackup(c.DataDir) {
+		return nil, exit.Usagef("%s is a backup: it could not be restored any more after it was served\nrestore it into a data directory: gazetteer --data-dir NEW restore %s", c.DataDir, c.DataDir)
 	}
 	if h.Store, err = boltstore.Open(ctx, c.DataDir, boltstore.Options{Log: l, MinFree: c.MinFreeBytes, KeepDeletion: audit.HistoryKey}); err != nil {
 		return nil, err

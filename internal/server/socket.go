@@ -37,7 +37,7 @@ func listenSocket(dir string) (net.Listener, error) {
 }
 
 // SocketAddress returns an address that fits into the roughly 100 bytes that systems allow for the
-// path of a socket. A longer path goes through the open directory.
+// path of a socket. A longer path is replaced by one through the open directory.
 func SocketAddress(path string) (string, func(), error) {
 	if len(path) < 100 {
 		return path, func() {}, nil

@@ -1,10 +1,11 @@
-// Package steadyclock notices when the clock of the machine is set, and keeps what waits for a date from
-// happening all at once when it was set ahead. Start with [New].
+// Package steadyclock detects changes of the machine's clock, and prevents actions that wait for a
+// date from happening all at once after a forward jump. Start with [New].
 //
-// There are two times. [Clock.Now] is that of the machine: signatures and records carry it. [Clock.Due]
-// is for what cannot be undone once its date has come: mail that expires, a recovery that comes into
-// force, a registration that runs out. After a jump ahead Due follows Now at [CatchUp] times the speed of
-// a clock, so a jump that is taken back within minutes ends nothing; a jump back it follows at once.
+// There are two times. [Clock.Now] is the time of the machine: signatures and records use it.
+// [Clock.Due] is for actions that cannot be reversed: expiring mail, completing a recovery,
+// expiring a registration. After a forward jump, Due catches up with Now at [CatchUp] times the
+// speed of a clock, so that a jump that is corrected within minutes ends nothing; Due follows a
+// backward jump at once.
 package steadyclock
 
 import (
@@ -17,15 +18,15 @@ import (
 )
 
 const (
-	// leastJump is by how much the clock must jump to be noticed.
-	leastJump = time.Minute
+	// minJump is by how much the clock must jump to be noticed.
+	minJump = time.Minute
 	// CatchUp is how many seconds Due advances in one second while it is behind Now.
 	CatchUp = 60
 	// checkInterval is how often an idle program compares its clocks.
 	checkInterval = 10 * time.Second
 )
 
-// Jumps says how often the clock has jumped since the program began, and what is known of the last jump.
+// Jumps has the number of jumps since the start of the program, and the last jump.
 type Jumps struct {
 	Count int
 	At    time.Time     // by the clock after the jump
@@ -77,7 +78,7 @@ func (c *Clock) Due() time.Time {
 	return c.due
 }
 
-// Jumps returns what is known of jumps.
+// Jumps returns the jumps.
 func (c *Clock) Jumps() Jumps {
 	now := c.Now()
 	c.mu.Lock()
@@ -101,16 +102,16 @@ func (c *Clock) compare(now time.Time) {
 	elapsed := c.monotonic()
 	passed := elapsed - c.elapsed
 	jump := now.Sub(c.last) - passed
-	if passed < 0 || jump.Abs() < leastJump && now.Before(c.last) {
+	if passed < 0 || jump.Abs() < minJump && now.Before(c.last) {
 		return // another goroutine has read the clock later than this one
 	}
 	c.last, c.elapsed = now, elapsed
-	if jump.Abs() >= leastJump {
+	if jump.Abs() >= minJump {
 		c.jumps.Count, c.jumps.At, c.jumps.By = c.jumps.Count+1, now, jump.Round(time.Second)
 		c.log.Warn("the clock of the machine jumped", "by", c.jumps.By.String(), "now", now.UTC().Format(time.RFC3339))
 	}
 	switch behind := now.Sub(c.due); {
-	case behind <= passed+leastJump:
+	case behind <= passed+minJump:
 		c.due = now // also after a jump back
 	default:
 		c.due = c.due.Add(min(behind, CatchUp*passed))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestJumps: a jump is noticed once, with its size; what is due follows a jump ahead slowly, a jump back
-// at once, and a clock that runs as it should exactly.
+// TestJumps checks that a jump is detected once, with its size, and that due times follow a forward
+// jump slowly, a backward jump at once, and a correct clock exactly.
 func TestJumps(t *testing.T) {
 	var log bytes.Buffer
 	start := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)

@@ -18,7 +18,7 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ForSignal waits for a duration or for a signal, whichever comes first. The error is that of ctx if
+// ForSignal waits for a duration or for a signal, whichever is first. The error is that of ctx if
 // ctx ends before both.
 func ForSignal(ctx context.Context, d time.Duration, signal <-chan struct{}) error {
 	timer := time.NewTimer(d)

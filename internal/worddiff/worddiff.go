@@ -110,7 +110,8 @@ func matchWords(x, y []string) (keptX, keptY []bool, ok bool) {
 	return nil, nil, false
 }
 
-// copyReached copies what a number of edits reaches: diagonal k stands at k+edits.
+// copyReached copies the positions that a number of edits reaches: that of diagonal k is at index
+// k+edits.
 func copyReached(furthest []int, most, edits int) []int {
 	return append([]int(nil), furthest[most+1-edits:most+2+edits]...)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCompare: what changed is marked on its side, and both sides stay as they are.
+// TestCompare checks that what changed is marked on its side, and both sides stay as they are.
 func TestCompare(t *testing.T) {
 	show := func(parts []Part) string {
 		var b strings.Builder

@@ -33,9 +33,10 @@ type question struct {
 	// usual is the answer used for an empty one. optional allows an empty answer.
 	usual    string
 	optional bool
-	// matters marks an answer about effect or authentication: it is reviewed when the proposal was taken.
+	// matters marks an answer about effect or authentication: it is reviewed when the proposal was
+	// taken.
 	matters bool
-	// faults returns what is wrong with an answer. An error must be corrected; a warning is shown
+	// faults returns the findings about an answer. An error must be corrected; a warning is shown
 	// once, and the same answer is then accepted.
 	faults func(answer string) []protocol.Finding
 }

@@ -24,7 +24,7 @@ import (
 
 var someDay = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// run executes one command line in a directory of its own world.
+// run executes one command line in its own directory.
 func run(t testing.TB, in string, fetcher Fetcher, args ...string) (code int, out, complaints string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -52,8 +52,8 @@ func run(t testing.TB, in string, fetcher Fetcher, args ...string) (code int, ou
 	return 0, "", ""
 }
 
-// FuzzInit: whatever is answered, what init writes conforms, and when it writes
-// nothing it says why.
+// FuzzInit checks that for any answers the document that init writes conforms, and that init gives
+// the reason if it writes none.
 func FuzzInit(f *testing.F) {
 	f.Add("ai", "Acme\nFinds tables.\nwww.acme.test\nfind\ntable\nFinds tables\nguests: integer\nid\nGET\n/tables\n\napikey\nX-API-Key\n")
 	f.Add("agis", "Acme\nBooks tables.\nwww.acme.test\nbook\ntable\nBooks a table\nguests: integer\nid\nA booking exists\nreversible\nno_table\n\nhospitality\n")
@@ -196,6 +196,10 @@ func TestAnswers(t *testing.T) {
 		"nobody there": {stub{answers: []fetch.Answer{
 			answer(document.AI, "https://a.test/.well-known/ai", fetch.DNSFailed, "", silent),
 		}}, ExitInput, "FETCH102"},
+		"one reason for every address": {stub{answers: []fetch.Answer{
+			answer(document.AI, "https://a.test/.well-known/ai", fetch.DNSFailed, "", silent),
+			answer(document.AGISSummary, "https://a.test/.well-known/agis.json", fetch.DNSFailed, "", silent),
+		}}, ExitInput, "https://a.test/: not fetched"},
 		"one of two silent": {stub{answers: []fetch.Answer{
 			answer(document.AI, "https://a.test/.well-known/ai", fetch.OK, notes),
 			answer(document.AGISSummary, "https://a.test/.well-known/agis.json", fetch.Timeout, "", silent),
@@ -218,8 +222,8 @@ func TestNoNetwork(t *testing.T) {
 	}
 }
 
-// Hidden directories and those of other tools are not searched; a well-known
-// one is.
+// TestDirectory checks that hidden directories and those of other tools are not searched, except
+// for .well-known.
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".well-known/ai", "a/ai.json", ".git/ai.json", "node_modules/x/ai.json", "a/ai.txt"} {
@@ -248,7 +252,7 @@ func TestEndlessInput(t *testing.T) {
 	}
 }
 
-// Whoever waits for an input that does not come can be interrupted.
+// TestInterrupted checks that a command that waits for input can be interrupted.
 func TestInterrupted(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -299,7 +303,7 @@ func (n *notice) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is neither a file nor a host is told apart.
+// TestMissing checks that an argument that is neither a file nor a host gets its own message.
 func TestMissing(t *testing.T) {
 	for arg, want := range map[string]string{
 		"missing.json":            "missing.json: no such file",
@@ -318,8 +322,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// What a person answers when asked for a verb, and how names of fields are
-// suggested.
+// TestTypedAnswers checks how typed answers give verbs and proposed names of fields.
 func TestTypedAnswers(t *testing.T) {
 	for answer, want := range map[string][2]string{
 		"book": {"book", ""}, "reserve a table": {"reserve", "table"}, "look at the menu": {"look", "menu"},

@@ -21,9 +21,9 @@ func Convert(w Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert --to FORMAT FILE | -",
 		Short: "Turn a document of one format into another",
-		Long: `Convert turns a document of one format into another. Everything that the input does
-not say and that was guessed is listed on the error stream, one REVIEW a line: read
-these places before you publish the result.
+		Long: `Convert turns a document of one format into another. What the input does not say is
+guessed, and each guess is a REVIEW line on the error stream: read these places before
+you publish the result.
 
   ` + w.Program + ` convert --list
   ` + w.Program + ` convert --to agis openapi.yaml -o agis.yaml

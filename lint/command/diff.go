@@ -27,7 +27,7 @@ func Diff(w Environment) *cobra.Command {
 summary by what callers notice: an endpoint at another host, weaker authentication,
 an operation replaced under the same name, an additional parameter, another price.
 Differences in form only (the order of members, YAML instead of JSON, 0.010 instead
-of 0.01) are no changes.
+of 0.01) do not count as changes.
 
 A and B are each a file, an https address, the name of a host, or - for standard
 input. Both must have the same format. For hosts with several formats, --as names
@@ -49,14 +49,9 @@ use, 3 something could not be read or compared.`,
 	f := c.Flags()
 	f.StringVar(&d.format, "format", "text", "how to write the changes: text, json")
 	f.StringVar(&d.failOn, "fail-on", diff.Medium.String(), "the lowest severity at which the command fails: low, medium or high")
-	f.StringVar(&d.as, "as", "", "the kind of the documents, if it cannot be determined: "+document.ListKinds(comparedKinds(), "or"))
+	f.StringVar(&d.as, "as", "", "the kind of the documents, if it cannot be determined: "+document.ListKinds(document.RecognizableKinds(), "or"))
 	f.StringVar(&d.url, "url", "", "the assumed address of files and standard input, for relative endpoints")
 	return c
-}
-
-// comparedKinds are the kinds that can be compared.
-func comparedKinds() []document.Kind {
-	return []document.Kind{document.AI, document.AGISSummary, document.AGIS}
 }
 
 // diffRun is one run of the command.
@@ -107,8 +102,8 @@ func (d *diffRun) checkFlags(args []string) (diff.Severity, error) {
 		return 0, usageErrorf("--format %s: the formats are text and json", d.format)
 	case !known || threshold == diff.None:
 		return 0, usageErrorf("--fail-on %s: the severities are low, medium and high", d.failOn)
-	case d.as != "" && !slices.Contains(comparedKinds(), document.Kind(d.as)):
-		return 0, usageErrorf("--as %s: the kinds are %s", d.as, document.ListKinds(comparedKinds(), "and"))
+	case d.as != "" && !slices.Contains(document.RecognizableKinds(), document.Kind(d.as)):
+		return 0, usageErrorf("--as %s: the kinds are %s", d.as, document.ListKinds(document.RecognizableKinds(), "and"))
 	case d.url != "" && !strings.HasPrefix(strings.ToLower(d.url), "https://"):
 		return 0, usageErrorf("--url %s: want an address that begins with https://", d.url)
 	}
@@ -128,7 +123,7 @@ func (d *diffRun) readSide(ctx context.Context, arg string) ([]diff.Input, error
 			continue
 		}
 		kind := d.kindOf(in)
-		if !slices.Contains(comparedKinds(), kind) {
+		if !slices.Contains(document.RecognizableKinds(), kind) {
 			if len(inputs) > 1 {
 				continue
 			}

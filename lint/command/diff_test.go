@@ -70,7 +70,8 @@ func TestDiffReadsStandardInput(t *testing.T) {
 	}
 }
 
-// What a stranger wrote into a document cannot move the cursor of the terminal.
+// TestDiffShowsNoControlCharacters checks that an untrusted text in a document cannot move the
+// cursor of the terminal.
 func TestDiffShowsNoControlCharacters(t *testing.T) {
 	b := strings.Replace(oldDocument, "Sells tea.", `Sells\u001b[2J tea.`, 1)
 	_, out, _ := run(t, b, nil, "diff", writeDocument(t, "a.json", oldDocument), "-")

@@ -7,21 +7,19 @@ import (
 	"time"
 
 	"gazetteer/convert"
-	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
 	"gazetteer/protocol/effect"
 	"gazetteer/protocol/wording"
-	"gazetteer/protocol/yaml"
 )
 
 // A draft holds what is known of a service while a document is created. A document can be written
 // at any time: missing answers have a harmless value, so each answer is checked by the rules of the
 // draft at once.
 type draft struct {
-	kind document.Kind // document.AI or document.AGIS
-	now  time.Time
+	format initFormat
+	now    time.Time
 
 	name, description, host string
 	domain                  string // AGIS
@@ -123,7 +121,7 @@ func typeNames() string {
 // findFaults checks the document of the draft and returns the errors and warnings at or below the
 // pointers.
 func (s *draft) findFaults(pointers ...string) []protocol.Finding {
-	r := lint.Check(lint.Input{Name: "draft", Text: protocol.WriteJSON(s.buildTree(), ""), Kind: s.kind, URL: "https://" + s.hostOr() + "/"}, lint.Options{Today: s.now})
+	r := lint.Check(lint.Input{Name: "draft", Text: protocol.WriteJSON(s.format.buildTree(s), ""), Kind: s.format.kind, URL: "https://" + s.hostOr() + "/"}, lint.Options{Today: s.now})
 	var out []protocol.Finding
 	for _, f := range r.Findings {
 		for _, p := range pointers {
@@ -169,21 +167,6 @@ func textsNode(key string, values []string) *protocol.Node {
 	return n
 }
 
-func (s *draft) buildTree() *protocol.Node {
-	if s.kind == document.AGIS {
-		return s.agisTree()
-	}
-	return s.aiTree()
-}
-
-// writeText returns the document: JSON for AI Discovery, YAML for AGIS.
-func (s *draft) writeText() []byte {
-	if s.kind == document.AGIS {
-		return yaml.Write(s.buildTree())
-	}
-	return protocol.WriteJSON(s.buildTree(), "  ")
-}
-
 // blank replaces operations that are not known yet.
 var blank = operation{verb: "find", noun: "thing", intent: "Finds things", method: "GET", path: "/things", outcome: "Things are listed", impact: "informational", failures: []string{"thing_not_found"}}
 
@@ -222,13 +205,13 @@ func (o operation) buildCapability() *protocol.Node {
 		}
 		params.Items = append(params.Items, textNode(f.name, f.describeParam()))
 	}
-	returns := strings.Join(noun, "_")
+	var returns *protocol.Node // absent without outputs: nothing is guessed
 	if len(o.outputs) > 0 {
 		var names []string
 		for _, f := range o.outputs {
 			names = append(names, f.name)
 		}
-		returns += " {" + strings.Join(names, ", ") + "}"
+		returns = textNode("returns", strings.Join(noun, "_")+" {"+strings.Join(names, ", ")+"}")
 	}
 	return objectNode("",
 		textNode("id", strings.ToLower(strings.Join(append(splitWords(cmp.Or(o.verb, blank.verb)), noun...), "_"))),
@@ -236,7 +219,7 @@ func (o operation) buildCapability() *protocol.Node {
 		textNode("endpoint", cmp.Or(o.path, "/"+pathSegment(cmp.Or(o.noun, blank.noun)))),
 		textNode("method", cmp.Or(o.method, "POST")),
 		params,
-		textNode("returns", returns),
+		returns,
 	)
 }
 

@@ -95,7 +95,7 @@ func (w Environment) currentTime() time.Time {
 	return w.Now()
 }
 
-// printError writes a line to the error stream. The arguments may be text of strangers.
+// printError writes a line to the error stream. The arguments may be untrusted texts.
 func (w Environment) printError(f string, args ...any) {
 	lines := strings.Split(fmt.Sprintf(f, args...), "\n")
 	for i, l := range lines {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,6 @@ import (
 	"gazetteer/fetch"
 	"gazetteer/lint"
 	"gazetteer/lint/format"
-	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
 
 	"github.com/spf13/cobra"
 )
@@ -69,6 +66,7 @@ type initRun struct {
 type builtDocument struct {
 	files   []builtFile
 	reviews []convert.Review
+	marked  string // how to remove the marks of the guesses, "" if there are none
 }
 
 // builtFile is one file of a document and where to publish it.
@@ -84,21 +82,20 @@ func (v *initRun) runInit(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usageErrorf("init takes no arguments, got %s\nsee: %s init --help", strings.Join(args, " "), v.Program)
 	}
-	kind := document.Kind(v.format)
-	if kind != document.AI && kind != document.AGIS {
-		return usageErrorf("--format %s: want ai or agis", v.format)
+	f, err := findFormat(v.format)
+	if err != nil {
+		return err
 	}
 	host := ""
 	if v.url != "" {
-		var err error
 		if host, err = fetch.CheckHost(v.url); err != nil {
 			return usageErrorf("--url: %v", err)
 		}
 	}
-	if err := v.checkNotExisting(kind); err != nil {
+	if err := v.checkNotExisting(f); err != nil {
 		return err
 	}
-	m, host, err := v.buildFiles(ctx, kind, host)
+	m, host, err := v.buildFiles(ctx, f, host)
 	if err != nil {
 		return err
 	}
@@ -112,18 +109,10 @@ func (v *initRun) runInit(ctx context.Context, args []string) error {
 	return v.nextSteps(m, host)
 }
 
-// fileNames returns the file names of a kind, that of the document first.
-func fileNames(kind document.Kind) []string {
-	if kind == document.AGIS {
-		return []string{"agis.yaml", "agis.json"}
-	}
-	return []string{"ai.json"}
-}
-
 // checkNotExisting refuses to overwrite files, before any question is asked.
-func (v *initRun) checkNotExisting(kind document.Kind) error {
-	for _, name := range fileNames(kind) {
-		path := filepath.Join(v.dir, name)
+func (v *initRun) checkNotExisting(f initFormat) error {
+	for _, file := range f.files {
+		path := filepath.Join(v.dir, file.name)
 		if _, err := os.Lstat(path); err == nil && !v.force {
 			return usageErrorf("%s is there already: --force overwrites it, --dir names another directory\nto judge it: %s validate %s", path, v.Program, path)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -134,33 +123,26 @@ func (v *initRun) checkNotExisting(kind document.Kind) error {
 }
 
 // buildFiles builds the document, from a description or from answers.
-func (v *initRun) buildFiles(ctx context.Context, kind document.Kind, host string) (builtDocument, string, error) {
+func (v *initRun) buildFiles(ctx context.Context, f initFormat, host string) (builtDocument, string, error) {
 	if v.openapi != "" {
-		return v.fromOpenAPI(ctx, kind, host)
+		return v.fromOpenAPI(ctx, f, host)
 	}
-	s := draft{kind: kind, now: v.currentTime(), name: v.name, host: host}
+	s := draft{format: f, now: v.currentTime(), name: v.name, host: host}
 	a := newAsker(v.Environment)
 	v.printError("A few questions about your service. An empty line accepts the value in brackets.")
-	if kind == document.AI {
-		v.printError("Agents will call it over HTTP. If it has no interface for programs yet, name what its pages do: to look at\nthe menu is GET /menu.")
+	if f.advice != "" {
+		v.printError("%s", f.advice)
 	}
 	if err := s.askAll(ctx, a); err != nil {
 		return builtDocument{}, "", err
 	}
-	m, err := assembleFiles(kind, s.writeText(), s.host)
-	m.reviews = append(m.reviews, s.reviews...)
-	if kind == document.AGIS {
-		for i, o := range s.operations {
-			m.reviews = append(m.reviews, convert.Review{Pointer: fmt.Sprintf("/endpoints/%d/semantic", i),
-				Message: fmt.Sprintf("guessed from the verb %s: capability %s, is_idempotent %t, confidence_guidance %s; correct what is not so in your service",
-					o.operationID(), o.capabilityClass(), o.isIdempotent(), confidence[cmp.Or(o.impact, o.usualImpact())])})
-		}
-	}
+	m, err := assembleFiles(f, f.write(f.buildTree(&s)), s.host)
+	m.reviews = append(s.reviews, f.guesses(&s)...)
 	return m, s.host, err
 }
 
-func (v *initRun) fromOpenAPI(ctx context.Context, kind document.Kind, host string) (builtDocument, string, error) {
-	c, err := convert.Find("openapi", string(kind))
+func (v *initRun) fromOpenAPI(ctx context.Context, f initFormat, host string) (builtDocument, string, error) {
+	c, err := convert.Find("openapi", string(f.kind))
 	if err != nil {
 		return builtDocument{}, "", usageErrorf("%v", err)
 	}
@@ -180,7 +162,7 @@ func (v *initRun) fromOpenAPI(ctx context.Context, kind document.Kind, host stri
 	if err != nil {
 		return builtDocument{}, "", conversionError(v.openapi, err)
 	}
-	m, err := assembleFiles(kind, out.Text, host)
+	m, err := assembleFiles(f, out.Text, host)
 	m.reviews = out.Reviews
 	return m, host, err
 }
@@ -205,28 +187,25 @@ func serverOf(text []byte) string {
 }
 
 // assembleFiles builds the files of a document.
-func assembleFiles(kind document.Kind, text []byte, host string) (builtDocument, error) {
-	if kind == document.AI {
-		return builtDocument{files: []builtFile{{
-			name: fileNames(kind)[0], text: endLine(text), kind: kind,
-			path: "/.well-known/ai", media: "application/json; charset=utf-8",
-		}}}, nil
-	}
-	doc, _, err := agis.Parse(text, agis.Options{})
+func assembleFiles(f initFormat, text []byte, host string) (builtDocument, error) {
+	rest, err := f.buildRest(text, host)
 	if err != nil {
-		return builtDocument{}, fmt.Errorf("make an AGIS document: %w", err)
+		return builtDocument{}, err
 	}
-	return builtDocument{files: []builtFile{
-		{name: fileNames(kind)[0], text: endLine(text), kind: kind, path: "/agis.yaml", media: "application/agis+yaml"},
-		{name: fileNames(kind)[1], text: endLine(protocol.WriteJSON(summaryTree(doc, "https://"+host+"/agis.yaml"), "  ")), kind: document.AGISSummary,
-			path: "/.well-known/agis.json", media: "application/json"},
-	}}, nil
+	m := builtDocument{files: f.files}
+	for i, text := range append([][]byte{text}, rest...) {
+		m.files[i].text = endLine(text)
+	}
+	if strings.Contains(string(text), f.mark) {
+		m.marked = "; then remove " + f.marked + " " + f.files[0].name
+	}
+	return m, nil
 }
 
 func endLine(text []byte) []byte { return append([]byte(strings.TrimRight(string(text), "\n")), '\n') }
 
-// checkConformance checks the new document. An error here comes from a combination of answers or
-// from a fault of this program: nothing is written.
+// checkConformance checks the new document. An error here is the result of a combination of answers
+// or of a fault of this program: nothing is written.
 func (v *initRun) checkConformance(m builtDocument, host string) error {
 	var inputs []lint.Input
 	for _, f := range m.files {
@@ -279,17 +258,6 @@ func (v *initRun) createFile(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// describeMarks says which review marks are in the files.
-func describeMarks(m builtDocument) string {
-	switch text := string(m.files[0].text); {
-	case m.files[0].kind == document.AGIS && strings.Contains(text, "# REVIEW"):
-		return "; then remove the comments with REVIEW from " + m.files[0].name
-	case m.files[0].kind == document.AI && strings.Contains(text, `"review": [`):
-		return "; then remove meta.review from " + m.files[0].name
-	}
-	return ""
-}
-
 // nextSteps prints what to do with the files.
 func (v *initRun) nextSteps(m builtDocument, host string) error {
 	var b strings.Builder
@@ -304,7 +272,7 @@ func (v *initRun) nextSteps(m builtDocument, host string) error {
 		fmt.Fprintf(&b, "%3d. %s\n", step, fmt.Sprintf(text, args...))
 	}
 	if len(m.reviews) > 0 {
-		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", describeMarks(m))
+		next("Read the places marked REVIEW above and correct what was guessed wrong%s.", m.marked)
 	}
 	for _, f := range m.files {
 		next("Serve %s at https://%s%s, open to everybody, with\n       Content-Type: %s\n       Cache-Control: public, max-age=86400", f.name, host, f.path, f.media)

@@ -13,10 +13,11 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/lint"
+	"gazetteer/protocol"
 )
 
-// mostFiles is the highest number of files checked in one directory.
-const mostFiles = 10000
+// maxFiles is the highest number of files checked in one directory.
+const maxFiles = 10000
 
 // standardInput is the name of standard input in results.
 const standardInput = "<stdin>"
@@ -166,8 +167,8 @@ func (r *inputReader) readDirectory(ctx context.Context, root string) ([]lint.In
 		if lint.Tell(name, text).Kind == "" {
 			return nil
 		}
-		if len(inputs) == mostFiles {
-			return fmt.Errorf("there are more than %d documents below it; give smaller directories", mostFiles)
+		if len(inputs) == maxFiles {
+			return fmt.Errorf("there are more than %d documents below it; give smaller directories", maxFiles)
 		}
 		inputs = append(inputs, lint.Input{Name: name, Text: text, Kind: document.Kind(r.as), URL: r.url})
 		return nil
@@ -220,8 +221,26 @@ func (r *inputReader) fetchHost(ctx context.Context, name string) ([]lint.Input,
 	if err != nil {
 		return nil, r.fetchError(err)
 	}
-	return r.inputsFromAnswers(answers), nil
+	return r.inputsFromAnswers(mergeSilence(name, answers)), nil
 }
+
+// mergeSilence replaces the answers of a host that failed for one reason by one answer about the
+// host, so that the reason is reported once and not once for each address.
+func mergeSilence(host string, answers []fetch.Answer) []fetch.Answer {
+	if len(answers) < 2 {
+		return answers
+	}
+	for _, a := range answers {
+		if !slices.Contains(hostSilence, a.Outcome) || a.Outcome != answers[0].Outcome || !slices.EqualFunc(a.Findings, answers[0].Findings, isSameFinding) {
+			return answers
+		}
+	}
+	one := answers[0]
+	one.Kind, one.URL = "", "https://"+host+"/"
+	return []fetch.Answer{one}
+}
+
+func isSameFinding(a, b protocol.Finding) bool { return a.Code == b.Code && a.Message == b.Message }
 
 // fetchError distinguishes a name that is not a host from the end of the run.
 func (r *inputReader) fetchError(err error) error {
@@ -232,8 +251,8 @@ func (r *inputReader) fetchError(err error) error {
 }
 
 // inputsFromAnswers returns the fetched texts as inputs. An answer without a body is an input as
-// well: its result has the findings of the fetch. An absent document does not count beside a
-// present one. If nobody answered, something could not be read.
+// well: its result has the findings of the fetch. An absent document does not count if another is
+// present. If no path answered, the result says that something could not be read.
 func (r *inputReader) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 	silent := true
 	published := slices.ContainsFunc(answers, func(a fetch.Answer) bool { return a.Outcome != fetch.Absent })
@@ -250,6 +269,9 @@ func (r *inputReader) inputsFromAnswers(answers []fetch.Answer) []lint.Input {
 	}
 	return inputs
 }
+
+// hostSilence lists the outcomes that concern a host and not one address of it.
+var hostSilence = []fetch.Outcome{fetch.DNSFailed, fetch.Unreachable, fetch.Timeout, fetch.BlockedAddress}
 
 // noAnswer lists the outcomes that say nothing about a document: no answer, or no permission to
 // ask.

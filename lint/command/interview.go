@@ -8,41 +8,32 @@ import (
 	"strings"
 
 	"gazetteer/convert"
-	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 )
 
-// mostOperations is the highest number of operations in an interview. AI Discovery §6.5 lets
+// maxOperations is the highest number of operations in an interview. AI Discovery §6.5 lets
 // readers stop after a hundred.
-const mostOperations = 100
+const maxOperations = 100
 
 // askAll asks for everything that the draft does not hold yet.
 func (s *draft) askAll(ctx context.Context, a *asker) error {
-	for _, part := range []func(context.Context, *asker) error{s.askService, s.askOperations, s.askRest} {
-		if err := part(ctx, a); err != nil {
+	for _, part := range []func(*draft, context.Context, *asker) error{(*draft).askService, (*draft).askOperations, s.format.askRest} {
+		if err := part(s, ctx, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pointerFor returns the place of a value in a document of the draft's kind.
-func (s *draft) pointerFor(ai, agis string) string {
-	if s.kind == document.AI {
-		return ai
-	}
-	return agis
-}
-
 func (s *draft) askService(ctx context.Context, a *asker) error {
-	err := s.askText(ctx, a, &s.name, s.pointerFor("/service/name", "/service"), question{
+	err := s.askText(ctx, a, &s.name, s.format.name, question{
 		text: "What is the service called?", example: "Acme Tables",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askText(ctx, a, &s.description, s.pointerFor("/service/description", "/description"), question{
+	err = s.askText(ctx, a, &s.description, s.format.description, question{
 		text: "What does it offer, in a sentence or two?", example: "Finds free tables in restaurants of Berlin and books them.",
 	})
 	if err != nil || s.host != "" {
@@ -87,14 +78,14 @@ func (s *draft) askTextAt(ctx context.Context, a *asker, value *string, pointers
 }
 
 func (s *draft) askOperations(ctx context.Context, a *asker) error {
-	for i := range mostOperations {
+	for i := range maxOperations {
 		again := "What else can an agent do? Name the verb, or give an empty line if that was all."
 		if i == 0 {
 			again = "What can an agent do there? Name the first verb; you can add more later."
 		}
 		s.operations = append(s.operations, operation{})
 		o := &s.operations[i]
-		here := strconv.Itoa(i)
+		here := s.format.operations + "/" + strconv.Itoa(i)
 		more, err := s.askVerb(ctx, a, o, here, question{text: again, example: "find, book, cancel, check", optional: i > 0})
 		if err != nil {
 			return err
@@ -115,10 +106,10 @@ func (s *draft) askOperations(ctx context.Context, a *asker) error {
 func (s *draft) askVerb(ctx context.Context, a *asker, o *operation, here string, q question) (bool, error) {
 	q.faults = func(answer string) []protocol.Finding {
 		o.verb, o.noun = splitVerb(answer)
-		if o.noun == "" || s.kind == document.AI {
-			return s.findFaults(s.pointerFor("/capabilities/"+here+"/id", "/endpoints/"+here+"/method"))
+		if o.noun == "" {
+			return s.findFaults(here + s.format.verb)
 		}
-		return s.findFaults("/endpoints/"+here+"/method", "/endpoints/"+here+"/path")
+		return s.findFaults(here+s.format.verb, here+s.format.noun)
 	}
 	answer, err := a.askQuestion(ctx, q)
 	return answer != "", err
@@ -141,37 +132,36 @@ func splitVerb(answer string) (verb, noun string) {
 }
 
 func (s *draft) askOperation(ctx context.Context, a *asker, o *operation, here string) error {
-	endpoint := "/endpoints/" + here
-	capability := "/capabilities/" + here
-	err := s.askText(ctx, a, &o.noun, s.pointerFor(capability+"/id", endpoint+"/path"), question{
+	err := s.askText(ctx, a, &o.noun, here+s.format.noun, question{
 		text: nameToWords(o.verb) + " what? Name the thing.", example: "table, reservation, exchange rate",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askText(ctx, a, &o.intent, s.pointerFor(capability+"/description", endpoint+"/semantic/intent"), question{
+	err = s.askText(ctx, a, &o.intent, here+s.format.intent, question{
 		text: "What happens then, in one sentence that begins with a verb?", example: "Books a table for a number of guests at a time",
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(ctx, a, &o.inputs, s.pointerFor(capability+"/params", endpoint+"/input"), question{
+	err = s.askFields(ctx, a, &o.inputs, here+s.format.inputs, question{
 		text:    "What are the inputs? List them; a type may follow a colon, a question mark means optional. An empty line means nothing.",
 		example: "restaurant, guests: integer, date: date, note?: text", optional: true,
 	})
 	if err != nil {
 		return err
 	}
-	err = s.askFields(ctx, a, &o.outputs, s.pointerFor(capability+"/returns", endpoint+"/output"), question{
-		text: "What are the outputs? List the fields in the same way." + s.pointerFor(" An empty line means nothing.", " There is at least one."), example: "reservation_id, status", optional: s.kind == document.AI,
+	number := " There is at least one."
+	if s.format.optionalOutputs {
+		number = " An empty line means nothing."
+	}
+	err = s.askFields(ctx, a, &o.outputs, here+s.format.outputs, question{
+		text: "What are the outputs? List the fields in the same way." + number, example: "reservation_id, status", optional: s.format.optionalOutputs,
 	})
 	if err != nil {
 		return err
 	}
-	if s.kind == document.AI {
-		return s.askHTTP(ctx, a, o, capability)
-	}
-	return s.askMeaning(ctx, a, o, endpoint)
+	return s.format.askDetails(s, ctx, a, o, here)
 }
 
 func (s *draft) askFields(ctx context.Context, a *asker, fields *[]field, pointer string, q question) error {
@@ -232,11 +222,13 @@ func (s *draft) askMeaning(ctx context.Context, a *asker, o *operation, at strin
 	return err
 }
 
-// askRest asks for what belongs to the whole service.
-func (s *draft) askRest(ctx context.Context, a *asker) error {
-	if s.kind == document.AGIS {
-		return s.askText(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
-	}
+// askDomain asks for the field of business of the service.
+func (s *draft) askDomain(ctx context.Context, a *asker) error {
+	return s.askText(ctx, a, &s.domain, "/vocabulary/domain", question{text: "In which field of business is the service?", example: "hospitality, finance, healthcare"})
+}
+
+// askAuth asks how callers of the service show who they are.
+func (s *draft) askAuth(ctx context.Context, a *asker) error {
 	at := []string{"/auth"}
 	for i := range s.operations { // writing operations should not be open to everyone
 		at = append(at, "/capabilities/"+strconv.Itoa(i)+"/method")

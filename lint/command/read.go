@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// mostBytes is how much of one text is read. Readers of documents refuse far less, with the size in
+// maxBytes is how much of one text is read. Readers of documents refuse far less, with the size in
 // the message; descriptions to convert may be long.
-const mostBytes = 64 << 20
+const maxBytes = 64 << 20
 
 // readFile reads a file of bounded size.
 func readFile(ctx context.Context, name string) ([]byte, error) {
@@ -35,12 +35,12 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 
 func readBounded(r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, mostBytes+1))
+	n, err := io.Copy(&b, io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if n > mostBytes {
-		return nil, fmt.Errorf("it is longer than %d bytes, which no document is", mostBytes)
+	if n > maxBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes, which no document is", maxBytes)
 	}
 	return b.Bytes(), nil
 }

@@ -53,13 +53,13 @@ func (v *validateRun) repairInputs(ctx context.Context, inputs []lint.Input) ([]
 	return out, nil
 }
 
-// mostTried is the length of the longest text in which repairable findings are counted.
-const mostTried = 64 << 10
+// maxTried is the length of the longest text in which repairable findings are counted.
+const maxTried = 64 << 10
 
 // countRepairable returns how many findings --fix can repair, for the hint at the end of the
 // output.
 func (v *validateRun) countRepairable(in lint.Input, r lint.Result) int {
-	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > mostTried {
+	if v.format != "text" || v.quiet || v.fix || len(r.Findings) == 0 || r.Kind == "" || !isFile(in) || len(in.Text) > maxTried {
 		return 0
 	}
 	_, repaired, err := repair.Fix(r.Kind, in.Text)

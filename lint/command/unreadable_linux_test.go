@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A directory with something that cannot be read is not judged in half. Root reads
-// everything, so its thread reads as nobody.
+// A directory with an unreadable file is not judged in part. Root can read everything, so the
+// test's thread reads as another user.
 func TestUnreadableDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ai.json"), []byte(notes), 0o000); err != nil {

@@ -14,8 +14,8 @@ import (
 type Report struct {
 	lint.Result
 	Text []byte
-	// Repairable is how many of the findings can be repaired without knowing what was
-	// meant, as far as that was tried.
+	// Repairable is the number of findings that can be repaired without knowing what was meant, as
+	// far as that was tried.
 	Repairable int
 }
 

@@ -167,8 +167,8 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// Whatever a document says, no format lets through what a terminal, a browser of
-// logs or GitHub would obey.
+// TestHostileTextIsInert checks that no format passes on text that a terminal, a log viewer or
+// GitHub would interpret.
 func TestHostileTextIsInert(t *testing.T) {
 	all := append(reports(t), fixed(t)...)
 	for _, name := range format.Names() {
@@ -198,7 +198,7 @@ func TestHostileTextIsInert(t *testing.T) {
 	}
 }
 
-// One object a line with exactly the members that are promised.
+// TestJSONShape checks that the output has one object a line with exactly the documented members.
 func TestJSONShape(t *testing.T) {
 	all := reports(t)
 	lines := strings.Split(strings.TrimSuffix(write(t, "json", all, options), "\n"), "\n")
@@ -272,8 +272,8 @@ func TestSARIFSchema(t *testing.T) {
 	}
 }
 
-// What SARIF's schema cannot say: every index leads where it should, and every
-// region is a part of its text.
+// TestSARIFIndexes checks what SARIF's schema cannot express: every index is valid, and every
+// region is inside its text.
 func TestSARIFIndexes(t *testing.T) {
 	all := reports(t)
 	var log struct {
@@ -366,8 +366,8 @@ func TestJUnitParses(t *testing.T) {
 	}
 }
 
-// The mark stands under the very characters of the finding, in the columns that
-// a terminal gives them.
+// The mark is under exactly the characters of the finding, in the columns that a terminal gives
+// them.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, pointer string
@@ -439,8 +439,8 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// However narrow the terminal is, the marked place is on the line that is shown,
-// and no line of the document is broken by the edge.
+// TestWidth checks that at any width the marked place is on the visible line, and that no line of
+// the document wraps.
 func TestWidth(t *testing.T) {
 	const text = `{"aiendpoint": "1.0", "service": {"name": "메모 앱 메모 앱 메모 앱 메모 앱", "description": "Keeps	short	notes for people."}, "method": "FETCH", "more": "and so on and so on and so on and so on"}`
 	at := strings.Index(text, `"FETCH"`)
@@ -481,10 +481,9 @@ func terminalColumns(s string) int {
 	return n
 }
 
-// The form of a JUnit report as build servers check it: which element stands in
-// which, with which attributes, as in the XML Schema of Jenkins' xUnit plug-in
-// (junit-10.xsd). The attributes file and line of a case are those of pytest's
-// xunit1, which other servers read and Jenkins passes over.
+// The form of a JUnit report as build servers check it: the elements, their parents and their
+// attributes, as in the XML Schema of Jenkins' xUnit plug-in (junit-10.xsd). The attributes file
+// and line of a case are those of pytest's xunit1, which other servers read and Jenkins ignores.
 func TestJUnitShape(t *testing.T) {
 	type element struct {
 		children, required, optional []string
@@ -537,8 +536,7 @@ func TestJUnitShape(t *testing.T) {
 	}
 }
 
-// A link that a stranger wrote is none in a viewer of SARIF, and a file says
-// where it is.
+// A link in an untrusted text is not a link in a viewer of SARIF, and a file has its location.
 func TestSARIFText(t *testing.T) {
 	report := format.Report{Result: lint.Result{Input: "/srv/my site/ai.json", Findings: []protocol.Finding{
 		{Code: "AI220", Message: `the draft does not define "[here](https://evil.test)" here`}, {Code: "AI424", Message: "name the fields, for example notes[] {id}"},
@@ -551,8 +549,8 @@ func TestSARIFText(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOneRule: of a rule that a document breaks often, three findings are shown in full and
-// the others by their place; the summary counts the findings of each rule.
+// TestFindingsOfOneRule checks that three findings of a frequently broken rule are shown in full
+// and the others by their place, and that the summary counts the findings of each rule.
 func TestFindingsOfOneRule(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("agis: \"1.0\"\nservice: Acme\nagtp: agtp://acme.test\nendpoints:\n")

@@ -105,8 +105,8 @@ func formatTotals(reports []Report) string {
 		plural(n[protocol.Error], "error"), plural(n[protocol.Warning], "warning"), plural(n[protocol.Info], "note"))
 }
 
-// mostRows is how many findings a summary lists; GitHub refuses pages over a megabyte.
-const mostRows = 200
+// maxRows is how many findings a summary lists; GitHub refuses pages over a megabyte.
+const maxRows = 200
 
 // Summary writes the page for GITHUB_STEP_SUMMARY: a table of the inputs and one
 // of the findings, in Markdown.
@@ -114,7 +114,7 @@ func Summary(w io.Writer, reports []Report) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### Documents for agents\n\n%s\n\n", escapeMarkdown(formatTotals(reports)))
 	b.WriteString("| document | kind | valid | errors | warnings | operations | tokens |\n|---|---|---|---:|---:|---:|---:|\n")
-	for _, r := range reports[:min(len(reports), mostRows)] {
+	for _, r := range reports[:min(len(reports), maxRows)] {
 		valid := "yes"
 		if !r.Valid {
 			valid = "**no**"
@@ -128,13 +128,13 @@ func Summary(w io.Writer, reports []Report) error {
 			if rows++; rows == 1 {
 				b.WriteString("\n| | rule | where | what |\n|---|---|---|---|\n")
 			}
-			if rows <= mostRows {
+			if rows <= maxRows {
 				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Severity, escapeMarkdown(f.Code), escapeMarkdown(formatPlace(r.Input, f)), escapeMarkdown(messageText(f)))
 			}
 		}
 	}
-	if rows > mostRows {
-		fmt.Fprintf(&b, "\n%d more are in the log.\n", rows-mostRows)
+	if rows > maxRows {
+		fmt.Fprintf(&b, "\n%d more are in the log.\n", rows-maxRows)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -137,7 +137,7 @@ func noLinks(text string) string {
 	return strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
 }
 
-// messageText returns what is wrong and how to repair it as one text.
+// messageText returns the problem and its repair as one text.
 func messageText(f protocol.Finding) string {
 	text := Visible(f.Message)
 	if f.Help != "" {

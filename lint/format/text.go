@@ -18,20 +18,20 @@ import (
 // How many columns of a long line are shown: no more than a person reads at a glance, and enough to
 // be useful.
 const (
-	mostColumns  = 100
-	leastColumns = 20
+	maxColumns = 100
+	minColumns = 20
 )
 
 // columnsLeft returns how many columns of the terminal are left beside a margin.
 func (o Options) columnsLeft(margin int) int {
 	if o.Width == 0 {
-		return mostColumns
+		return maxColumns
 	}
-	return max(leastColumns, min(mostColumns, o.Width-margin))
+	return max(minColumns, min(maxColumns, o.Width-margin))
 }
 
-// writeText writes findings as a compiler does: what is wrong, where it stands,
-// the line with a mark under it, the rule, and how to repair it.
+// writeText writes findings as a compiler does: the problem, its place, the line with a mark under
+// it, the rule, and how to repair it.
 func writeText(w *bytes.Buffer, reports []Report, o Options) error {
 	t := textWriter{Buffer: w, Options: o}
 	for _, r := range reports {
@@ -118,7 +118,7 @@ func (t textWriter) writeMore(input string, more []protocol.Finding) {
 	}
 	fmt.Fprintf(t, "%s\n", t.paintText(colourOf(more[0].Severity), fmt.Sprintf("%s[%s]: %d more of this rule", wordOf(more[0].Severity), more[0].Code, len(more))))
 	for _, f := range more {
-		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), formatPlace(input, f), protocol.ClipRunes(Visible(f.Message), mostColumns))
+		fmt.Fprintf(t, " %s %s: %s\n", t.paintText(blue, "-->"), formatPlace(input, f), protocol.ClipRunes(Visible(f.Message), maxColumns))
 	}
 	t.WriteByte('\n')
 }
@@ -130,7 +130,7 @@ func (t textWriter) writeFinding(input string, src *source, f protocol.Finding) 
 	gutter := strings.Repeat(" ", margin)
 	where := formatPlace(input, f)
 	if f.Pointer != "" {
-		where += "  " + protocol.ClipRunes(Visible(f.Pointer), mostColumns)
+		where += "  " + protocol.ClipRunes(Visible(f.Pointer), maxColumns)
 	}
 	fmt.Fprintf(t, "%s%s %s\n", gutter, t.paintText(blue, "-->"), where)
 	bar := t.paintText(blue, "|")
@@ -156,7 +156,7 @@ func (t textWriter) paintMarks(colour, marks string) string {
 	return marks[:blank] + t.paintText(colour, marks[blank:])
 }
 
-// bases describes where a rule comes from.
+// bases describes the source of a rule.
 var bases = map[string]string{
 	"must":     "the draft requires it",
 	"should":   "the draft advises it",
@@ -165,7 +165,7 @@ var bases = map[string]string{
 	"own":      "a rule of this program, not of the draft",
 }
 
-// Basis describes where a rule comes from: "the draft requires it".
+// Basis describes the source of a rule: "the draft requires it".
 func Basis(r protocol.Rule) string { return bases[r.Basis] }
 
 // ruleText names the rule of a finding: "method-value, AI Discovery §3.3 (the
@@ -354,7 +354,7 @@ func (t textWriter) writeRepairable(reports []Report) {
 	}
 	switch {
 	case t.Repair == "" || repairs == 0:
-	case len(names) <= mostNames:
+	case len(names) <= maxNames:
 		fmt.Fprintf(t, "%s can be repaired automatically: %s %s\n", plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
 	default:
 		fmt.Fprintf(t, "%s in %d files can be repaired automatically: %s FILE\n", plural(repairs, "finding"), len(names), t.Repair)
@@ -362,7 +362,7 @@ func (t textWriter) writeRepairable(reports []Report) {
 }
 
 // maxNames is how many names of files one line lists.
-const mostNames = 5
+const maxNames = 5
 
 func (t textWriter) writeVerdict(r Report) {
 	word, colour := "valid", green
@@ -394,7 +394,7 @@ func (t textWriter) writeVerdict(r Report) {
 		fmt.Fprintf(t, "; %s", counts)
 	}
 	t.WriteByte('\n')
-	for _, c := range r.Savings[:min(len(r.Savings), mostCuts)] {
+	for _, c := range r.Savings[:min(len(r.Savings), maxCuts)] {
 		if c.Tokens*worthwhile < r.Tokens.Served {
 			break
 		}
@@ -409,7 +409,7 @@ func (t textWriter) writeVerdict(r Report) {
 // Advice on size is given for the largest cuts, and for none below a twentieth
 // of the document.
 const (
-	mostCuts   = 3
+	maxCuts    = 3
 	worthwhile = 20
 )
 

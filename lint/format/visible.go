@@ -34,7 +34,7 @@ func Hidden(r rune) bool {
 }
 
 // runeCell returns how a terminal shows one rune of a line, and how many columns it takes. A tab
-// goes to the next multiple of four from column at.
+// extends to the next multiple of four from column at.
 func runeCell(r rune, at int) (text string, columns int) {
 	switch {
 	case r == '\t':

@@ -6,7 +6,8 @@ import (
 	"gazetteer/lint/repair"
 )
 
-// Fix reads a document a few times: what repairing costs beside validating.
+// BenchmarkFix compares the cost of repairing, which reads a document a few times, with that of
+// validating.
 func BenchmarkFix(b *testing.B) {
 	all := vectors(b)
 	for b.Loop() {

@@ -194,7 +194,7 @@ func check(t *testing.T, name string, kind document.Kind, text []byte) {
 		t.Errorf("%s: the repaired text is repaired again: %v\n%s", name, more, twice)
 	}
 	findings, before, errBefore := findingsOf(kind, text)
-	// What stands in the map form of endpoints is judged only once it is a list.
+	// The map form of endpoints is judged only after it is converted to a list.
 	hid := slices.ContainsFunc(findings, func(f protocol.Finding) bool { return f.Code == "AGIS117" && f.Pointer == "/endpoints" })
 	_, after, errAfter := findingsOf(kind, fixed)
 	if (errBefore == nil && errAfter != nil) || errBefore == nil && after > before && !hid {
@@ -305,8 +305,8 @@ func TestFixUnreadable(t *testing.T) {
 	}
 }
 
-// A text made to be repaired in thousands of places, half of which do harm, comes
-// back in bounded time, whole.
+// A text that was made to be repaired in thousands of places, half of which do harm, is returned
+// whole in bounded time.
 func TestFixHostile(t *testing.T) {
 	var caps []map[string]any
 	for range 1500 {
@@ -348,7 +348,8 @@ func FuzzFix(f *testing.F) {
 	})
 }
 
-// What StandardJSON changes keeps its length, and a second run finds nothing more.
+// TestStandardJSON checks that StandardJSON keeps the length of the text, and that a second run
+// finds nothing more.
 func TestStandardJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1}`:                            `{"a": 1}`,

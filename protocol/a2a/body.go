@@ -18,8 +18,8 @@ const (
 	TypeEncrypted = "encrypted"
 )
 
-// A Body is what an envelope says: an [Offer], [Counter], [Accept], [Decline],
-// [Withdraw], [Sealed] or [Other].
+// A Body is the content of an envelope: an [Offer], [Counter], [Accept], [Decline], [Withdraw],
+// [Sealed] or [Other].
 type Body interface {
 	// Type returns the member "type".
 	Type() string
@@ -61,14 +61,14 @@ type Decline struct {
 	Reason string // at most 512 characters, "" for none
 }
 
-// A Withdraw takes back a proposal of the sender's own (§4.3.6).
+// A Withdraw withdraws the sender's own proposal (§4.3.6).
 type Withdraw struct {
 	WithdrawnID string // the id of the envelope that made it
 	Reason      string // at most 512 characters, "" for none
 }
 
-// An Other is a body of a type that the draft does not have, or one that lacks
-// members of its type. Only the [Wire] profile has it.
+// An Other is a body of a type that the draft does not define, or one that lacks members of its
+// type. Only the [Wire] profile accepts it.
 type Other struct {
 	Kind string // the member "type"
 	JSON []byte // the whole body, canonical
@@ -127,13 +127,14 @@ func (m Money) appendJSON(out []byte) []byte {
 	return append(appendText(append(out, ','), "currency", m.Currency), '}')
 }
 
-// appendText appends a member that is a string. Text that is not UTF-8 is caught
-// when the message is read again before it is signed.
+// appendText appends a member that is a string. It does not check UTF-8: the message is read again
+// before it is signed, which finds invalid text.
 func appendText(out []byte, name, text string) []byte {
 	return jcs.AppendString(append(jcs.AppendString(out, name), ':'), text)
 }
 
-// FormatBody returns a body as canonical JSON, as it stands in an envelope that is not sealed.
+// FormatBody returns a body as canonical JSON, in the form it has in an envelope that is not
+// sealed.
 func FormatBody(b Body) []byte { return b.appendJSON(nil) }
 
 // ReadBody reads a body, for example the plaintext of a sealed one. The error is a [*Refusal] of
@@ -158,8 +159,8 @@ func parseBody(v jcs.Value) Body {
 	return Other{Kind: kind, JSON: v.Append(nil)}
 }
 
-// parseKnown reads a body of a type of the draft; ok is false when it lacks what
-// the type needs.
+// parseKnown reads a body of a type that the draft defines; ok is false if a required member is
+// missing.
 func parseKnown(v jcs.Value, kind string) (b Body, ok bool) {
 	switch kind {
 	case TypeOffer, TypeCounter:
@@ -195,8 +196,8 @@ func parseMoney(v jcs.Value) (Money, bool) {
 	return Money{amount, currency}, ok && currency != ""
 }
 
-// checkBody judges the body. In the wire profile its type is free, and only that of
-// a sealed body is looked at.
+// checkBody checks the body. The wire profile accepts any type, so there only a sealed body is
+// checked.
 func (c *checker) checkBody(body jcs.Value) {
 	kind := body.Member("type")
 	if kind.Kind() != jcs.String || kind.Text() == "" {
@@ -237,7 +238,7 @@ func (c *checker) checkBody(body jcs.Value) {
 	c.checkArrays(body, "body")
 }
 
-// checkMembers wants members of the type of body and no others. Prices are objects,
+// checkMembers requires the members of the body's type and refuses all others. Prices are objects,
 // v is a number, all others are strings.
 func (c *checker) checkMembers(body jcs.Value, required ...string) {
 	for _, name := range required {

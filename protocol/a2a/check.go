@@ -1,8 +1,11 @@
 package a2a
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"gazetteer/protocol/jcs"
 )
@@ -11,25 +14,25 @@ import (
 type Verdict uint8
 
 const (
-	// Unjudged: an earlier rule is broken, so that this one could not be judged.
+	// Unjudged: an earlier rule is broken, so this rule could not be checked.
 	Unjudged Verdict = iota
-	// Holds: it holds.
+	// Holds: the envelope keeps the rule.
 	Holds
-	// Broken: it does not.
+	// Broken: the envelope breaks the rule.
 	Broken
 )
 
 // String returns "-", "ok" or "no".
 func (v Verdict) String() string { return [...]string{"-", "ok", "no"}[v] }
 
-// A Finding is what [Check] found about one rule.
+// A Finding is the result of [Check] for one rule.
 type Finding struct {
 	Rule         Rule
 	Strict, Wire Verdict
 	Detail       string // what is wrong, "" for nothing; it quotes the envelope
 }
 
-// A Report is what [Check] found about the form of an envelope.
+// A Report is the result of [Check] for the form of an envelope.
 type Report struct {
 	Findings []Finding // one for each rule, in the order of [Rules]
 	Envelope *Envelope // nil when its form is right in neither profile
@@ -54,9 +57,8 @@ func (f Finding) verdictIn(p Profile) Verdict {
 	return f.Strict
 }
 
-// Check judges the form of an envelope by every rule, in both profiles, where
-// [Read] stops at the first rule that is broken. Whether the signature verifies is
-// not judged, only whether it can be one.
+// Check checks the form of an envelope against every rule, in both profiles, where [Read] stops at
+// the first broken rule. It checks whether the signature has a valid form, not whether it verifies.
 func Check(text []byte) Report {
 	last := slices.IndexFunc(rules, func(r Rule) bool { return r.Code == RuleSignatureText })
 	r := Report{Findings: make([]Finding, last+1)}
@@ -84,8 +86,8 @@ func Check(text []byte) Report {
 	return r
 }
 
-// checkJSON judges the rules of the text and reports whether the others can be
-// judged. Numbers that break a rule do not prevent that.
+// checkJSON checks the rules about the text and reports whether the other rules can be checked.
+// Numbers that break a rule do not prevent that.
 func (r *Report) checkJSON(e *Envelope) bool {
 	err := parseJSON(&e.document, e.Text, jcs.ExactIntegers)
 	if err == nil {
@@ -107,12 +109,22 @@ func (r *Report) checkJSON(e *Envelope) bool {
 	}
 	f := &r.Findings[r.findRule(why.Rule)]
 	f.Strict, f.Wire, f.Detail = Broken, Broken, why.Detail
+	if place, ok := errors.AsType[*jcs.Error](why); ok {
+		line, column := lineAndColumn(e.Text, place.Offset)
+		f.Detail += fmt.Sprintf(" (line %d, column %d)", line, column)
+	}
 	return number
 }
 
-// holdBefore marks the rules before one as held. A reader finds problems in the
-// order of the text, so rules before the broken one are those that were looked at
-// up to there.
+// lineAndColumn returns the place of a byte as editors count, from 1; a column is a character.
+func lineAndColumn(text []byte, offset int) (line, column int) {
+	before := text[:min(offset, len(text))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[start:])
+}
+
+// holdBefore marks the rules before the broken one as kept. The reader reports the first problem in
+// the order of the text, so it has checked these rules up to that place.
 func (r *Report) holdBefore(code string) {
 	for i := range r.findRule(code) {
 		r.Findings[i].Strict, r.Findings[i].Wire = Holds, Holds
@@ -123,7 +135,7 @@ func (r *Report) findRule(code string) int {
 	return slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Rule.Code == code })
 }
 
-// recordViolations enters the violations of one profile.
+// recordViolations adds the violations of one profile to the report.
 func (r *Report) recordViolations(p Profile, found []violation) {
 	verdict := Holds
 	for i := r.findRule("object"); i < len(r.Findings)-1; i++ {

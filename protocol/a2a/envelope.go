@@ -42,9 +42,9 @@ const (
 	maxDID        = 500
 )
 
-// An Envelope is one that was read; its signature is not checked. Its texts are
-// the sender's, so they are untrusted until a [Verifier] accepted it, and are to
-// be escaped on output even then.
+// An Envelope is an envelope that was read; its signature is not checked. All texts come from the
+// sender. They are untrusted until a [Verifier] has accepted the envelope, and must be escaped on
+// output even then.
 type Envelope struct {
 	ID        string
 	From      string
@@ -66,19 +66,18 @@ type Envelope struct {
 // the envelope without its member "signature". The caller must not change them.
 func (e *Envelope) Canonical() []byte { return e.canonical }
 
-// Digest returns the SHA-256 of [Envelope.Canonical]. Envelopes that differ in
-// white space, order and escapes have the same.
+// Digest returns the SHA-256 of [Envelope.Canonical]. Envelopes that differ only in white space,
+// order of members and escapes have the same digest.
 func (e *Envelope) Digest() [sha256.Size]byte { return sha256.Sum256(e.canonical) }
 
-// canonicalWithNull returns the bytes that the text of §5.3 lets the signature
-// cover.
+// canonicalWithNull returns the other bytes that a signature may cover by the text of §5.3: the
+// envelope with "signature":null.
 func (e *Envelope) canonicalWithNull() []byte {
 	return e.document.Root().AppendWith(make([]byte, 0, len(e.canonical)+20), "signature", []byte("null"))
 }
 
-// Read reads an envelope and judges its form (§6.2 step 1). The signature is not
-// looked at. Text must not change as long as the envelope is in use. The error is
-// a [*Refusal] of status 400 or 413.
+// Read reads an envelope and checks its form (§6.2 step 1), but not its signature. Text must not
+// change as long as the envelope is in use. The error is a [*Refusal] of status 400 or 413.
 func Read(text []byte, p Profile) (*Envelope, error) {
 	e := &Envelope{Text: text}
 	if err := parseJSON(&e.document, text, jcs.ExactIntegers); err != nil {
@@ -100,7 +99,7 @@ func parseJSON(d *jcs.Document, text []byte, numbers jcs.Numbers) error {
 	}
 	err := d.Parse(text, jcs.Options{Numbers: numbers, Depth: maxDepth, Values: maxValues})
 	if e, ok := err.(*jcs.Error); ok {
-		return newRefusal(string(e.Problem), e.Error())
+		return newRefusal(string(e.Problem), e.Error()).withCause(e)
 	}
 	return err
 }
@@ -128,13 +127,13 @@ func (v violation) text() string {
 	return v.path + " " + v.detail
 }
 
-// A checker collects what is wrong with the form of an envelope.
+// A checker collects the violations in the form of an envelope.
 type checker struct {
 	profile Profile
 	found   []violation
 }
 
-// maxViolations bounds what is collected of one envelope.
+// maxViolations is the number of violations collected for one envelope.
 const maxViolations = 100
 
 func (c *checker) addViolation(rule, path, detail string) {
@@ -188,7 +187,7 @@ func (c *checker) checkEnvelope(root jcs.Value) {
 	}
 }
 
-// checkString returns the member of that name if it is a string.
+// checkString returns the member of that name if it is a string, and reports it otherwise.
 func (c *checker) checkString(object jcs.Value, name string) (jcs.Value, bool) {
 	v := object.Member(name)
 	switch v.Kind() {
@@ -204,8 +203,8 @@ func (c *checker) checkString(object jcs.Value, name string) (jcs.Value, bool) {
 	return v, false
 }
 
-// checkReply judges in_reply_to, which deployed clients send as null in the first
-// message of a thread.
+// checkReply checks in_reply_to, which deployed clients send as null in the first message of a
+// thread.
 func (c *checker) checkReply(v jcs.Value) {
 	switch v.Kind() {
 	case jcs.Absent:
@@ -263,11 +262,11 @@ func isUUID4(text string) bool {
 	return true
 }
 
-// timeFormat is how times are written: milliseconds, as §4.2 asks.
+// timeFormat is the format of times in messages: milliseconds, as §4.2 requires.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// parseTime reads YYYY-MM-DDTHH:MM:SSZ with any number of decimals of a second,
-// of which nine count.
+// parseTime reads YYYY-MM-DDTHH:MM:SSZ with any number of decimals of a second; only the first nine
+// count.
 func parseTime(text string) (time.Time, bool) {
 	const shape = "dddd-dd-ddTdd:dd:dd"
 	if len(text) < len(shape)+1 || text[len(text)-1] != 'Z' {
@@ -289,7 +288,8 @@ func parseTime(text string) (time.Time, bool) {
 	hour, minute, second := number(11, 13), number(14, 16), number(17, 19)
 	nanos, ok := parseDecimals(text[len(shape) : len(text)-1])
 	t := time.Date(year, month, day, hour, minute, second, nanos, time.UTC)
-	// time.Date carries over what is too large: a date that comes back differs.
+	// time.Date normalizes values out of range (32 January), so a date that differs afterwards is
+	// invalid.
 	return t, ok && t.Month() == month && t.Day() == day && hour < 24 && minute < 60 && second < 60
 }
 
@@ -312,7 +312,7 @@ func parseDecimals(text string) (int, bool) {
 	return nanos, true
 }
 
-// quoteShort returns a stranger's text in quotes, shortened.
+// quoteShort returns a foreign text in quotes, shortened.
 func quoteShort(text string) string {
 	const most = 60
 	if len(text) > most {
@@ -331,5 +331,5 @@ func airIDOf(id string) string {
 	return airID
 }
 
-// runesOf counts characters as the schema does: code points.
+// runesOf counts code points, as the schema does.
 func runesOf(v jcs.Value) int { return utf8.RuneCountInString(v.Text()) }

@@ -167,7 +167,7 @@ func ExampleCheck() {
 	// no no §5.4: an Ed25519 signature has 64 bytes (got 1): write 'z' and base58btc of the 64 bytes
 }
 
-// The state of a thread is a function of what was said.
+// The state of a thread is a function of its messages.
 func ExampleThread_Next() {
 	const alice, bob = "did:wba:a.example", "did:wba:b.example"
 	price := a2a.Money{AmountCents: 500, Currency: "USD"}

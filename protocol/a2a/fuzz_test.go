@@ -13,8 +13,8 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// FuzzRead reads what strangers send: no panic, the profiles in their order, the same
-// canonical form of every spelling, the linter and the verifier of one opinion.
+// FuzzRead reads untrusted input: no panic, the profiles in their order, the same canonical form
+// for every spelling, and the same judgement by the linter and the verifier.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{}`))
 	f.Add(text())
@@ -68,7 +68,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzSealedBody opens what strangers seal, and seals and opens what is a body.
+// FuzzSealedBody opens untrusted sealed bodies, and seals and opens valid bodies.
 func FuzzSealedBody(f *testing.F) {
 	f.Add([]byte(`{"type":"text"}`), "z6LSd1FDxqS6PDoWwxco3fnM3DGEuXyse6pr7uRRYamJDqit", "AAAAAAAAAAAAAAAA", "ObWXC6zMG9wzsDi3qsIEd27fWIqwiFpb8KDpXTTfEAuCuZEFRgpHhG9Al5jqNtzJRbHC")
 	f.Add([]byte(`{"a":[1,"é"]}`), "z6LS", "", "AA==")

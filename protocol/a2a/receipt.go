@@ -16,16 +16,15 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// A Receipt is a relay's signed word that it received an envelope at a time. The
-// draft has none, and so refuses all mail that waited for five minutes: with it the
-// timestamp is judged once, when the relay receives the envelope. As JSON it is an
-// object with the members below in lower case, "type" and "signature".
+// A Receipt is a relay's signed statement that it received an envelope at a time. The draft has no
+// receipts, so by the draft all mail that waits longer than five minutes is refused. With a receipt
+// the timestamp is checked once, against the time when the relay received the envelope. As JSON it
+// is an object with the members below in lower case, "type" and "signature".
 //
-// There are two formats, which "type" names. The signature of an "A2AReceipt" covers
-// the canonical JSON of the other members, as that of an envelope does. An
-// "A2ABatchReceipt" also has the member "batch": the place of the receipt in a Merkle
-// tree (RFC 9162 §2.1) of receipts that the relay signed together, and the hashes that
-// lead to its root. See [SignReceipts].
+// There are two formats, which "type" names. The signature of an "A2AReceipt" covers the canonical
+// JSON of the other members, like that of an envelope. An "A2ABatchReceipt" also has the member
+// "batch": the position of the receipt in a Merkle tree (RFC 9162 §2.1) of receipts that the relay
+// signed together, and the hashes that lead to its root. See [SignReceipts].
 type Receipt struct {
 	Relay      string            // the relay's DID
 	From       string            // of the envelope, as are To and ID
@@ -46,11 +45,12 @@ const (
 	batchType        = "A2AReceiptBatch"
 )
 
-// RelayFragment names the key of receipts in the DID document of the registry that runs the relay.
+// RelayFragment is the fragment of the key that signs receipts, in the DID document of the registry
+// that runs the relay.
 const RelayFragment = "#relay-1"
 
-// RelayKeyOf returns the key of receipts in the DID document of a registry. The error is a [*Refusal]
-// when there is none.
+// RelayKeyOf returns the key that signs receipts, from the DID document of a registry. The error is
+// a [*Refusal] if there is none.
 func RelayKeyOf(registry did.Document) (ed25519.PublicKey, error) {
 	for _, method := range registry.VerificationMethod {
 		if method.ID != registry.ID+RelayFragment {
@@ -88,7 +88,8 @@ func (r Receipt) appendMembers(format string) (before, after []byte) {
 	return before, append(appendText(append(after, ','), "type", format), '}')
 }
 
-// ReadReceipt reads what [Receipt.Sign] and [SignReceipts] write. The error is a [*Refusal].
+// ReadReceipt reads a receipt in either format that [Receipt.Sign] and [SignReceipts] write. The
+// error is a [*Refusal].
 func ReadReceipt(text []byte) (Receipt, error) {
 	var d jcs.Document
 	if err := parseJSON(&d, text, jcs.ExactIntegers); err != nil {
@@ -120,8 +121,8 @@ func ReadReceipt(text []byte) (Receipt, error) {
 	return r, nil
 }
 
-// Verify reports whether a receipt that was read is that of an envelope and signed
-// with the relay's key. The error is a [*Refusal].
+// Verify reports whether the receipt belongs to the envelope and is signed with the relay's key.
+// The error is a [*Refusal].
 func (r Receipt) Verify(e *Envelope, relay ed25519.PublicKey) error {
 	if r.Digest != e.Digest() || r.From != e.From || r.To != e.To || r.ID != e.ID {
 		return newRefusal(RuleReceipt, "the receipt is that of another envelope")
@@ -142,50 +143,61 @@ func (r Receipt) Verify(e *Envelope, relay ed25519.PublicKey) error {
 	return nil
 }
 
-// A batchPlace leads from one receipt to the root of the Merkle tree of its batch.
+// A batchPlace is the position of a receipt in its batch: the path from its leaf to the root of the
+// Merkle tree.
 type batchPlace struct {
 	index, size uint64
 	path        [][]byte // hashes, from the leaf up
 }
 
-// An UnsignedReceipt is a receipt that waits to be signed, alone or in a batch.
+// An UnsignedReceipt is a receipt that waits for [SignReceipts].
 type UnsignedReceipt struct {
 	receipt       Receipt
 	before, after []byte // the JSON of a batch receipt, around the signature
 	leaf          []byte
 }
 
-// Prepare does the part of signing that each receipt of a batch needs for itself.
+// Prepare computes everything about a receipt that does not depend on the rest of its batch.
 func (r Receipt) Prepare() UnsignedReceipt {
 	before, after := r.appendMembers(batchReceiptType)
 	return UnsignedReceipt{r, before, after, rfc6962.DefaultHasher.HashLeaf(slices.Concat(before, after))}
 }
 
-// SignReceipts returns receipts of one relay as JSON, in their order, with one signature for all of
-// them: over the canonical JSON
+// A ReceiptBatch has receipts that are signed together.
+type ReceiptBatch struct {
+	receipts  []UnsignedReceipt
+	levels    [][][]byte // of the Merkle tree, nil for a single receipt
+	signature []byte     // the member of that name, or the whole single receipt
+}
+
+// SignReceipts signs receipts of one relay, with one signature for all of them: over the canonical JSON
 //
 //	{"relay": "did:…", "root": "hex", "size": 64, "type": "A2AReceiptBatch"}
 //
 // where root is that of a Merkle tree (RFC 9162 §2.1) whose leaves are the canonical JSON of the
 // receipts without "signature" and "batch". A single receipt is signed by itself.
-func SignReceipts(receipts []UnsignedReceipt, key ed25519.PrivateKey) [][]byte {
+func SignReceipts(receipts []UnsignedReceipt, key ed25519.PrivateKey) ReceiptBatch {
 	switch len(receipts) {
 	case 0:
-		return nil
+		return ReceiptBatch{}
 	case 1:
-		return [][]byte{receipts[0].receipt.Sign(key)}
+		return ReceiptBatch{receipts: receipts, signature: receipts[0].receipt.Sign(key)}
 	}
 	levels := hashLevels(receipts)
 	root := levels[len(levels)-1][0]
 	text := formatBatch(receipts[0].receipt.Relay, root, uint64(len(receipts)))
-	signature := appendText([]byte{','}, "signature", did.FormatSignature(ed25519.Sign(key, text)))
-	out := make([][]byte, len(receipts))
-	for i, r := range receipts {
-		place := appendPlace(make([]byte, 0, 128+70*len(levels)+len(r.before)+len(signature)+len(r.after)), i, levels)
-		place = append(append(place, ','), r.before[1:]...)
-		out[i] = append(append(place, signature...), r.after...)
+	return ReceiptBatch{receipts, levels, appendText([]byte{','}, "signature", did.FormatSignature(ed25519.Sign(key, text)))}
+}
+
+// Receipt returns the receipt at an index as JSON.
+func (b ReceiptBatch) Receipt(index int) []byte {
+	if b.levels == nil {
+		return b.signature
 	}
-	return out
+	r := b.receipts[index]
+	out := appendPlace(make([]byte, 0, 128+70*len(b.levels)+len(r.before)+len(b.signature)+len(r.after)), index, b.levels)
+	out = append(append(out, ','), r.before[1:]...)
+	return append(append(out, b.signature...), r.after...)
 }
 
 // hashLevels returns the hashes of a Merkle tree, from the leaves to the root. A hash without a sibling
@@ -231,7 +243,7 @@ func appendPlace(out []byte, index int, levels [][][]byte) []byte {
 	return append(out, '}')
 }
 
-// formatBatch is what the relay signs for a batch.
+// formatBatch returns the text that the relay signs for a batch.
 func formatBatch(relay string, root []byte, size uint64) []byte {
 	out := appendText([]byte{'{'}, "relay", relay)
 	out = appendText(append(out, ','), "root", hex.EncodeToString(root))
@@ -262,7 +274,7 @@ func readBatchPlace(batch jcs.Value) (*batchPlace, error) {
 	return &p, nil
 }
 
-// signedText returns what the relay signed, if the path leads from the leaf to it.
+// signedText returns the text that the relay signed, if the path leads from the leaf to its root.
 func (p *batchPlace) signedText(relay string, leaf []byte) ([]byte, error) {
 	root, err := proof.RootFromInclusionProof(rfc6962.DefaultHasher, p.index, p.size, rfc6962.DefaultHasher.HashLeaf(leaf), p.path)
 	if err != nil {

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// A Receiver is a recipient: it judges what arrives in one inbox, in the order of
-// §6.2, and remembers what it accepted.
+// A Receiver is the recipient's side of one inbox: it checks arriving envelopes, in the order of
+// §6.2, and remembers those that it accepted.
 type Receiver struct {
 	Verifier
 	Store Store // required
-	// Self is the DID of the inbox; envelopes to another are refused. "" takes
-	// envelopes to anybody.
+	// Self is the DID of the inbox; envelopes to another DID are refused. "" accepts envelopes to
+	// any DID.
 	Self string
-	// Keys open sealed bodies: the current key, then those that are retired. Without
-	// any, sealed bodies stay closed and leave the thread as it is.
+	// Keys open sealed bodies: the current key first, then the retired ones. Without keys, sealed
+	// bodies stay closed and leave the thread as it is.
 	Keys []ed25519.PrivateKey
-	// Rotated says that the key of the inbox changed before. A box that does not open
-	// is then refused with 403 Stale Key, and the sender looks for the new key.
+	// Rotated says that the key of the inbox has changed before. A sealed body that no key opens is
+	// then refused with 403 Stale Key, so that the sender looks up the new key.
 	Rotated bool
 	// RelayKey verifies receipts. Without it none is accepted.
 	RelayKey ed25519.PublicKey
-	// KeepReplay is how long an entry of the replay window is kept after the envelope
-	// can no longer be fresh; [DefaultKeepReplay] when 0. It must not be less than the
-	// time that relays keep mail.
+	// KeepReplay is how long an entry of the replay window is kept after the envelope can no longer
+	// be fresh; 0 means [DefaultKeepReplay]. It must be at least as long as relays keep mail.
 	KeepReplay time.Duration
 }
 
@@ -34,19 +33,19 @@ const DefaultKeepReplay = 30 * 24 * time.Hour
 
 // A Delivery says how an envelope arrived.
 type Delivery struct {
-	// Pulled: it comes from a relay, which delivers it again until it is acknowledged.
-	// One that was received before is then no error (§8.4).
+	// Pulled says that the envelope is from a relay, which delivers it again until it is
+	// acknowledged. A second delivery is then not an error (§8.4).
 	Pulled bool
-	// Receipt is the relay's, nil for none. With one the timestamp is held against the
-	// time at which the relay received the envelope.
+	// Receipt is the relay's receipt, nil for none. With a receipt, the timestamp is checked
+	// against the time at which the relay received the envelope.
 	Receipt []byte
 }
 
 // Received is an envelope that was accepted.
 type Received struct {
 	*Verified
-	// AlreadyProcessed: it was accepted earlier and is to be acknowledged again;
-	// nothing else is to be done, and the fields below are empty.
+	// AlreadyProcessed says that the envelope was accepted earlier. The caller acknowledges it
+	// again and does nothing else; the fields below are empty.
 	AlreadyProcessed bool
 	// Opened is the content of a sealed body, nil for others.
 	Opened *Opened
@@ -54,8 +53,8 @@ type Received struct {
 	Thread Thread
 }
 
-// Receive judges an envelope that arrives (§6.2): [Verifier.Authenticate], then
-// [Receiver.Accept]. The error is a [*Refusal], that of the store, or that of ctx.
+// Receive checks an arriving envelope (§6.2): [Verifier.Authenticate], then [Receiver.Accept]. The
+// error is a [*Refusal], that of the store, or that of ctx.
 func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Received, error) {
 	v, err := r.Authenticate(ctx, text)
 	if err != nil {
@@ -64,9 +63,9 @@ func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Receiv
 	return r.Accept(ctx, v, d)
 }
 
-// Accept makes the checks that come after the signature: clock, replay and thread,
-// and opens a sealed body. Envelopes of one thread must be given to it one after the
-// other. The error is a [*Refusal], that of the store, or that of ctx.
+// Accept makes the checks that follow the signature (clock, replay, thread) and opens a sealed
+// body. Calls for envelopes of one thread must not overlap. The error is a [*Refusal], that of the
+// store, or that of ctx.
 func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Received, error) {
 	if r.Self != "" && v.To != r.Self {
 		return Received{}, newRefusal(RuleRecipient, "the envelope is addressed to another")
@@ -81,8 +80,8 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Receive
 	if err != nil {
 		return Received{}, err
 	}
-	// A relay delivers an envelope again until it is acknowledged. Hours later the clock
-	// would refuse what was accepted before, so the repetition is looked up first.
+	// A relay delivers an envelope again until it is acknowledged. After some hours the clock check
+	// would refuse an envelope that was accepted before, so the repetition is looked up first.
 	if d.Pulled && replay == Repeated {
 		return Received{Verified: v, AlreadyProcessed: true}, nil
 	}
@@ -118,8 +117,8 @@ func (r *Receiver) arrivalTime(v *Verified, d Delivery, now time.Time) (time.Tim
 	return receipt.ReceivedAt, err
 }
 
-// Open opens a sealed body with the keys of the inbox. It returns nil for a body that
-// is not sealed, and when there are no keys. The error is a [*Refusal].
+// Open opens a sealed body with the keys of the inbox. It returns nil for a body that is not
+// sealed, and if there are no keys. The error is a [*Refusal].
 func (r *Receiver) Open(v *Verified) (*Opened, error) {
 	if _, sealed := v.Body.(Sealed); !sealed || len(r.Keys) == 0 {
 		return nil, nil

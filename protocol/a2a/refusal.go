@@ -64,13 +64,13 @@ func newRefusal(rule, detail string) *Refusal {
 	return &Refusal{Status: r.Status, Reason: r.Reason, Rule: rule, Detail: detail}
 }
 
-// withCause adds the error behind a refusal.
+// withCause sets the underlying error of the refusal.
 func (r *Refusal) withCause(err error) *Refusal {
 	r.cause = err
 	return r
 }
 
-// reasonOf is the error text of a status that has one only.
+// reasonOf returns the error text of a status that has only one.
 func reasonOf(status int) string {
 	switch status {
 	case http.StatusRequestEntityTooLarge:

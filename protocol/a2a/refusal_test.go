@@ -86,8 +86,8 @@ func verifier(p a2a.Profile) a2a.Verifier {
 	return a2a.Verifier{Profile: p, Keys: a2a.DocumentKeys{Resolver: people()}, Now: func() time.Time { return noon }}
 }
 
-// Each form that an envelope must not have, and those that look wrong and are not: the
-// status in the two profiles, and the rule.
+// TestForm checks the status in both profiles, and the rule, for each invalid form of an envelope
+// and for forms that only look invalid.
 func TestForm(t *testing.T) {
 	offer := func(change string) string {
 		return `{"type":"Offer","description":"x","price":{"amount_cents":500,"currency":"USD"},"expires_at":"2026-05-28T13:00:00.000Z"` + change + `}`
@@ -234,6 +234,23 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestCheckNamesThePlace checks that the linter says where a text is no valid JSON of an envelope.
+func TestCheckNamesThePlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n \"id\": \"x\",\n \"id\": \"y\"}": "(line 3, column 2)",
+		"{\"größe\": 1.5}":                    "(line 1, column 11)",
+		"{\r\n\t\"a\": \"\\ud800\"}":          "(line 2, column 8)",
+		"{\"a\": 18446744073709551616}":       "(line 1, column 7)",
+		"{\n":                                 "(line 2, column 1)",
+		"":                                    "(line 1, column 1)",
+	} {
+		findings := a2a.Check([]byte(text)).Findings
+		if !slices.ContainsFunc(findings, func(f a2a.Finding) bool { return f.Wire == a2a.Broken && strings.HasSuffix(f.Detail, want) }) {
+			t.Errorf("%q: want %s, got %+v", text, want, findings)
+		}
+	}
+}
+
 // The strict profile is the published schema, but for what a schema cannot see and
 // for times that are none.
 func TestStrictEqualsSchema(t *testing.T) {
@@ -308,7 +325,8 @@ func TestStrictEqualsSchema(t *testing.T) {
 	}
 }
 
-// What is signed anew in another spelling keeps its verdict; what is changed loses it.
+// TestSpellingsAndChanges checks that an envelope in another spelling keeps its verdict, and that a
+// changed one loses it.
 func TestSpellingsAndChanges(t *testing.T) {
 	e := signed(t)
 	reordered := []byte(`{"signature":` + string(e[bytes.Index(e, []byte(`"signature":`))+12:bytes.Index(e, []byte(`,"thread_id"`))]) + "," + string(text()[1:]))
@@ -505,7 +523,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("%s later: %v, want %d", offset, err, want)
 		}
 	}
-	// The signature comes before the clock.
+	// The signature is checked before the time.
 	v := verifier(a2a.Strict)
 	v.Now = func() time.Time { return noon.Add(time.Hour) }
 	if _, err := v.Verify(context.Background(), withSignature(text(), `"`+did.FormatSignature(make([]byte, 64))+`"`)); statusOf(err) != 401 {

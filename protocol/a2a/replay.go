@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A ReplayEntry is what is remembered of an envelope: a sender uses an id once,
-// and a nonce once in a thread (§4.2, §8.4). An id alone is no key, because
-// anybody could take it before its owner uses it.
+// A ReplayEntry is the memory of one envelope: a sender uses an id once, and a nonce once in a
+// thread (§4.2, §8.4). The id alone is not a key, because anyone could use it before its owner
+// does.
 type ReplayEntry struct {
 	From, ID, ThreadID, Nonce string
 	Digest                    [sha256.Size]byte // of what was signed
@@ -19,8 +19,8 @@ type ReplayEntry struct {
 	Until                     time.Time         // when it may be forgotten
 }
 
-// EntryOf returns the entry of an envelope that is seen now and kept for a time
-// after the last moment at which its timestamp is fresh.
+// EntryOf returns the entry of an envelope received now. It expires a given time after the last
+// moment at which the envelope's timestamp is fresh.
 func EntryOf(e *Envelope, now time.Time, keep time.Duration) ReplayEntry {
 	until := e.Timestamp.Add(MaxAge)
 	if now.After(until) {
@@ -39,7 +39,7 @@ const (
 	Repeated
 	// Taken: the id or the nonce was seen with another content.
 	Taken
-	// Full: there is no room for another entry of that sender.
+	// Full: the sender has used all the entries that the store has for one sender.
 	Full
 )
 
@@ -58,8 +58,8 @@ func (s ReplayState) toRefusal(e *Envelope) error {
 	return nil
 }
 
-// idKey and nonceKey are the two keys of an entry. Lengths stand before the texts,
-// so that no two entries share one by accident.
+// idKey and nonceKey return the two keys of an entry. Each text follows its length, so no two
+// entries have the same key.
 func (e ReplayEntry) idKey() [sha256.Size]byte { return hashTexts("id", e.From, e.ID) }
 func (e ReplayEntry) nonceKey() [sha256.Size]byte {
 	return hashTexts("nonce", e.From, e.ThreadID, e.Nonce)
@@ -73,30 +73,29 @@ func hashTexts(texts ...string) [sha256.Size]byte {
 	return sha256.Sum256(b)
 }
 
-// A Store keeps what a recipient must remember of what it received. Package a2atest
-// tests its promises.
+// A Store remembers received envelopes and threads for a recipient. Package a2atest tests its
+// promises.
 type Store interface {
 	// FindReplay returns Fresh, Repeated or Taken.
 	FindReplay(ctx context.Context, e ReplayEntry) (ReplayState, error)
-	// FindThread returns a thread, the zero Thread when it is not known.
+	// FindThread returns a thread, or the zero Thread if it is unknown.
 	FindThread(ctx context.Context, id string) (Thread, error)
-	// Commit keeps an entry and, unless it is nil, a thread: both or neither, so that
-	// a crash leaves no message half processed. It looks the entry up again, and
-	// keeps nothing unless it is Fresh and there is room.
+	// Commit stores an entry and, unless it is nil, a thread: both or neither, so that a crash
+	// leaves no message half processed. It looks the entry up again, and stores nothing unless the
+	// entry is Fresh and there is room.
 	Commit(ctx context.Context, e ReplayEntry, threadID string, t *Thread) (ReplayState, error)
 }
 
-// The limits of a [MemoryStore] whose own are 0. The first is that of §8.4.
+// The limits of a [MemoryStore] that sets none. The first one is that of §8.4.
 const (
 	DefaultPerThread = 10_000
 	DefaultPerSender = 100_000
 )
 
-// A MemoryStore is a [Store] that forgets when the program ends: for tests, and for
-// agents that live as long as their negotiations. It refuses entries when it is
-// full, instead of forgetting the oldest, and only those of the sender who filled it.
-// Threads are never forgotten.
-// The zero MemoryStore is ready. Its methods may be called from any goroutine.
+// A MemoryStore is a [Store] in memory, for tests and for agents that live no longer than their
+// negotiations. When a sender's share is full, it refuses further entries of that sender instead of
+// dropping the oldest. It never drops threads. The zero MemoryStore is ready to use and safe for
+// concurrent use.
 type MemoryStore struct {
 	PerThread int // entries of one sender in one thread
 	PerSender int // entries of one sender
@@ -108,7 +107,7 @@ type MemoryStore struct {
 	threads map[string]Thread
 }
 
-// FindReplay is that of [Store].
+// FindReplay implements [Store].
 func (s *MemoryStore) FindReplay(_ context.Context, e ReplayEntry) (ReplayState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,14 +127,14 @@ func (s *MemoryStore) findState(e ReplayEntry) ReplayState {
 	return Taken
 }
 
-// FindThread is that of [Store].
+// FindThread implements [Store].
 func (s *MemoryStore) FindThread(_ context.Context, id string) (Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.threads[id], nil
 }
 
-// Commit is that of [Store].
+// Commit implements [Store].
 func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, t *Thread) (ReplayState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *MemoryStore) Commit(_ context.Context, e ReplayEntry, threadID string, 
 	return Fresh, nil
 }
 
-// dropExpired forgets entries whose time is over.
+// dropExpired removes expired entries.
 func (s *MemoryStore) dropExpired(now time.Time) {
 	for len(s.expiry) > 0 && s.expiry[0].Until.Before(now) {
 		e := heap.Pop(&s.expiry).(ReplayEntry)
@@ -188,10 +187,10 @@ func (q expiryQueue) Len() int           { return len(q) }
 func (q expiryQueue) Less(i, j int) bool { return q[i].Until.Before(q[j].Until) }
 func (q expiryQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
 
-// Push is that of [heap.Interface].
+// Push implements [heap.Interface].
 func (q *expiryQueue) Push(e any) { *q = append(*q, e.(ReplayEntry)) }
 
-// Pop is that of [heap.Interface].
+// Pop implements [heap.Interface].
 func (q *expiryQueue) Pop() any {
 	last := len(*q) - 1
 	e := (*q)[last]

@@ -7,7 +7,7 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// A Rule is something that an envelope must fulfil.
+// A Rule is one requirement on an envelope.
 type Rule struct {
 	Code    string // for example "duplicate-key"
 	Section string // of the draft, "" for a limit of ours
@@ -17,7 +17,7 @@ type Rule struct {
 	Reason  string // its error text
 }
 
-// The codes of the rules that come after the form of an envelope.
+// The codes of the rules that are checked after the form of an envelope.
 const (
 	RuleSignatureText = "signature-text"
 	RuleSender        = "sender"
@@ -36,8 +36,8 @@ const (
 	RuleReceipt       = "receipt"
 )
 
-// rules are in the order in which an envelope is judged. Rules up to
-// [RuleSignatureText] concern its form and are what [Check] reports.
+// rules is the table of rules in the order in which an envelope is checked. Rules up to
+// [RuleSignatureText] are about its form; [Check] reports those.
 var rules = fillDefaults([]Rule{
 	{Code: "size", Section: "7.2", Title: "the envelope has at most 65,536 bytes", Status: http.StatusRequestEntityTooLarge,
 		Repair: "shorten the body; send large things as links"},
@@ -132,7 +132,7 @@ func fillDefaults(table []Rule) []Rule {
 	return table
 }
 
-// Rules returns all rules in the order in which an envelope is judged.
+// Rules returns all rules in the order in which an envelope is checked.
 func Rules() []Rule { return slices.Clone(rules) }
 
 func ruleOf(code string) Rule {

@@ -28,7 +28,7 @@ const (
 	sealInfo    = "air-msg/e2e/v1"
 )
 
-// A Sealed body is one that only its recipient can read (§14.5).
+// A Sealed is a body that only its recipient can read (§14.5).
 type Sealed struct {
 	Algorithm    string // [SealAlgorithm]
 	Version      uint64 // 1
@@ -51,8 +51,8 @@ func (s Sealed) appendJSON(out []byte) []byte {
 // JSON returns the sealed body in canonical form.
 func (s Sealed) JSON() []byte { return s.appendJSON(nil) }
 
-// checkSealed judges a sealed body that nobody opens. A suite that is not ours is
-// refused in both profiles (§14.1); the schema also prescribes the alphabets.
+// checkSealed checks a sealed body without opening it. Both profiles refuse any other cipher suite
+// (§14.1); the schema also prescribes the alphabets.
 func (c *checker) checkSealed(body jcs.Value) {
 	if body.Member("alg").Text() != SealAlgorithm {
 		c.addViolation("sealed-body", "body.alg", "is not "+SealAlgorithm)
@@ -75,8 +75,8 @@ func (c *checker) checkSealed(body jcs.Value) {
 	}
 }
 
-// A Binding holds the members of the envelope that a sealed body is bound to: it
-// opens in no other envelope.
+// A Binding holds the members of the envelope to which a sealed body is bound: the body opens in no
+// other envelope.
 type Binding struct{ ID, From, To, ThreadID string }
 
 // additionalData joins the members with NUL (§14.3 step 5).
@@ -89,14 +89,14 @@ func (b Binding) additionalData() ([]byte, error) {
 	return []byte(b.ID + "\x00" + b.From + "\x00" + b.To + "\x00" + b.ThreadID), nil
 }
 
-// A SealSecret is what sealing draws at random. Only tests with known answers
-// bring their own: a secret that is used twice reveals the content of both boxes.
+// A SealSecret holds the random values of one sealing. Only known-answer tests set them: a secret
+// that is used twice reveals the content of both bodies.
 type SealSecret struct {
 	Ephemeral [32]byte // an X25519 private key
 	Nonce     [chacha20poly1305.NonceSize]byte
 }
 
-// NewSealSecret returns a random one.
+// NewSealSecret returns a secret from crypto/rand.
 func NewSealSecret() SealSecret {
 	var s SealSecret
 	rand.Read(s.Ephemeral[:]) // never fails
@@ -104,9 +104,8 @@ func NewSealSecret() SealSecret {
 	return s
 }
 
-// Seal encrypts a body, a JSON object, for the holder of an Ed25519 key (§14.3). The
-// body must keep the rules of canonical JSON: no floats, no duplicates. The error is
-// a [*Refusal].
+// Seal encrypts a body, a JSON object, for the holder of an Ed25519 key (§14.3). The body must
+// follow the rules of canonical JSON: no floats, no duplicate names. The error is a [*Refusal].
 func Seal(body []byte, b Binding, recipient ed25519.PublicKey, secret SealSecret) (Sealed, error) {
 	var d jcs.Document
 	if err := parseJSON(&d, body, jcs.ExactIntegers); err != nil {
@@ -141,9 +140,8 @@ func Seal(body []byte, b Binding, recipient ed25519.PublicKey, secret SealSecret
 	}, nil
 }
 
-// Seal puts a sealed body in the place of the message's body, for the holder of an
-// Ed25519 key. It fills in an empty ID and ThreadID, to which the box is bound. The
-// error is a [*Refusal].
+// Seal replaces the message's body by a sealed one for the holder of an Ed25519 key. It fills in an
+// empty ID and ThreadID, to which the sealed body is bound. The error is a [*Refusal].
 func (m *Message) Seal(recipient ed25519.PublicKey) error {
 	if m.Body == nil {
 		return newRefusal("required", "body is missing")
@@ -169,21 +167,21 @@ func agreementKey(key ed25519.PublicKey) (*ecdh.PublicKey, error) {
 	return ecdh.X25519().NewPublicKey(point.BytesMontgomery())
 }
 
-// ownAgreementKey derives the X25519 private key of an Ed25519 key (§14.2). ECDH
+// ownAgreementKey derives the X25519 private key of an Ed25519 key (§14.2). The ECDH function
 // clamps it.
 func ownAgreementKey(key ed25519.PrivateKey) (*ecdh.PrivateKey, error) {
 	h := sha512.Sum512(key.Seed())
 	return ecdh.X25519().NewPrivateKey(h[:32])
 }
 
-// aead is what chacha20poly1305 returns.
+// aead is the cipher that chacha20poly1305 returns.
 type aead interface {
 	Seal(dst, nonce, plaintext, additionalData []byte) []byte
 	Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error)
 }
 
-// deriveBoxKey derives the key of a box (§14.3 step 3). A shared secret of zeros, which a
-// point of small order makes with any key, is refused by ECDH.
+// deriveBoxKey derives the key of a sealed body (§14.3 step 3). ECDH refuses a shared secret of
+// zeros, which a point of small order gives with any key.
 func deriveBoxKey(own *ecdh.PrivateKey, theirs *ecdh.PublicKey, ephemeral []byte) (aead, error) {
 	shared, err := own.ECDH(theirs)
 	if err != nil {
@@ -196,23 +194,22 @@ func deriveBoxKey(own *ecdh.PrivateKey, theirs *ecdh.PublicKey, ephemeral []byte
 	return chacha20poly1305.New(key)
 }
 
-// Opened is what a sealed body held. Plaintext is as the sender sealed it.
+// Opened is the content of a sealed body. Plaintext is the bytes that the sender sealed.
 type Opened struct {
 	Plaintext []byte
 	Body      Body
-	// Canonical is false when the plaintext is not in the canonical form that
-	// §14.4 step 6 says it is. Nothing is wrong with the content then.
+	// Canonical says whether the plaintext is in the canonical form that §14.4 step 6 expects. The
+	// content is valid either way.
 	Canonical bool
 }
 
-// ErrNotOpened is behind the refusal of a box that none of the keys opens.
+// ErrNotOpened is the cause of the refusal of a sealed body that none of the keys opens.
 var ErrNotOpened = errors.New("the sealed body does not open")
 
-// Open decrypts the body of a verified envelope with one of the recipient's keys: the
-// current one, then those that are retired, to which a sender with an old document
-// seals. It fails closed (§14.4): without an error there is no plaintext, and no
-// error quotes any. The error is a [*Refusal]; one that matches [ErrNotOpened] is the
-// box of another key, or damaged.
+// Open decrypts the body of a verified envelope with one of the recipient's keys: the current one,
+// then the retired ones, to which a sender with an old document seals. It fails closed (§14.4):
+// with an error it returns no plaintext, and no error quotes any. The error is a [*Refusal]; if it
+// matches [ErrNotOpened], the body was sealed to another key or is damaged.
 func (v *Verified) Open(keys ...ed25519.PrivateKey) (Opened, error) {
 	s, ok := v.Body.(Sealed)
 	if !ok {

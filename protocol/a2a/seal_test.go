@@ -167,8 +167,8 @@ func TestSealRefuses(t *testing.T) {
 	}
 }
 
-// The map to X25519 keeps key pairs: what is derived from the public key belongs to
-// what is derived from the private one (§14.2).
+// The conversion to X25519 keeps key pairs: the converted public key belongs to the converted
+// private key (§14.2).
 func TestAgreementKeyPairs(t *testing.T) {
 	for n := range byte(50) {
 		key := seeded(n)

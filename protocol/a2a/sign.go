@@ -12,8 +12,8 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// A Message is an envelope that is to be written. [Sign] fills in an ID, a
-// ThreadID and a Nonce that are empty, and a Timestamp that is zero.
+// A Message is the content of an envelope before it is signed. [Sign] fills in an empty ID,
+// ThreadID and Nonce, and a zero Timestamp.
 type Message struct {
 	ID        string // a UUID of version 4
 	From      string // the sender's DID
@@ -46,7 +46,7 @@ func (e *Envelope) Reply(body Body) Message {
 	return Message{From: e.To, To: e.From, InReplyTo: e.ID, ThreadID: e.ThreadID, Body: body}
 }
 
-// fillMissing fills in what the sender left open.
+// fillMissing fills in the members that the sender left empty.
 func (m *Message) fillMissing() {
 	if m.ID == "" {
 		m.ID = NewID()
@@ -77,9 +77,9 @@ func (m Message) appendJSON(out []byte) []byte {
 	return append(appendText(out, "to", m.To), '}')
 }
 
-// Sign writes and signs a message (§5.3). The text of the envelope that it returns
-// is canonical, with the signature. Sign refuses what the profile forbids before it
-// signs; the error is a [*Refusal].
+// Sign writes and signs a message (§5.3). The text of the returned envelope is canonical JSON
+// including the signature. Sign first checks the message against the profile; the error is a
+// [*Refusal].
 func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if m.Body == nil {
 		return nil, newRefusal("required", "body is missing")
@@ -88,8 +88,8 @@ func Sign(m Message, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	return SignText(m.appendJSON(nil), p, key)
 }
 
-// SignText signs an envelope that is JSON. A signature that it has is replaced. The
-// error is a [*Refusal].
+// SignText signs an envelope given as JSON and replaces an existing signature. The error is a
+// [*Refusal].
 func SignText(text []byte, p Profile, key ed25519.PrivateKey) (*Envelope, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("sign an envelope: an Ed25519 private key has %d bytes (got %d)", ed25519.PrivateKeySize, len(key))

@@ -1,6 +1,9 @@
 package a2a
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A State is the state of a negotiation (§8.2).
 //
@@ -32,22 +35,22 @@ type Proposal struct {
 	Price Money  `json:"price"`
 }
 
-// A Thread is the state of one negotiation as one participant sees it. The zero
-// Thread is one that has no message. It is a value: [Thread.Next] returns another.
+// A Thread is the state of one negotiation as one participant sees it. The zero Thread has no
+// messages yet. It is a value: [Thread.Next] returns a new one.
 type Thread struct {
 	State State `json:"state"`
 	// Parties are the sender and the recipient of the Offer.
 	Parties [2]string `json:"parties"`
 	// Outstanding is the outstanding proposal, or the last one of a closed thread.
 	Outstanding Proposal `json:"outstanding"`
-	// Superseded are the ids of the proposals before it, the newest maxSuperseded.
+	// Superseded holds the ids of the proposals before it, at most the newest maxSuperseded.
 	Superseded []Proposal `json:"superseded,omitempty"`
 }
 
 const maxSuperseded = 100
 
-// An Event is what a thread learns from an envelope. The body of a sealed envelope is
-// the opened one.
+// An Event is the part of an envelope that changes a thread. For a sealed envelope it has the
+// opened body.
 type Event struct {
 	ID, From, To, InReplyTo string
 	Body                    Body
@@ -121,7 +124,7 @@ func (t Thread) Next(e Event) (Thread, error) {
 		}
 		return t.closeAs(ClosedAccepted), nil
 	case Decline:
-		if _, ok := t.findProposal(e.InReplyTo); !ok {
+		if !t.hasProposal(e.InReplyTo) {
 			return t, t.newConflict("in_reply_to names no proposal of the thread")
 		}
 		return t.closeAs(ClosedDeclined), nil
@@ -138,7 +141,7 @@ func (t Thread) closeAs(s State) Thread {
 	return t
 }
 
-// checkOpen refuses messages of a closed thread and of strangers.
+// checkOpen refuses messages in a closed thread and from other parties.
 func (t Thread) checkOpen(e Event) error {
 	if t.isPending() {
 		return nil
@@ -152,7 +155,7 @@ func (t Thread) checkOpen(e Event) error {
 	return nil
 }
 
-// checkAnswer wants an answer to the outstanding proposal by the other party.
+// checkAnswer requires an answer to the outstanding proposal by the other party.
 func (t Thread) checkAnswer(e Event) error {
 	switch {
 	case e.From == t.Outstanding.From:
@@ -164,33 +167,25 @@ func (t Thread) checkAnswer(e Event) error {
 }
 
 func (t Thread) applyWithdraw(e Event, body Withdraw) (Thread, error) {
-	p, ok := t.findProposal(body.WithdrawnID)
 	switch {
-	case !ok:
-		return t, newRefusal(RuleThreadBody, "withdrawn_id names no proposal of the thread")
-	case p.From != e.From:
-		return t, newRefusal(RuleThreadBody, "the proposal to withdraw was made by the other party")
-	case p.ID != t.Outstanding.ID:
+	case t.Outstanding.ID == body.WithdrawnID && t.Outstanding.From == e.From:
+		return t.closeAs(ClosedWithdrawn), nil
+	case slices.ContainsFunc(t.Superseded, func(p Proposal) bool { return p.ID == body.WithdrawnID && p.From == e.From }):
 		return t, t.newConflict("the proposal to withdraw is superseded")
+	case t.hasProposal(body.WithdrawnID):
+		return t, newRefusal(RuleThreadBody, "the proposal to withdraw was made by the other party")
 	}
-	return t.closeAs(ClosedWithdrawn), nil
+	return t, newRefusal(RuleThreadBody, "withdrawn_id names no proposal of the thread")
 }
 
-// findProposal returns the proposal of an envelope of the thread.
-func (t Thread) findProposal(id string) (Proposal, bool) {
-	if t.Outstanding.ID == id {
-		return t.Outstanding, true
-	}
-	for _, p := range t.Superseded {
-		if p.ID == id {
-			return p, true
-		}
-	}
-	return Proposal{}, false
+// hasProposal reports whether an envelope of the thread made a proposal. The two parties choose their
+// ids independently of each other, so both may have used one.
+func (t Thread) hasProposal(id string) bool {
+	return t.Outstanding.ID == id || slices.ContainsFunc(t.Superseded, func(p Proposal) bool { return p.ID == id })
 }
 
-// newConflict is a refusal that names the state, so that a sender whose message
-// crossed another can tell.
+// newConflict returns a refusal that names the state, so that a sender whose message crossed
+// another one can tell what happened.
 func (t Thread) newConflict(detail string) *Refusal {
 	state := t.State
 	if state == "" {

@@ -20,8 +20,8 @@ func counter(cents uint64) a2a.Body {
 	return a2a.Counter{Description: "x", Price: usd(cents), ExpiresAt: noon.Add(time.Hour)}
 }
 
-// A line of a story: who writes, the id, what it answers, the body, and the status and
-// state that come of it. Alice and bob are the parties.
+// A line of a scenario: the sender, the id, the id that it answers, the body, and the expected
+// status and state. Alice and bob are the parties.
 type line struct {
 	from, id, reply string
 	body            a2a.Body
@@ -57,6 +57,8 @@ func TestThreads(t *testing.T) {
 		"withdrawal by the other":         {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", withdraw("1"), 400, a2a.Offered}, {bob, "3", "", withdraw("1"), 400, a2a.Offered}},
 		"withdrawal of what is unknown":   {{alice, "1", "", offer(5), 0, a2a.Offered}, {alice, "2", "", withdraw("9"), 400, a2a.Offered}},
 		"withdrawal of what is countered": {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "1", counter(4), 0, a2a.Countered}, {alice, "3", "1", withdraw("1"), 409, a2a.Countered}, {alice, "4", "2", withdraw("2"), 400, a2a.Countered}},
+		"one id used by both":             {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "1", "1", counter(4), 0, a2a.Countered}, {alice, "2", "1", withdraw("1"), 409, a2a.Countered}, {bob, "3", "1", withdraw("1"), 0, a2a.ClosedWithdrawn}},
+		"one id used by both, superseded": {{alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "1", "1", counter(4), 0, a2a.Countered}, {alice, "2", "1", counter(5), 0, a2a.Countered}, {bob, "3", "2", withdraw("1"), 409, a2a.Countered}, {alice, "4", "", withdraw("2"), 0, a2a.ClosedWithdrawn}},
 		"a stranger":                      {{alice, "1", "", offer(5), 0, a2a.Offered}, {carol, "2", "1", accept(5), 409, a2a.Offered}, {carol, "3", "", offer(5), 409, a2a.Offered}, {carol, "4", "1", decline, 409, a2a.Offered}, {carol, "5", "1", withdraw("1"), 409, a2a.Offered}, {carol, "6", "", text, 409, a2a.Offered}},
 		"other bodies":                    {{alice, "0", "", text, 0, ""}, {alice, "1", "", offer(5), 0, a2a.Offered}, {bob, "2", "", text, 0, a2a.Offered}, {bob, "3", "", a2a.Sealed{}, 0, a2a.Offered}, {bob, "4", "1", accept(5), 0, a2a.ClosedAccepted}, {bob, "5", "", text, 409, a2a.ClosedAccepted}},
 		"a body that lacks members":       {{alice, "1", "", a2a.Other{Kind: "Offer"}, 400, ""}, {alice, "2", "", offer(5), 0, a2a.Offered}, {bob, "3", "1", a2a.Other{Kind: "Accept"}, 400, a2a.Offered}},
@@ -91,7 +93,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Next is a function of its arguments: two futures of one thread do not meet.
+// TestThreadsAreValues checks that Next depends only on its arguments: two continuations of one
+// thread do not affect each other.
 func TestThreadsAreValues(t *testing.T) {
 	thread := a2a.Thread{}
 	who := [2]string{alice, bob}

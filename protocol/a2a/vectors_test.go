@@ -186,7 +186,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s, %s: %v, want 401", name, p, err)
 			}
 		}
-		// With a signature of its own each is good.
+		// With its own signature, each is accepted.
 		key := seeded(1)
 		signed, err := a2a.SignText(text, a2a.Strict, key)
 		if err != nil {

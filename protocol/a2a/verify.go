@@ -10,7 +10,7 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// The clock window of §4.2, bounds included.
+// The clock window of §4.2; both bounds are included.
 const (
 	MaxAge   = 300 * time.Second
 	MaxAhead = 30 * time.Second
@@ -18,39 +18,76 @@ const (
 
 // A KeyFinder finds the keys of senders.
 type KeyFinder interface {
-	// FindKeys returns the keys under which a signature of a sender, made at a
-	// time, counts: the current key first, then one that was in use at that time
-	// and is retired now. The error matches [ErrUnknownSender] when the DID
-	// document or its key is not there, is a [*did.Error] when the key cannot be
-	// used, and anything else when it may be found later.
+	// FindKeys returns the keys that may have signed for a sender at a time: the current key first,
+	// then a retired key that was in use at that time. The error matches [ErrUnknownSender] if the
+	// DID document or its key does not exist, is a [*did.Error] if the key cannot be used, and is
+	// any other error if a later call may succeed.
 	FindKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error)
 }
 
-// ErrUnknownSender: there is no DID document of that DID, or it has no key.
+// A KeyRefresher is a [KeyFinder] over cached documents. A [Verifier] uses it for a signature that no
+// key verifies: the sender may have a new key.
+type KeyRefresher interface {
+	// RefreshKeys is FindKeys with a document that is newer than that of an earlier call. It returns no
+	// keys if there is no newer document, or if it was looked for a moment ago.
+	RefreshKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error)
+}
+
+// ErrUnknownSender: no DID document exists for that DID, or it has no key.
 var ErrUnknownSender = errors.New("the DID does not resolve to a document with a key")
 
 // A Resolver finds DID documents.
 type Resolver interface {
-	// Resolve returns the document of a DID, whose id is that DID. The error
-	// matches [ErrUnknownSender] when there is none, and anything else when it may
-	// be found later.
+	// Resolve returns the document of a DID; its id is that DID. The error matches
+	// [ErrUnknownSender] if there is none, and is any other error if a later call may succeed.
 	Resolve(ctx context.Context, id string) (did.Document, error)
 }
 
-// DocumentKeys finds keys in the DID documents of a resolver.
-type DocumentKeys struct{ Resolver Resolver }
+// A Refresher is a [Resolver] that caches documents.
+type Refresher interface {
+	// Refresh resolves a DID again. It returns false if no document of it is cached, or only one that
+	// was resolved a moment ago.
+	Refresh(ctx context.Context, id string) (did.Document, bool, error)
+}
 
-// FindKeys returns the key {did}#key-1 (§3.5), and the retired key of that time if
-// there is one.
+// DocumentKeys finds keys in the DID documents of a resolver. Cache may be nil. If the resolver is a
+// [Refresher], it is a [KeyRefresher].
+type DocumentKeys struct {
+	Resolver Resolver
+	Cache    *did.KeyCache // of keys that were decoded and checked
+}
+
+// FindKeys returns the key {did}#key-1 (§3.5), and the retired key of that time, if any.
 func (d DocumentKeys) FindKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error) {
 	document, err := d.Resolver.Resolve(ctx, sender)
 	if err != nil {
 		return nil, err
 	}
+	return d.keysOf(document, sender, at)
+}
+
+// RefreshKeys implements [KeyRefresher].
+func (d DocumentKeys) RefreshKeys(ctx context.Context, sender string, at time.Time) ([]ed25519.PublicKey, error) {
+	refresher, caches := d.Resolver.(Refresher)
+	if !caches {
+		return nil, nil
+	}
+	document, newer, err := refresher.Refresh(ctx, sender)
+	if err != nil || !newer {
+		return nil, err
+	}
+	return d.keysOf(document, sender, at)
+}
+
+func (d DocumentKeys) keysOf(document did.Document, sender string, at time.Time) ([]ed25519.PublicKey, error) {
 	if document.ID != sender {
 		return nil, fmt.Errorf("%w: the document is that of another", ErrUnknownSender)
 	}
-	current, err := document.Key()
+	text, err := document.Multikey()
+	if err != nil {
+		return nil, err
+	}
+	current, err := d.Cache.ParseMultikey(text)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +101,14 @@ func (d DocumentKeys) FindKeys(ctx context.Context, sender string, at time.Time)
 	return keys, nil
 }
 
-// A Form says over which of two texts a signature was made.
+// A Form says which of two texts a signature covers.
 type Form uint8
 
 const (
-	// Removed is the envelope without the member "signature": what the vectors and
-	// all implementations sign, and what [Sign] does.
+	// Removed is the envelope without the member "signature". The vectors, all implementations and
+	// [Sign] use it.
 	Removed Form = iota
-	// Null is the envelope with "signature":null, as the text of §5.3 has it.
+	// Null is the envelope with "signature":null, which the text of §5.3 requires.
 	Null
 )
 
@@ -83,22 +120,21 @@ func (f Form) String() string {
 	return "removed"
 }
 
-// A Verified envelope is one whose signature a [Verifier] found good: it comes from
-// the DID in From.
+// A Verified is an envelope whose signature a [Verifier] has verified: its sender is the DID in
+// From.
 type Verified struct {
 	*Envelope
 	Key  ed25519.PublicKey // that verified it
 	Form Form
 }
 
-// A Verifier judges envelopes. Its methods may be called from any goroutine when
-// those of Keys may.
+// A Verifier verifies envelopes. Its methods are safe for concurrent use if those of Keys are.
 type Verifier struct {
 	Profile Profile
 	Keys    KeyFinder        // required
 	Now     func() time.Time // time.Now when nil
-	// Check reports whether a signature is valid: [ed25519.Verify] when nil. A replacement must have the
-	// same verdict on every input.
+	// Check reports whether a signature is valid; nil means [ed25519.Verify]. A replacement must
+	// give the same verdict for every input.
 	Check func(key ed25519.PublicKey, message, signature []byte) bool
 }
 
@@ -109,8 +145,8 @@ func (v Verifier) now() time.Time {
 	return v.Now()
 }
 
-// Verify makes the checks of §6.2 that need no memory, in the order there: form,
-// signature, sender, clock. The error is a [*Refusal], or that of ctx.
+// Verify makes the stateless checks of §6.2 in their order: form, signature, sender, clock. The
+// error is a [*Refusal], or that of ctx.
 func (v Verifier) Verify(ctx context.Context, text []byte) (*Verified, error) {
 	e, err := Read(text, v.Profile)
 	if err != nil {
@@ -119,8 +155,8 @@ func (v Verifier) Verify(ctx context.Context, text []byte) (*Verified, error) {
 	return v.VerifyEnvelope(ctx, e)
 }
 
-// Authenticate makes the checks of [Verifier.Verify] but that of the clock: for
-// mail that a relay took in earlier. The error is a [*Refusal], or that of ctx.
+// Authenticate makes the checks of [Verifier.Verify] without that of the clock, for mail that a
+// relay accepted earlier. The error is a [*Refusal], or that of ctx.
 func (v Verifier) Authenticate(ctx context.Context, text []byte) (*Verified, error) {
 	e, err := Read(text, v.Profile)
 	if err != nil {
@@ -153,6 +189,18 @@ func (v Verifier) authenticate(ctx context.Context, e *Envelope) (*Verified, err
 	check := v.Check
 	if check == nil {
 		check = ed25519.Verify
+	}
+	verified, refused := e.checkSignature(signature, keys, check)
+	refresher, caches := v.Keys.(KeyRefresher)
+	if refused == nil || !caches {
+		return verified, refused
+	}
+	keys, err = refresher.RefreshKeys(ctx, e.From, e.Timestamp)
+	switch {
+	case err != nil:
+		return nil, refuseSender(ctx, e, err)
+	case len(keys) == 0:
+		return nil, refused
 	}
 	return e.checkSignature(signature, keys, check)
 }
@@ -207,8 +255,8 @@ func refuseSender(ctx context.Context, e *Envelope, err error) error {
 	return r.withCause(err)
 }
 
-// CheckFresh holds the timestamp against a clock (§6.2 step 6): now, or the time at
-// which a relay received the envelope. The error is a [*Refusal].
+// CheckFresh checks the timestamp against a time (§6.2 step 6): now, or the time at which a relay
+// received the envelope. The error is a [*Refusal].
 func (e *Envelope) CheckFresh(now time.Time) error {
 	switch age := now.Sub(e.Timestamp); {
 	case age > MaxAge:

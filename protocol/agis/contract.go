@@ -26,7 +26,7 @@ func (c *checker) checkContract(endpoint *protocol.Node) {
 	c.checkErrors(n)
 }
 
-// genericErrors say nothing about what went wrong (§7).
+// genericErrors are names of errors that do not tell what went wrong (§7).
 var genericErrors = map[string]bool{
 	"error": true, "errors": true, "failure": true, "failed": true, "unknown": true, "exception": true,
 	"unknown_error": true, "general_error": true, "generic_error": true,
@@ -107,8 +107,8 @@ func (c *checker) checkRequired(n *protocol.Node) {
 	}
 }
 
-// snakeCase reports whether s is words of small letters and digits joined by
-// single underscores, beginning with a letter.
+// snakeCase reports whether s consists of words of lower-case letters and digits joined by single
+// underscores and begins with a letter.
 func snakeCase(s string) bool {
 	if s == "" || !isLower(s[0]) {
 		return false

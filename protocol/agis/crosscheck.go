@@ -9,12 +9,10 @@ import (
 	"gazetteer/protocol"
 )
 
-// CrossCheck compares a summary with the full document of the same service. What
-// the summary says otherwise is a finding of the summary (WK110): it was made
-// from an older document, or is of another service. What the summary leaves out
-// is no difference, with two exceptions: each method of the document has to be
-// among its methods, and each data class among its data classes if it lists
-// any.
+// CrossCheck compares a summary with the full document of the same service. A contradiction is a
+// finding of the summary (WK110): it was made from an older document, or belongs to another
+// service. A summary may leave members out, with two exceptions: it must list every method of the
+// document, and every data class if it lists any.
 func CrossCheck(s *Summary, d *Document) []protocol.Finding {
 	c := crossCheck{protocol.NewReport(rules, protocol.Limits{}), s.Root}
 	var methods, declared []string
@@ -70,7 +68,7 @@ func (c *crossCheck) compareSets(field string, here, there []string) {
 	}
 }
 
-// missingFrom returns what is in all and not in list, each once.
+// missingFrom returns the elements of all that list lacks, each once.
 func missingFrom(list, all []string) []string {
 	known := make(map[string]bool, len(list))
 	for _, s := range list {
@@ -86,7 +84,7 @@ func missingFrom(list, all []string) []string {
 	return out
 }
 
-// maxNames is how many names one message lists.
+// maxNames is the number of names that one message lists.
 const maxNames = 5
 
 func quoteNames(list []string) string {
@@ -102,10 +100,9 @@ func quoteNames(list []string) string {
 	return strings.Join(quoted, ", ") + more
 }
 
-// CheckAccess judges the HTTP status that a summary was answered with, asked for
-// without credentials, in the light of the full document: a service whose
-// document declares pre_auth_discovery must not ask for any (§11.1(a), WK111).
-// The finding has no place in a text.
+// CheckAccess checks the HTTP status of a summary that was requested without credentials against
+// the full document: a service whose document declares pre_auth_discovery must not require
+// credentials (§11.1(a), WK111). The finding has no line and column.
 func CheckAccess(status int, d *Document) []protocol.Finding {
 	asked := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 	if !asked || !d.PreAuthDiscovery {

@@ -7,10 +7,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// checkDisclosure looks for what the description of a data class should keep for
-// those who are authorized: how many records there are, and the names of columns
-// and fields (§13). It matters when the manifest can be read without
-// credentials.
+// checkDisclosure reports details in the description of a data class that only authorized callers
+// should see: the number of records, and the names of columns and fields (§13). It matters if the
+// manifest can be read without credentials.
 func (c *checker) checkDisclosure(n *protocol.Node) {
 	description := n.Member("description")
 	if found := findDisclosure(description.Str()); found != "" {
@@ -20,19 +19,17 @@ func (c *checker) checkDisclosure(n *protocol.Node) {
 }
 
 var (
-	// counted matches a number of things that data consists of, or of those it is
-	// about: "4.2 million records", "about 300 patients". A number of days or
-	// decimals says nothing about the data that is held.
+	// counted matches a number of records or of the people and things they are about: "4.2 million
+	// records", "about 300 patients". A number of days or decimals reveals nothing about the data.
 	counted = regexp.MustCompile(`(?i)(?:\b\d[\d.,' ]*\d|\b\d)\+?\s*(?:k|m|bn|thousand|million|billion)?\+?\s+(?:\pL[\pL-]*\s+){0,2}` +
 		`(?:records|rows|entries|documents|customers|clients|users|accounts|patients|members|persons|people|transactions|orders|bookings|reservations|items|files|tables|columns|fields)\b`)
-	// announced matches the announcement of names: "columns: id, name".
+	// announced matches words that introduce a list of names: "columns: id, name".
 	announced = regexp.MustCompile(`(?i)\b(?:columns?|fields?|attributes?|table|primary key|foreign key)\s*(?:names?\s*)?(?::|\(|such as\b|like\b|including\b|named\b|called\b)`)
-	// programName matches names as programs write them: customer_id, dateOfBirth,
-	// users.email.
+	// programName matches identifiers of programs: customer_id, dateOfBirth, users.email.
 	programName = regexp.MustCompile(`\b(?:[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+|[a-z]{2,}[A-Z][A-Za-z0-9]*|[a-z]+\.[a-z]+_[a-z_]+)\b`)
 )
 
-// findDisclosure names what a description gives away, and "" for nothing.
+// findDisclosure returns the detail that a description reveals, and "" for none.
 func findDisclosure(description string) string {
 	if strings.ContainsAny(description, "0123456789") {
 		if s := counted.FindString(description); s != "" {

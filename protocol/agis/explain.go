@@ -4,12 +4,11 @@ package agis
 //
 //   - A list (lines that begin with a dash) is the endpoints of a document.
 //   - Fields of an endpoint (method, path, semantic, input, output, errors) or of
-//     the document (service, vocabulary, …) are said of a document that is fine
-//     otherwise.
+//     the document (service, vocabulary, …) replace those of a valid document.
 //   - For the rules about reading (AGIS101 to AGIS105, WK101) it is a whole text.
 //   - For the summary (WK) it is members of that, as JSON.
 //
-// A remark in parentheses stands for what no example can show.
+// A remark in parentheses replaces an example that cannot be shown.
 type explanation struct{ code, text, bad, good string }
 
 var explanations = []explanation{
@@ -284,7 +283,7 @@ var explanations = []explanation{
 		"{\"service\": \"Acme\\u202e snoitavreseR\"}\n", "{\"service\": \"Acme Reservations\"}\n"},
 }
 
-// manyWords makes an intent too long.
+// manyWords is an intent that is too long.
 const manyWords = `
     for the guest who asks for it, in the restaurant that the guest prefers,
     at the time that suits the guest best, near the window if there is one,

@@ -96,7 +96,8 @@ func TestSchemaAcceptsGoodExamples(t *testing.T) {
 	}
 }
 
-// Every field that the draft names can be completed, and says what it is for.
+// TestSchemasDescribeEveryField checks that the schemas have every field of the draft with a
+// description.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for _, schema := range [][]byte{agis.Schema(), agis.SummarySchema()} {
 		var root struct {

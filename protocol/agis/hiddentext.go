@@ -6,9 +6,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// checkInstruction reports a text that speaks to a model instead of describing something,
-// or hides characters from the reader (§13). The rule names intent and outcome;
-// other texts of a document reach the same models and people.
+// checkInstruction reports a text that addresses a model instead of describing something, or that
+// hides characters from the reader (§13). The draft names intent and outcome; other texts of a
+// document reach the same models and people.
 func (c *checker) checkInstruction(n *protocol.Node, what string) {
 	found, ok := protocol.Instruction(n.Text)
 	if !ok {
@@ -21,7 +21,7 @@ func (c *checker) checkInstruction(n *protocol.Node, what string) {
 	c.told[n] = true
 }
 
-// describeDeceit says what is wrong with what [protocol.Instruction] found.
+// describeDeceit describes the problem that [protocol.Instruction] found.
 func describeDeceit(found string) string {
 	if strings.HasPrefix(found, "the words") {
 		return ", which address a model instead of describing something"
@@ -31,9 +31,8 @@ func describeDeceit(found string) string {
 
 const deceitHelp = "describe the service only, in characters that can be seen"
 
-// checkTexts looks through what stands below n for such texts that no other rule has
-// looked at: every name and value for hidden characters, and descriptions for
-// their words as well.
+// checkTexts checks all texts below n that no other rule has checked: every name and value for
+// hidden characters, and descriptions for instructions to models as well.
 func (c *checker) checkTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		if !isASCII(m.Key) {

@@ -33,8 +33,8 @@ func wide(text string, order binary.AppendByteOrder) string {
 	return string(out)
 }
 
-// What strangers send ends in a finding that says what is wrong, and costs no
-// more than a large document does.
+// TestBadInput checks that hostile input ends in a finding that describes the problem, and costs no
+// more than a large document.
 func TestBadInput(t *testing.T) {
 	json := inJSON(t, base)
 	quoted := func(old, new string) (inYAML, asJSON string) {
@@ -152,9 +152,9 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// YAML and JSON take carriage returns for white space, and a pattern that
-// explodes elsewhere is matched in linear time here: such a document is as good
-// as any.
+// TestUnusualButValid checks that carriage returns count as white space in YAML and JSON, and that
+// a pattern that is exponential in other engines is accepted, because it is matched in linear time
+// here.
 func TestUnusualButValid(t *testing.T) {
 	json := inJSON(t, base)
 	for name, text := range map[string]string{
@@ -184,7 +184,7 @@ func TestUnusualButValid(t *testing.T) {
 	}
 }
 
-// Mistakes in YAML are reported in a person's words, with a way to fix them.
+// TestYAMLMistakes checks that mistakes in YAML are reported in plain words with a correction.
 func TestYAMLMistakes(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"a: [1":                     {"a list in brackets is not closed", "]"},

@@ -7,10 +7,9 @@ import (
 	"gazetteer/protocol/effect"
 )
 
-// checkIntents is pass 6 (§6.3): does each intent say what its method says? It also
-// asks whether the impact an endpoint declares is one its verb can have. Only
-// endpoints that are indexed are asked: more than that stand in no document
-// whose endpoints are whole, and reading sentences is dear.
+// checkIntents is pass 6 (§6.3): it compares each intent with its method, and checks whether the
+// verb can have the declared impact. It checks indexed endpoints only, because reading sentences is
+// expensive and no valid document has more.
 func (c *checker) checkIntents(endpoints []*protocol.Node) {
 	for i, endpoint := range endpoints[:min(len(endpoints), MaxEndpoints)] {
 		e := c.doc.Endpoints[i]
@@ -25,8 +24,8 @@ func (c *checker) checkIntents(endpoints []*protocol.Node) {
 	}
 }
 
-// checkIntent compares an intent with its method. What cannot be judged is a hint,
-// never an error: a verb may be new, or of another language (§13).
+// checkIntent compares an intent with its method. An intent that cannot be judged is a hint, never
+// an error: a verb may be new or from another language (§13).
 func (c *checker) checkIntent(n *protocol.Node, method string) {
 	switch j := effect.Compare(method, clipText(n.Text)); j.Verdict {
 	case effect.Contradicts:
@@ -39,7 +38,7 @@ func (c *checker) checkIntent(n *protocol.Node, method string) {
 	}
 }
 
-// describeRepair says how to bring method and intent together, from either side.
+// describeRepair says how to make method and intent agree, by a change of either.
 func describeRepair(j effect.Judgement, method string) string {
 	verbs := "another verb"
 	for _, v := range examples {
@@ -52,7 +51,7 @@ func describeRepair(j effect.Judgement, method string) string {
 		strings.ToUpper(method) + " does for the caller"
 }
 
-// examples names common methods for each effect of a verb.
+// examples lists common methods for each effect of a verb.
 var examples = []struct {
 	class effect.Class
 	verbs string
@@ -65,8 +64,8 @@ var examples = []struct {
 	{effect.Tell, "NOTIFY or ALERT"},
 }
 
-// impactFits reports a declared impact or capability that the verb cannot have.
-// Only verbs of which every reading says so are judged.
+// impactFits reports a declared impact or capability that the verb cannot have. It checks only
+// verbs for which all readings agree.
 func (c *checker) impactFits(n *protocol.Node, e Endpoint) {
 	const acts = effect.Commit | effect.Change | effect.End
 	const looks = effect.Read | effect.Compute

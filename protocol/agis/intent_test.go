@@ -43,7 +43,8 @@ func find(findings []protocol.Finding, code string) (protocol.Finding, bool) {
 	return protocol.Finding{}, false
 }
 
-// Pass 6 (§6.3): one code at most for each endpoint, by what Compare says.
+// TestMeaning checks that pass 6 (§6.3) reports at most one code for each endpoint, by the verdict
+// of Compare.
 func TestMeaning(t *testing.T) {
 	for _, c := range []struct{ method, intent, want string }{
 		{"BOOK", "Books a thing for the agent", ""},
@@ -89,7 +90,8 @@ func TestIntentStatesObjectAndMethod(t *testing.T) {
 	}
 }
 
-// AGIS521: only where every reading of the verb forbids what is declared.
+// TestImpactFits checks that AGIS521 is reported only if every reading of the verb excludes the
+// declared impact.
 func TestImpactFits(t *testing.T) {
 	for _, c := range []struct {
 		method, extra, pointer string

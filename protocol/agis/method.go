@@ -9,11 +9,11 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A methodError is what is wrong with a method identifier.
+// A methodError is one problem of a method identifier.
 type methodError struct{ code, message, help string }
 
-// prohibited are the methods that the draft itself rules out: the HTTP methods
-// of §4.3, and the examples of §4.2 with the stop words of §9.2(b).
+// prohibited are the methods that the draft forbids by name: the HTTP methods of §4.3, and the
+// examples of §4.2 with the stop words of §9.2(b).
 var prohibited = map[string]methodError{
 	"AVAILABLE": {"AGIS302", "describes a state, not an action", "say what is to be done, for example CHECK"},
 	"ACTIVE":    {"AGIS302", "describes a condition, not an action", "say what is to be done, for example ACTIVATE or LIST"},
@@ -27,18 +27,17 @@ var prohibited = map[string]methodError{
 	"INFO":      {"AGIS304", "is a noun, not an action", "say what is to be done, for example DESCRIBE"},
 }
 
-// httpMethods are the names of §4.3, each with verbs that say the same.
+// httpMethods maps the names of §4.3 to verbs with the same meaning.
 var httpMethods = map[string]string{
 	"GET": "RETRIEVE or FIND", "POST": "CREATE or SEND", "PUT": "REPLACE or STORE", "DELETE": "REMOVE or CANCEL",
 	"PATCH": "MODIFY or UPDATE", "HEAD": "CHECK", "OPTIONS": "DESCRIBE", "CONNECT": "LINK or JOIN", "TRACE": "TRACK",
 }
 
-// oneVerb is what to do about anything that is not one word.
+// oneVerb is the help for a method that is not a single word.
 const oneVerb = "use one imperative verb of the letters A to Z and put the noun into the path, for example BOOK /reservation"
 
-// methodFault tells why an identifier cannot be a method, by passes 2 and 3.
-// The code is "" when nothing is wrong with it, or nothing worse than a
-// warning.
+// methodFault returns the reason why passes 2 and 3 refuse an identifier as a method. The code is
+// "" if there is no problem, or only a warning.
 func methodFault(method string) methodError {
 	f := judgeMethod(method)
 	if rules[f.code].Severity < protocol.Error {
@@ -47,8 +46,8 @@ func methodFault(method string) methodError {
 	return f
 }
 
-// judgeMethod applies passes 2 and 3 to an identifier that is not empty. The code is
-// "" when there is nothing to say.
+// judgeMethod applies passes 2 and 3 to an identifier that is not empty. The code is "" if there is
+// no finding.
 func judgeMethod(method string) methodError {
 	f := findFault(method)
 	if f.code != "" {
@@ -57,8 +56,8 @@ func judgeMethod(method string) methodError {
 	return f
 }
 
-// findFault finds what is wrong: first with the form of the token, then by what the
-// draft itself prohibits, then with the word. The message lacks its subject.
+// findFault returns the first problem: in the form of the token, then among the names that the
+// draft prohibits, then in the word itself. The message lacks its subject.
 func findFault(method string) methodError {
 	if f := formFault(method); f.code != "" {
 		return f
@@ -73,7 +72,7 @@ func findFault(method string) methodError {
 	return wordFault(strings.ToLower(method))
 }
 
-// formFault is what can be told of a token without knowing words (§4.1).
+// formFault checks the form of a token, without a dictionary (§4.1).
 func formFault(method string) methodError {
 	letters, capital := true, false
 	for i := range len(method) {
@@ -93,7 +92,7 @@ func formFault(method string) methodError {
 	}
 }
 
-// describeForeignCharacter describes the first character that no method may hold.
+// describeForeignCharacter describes the first character that a method must not contain.
 func describeForeignCharacter(method string) string {
 	for _, r := range method {
 		switch {
@@ -162,8 +161,8 @@ func adviseSeparation(words []string) string {
 func isLower(b byte) bool { return b >= 'a' && b <= 'z' }
 func isUpper(b byte) bool { return b >= 'A' && b <= 'Z' }
 
-// suggestions is how many searches for verbs of nearly the same spelling one
-// document is worth: they are slow beside all else.
+// suggestions is the number of searches for similarly spelled verbs in one document: they are slow
+// compared with all other checks.
 const suggestions = 100
 
 // checkMethod is passes 2 and 3 for one endpoint.
@@ -197,8 +196,8 @@ func (c *checker) checkMethod(endpoint *protocol.Node, method string) {
 	}
 }
 
-// refuseMethod notes that the method of an endpoint has an error: no later pass can
-// take it for a verb.
+// refuseMethod records that the method of an endpoint has an error, so that no later pass treats it
+// as a verb.
 func (c *checker) refuseMethod(endpoint *protocol.Node) {
 	if c.refused == nil {
 		c.refused = map[*protocol.Node]bool{}

@@ -12,17 +12,16 @@ import (
 	"gazetteer/protocol/yaml"
 )
 
-// Options tells [Parse] how much a document may cost and what is asked of it.
-// The zero value is fine.
+// Options sets the limits of [Parse] and the level that a document must reach. The zero value is
+// usable.
 type Options struct {
 	Limits protocol.Limits
-	// Level is the conformance level of §3.3 that the document must reach. At 2
-	// each field that Level 2 requires (Table 4) and an endpoint lacks is an
-	// error (AGIS520); below, it is a hint.
+	// Level is the conformance level of §3.3 that the document must reach. At 2, an endpoint
+	// without a field that Level 2 requires (Table 4) is an error (AGIS520); below, it is a hint.
 	Level int
 }
 
-// rulesOfLevel returns the rules by code, with the weight that they have at the level.
+// rulesOfLevel returns the rules by code, with their severities at the level.
 func (o Options) rulesOfLevel() map[string]protocol.Rule {
 	if o.Level >= 2 {
 		return rulesOfLevelTwo
@@ -30,10 +29,9 @@ func (o Options) rulesOfLevel() map[string]protocol.Rule {
 	return rules
 }
 
-// Parse reads one full AGIS document, in JSON or YAML, and runs the validation
-// passes on it. Whatever is wrong with the document is a finding. The error is
-// for bytes that are no such document at all: it wraps
-// [protocol.ErrUnreadable]; the document is then nil and the findings say why.
+// Parse reads one full AGIS document, in JSON or YAML, and runs the validation passes on it.
+// Problems of the document are findings. The error is for bytes that are not an AGIS document: it
+// wraps [protocol.ErrUnreadable]; the document is then nil and the findings say why.
 func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
 	c := &checker{Report: protocol.NewReport(o.rulesOfLevel(), o.Limits), level: o.Level}
@@ -51,9 +49,9 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	return c.readDocument(root), c.Findings(), nil
 }
 
-// readText reads JSON when the text begins like JSON, else YAML (§10 wants both).
-// YAML's flow style begins like JSON too, so what fails as JSON is tried as
-// YAML; if it is no YAML either, the first error is the one to show.
+// readText reads JSON if the text begins like JSON, else YAML (§10 requires both). YAML's flow
+// style begins like JSON too, so a text that is invalid JSON is tried as YAML; if that fails as
+// well, the first error is returned.
 func readText(text []byte, l protocol.Limits) (root *protocol.Node, isYAML bool, err error) {
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	comment := bytes.HasPrefix(trimmed, []byte("//")) || bytes.HasPrefix(trimmed, []byte("/*")) // YAML hardly begins so, and is tried as well
@@ -71,7 +69,7 @@ func readText(text []byte, l protocol.Limits) (root *protocol.Node, isYAML bool,
 	return root, false, err
 }
 
-// problemOf returns what kept a text from being read, 0 for nothing.
+// problemOf returns the reason why a text could not be read, 0 for none.
 func problemOf(err error) protocol.Problem {
 	if syntax, ok := errors.AsType[*protocol.SyntaxError](err); ok {
 		return syntax.Problem
@@ -79,25 +77,25 @@ func problemOf(err error) protocol.Problem {
 	return 0
 }
 
-// checker runs the passes on a tree and fills the typed document on the way.
+// checker runs the passes on a tree and fills the typed document.
 type checker struct {
 	*protocol.Report
 	doc  Document
 	yaml bool // the text was YAML
-	// level is the conformance level asked for.
+	// level is the requested conformance level.
 	level int
-	// refused are the endpoints whose method passes 2 and 3 refuse, suggested
-	// counts the searches for a better one.
+	// refused holds the endpoints whose method passes 2 and 3 refuse; suggested counts the searches
+	// for a better method.
 	refused   map[*protocol.Node]bool
 	suggested int
-	// told are texts whose AGIS519 has been reported.
+	// told holds the texts for which AGIS519 has been reported.
 	told    map[*protocol.Node]bool
 	schemas schemaCheck
 	// inputs remembers the required names of a schema that endpoints share.
 	inputs map[*protocol.Node]map[string]bool
 }
 
-// quoteNode quotes a value in a message, or names what it is when it is no text.
+// quoteNode returns a value in quotes for a message, or the name of its kind if it is not a text.
 func quoteNode(n *protocol.Node) string {
 	switch n.Kind {
 	case protocol.String, protocol.Number:
@@ -107,7 +105,7 @@ func quoteNode(n *protocol.Node) string {
 	}
 }
 
-// describeKind names a kind as a reader says it: "a list".
+// describeKind returns the name of a kind with its article: "a list".
 func describeKind(k protocol.Kind) string {
 	switch k {
 	case protocol.Null:
@@ -140,8 +138,8 @@ func isEmpty(n *protocol.Node) bool {
 	}
 }
 
-// placeOfAbsence is where to report that something is missing: the empty value, or else
-// what should have held it.
+// placeOfAbsence returns the node to which a missing value is reported: the empty value, or else
+// its parent.
 func placeOfAbsence(n, parent *protocol.Node) *protocol.Node {
 	if n != nil {
 		return n
@@ -149,7 +147,7 @@ func placeOfAbsence(n, parent *protocol.Node) *protocol.Node {
 	return parent
 }
 
-// The fields that the draft names, by the block they stand in.
+// The fields that the draft defines, by block.
 var (
 	topFields      = []string{"agis", "service", "agtp", "description", "version", "endpoints", "vocabulary", "schemas", "data_manifest"}
 	linkFields     = []string{"agis_document", "interaction_protocols", "related_services", "mcp_tools_list", "pre_auth_discovery"}
@@ -183,7 +181,7 @@ func (c *checker) checkFields(n *protocol.Node, names ...string) {
 	}
 }
 
-// foldName takes letter case and separators from a name.
+// foldName returns a name in lower case without separators.
 func foldName(s string) string { return strings.ToLower(separators.Replace(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "")

@@ -52,8 +52,8 @@ func codes(findings []protocol.Finding, s protocol.Severity) []string {
 	return out
 }
 
-// Each vector has exactly the errors of the manifest, its warnings, and nothing
-// that the manifest does not allow.
+// TestVectors checks that each vector has exactly the errors of the manifest, its warnings, and
+// nothing that the manifest does not allow.
 func TestVectors(t *testing.T) {
 	cases := manifest(t)
 	if len(cases) != 108 {

@@ -38,7 +38,7 @@ func (c *checker) checkPaths(endpoints []*protocol.Node) {
 	}
 }
 
-// removeParameterNames returns a path with the names of its parameters taken out.
+// removeParameterNames returns a path without the names of its parameters.
 func removeParameterNames(path string) string {
 	if !strings.Contains(path, "{") {
 		return path
@@ -61,10 +61,10 @@ func removeParameterNames(path string) string {
 // parameterSegment is the only form of a parameter (§5(d)).
 var parameterSegment = regexp.MustCompile(`\A\{([A-Za-z_][A-Za-z0-9_\-]*)\}\z`)
 
-// parameterName finds what is meant as the name of a parameter.
+// parameterName finds the intended name of a parameter in any notation.
 var parameterName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{0,40}`)
 
-// maxSegments is how many segments of a path are judged.
+// maxSegments is the number of segments of a path that are checked.
 const maxSegments = 100
 
 // checkPath judges the text of one path.
@@ -86,7 +86,7 @@ func (c *checker) checkPath(n *protocol.Node, method string) {
 	case isParameter(first):
 		c.Add("AGIS409", n, "the path begins with a parameter", "begin it with a noun, for example /reservation/{id}")
 	}
-	// One finding a rule, however many segments break it.
+	// Each rule reports at most one finding, even if several segments break it.
 	found := map[string]bool{}
 	report := func(code, message, help string) {
 		if !found[code] {
@@ -108,15 +108,14 @@ func (c *checker) checkPath(n *protocol.Node, method string) {
 	}
 }
 
-// isParameter reports whether a segment means to be a parameter, in whatever
-// notation.
+// isParameter reports whether a segment is intended as a parameter, in any notation.
 func isParameter(s string) bool {
 	return strings.ContainsAny(s, "{}<>") || strings.HasPrefix(s, ":")
 }
 
-// apiVerbs are verbs of API names whose use as a noun is so rare that in a path
-// they are verbs. Words that are both, such as order or report, stay legal as
-// segments, and so do the nouns that are made of these with a particle (add-on).
+// apiVerbs are verbs of API names that are so rare as nouns that in a path they are verbs. Words
+// that are both, such as order or report, are allowed as segments, and so are nouns that these
+// verbs form with a particle (add-on).
 var apiVerbs = map[string]bool{
 	"get": true, "create": true, "delete": true, "fetch": true, "retrieve": true, "remove": true, "submit": true,
 	"generate": true, "calculate": true, "validate": true, "verify": true, "authenticate": true, "authorize": true,
@@ -124,16 +123,15 @@ var apiVerbs = map[string]bool{
 	"revoke": true, "begin": true, "initiate": true,
 }
 
-// heads are nouns that take a verb before them to say what they are for: an
-// unsubscribe link, an activate button. Nouns that verbs act on as well stay out,
-// since revoke-token says what is done with a token.
+// heads are nouns that follow a verb to name a purpose: an unsubscribe link, an activate button.
+// Nouns that verbs also act on are not in the list, because revoke-token describes an act on a
+// token.
 var heads = map[string]bool{
 	"link": true, "button": true, "form": true, "page": true, "screen": true, "attempt": true,
 }
 
-// verbForm reports whether a segment of these words begins with a verb: one of
-// API names, a word that English uses as nothing else, or such a word after
-// "he" (exists, is-open).
+// verbForm reports whether a segment of these words begins with a verb: one of API names, a word
+// that English uses as nothing else, or such a word in the third person (exists, is-open).
 func verbForm(words []string) bool {
 	first, last := words[0], words[len(words)-1]
 	if len(words) > 1 && (slices.Contains(particles, words[1]) || slices.Contains(particles, strings.TrimSuffix(words[1], "s"))) {
@@ -155,18 +153,18 @@ func verbForm(words []string) bool {
 	return len(bases) == 1 && onlyVerb(bases[0])
 }
 
-// states begin names that ask whether something is so.
+// states are the first words of names that ask whether something is true.
 var states = map[string]bool{"is": true, "are": true, "was": true, "has": true}
 
-// onlyVerb reports whether a word is a verb and nothing else, neither in the
-// dictionary nor in the English of programmers.
+// onlyVerb reports whether a word is only a verb, both in the dictionary and in the English of
+// programmers.
 func onlyVerb(word string) bool {
 	use := english.Lookup(word)
 	return use.Verb && !use.Noun && !use.Adjective && !use.Adverb && !listed().noun[word]
 }
 
-// commandInOne reports whether a segment is a verb of API names and a noun in one
-// word: getuser, createorder.
+// commandInOne reports whether a segment joins a verb of API names and a noun in one word: getuser,
+// createorder.
 func commandInOne(segment string) bool {
 	if len(segment) > longestMethod || english.Lookup(segment).Known() || english.Lookup(english.Singular(segment)).Known() {
 		return false
@@ -175,8 +173,8 @@ func commandInOne(segment string) bool {
 	return len(words) > 1 && apiVerbs[words[0]]
 }
 
-// runsOn reports whether a segment is the method and a noun in one word:
-// bookreservation, but not bookkeeping.
+// runsOn reports whether a segment joins the method and a noun in one word: bookreservation, but
+// not bookkeeping.
 func runsOn(segment, method string) bool {
 	rest, ok := strings.CutPrefix(segment, strings.ToLower(method))
 	return ok && method != "" && len(rest) > 2 && english.Lookup(rest).Noun && !english.Lookup(segment).Known() && !english.Lookup(english.Singular(segment)).Known()
@@ -184,7 +182,7 @@ func runsOn(segment, method string) bool {
 
 var separated = regexp.MustCompile(`[A-Za-z0-9][_+ ]+[A-Za-z0-9]|[A-Za-z][_.+ ]+[A-Za-z]|%20|[^\S ]`)
 
-// nounSegment judges a segment that is not a parameter.
+// nounSegment checks a segment that is not a parameter.
 func nounSegment(s, method string, report func(code, message, help string)) {
 	words := splitSegment(s)
 	quoted := protocol.Quote(s)
@@ -211,8 +209,8 @@ func nounSegment(s, method string, report func(code, message, help string)) {
 	}
 }
 
-// splitSegment cuts a segment into its words, in lower case: at separators and where a
-// capital follows a small letter.
+// splitSegment splits a segment into its words, in lower case: at separators and where a capital
+// follows a lower-case letter.
 func splitSegment(s string) []string {
 	var b strings.Builder
 	small := false
@@ -229,7 +227,7 @@ func splitSegment(s string) []string {
 	return strings.Fields(b.String())
 }
 
-// pathInput warns of path parameters that the input does not require.
+// pathInput reports path parameters that the input does not require.
 func (c *checker) pathInput(n *protocol.Node, e Endpoint) {
 	input := c.doc.Resolve(e.Input, e.Input)
 	if input == nil || input.Kind != protocol.Object || input.Member("allOf") != nil || input.Member("anyOf") != nil || input.Member("oneOf") != nil {

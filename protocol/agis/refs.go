@@ -8,26 +8,25 @@ import (
 	"gazetteer/protocol"
 )
 
-// maxRefs is how many references in a row are followed before they count as a
-// circle.
+// maxRefs is the longest chain of references that is followed; a longer one counts as a cycle.
 const maxRefs = 8
 
-// references is what the text of one document says about where its schemas
-// are. It is made once and only read afterwards.
+// references is the index of the schemas of one document, by the ways in which $ref can name them.
+// It does not change after it is built.
 type references struct {
 	root    *protocol.Node
 	anchors map[string]*protocol.Node
-	// ids holds what has a $id, by the $id as written and by the whole address
-	// that it makes with those around it.
+	// ids holds the values with a $id, by the $id as written and by the full address that it makes
+	// with those around it.
 	ids map[string]*protocol.Node
-	// targets holds where each pointer of a $ref leads from the root, so that a
-	// document full of references costs no more than one without.
+	// targets holds the result of each $ref pointer from the root, so that many references cost no
+	// more than one.
 	targets map[string]*protocol.Node
 	// wide holds the members of objects with many, by name.
 	wide map[*protocol.Node]map[string]*protocol.Node
 }
 
-// wideFrom is how many members an object has before a table of them pays.
+// wideFrom is the number of members from which such a table saves time.
 const wideFrom = 32
 
 func newReferences(root *protocol.Node) references {
@@ -39,7 +38,7 @@ func newReferences(root *protocol.Node) references {
 // hasAny reports whether the document has references at all.
 func (r *references) hasAny() bool { return len(r.targets)+len(r.ids)+len(r.anchors) > 0 }
 
-// collect goes through the tree once. base is the $id around n.
+// collect visits the tree once. base is the $id around n.
 func (r *references) collect(n *protocol.Node, base string) {
 	if n.Kind == protocol.Object {
 		if len(n.Items) >= wideFrom {
@@ -70,7 +69,7 @@ func (r *references) collect(n *protocol.Node, base string) {
 	}
 }
 
-// noteID notes the $id of n and returns its whole address.
+// noteID records the $id of n and returns its full address.
 func (r *references) noteID(n *protocol.Node, id, base string) string {
 	id, _, _ = strings.Cut(id, "#")
 	if id == "" {
@@ -85,8 +84,8 @@ func (r *references) noteID(n *protocol.Node, id, base string) string {
 	return whole
 }
 
-// resolveAddress resolves an address against a base (RFC 3986 §5). What is no address
-// stays as it is.
+// resolveAddress resolves an address against a base (RFC 3986 §5). A text that is not an address is
+// returned unchanged.
 func resolveAddress(base, address string) string {
 	b, err := url.Parse(base)
 	if err != nil || base == "" {
@@ -99,7 +98,7 @@ func resolveAddress(base, address string) string {
 	return u.String()
 }
 
-// findTarget finds where the pointer of a reference leads from the root.
+// findTarget returns the node to which the pointer of a reference leads from the root.
 func (r *references) findTarget(ref string) {
 	pointer, ok := cutFragment(ref)
 	if !ok || pointer != "" && pointer[0] != '/' {
@@ -110,7 +109,7 @@ func (r *references) findTarget(ref string) {
 	}
 }
 
-// cutFragment returns what follows the # of a reference within the document.
+// cutFragment returns the text after the # of a reference within the document.
 func cutFragment(ref string) (string, bool) {
 	f, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -120,8 +119,8 @@ func cutFragment(ref string) (string, bool) {
 	return f, err == nil
 }
 
-// resolveReference finds what a reference names, nil when it leads nowhere. References to
-// other documents are never fetched.
+// resolveReference returns the target of a reference, nil if it leads nowhere. It never fetches
+// other documents.
 func (r *references) resolveReference(ref string, s scope) *protocol.Node {
 	id, _, _ := strings.Cut(ref, "#")
 	inside, ok := cutFragment(ref[len(id):])
@@ -154,7 +153,7 @@ func (r *references) resolveReference(ref string, s scope) *protocol.Node {
 	return r.targets[inside]
 }
 
-// followPointer follows a JSON Pointer; nil when it leads nowhere.
+// followPointer returns the node at a JSON Pointer, nil if there is none.
 func (r *references) followPointer(tree *protocol.Node, pointer string) *protocol.Node {
 	if pointer == "" || tree == nil {
 		return tree
@@ -188,19 +187,18 @@ func (r *references) findMember(n *protocol.Node, name string) *protocol.Node {
 	return n.Member(name)
 }
 
-// A scope is where a schema stands: what its references are relative to. The
-// draft does not say, so the block (the input, the output or the shared schema)
-// is tried before the document; a schema with a $id comes before both.
+// A scope is the context of a schema: the places that its references are relative to. The draft
+// does not define it, so the block (the input, the output or the shared schema) is tried before the
+// document; a schema with a $id takes precedence over both.
 type scope struct {
 	block    *protocol.Node
 	resource *protocol.Node // the innermost schema around with a $id, or nil
 	base     string         // its whole address
 }
 
-// Resolve follows the $ref of a schema within the document. The draft does not
-// say what a reference is relative to, so the block it stands in is tried
-// before the document. A schema without $ref is returned as it is; nil when the
-// reference leads nowhere.
+// Resolve follows the $ref of a schema within the document. The draft does not say what a reference
+// is relative to, so the block that contains it is tried before the document. A schema without $ref
+// is returned unchanged; nil means that the reference leads nowhere.
 func (d *Document) Resolve(schema, block *protocol.Node) *protocol.Node {
 	for range maxRefs {
 		ref := schema.Member("$ref")

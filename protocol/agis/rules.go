@@ -8,11 +8,10 @@ import (
 	"gazetteer/protocol"
 )
 
-// ruleTable has every rule of the draft that this project knows by code. The
-// hundreds of a code are the validation pass of AGIS §9.1; WK codes are for the
-// summary at /.well-known/agis.json (§11.1). A code keeps its meaning permanently;
-// new rules get new codes. AGIS105, AGIS106, WK114 and WK115 are ours: limits of
-// this reader, and what §13 asks of documents said of summaries.
+// ruleTable is the table of all rules. The hundreds digit of a code is the validation pass of AGIS
+// §9.1; WK codes are for the summary at /.well-known/agis.json (§11.1). A code keeps its meaning
+// permanently; new rules get new codes. AGIS105, AGIS106, WK114 and WK115 are our own: limits of
+// this reader, and the requirements of §13 applied to summaries.
 var ruleTable = []protocol.Rule{
 	{Code: "AGIS101", Slug: "parse", Severity: protocol.Error, Section: "AGIS §10", Basis: "must"},
 	{Code: "AGIS102", Slug: "not-mapping", Severity: protocol.Error, Section: "AGIS §8.1", Basis: "must"},
@@ -154,8 +153,7 @@ func completeRules(table []protocol.Rule) []protocol.Rule {
 	return table
 }
 
-// rulesAtLevelTwo returns the rules with the weight they have when Level 2 is asked
-// for.
+// rulesAtLevelTwo returns the rules with the severities that they have at Level 2.
 func rulesAtLevelTwo(rules map[string]protocol.Rule) map[string]protocol.Rule {
 	rules = maps.Clone(rules)
 	recommended := rules["AGIS520"]
@@ -164,6 +162,5 @@ func rulesAtLevelTwo(rules map[string]protocol.Rule) map[string]protocol.Rule {
 	return rules
 }
 
-// Rules returns the table of rules, in the order of their codes. Each rule has
-// its text and an example.
+// Rules returns all rules in the order of their codes, each with its text and an example.
 func Rules() []protocol.Rule { return slices.Clone(ruleTable) }

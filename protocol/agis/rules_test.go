@@ -45,9 +45,8 @@ func TestRuleTable(t *testing.T) {
 	}
 }
 
-// Each way in which a rule can be broken, one a line: the codes that have to
-// come, and what is changed in a document without any finding. Without a code,
-// the change breaks nothing.
+// Each line is one way to break a rule: the expected codes, and the change to a document without
+// findings. Without a code, the change breaks no rule.
 var broken = []struct{ codes, example string }{
 	{"AGIS110", "agis: ''\n"}, {"AGIS110", "agis: ' '\n"}, {"AGIS110", "agis:\n"},
 	{"AGIS111", "agis: '2.0'\n"}, {"AGIS111", "agis: '1'\n"}, {"AGIS111", "agis: 1\n"}, {"AGIS111", "agis: 1.00\n"}, {"AGIS111", "agis: [1.0]\n"}, {"AGIS111", "agis: AGIS/1.0\n"},
@@ -145,8 +144,7 @@ var inSemantic = []struct{ codes, field, value string }{
 	{"AGIS601", "intent", "Returns a list of available restaurants"}, {"AGIS601", "intent", "Cancels a reservation"}, {"AGIS602", "intent", "Notifies the restaurant"}, {"AGIS603", "intent", "Réserve une table"},
 }
 
-// A document that breaks a rule in one of these ways is reported for it, and no
-// error comes besides.
+// A document that breaks a rule in one of these ways has a finding for it, and no other error.
 func TestEachRuleViolation(t *testing.T) {
 	plain, _, _ := strings.Cut(strings.Replace(base, "  negotiable: true\n", "", 1), "data_manifest:")
 	covered := map[string]bool{}
@@ -209,8 +207,7 @@ func TestEachRuleViolation(t *testing.T) {
 	}
 }
 
-// change sets a field, wherever it stands in a document, to a value in YAML, or
-// takes it out.
+// change sets a field of a document, at any depth, to a value in YAML, or removes it.
 func change(t *testing.T, document, field, value string) []byte {
 	t.Helper()
 	root, err := yaml.Read([]byte(document), protocol.Limits{})
@@ -253,7 +250,7 @@ func TestEachSummaryRuleViolation(t *testing.T) {
 		{"WK104", `{"methods":["BOOK","GET"]}`}, {"WK104", `{"methods":["BOOKING"]}`}, {"WK104", `{"methods":[""]}`}, {"WK104", `{"methods":["BOOK_TABLE"]}`}, {"WK104", `{"methods":["AVAILABLE"]}`}, {"", `{"methods":["PROCESS","YOYAKU","book"]}`},
 		{"WK105", `{"data_classes":[{"class":"a","sensitivity":"high"}]}`}, {"WK105", `{"sensitivity":"low"}`}, {"WK105", `{"data_manifest":{"available_data":[]}}`}, {"WK105", `{"x":[{"y":{"data_manifest":1}}]}`},
 		{"WK106", `{"interaction_protocols":["request","stream"]}`}, {"WK106", `{"interaction_protocols":"request"}`}, {"WK106", `{"interaction_protocols":[1]}`}, {"", `{"interaction_protocols":["request","confirm","query"]}`},
-		{"WK107", `{"related_services":["Acme"]}`}, {"WK107", `{"related_services":"agtp://a.example"}`}, {"WK107", `{"related_services":["http://a.example"]}`}, {"WK107", `{"related_services":[7]}`}, {"", `{"related_services":["agtp://a.example","https://b.example/x"]}`},
+		{"WK107", `{"related_services":["Acme"]}`}, {"WK107", `{"related_services":"agtp://a.example"}`}, {"WK107", `{"related_services":["http://a.example"]}`}, {"WK107", `{"related_services":[7]}`}, {"WK107", `{"related_services":["agtp://[::ffff:7f00:1]/x"]}`}, {"WK107", `{"related_services":["https://127.0.0.1/"]}`}, {"WK107", `{"related_services":["agtp://localhost"]}`}, {"", `{"related_services":["https://good.test:443/x"]}`}, {"", `{"related_services":["agtp://a.example","https://b.example/x"]}`},
 		{"WK108", `{"negotiable":true,"interaction_protocols":["request"]}`}, {"WK108", `{"negotiable":false,"interaction_protocols":["negotiate"]}`}, {"", `{"negotiable":true,"interaction_protocols":["negotiate"]}`},
 		{"WK112", `{"capability_summary":["booking"]}`}, {"WK112", `{"capability_summary":"transaction"}`}, {"WK112", `{"capability_summary":[1]}`},
 		{"WK113", `{"mcp_tools_list":"/mcp/tools"}`}, {"WK113", `{"mcp_tools_list":3}`}, {"", `{"mcp_tools_list":"https://a.example/mcp"}`},

@@ -12,7 +12,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// shape is what a dialect of JSON Schema allows as the value of a keyword.
+// shape is the kind of value that a dialect of JSON Schema allows for a keyword.
 type shape uint8
 
 const (
@@ -42,9 +42,9 @@ const (
 	reference           // an address that must lead somewhere
 )
 
-// keywords are those of JSON Schema 2020-12 with what they may hold, as its
-// meta-schema says: the vocabularies core, applicator, unevaluated, validation,
-// meta-data, format and content, and the retired names it still knows.
+// keywords maps the keywords of JSON Schema 2020-12 to the values that its meta-schema allows: the
+// vocabularies core, applicator, unevaluated, validation, meta-data, format and content, and the
+// retired names that it still defines.
 var keywords = map[string]shape{
 	"$schema": wholeAddress, "$id": identifier, "$ref": reference, "$anchor": anchor, "$dynamicRef": reference,
 	"$dynamicAnchor": anchor, "$vocabulary": flagMap, "$comment": text, "$defs": schemaMap,
@@ -61,9 +61,8 @@ var keywords = map[string]shape{
 	"definitions": schemaMap, "dependencies": schemaOrNames, "$recursiveAnchor": anchorName, "$recursiveRef": address,
 }
 
-// older are the dialects before 2020-12 that a schema may name with $schema,
-// each with the keywords that it reads differently. anything is for keywords
-// that the dialect does not know.
+// older holds the dialects before 2020-12 that a schema may name with $schema, each with the
+// keywords that differ. anything is for keywords that the dialect does not define.
 var older = map[string]map[string]shape{
 	"https://json-schema.org/draft/2019-09/schema": {
 		"items": schemaOrArray, "additionalItems": schema, "prefixItems": anything, "$dynamicRef": anything, "$dynamicAnchor": anything,
@@ -93,8 +92,7 @@ func (c *checker) checkSchema(n *protocol.Node) {
 	c.checkRequired(n)
 }
 
-// sharedSchemas checks what stands under schemas, and whatever else references
-// lead to.
+// sharedSchemas checks the schemas below schemas, and all others to which references lead.
 func (c *checker) sharedSchemas(root *protocol.Node) {
 	for _, m := range membersOf(root.Member("schemas")) {
 		if wrong := c.blockValue(m); wrong != "" {
@@ -118,19 +116,19 @@ func (c *checker) blockValue(n *protocol.Node) string {
 	return messageUnless(n.Kind == protocol.Bool, "a schema: a mapping, true or false")
 }
 
-// schemaCheck is what the check of one block of schemas knows.
+// schemaCheck is the state of checking one block of schemas.
 type schemaCheck struct {
 	scope   scope
 	dialect map[string]shape // the keywords that differ from 2020-12, nil for none
 	anchors map[string]*protocol.Node
-	// visited and targets are of the whole document and only kept when it has
-	// references: the schemas that were checked, and those to be checked.
+	// visited and targets belong to the whole document and are used only if it has references: the
+	// schemas that were checked, and those still to check.
 	visited  map[*protocol.Node]bool
 	targets  []*protocol.Node
 	patterns int // bytes of patterns that may still be parsed
 }
 
-// checkSchemaBlock checks a schema that stands by itself.
+// checkSchemaBlock checks a schema that is not part of another.
 func (c *checker) checkSchemaBlock(n *protocol.Node) {
 	c.schemas.scope = scope{block: n}
 	c.schemas.anchors = nil
@@ -151,7 +149,7 @@ func (c *checker) checkSchemaBlock(n *protocol.Node) {
 	c.checkKeywords(n)
 }
 
-// checkKeywords checks a schema and those inside it.
+// checkKeywords checks a schema and the schemas inside it.
 func (c *checker) checkKeywords(n *protocol.Node) {
 	if c.schemas.visited != nil {
 		c.schemas.visited[n] = true
@@ -179,8 +177,7 @@ func (c *checker) checkKeywords(n *protocol.Node) {
 	c.schemas.scope = outer
 }
 
-// otherTypes are names of types from elsewhere, with what JSON Schema says for
-// them.
+// otherTypes maps names of types from other languages to those of JSON Schema.
 var otherTypes = map[string]string{
 	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
 	"bool": "boolean", "str": "string", "text": "string", "dict": "object", "map": "object", "list": "array", "none": "null", "nil": "null",
@@ -189,7 +186,7 @@ var otherTypes = map[string]string{
 	"uuid": "string, format: uuid", "email": "string, format: email", "uri": "string, format: uri", "url": "string, format: uri",
 }
 
-// schemaHelp says how to fix the value of a keyword.
+// schemaHelp says how to correct the value of a keyword.
 func schemaHelp(m *protocol.Node, s shape) string {
 	if t := otherTypes[strings.ToLower(m.Str())]; m.Key == "type" && t != "" {
 		return "write {type: " + t + "}"
@@ -206,7 +203,7 @@ func schemaHelp(m *protocol.Node, s shape) string {
 	return "write " + m.Key + " as JSON Schema 2020-12 has it, or leave it out"
 }
 
-// shapeHelp shows how values of keywords are written.
+// shapeHelp shows how the values of a keyword are written.
 var shapeHelp = map[shape]string{
 	schema: "write a schema, for example {type: string}", schemaOrArray: "write a schema, for example {type: string}",
 	schemaArray: "write a list of schemas, for example [{type: string}, {type: integer}]",
@@ -232,8 +229,8 @@ func (c *checker) checkReference(ref *protocol.Node) {
 	}
 }
 
-// checkShape checks one keyword's value and goes down into schemas. It returns what
-// the value should have been, or "".
+// checkShape checks the value of one keyword and the schemas inside it. It returns a description of
+// the value that is required, or "" if the value is valid.
 func (c *checker) checkShape(n *protocol.Node, s shape) string {
 	switch s {
 	case schema:
@@ -290,7 +287,7 @@ func (c *checker) checkShape(n *protocol.Node, s shape) string {
 	return ""
 }
 
-// noteAnchor notes the anchor of a schema, which no other of its block may have.
+// noteAnchor records the anchor of a schema, which must be unique in its block.
 func (c *checker) noteAnchor(name string, n *protocol.Node) string {
 	if other := c.schemas.anchors[name]; other != nil && other != n {
 		return "a name that is used only once in a schema"
@@ -302,7 +299,7 @@ func (c *checker) noteAnchor(name string, n *protocol.Node) string {
 	return ""
 }
 
-// checkLeaf checks a value that holds no schemas.
+// checkLeaf checks a value that contains no schemas.
 func checkLeaf(n *protocol.Node, s shape) string {
 	switch s {
 	case stringArray:
@@ -357,8 +354,7 @@ func isWholeAddress(s string) bool {
 	return err == nil && u.IsAbs()
 }
 
-// Limits of what is parsed as a regular expression: a class such as \pL takes
-// kilobytes.
+// Limits of the regular expressions that are parsed: a class such as \pL takes kilobytes.
 const (
 	maxPattern  = 1000
 	maxPatterns = 16384 // all patterns of a document together, in bytes
@@ -366,8 +362,7 @@ const (
 
 const patternHelp = "use what every engine can match in linear time (RE2): no look-around, no back-references, repetitions up to 1000"
 
-// checkPattern checks a regular expression by the grammar of RE2, whose matching
-// cannot be made to explode.
+// checkPattern checks a regular expression by the grammar of RE2, which matches in linear time.
 func (c *checker) checkPattern(s string) string {
 	if len(s) > maxPattern {
 		return fmt.Sprintf("a regular expression of at most %d bytes; this one has %d", maxPattern, len(s))
@@ -381,7 +376,7 @@ func (c *checker) checkPattern(s string) string {
 	return ""
 }
 
-// describePatternError says in plain words why a pattern was refused.
+// describePatternError explains why a pattern was refused.
 func describePatternError(err error) string {
 	e, ok := err.(*syntax.Error)
 	if !ok {
@@ -420,7 +415,7 @@ func (c *checker) checkSubschemas(n *protocol.Node) string {
 	return ""
 }
 
-// fewStrings is how many strings are compared one by one.
+// fewStrings is the number of strings up to which they are compared in pairs.
 const fewStrings = 8
 
 func distinctStrings(n *protocol.Node) bool {

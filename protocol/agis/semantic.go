@@ -18,7 +18,7 @@ var (
 	impactTiers  = []string{"informational", "reversible", "irreversible"}
 )
 
-// readSemantic fills the typed declaration from a semantic block.
+// readSemantic reads a semantic block into the typed declaration.
 func readSemantic(n *protocol.Node) Semantic {
 	s := Semantic{
 		Intent:      n.Member("intent").Str(),
@@ -87,7 +87,7 @@ func (c *checker) checkActor(parent *protocol.Node) {
 	}
 }
 
-// checkSentence judges intent or outcome.
+// checkSentence checks an intent or an outcome.
 func (c *checker) checkSentence(parent *protocol.Node, field, missing, what string) {
 	text := c.readName(parent, field, missing, what)
 	if text == "" {
@@ -107,14 +107,14 @@ func (c *checker) checkSentence(parent *protocol.Node, field, missing, what stri
 	}
 }
 
-// internal matches what the system does inside, of which the draft gives an
-// example (§6.1): rows put into tables, statements run, procedures called.
+// internal matches descriptions of internal steps, of which the draft gives an example (§6.1): rows
+// inserted into tables, statements executed, procedures called.
 var internal = regexp.MustCompile(`(?i)\b(?:(?:insert|write|update|delete|select|append|store|save|add|remove)e?s?\b.*\b(?:rows?|records?|entry|entries|tuples?|documents?)\b.*\b(?:tables?|databases?|db|collections?|indexe?s?|caches?)\W*\z` +
 	`|(?:execute|run|issue|perform)s?\s+(?:an?\s+|the\s+)?(?:sql|insert|select|update|delete|database)\s+(?:quer(?:y|ies)|statements?|transactions?)\b` +
 	`|(?:call|invoke|execute|run)s?\s+(?:an?\s+|the\s+)?(?:stored procedure|internal (?:function|method|service|api|handler))\b)`)
 
-// maxJudged is how many bytes of an intent are judged by its words. A conforming
-// one has 500 characters at most.
+// maxJudged is the number of bytes of an intent whose words are checked. A conforming intent has at
+// most 500 characters.
 const maxJudged = 2000
 
 // clipText cuts a text that is far too long.
@@ -125,8 +125,8 @@ func clipText(text string) string {
 	return strings.ToValidUTF8(text[:maxJudged], "")
 }
 
-// mayBeInternal is a cheap test that nearly every honest intent fails, so that
-// the pattern need not run on it.
+// mayBeInternal is a fast test that nearly every valid intent fails, so that the pattern rarely
+// runs.
 func mayBeInternal(text string) bool {
 	text = strings.ToLower(text)
 	for _, word := range []string{"row", "record", "entr", "tuple", "document", "statement", "quer", "transaction", "procedure", "internal"} {
@@ -142,8 +142,8 @@ var (
 	abbreviation = regexp.MustCompile(`(?i)(?:^|[("'\[])(?:\pL|\d+|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|inc|ltd|corp|co|approx|jr|sr|dept|est|max|min|incl|excl|resp|p\.m|a\.m|u\.s|u\.k)$`)
 )
 
-// hasSeveralSentences reports whether a text goes on after the end of a sentence. A full
-// stop behind an abbreviation or before a small letter ends none.
+// hasSeveralSentences reports whether text follows the end of the first sentence. A full stop after
+// an abbreviation or before a lower-case letter does not end a sentence.
 func hasSeveralSentences(text string) bool {
 	text = strings.TrimRight(text, " .!?\"')]")
 	if !strings.ContainsAny(text, ".!?。！？") {
@@ -161,7 +161,7 @@ func hasSeveralSentences(text string) bool {
 	return false
 }
 
-// checkOptionalFields judges the fields of §6.2.
+// checkOptionalFields checks the fields of §6.2.
 func (c *checker) checkOptionalFields(n *protocol.Node, e Endpoint, tools map[string]bool) {
 	if m := n.Member("capability"); m != nil && !slices.Contains(capabilities, m.Str()) {
 		c.Add("AGIS508", m, "capability is "+quoteNode(m)+", not one of the six classes", english.DidYouMean(m.Str(), capabilities)+"use "+strings.Join(capabilities, ", "))
@@ -235,7 +235,7 @@ func (c *checker) checkHints(n *protocol.Node, e Endpoint) {
 	}
 }
 
-// checkTransition judges each text of a state_transition, whatever holds them.
+// checkTransition checks each text of a state_transition, in lists and objects alike.
 func (c *checker) checkTransition(n *protocol.Node) {
 	if n.Kind == protocol.Object || n.Kind == protocol.Array {
 		for _, m := range n.Items {
@@ -249,8 +249,8 @@ func (c *checker) checkTransition(n *protocol.Node) {
 	}
 }
 
-// checkRecommendedFields says once an endpoint what Level 2 needs (Table 4). block is nil
-// when the endpoint has no semantic block at all.
+// checkRecommendedFields reports, once per endpoint, the missing fields that Level 2 requires
+// (Table 4). block is nil if the endpoint has no semantic block.
 func (c *checker) checkRecommendedFields(place, block *protocol.Node) {
 	var absent []string
 	for _, field := range []string{"capability", "confidence_guidance", "impact_tier", "is_idempotent"} {
@@ -272,8 +272,8 @@ func (c *checker) checkRecommendedFields(place, block *protocol.Node) {
 	}
 }
 
-// LevelTwo reports whether every endpoint declares what Level 2 requires
-// (Table 4). A state transition is asked of endpoints that change something.
+// LevelTwo reports whether every endpoint declares the fields that Level 2 requires (Table 4). Only
+// endpoints that change something need a state transition.
 func (d *Document) LevelTwo() bool {
 	for _, e := range d.Endpoints {
 		s := e.Semantic

@@ -287,8 +287,8 @@ func best(text []byte, enough time.Duration) time.Duration {
 	return shortest
 }
 
-// A document of the largest size, however made, costs at most 20 times an
-// ordinary one and never more than 64 MiB, what is freed on the way included.
+// A document of the largest size, whatever its content, costs at most 20 times an ordinary one and
+// never more than 64 MiB, including memory that is freed in between.
 func TestWorstShapes(t *testing.T) {
 	plain := ordinary(t)
 	_, findings, err := agis.Parse(plain, agis.Options{})

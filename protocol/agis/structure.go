@@ -9,7 +9,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// checkHeader is pass 1 for the top-level fields (§8.1).
+// checkHeader is pass 1 for the top-level members (§8.1).
 func (c *checker) checkHeader(root *protocol.Node) {
 	d := &c.doc
 	c.checkFields(root, slices.Concat(topFields, linkFields)...)
@@ -36,7 +36,7 @@ func (c *checker) checkHeader(root *protocol.Node) {
 	}
 }
 
-// readLinks reads the members of §11.1 that name addresses and protocols.
+// readLinks reads the members of §11.1 with addresses and protocols.
 func readLinks(root *protocol.Node) Links {
 	return Links{
 		AGISDocument:         root.Member("agis_document").Str(),
@@ -119,7 +119,7 @@ func (c *checker) checkEndpoints(root *protocol.Node) []*protocol.Node {
 	return out
 }
 
-// readEndpoint fills the typed endpoint; the passes that follow judge it.
+// readEndpoint reads the typed endpoint; later passes check it.
 func (c *checker) readEndpoint(n *protocol.Node) Endpoint {
 	c.checkFields(n, endpointFields...)
 	e := Endpoint{
@@ -143,8 +143,7 @@ func (c *checker) readEndpoint(n *protocol.Node) Endpoint {
 	return e
 }
 
-// sensitivities are the impact tiers that §8.3 names and the scale that its
-// examples use.
+// sensitivities are the impact tiers of §8.3 and the scale that its examples use.
 var sensitivities = map[string]bool{
 	"informational": true, "reversible": true, "irreversible": true, "low": true, "medium": true, "high": true,
 }

@@ -11,10 +11,9 @@ import (
 	"gazetteer/protocol"
 )
 
-// ParseSummary reads the summary at /.well-known/agis.json (§11.1) and applies
-// the rules that can be judged from it alone. The error is for bytes that are
-// no JSON object: it wraps [protocol.ErrUnreadable]; the summary is then nil
-// and the finding says why.
+// ParseSummary reads the summary at /.well-known/agis.json (§11.1) and applies the rules that need
+// no other document. The error is for bytes that are not a JSON object: it wraps
+// [protocol.ErrUnreadable]; the summary is then nil and the finding says why.
 func ParseSummary(text []byte, o Options) (*Summary, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
 	c := &checker{Report: protocol.NewReport(rules, o.Limits)}
@@ -124,7 +123,7 @@ func (c *checker) summaryMethods(root *protocol.Node) {
 	}
 }
 
-// summarySensitivity looks for what the summary must not tell (§11.1(b)).
+// summarySensitivity reports details that a summary must not reveal (§11.1(b)).
 func (c *checker) summarySensitivity(n *protocol.Node) {
 	for _, m := range n.Items {
 		if m.Key == "sensitivity" || m.Key == "data_manifest" {
@@ -135,7 +134,7 @@ func (c *checker) summarySensitivity(n *protocol.Node) {
 	}
 }
 
-// summaryTexts looks for texts that hide something from the reader (WK115).
+// summaryTexts reports texts that hide something from the reader (WK115).
 func (c *checker) summaryTexts(n *protocol.Node) {
 	for _, m := range n.Items {
 		for _, text := range []string{m.Key, m.Str()} {

@@ -6,8 +6,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Document is a full AGIS document (§8.1). What a broken document lacks or
-// gives a wrong type is left at its zero value.
+// A Document is a full AGIS document (§8.1). Members that are missing or have a wrong type keep
+// their zero value.
 type Document struct {
 	Version        string // agis, the version of the draft
 	Service        string
@@ -17,24 +17,23 @@ type Document struct {
 	Endpoints      []Endpoint
 	Vocabulary     Vocabulary
 	DataManifest   *DataManifest // nil when absent
-	// Links are the members of a summary (§11.1) that some documents carry too.
+	// Links are the members of a summary (§11.1) that some full documents also have.
 	Links Links
-	// PreAuthDiscovery says that document and manifest can be read without
-	// credentials. The draft puts it into the manifest (§8.3); one at the top
-	// level, where a summary has it, counts too.
+	// PreAuthDiscovery says that document and manifest can be read without credentials. The draft
+	// defines it in the manifest (§8.3); one at the top level, where a summary has it, also counts.
 	PreAuthDiscovery bool
-	// Root is the whole tree, for what the fields above do not hold.
+	// Root is the whole tree, including the values that no field above holds.
 	Root *protocol.Node
 
 	refs references
 }
 
-// Limits of what is taken from a document. AGIS names none, and a reference
-// lets a short text stand for a long one.
+// Limits on the content of a document. AGIS defines none, and a short text with references can
+// stand for a long one.
 const (
-	// MaxEndpoints is how many endpoints, or methods of a summary, are indexed.
+	// MaxEndpoints is the number of endpoints, or methods of a summary, that are indexed.
 	MaxEndpoints = 1000
-	// MaxParameters is how many parameters of one endpoint are.
+	// MaxParameters is the number of parameters of one endpoint that are indexed.
 	MaxParameters = 200
 )
 
@@ -47,7 +46,7 @@ type Endpoint struct {
 	Input, Output *protocol.Node
 	Errors        []ErrorCondition
 	Proposed      bool
-	// Pointer leads to the endpoint in the document.
+	// Pointer is the RFC 6901 pointer of the endpoint in the document.
 	Pointer string
 }
 
@@ -65,7 +64,7 @@ type Semantic struct {
 	MCPToolName string
 }
 
-// A Hint lists how people say the value of a parameter.
+// A Hint lists phrases that people use for the value of a parameter.
 type Hint struct {
 	Parameter string
 	Texts     []string
@@ -106,7 +105,7 @@ type Links struct {
 	MCPToolsList         string
 }
 
-// A Summary is the answer of /.well-known/agis.json (§11.1).
+// A Summary is the document at /.well-known/agis.json (§11.1).
 type Summary struct {
 	Version           string // agis, the version of the draft
 	Service           string
@@ -120,14 +119,14 @@ type Summary struct {
 	PreAuthDiscovery  bool
 	ServiceVersion    string // version
 	Links             Links
-	// Root is the whole tree, for what the fields above do not hold.
+	// Root is the whole tree, including the values that no field above holds.
 	Root *protocol.Node
 }
 
 // A SummaryMethod is one verb of a summary.
 type SummaryMethod struct {
 	Name string // as written
-	// Pointer leads to the verb in the summary.
+	// Pointer is the RFC 6901 pointer of the verb in the summary.
 	Pointer string
 }
 
@@ -140,8 +139,8 @@ type Parameter struct {
 	Hints       []string
 }
 
-// Parameters reads the input schema of an endpoint of this document, as far as
-// [MaxParameters]. References within the document are followed.
+// Parameters returns the parameters in the input schema of an endpoint of this document, at most
+// [MaxParameters]. It follows references within the document.
 func (d *Document) Parameters(e Endpoint) []Parameter {
 	input := d.Resolve(e.Input, e.Input)
 	required := map[string]bool{}
@@ -164,7 +163,7 @@ func (d *Document) Parameters(e Endpoint) []Parameter {
 	return out
 }
 
-// typeOf renders the type keyword of a schema.
+// typeOf formats the type keyword of a schema.
 func typeOf(schema *protocol.Node) string {
 	t := schema.Member("type")
 	if t.Str() != "" {

@@ -10,9 +10,9 @@ import (
 	"gazetteer/protocol/yaml"
 )
 
-// This file says why bytes are no AGIS document, and what to do about it.
+// This file explains why bytes are not an AGIS document, and what to do about it.
 
-// reportUnreadable reports what kept a text from being read.
+// reportUnreadable reports why a text could not be read.
 func (c *checker) reportUnreadable(text []byte, err error) {
 	syntax, ok := errors.AsType[*protocol.SyntaxError](err)
 	if !ok {
@@ -44,7 +44,7 @@ func (c *checker) reportUnreadable(text []byte, err error) {
 
 const topHelp = "write the fields agis, service, agtp, endpoints and vocabulary at the top level"
 
-// reportNoMapping reports a text that can be read, as something else than a mapping.
+// reportNoMapping reports a readable text that is not a mapping.
 func (c *checker) reportNoMapping(text []byte, root *protocol.Node) {
 	if root.Kind == protocol.String && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("<")) {
 		c.Add("AGIS102", root, "this is HTML or XML, not an AGIS document", "serve the document itself at this address, not a page about it")
@@ -53,8 +53,7 @@ func (c *checker) reportNoMapping(text []byte, root *protocol.Node) {
 	c.Add("AGIS102", root, "the document is "+describeKind(root.Kind)+", not a mapping", topHelp)
 }
 
-// unsafeHelp says what to write in place of YAML that JSON cannot say, by the
-// message of the reader.
+// unsafeHelp says what to write instead of YAML that JSON cannot express, by the reader's message.
 func unsafeHelp(message string) string {
 	const reason = "; a published document uses only values of JSON"
 	switch {
@@ -76,8 +75,8 @@ var (
 	transition   = regexp.MustCompile(`(?m)^\s*[A-Za-z_.]+: *\[[^\]\n]*\] *->`)
 )
 
-// reportInvalid reports a text that is neither YAML nor JSON. Two habits come from the
-// draft's own examples; the rest goes by the message of the reader.
+// reportInvalid reports a text that is neither YAML nor JSON. Two mistakes come from the draft's
+// own examples and have their own messages; for the rest, the reader's message decides.
 func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 	named := *syntax
 	switch {
@@ -92,7 +91,7 @@ func (c *checker) reportInvalid(text []byte, syntax *protocol.SyntaxError) {
 	}
 }
 
-// syntaxHelp says how to fix what a reader complains of.
+// syntaxHelp says how to correct the mistake that a reader reports.
 func syntaxHelp(message string) string {
 	if strings.Contains(message, "not JSON") || strings.Contains(message, "JSON value") {
 		return "fix the JSON at this place; there may be nothing before or after the one object"

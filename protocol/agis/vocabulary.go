@@ -7,7 +7,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// checkVocabulary is pass 7 (§8.2), and what pass 1 asks of the block.
+// checkVocabulary is pass 7 (§8.2), and the part of pass 1 about the same block.
 func (c *checker) checkVocabulary(root *protocol.Node, endpoints []*protocol.Node) {
 	n := root.Member("vocabulary")
 	if isEmpty(n) || n.Kind != protocol.Object {
@@ -59,7 +59,7 @@ func (c *checker) checkDeclaredVerbs(n, root *protocol.Node, endpoints []*protoc
 		}
 		used[verb] = true
 	}
-	// Which verbs are unused can only be said when every endpoint could be read.
+	// Unused verbs are known only if every endpoint could be read.
 	if used[""] || len(endpoints) == 0 || len(endpoints) != len(root.Member("endpoints").Elements()) {
 		return
 	}

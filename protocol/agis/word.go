@@ -9,19 +9,18 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// This file tells verbs from other words, for passes 2 and 3. The order of its
-// steps matters; the first that hits decides:
+// This file distinguishes verbs from other words, for passes 2 and 3. Its steps run in this order,
+// and the first match decides:
 //
-//  1. words that the draft or words.txt judges outright;
-//  2. verbs in base form. They come before any look at endings, which is why
-//     BRING, EMBED and ADDRESS are safe;
-//  3. inflected forms of verbs;
-//  4. a verb and its particle in one word;
-//  5. other words of the dictionary;
-//  6. unknown words, which may be made of known ones.
+//	1. words that the draft or words.txt lists;
+//	2. verbs in base form, before any check of endings, so that BRING, EMBED and ADDRESS are safe;
+//	3. inflected forms of verbs;
+//	4. a verb and its particle in one word;
+//	5. other words of the dictionary;
+//	6. unknown words, which may be compounds of known ones.
 //
-// An error needs a reason that a dictionary can give. What is merely unknown is
-// a warning: verbs are new, foreign or mistyped (§13 allows any language).
+// An error needs a reason that a dictionary can give. A word that is merely unknown is a warning:
+// it may be a new, foreign or mistyped verb (§13 allows any language).
 
 //go:embed words.txt
 var wordLists string
@@ -50,9 +49,9 @@ var listed = sync.OnceValue(func() lists {
 	return l
 })
 
-// How often a word must be used to count as common, and how much more one use
-// must weigh than another to be the only one that a reader thinks of. Found by
-// trying on the labelled words of testdata/verbs.tsv and methods.tsv.
+// The frequencies from which a word counts as common, and the ratios from which one use counts as
+// the only one that a reader thinks of. They were chosen on the labelled words of
+// testdata/verbs.tsv and methods.tsv.
 const (
 	commonNoun    = 4 // a noun used this often is no new verb in the making
 	writtenNoun   = 5 // the same, with the uses in the dictionary's explanations
@@ -63,8 +62,8 @@ const (
 	longestMethod = 40
 )
 
-// wordFault judges a word of the letters a to z in lower case, which the draft
-// does not judge itself. The messages here begin after "the method ...".
+// wordFault checks a word of the letters a to z in lower case that the draft does not list. The
+// messages here follow "the method ...".
 func wordFault(word string) methodError {
 	l := listed()
 	switch {
@@ -93,7 +92,7 @@ func wordFault(word string) methodError {
 	return unknownFault(word)
 }
 
-// verbFault judges the base form of a verb.
+// verbFault checks the base form of a verb.
 func verbFault(word string, use english.Use) methodError {
 	for _, base := range english.Irregular(word) {
 		if english.Lookup(base).VerbCount > use.VerbCount && base != word {
@@ -125,7 +124,7 @@ func inflectedFault(base string) methodError {
 	return f
 }
 
-// verbOf returns the verb of which word is an inflected form, or "".
+// verbOf returns the verb whose inflected form word is, or "".
 func verbOf(word string) string {
 	if bases := english.Base(word); len(bases) > 0 {
 		return bases[0]
@@ -146,7 +145,7 @@ func nounBefore(verb string, use english.Use) bool {
 	return use.NounCount >= commonNoun && use.NounCount >= tenTimes*english.Lookup(verb).VerbCount
 }
 
-// particles are what turns a verb into another one.
+// particles are words that follow a verb to make another verb.
 var particles = []string{"up", "out", "in", "on", "off", "over", "back", "down", "away", "through", "around", "along", "together"}
 
 // splitPhrasal splits a verb and its particle written as one word, where the
@@ -170,7 +169,7 @@ func particleFault(verb, particle string) methodError {
 		"use one verb with the same meaning" + suggestVerbs(english.Synonyms(verb, 1))}
 }
 
-// nameFault judges a word that the dictionary has, but not as a verb.
+// nameFault checks a word that the dictionary has, but not as a verb.
 func nameFault(word string, use english.Use) methodError {
 	verbs := english.VerbsOf(word)
 	switch {
@@ -199,8 +198,8 @@ func hasInfinitiveEnding(word string) bool {
 	return strings.HasSuffix(word, "er") || strings.HasSuffix(word, "ar") || strings.HasSuffix(word, "ir")
 }
 
-// hasNounEnding reports whether a word ends like a noun that is made from another
-// word and is never a verb in base form.
+// hasNounEnding reports whether a word has the ending of a noun that is derived from another word
+// and is never a verb in base form.
 func hasNounEnding(word string) bool {
 	for _, ending := range []string{"tion", "sion", "ness", "ment", "ity", "ship", "hood", "ism", "ist", "logy", "ance", "ence", "ancy", "ency", "cracy", "graphy", "dom", "eer", "ess", "ician", "itis", "ics", "tor", "sor"} {
 		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) >= 3 {
@@ -210,7 +209,7 @@ func hasNounEnding(word string) bool {
 	return false
 }
 
-// unknownFault judges a word that the dictionary does not have.
+// unknownFault checks a word that the dictionary does not have.
 func unknownFault(word string) methodError {
 	if single := strings.TrimSuffix(word, "s"); english.Singular(word) != "" || single != word && english.Lookup(single).AdjectiveCount > 0 { // financials
 		return nounFault(nil)
@@ -233,12 +232,11 @@ func unknownFault(word string) methodError {
 	return methodError{"AGIS305", "is not in the word list, so it may not be a verb", "check the spelling; a verb that people know serves more agents"}
 }
 
-// prefixes make a verb from a verb.
+// prefixes form a verb from another verb.
 var prefixes = []string{"re", "un", "de", "pre", "dis", "mis", "over", "under", "out", "auto", "co", "counter", "cross", "inter", "trans", "sub", "up", "down", "non", "multi", "bulk", "self"}
 
-// isPrefixedVerb reports whether a word is a common verb with a living prefix:
-// reprice, undeploy, preapprove. What the dictionary knows is no such word:
-// transaction is not to act across.
+// isPrefixedVerb reports whether a word is a common verb with a productive prefix: reprice,
+// undeploy, preapprove. Words of the dictionary do not count: transaction is not to act across.
 func isPrefixedVerb(word string) bool {
 	if use := english.Lookup(word); use.Known() {
 		return use.Verb
@@ -255,8 +253,8 @@ func isPrefixedVerb(word string) bool {
 	return false
 }
 
-// verbEnding reports whether a word ends as only verbs do, on a stem that can
-// be said: anonymize, ratify.
+// verbEnding reports whether a word has an ending that only verbs have, on a pronounceable stem:
+// anonymize, ratify.
 func verbEnding(word string) bool {
 	for _, ending := range []string{"ize", "ify"} {
 		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) >= 3 && strings.ContainsAny(stem, "aeiouy") {
@@ -267,8 +265,8 @@ func verbEnding(word string) bool {
 	return ok && english.Lookup(stem+"ize").Verb
 }
 
-// derivations are endings that make a noun or an adjective from a verb, and
-// what they replace. Those in -er are left out: they end verbs in French.
+// derivations are endings that form a noun or an adjective from a verb, with the ending that each
+// replaces. Those in -er are left out, because French verbs end in it.
 var derivations = []struct {
 	ending, verbEnding string
 	adjective          bool
@@ -309,8 +307,8 @@ func suggestVerbs(verbs []string) string {
 	return ", for example " + joinAlternatives(good[:min(3, len(good))])
 }
 
-// isRecommendable reports whether a verb can be recommended: it breaks no rule itself
-// and says something.
+// isRecommendable reports whether a verb can be recommended: it breaks no rule itself and is not
+// vague.
 func isRecommendable(verb string) bool {
 	l, upper := listed(), strings.ToUpper(verb)
 	_, vague := l.vague[verb]
@@ -320,12 +318,12 @@ func isRecommendable(verb string) bool {
 	return len(verb) > 2 && !vague && !prohibited && !http && !l.existence[verb] && !l.state[verb] && !l.function[verb] && use.Verb && !isMostlyAdjective(use)
 }
 
-// isMostlyAdjective reports whether readers take a verb for an adjective.
+// isMostlyAdjective reports whether readers understand a verb as an adjective.
 func isMostlyAdjective(use english.Use) bool {
 	return !use.Modern && use.AdjectiveCount > use.NounCount && use.AdjectiveCount >= onlyAdjective*max(use.VerbCount, 1)
 }
 
-// joinAlternatives joins verbs as one says them: A, B or C.
+// joinAlternatives joins verbs to a phrase: A, B or C.
 func joinAlternatives(verbs []string) string {
 	last := len(verbs) - 1
 	if last == 0 {

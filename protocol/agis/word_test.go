@@ -55,8 +55,8 @@ func (f *figures) count(invalid, bad bool) {
 //	methods2.tsv   precision 0.974  recall 0.929  after what methods.tsv taught
 //	methods3.tsv   precision 1.000  recall 0.959  after what methods2.tsv taught
 //
-// and no rule for errors was changed after the last until, in November 2026, the
-// rules were deleted that made no figure here better; no set is held out since. What methods3.tsv misses is either a
+// and no rule for errors was changed after the last until, in November 2026, the rules were deleted
+// that made no figure here better; no set is held out since. What methods3.tsv misses is either a
 // noun that the dictionary has as a verb (to concert, to pillow), or rare.
 func TestFigures(t *testing.T) {
 	t.Logf("%-34s %6s %7s %10s %7s %13s", "set", "words", "invalid", "precision", "recall", "false errors")
@@ -207,7 +207,7 @@ func stem(verb string) string {
 	return verb
 }
 
-// What a message tells people to write instead must be a method that passes.
+// TestAdvice checks that every method that a message recommends passes the checks itself.
 func TestAdvice(t *testing.T) {
 	word := regexp.MustCompile(`\b[A-Z]{2,}\b`)
 	advised := map[string]bool{"HTTP": true}
@@ -302,7 +302,7 @@ func TestDraftVerbs(t *testing.T) {
 	}
 }
 
-// hostile are identifiers that a stranger may send.
+// hostile are identifiers from a hostile client.
 var hostile = []string{
 	strings.Repeat("A", 10_000), strings.Repeat("BOOK", 2_500), strings.Repeat("ing", 3_000), strings.Repeat("ß", 5_000),
 	strings.Repeat("bookTable", 1_000), strings.Repeat("A ", 5_000), "\x00", "BO\x00OK", "\u0301", "B\u0301OOK", "\u202eKOOB", "\ufeffBOOK",
@@ -371,8 +371,8 @@ func FuzzMethod(f *testing.F) {
 	})
 }
 
-// What one method costs, by what it turns out to be. An unknown word costs most
-// because verbs of nearly its spelling are looked for.
+// BenchmarkMethod measures the cost of one method by its class. An unknown word costs most because
+// similarly spelled verbs are searched.
 func BenchmarkMethod(b *testing.B) {
 	for _, c := range []struct{ name, method string }{
 		{"verb", "RECONCILE"}, {"inflected", "SCHEDULED"}, {"noun", "RESTAURANT"}, {"compound", "FINDRESTAURANT"},

@@ -2,10 +2,9 @@ package agis
 
 import "gazetteer/protocol/english"
 
-// splitCompound returns the words of which an unknown word is made when it can be no
-// verb for that reason: a verb and what it is done to (findrestaurant), or
-// names only (orderstatus). It is nil for words such as crowdsource, which are
-// made in the same way but are verbs, and for what only looks made of words.
+// splitCompound returns the parts of an unknown word if they show that it is not a verb: a verb and
+// its object (findrestaurant), or nouns only (orderstatus). It returns nil for words such as
+// crowdsource, which are compounds but verbs, and for words that only look like compounds.
 func splitCompound(word string) []string {
 	s := splitter{word: word}
 	for end := 3; end <= len(word)-2; end++ {
@@ -37,21 +36,21 @@ func isOnlyNoun(word string) bool {
 		len(single) >= 4 && english.Lookup(single).NounCount >= commonNoun)
 }
 
-// strongVerb reports whether readers take a word at the beginning of a name for
-// a verb, not for a noun.
+// strongVerb reports whether readers understand a word at the beginning of a name as a verb, not as
+// a noun.
 func strongVerb(word string, use english.Use) bool {
 	return listed().command[word] || use.VerbCount >= 3 && use.VerbCount >= mostlyVerb*use.NounCount && len(word) > 3
 }
 
-// splitter finds words that together fill the end of a word.
+// splitter finds words that together fill the end of a text.
 type splitter struct {
 	word  string
 	words []string // the words found
 }
 
-// matchRest reports whether the word from at on is a name, perhaps after up to more
-// words that go before one. strong says that a strong verb stands before it, so
-// that a name need not be told from a verb (create test).
+// matchRest reports whether the text from at on is a name, with at most more words before it that
+// can modify one. strong says that a strong verb precedes it, so that the name may also be a verb
+// (create test).
 func (s *splitter) matchRest(at, more int, strong bool) bool {
 	if last := s.word[at:]; isObjectName(last, strong) {
 		s.words = []string{last}
@@ -70,7 +69,7 @@ func (s *splitter) matchRest(at, more int, strong bool) bool {
 	return false
 }
 
-// isObjectName reports whether a word can be what a verb is done to.
+// isObjectName reports whether a word can be the object of a verb.
 func isObjectName(word string, strong bool) bool {
 	if len(word) < 4 && !listed().short[word] {
 		return false
@@ -91,8 +90,8 @@ func isFrequentNoun(use english.Use) bool {
 	return use.Noun && (use.NounCount > 0 || use.Modern || use.Written > 1)
 }
 
-// canStandBetween reports whether a word can stand between a verb and a name: a
-// preposition or article, an adjective, another name.
+// canStandBetween reports whether a word can come between a verb and a name: a preposition or
+// article, an adjective, another name.
 func canStandBetween(word string) bool {
 	if listed().function[word] {
 		return true

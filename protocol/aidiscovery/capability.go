@@ -3,6 +3,7 @@ package aidiscovery
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
@@ -52,13 +53,12 @@ func (c *checker) readCapability(n *protocol.Node, seen map[string]bool) Capabil
 	return item
 }
 
-// isID reports whether s matches ^[a-z][a-z0-9_]*$ as a whole: a final line feed
-// is not part of an id.
+// isID reports whether all of s matches ^[a-z][a-z0-9_]*$; a final line feed is not allowed.
 func isID(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && consistsOf(s, func(c byte) bool { return c >= 'a' && c <= 'z' || isDigit(c) || c == '_' })
 }
 
-// idFault says in words why a text is no id.
+// idFault describes why a text is not an id.
 func idFault(text string) string {
 	if text == "" {
 		return "is empty"
@@ -105,7 +105,7 @@ func (c *checker) readID(parent *protocol.Node, seen map[string]bool) string {
 	return n.Text
 }
 
-// EndpointForm is what an endpoint text turns out to be.
+// EndpointForm is the form of an endpoint text.
 type EndpointForm uint8
 
 // The forms of an endpoint.
@@ -124,8 +124,7 @@ func hasScheme(text string) bool {
 	return ok && scheme != "" && isAlpha(scheme[0]) && consistsOf(scheme, func(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '-' || c == '.' })
 }
 
-// Endpoint tells which form an endpoint has (§3.3). The URI is nil unless the
-// form is Absolute.
+// Endpoint returns the form of an endpoint (§3.3). The URI is nil unless the form is Absolute.
 func Endpoint(text string) (EndpointForm, *url.URL) {
 	// Browsers drop control characters from an address, so "/\t/host" would
 	// become a network path.
@@ -204,7 +203,7 @@ func (c *checker) checkAbsoluteEndpoint(n *protocol.Node, u *url.URL) {
 	}
 }
 
-// internalWords name functions that are not for agents in general (§6.1).
+// internalWords are names of functions that agents in general must not call (§6.1).
 var internalWords = map[string]bool{
 	"admin": true, "administration": true, "administrator": true, "superadmin": true, "wp-admin": true,
 	"internal": true, "debug": true, "actuator": true,
@@ -263,7 +262,7 @@ func (c *checker) readParams(n *protocol.Node) []NamedParam {
 		switch base, _, _ := strings.Cut(p.Type, "["); {
 		case p.Dialect != Draft:
 			c.Add("AI420", m, "the description of parameter "+protocol.Quote(m.Key)+" does not follow the pattern of the draft", "write <type>, <required or optional>[, <constraints>] [-- <description>]")
-		case !isKnown(paramTypes, base):
+		case !slices.Contains(paramTypes, base):
 			c.Add("AI421", m, "the type "+protocol.Quote(p.Type)+" of parameter "+protocol.Quote(m.Key)+" is not one of the draft", english.DidYouMean(p.Type, []string{"string", "integer", "number", "boolean", "array"})+"use string, integer, number, boolean or array")
 		}
 		params = append(params, NamedParam{Name: m.Key, Text: m.Text, Param: p})
@@ -283,7 +282,7 @@ func (c *checker) readReturns(parent *protocol.Node) string {
 	}
 	if l := protocol.Length(n.Text); l > 300 {
 		c.Add("AI423", n, fmt.Sprintf("returns has %d characters, more than 300", l), "name only the fields that matter")
-	} else if !namesFields(n.Text) {
+	} else if !NamesFields(n.Text) {
 		c.Add("AI424", n, "returns does not say which fields the answer has", `name them, for example "notes[] {id, text}"`)
 	}
 	return n.Text

@@ -2,14 +2,14 @@ package aidiscovery
 
 // An explanation is the long text of a rule. Its examples are of three kinds:
 //
-//   - Lines that begin with > and < are an exchange: what a reader sends and
-//     what comes back. Remarks on it stand in parentheses.
+//   - Lines that begin with > and < are an exchange: the request of a reader and
+//     the answer. Remarks are in parentheses.
 //   - A text in braces is the whole object that the rule is about: the document
 //     (AI2), the service (AI3), a capability (AI4 and AI9) and so on.
-//   - Anything else is one member or more of that object, or of the document
+//   - Anything else is one or more members of that object, or of the document
 //     when the name is that of a top-level member.
 //
-// Bytes that are no text are written in hexadecimal, as in <EF BB BF>.
+// Bytes that are not text are written in hexadecimal, as in <EF BB BF>.
 type explanation struct{ code, text, bad, good string }
 
 const (

@@ -138,7 +138,7 @@ func merge(into, from *protocol.Node) {
 	}
 }
 
-// exchange reads an example of what is sent and what comes back.
+// exchange reads an example of a request and its answer.
 func exchange(t *testing.T, example string) aidiscovery.Exchange {
 	t.Helper()
 	var x aidiscovery.Exchange

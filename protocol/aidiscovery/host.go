@@ -29,13 +29,13 @@ func isPrivateHost(host string) bool {
 	return len(labels) == 1 || slices.Contains(localNames, labels[len(labels)-1]) || strings.HasSuffix(host, ".home.arpa")
 }
 
-// localNames are top-level names for use inside a network: RFC 6761, RFC 6762
-// and its appendix G, RFC 8375 (home.arpa), ICANN's reservation of "internal".
+// localNames are top-level names for use inside a network (RFC 6761, RFC 6762 with its appendix G,
+// RFC 8375 (home.arpa), and "internal", which ICANN reserved).
 var localNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan"}
 
-// notGlobal are the networks of the IANA special-purpose address registries
-// (RFC 6890) that are not globally reachable and that package netip does not
-// name, together with the reserved and documentation ones.
+// notGlobal holds the networks of the IANA special-purpose address registries (RFC 6890) that are
+// not globally reachable and that package netip does not report, including the reserved and
+// documentation ones.
 var notGlobal = func() (list []netip.Prefix) {
 	for _, p := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -46,8 +46,8 @@ var notGlobal = func() (list []netip.Prefix) {
 	return list
 }()
 
-// embeds are the IPv6 networks whose addresses carry an IPv4 address, and at
-// which byte: the mapped and compatible forms, NAT64 (RFC 6052), 6to4.
+// embeds holds the IPv6 networks whose addresses contain an IPv4 address, with the byte at which it
+// begins: the mapped and compatible forms, NAT64 (RFC 6052), 6to4.
 var embeds = []struct {
 	prefix netip.Prefix
 	at     int
@@ -91,8 +91,8 @@ func endsInNumber(label string) bool {
 	return ok && consistsOf(hex, func(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' })
 }
 
-// looseIPv4 reads an IPv4 address as inet_aton does: one to four numbers, each
-// decimal, octal or hexadecimal, the last of which fills what is left.
+// looseIPv4 reads an IPv4 address like inet_aton: one to four numbers, each decimal, octal or
+// hexadecimal; the last one fills the remaining bytes.
 func looseIPv4(labels []string) (netip.Addr, bool) {
 	if len(labels) > 4 {
 		return netip.Addr{}, false

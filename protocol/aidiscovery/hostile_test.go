@@ -129,8 +129,8 @@ func TestWorstCaseMemory(t *testing.T) {
 	}
 }
 
-// allocated returns the bytes that are allocated to read and judge a text, all
-// in all: more than what is held at any time.
+// allocated returns the number of bytes that are allocated in total to read and judge a text, which
+// is more than the memory in use at any time.
 func allocated(text string) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -159,7 +159,7 @@ func BenchmarkWorst(b *testing.B) {
 	}
 }
 
-// Whatever is sent, the answer is a finding that says what is wrong.
+// TestBadInput checks that every input gets a finding that describes the problem.
 func TestBadInput(t *testing.T) {
 	wide := func(order binary.AppendByteOrder, mark bool) string {
 		var out []byte

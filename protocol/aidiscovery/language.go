@@ -2,16 +2,16 @@ package aidiscovery
 
 import "strings"
 
-// irregular are the tags of RFC 5646 §2.1 that its grammar lists one by one
-// because they do not follow it.
+// irregular holds the tags that RFC 5646 §2.1 lists one by one because they do not follow its
+// grammar.
 var irregular = map[string]bool{
 	"en-gb-oed": true, "i-ami": true, "i-bnn": true, "i-default": true, "i-enochian": true, "i-hak": true,
 	"i-klingon": true, "i-lux": true, "i-mingo": true, "i-navajo": true, "i-pwn": true, "i-tao": true,
 	"i-tay": true, "i-tsu": true, "sgn-be-fr": true, "sgn-be-nl": true, "sgn-ch-de": true,
 }
 
-// WellFormedLanguage reports whether a tag follows the grammar of BCP 47
-// (RFC 5646 §2.1). Whether its subtags are registered is not asked.
+// WellFormedLanguage reports whether a tag follows the grammar of BCP 47 (RFC 5646 §2.1). It does
+// not check whether the subtags are registered.
 func WellFormedLanguage(tag string) bool {
 	tag = strings.ToLower(tag)
 	if irregular[tag] {

@@ -3,6 +3,7 @@ package aidiscovery
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,11 +79,11 @@ func fieldName(s string) bool {
 	})
 }
 
-// openWrites warns of capabilities that change something without anyone being
-// asked who they are (§6.2): one finding, at the first.
+// openWrites reports capabilities that change something without authentication (§6.2): one finding,
+// at the first.
 func (c *checker) openWrites(root *protocol.Node) {
 	for _, item := range root.Member("capabilities").Elements() {
-		if m := item.Member("method"); m != nil && m.Kind == protocol.String && m.Text != "GET" && isKnown([]string{"POST", "PUT", "PATCH", "DELETE"}, m.Text) {
+		if m := item.Member("method"); m != nil && m.Kind == protocol.String && m.Text != "GET" && slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, m.Text) {
 			c.Add("AI902", m, "auth.type is none, yet a capability is called with "+m.Text, "ask for authentication where something is written, costs money or is private")
 			return
 		}
@@ -153,9 +154,9 @@ func (c *checker) rateLimits(root *protocol.Node) {
 	}
 }
 
-// positiveInteger reports whether a JSON number literal stands for a whole
-// number above zero, exactly: 60.0 and 6e1 do, 0 and 60.5 do not. The value is
-// never computed, since a short literal can stand for a very long number.
+// positiveInteger reports whether a JSON number literal is exactly a whole number above zero: 60.0
+// and 6e1 are, 0 and 60.5 are not. It does not compute the value, because a short literal can stand
+// for a very long number.
 func positiveInteger(literal string) bool {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -184,7 +185,7 @@ func (c *checker) readMeta(root *protocol.Node) {
 		return
 	}
 	for _, m := range n.Items {
-		if c.strict && !isKnown([]string{"last_updated", "changelog", "status"}, m.Key) {
+		if c.strict && !slices.Contains([]string{"last_updated", "changelog", "status"}, m.Key) {
 			c.AddKey("AI805", m, protocol.Quote(m.Key)+" is a custom member of meta", "leave it out unless agents need it: the text of the draft allows it, its JSON Schema does not")
 		}
 	}

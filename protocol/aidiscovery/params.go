@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// Dialect says how a parameter description is written. Three forms are in use.
+// Dialect is the form of a parameter description. Three forms are in use.
 type Dialect uint8
 
 // The dialects of parameter descriptions.
 const (
-	// FreeText names neither type nor requirement in a known place.
+	// FreeText has neither type nor requirement in a known place.
 	FreeText Dialect = iota
 	// Draft is the form of §3.3: "string, required, max 5 -- text".
 	Draft
@@ -21,11 +21,12 @@ const (
 	Converter
 )
 
-// A Param is what a parameter description says.
+// A Param is the content of a parameter description.
 type Param struct {
 	// Type is the type word, in lower case; "" when none was found.
 	Type string
-	// Required is false also when the text does not say; then Stated is false.
+	// Required says whether the parameter is required. It is also false if the text does not say;
+	// Stated is false then.
 	Required, Stated bool
 	// Constraints are the qualifiers between requirement and text, such as
 	// "default 10" or "metric|imperial".
@@ -37,8 +38,8 @@ type Param struct {
 // paramTypes are the type words of §3.3.
 var paramTypes = []string{"string", "integer", "number", "boolean", "array"}
 
-// ParseParam reads a parameter description in any of the three dialects. A text
-// in none of them is kept as the description.
+// ParseParam reads a parameter description in any of the three dialects. A text in none of them
+// becomes the description.
 func ParseParam(text string) Param {
 	text = strings.TrimSpace(text)
 	if p, ok := parseDraft(text); ok {
@@ -79,8 +80,8 @@ func parseDraft(text string) (Param, bool) {
 	return p, true
 }
 
-// trimConstraint takes off white space, and dashes at the edge, which belong to
-// neither side. A hyphen in front is a sign.
+// trimConstraint removes white space and separating dashes at both ends. A leading hyphen is kept
+// as a sign.
 func trimConstraint(s string) string {
 	s = strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '-' || r == '–' || r == '—' })
 	return strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '–' || r == '—' })
@@ -177,12 +178,11 @@ func (p Param) String() string {
 	return head
 }
 
-// plainConstraint takes out of a constraint what would end it.
+// plainConstraint removes from a constraint the characters that would end it.
 var plainConstraint = strings.NewReplacer(",", ";", "--", "-", "—", "-", " – ", "-")
 
-// A Meaning is what the constraints of a parameter say, as far as they follow
-// the forms that the draft names (§3.3): "default 10", "max 50", "min 1" and
-// values separated by "|". Numbers stay as written.
+// A Meaning holds the constraints of a parameter that have the forms of the draft (§3.3): "default
+// 10", "max 50", "min 1" and values separated by "|". Numbers stay as written.
 type Meaning struct {
 	Default    string
 	HasDefault bool
@@ -190,8 +190,8 @@ type Meaning struct {
 	Enum       []string
 }
 
-// Meaning reads the constraints. The draft's own examples (§8.2, §8.3) write
-// some of them behind the dash, so they are read on both sides of it.
+// Meaning returns the constraints in a structured form. The draft's own examples (§8.2, §8.3) write
+// some of them after the dash, so both sides of it are read.
 func (p Param) Meaning() Meaning {
 	var m Meaning
 	for _, c := range p.Constraints {
@@ -203,7 +203,7 @@ func (p Param) Meaning() Meaning {
 	return m
 }
 
-// readConstraint takes in one constraint; what is none changes nothing.
+// readConstraint adds one constraint. A text in no known form changes nothing.
 func (m *Meaning) readConstraint(c string) {
 	word, value, _ := strings.Cut(c, " ")
 	value = strings.TrimSpace(value)

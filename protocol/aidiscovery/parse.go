@@ -3,6 +3,7 @@ package aidiscovery
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,26 +18,26 @@ const (
 	HardSize = 262144
 )
 
-// maxCapabilities is how many capabilities a reader should process (§6.5).
+// maxCapabilities is the number of capabilities that a reader should process (§6.5).
 const maxCapabilities = 100
 
-// Options tells [Parse] what the bytes alone do not. The zero value is fine.
+// Options gives [Parse] information that the bytes lack. The zero value is usable.
 type Options struct {
 	Limits protocol.Limits
-	// Host is where the document was asked for, for example "example.com".
-	// Rules about foreign endpoints are left out when it is empty.
+	// Host is the host that the document was requested from, for example "example.com". If it is
+	// empty, rules about foreign endpoints are skipped.
 	Host string
-	// SameSite reports whether two hosts belong to one registrable domain.
-	// Rules about foreign endpoints are left out when it is nil.
+	// SameSite reports whether two hosts belong to one registrable domain. If it is nil, rules
+	// about foreign endpoints are skipped.
 	SameSite func(a, b string) bool
 	// Now is compared with meta.last_updated, unless it is zero.
 	Now time.Time
 }
 
-// Parse reads one document and applies the rules of the draft to it. Whatever
-// is wrong with the document is a finding. The error is for bytes that are no
-// AI Discovery document at all: it wraps [protocol.ErrUnreadable] or
-// [protocol.ErrOtherFormat]; the document is then nil and the findings say why.
+// Parse reads one document and applies the rules of the draft to it. Problems of the document are
+// findings. The error is for bytes that are not an AI Discovery document: it wraps
+// [protocol.ErrUnreadable] or [protocol.ErrOtherFormat]; the document is then nil and the findings
+// say why.
 func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	o.Limits = o.Limits.OrDefault()
 	c := &checker{Report: protocol.NewReport(rules, o.Limits), o: o}
@@ -62,15 +63,15 @@ func Parse(text []byte, o Options) (*Document, []protocol.Finding, error) {
 	return c.readDocument(root), c.Findings(), nil
 }
 
-// checker runs the rules on a tree and fills the typed document on the way.
+// checker runs the rules on a tree and fills the typed document.
 type checker struct {
 	*protocol.Report
 	o   Options
 	doc Document
-	// strict is set for a document of version 1.0: later versions may have
-	// members that this reader does not know (§4.4).
+	// strict is set for a document of version 1.0: later versions may have members that this reader
+	// does not define (§4.4).
 	strict bool
-	// credentials is set when auth says that callers send some.
+	// credentials says that auth requires callers to send credentials.
 	credentials bool
 }
 
@@ -104,8 +105,8 @@ func (c *checker) checkSize(root *protocol.Node, size int) {
 	}
 }
 
-// formats lists other published formats that are found at this address, each
-// with the members that make it recognisable.
+// formats lists other published formats that occur at this address, each with the members that
+// identify it.
 var formats = []struct {
 	name string
 	all  []string // all of these
@@ -149,7 +150,7 @@ func (c *checker) readDocument(root *protocol.Node) *Document {
 	c.checkVersion(root)
 	if c.strict {
 		for _, m := range root.Items {
-			if !isKnown(topLevel, m.Key) {
+			if !slices.Contains(topLevel, m.Key) {
 				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+suggestNearest(topLevel, m.Key))
 			}
 		}
@@ -224,19 +225,10 @@ func (c *checker) checkNestedMembers(n *protocol.Node, names ...string) {
 		return
 	}
 	for _, m := range n.Items {
-		if !isKnown(names, m.Key) {
+		if !slices.Contains(names, m.Key) {
 			c.AddKey("AI220", m, "the draft does not define "+protocol.Quote(m.Key)+" here", "remove it, or move it into meta"+suggestNearest(names, m.Key))
 		}
 	}
-}
-
-func isKnown(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // suggestNearest adds "; did you mean X?" when name is probably one of names.
@@ -247,7 +239,7 @@ func suggestNearest(names []string, name string) string {
 	return ""
 }
 
-// describeKind names a kind as a reader says it: "an array".
+// describeKind returns the name of a kind with its article: "an array".
 func describeKind(k protocol.Kind) string {
 	switch k {
 	case protocol.Null:
@@ -259,7 +251,7 @@ func describeKind(k protocol.Kind) string {
 	}
 }
 
-// stringArray reads an array of strings and reports with code what is not one.
+// stringArray reads an array of strings and reports other elements under code.
 func (c *checker) stringArray(n *protocol.Node, code string) []string {
 	if n.Kind != protocol.Array {
 		c.Add(code, n, n.Key+" is "+describeKind(n.Kind)+", not an array of strings", `write it as an array, for example ["`+"…"+`"]`)

@@ -2,12 +2,11 @@ package aidiscovery
 
 import "strings"
 
-// namesFields reports whether a description of an answer names what is in it,
-// as the draft advises ("products[] {id, name, price, stock}", §3.3). Prose
-// that names fields counts ("the order with id and state"), and so does the
-// name of a single field or type. In doubt the answer is yes: only texts such
-// as "Successful operation" say nothing that a caller could use.
-func namesFields(returns string) bool {
+// NamesFields reports whether the description of an answer names its fields, as the draft
+// recommends ("products[] {id, name, price, stock}", §3.3). Prose with field names counts ("the
+// order with id and state"), and so does the name of a single field or type. In case of doubt the
+// result is true: only texts such as "Successful operation" tell a caller nothing.
+func NamesFields(returns string) bool {
 	if strings.ContainsAny(returns, "{}[]<>|=,;*`\"") {
 		return true
 	}
@@ -27,12 +26,12 @@ func namesFields(returns string) bool {
 		}
 		empty = empty && emptyWords[bare]
 	}
-	// One word may be the name of a field; several without a link are prose.
+	// A single word may be a field name; several words without a linking word are prose.
 	return !empty && len(words) == 1
 }
 
-// isIdentifier reports whether a word is written as names of fields are:
-// snake_case, camelCase, a.path, or with a digit or hyphen inside.
+// isIdentifier reports whether a word is written like a field name: snake_case, camelCase, a.path,
+// or with a digit or hyphen inside.
 func isIdentifier(word string) bool {
 	if strings.ContainsAny(word, "_.:") {
 		return true
@@ -56,11 +55,10 @@ func wordSet(words string) map[string]bool {
 var (
 	// linking words introduce or join parts of an answer.
 	linking = wordSet("with containing contains contain including includes include and plus having has fields field columns keys consisting comprising")
-	// fieldNouns are what fields are called often, and the types of an answer
-	// that has no fields.
+	// fieldNouns are common names of fields, and the types of an answer without fields.
 	fieldNouns = wordSet("id ids identifier url urls uri link name names title status state count total price amount token key " +
 		"date time timestamp email address text string number integer boolean bool csv pdf none nothing empty")
-	// emptyWords do not say what an answer holds.
+	// emptyWords say nothing about the content of an answer.
 	emptyWords = wordSet("the a an of ok success successful successfully operation response result results reply answer output data payload body " +
 		"json object objects array list item items value values returned returns created updated deleted done yes true request default")
 )

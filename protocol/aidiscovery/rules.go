@@ -6,9 +6,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// ruleTable has every rule of the draft that this project knows by code, also
-// those that only a fetch or a second document can judge. A code keeps its
-// meaning permanently; new rules get new codes. AI207 is ours: a limit of this
+// ruleTable is the table of all rules, including those that need a fetch or a second document. A
+// code keeps its meaning permanently; new rules get new codes. AI207 is our own: a limit of this
 // reader other than depth.
 var ruleTable = []protocol.Rule{
 	{Code: "AI101", Slug: "https-only", Severity: protocol.Error, Section: "AI Discovery §6.4", Basis: "must"},
@@ -117,8 +116,8 @@ var ruleTable = []protocol.Rule{
 
 var rules = protocol.ByCode(ruleTable)
 
-// Rules returns the table of rules, by code, each with its explanation and an
-// example of a text that breaks it and of the same text fixed.
+// Rules returns all rules in the order of their codes, each with its explanation and an example
+// text that breaks it, broken and corrected.
 func Rules() []protocol.Rule {
 	table := slices.Clone(ruleTable)
 	at := make(map[string]int, len(table))

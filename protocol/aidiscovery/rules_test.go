@@ -63,8 +63,7 @@ func TestParamString(t *testing.T) {
 	}
 }
 
-// sameParam fails unless what is written in the draft's form is read again as
-// the same parameter.
+// sameParam fails unless the draft's notation of a parameter is parsed to the same parameter.
 func sameParam(t *testing.T, p aidiscovery.Param) {
 	t.Helper()
 	want := p
@@ -111,8 +110,7 @@ func TestWellFormedLanguage(t *testing.T) {
 	}
 }
 
-// base is a document without any finding; what a case changes is what it is
-// about.
+// base is a document without findings; each case changes one thing in it.
 const base = `{
   "aiendpoint": "1.0",
   "service": {"name": "Notes", "description": "Keeps notes."},
@@ -461,7 +459,7 @@ func sameRewritten(t *testing.T, text []byte, findings []protocol.Finding) {
 	}
 }
 
-// The documents of testdata that are read stay what they are when rewritten.
+// The documents of testdata do not change when they are parsed and written.
 func TestRewritten(t *testing.T) {
 	rewritten := 0
 	for _, v := range manifest(t) {
@@ -514,4 +512,19 @@ func FuzzWellFormedLanguage(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLanguagesAreSuggested(t *testing.T) {
+	for text, want := range map[string]string{
+		"english_US": "did you mean en-US? use BCP 47", "en_US": "did you mean en-US? use BCP 47", "klingonese_KX": "use BCP 47", "english !": "use BCP 47",
+	} {
+		_, findings, err := aidiscovery.Parse([]byte(`{"aiendpoint": "1.0", "service": {"name": "N", "description": "D", "language": ["`+text+`"]}, "capabilities": []}`), aidiscovery.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(findings, func(f protocol.Finding) bool { return f.Code == "AI315" })
+		if i < 0 || !strings.HasPrefix(findings[i].Help, want) {
+			t.Errorf("%s: %+v, want the help %q", text, findings, want)
+		}
+	}
 }

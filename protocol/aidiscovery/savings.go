@@ -14,23 +14,22 @@ import (
 
 // A Saving is one way to make a document cost fewer tokens.
 type Saving struct {
-	// Pointer leads to the value that it changes; "" is the whole text.
+	// Pointer is the RFC 6901 pointer of the value to change; "" is the whole text.
 	Pointer string
-	// Tokens is how many tokens it saves, as [protocol.Tokens] counts them.
+	// Tokens is the number of tokens saved, as [protocol.Tokens] counts them.
 	Tokens int
-	// Message says what to do.
+	// Message describes the change.
 	Message string
-	// Remove is set when the member goes as a whole. Text is what a string
-	// becomes. With neither, and a Pointer, only a person can say.
+	// Remove says that the whole member can be removed. Text is the replacement of a string. If
+	// neither is set and Pointer is not empty, a person must decide on the change.
 	Remove bool
 	Text   string
 }
 
-// Savings lists what a document can do without, most tokens saved first. Every value
-// stands in at most one saving, and each is counted on the compact form, so the
-// tokens of the text that was read are those of the shortened compact text plus
-// all savings, but for rounding. Documents of other formats and values
-// without extents get what can be said of them.
+// Savings lists the parts that a document does not need, the largest saving first. Each value is in
+// at most one saving, and each saving is counted on the compact form. So the tokens of the text are
+// those of the shortened compact text plus all savings, except for rounding. Documents of other
+// formats, and values without extents, get the savings that can be computed.
 func Savings(root *protocol.Node) []Saving {
 	if root == nil {
 		return nil
@@ -47,18 +46,18 @@ func Savings(root *protocol.Node) []Saving {
 type savingFinder struct {
 	savings []Saving
 	strict  bool // members that the draft does not define are known as such
-	// said counts long texts that were met before, by their words.
+	// said counts the long texts seen before, by their words.
 	said map[string]int
 }
 
-// addSaving keeps what saves a token or more.
+// addSaving adds a saving of at least one token.
 func (c *savingFinder) addSaving(s Saving, cost float64) {
 	if s.Tokens = int(math.Round(cost)); s.Tokens > 0 {
 		c.savings = append(c.savings, s)
 	}
 }
 
-// findSpellingSavings finds what another spelling of the same values would save.
+// findSpellingSavings finds the tokens that another spelling of the same values would save.
 func (c *savingFinder) findSpellingSavings(root *protocol.Node) {
 	if root.End == 0 {
 		return
@@ -68,8 +67,8 @@ func (c *savingFinder) findSpellingSavings(root *protocol.Node) {
 	c.addSaving(Saving{Message: `write characters in UTF-8, not as \u escapes`}, escapedCost(root))
 }
 
-// bareLength is how many bytes a value takes with its own spelling of names, strings
-// and numbers but without white space.
+// bareLength returns the length of a value in bytes without white space, with names, strings and
+// numbers as they are spelled.
 func bareLength(n *protocol.Node) int {
 	if n.Kind != protocol.Array && n.Kind != protocol.Object {
 		return n.End - n.Offset
@@ -84,7 +83,7 @@ func bareLength(n *protocol.Node) int {
 	return size
 }
 
-// escapedCost is what escapes cost more than the characters they stand for.
+// escapedCost returns the cost of escapes beyond that of the characters they stand for.
 func escapedCost(n *protocol.Node) float64 {
 	cost := 0.0
 	if n.Kind == protocol.String {
@@ -99,9 +98,9 @@ func escapedCost(n *protocol.Node) float64 {
 	return cost
 }
 
-// escapeCost compares a spelling of so many bytes with the shortest. A string
-// with escapes has all its other characters escaped or none, as programs write
-// it; only the length of the spelling is known.
+// escapeCost compares a spelling of a given length with the shortest one. Only the length of the
+// spelling is known, so it assumes that a program wrote the string: either all characters outside
+// ASCII are escaped, or none.
 func escapeCost(text string, spelled int) float64 {
 	short := quoteText(text)
 	if len(short) == spelled {
@@ -128,7 +127,7 @@ func quoteText(text string) string {
 	return string(protocol.WriteJSON(&protocol.Node{Kind: protocol.String, Text: text}, ""))
 }
 
-// suggestRemoval suggests that a member is left out.
+// suggestRemoval suggests to remove a member.
 func (c *savingFinder) suggestRemoval(n *protocol.Node, message string) {
 	cost := protocol.TokenCost(quoteText(n.Key)) + protocol.TokenCost(string(protocol.WriteJSON(n, ""))) + 2.0/4 // colon and comma
 	c.addSaving(Saving{Pointer: n.Pointer, Message: message, Remove: true}, cost)
@@ -140,8 +139,8 @@ func (c *savingFinder) suggestReplacement(n *protocol.Node, text string, reasons
 	c.addSaving(Saving{Pointer: n.Pointer, Message: strings.Join(reasons, "; "), Text: text}, cost)
 }
 
-// suggestShortening tells how much a text of which only so many characters are advised
-// would save; which ones, a person must say.
+// suggestShortening suggests to shorten a text to the advised number of characters. A person must
+// choose which ones.
 func (c *savingFinder) suggestShortening(n *protocol.Node, most int, whose string) bool {
 	l := protocol.Length(n.Text)
 	if l <= most {
@@ -183,8 +182,8 @@ func (c *savingFinder) visitUnknownMember(m *protocol.Node) {
 	}
 }
 
-// visitMembers removes what the draft does not define in an object, or the object when
-// it is empty. It answers the members that are left.
+// visitMembers suggests to remove the members of an object that the draft does not define, or the
+// object if nothing else is in it. It returns the other members.
 func (c *savingFinder) visitMembers(n *protocol.Node, names []string) []*protocol.Node {
 	if n.Kind != protocol.Object {
 		return nil
@@ -194,7 +193,7 @@ func (c *savingFinder) visitMembers(n *protocol.Node, names []string) []*protoco
 	}
 	var left []*protocol.Node
 	for _, m := range n.Items {
-		if isKnown(names, m.Key) {
+		if slices.Contains(names, m.Key) {
 			left = append(left, m)
 		} else {
 			c.visitUnknownMember(m)
@@ -216,8 +215,8 @@ func (c *savingFinder) visitService(n *protocol.Node) {
 	}
 }
 
-// adviceForParam is how long the description of a parameter may be before we
-// say something. The draft asks for compact ones and names no number.
+// adviceForParam is the length in characters from which the description of a parameter is reported.
+// The draft asks for compact ones without a number.
 const adviceForParam = 120
 
 func (c *savingFinder) visitCapability(n *protocol.Node) {
@@ -225,7 +224,7 @@ func (c *savingFinder) visitCapability(n *protocol.Node) {
 		switch {
 		case m.Key == "description" && m.Kind == protocol.String:
 			c.visitProse(m)
-		case m.Key == "returns" && m.Kind == protocol.String && !namesFields(m.Text):
+		case m.Key == "returns" && m.Kind == protocol.String && !NamesFields(m.Text):
 			c.suggestRemoval(m, "name the fields of the answer, or omit returns: this has no content")
 		case m.Key == "returns" && m.Kind == protocol.String:
 			c.visitProse(m)
@@ -259,7 +258,7 @@ func (c *savingFinder) visitParam(n *protocol.Node) {
 	}
 }
 
-// isRepeated reports whether a long text stood in the document before.
+// isRepeated reports whether a long text occurred in the document before.
 func (c *savingFinder) isRepeated(text string) bool {
 	const short = 40 // characters; what is shorter costs less than to look it up
 	if len(text) < short {
@@ -269,8 +268,7 @@ func (c *savingFinder) isRepeated(text string) bool {
 	return c.said[text] > 1
 }
 
-// repeatsName reports whether a description has no word that is not in the name
-// of its parameter.
+// repeatsName reports whether a description only repeats words of the parameter's name.
 func repeatsName(name, description string) bool {
 	fold := func(s string) []string {
 		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -284,7 +282,7 @@ func repeatsName(name, description string) bool {
 	return len(words) > 0
 }
 
-// visitProse removes words that say nothing from a text.
+// visitProse suggests to remove words without information from a text.
 func (c *savingFinder) visitProse(n *protocol.Node) {
 	text := n.Text
 	var reasons []string
@@ -301,9 +299,8 @@ func (c *savingFinder) visitProse(n *protocol.Node) {
 	}
 }
 
-// openings that say what every description describes: "This API endpoint allows
-// you to find …". Each element is one step; a step may be left out when it is
-// optional.
+// openings are phrases that fit every description: "This API endpoint allows you to find …". Each
+// element is one step; a step may be left out if it is optional.
 var openings = [][]step{
 	{{words: "this the"}, {words: "api rest http ai", optional: true}, {words: "endpoint api route method capability operation function call tool service request"}, {words: "can", optional: true}, {words: "be is will", optional: true}, {words: "used", optional: true}, {words: "allows lets enables helps permits", optional: true}, {words: "you users user agents agent one callers clients", optional: true}, {words: "to", optional: true}},
 	{{words: "use"}, {words: "this"}, {words: "api", optional: true}, {words: "endpoint api route method capability operation function tool", optional: true}, {words: "to"}},
@@ -317,8 +314,8 @@ type step struct {
 	optional bool
 }
 
-// withoutOpening returns a text without an opening that says nothing, and
-// whether it had one and goes on for two words or more.
+// withoutOpening returns a text without such an opening, and whether it had one and two or more
+// words follow.
 func withoutOpening(text string) (string, bool) {
 	for _, steps := range openings {
 		rest, ok := text, true
@@ -359,11 +356,13 @@ func (c *savingFinder) visitAuth(n *protocol.Node) {
 	}
 }
 
-// visitHints removes hints that are false, which is their default, or the object when
-// it says nothing else.
+// visitHints suggests to remove hints that are false, which is their default, or the whole object
+// if it has no others.
 func (c *savingFinder) visitHints(n *protocol.Node) {
 	names := []string{"compact_mode", "field_filtering", "delta_support"}
-	isDefault := func(m *protocol.Node) bool { return m.Kind == protocol.Bool && !m.True() && isKnown(names, m.Key) }
+	isDefault := func(m *protocol.Node) bool {
+		return m.Kind == protocol.Bool && !m.True() && slices.Contains(names, m.Key)
+	}
 	if n.Kind == protocol.Object && len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(m *protocol.Node) bool { return !isDefault(m) }) {
 		c.suggestRemoval(n, "leave token_hints out: false is the default of every hint")
 		return
@@ -383,7 +382,7 @@ func (c *savingFinder) visitMeta(n *protocol.Node) {
 		c.suggestRemoval(n, "meta is empty: leave it out")
 	}
 	for _, m := range n.Items {
-		if c.strict && !isKnown([]string{"last_updated", "changelog", "status"}, m.Key) {
+		if c.strict && !slices.Contains([]string{"last_updated", "changelog", "status"}, m.Key) {
 			c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
 		}
 	}

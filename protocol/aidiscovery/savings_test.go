@@ -72,7 +72,7 @@ func TestSavings(t *testing.T) {
 	}
 }
 
-// Escapes of characters that UTF-8 can write cost more than those.
+// TestCutEscapes checks that escapes of characters that UTF-8 can represent count as savings.
 func TestCutEscapes(t *testing.T) {
 	const plain = `{"aiendpoint":"1.0","service":{"name":"노트 😀","description":"메모를 저장합니다."}}`
 	var escaped strings.Builder
@@ -105,8 +105,8 @@ func mustRead(t *testing.T, text string) *protocol.Node {
 	return root
 }
 
-// Whatever a document is: the most comes first, no value is cut twice, and what
-// is saved is what the text costs less after the savings.
+// TestSavingsAddUp checks for every document that the largest saving is first, no value is saved
+// twice, and the savings add up to the tokens that are missing in the shortened text.
 func TestSavingsAddUp(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.json")
 	if err != nil {

@@ -31,16 +31,16 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// unseen are the errors of Parse that the schema cannot see: bytes, sizes,
-// what stands in two places, the calendar, and what a text says.
+// unseen are the errors of Parse that the schema cannot express: bytes, sizes, relations between
+// two members, the calendar, and the content of texts.
 var unseen = map[string]bool{
 	"AI201": true, "AI203": true, "AI205": true, "AI206": true, "AI116": true, // bytes
 	"AI314": true, "AI315": true, "AI406": true, "AI801": true, // letter case, grammar, uniqueness, calendar
 	"AI901": true, "AI906": true, "AI415": true, // texts and hosts
 }
 
-// What Parse accepts the schema accepts, and what it refuses for its structure
-// the schema refuses.
+// TestSchemaAgreesWithParse checks that the schema accepts every document that Parse accepts, and
+// refuses those that Parse refuses for their structure.
 func TestSchemaAgreesWithParse(t *testing.T) {
 	s := compileSchema(t)
 	refused := 0

@@ -9,8 +9,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// checkTexts looks at every string and every member name of the document for what
-// must not be there.
+// checkTexts checks every string and every member name of the document for secrets and hidden text.
 func (c *checker) checkTexts(n *protocol.Node) {
 	if n.Kind == protocol.String {
 		c.checkHostileText(n, n.Text, c.Add)
@@ -35,8 +34,8 @@ func (c *checker) checkHostileText(n *protocol.Node, s string, add func(code str
 	}
 }
 
-// A keyShape is the form that an issuer gives its keys so that they can be
-// found: a prefix, and behind it at least so many characters of a set.
+// A keyShape is the form by which an issuer makes its keys recognizable: a prefix, followed by a
+// minimum number of characters of a set.
 type keyShape struct {
 	name   string
 	prefix string
@@ -79,8 +78,8 @@ var keyShapes = []keyShape{
 	{name: "a Databricks token", prefix: "dapi", least: 32},
 }
 
-// findCredential names the secret in s, if there is one. It looks at each byte a
-// few times at most, whatever the text is.
+// findCredential returns the name of the secret in s, if there is one. It reads each byte a few
+// times at most.
 func findCredential(s string) (string, bool) {
 	if hasKeyLength(s) {
 		for i := range keyShapes {
@@ -101,11 +100,11 @@ func findCredential(s string) (string, bool) {
 	return "", false
 }
 
-// leastKey is the length of the shortest key of keyShapes, prefix included.
-const leastKey = 20
+// minKeyLength is the length of the shortest key of keyShapes, prefix included.
+const minKeyLength = 20
 
-// hasKeyLength reports whether s has as many characters in a row as the shortest key.
-// Nearly all prose has not, which spares it the search for each shape.
+// hasKeyLength reports whether s has a run of key characters as long as the shortest key. Nearly
+// all prose has none, which saves the search for each shape.
 func hasKeyLength(s string) bool {
 	run := 0
 	for i := range len(s) {
@@ -113,14 +112,14 @@ func hasKeyLength(s string) bool {
 			run = 0
 			continue
 		}
-		if run++; run == leastKey {
+		if run++; run == minKeyLength {
 			return true
 		}
 	}
 	return false
 }
 
-// inKey marks the bytes that keys and signed tokens are written with.
+// inKey marks the bytes that occur in keys and signed tokens.
 var inKey = func() (set [256]bool) {
 	for c := range set {
 		set[c] = isAlphanumeric(byte(c)) || strings.IndexByte("_-./", byte(c)) >= 0
@@ -128,8 +127,8 @@ var inKey = func() (set [256]bool) {
 	return set
 }()
 
-// occursIn reports whether s holds a key of this shape. What its maker marks as an
-// example and what repeats a few characters is a placeholder.
+// occursIn reports whether s contains a key of this shape. A key that its issuer marks as an
+// example, or that repeats a few characters, is a placeholder and does not count.
 func (k *keyShape) occursIn(s string) bool {
 	for {
 		i := strings.Index(s, k.prefix)
@@ -156,7 +155,7 @@ func (k *keyShape) mayFollow(c byte) bool {
 	return isAlphanumeric(c) || strings.IndexByte(k.more, c) >= 0
 }
 
-// isPlaceholder reports whether a key only stands for one.
+// isPlaceholder reports whether a key is an example instead of a real one.
 func isPlaceholder(key string) bool {
 	const least = 6 // different characters: real keys have far more
 	var seen [256]bool
@@ -209,8 +208,8 @@ func signedToken(s string) bool {
 	}
 }
 
-// jsonHeader reports whether text is base64url of a JSON object, perhaps behind
-// a word and a hyphen.
+// jsonHeader reports whether text is base64url of a JSON object, optionally after a word and a
+// hyphen.
 func jsonHeader(text string) bool {
 	const longest = 4096 // a header names an algorithm and a key
 	if len(text) > longest {
@@ -233,8 +232,8 @@ func jsonHeader(text string) bool {
 
 func isBase64URL(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
 
-// passwordInAddress finds scheme://user:password@host. A name in braces or
-// angle brackets stands for a password and is none.
+// passwordInAddress finds scheme://user:password@host. A name in braces or angle brackets is a
+// placeholder for a password.
 func passwordInAddress(s string) bool {
 	for {
 		before, after, ok := strings.Cut(s, "://")

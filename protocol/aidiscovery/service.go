@@ -2,14 +2,14 @@ package aidiscovery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gazetteer/protocol"
 	"gazetteer/protocol/english"
 )
 
-// categories are the labels of §3.2. Others are legal and ignored for
-// filtering.
+// categories are the labels of §3.2. Other labels are valid but not used for filtering.
 var categories = []string{
 	"productivity", "ecommerce", "finance", "news", "weather", "maps", "search", "data", "communication",
 	"calendar", "storage", "media", "health", "education", "travel", "food", "government", "developer",
@@ -40,8 +40,8 @@ func (c *checker) readService(root *protocol.Node) {
 	}
 }
 
-// textRule names the codes for a required text: absent, not a string, length
-// outside 1 to max characters.
+// textRule holds the codes for a required text: absent, not a string, length outside 1 to max
+// characters.
 type textRule struct {
 	missing, kind, length string
 	max                   int
@@ -85,12 +85,38 @@ func (c *checker) readCategory(n *protocol.Node) []string {
 		}
 		if seen[item.Text] {
 			c.Add("AI310", item, "the category "+protocol.Quote(item.Text)+" is listed twice", "remove one of them")
-		} else if !isKnown(categories, item.Text) {
+		} else if !slices.Contains(categories, item.Text) {
 			c.Add("AI311", item, "the category "+protocol.Quote(item.Text)+" is not one of the 18 of the draft and is ignored for filtering", english.DidYouMean(item.Text, categories)+"use one of: "+strings.Join(categories, ", "))
 		}
 		seen[item.Text] = true
 	}
 	return values
+}
+
+// languageNames has the tags of languages that documents call by name.
+var languageNames = map[string]string{
+	"arabic": "ar", "chinese": "zh", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi", "french": "fr", "german": "de",
+	"greek": "el", "hindi": "hi", "italian": "it", "japanese": "ja", "korean": "ko", "norwegian": "no", "polish": "pl", "portuguese": "pt",
+	"russian": "ru", "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk",
+}
+
+// suggestLanguage returns "did you mean en-US? " for a tag with the wrong separator or the name of a
+// language, such as english_US, and "" if there is nothing to suggest.
+func suggestLanguage(text string) string {
+	name, rest, more := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "_", "-"), "-")
+	tag := name
+	if known := languageNames[strings.ToLower(name)]; known != "" {
+		tag = known
+	} else if len(name) > 3 {
+		return ""
+	}
+	if more {
+		tag += "-" + rest
+	}
+	if !WellFormedLanguage(tag) {
+		return ""
+	}
+	return "did you mean " + tag + "? "
 }
 
 func (c *checker) readLanguage(n *protocol.Node) []string {
@@ -107,7 +133,7 @@ func (c *checker) readLanguage(n *protocol.Node) []string {
 		if seen[folded] {
 			c.Add("AI314", item, "the language "+protocol.Quote(item.Text)+" is listed twice", "remove one of them; letter case makes no difference")
 		} else if !WellFormedLanguage(item.Text) {
-			c.Add("AI315", item, protocol.Quote(item.Text)+" is not a language tag", `use BCP 47 tags, for example "en", "pt-BR" or "zh-Hant"; the separator is a hyphen`)
+			c.Add("AI315", item, protocol.Quote(item.Text)+" is not a language tag", suggestLanguage(item.Text)+`use BCP 47 tags, for example "en", "pt-BR" or "zh-Hant"; the separator is a hyphen`)
 		}
 		seen[folded] = true
 	}

@@ -15,24 +15,23 @@ import (
 
 // Limits of §2.2.
 const (
-	// MaxRedirects is how many redirects in a row a reader follows.
+	// MaxRedirects is the number of successive redirects that a reader follows.
 	MaxRedirects = 5
-	// SlowAnswer is how soon a server should have answered.
+	// SlowAnswer is the time within which a server should answer.
 	SlowAnswer = 3 * time.Second
-	// LateAnswer is when a reader may take the document for unavailable.
+	// LateAnswer is the time after which a reader may treat the document as unavailable.
 	LateAnswer = 10 * time.Second
 )
 
-// A Failure is why an exchange ended without a whole answer. Only what the
-// draft has a rule for makes a finding; a name that does not resolve, say,
-// breaks no rule of the draft.
+// A Failure is the reason why an exchange ended without a complete answer. Only failures for which
+// the draft has a rule make a finding; a name that does not resolve, for example, breaks no rule.
 type Failure uint8
 
 // The failures of an exchange.
 const (
-	// NoFailure: an answer came, of whatever status.
+	// NoFailure: an answer arrived, with any status.
 	NoFailure Failure = iota
-	// Cleartext: the address asked is plain http; nothing was sent.
+	// Cleartext: the requested address is plain http; nothing was sent.
 	Cleartext
 	// BadCertificate: the certificate of a host on the way is not valid for it.
 	BadCertificate
@@ -40,51 +39,48 @@ const (
 	Downgrade
 	// TooManyRedirects: a redirect after [MaxRedirects] of them.
 	TooManyRedirects
-	// BadRedirect: a redirect without an address that can be asked. Status is
-	// its status.
+	// BadRedirect: a redirect without a usable address. Status is its status.
 	BadRedirect
-	// TimedOut: no whole answer before the reader gave up.
+	// TimedOut: no complete answer arrived in time.
 	TimedOut
-	// TooLarge: the body went on after [HardSize] decoded bytes.
+	// TooLarge: the body continued after [HardSize] decoded bytes.
 	TooLarge
-	// Unreachable: anything else that kept an answer away, such as a name that
-	// does not resolve or an address that must not be asked.
+	// Unreachable: any other reason for a missing answer, such as a name that does not resolve or
+	// an address that must not be contacted.
 	Unreachable
 )
 
-// An Exchange is what happened when a document was asked for: all that
-// [Transport] judges. The code that fetched it fills it in.
+// An Exchange describes the request for a document: everything that [Transport] checks. The code
+// that fetched the document fills it in.
 type Exchange struct {
-	// Asked is the address of the first request, for example
-	// "https://example.com/.well-known/ai". Identity and relative endpoints of
-	// the document stay with its host.
+	// Asked is the address of the first request, for example "https://example.com/.well-known/ai".
+	// Identity and relative endpoints of the document belong to its host.
 	Asked string
-	// Hops are the addresses that redirects led to, in order and resolved, the
-	// last one also when it was not followed.
+	// Hops are the resolved addresses of the redirects, in order, including a last one that was not
+	// followed.
 	Hops []string
 	// Status and Header are those of the last answer; 0 and nil without one.
 	Status int
 	Header http.Header
-	// Took is how long the slowest request took, waits for politeness left out.
+	// Took is the duration of the slowest request, without waits for politeness.
 	Took time.Duration
-	// Size is the size of the decoded body in bytes, as far as it was read.
+	// Size is the number of decoded bytes of the body that were read.
 	Size int
-	// Failure says why there is no whole answer, Detail in what way ("the
-	// certificate has expired"); Detail is shown to people.
+	// Failure is the reason for a missing answer; Detail describes it for people ("the certificate
+	// has expired").
 	Failure Failure
 	Detail  string
-	// Alias is set when the answer is that of /ai, which is asked after
-	// /.well-known/ai answered 404 (§4.1).
+	// Alias says that the answer is from /ai, which is requested after /.well-known/ai answered 404
+	// (§4.1).
 	Alias bool
-	// Body is the decoded body, and AliasBody that of a document at /ai, where
-	// a reader asked for both. They are compared when both are there.
+	// Body is the decoded body, and AliasBody the decoded body of a document at /ai, if both were
+	// requested. They are compared if both are set.
 	Body, AliasBody []byte
 }
 
-// Transport applies the rules that can be judged from an answer but not from
-// its bytes (AI101 to AI116), in the order in which they matter. AI115 is left
-// to [Parse], which sees the same bytes; AI116 is reported here because a body
-// that large is refused without parsing. The findings have no place in a text.
+// Transport applies the rules about how a document was served (AI101 to AI116), the most important
+// first. It leaves AI115 to [Parse], which sees the same bytes, and reports AI116 because a body of
+// that size is refused before parsing. The findings have no line and column.
 func Transport(x Exchange) []protocol.Finding {
 	t := transport{x}
 	if stopped := t.judgeFailure(); len(stopped) > 0 || x.Failure == Unreachable {
@@ -120,8 +116,7 @@ func (t transport) appendDetail(message string) string {
 	return message + ": " + t.Detail
 }
 
-// judgeAddress judges the addresses of the document: the one asked, and the one it
-// was found at (§2.1).
+// judgeAddress checks the requested address of the document and the address it was found at (§2.1).
 func (t transport) judgeAddress() []protocol.Finding {
 	places := []string{t.Asked}
 	if t.Failure == NoFailure {
@@ -137,7 +132,7 @@ func (t transport) judgeAddress() []protocol.Finding {
 	return nil
 }
 
-// judgeFailure judges what ended the exchange before a whole answer came.
+// judgeFailure reports the failure that ended the exchange early.
 func (t transport) judgeFailure() []protocol.Finding {
 	one := func(code, message, help string) []protocol.Finding {
 		return []protocol.Finding{newFinding(code, message, help)}
@@ -168,7 +163,7 @@ func (t transport) judgeFailure() []protocol.Finding {
 	return nil
 }
 
-// judgeHosts judges where redirects ended.
+// judgeHosts checks the host at which redirects ended.
 func (t transport) judgeHosts() []protocol.Finding {
 	if len(t.Hops) == 0 {
 		return nil
@@ -181,7 +176,7 @@ func (t transport) judgeHosts() []protocol.Finding {
 		"serve the document on the host that it belongs to, or write endpoints as absolute addresses")}
 }
 
-// judgeTime judges how long the answer took (§2.2).
+// judgeTime checks the duration of the exchange (§2.2).
 func (t transport) judgeTime() []protocol.Finding {
 	if t.Took <= SlowAnswer {
 		return nil
@@ -193,7 +188,7 @@ func (t transport) judgeTime() []protocol.Finding {
 	return []protocol.Finding{f}
 }
 
-// judgeStatus judges an answer that is no document.
+// judgeStatus reports a status that does not carry a document.
 func (t transport) judgeStatus() []protocol.Finding {
 	said := strings.TrimSpace(fmt.Sprintf("the server answered %d %s", t.Status, http.StatusText(t.Status)))
 	help := "answer 200 with the document"
@@ -216,7 +211,7 @@ func (t transport) judgeStatus() []protocol.Finding {
 	return []protocol.Finding{newFinding("AI106", said, help)}
 }
 
-// judgeMediaType judges Content-Type (§2.3): one media type, whatever its letter case.
+// judgeMediaType checks Content-Type (§2.3): one media type, in any letter case.
 func (t transport) judgeMediaType() []protocol.Finding {
 	const help = "send Content-Type: application/json; charset=utf-8"
 	value := t.Header.Get("Content-Type")
@@ -239,8 +234,7 @@ func (t transport) judgeMediaType() []protocol.Finding {
 	return nil
 }
 
-// judgeCaching judges whether a reader can keep the document or ask for changes only
-// (§4.2).
+// judgeCaching checks whether a reader can cache the document or request it conditionally (§4.2).
 func (t transport) judgeCaching() []protocol.Finding {
 	for _, name := range []string{"Cache-Control", "Expires", "ETag", "Last-Modified"} {
 		if t.Header.Get(name) != "" {
@@ -250,7 +244,7 @@ func (t transport) judgeCaching() []protocol.Finding {
 	return []protocol.Finding{newFinding("AI111", "the answer has neither Cache-Control nor a validator, so every visit transfers it again", "send Cache-Control: public, max-age=86400, and an ETag")}
 }
 
-// judgeAliasCopy judges the document at /ai beside the one at /.well-known/ai.
+// judgeAliasCopy compares the document at /ai with the one at /.well-known/ai.
 func (t transport) judgeAliasCopy() []protocol.Finding {
 	if t.Alias {
 		return []protocol.Finding{AliasOnly()}
@@ -261,16 +255,15 @@ func (t transport) judgeAliasCopy() []protocol.Finding {
 	return []protocol.Finding{newFinding("AI112", "/ai and /.well-known/ai answer with different documents; the one at /.well-known/ai counts", "serve the same document at both, or only /.well-known/ai")}
 }
 
-// AliasOnly is the finding for a document that only /ai serves. The bytes do
-// not tell; the code that fetched them does.
+// AliasOnly returns the finding for a document that only /ai serves. The bytes do not show it; the
+// code that fetched them knows.
 func AliasOnly() protocol.Finding {
 	return newFinding("AI113", "only /ai serves this document, so it is not authoritative", "serve the same document at /.well-known/ai")
 }
 
-// SameDocument reports whether two texts are copies of one document (§2.1): the
-// same bytes, or the same JSON value in another spelling of white space,
-// escapes and order of members. Texts that cannot be read are the same only
-// byte by byte.
+// SameDocument reports whether two texts are copies of one document (§2.1): the same bytes, or the
+// same JSON value with other white space, escapes and order of members. Unreadable texts are the
+// same only if their bytes are.
 func SameDocument(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -317,8 +310,7 @@ func schemeOf(address string) string {
 	return strings.ToLower(s)
 }
 
-// authorityOf returns host and port of an address in lower case, without the port
-// that https has anyway.
+// authorityOf returns host and port of an address in lower case, without the default port of https.
 func authorityOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

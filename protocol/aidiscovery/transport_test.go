@@ -114,7 +114,7 @@ func (w *walker) fetch(t *testing.T, address string) aidiscovery.Exchange {
 	}
 }
 
-// body makes the bytes that a placeholder stands for, after decompression.
+// body returns the bytes of a placeholder, after decompression.
 func body(t *testing.T, s string) []byte {
 	switch {
 	case s == "$MIN":

@@ -176,6 +176,11 @@ func TestClientBodiesAreParsedStrictly(t *testing.T) {
 			t.Errorf("%s: %v counts as broken", text, err)
 		}
 	}
+	for _, text := range []string{``, ` null`, `[]`, `"x"`, `{`, `{} {}`} {
+		if _, err := altar.ReadBody[altar.CreateSession]([]byte(text)); err == nil || !err.(*altar.FrameError).Broken {
+			t.Errorf("%s: %v does not count as broken", text, err)
+		}
+	}
 }
 
 func TestContractsAreChecked(t *testing.T) {

@@ -15,10 +15,10 @@ const (
 	Irreversible  = "irreversible"
 )
 
-// A Contract is a Tool Contract of section 2: what the Host says a tool is. The draft describes it in
-// words; these are its fields here.
+// A Contract is a Tool Contract of section 2: the Host's description of a tool. The draft describes
+// it in words; these fields are our form of it.
 type Contract struct {
-	// Name is the Host's: 1 to 64 letters, digits, "_" and "-".
+	// Name is the name that the Host uses: 1 to 64 letters, digits, "_" and "-".
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
 	Parameters  []ParameterSchema `json:"parameters,omitempty"`
@@ -26,7 +26,7 @@ type Contract struct {
 	Streaming bool `json:"streaming,omitempty"`
 	// TimeoutMS is how many milliseconds a call may take; 0 leaves it to the Host.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
-	// Effect is what a call does to the world; "" when nobody has declared it.
+	// Effect is the effect of a call on the world; "" if it is undeclared.
 	Effect string `json:"effect,omitempty"`
 	// InputSchema is the JSON Schema that the parameters were made from, byte for byte; nil for none.
 	// Calls are checked against both.
@@ -52,7 +52,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Check checks a contract itself. The error says where it is wrong.
+// Check checks the contract itself. The error names the place of the problem.
 func (c *Contract) Check() error {
 	if err := CheckName(c.Name); err != nil {
 		return err
@@ -80,10 +80,12 @@ func (c *Contract) Check() error {
 }
 
 // CheckParameters checks the parameters of a call against the contract: members that are missing,
-// extra, of a wrong type or null. v is what [ReadValue] returned for the parameters. An integer −0 in it
-// becomes 0. The error is an INVALID_PARAMETERS error that names the path of each problem.
+// extra, of a wrong type or null. v is the result of [ReadValue] for the parameters. It replaces an
+// integer −0 in v by 0. The error is an INVALID_PARAMETERS error that names the path of each
+// problem.
 //
-// The InputSchema is not evaluated here; it only names parameters that the type system cannot express.
+// It does not evaluate the InputSchema, which here only names the parameters that the type system
+// cannot express.
 func (c *Contract) CheckParameters(v any) *Error {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -97,8 +99,8 @@ func (c *Contract) CheckParameters(v any) *Error {
 	return nil
 }
 
-// allowsExtra returns which parameters a call may have that Parameters does not name: those that the
-// JSON Schema names or allows.
+// allowsExtra reports which parameters a call may have beyond Parameters: those that the JSON
+// Schema names or allows.
 func (c *Contract) allowsExtra() func(name string) bool {
 	if c.InputSchema == nil {
 		return nil

@@ -17,7 +17,7 @@ const (
 	InternalError       Code = "INTERNAL_ERROR"
 )
 
-// Known reports whether the code stands in appendix A.
+// Known reports whether the code is in appendix A.
 func (c Code) Known() bool {
 	switch c {
 	case ToolNotFound, InvalidParameters, RuntimeUnavailable, SessionInvalid, AuthorizationFailed, ExecutionTimeout, ExecutionFailed, InternalError:

@@ -15,13 +15,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A FrameError says why a frame or a body cannot be read. It is INVALID_PARAMETERS for its sender.
+// A FrameError says why a frame or a body cannot be read. The sender gets it as INVALID_PARAMETERS.
 type FrameError struct {
 	// Type is the member type of the frame, "" when there is none.
 	Type string
-	// InvocationID and SessionID are those of the frame, where they can be read.
+	// InvocationID and SessionID are the ids in the frame, if they can be read.
 	InvocationID, SessionID string
-	// Broken says that the text is not JSON, or not an object.
+	// Broken says that the text is not JSON or not an object.
 	Broken bool
 	Reason string
 }
@@ -52,14 +52,14 @@ func Encode(m Message) []byte {
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		// A payload that is no JSON, or a detail that cannot be written.
+		// The payload is not JSON, or a detail cannot be encoded.
 		text, _ = json.Marshal(ProtocolError{Error: Errorf(InternalError, "a message could not be written")})
 		return withType(text, ProtocolError{}.MessageType())
 	}
 	return withType(text, m.MessageType())
 }
 
-// isJSON reports whether a member is left out or JSON.
+// isJSON reports whether a member is JSON or absent.
 func isJSON(raw json.RawMessage) bool { return len(raw) == 0 || jsontext.Value(raw).IsValid() }
 
 // withType puts the type before the members of an object.
@@ -141,8 +141,8 @@ func appendError(b []byte, e *Error) []byte {
 	return append(b, text...)
 }
 
-// ReadMessage reads a frame: a JSON object with the member type, without duplicate names. Members that
-// the message does not have are ignored, unless strict. The error is a [*FrameError].
+// ReadMessage reads a frame: a JSON object with the member type, without duplicate names. It
+// ignores members that the message does not define, unless strict. The error is a [*FrameError].
 func ReadMessage(text []byte, strict bool) (Message, error) {
 	name, err := frameType(text)
 	if err != nil {
@@ -178,8 +178,8 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 	return m, nil
 }
 
-// missingMember returns a member that a message must have and whose absence would mean something else
-// than the sender meant: no tools, or the first chunk.
+// missingMember returns a required member that is absent and whose default would change the
+// meaning: no tools, or the first chunk.
 func missingMember(m Message) string {
 	switch m := m.(type) {
 	case FulfillTools:
@@ -194,7 +194,7 @@ func missingMember(m Message) string {
 	return ""
 }
 
-// noChunk is the chunk_id of a chunk that is read, until one is found.
+// noChunk is the initial chunk_id of a chunk that is being read, to notice a missing one.
 const noChunk = math.MinInt64
 
 func readerOf(name string) (func([]byte, bool) (Message, error), bool) {
@@ -229,7 +229,7 @@ func readerOf(name string) (func([]byte, bool) (Message, error), bool) {
 	return nil, false
 }
 
-// typed is a message with its type beside it, as a frame has them.
+// typed is a message together with its type, as in a frame.
 type typed[M Message] struct {
 	Type string `json:"type"`
 	Body M      `json:",embed"`
@@ -246,11 +246,15 @@ func readAs[M Message](text []byte, strict bool) (Message, error) {
 	return in.Body, nil
 }
 
-// ReadBody reads the body of a client's request: an object of the message's members and no others. A
-// member type is optional and must name the message. The error is a [*FrameError].
+// ReadBody reads the body of a client's request: an object with the message's members and no
+// others. A member type is optional and must be the name of the message. The error is a
+// [*FrameError].
 func ReadBody[M Message](text []byte) (M, error) {
 	var in typed[M]
 	name := in.Body.MessageType()
+	if jsontext.Value(text).Kind() == 'n' { // Unmarshal takes null for an object without members
+		return in.Body, describeFrame(text, name, "")
+	}
 	if err := jsonv2.Unmarshal(text, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return in.Body, describeFrame(text, name, describeDecode(err))
 	}
@@ -260,8 +264,8 @@ func ReadBody[M Message](text []byte) (M, error) {
 	return in.Body, nil
 }
 
-// ReadCall reads the body of a client's call like [ReadBody], and its parameters like [ReadValue] in the
-// same pass.
+// ReadCall reads the body of a client's call like [ReadBody], and its parameters like [ReadValue],
+// in one pass.
 func ReadCall(text []byte) (ToolCall, error) {
 	if call, ok := scanCall(text); ok {
 		return call, nil
@@ -269,8 +273,7 @@ func ReadCall(text []byte) (ToolCall, error) {
 	return ReadBody[ToolCall](text) // it says what is wrong, or takes what is written in another way
 }
 
-// scanCall reads a call of the members that nearly every call has and no others. It reports false for
-// any other text.
+// scanCall reads a call that has only the usual members. It returns false for any other text.
 func scanCall(text []byte) (call ToolCall, ok bool) {
 	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
 		switch name {
@@ -291,7 +294,17 @@ func scanCall(text []byte) (call ToolCall, ok bool) {
 	return call, err == nil && call.Values != nil
 }
 
-// scanResult reads a result of a runtime. It reports false for any text that needs another look.
+// ReadResult reads a frame of a runtime that is a result, as [ReadMessage] does but in less time. It
+// returns false for any other frame, and for one that only ReadMessage can read.
+func ReadResult(text []byte) (ToolResult, bool) {
+	if !bytes.HasPrefix(text, []byte(`{"type":"ToolResult"`)) {
+		return ToolResult{}, false
+	}
+	return scanResult(text)
+}
+
+// scanResult reads a result of a runtime. It returns false for any text that needs the slower
+// reader.
 func scanResult(text []byte) (r ToolResult, ok bool) {
 	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
 		switch name {
@@ -318,7 +331,8 @@ func scanResult(text []byte) (r ToolResult, ok bool) {
 	return r, err == nil
 }
 
-// scanToolCall reads a call of the Host. It reports false for any text that needs another look.
+// scanToolCall reads a call of the Host. It returns false for any text that needs the slower
+// reader.
 func scanToolCall(text []byte) (c ToolCall, ok bool) {
 	err := scanObject(text, func(d *jsontext.Decoder, name string) (err error) {
 		switch name {
@@ -347,17 +361,17 @@ func scanToolCall(text []byte) (c ToolCall, ok bool) {
 
 var errNotScanned = errors.New("not scanned")
 
-// scanners holds the decoders of [scanObject]: making one costs more than reading a frame with it.
+// scanners is a pool of decoders for [scanObject]: creating one costs more than reading a frame.
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
-// scanner is a decoder with the text that it reads.
+// scanner is a decoder and the text that it reads.
 type scanner struct {
 	text    bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// scanObject calls member for each member of the one object that text is; member reads the value. A name
-// that is written with escapes is errNotScanned.
+// scanObject calls member for each member of the object in text; member reads the value. A name
+// with escapes is errNotScanned.
 func scanObject(text []byte, member func(d *jsontext.Decoder, name string) error) error {
 	s := scanners.Get().(*scanner)
 	defer func() {
@@ -423,7 +437,7 @@ func scanRaw(d *jsontext.Decoder) (json.RawMessage, error) {
 	return json.RawMessage(bytes.Clone(v)), err
 }
 
-// frameType returns the type of a frame. Most begin with it.
+// frameType returns the type of a frame. Most frames begin with it.
 func frameType(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, []byte(`{"type":"`)); first {
 		if name, _, ok := bytes.Cut(rest, []byte{'"'}); ok && len(name) < 40 && bytes.IndexByte(name, '\\') < 0 {
@@ -464,7 +478,7 @@ func textOf(v jsontext.Value) string {
 	return s
 }
 
-// describeFrame returns the error of a frame with the ids that can be read of it.
+// describeFrame returns the error of a frame with the ids that it can read from it.
 func describeFrame(text []byte, name, reason string) error {
 	members, err := frameMembers(text)
 	if err != nil {
@@ -473,7 +487,7 @@ func describeFrame(text []byte, name, reason string) error {
 	return &FrameError{Type: name, InvocationID: textOf(members["invocation_id"]), SessionID: textOf(members["session_id"]), Reason: reason}
 }
 
-// describeDecode says what is wrong with a member.
+// describeDecode describes the problem of a member.
 func describeDecode(err error) string {
 	semantic, ok := errors.AsType[*jsonv2.SemanticError](err)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Message is one of the messages of section 5, or one that the binding adds.
+// A Message is a message of section 5, or one that our binding adds.
 type Message interface {
-	// MessageType is the name of the message, the member type of its frame.
+	// MessageType returns the name of the message, which is the member type of its frame.
 	MessageType() string
 }
 
@@ -20,7 +20,7 @@ type AnnounceRuntime struct {
 	Capabilities    []string `json:"capabilities,omitempty"`
 }
 
-// Streaming is the capability of a runtime that answers with StreamChunks.
+// Streaming is the capability of a runtime to answer with StreamChunks.
 const Streaming = "streaming"
 
 // AcknowledgeRuntime is the Host's answer to AnnounceRuntime.
@@ -35,7 +35,7 @@ type RequestFulfillment struct {
 	ToolNames []string `json:"tool_names,omitempty"`
 }
 
-// FulfillTools says which contracts a runtime can execute. It replaces what the runtime said before for
+// FulfillTools lists the contracts that a runtime can execute. It replaces the previous list for
 // the same session; without a session it applies to every session.
 type FulfillTools struct {
 	SessionID string   `json:"session_id,omitempty"`
@@ -50,9 +50,9 @@ type ToolCall struct {
 	Parameters   json.RawMessage `json:"parameters"`
 	// Values are the Parameters as [ReadValue] returns them; nil when they have not been read.
 	Values any `json:"-"`
-	// TimeoutMS is how many milliseconds are left; only from the Host to a runtime.
+	// TimeoutMS is the time left in milliseconds. Only the Host sends it, to a runtime.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
-	// Confirmation confirms an irreversible call; only from a client to the Host.
+	// Confirmation confirms an irreversible call. Only a client sends it, to the Host.
 	Confirmation string `json:"confirmation,omitempty"`
 }
 
@@ -80,7 +80,7 @@ type StreamChunk struct {
 	IsFinal      bool            `json:"is_final"`
 }
 
-// CancelCall tells a runtime to stop a call, because no client waits for it any more.
+// CancelCall tells a runtime to stop a call that no client waits for any more.
 type CancelCall struct {
 	InvocationID string `json:"invocation_id"`
 	Reason       string `json:"reason,omitempty"`
@@ -93,7 +93,7 @@ type CreateSession struct {
 	SecurityContext *SecurityContext `json:"security_context,omitempty"`
 }
 
-// SecurityContext says for whom a session is. The draft names it without a schema.
+// SecurityContext names the principal of a session. The draft mentions it without a schema.
 type SecurityContext struct {
 	PrincipalID string         `json:"principal_id,omitempty"`
 	TenantID    string         `json:"tenant_id,omitempty"`
@@ -117,15 +117,15 @@ type SessionDestroyed struct {
 	SessionID string `json:"session_id"`
 }
 
-// ProtocolError is an error outside of a call. InReplyTo is the id of what is answered (an invocation or
-// a session), or the type of the frame.
+// ProtocolError is an error outside of a call. InReplyTo is the id of the message that it answers
+// (an invocation or a session), or the type of the frame.
 type ProtocolError struct {
 	Error     *Error `json:"error"`
 	InReplyTo string `json:"in_reply_to,omitempty"`
 }
 
-// ReplyID returns the in_reply_to of an answer to a message: the id of its invocation or else of its
-// session, or its type when it has neither.
+// ReplyID returns the in_reply_to of an answer to a message: the id of its invocation, else of its
+// session, else its type.
 func ReplyID(m Message) string {
 	invocation, session := "", ""
 	switch m := m.(type) {

@@ -70,8 +70,8 @@ type Problem struct {
 // maxProblems is how many problems one error lists.
 const maxProblems = 20
 
-// ParametersError returns the INVALID_PARAMETERS error for problems, of which there is at least one.
-// Its details have the path of the first, and all of them.
+// ParametersError returns the INVALID_PARAMETERS error for at least one problem. Its details have
+// the path of the first problem, and all problems.
 func ParametersError(problems []Problem) *Error {
 	first := problems[0]
 	return Errorf(InvalidParameters, "%s: %s", displayPath(first.Path), first.Message).With("path", first.Path).With("problems", problems)
@@ -136,7 +136,8 @@ func (c *checker) checkMembers(path string, members map[string]any, schemas []Pa
 	}
 }
 
-// checkTyped checks a value of a type and returns it, with a negative zero of an integer replaced.
+// checkTyped checks a value against a type and returns it, with the negative zero of an integer
+// replaced by 0.
 func (c *checker) checkTyped(path string, v any, t Type, properties []ParameterSchema) any {
 	if v == nil {
 		c.addf(path, "is null, which no type has: leave the parameter out instead")

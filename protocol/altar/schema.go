@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// inputSchema is what is read of a JSON Schema of a tool's input.
+// inputSchema holds the members of a tool's input schema that are read.
 type inputSchema struct {
 	Type       any                        `json:"type"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -37,7 +37,7 @@ func (s *inputSchema) allowsMember(name string) bool {
 	return s.Additional != nil && string(s.Additional) != "false"
 }
 
-// property is what is read of a JSON Schema of one value.
+// property holds the members of the schema of one value that are read.
 type property struct {
 	Ref             string                     `json:"$ref"`
 	Type            any                        `json:"type"`
@@ -51,9 +51,10 @@ type property struct {
 	Const           any                        `json:"const"`
 }
 
-// ParametersOf returns the parameters that a JSON Schema of an object describes. A property that the
-// type system cannot express (several types, none, or a reference out of the document) is left out;
-// keep the schema as the contract's InputSchema, and it still holds. The order is that of the names.
+// ParametersOf returns the parameters that a JSON Schema of an object describes, in the order of
+// their names. It leaves out a property that the type system cannot express (several types, none,
+// or a reference out of the document). Keep the schema as the contract's InputSchema, which still
+// covers such a property.
 func ParametersOf(schema json.RawMessage) ([]ParameterSchema, error) {
 	s, err := parseInputSchema(schema)
 	if err != nil {
@@ -67,7 +68,7 @@ func ParametersOf(schema json.RawMessage) ([]ParameterSchema, error) {
 	return c.convertProperties(s.Properties, s.Required, 0), nil
 }
 
-// schemaConverter makes parameters of the schemas of one document.
+// schemaConverter converts the schemas of one document to parameters.
 type schemaConverter struct {
 	root any
 	left int // schemas that may still be read, so that references in a circle end
@@ -134,7 +135,7 @@ func (c *schemaConverter) convertProperty(text json.RawMessage, depth int) (Para
 	return out, true
 }
 
-// typeName returns the one type that a schema allows beside null, "" when there is no such.
+// typeName returns the single type other than null that a schema allows, "" if there is none.
 func typeName(p property) string {
 	switch t := p.Type.(type) {
 	case string:
@@ -200,7 +201,7 @@ func (c *Contract) Schema() json.RawMessage {
 	return text
 }
 
-// schemaNode is a JSON Schema that is written.
+// schemaNode is a JSON Schema as it is written.
 type schemaNode struct {
 	Type            string                 `json:"type"`
 	Description     string                 `json:"description,omitempty"`
@@ -275,7 +276,7 @@ func (c *Contract) MCP() MCPTool {
 	return t
 }
 
-// withObjectType adds the type that MCP wants and JSON Schema may leave out.
+// withObjectType adds the type, which MCP requires and JSON Schema does not.
 func withObjectType(schema json.RawMessage) json.RawMessage {
 	if s, err := parseInputSchema(schema); err != nil || s.Type != nil {
 		return schema

@@ -15,14 +15,14 @@ const (
 	Object  = "object"
 )
 
-// maxArrays is how deep array types may nest.
+// maxArrays is the deepest nesting of array types.
 const maxArrays = 16
 
-// A Type is a type of section 4: a basic type, in so many arrays.
+// A Type is a type of section 4: a basic type, or nested arrays of one.
 type Type struct {
 	// Base is one of the basic types.
 	Base string
-	// Arrays is how many arrays stand around it: 2 for "array[array[string]]".
+	// Arrays is the number of arrays around it: 2 for "array[array[string]]".
 	Arrays int
 }
 

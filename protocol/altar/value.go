@@ -15,11 +15,11 @@ import (
 // A Number is a JSON number as it was written, so that an integer keeps all its digits.
 type Number string
 
-// maxDepth is how deep the values of a call may nest.
+// maxDepth is the deepest nesting of the values of a call.
 const maxDepth = 64
 
-// ReadValue reads one JSON value strictly: no duplicate names, no invalid UTF-8, nothing behind it. The
-// value is a map[string]any, []any, string, bool, [Number] or nil.
+// ReadValue reads one JSON value strictly: no duplicate names, no invalid UTF-8, nothing after the
+// value. The result is a map[string]any, []any, string, bool, [Number] or nil.
 func ReadValue(text []byte) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	v, err := decodeValue(d, 0)
@@ -80,12 +80,13 @@ func decodeValue(d *jsontext.Decoder, depth int) (any, error) {
 	}
 }
 
-// AppendValue appends the JSON of a value that [ReadValue] returned. Members stand in the order of
-// their names and numbers as they were written.
+// AppendValue appends the JSON of a value that [ReadValue] returned. Members are sorted by name;
+// numbers stay as written.
 func AppendValue(b []byte, v any) []byte { return appendValue(b, v, false) }
 
-// AppendCanonical appends a JSON text that is the same for equal values: two texts that differ in
-// spaces, the order of members, escapes or the form of numbers (1, 1.0 and 10e-1) give the same bytes.
+// AppendCanonical appends a JSON text that is the same for equal values: texts that differ only in
+// spaces, the order of members, escapes or the form of numbers (1, 1.0 and 10e-1) give the same
+// bytes.
 func AppendCanonical(b []byte, v any) []byte { return appendValue(b, v, true) }
 
 func appendValue(b []byte, v any, canonical bool) []byte {
@@ -137,8 +138,8 @@ func appendString(b []byte, s string) []byte {
 	return quoted
 }
 
-// canonicalNumber writes a number as its digits without zeros at either end and an exponent, exactly:
-// "0" for every zero, "-25e1" for -250.0.
+// canonicalNumber returns a number as its digits without zeros at either end and an exponent,
+// exactly: "0" for every zero, "-25e1" for -250.0.
 func canonicalNumber(text string) string {
 	sign := ""
 	if rest, negative := strings.CutPrefix(text, "-"); negative {

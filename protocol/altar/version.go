@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Version of the protocol. Patch levels do not change what is sent.
+// A Version is a version of the protocol. Patch levels do not change messages.
 type Version struct{ Major, Minor int }
 
 // Current is the version of the draft that this package implements.
@@ -32,8 +32,8 @@ func ParseVersion(text string) (Version, error) {
 // String writes the version with a patch level of 0.
 func (v Version) String() string { return fmt.Sprintf("%d.%d.0", v.Major, v.Minor) }
 
-// Negotiate returns the version that a Host of version own speaks with a runtime of another: the lower
-// minor. The major must be the same.
+// Negotiate returns the version for a connection between a Host and a runtime of two versions: the
+// lower minor version. The major versions must be equal.
 func Negotiate(own, theirs Version) (Version, error) {
 	if own.Major != theirs.Major {
 		return Version{}, fmt.Errorf("the Host uses version %d, the runtime version %d", own.Major, theirs.Major)

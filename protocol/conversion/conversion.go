@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Options tell a conversion what the text alone does not. The zero value is usable.
+// Options give a conversion information that the text lacks. The zero value is usable.
 type Options struct {
 	// URL is the address of the service, or of the text. It gives the host of an agtp address and
 	// the base of relative addresses.
@@ -23,7 +23,7 @@ type Options struct {
 // Output is a converted document.
 type Output struct {
 	Text []byte
-	// Reviews lists what was guessed or left out, in the order of the output.
+	// Reviews lists the guesses and the omissions, in the order of the output.
 	Reviews []Review
 }
 
@@ -31,7 +31,7 @@ type Output struct {
 type Review struct {
 	// Pointer is the RFC 6901 JSON Pointer of the value in the output; "" is the whole document.
 	Pointer string `json:"pointer"`
-	// Message says what was guessed or left out and why. It may quote the
-	// input: escape it on output.
+	// Message describes a guess or an omission, with the reason. It may quote the input: escape it
+	// on output.
 	Message string `json:"message"`
 }

@@ -37,8 +37,8 @@ var otherFormats = []struct {
 	{[]string{"$schema"}, "this is a JSON Schema or a document that names one, not a description of operations"},
 }
 
-// IdentifyFormat says in one phrase what a text is that lacks the member wanted, and what to do
-// with it.
+// IdentifyFormat describes, in one phrase, the format of a text without the member wanted, and what
+// to do with the text.
 func IdentifyFormat(root *protocol.Node, wanted string) string {
 	with := ", not endpoints of the form METHOD /path { … }"
 	if wanted != "" {

@@ -15,7 +15,7 @@ type note struct {
 	message string
 }
 
-// Add asks for a review of a node; nil stands for the whole document.
+// Add asks for a review of a node; nil means the whole document.
 func (n *Notes) Add(at *protocol.Node, message string) {
 	n.list = append(n.list, note{at, message})
 }

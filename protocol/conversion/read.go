@@ -8,7 +8,7 @@ import (
 	"gazetteer/protocol/yaml"
 )
 
-// inputLimits hold for every text that a person converts. Published OpenAPI descriptions reach
+// inputLimits are the limits for texts that a person converts. Published OpenAPI descriptions reach
 // 10 MB, and none nests deeper than 128 levels.
 var inputLimits = protocol.Limits{Bytes: 16 << 20, Depth: 128, Members: 20000, Number: 400}
 

@@ -24,15 +24,14 @@ func NewReferences(root *protocol.Node) *References {
 	return &References{root: root, targets: map[string]*protocol.Node{}, unresolved: map[string]bool{}}
 }
 
-// Unresolved lists, in order, the references that Resolve was asked for and could not find in the
-// document.
+// Unresolved lists, in order, the references that Resolve could not find in the document.
 func (r *References) Unresolved() []string { return wording.SortedKeys(r.unresolved) }
 
 // maxChain is how many references in a row are followed before they count as a cycle.
 const maxChain = 8
 
-// Resolve returns what a node stands for: the node itself, or the target of its $ref. It returns
-// nil when the reference leads nowhere, out of the document, or in a cycle.
+// Resolve returns the node itself, or the target of its $ref. It returns nil if the reference leads
+// nowhere, out of the document, or in a cycle.
 func (r *References) Resolve(n *protocol.Node) *protocol.Node {
 	for range maxChain {
 		ref := n.Member("$ref")
@@ -88,7 +87,7 @@ func (r *References) followPointer(ref string) *protocol.Node {
 	return n
 }
 
-// OutlineSchema returns a schema that has the type of another one and nothing else.
+// OutlineSchema returns a schema with only the type of another one.
 func (r *References) OutlineSchema(n *protocol.Node) *protocol.Node {
 	out := tree.Object()
 	if names := TypesOf(r.MergeAllOf(n)); names != nil {
@@ -100,8 +99,8 @@ func (r *References) OutlineSchema(n *protocol.Node) *protocol.Node {
 // jsonTypes are the types of JSON Schema.
 var jsonTypes = []string{"null", "boolean", "object", "array", "number", "string", "integer"}
 
-// TypesOf returns the types that a schema allows, nil when it does not say. A schema with
-// properties counts as an object, one with items as an array.
+// TypesOf returns the types that a schema allows, nil if it does not say. A schema with properties
+// counts as an object, one with items as an array.
 func TypesOf(n *protocol.Node) []string {
 	t := n.Member("type")
 	var names []string

@@ -11,7 +11,7 @@ import (
 
 func QuoteJSON(s string) string { return string(protocol.WriteJSON(tree.String(s), "")) }
 
-// A NamedType is the type and format in JSON Schema that a word stands for.
+// A NamedType is the type and format in JSON Schema of a word.
 type NamedType struct {
 	Type, Format string
 }

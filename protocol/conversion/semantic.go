@@ -20,8 +20,8 @@ func WriteAGIS(root *protocol.Node, n *Notes, o Options) (Output, error) {
 	return Output{Text: out, Reviews: reviews}, nil
 }
 
-// A Simplification says how much of an endpoint is replaced by generic text because the reader of
-// the format rejected it.
+// A Simplification is the degree to which an endpoint is replaced by generic text because the
+// reader of the format rejected it.
 type Simplification uint8
 
 const (

@@ -13,16 +13,15 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// crockford is the alphabet of a minted AIR ID: no I, L, O or U, which are
-// taken for 1, 1, 0 and V.
+// crockford is the alphabet of a minted AIR ID: without I, L, O and U, which are read as 1, 1, 0
+// and V.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// DeriveAirID returns the AIR ID that the reference registry gives to an identity
-// document, a flat JSON object of name, description, creator_did or public_key,
-// and timestamp in milliseconds. Its groups are 20 bits each: of the first and the
-// second four bytes of the SHA-256 of the sorted document, and of the CRC-32 of
-// that hash. Our registry mints IDs of random bits instead ([MintAirID]), because
-// nobody but the reference knows the timestamp and can derive an ID again. The
+// DeriveAirID returns the AIR ID that the reference registry assigns to an identity document, a
+// flat JSON object of name, description, creator_did or public_key, and timestamp in milliseconds.
+// Its groups have 20 bits each: from the first and the second four bytes of the SHA-256 of the
+// sorted document, and from the CRC-32 of that hash. Our registry mints random IDs instead
+// ([MintAirID]), because only the reference knows the timestamp and can derive an ID again. The
 // error is an [*Error].
 func DeriveAirID(identity []byte) (string, error) {
 	refuse := func(message string) (string, error) {
@@ -70,12 +69,12 @@ const CodeIdentity = "air-identity"
 // and 13.
 const airIDShape = len("AIR-XXXX-XXXX-XXXX")
 
-// MintAirID returns a new AIR ID of 60 random bits in Crockford's alphabet, for
-// example "AIR-7G3K-M9JQ-X2PT". Random is crypto/rand when nil. An AIR ID holds
-// no check digit: whether one was mistyped shows only when it is looked up.
+// MintAirID returns a new AIR ID of 60 random bits in Crockford's alphabet, for example
+// "AIR-7G3K-M9JQ-X2PT". A nil random means crypto/rand. An AIR ID has no check digit: only a lookup
+// shows whether it was mistyped.
 //
-// Sixty bits do not make a collision impossible, so the registry that stores the ID must
-// do it on the condition that it is new.
+// Two IDs of 60 bits can collide, so the registry must store an ID only on the condition that it is
+// new.
 func MintAirID(random io.Reader) (string, error) {
 	if random == nil {
 		random = rand.Reader
@@ -96,13 +95,12 @@ func MintAirID(random io.Reader) (string, error) {
 	return string(id), nil
 }
 
-// maxQuoted is how many bytes of a foreign text a message quotes.
+// maxQuoted is the number of bytes of a foreign text that a message quotes.
 const maxQuoted = 60
 
-// CheckAirID reports whether id can be looked up: "AIR-" and three groups of
-// four characters of A to Z and 0 to 9, upper case only. Lookup is wider than
-// minting, because registered IDs with letters outside Crockford's alphabet
-// exist. The error is an [*Error].
+// CheckAirID reports whether id can be looked up: "AIR-" and three groups of four characters of A
+// to Z and 0 to 9, upper case only. It accepts more than MintAirID makes, because registered IDs
+// with letters outside Crockford's alphabet exist. The error is an [*Error].
 func CheckAirID(id string) error {
 	if isAirID(id) {
 		return nil

@@ -13,27 +13,25 @@ import (
 // The service types that the A2A draft and the registry define, and the types
 // of the one verification method they use.
 const (
-	// TypeInbox marks the address where an agent takes mail (A2A §3.4).
+	// TypeInbox is the type of the address at which an agent receives mail (A2A §3.4).
 	TypeInbox = "A2AInbox"
-	// TypeTrustScore marks the registry's own entry (A2A §12.2).
+	// TypeTrustScore is the type of the registry's own entry (A2A §12.2).
 	TypeTrustScore = "AIRTrustScore"
 	// TypeEd25519 is the type of a verification method with publicKeyMultibase.
 	TypeEd25519 = "Ed25519VerificationKey2020"
 	// KeyFragment is the fragment of the current key: a sender's signature is
 	// checked against {did}#key-1 (A2A §3.5).
 	KeyFragment = "#key-1"
-	// RetiredFragment and a number from 1, the oldest, is the fragment of a key
-	// that was in use before.
+	// RetiredFragment followed by a number from 1, the oldest, is the fragment of a former key.
 	RetiredFragment = "#retired-"
 )
 
-// A Document is a DID document as A2A draft-1 §3.3 shows it. Its members are
-// written in the draft's order. One that was read from a stranger holds texts
-// that nothing has checked.
+// A Document is a DID document in the form of A2A draft-1 §3.3. Its members are written in the
+// draft's order. A parsed document has unchecked, untrusted texts.
 type Document struct {
 	Context []string `json:"@context"`
 	ID      string   `json:"id"`
-	// AlsoKnownAs names the DID under which the owner keeps the agent elsewhere.
+	// AlsoKnownAs lists the DIDs of the same agent elsewhere, as stated by the owner.
 	AlsoKnownAs        []string             `json:"alsoKnownAs,omitempty"`
 	VerificationMethod []VerificationMethod `json:"verificationMethod"`
 	Authentication     []string             `json:"authentication"`
@@ -41,15 +39,14 @@ type Document struct {
 	Service            []Service            `json:"service"`
 }
 
-// A VerificationMethod is a key and who holds it.
+// A VerificationMethod is a key and its controller.
 type VerificationMethod struct {
 	ID                 string `json:"id"`
 	Type               string `json:"type"`
 	Controller         string `json:"controller"`
 	PublicKeyMultibase string `json:"publicKeyMultibase"`
-	// Revoked is the time (RFC 3339) from which nothing that the key signs
-	// counts, "" for a key in use. A retired key stays listed so that what it
-	// signed before can still be judged.
+	// Revoked is the time (RFC 3339) from which signatures of the key no longer count, "" for a key
+	// in use. A retired key stays listed so that earlier signatures can still be verified.
 	Revoked string `json:"revoked,omitempty"`
 }
 
@@ -65,33 +62,39 @@ func Contexts() []string {
 	return []string{"https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/ed25519-2020/v1"}
 }
 
-// Key returns the current key of the subject: that of the verification method
-// {did}#key-1 (A2A §3.5), and no other, for a sender's signature is judged by it.
-// The error is an [*Error].
+// Key returns the current key of the subject: that of the verification method {did}#key-1 (A2A
+// §3.5). Senders' signatures are verified with this key only. The error is an [*Error].
 func (d Document) Key() (ed25519.PublicKey, error) {
+	text, err := d.Multikey()
+	if err != nil {
+		return nil, err
+	}
+	return ParseMultikey(text)
+}
+
+// Multikey returns the text of the key that [Document.Key] reads. The error is an [*Error].
+func (d Document) Multikey() (string, error) {
 	for _, m := range d.VerificationMethod {
 		if m.ID != d.ID+KeyFragment {
 			continue
 		}
 		if !d.isControlled(m) || m.Revoked != "" {
-			return nil, &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "ask the owner to publish a current key"}
+			return "", &Error{CodeKeyMissing, fmt.Sprintf("the key %s%s is revoked or not the subject's", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "ask the owner to publish a current key"}
 		}
-		return ParseMultikey(m.PublicKeyMultibase)
+		return m.PublicKeyMultibase, nil
 	}
-	return nil, &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
+	return "", &Error{CodeKeyMissing, fmt.Sprintf("the document has no key %s%s", protocol.ClipBytes(d.ID, maxQuoted), KeyFragment), "A2A draft-1 §3.5 asks for this very id"}
 }
 
-// isControlled reports whether a method is under the subject's own control. One that
-// names no controller is: it stands in the subject's document under the subject's
-// id.
+// isControlled reports whether the subject controls a method. A method without a controller counts,
+// because it is in the subject's document under the subject's id.
 func (d Document) isControlled(m VerificationMethod) bool {
 	return m.Controller == d.ID || m.Controller == ""
 }
 
-// KeyAt returns the key that the subject used at a time: the retired key
-// ({did}#retired-1, #retired-2 …) that was revoked first after that time, and
-// else the current one. Mail waits while keys rotate, so what a key signed before
-// it was revoked still counts. The error is an [*Error].
+// KeyAt returns the key that the subject used at a time: the retired key ({did}#retired-1,
+// #retired-2 …) that was revoked first after that time, else the current one. Mail may wait while a
+// key is rotated, so signatures made before the revocation still count. The error is an [*Error].
 func (d Document) KeyAt(t time.Time) (ed25519.PublicKey, error) {
 	key, until := "", time.Time{}
 	for _, m := range d.VerificationMethod {
@@ -109,9 +112,9 @@ func (d Document) KeyAt(t time.Time) (ed25519.PublicKey, error) {
 	return ParseMultikey(key)
 }
 
-// Vouches reports whether the document says that its subject uses a key: one of
-// its verification methods, under the subject's own control and not revoked,
-// holds it, and it may authenticate or assert.
+// Vouches reports whether the document confirms that its subject uses a key: one of its
+// verification methods has the key, is controlled by the subject, is not revoked, and may be used
+// for authentication or assertion.
 func (d Document) Vouches(key ed25519.PublicKey) bool {
 	want := FormatMultikey(key)
 	for _, m := range d.VerificationMethod {
@@ -123,9 +126,9 @@ func (d Document) Vouches(key ed25519.PublicKey) bool {
 	return false
 }
 
-// Inbox returns the endpoint of the first service of type A2AInbox in document
-// order, and "" when the subject cannot be reached by A2A (A2A §3.4). The text
-// is as published; a relative one is to be resolved against the registry's base.
+// Inbox returns the endpoint of the first service of type A2AInbox in document order, and "" if the
+// subject has none (A2A §3.4). The text is as published; resolve a relative one against the
+// registry's base URL.
 func (d Document) Inbox() string {
 	for _, s := range d.Service {
 		if s.Type == TypeInbox {

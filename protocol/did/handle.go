@@ -12,16 +12,15 @@ import (
 const (
 	minHandle = 3
 	maxHandle = 30
-	// maxHandleText bounds what is folded: a full-width or decomposed spelling
-	// of 30 characters takes no more than 4 bytes a character.
+	// maxHandleText is the longest text that is folded, in bytes: a full-width or decomposed
+	// spelling of 30 characters takes at most 4 bytes a character.
 	maxHandleText = 4 * maxHandle
 )
 
-// FoldHandle returns the one spelling under which a handle is kept and found:
-// compatibility forms folded (NFKC), outer space removed, A-Z lower-cased. Only
-// a-z, 0-9 and "_" may remain, so look-alikes of other scripts are refused
-// rather than confused. Reserved words pass: a handle that was given out before
-// a word was reserved must still be found. The error is an [*Error].
+// FoldHandle returns the canonical spelling under which a handle is stored and found: compatibility
+// forms folded (NFKC), outer space removed, A-Z in lower case. Only a-z, 0-9 and "_" may remain, so
+// look-alikes in other scripts are refused. It accepts reserved words, because handles that were
+// assigned before a word was reserved must still be found. The error is an [*Error].
 func FoldHandle(text string) (string, error) {
 	malformed := &Error{
 		Code:    "handle",
@@ -49,10 +48,9 @@ func FoldHandle(text string) (string, error) {
 	return string(out), nil
 }
 
-// ClaimHandle folds a handle that somebody wants to have. Beyond [FoldHandle]
-// it refuses reserved words, also with digits for letters ("adm1n") or "_" among
-// them, and "air" followed by 12 letters or digits, which reads as an AIR ID
-// without its dashes.
+// ClaimHandle folds a handle that somebody requests. Beyond [FoldHandle] it refuses reserved words,
+// including those spelled with digits for letters ("adm1n") or "_", and "air" followed by 12
+// letters or digits, which reads like an AIR ID without its dashes.
 func ClaimHandle(text string) (string, error) {
 	handle, err := FoldHandle(text)
 	if err != nil {
@@ -73,8 +71,8 @@ func isReserved(handle string) bool {
 	return slices.ContainsFunc(reservedHandles, func(word string) bool { return visualSkeleton(word) == seen })
 }
 
-// visualSkeleton is what a handle looks like at a glance: two with the same skeleton
-// are taken for each other.
+// visualSkeleton returns the appearance of a handle: people confuse two handles with the same
+// skeleton.
 func visualSkeleton(handle string) string {
 	return lookAlikes.Replace(strings.ReplaceAll(handle, "_", ""))
 }
@@ -85,8 +83,8 @@ func looksLikeAirID(handle string) bool {
 	return len(handle) == len("air")+12 && strings.HasPrefix(handle, "air") && !strings.Contains(handle, "_")
 }
 
-// reservedHandles would let their holder pass for the registry, its staff, a
-// role or a machine value.
+// reservedHandles are names by which an agent could pose as the registry, its staff, a role or a
+// machine value.
 var reservedHandles = []string{
 	"about", "abuse", "admin", "administrator", "agent", "agents", "air", "airid", "anonymous",
 	"anthropic", "api", "claude", "demo", "everyone", "foundation", "gazetteer", "health", "help",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"filippo.io/edwards25519"
 	"github.com/mr-tron/base58"
@@ -24,11 +25,10 @@ const (
 
 const newKeyHelp = "generate a new Ed25519 key pair and send its public key"
 
-// CheckKey reports whether 32 bytes are an Ed25519 public key that proves
-// something. Refused are bytes that are no point of the curve, second spellings
-// of a point (so that one key has one text), and the points of small order:
-// crypto/ed25519 accepts the neutral point as a key, under which a signature
-// over any message can be made by anybody. The error is an [*Error].
+// CheckKey reports whether 32 bytes are an Ed25519 public key that is safe to use. It refuses bytes
+// that encode no point of the curve, second encodings of a point (so that each key has one text),
+// and points of small order: crypto/ed25519 accepts the neutral point as a key, and anyone can make
+// a signature that verifies under it. The error is an [*Error].
 func CheckKey(key []byte) error {
 	if len(key) != ed25519.PublicKeySize {
 		return &Error{CodeKeyLength, fmt.Sprintf("decoded key must be exactly 32 bytes (got %d)", len(key)),
@@ -48,9 +48,8 @@ func CheckKey(key []byte) error {
 	return nil
 }
 
-// isCanonical reports whether the encoding of a point is the one that RFC 8032
-// §5.1.2 makes: y is less than p, 2^255-19, and x is not written as negative where
-// it is 0, which is where y is 1 or -1.
+// isCanonical reports whether an encoding is the one that RFC 8032 §5.1.2 produces: y is less than
+// p, 2^255-19, and the sign bit is not set where x is 0, which is where y is 1 or -1.
 func isCanonical(key []byte) bool {
 	y := bytes.Clone(key)
 	slices.Reverse(y) // to the order in which numbers are written
@@ -66,8 +65,8 @@ var (
 	fieldMinusOne = slices.Concat([]byte{0x7f}, bytes.Repeat([]byte{0xff}, 30), []byte{0xec})
 )
 
-// ParsePublicKey reads a key as registration takes it: base64url of 32 bytes,
-// 43 characters or 44 with padding. The error is an [*Error].
+// ParsePublicKey reads a key in the form used at registration: base64url of 32 bytes, 43 characters
+// or 44 with padding. The error is an [*Error].
 func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	if len(text) != 43 && len(text) != 44 {
 		return nil, &Error{CodeKeyLength, "must be 43 or 44 base64url chars (Ed25519 is 32 bytes)",
@@ -123,6 +122,41 @@ func ParseMultikey(text string) (ed25519.PublicKey, error) {
 		return nil, err
 	}
 	return checkPublicKey(key)
+}
+
+// A KeyCache remembers multikeys that [ParseMultikey] accepted: to decode and check one takes as
+// long as to verify half a signature. The zero value is empty. Its methods may be called from any
+// goroutine.
+type KeyCache struct {
+	mu   sync.Mutex
+	keys map[string]ed25519.PublicKey
+}
+
+// maxCachedKeys is how many keys a KeyCache has, some 200 bytes each. It is emptied when it is full.
+const maxCachedKeys = 4096
+
+// ParseMultikey is [ParseMultikey]. A nil cache remembers nothing.
+func (c *KeyCache) ParseMultikey(text string) (ed25519.PublicKey, error) {
+	if c == nil {
+		return ParseMultikey(text)
+	}
+	c.mu.Lock()
+	key, known := c.keys[text]
+	c.mu.Unlock()
+	if known {
+		return bytes.Clone(key), nil
+	}
+	key, err := ParseMultikey(text)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil || len(c.keys) >= maxCachedKeys {
+		c.keys = map[string]ed25519.PublicKey{}
+	}
+	c.keys[strings.Clone(text)] = bytes.Clone(key)
+	return key, nil
 }
 
 // FormatX25519 writes an X25519 public key as "z6LS…", the multikey with the

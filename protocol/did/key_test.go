@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"strings"
@@ -109,8 +110,8 @@ func TestLowOrderKeysAreRefused(t *testing.T) {
 	}
 }
 
-// Between p and 2^255 lie 19 values of y; those that decode are second
-// spellings of the points with y - p.
+// TestUnreducedYIsRefused checks the 19 values of y between p and 2^255: those that decode are
+// second encodings of the points with y - p.
 func TestUnreducedYIsRefused(t *testing.T) {
 	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
 	decoded := 0
@@ -132,8 +133,8 @@ func TestUnreducedYIsRefused(t *testing.T) {
 	}
 }
 
-// Under the neutral point crypto/ed25519 takes one signature for every message: it
-// may refuse that by itself one day, and the key is to be refused all the same.
+// TestNeutralPointIsRefused checks that the neutral point is refused. Under it, crypto/ed25519
+// accepts one signature for every message; the test does not depend on that.
 func TestNeutralPointIsRefused(t *testing.T) {
 	neutral := make(ed25519.PublicKey, 32)
 	neutral[0] = 1
@@ -253,7 +254,7 @@ func code(err error) string {
 	return e.Code
 }
 
-// explained fails when a refusal does not say what is wrong.
+// explained fails if a refusal does not describe the fault.
 func explained(t *testing.T, err error) {
 	t.Helper()
 	var e *did.Error
@@ -273,4 +274,20 @@ func littleEndian(n *big.Int) []byte {
 		b[i], b[31-i] = b[31-i], b[i]
 	}
 	return b
+}
+
+// A cache returns the result of ParseMultikey, the first time and later, and the caller may modify
+// it.
+func TestKeyCache(t *testing.T) {
+	var cache did.KeyCache
+	good := did.FormatMultikey(ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey))
+	identity := did.FormatMultikey(append([]byte{1}, make([]byte, 31)...))
+	for _, text := range []string{good, good, identity, identity, good[1:], ""} {
+		want, wantErr := did.ParseMultikey(text)
+		key, err := cache.ParseMultikey(text)
+		if !bytes.Equal(key, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%q: %x, %v; without a cache %x, %v", text, key, err, want, wantErr)
+		}
+		clear(key)
+	}
 }

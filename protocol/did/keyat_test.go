@@ -44,7 +44,8 @@ func TestKeyWithoutController(t *testing.T) {
 	}
 }
 
-// The IDs that the function generateAirId of the reference registry makes.
+// TestDeriveAirID checks the IDs against those of the function generateAirId in the reference
+// registry.
 func TestDeriveAirID(t *testing.T) {
 	for identity, want := range map[string]string{
 		`{"name":"Booker","description":"Books tables","creator_did":"did:wba:example.com:alice","timestamp":1766400000000}`: "AIR-VZC9-ES0E-1S46",

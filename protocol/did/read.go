@@ -9,26 +9,25 @@ import (
 	"gazetteer/protocol"
 )
 
-// MaxDocument is the largest DID document that is read, in bytes. The longest
-// that the AIR registry makes has some 30 KB.
+// MaxDocument is the size in bytes up to which a DID document is read. The longest that the AIR
+// registry makes has about 30 KB.
 const MaxDocument = 64 << 10
 
-// documentLimits bound what a stranger's document may cost.
+// documentLimits are the limits for an untrusted document.
 var documentLimits = protocol.Limits{Bytes: MaxDocument, Depth: 32, Members: 1000, Number: 64}
 
-// maxEntries is the most verification methods, and the most services, that are
-// read of one document.
+// maxEntries is the number of verification methods, and of services, that are read from one
+// document.
 const maxEntries = 100
 
 // CodeDocument is the code of errors about a document as a whole.
 const CodeDocument = "did-document"
 
-// ParseDocument reads a DID document of a stranger, and refuses one whose id is
-// not asked, the DID that led there: otherwise a host could answer with the
-// document of another (did:web §3.2, did:wba). JSON is read strictly. Members
-// that are not in [Document] are passed over, as are verification methods
-// without an Ed25519 key and services whose endpoint is no text; ids that begin
-// with "#" are completed. The error is an [*Error].
+// ParseDocument reads an untrusted DID document. It refuses a document whose id is not the DID that
+// was resolved: otherwise a host could answer with the document of another (did:web §3.2, did:wba).
+// It reads JSON strictly. It skips members that [Document] lacks, verification methods without an
+// Ed25519 key, and services whose endpoint is not a text; it completes ids that begin with "#". The
+// error is an [*Error].
 func ParseDocument(text []byte, asked string) (Document, error) {
 	refuse := func(message, help string) (Document, error) {
 		return Document{}, &Error{CodeDocument, message, help}
@@ -63,8 +62,8 @@ func ParseDocument(text []byte, asked string) (Document, error) {
 	return d, nil
 }
 
-// addMethod adds a verification method with an Ed25519 key and returns its id,
-// "" for another. A publicKeyJwk becomes a multikey.
+// addMethod adds a verification method with an Ed25519 key and returns its id, "" for any other
+// key. A publicKeyJwk becomes a multikey.
 func (d *Document) addMethod(n *protocol.Node) string {
 	if n.Kind != protocol.Object || len(d.VerificationMethod) == maxEntries {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"gazetteer/protocol"
 )
 
-// maxDID is the longest DID text that is looked at, in bytes.
+// maxDID is the longest accepted DID text, in bytes.
 const maxDID = 500
 
 // The methods whose DIDs lead to a document on a web host.
@@ -18,9 +18,9 @@ const (
 	MethodWeb = "web"
 )
 
-// A Web is a DID whose document lies on a web host: did:wba, the method AIR
-// uses, or did:web, which has the same text form. [ParseWeb] makes one from
-// text, [AgentDID] the one of an agent in a registry.
+// A Web is a DID whose document is on a web host: did:wba, the method that AIR uses, or did:web,
+// which has the same text form. [ParseWeb] reads one from text; [AgentDID] returns that of an agent
+// in a registry.
 type Web struct {
 	Method string // [MethodWBA] or [MethodWeb]
 	Host   string // DNS name, lower case
@@ -81,9 +81,9 @@ func (w Web) AirID() (string, bool) {
 	return w.Path[1], true
 }
 
-// Addresses returns the https URLs where the document of the DID may lie, in the
-// order in which to try them: /.well-known/did.json of the host, or did.json
-// below the path. A did:wba without a path has a second one, which AIR asks for.
+// Addresses returns the https URLs at which the document of the DID may be, in the order in which
+// to try them: /.well-known/did.json of the host, or did.json below the path. A did:wba without a
+// path has a second one, which AIR requires.
 func (w Web) Addresses() []string {
 	base := "https://" + w.Authority()
 	if len(w.Path) > 0 {
@@ -96,7 +96,7 @@ func (w Web) Addresses() []string {
 	return out
 }
 
-// Authority returns the host, and the port where one is written, as in a URL.
+// Authority returns the host, and the port if the DID has one, as in a URL.
 func (w Web) Authority() string {
 	if w.Port == 0 {
 		return w.Host
@@ -107,8 +107,8 @@ func (w Web) Authority() string {
 // SameHost reports whether two DIDs lie on the same host and port.
 func (w Web) SameHost(v Web) bool { return w.Host == v.Host && w.Port == v.Port }
 
-// String returns the DID as text. Of a value that [ParseWeb] returned it is the
-// canonical spelling: lower-case host, port as "%3A" and number.
+// String returns the DID as text. For a value that [ParseWeb] returned, this is the canonical
+// spelling: lower-case host, port as "%3A" and number.
 func (w Web) String() string {
 	var b strings.Builder
 	b.WriteString("did:" + w.Method + ":" + w.Host)
@@ -125,16 +125,15 @@ func (w Web) String() string {
 // RFC 7686, RFC 8375, RFC 9476, ICANN's reservation of "internal").
 var privateNames = []string{"localhost", "local", "internal", "onion", "alt", "home.arpa"}
 
-// IsPrivateName reports whether a lower-case name lies where every network has
-// names of its own.
+// IsPrivateName reports whether a lower-case name belongs to a private namespace, which differs
+// between networks.
 func IsPrivateName(host string) bool {
 	return slices.ContainsFunc(privateNames, func(n string) bool { return host == n || strings.HasSuffix(host, "."+n) })
 }
 
-// CheckPublic refuses hosts that mean something else on every machine:
-// localhost, other names of private networks, and names without a dot. ParseWeb
-// accepts localhost, because a registry under test may have it as its own DID
-// host.
+// CheckPublic refuses hosts whose meaning depends on the network: localhost, other names of private
+// networks, and names without a dot. ParseWeb accepts localhost, because a registry under test may
+// use it as its own DID host.
 func (w Web) CheckPublic() error {
 	if w.Host == "localhost" || strings.HasSuffix(w.Host, ".localhost") {
 		return webError("domain cannot be localhost", "use a name that others can resolve")
@@ -234,7 +233,7 @@ func isLabel(label string) bool {
 	return true
 }
 
-// isNumber is the "ends in a number" rule of the WHATWG URL standard.
+// isNumber implements the "ends in a number" rule of the WHATWG URL standard.
 func isNumber(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
@@ -243,21 +242,21 @@ func isNumber(label string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// isSegment also refuses "." and "..", which would change the path of the URL
-// that the DID stands for.
+// isSegment checks a path segment. It refuses "." and "..", which would change the path of the
+// DID's URL.
 func isSegment(segment string) bool {
 	return strings.Trim(segment, ".") != "" && !strings.ContainsFunc(segment, func(r rune) bool { return !isIDChar(r) })
 }
 
-// isIDChar is idchar of DID Core without the percent escape.
+// isIDChar reports whether a byte is an idchar of DID Core without the percent escape.
 func isIDChar(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
 func notMethodChar(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-// isMethodID is method-specific-id of DID Core: it may hold colons but not end
-// in one.
+// isMethodID reports whether a text is a method-specific-id of DID Core: it may contain colons but
+// not end in one.
 func isMethodID(id string) bool {
 	if id == "" || strings.HasSuffix(id, ":") {
 		return false

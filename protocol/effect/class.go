@@ -2,34 +2,32 @@ package effect
 
 import "strings"
 
-// A Class is a set of effects that doing a verb may have on the world. The zero
-// Class is that of a verb nobody has classed.
+// A Class is a set of effects that a verb may have on the world. The zero Class means that the
+// effects of the verb are unknown.
 type Class uint8
 
-// The effects. Which of them exclude one another is the business of [Compare].
+// The effects. [Compare] decides which of them exclude each other.
 const (
-	// Read tells the caller what is there already and leaves everything as it
-	// was: find, list, check.
+	// Read returns existing information and changes nothing: find, list, check.
 	Read Class = 1 << iota
-	// Compute makes something out of what is given or known, and touches
-	// nothing else: calculate, summarize, translate.
+	// Compute derives a result from its input or known data and changes nothing else: calculate,
+	// summarize, translate.
 	Compute
-	// Commit brings something new into being or binds somebody: create, book,
-	// pay, send a parcel.
+	// Commit creates something new or binds somebody: create, book, pay, send a parcel.
 	Commit
-	// Change leaves something that exists in another state: update, move, lock.
+	// Change modifies the state of something that exists: update, move, lock.
 	Change
-	// End takes something away, stops it, or refuses it: cancel, delete, reject.
+	// End removes, stops or refuses something: cancel, delete, reject.
 	End
-	// Tell makes somebody know something: notify, warn, announce.
+	// Tell informs somebody: notify, warn, announce.
 	Tell
 )
 
-// vague is the class of verbs that say nothing of their own, such as perform.
+// vague is the class of verbs without an effect of their own, such as perform.
 const vague = Read | Compute | Commit | Change | End | Tell
 
-// effects are the single classes with their name in the table and how a message
-// says of somebody that they do it.
+// effects lists the single classes, each with its name in the table and its description in
+// messages.
 var effects = []struct {
 	class      Class
 	name, does string
@@ -57,7 +55,7 @@ func (c Class) String() string {
 	return strings.Join(names, " ")
 }
 
-// describeAction says what a verb of class c does: "reads something or works something
+// describeAction describes the action of a verb of class c: "reads something or works something
 // out".
 func (c Class) describeAction() string {
 	var what []string
@@ -72,8 +70,8 @@ func (c Class) describeAction() string {
 	return strings.Join(what, " or ")
 }
 
-// A relation says how the effect of a method stands to that of an intent, the
-// mildest first.
+// A relation grades how well the effect of an intent agrees with that of its method, from agreement
+// to contradiction.
 type relation uint8
 
 const (
@@ -82,9 +80,9 @@ const (
 	excluded
 )
 
-// relations holds, for a method of the row's effect, how an intent of the
-// column's effect stands to it. It is not symmetrical: who cancels may well do
-// it by telling somebody, who notifies does not do it by cancelling.
+// relations holds, for a method with the row's effect, the relation of an intent with the column's
+// effect. It is not symmetrical: cancelling may be done by a notification, but notifying is not
+// done by a cancellation.
 var relations = [6][6]relation{
 	//          read       compute     commit    change      end       tell
 	/* read */ {compatible, compatible, excluded, excluded, excluded, excluded},
@@ -95,8 +93,8 @@ var relations = [6][6]relation{
 	/* tell */ {excluded, excluded, excluded, excluded, excluded, compatible},
 }
 
-// relateClasses returns the mildest relation of any effect in method to any in intent.
-// Neither may be 0.
+// relateClasses returns the best relation of any effect in method to any in intent. Neither may be
+// 0.
 func relateClasses(method, intent Class) relation {
 	if intent&Read != 0 && method&Tell == 0 {
 		intent &^= Tell // who explains or describes tells the caller

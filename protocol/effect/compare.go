@@ -9,19 +9,18 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A Verdict says whether an intent fits its method.
+// A Verdict says whether an intent agrees with its method.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// NotJudged: the sentence has no verb that could be found, or one of the
-	// verbs is of unknown class.
+	// NotJudged: no verb was found in the sentence, or the class of one of the verbs is unknown.
 	NotJudged Verdict = iota
-	// Consistent: both say the same kind of thing.
+	// Consistent: both describe the same kind of effect.
 	Consistent
 	// Doubtful: they differ in a way that may be legitimate.
 	Doubtful
-	// Contradicts: no reading of the two verbs fits together.
+	// Contradicts: the two verbs disagree in all of their meanings.
 	Contradicts
 )
 
@@ -30,23 +29,22 @@ func (v Verdict) String() string {
 	return [...]string{"not judged", "consistent", "doubtful", "contradicts"}[v]
 }
 
-// A Judgement is what [Compare] finds.
+// A Judgement is the result of [Compare].
 type Judgement struct {
 	Verdict Verdict
 	// Verb is the main verb found in the intent, in its base form; "" when none
 	// was found.
 	Verb string
-	// Class is the class of that verb where it stands, MethodClass that of the
-	// method; 0 is unknown.
+	// Class is the class of that verb in the sentence, MethodClass that of the method; 0 is
+	// unknown.
 	Class, MethodClass Class
-	// Why says in one clause why the verdict is what it is. It may quote the
-	// intent, which is a stranger's text.
+	// Why gives the reason for the verdict in one clause. It may quote the intent, which is a
+	// foreign text.
 	Why string
 }
 
-// Compare judges whether an intent describes the same kind of effect as its
-// method. The method is one verb in any letter case, the intent an English
-// sentence; any other text is not judged.
+// Compare reports whether an intent describes the same kind of effect as its method. The method is
+// one verb in any letter case, the intent an English sentence; other texts are not judged.
 func Compare(method, intent string) Judgement {
 	c := comparison{name: strings.ToUpper(method), method: strings.ToLower(method)}
 	if !isASCIIWord(c.method) || len(c.method) > maxMethod {
@@ -58,10 +56,10 @@ func Compare(method, intent string) Judgement {
 	return j
 }
 
-// maxMethod is longer than any word that is a verb.
+// maxMethod is the longest method that is looked up; no verb is longer.
 const maxMethod = 64
 
-// A comparison is one run of Compare.
+// A comparison is the state of one call of Compare.
 type comparison struct {
 	name, method string // in capitals, and as a base form
 	class        Class
@@ -86,7 +84,7 @@ func (c *comparison) judgeIntent(intent string) Judgement {
 	}
 	c.s = s
 	same := Judgement{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}
-	if c.isMethod(main.verb) && !c.isReadOnly() {
+	if c.isMethod(main.verb) && !c.isReadOnly() && c.class&(Read|Compute) == 0 {
 		return same // as most intents do
 	}
 	c.main, c.beside, c.leads = main, s.findJoined(main), leads
@@ -115,12 +113,12 @@ func (c *comparison) sameWord() bool {
 	return slices.ContainsFunc(c.verbs, func(p phrase) bool { return c.isMethod(p.verb) })
 }
 
-// isMethod reports whether a verb is the method, in whatever spelling.
+// isMethod reports whether a verb is the method, in any spelling.
 func (c *comparison) isMethod(verb string) bool {
 	return normalizeSpelling(verb) == normalizeSpelling(c.method)
 }
 
-// verbsOf returns the verbs that a noun is made from or that are written alike.
+// verbsOf returns the verbs that a noun is derived from or spelled like.
 func verbsOf(noun string) []string {
 	verbs := slices.Clone(english.VerbsOf(noun))
 	if infl, ok := readVerbForm(noun); ok {
@@ -129,8 +127,8 @@ func verbsOf(noun string) []string {
 	return verbs
 }
 
-// byPurpose reports whether the method is what the main verb is done for or by:
-// "Files a request to cancel the stay", "Starts a job that deletes the files".
+// byPurpose reports whether the method is the purpose or the result of the main verb: "Files a
+// request to cancel the stay", "Starts a job that deletes the files".
 func (c *comparison) byPurpose() bool {
 	if c.classOf(c.main)&(Commit|Change|End|Tell) == 0 {
 		return false
@@ -152,8 +150,8 @@ func (c *comparison) byPurpose() bool {
 	return false
 }
 
-// alsoDoes doubts an intent that says what the method says and then more than
-// such a method may do: FIND: "Finds a table and books it".
+// alsoDoes returns a doubt about an intent that describes the method and then an additional effect
+// that such a method should not have: FIND: "Finds a table and books it".
 func (c *comparison) alsoDoes(j Judgement) Judgement {
 	if !c.isReadOnly() {
 		return j
@@ -176,7 +174,7 @@ func (c *comparison) alsoDoes(j Judgement) Judgement {
 // byClass compares the effects of the verbs.
 func (c *comparison) byClass(j Judgement) Judgement {
 	p := c.main
-	if areOpposed(p.verb, c.method) {
+	if AreOpposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
 		return c.excuseHeading(j)
 	}
@@ -206,17 +204,15 @@ func (c *comparison) byClass(j Judgement) Judgement {
 	return c.weakenUncertain(j)
 }
 
-// isAnswering reports whether a verb that may mean to give back most likely means to
-// answer with something, and the method is one that does not: ADJUST: "Returns
-// the mode of a device".
+// isAnswering reports whether a verb that can mean to give something back most likely means to
+// answer, while the method does not: ADJUST: "Returns the mode of a device".
 func (c *comparison) isAnswering(p phrase) bool {
 	return p.verb == "return" && !p.passive && !goods.has(p.object.head) && p.object.recipient == "" &&
 		!english.SameSense(p.verb, c.method) && relateClasses(c.class, Read) == excluded
 }
 
-// weakenUncertain takes back what is not sure: an idiom, or an object that may be what
-// the method made, or that decides the meaning of the verb and does not, leaves
-// a doubt.
+// weakenUncertain reduces an uncertain contradiction to a doubt: for an idiom, for an object that
+// may be the result of the method, and for one that leaves the meaning of the verb open.
 func (c *comparison) weakenUncertain(j Judgement) Judgement {
 	if c.main.idiom || c.isUnsure(c.main) || c.isGrant() {
 		j.Verdict = Doubtful
@@ -224,7 +220,7 @@ func (c *comparison) weakenUncertain(j Judgement) Judgement {
 	return c.excuseHeading(j)
 }
 
-// excuseHeading takes back what was found in a sentence that may be a heading.
+// excuseHeading withdraws a verdict about a sentence that may be a heading.
 func (c *comparison) excuseHeading(j Judgement) Judgement {
 	if !c.main.nominal {
 		return j
@@ -232,9 +228,8 @@ func (c *comparison) excuseHeading(j Judgement) Judgement {
 	return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
 }
 
-// isGrant reports whether what leads to the main verb may be what is done: to
-// permit a list of users to view a film is more than to view it, while "Allows
-// the agent to" only leads in.
+// isGrant reports whether the verb before the main verb may itself be the action: to permit users
+// to view a film is more than to view it, whereas "Allows the agent to" is only an introduction.
 func (c *comparison) isGrant() bool {
 	return slices.ContainsFunc(c.leads, func(p phrase) bool {
 		whom := 0
@@ -250,8 +245,8 @@ func (c *comparison) isGrant() bool {
 	})
 }
 
-// bySynonym judges when a verb is not in the table: only a synonym of the method
-// agrees with it then.
+// bySynonym gives the verdict if a verb is not in the table: only a synonym of the method agrees
+// with it then.
 func (c *comparison) bySynonym(j Judgement) Judgement {
 	if english.SameSense(c.main.verb, c.method) {
 		j.Verdict, j.Why = Consistent, "the verb of the intent is a synonym of the method"

@@ -83,7 +83,7 @@ func TestVerbFormsHaveOneEffect(t *testing.T) {
 	}
 }
 
-// What each way of hiding the main verb comes to.
+// TestSentences checks the result for each way in which English hides the main verb.
 func TestSentences(t *testing.T) {
 	for _, c := range []struct {
 		method, intent string
@@ -118,7 +118,9 @@ func TestSentences(t *testing.T) {
 		{"UNLINK", "Links two accounts", effect.Contradicts, "link"},
 		{"RESTORE", "Cancels a scheduled deletion", effect.Consistent, "cancel"},
 
-		// Doubts: what the table does not know, and what is said beside.
+		// Doubtful cases: verbs that are not in the table, and remarks beside the verb.
+		{"LIST", "Given a word, returns the words that rhyme with it", effect.Consistent, "return"},
+		{"LIST", "Given a word, deletes it", effect.Contradicts, "delete"},
 		{"FIND", "Finds a table and books it", effect.Doubtful, "find"},
 		{"FIND", "Books the table and finds it again", effect.Doubtful, "book"},
 		{"CREATE", "Returns the created order", effect.Doubtful, "return"},
@@ -160,7 +162,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// strange are intents that nobody can judge.
+// strange are intents that cannot be judged.
 var strange = map[string]string{
 	"empty":              "",
 	"spaces":             " \t\n ",

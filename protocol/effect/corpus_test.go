@@ -25,9 +25,9 @@ var witnesses = map[string][]string{
 	"POST":   strings.Fields("CREATE ADD INSERT REGISTER SEND SUBMIT UPLOAD IMPORT START INVITE GENERATE TRANSFER ASSIGN SHARE COPY PUBLISH"),
 }
 
-// Over the descriptions of some 2,400 public APIs hardly any may contradict a
-// verb that the HTTP method bears out. Nearly all that do are right to: a POST
-// that "Deregisters an account" was given the verb CREATE by the machine.
+// TestPublicDescriptions checks that hardly any description of some 2,400 public APIs contradicts a
+// verb that agrees with the HTTP method. Nearly all that do are correct: the conversion gave a POST
+// that "Deregisters an account" the verb CREATE.
 func TestPublicDescriptions(t *testing.T) {
 	need.Time(t, "reads 35 MB")
 	file, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")

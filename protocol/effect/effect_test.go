@@ -33,9 +33,9 @@ func lines(t testing.TB, name string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// Every file of labelled pairs: what contradicts must be found as often as the
-// floor says, and nothing else may be called a contradiction. Where quiet is
-// set, a consistent pair may not even be doubted.
+// TestLabelledPairs checks every file of labelled pairs: contradictions must be found at the rate
+// of the floor, and no other pair may be called a contradiction. If quiet is set, a consistent pair
+// may not even be doubted.
 func TestLabelledPairs(t *testing.T) {
 	for _, f := range []struct {
 		file  string

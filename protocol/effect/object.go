@@ -2,9 +2,8 @@ package effect
 
 import "strings"
 
-// classOf returns the class of a verb where it stands. Some verbs mean different
-// things with different objects: who returns a list reads, who returns money
-// does not.
+// classOf returns the class of a verb with its object. The object can decide the meaning: to return
+// a list is to read, to return money is not.
 func (c *comparison) classOf(p phrase) Class {
 	class, o := Of(p.verb), p.object
 	switch p.verb {
@@ -16,6 +15,10 @@ func (c *comparison) classOf(p phrase) Class {
 		}
 	case "add": // to a thing that the method changes
 		class |= c.class & Change
+	case "join", "play", "request":
+		if c.isMethod(p.verb) && len(o.words) > 0 && !o.isInformation() {
+			class &^= Read | Compute // a club, not tables; a song; a prescription
+		}
 	case "create":
 		if versions.has(o.head) {
 			class |= c.class & Change
@@ -40,7 +43,7 @@ func (c *comparison) classOf(p phrase) Class {
 	return class
 }
 
-// classifyTransfer classes a verb that hands something over by what is handed over.
+// classifyTransfer returns the class of a verb of giving, by the thing that is given.
 func classifyTransfer(verb string, class Class, o object) Class {
 	known := information.has(o.head) && (o.recipient == "" || callers.has(o.recipient))
 	switch {
@@ -53,19 +56,19 @@ func classifyTransfer(verb string, class Class, o object) Class {
 	}
 }
 
-// isInformation reports whether the object is something to know rather than to have:
-// a list, a price, a clause, or several things, which are handed over as data.
+// isInformation reports whether the object is information and not a thing: a list, a price, a
+// clause, or several things, which are given as data.
 func (o object) isInformation() bool {
 	return o.clause || information.has(o.head) || o.plural && !goods.has(o.head)
 }
 
-// isAnswer reports whether to tell this is to answer: who tells a user a price
-// was asked for it.
+// isAnswer reports whether telling this object is an answer: a user who is told a price has asked
+// for it.
 func (o object) isAnswer(verb string) bool {
 	return (verb == "tell" || verb == "inform" || verb == "show") && subjects.has(o.recipient) && o.isInformation()
 }
 
-// isUnsure reports whether the object leaves open what the verb means.
+// isUnsure reports whether the object leaves the meaning of the verb open.
 func (c *comparison) isUnsure(p phrase) bool {
 	switch p.verb {
 	case "return", "get", "give", "provide", "supply", "offer", "present", "receive", "obtain":
@@ -74,8 +77,8 @@ func (c *comparison) isUnsure(p phrase) bool {
 	return false
 }
 
-// actionNouns are the nouns of an object that may name what is done: its head, and
-// what a carrier stands for.
+// actionNouns returns the nouns of an object that may name the action: its head, and the noun
+// before a carrier.
 func (o object) actionNouns() []string {
 	if len(o.words) == 0 {
 		return nil
@@ -87,8 +90,8 @@ func (o object) actionNouns() []string {
 	return o.words[n:]
 }
 
-// classOfNoun returns the class of the verb that the object's noun is made
-// from: reservation, from reserve. It is 0 for a noun that is no action.
+// classOfNoun returns the class of the verb from which the object's noun is derived: reservation,
+// from reserve. It is 0 for a noun that is not an action.
 func classOfNoun(o object) Class {
 	var class Class
 	for _, noun := range o.actionNouns() {
@@ -104,8 +107,8 @@ func classOfNoun(o object) Class {
 	return class
 }
 
-// actionNoun reports whether a noun has the ending of a name of an action, or is
-// one of the short ones that are verbs as they stand.
+// actionNoun reports whether a noun has the ending of an action noun, or is a short one that is
+// spelled like its verb.
 func actionNoun(noun string) bool {
 	switch noun {
 	case "search", "check", "lookup", "query", "transfer", "purchase", "order", "refund", "update", "change", "payment":

@@ -8,8 +8,8 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// What of a sentence is looked at. The longest intent that AGIS §6.1 could mean
-// by "a single sentence" is far shorter.
+// Limits on the part of a sentence that is read. The longest intent that AGIS §6.1 could mean by "a
+// single sentence" is far shorter.
 const (
 	maxBytes = 2000
 	maxWords = 64
@@ -25,7 +25,7 @@ type token struct {
 	infl    inflection // as a verb, where reading says so
 }
 
-// A reading says whether a token was read as a verb, and with what result.
+// A reading says whether a token was tried as a verb, and with which result.
 type reading uint8
 
 const (
@@ -37,9 +37,8 @@ const (
 // A sentence is the first sentence of an intent, in words.
 type sentence []token
 
-// tokenizeSentence splits the first sentence of a text into words. It answers false for
-// a text that is not plain: a question, one with characters a reader does not
-// see, or one far too long for a sentence.
+// tokenizeSentence splits the first sentence of a text into words. It returns false for a question,
+// for a text with invisible characters, and for one that is far too long for a sentence.
 func tokenizeSentence(text string) (sentence, bool) {
 	if len(text) > maxBytes || !utf8.ValidString(text) {
 		return nil, false
@@ -75,8 +74,8 @@ func tokenizeSentence(text string) (sentence, bool) {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// wordLength measures the word at the beginning of a text: letters and digits,
-// and what joins them.
+// wordLength returns the length of the word at the beginning of a text: letters and digits, and the
+// characters that join them.
 func wordLength(text string) int {
 	end := 0
 	for i, r := range text {
@@ -108,7 +107,7 @@ func (s sentence) wordAt(i int) string {
 	return s[i].text
 }
 
-// isKind reports whether the word at i is of a kind; beyond the sentence it is none.
+// isKind reports whether the word at i is of a kind; it is false outside the sentence.
 func (s sentence) isKind(i int, k kind) bool { return i >= 0 && i < len(s) && s[i].kind&k != 0 }
 
 // verbFormAt reads the word at i as a form of a verb.
@@ -127,10 +126,10 @@ func (s sentence) verbFormAt(i int) (inflection, bool) {
 	return t.infl, t.reading == verbForm
 }
 
-// hasGap reports whether a mark or the end of the sentence stands before word i.
+// hasGap reports whether a punctuation mark or the end of the sentence precedes word i.
 func (s sentence) hasGap(i int) bool { return i >= len(s) || i > 0 && s[i].gap }
 
-// skipFillers returns the first place from i on that holds no filler.
+// skipFillers returns the first position from i on that is not a filler.
 func (s sentence) skipFillers(i int) int {
 	for i < len(s) && s[i].kind&fillers != 0 {
 		i++
@@ -159,16 +158,15 @@ type phrase struct {
 	written string
 	form    form
 	at, end int // the words of the verb, an adjacent particle included
-	// nominal is set when the word may as well be a noun: "Orders of a customer".
+	// nominal says that the word may also be a noun: "Orders of a customer".
 	nominal bool
 	passive bool
-	// idiom is set when the words around the verb may give it a meaning that the
-	// table does not know.
+	// idiom says that the words around the verb may give it a meaning that is not in the table.
 	idiom  bool
 	object object
 }
 
-// An object is what a verb is done to.
+// An object is the object of a verb in the sentence.
 type object struct {
 	at, end   int
 	head      string
@@ -179,11 +177,12 @@ type object struct {
 	recipient string   // to whom
 }
 
-// mainVerb finds the verb that says what is done. others are verbs that lead to
-// it, as allow does in "Allows the agent to book".
+// mainVerb finds the verb that names the action. others are verbs that introduce it, like allow in
+// "Allows the agent to book".
 func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
-	i, led := 0, false // led: what came before says that a verb follows
-	for range 8 {      // each step takes one lead-in away
+	i := s.skipCondition()
+	led := i > 0  // the preceding words announce a verb
+	for range 8 { // each step takes one lead-in away
 		i = s.skipFillers(i)
 		if j := s.skipIntroduction(i); j > i {
 			i, led = j, true
@@ -213,8 +212,21 @@ func (s sentence) mainVerb() (main phrase, others []phrase, ok bool) {
 	return phrase{}, nil, false
 }
 
-// skipIntroduction returns the place behind a word or a subject at i that only leads to
-// the verb, or i when there is none.
+// skipCondition returns the position after an opening such as "Given a word,", 0 if there is none.
+func (s sentence) skipCondition() int {
+	if s.wordAt(0) != "given" {
+		return 0
+	}
+	for i := 1; i < len(s); i++ {
+		if s.hasGap(i) {
+			return i
+		}
+	}
+	return 0
+}
+
+// skipIntroduction returns the position after a word or a subject at i that only introduces the
+// verb, or i if there is none.
 func (s sentence) skipIntroduction(i int) int {
 	word := s.wordAt(i)
 	switch {
@@ -235,8 +247,7 @@ func (s sentence) skipIntroduction(i int) int {
 	return s.skipSubject(i)
 }
 
-// skipSubject returns the place behind who or what does it: "This endpoint", "The
-// booking agent".
+// skipSubject returns the position after the subject: "This endpoint", "The booking agent".
 func (s sentence) skipSubject(i int) int {
 	last := i
 	if s.isKind(i, determiners) {
@@ -263,8 +274,8 @@ func (s sentence) skipSubject(i int) int {
 	return i
 }
 
-// handOn returns the place of the verb that the verb at i hands the sentence on
-// to, 0 when it keeps it. lead is set when the first verb means something too.
+// handOn returns the position of the verb that the verb at i introduces, 0 if it introduces none.
+// lead says that the first verb also has a meaning of its own.
 func (s sentence) handOn(i int, infl inflection) (place int, lead bool) {
 	switch verb := infl.verb; {
 	case lets.has(verb) || verb == "use" || verb == "invoke" || verb == "call":
@@ -301,8 +312,8 @@ func (s sentence) findInfinitive(i, n int) int {
 	return 0
 }
 
-// bareInfinitive finds the verb in "Lets the guest reserve a room": a base form
-// that is classed, behind the one who does it.
+// bareInfinitive finds the verb in "Lets the guest reserve a room": a base form with a known class,
+// after its subject.
 func (s sentence) bareInfinitive(i int) int {
 	first := i + 1
 	if s.isKind(i, determiners) {
@@ -337,8 +348,7 @@ func (s sentence) findPassive(i int, others []phrase) (phrase, []phrase, bool) {
 	return phrase{}, nil, false
 }
 
-// readPhrase reads the verb at i with its particle. Its object is for
-// [sentence.complete] to read.
+// readPhrase reads the verb at i with its particle. [sentence.complete] reads its object.
 func (s sentence) readPhrase(i int, infl inflection) phrase {
 	p := phrase{verb: infl.verb, written: s[i].written, form: infl.form, at: i, end: i + 1}
 	verb, end, found := s.joinParticle(i, infl.verb)
@@ -364,8 +374,8 @@ func (s sentence) readObjectOf(p *phrase) {
 	p.idiom = !phrasal && s.isIdiom(*p)
 }
 
-// isIdiom reports whether p may be a fixed phrase: a verb of many idioms with an
-// object that has no "the" and goes on with a preposition ("Keeps an eye on").
+// isIdiom reports whether p may be a fixed phrase: a verb of many idioms whose object has no "the"
+// and is followed by a preposition ("Keeps an eye on").
 func (s sentence) isIdiom(p phrase) bool {
 	if !idiomatic.has(p.verb) || s.hasGap(p.object.end) || !s.isKind(p.object.end, prepositions) {
 		return false
@@ -374,9 +384,8 @@ func (s sentence) isIdiom(p phrase) bool {
 	return !determiners.has(first) || first == "a" || first == "an" || first == "no"
 }
 
-// joinParticle joins a verb with its particle, next to it ("Turns off the alarm") or
-// behind its object ("Turns the alarm off"). end is behind what is next to the
-// verb.
+// joinParticle joins a verb with its particle, next to it ("Turns off the alarm") or after its
+// object ("Turns the alarm off"). end is the position after the words next to the verb.
 func (s sentence) joinParticle(i int, verb string) (phrasal string, end int, found bool) {
 	for _, words := range unpacked().particles[verb] {
 		if s.matchWords(i+1, words) {
@@ -404,8 +413,8 @@ func (s sentence) matchWords(i int, words []string) bool {
 	return true
 }
 
-// isNominal reports whether the word at i, read as a verb, may be a noun or an
-// adjective: the sentence is then perhaps a heading.
+// isNominal reports whether the word at i, read as a verb, may be a noun or an adjective. The
+// sentence may then be a heading.
 func (s sentence) isNominal(i int, infl inflection) bool {
 	if s.isTitle() {
 		return true
@@ -430,8 +439,7 @@ func (s sentence) isNominal(i int, infl inflection) bool {
 	return !(use.Adjective && !use.Noun)
 }
 
-// isTitle reports whether the sentence is written like the title of a page, as
-// "Backups List" is.
+// isTitle reports whether the sentence has the form of a page title, like "Backups List".
 func (s sentence) isTitle() bool {
 	for _, t := range s {
 		if r, _ := utf8.DecodeRuneInString(t.written); !unicode.IsUpper(r) && t.kind&prepositions == 0 && t.kind&determiners == 0 && t.kind&conjunctions == 0 {
@@ -441,15 +449,14 @@ func (s sentence) isTitle() bool {
 	return len(s) > 1 && len(s) < 8
 }
 
-// nounLike reports whether a word is used as a noun often enough to be taken for
-// one.
+// nounLike reports whether a word is used as a noun often enough to count as one.
 func nounLike(word string) bool {
 	use := english.Lookup(word)
 	return use.Noun && use.NounCount*20 >= use.VerbCount
 }
 
-// readObject reads what stands behind a verb. two is set for a verb that may take
-// whom it serves first.
+// readObject reads the object after a verb. two says that the verb may have an indirect object
+// before it.
 func (s sentence) readObject(i int, two bool) object {
 	i = s.skipFillers(i)
 	o := s.nounPhrase(i)
@@ -505,7 +512,7 @@ func pluralNoun(word string) bool {
 		!strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is")
 }
 
-// findJoined finds the verbs that stand beside p: "Finds and books a table".
+// findJoined finds the verbs that are joined to p: "Finds and books a table".
 func (s sentence) findJoined(p phrase) []phrase {
 	var out []phrase
 	for i := p.end; i < len(s); i++ {

@@ -14,7 +14,7 @@ var verbsText string
 //go:embed opposites.txt
 var oppositesText string
 
-// A form is what an inflected word is of its verb.
+// A form is the grammatical form of an inflected verb.
 type form uint8
 
 const (
@@ -116,8 +116,8 @@ func (t *tables) addVerb(verb string, c Class) {
 	}
 }
 
-// addInflections writes down the regular forms of every verb. A form that is itself a
-// verb ("found") stays one.
+// addInflections adds the regular forms of every verb. A form that is itself a verb ("found") stays
+// one.
 func (t *tables) addInflections() {
 	verbs := make([]string, 0, len(t.classes)+len(t.particles))
 	for verb := range t.classes {
@@ -140,8 +140,8 @@ func (t *tables) addInflections() {
 	}
 }
 
-// regularForms returns the regular forms of a verb, each in the field verb. Where a
-// last consonant may be doubled, both spellings are there: cancelled, canceled.
+// regularForms returns the regular forms of a verb, each in the field verb. If a last consonant can
+// be doubled, it returns both spellings: cancelled, canceled.
 func regularForms(verb string) []inflection {
 	n := len(verb)
 	if n < 2 {
@@ -179,7 +179,7 @@ func regularForms(verb string) []inflection {
 	return out
 }
 
-// splitPhrases splits words, of which those in quotes stay together.
+// splitPhrases splits a text into words; words in quotes stay together.
 func splitPhrases(s string) []string {
 	var out []string
 	for i, part := range strings.Split(s, `"`) {
@@ -207,8 +207,7 @@ func Of(verb string) Class {
 	return t.classOfDerived(verb)
 }
 
-// normalizeSpelling returns a verb in the spelling of its ending that the table always
-// has: organise as organize.
+// normalizeSpelling returns a verb with the ending that the table uses: organise as organize.
 func normalizeSpelling(verb string) string {
 	for _, ending := range [...][2]string{{"ise", "ize"}, {"yse", "yze"}} {
 		if stem, ok := strings.CutSuffix(verb, ending[0]); ok {
@@ -218,9 +217,9 @@ func normalizeSpelling(verb string) string {
 	return verb
 }
 
-// classOfDerived classes a verb that is made from another one by a prefix. Doing again
-// is what it was, or a change of what is there (resend, recompute); undoing
-// changes or ends (unassign).
+// classOfDerived returns the class of a verb with a prefix. Doing something again has the effect of
+// the verb, or changes what exists (resend, recompute); undoing changes or ends something
+// (unassign).
 func (t *tables) classOfDerived(verb string) Class {
 	for _, p := range []struct {
 		prefix string
@@ -238,8 +237,9 @@ func (t *tables) classOfDerived(verb string) Class {
 	return 0
 }
 
-// areOpposed reports whether two verbs exclude one another whatever their classes.
-func areOpposed(a, b string) bool {
+// AreOpposed reports whether two verbs in lower case exclude each other regardless of their
+// classes: hire, return.
+func AreOpposed(a, b string) bool {
 	t := unpacked()
 	if t.opposite[[2]string{a, b}] || a == "un"+b && t.classes[b] != vague || b == "un"+a && t.classes[a] != vague {
 		return true
@@ -247,8 +247,7 @@ func areOpposed(a, b string) bool {
 	return !strings.Contains(a, " ") && !strings.Contains(b, " ") && english.Antonyms(a, b)
 }
 
-// readVerbForm reads a word as a form of a verb, and answers false for a word that is
-// none.
+// readVerbForm reads a word as a form of a verb, and returns false for a word that is not one.
 func readVerbForm(word string) (inflection, bool) {
 	t := unpacked()
 	if i, ok := t.inflections[word]; ok {
@@ -281,8 +280,7 @@ func readVerbForm(word string) (inflection, bool) {
 	}
 }
 
-// readPrefixedForm reads forms of verbs that are made from others as they are needed:
-// unreserves, rebinds.
+// readPrefixedForm reads forms of verbs with a prefix that the table lacks: unreserves, rebinds.
 func readPrefixedForm(t *tables, word string) (inflection, bool) {
 	for _, prefix := range []string{"un", "re"} {
 		rest, ok := strings.CutPrefix(word, prefix)
@@ -293,7 +291,7 @@ func readPrefixedForm(t *tables, word string) (inflection, bool) {
 	return inflection{}, false
 }
 
-// isASCIIWord reports whether a word is of small ASCII letters and hyphens only.
+// isASCIIWord reports whether a word has only lower-case ASCII letters and hyphens.
 func isASCIIWord(word string) bool {
 	for i := range len(word) {
 		if b := word[i]; (b < 'a' || b > 'z') && b != '-' {

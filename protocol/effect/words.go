@@ -6,15 +6,14 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A kind is a set of what a word can be in a sentence about an operation. The
-// words of each kind are below: closed classes of words, and what descriptions
-// of services say over and over.
+// A kind is a set of roles that a word can have in a sentence about an operation. The words of each
+// kind are below: closed classes of words, and frequent words of service descriptions.
 type kind uint32
 
 const (
-	// determiners open a noun phrase, and so follow a verb, not a noun.
+	// determiners begin a noun phrase, so they follow a verb, not a noun.
 	determiners kind = 1 << iota
-	// pronouns stand for a noun or begin a clause, and so follow a verb too.
+	// pronouns replace a noun or begin a clause, so they also follow a verb.
 	pronouns
 	// prepositions end a noun phrase; participles used as such are among them.
 	prepositions
@@ -27,44 +26,42 @@ const (
 	copulas
 	// modals stand before a base form: "can book".
 	modals
-	// subjects are who or what does it in the sentence about an operation.
+	// subjects are nouns for the acting party in a sentence about an operation.
 	subjects
-	// selves are those of them that stand for the operation itself, of which a
-	// sentence says other things than what it does: "This action is deprecated".
+	// selves are the subjects that mean the operation itself. Sentences say other things about them
+	// than actions: "This action is deprecated".
 	selves
-	// callers are those to whom an operation answers: to tell them something is
-	// to answer.
+	// callers are nouns for the caller of an operation: to tell the caller something is to answer.
 	callers
-	// lets are verbs that hand the sentence on: "Allows the agent to cancel".
+	// lets are verbs that introduce the verb of the action: "Allows the agent to cancel".
 	lets
-	// tries are verbs and participles whose infinitive is what is done.
+	// tries are verbs and participles whose infinitive is the action.
 	tries
-	// ditransitive verbs take whom they serve before what they serve them:
-	// "Sends the patient a reminder".
+	// ditransitive verbs take an indirect object first: "Sends the patient a reminder".
 	ditransitive
-	// light verbs say little of their own; the noun they take does: "Makes a
-	// reservation". Verbs that read are none of them.
+	// light verbs have little meaning of their own; their noun names the action: "Makes a
+	// reservation". Verbs that read are not among them.
 	light
-	// carriers are nouns that stand for what the noun before them names: a
-	// cancellation request is a request to cancel.
+	// carriers are nouns for an action that the noun before them names: a cancellation request is a
+	// request to cancel.
 	carriers
-	// information is what can only be read, told or worked out.
+	// information is nouns for things that can only be read, told or computed.
 	information
-	// made are things that exist because they were asked for: the caller that gets one
-	// may have had it made.
+	// made are things that are created on request: a caller who gets one may have caused its
+	// creation.
 	made
 	// goods are things and money, which can be given and given back.
 	goods
-	// idiomatic verbs make fixed phrases of which no word means what it says:
-	// "Keeps an eye on", "Takes a look at".
+	// idiomatic verbs occur in fixed phrases with a meaning of their own: "Keeps an eye on", "Takes
+	// a look at".
 	idiomatic
-	// foreign are function words of other languages that English has no use for.
+	// foreign are function words of other languages that do not occur in English.
 	foreign
-	// derivable are things that are made by working them out.
+	// derivable are things that are computed.
 	derivable
-	// versions are what a change of a thing may be called.
+	// versions are nouns for the result of a change.
 	versions
-	// creating are verbs that bring their object into being.
+	// creating are verbs that create their object.
 	creating
 	// prepositional particles never stand behind the object: "pay for".
 	prepositional
@@ -72,7 +69,7 @@ const (
 	// object only where no noun follows: "Checks a guest in", "Checks rooms in
 	// the hotel".
 	movable
-	// fillers may stand anywhere and change nothing; adverbs are among them.
+	// fillers may occur anywhere and change nothing; adverbs are among them.
 	fillers
 )
 
@@ -158,7 +155,7 @@ var kinds = []struct {
 // has reports whether a word is of the kind.
 func (k kind) has(word string) bool { return unpacked().kinds[word]&k != 0 }
 
-// kindOf returns all that a word can be.
+// kindOf returns all kinds of a word.
 func kindOf(word string) kind {
 	t := unpacked()
 	k := t.kinds[word]

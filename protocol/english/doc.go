@@ -1,17 +1,14 @@
-// Package english tells what a dictionary knows of an English word: which kinds
-// of word it is, how often each is used, the base form of an inflected verb,
-// and how verbs stand to each other (same sense, opposite, more general, made
-// from which noun).
+// Package english is a dictionary of English words: their parts of speech, how often each is used,
+// the base forms of inflected verbs, and the relations between verbs (same sense, opposite, more
+// general) and to the nouns derived from them.
 //
-// Begin with [Lookup] and [Base]. The validator of AGIS judges method names
-// with them (protocol/agis), and the effect of a verb is told from its
-// neighbours (protocol/effect).
+// Begin with [Lookup] and [Base]. The validator of AGIS checks method names with them
+// (protocol/agis), and protocol/effect derives the effect of a verb from related verbs.
 //
-// The words come from WordNet 3.0 of Princeton University (its licence is the
-// file LICENSE-wordnet) and, for what the web has added since, from
-// supplement.txt. The program tools/english makes the table out of them; layout.go
-// says what the table looks like. It is unpacked on first use, never changes, and
-// may be used by many goroutines at once.
+// The words come from WordNet 3.0 of Princeton University (its licence is the file LICENSE-wordnet)
+// and, for newer words, from supplement.txt. The program tools/english generates the table;
+// layout.go describes its format. It is unpacked on first use, never changes, and is safe for
+// concurrent use.
 package english
 
 //go:generate go -C ../../tools run ./english -dict=$WORDNET -supplement=../protocol/english/supplement.txt -out=../protocol/english/words.zlib

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Use is how a word is used. The counts are uses in the texts that WordNet's
-// makers tagged word by word (some 230,000 uses in all, mostly of the 1960s to
-// 1990s), so 0 says "rare", not "never".
+// Use says how often a word is used as each part of speech. The counts are uses in the texts that
+// WordNet's authors annotated word by word (about 230,000 uses, mostly from the 1960s to 1990s), so
+// 0 means rare, not never.
 type Use struct {
 	Verb, Noun, Adjective, Adverb bool // Verb: in this very form
 	VerbCount                     int
@@ -23,7 +23,7 @@ type Use struct {
 // Known reports whether the word is in the dictionary at all.
 func (u Use) Known() bool { return u.Verb || u.Noun || u.Adjective || u.Adverb }
 
-// Fields are the fields into which WordNet sorts verbs, in its order.
+// Fields are the semantic fields of verbs in WordNet, in its order.
 var Fields = []string{
 	"body", "change", "cognition", "communication", "competition", "consumption", "contact", "creation",
 	"emotion", "motion", "perception", "possession", "social", "stative", "weather",
@@ -32,9 +32,8 @@ var Fields = []string{
 // firstField is the number that WordNet gives to the first of [Fields].
 const firstField = 29
 
-// Lookup tells how a word is used, which is written in lower case. It is the
-// zero Use for what the dictionary does not know, and for inflected forms that
-// are no words of their own.
+// Lookup returns the use of a word in lower case. It returns the zero Use for unknown words, and
+// for inflected forms that are not words of their own.
 func Lookup(word string) Use {
 	t := unpacked()
 	at, ok := t.findWord(word)
@@ -73,8 +72,7 @@ func Words() iter.Seq[string] {
 	}
 }
 
-// SameSense reports whether two verbs have a sense in common (book, reserve),
-// or are the same.
+// SameSense reports whether two verbs share a sense (book, reserve), or are the same.
 func SameSense(a, b string) bool {
 	t := unpacked()
 	v, ok := t.findVerb(a)
@@ -112,8 +110,8 @@ func Opposites(verb string) []string {
 	return out
 }
 
-// VerbsOf returns the verbs that a noun or adjective is made from or gave rise
-// to (cancellation: cancel), most frequent first; nil when there are none.
+// VerbsOf returns the verbs that a noun or adjective is derived from, or that are derived from it
+// (cancellation: cancel), the most frequent first; nil if there are none.
 func VerbsOf(word string) []string {
 	t := unpacked()
 	at, ok := t.findWord(word)
@@ -131,8 +129,8 @@ func VerbsOf(word string) []string {
 	return out
 }
 
-// Synonyms returns the verbs that share one of the first n senses of a verb,
-// the first sense's verbs first, without the verb itself.
+// Synonyms returns the verbs that share one of the first n senses of a verb, those of the first
+// sense first, without the verb itself.
 func Synonyms(verb string, n int) []string {
 	t := unpacked()
 	v, ok := t.findVerb(verb)
@@ -146,10 +144,9 @@ func Synonyms(verb string, n int) []string {
 	return out
 }
 
-// Hypernyms returns the verbs one step more general than the first senses of a
-// verb (at most three), those above the first sense first: whisper, then speak
-// and talk. Ask again for their hypernyms to go further up; the way up ends
-// with nil.
+// Hypernyms returns the verbs one step more general than the first senses of a verb (at most
+// three), those of the first sense first: whisper, then speak and talk. Call it again on a result
+// for the next step; at the top it returns nil.
 func Hypernyms(verb string) []string {
 	t := unpacked()
 	v, ok := t.findVerb(verb)
@@ -191,10 +188,9 @@ func Phrasal(verb, particle string) bool {
 	return ok && slices.Contains(t.phrasalWith.of(i), p)
 }
 
-// Base returns the verbs of which word is an inflected form: booked is a form
-// of book, found of find (and found itself is a verb, whose forms are others).
-// It is nil when there are none. The word itself is never among them, and
-// irregular bases stand before regular ones, as left is of leave.
+// Base returns the verbs whose inflected form word is: booked is a form of book, found of find
+// (found is also a verb with forms of its own). It returns nil if there are none. The word itself
+// is never among them, and irregular bases come before regular ones, as in left: leave.
 func Base(word string) []string {
 	t := unpacked()
 	out := t.irregularBases(word, bitVerb)
@@ -207,7 +203,7 @@ func Base(word string) []string {
 	return out
 }
 
-// irregularBases returns the bases of a form that the exception lists hold.
+// irregularBases returns the bases of a form in the exception lists.
 func (t *table) irregularBases(word string, bit byte) []string {
 	at, ok := t.findWord(word)
 	if !ok {
@@ -223,13 +219,13 @@ func (t *table) irregularBases(word string, bit byte) []string {
 	return out
 }
 
-// Irregular returns the verbs of which word is an irregular form by the
-// dictionary's list, without asking the rules of spelling: find for found.
+// Irregular returns the verbs whose irregular form word is in the dictionary's list, without the
+// rules of spelling: find for found.
 func Irregular(word string) []string { return unpacked().irregularBases(word, bitVerb) }
 
-// Stems calls yield with each string of which word would be an inflected form
-// by the rules of spelling, likely ones first, whether or not they are words:
-// planned gives plan, plann, planne. It ends when yield returns false.
+// Stems calls yield with each possible base form of word by the rules of spelling, likely ones
+// first, whether or not they are words: planned gives plan, plann, planne. It ends when yield
+// returns false.
 func Stems(word string, yield func(string) bool) {
 	for _, ending := range []string{"ing", "ed", "s"} {
 		stem, ok := strings.CutSuffix(word, ending)
@@ -245,7 +241,7 @@ func Stems(word string, yield func(string) bool) {
 	}
 }
 
-// undoThirdPerson undoes what a final s did to a verb.
+// undoThirdPerson removes the ending -s of a verb.
 func undoThirdPerson(stem string, yield func(string) bool) {
 	switch body, es := strings.CutSuffix(stem, "e"); {
 	case strings.HasSuffix(stem, "s"): // passs
@@ -260,13 +256,13 @@ func undoThirdPerson(stem string, yield func(string) bool) {
 	}
 }
 
-// endsInSibilant reports whether a word takes es for s.
+// endsInSibilant reports whether a word forms its -s form with -es.
 func endsInSibilant(s string) bool {
 	return strings.HasSuffix(s, "s") || strings.HasSuffix(s, "x") || strings.HasSuffix(s, "z") ||
 		strings.HasSuffix(s, "ch") || strings.HasSuffix(s, "sh") || strings.HasSuffix(s, "o")
 }
 
-// undoParticiple undoes what ing or ed did to a verb.
+// undoParticiple removes the ending -ing or -ed of a verb.
 func undoParticiple(stem, ending string, yield func(string) bool) {
 	last := len(stem) - 1
 	switch {
@@ -285,8 +281,7 @@ func undoParticiple(stem, ending string, yield func(string) bool) {
 
 func endsInDouble(s string) bool { return len(s) > 2 && s[len(s)-1] == s[len(s)-2] }
 
-// Singular returns the noun of which word is the plural, or "" when it is none
-// that the dictionary knows.
+// Singular returns the noun whose plural word is, or "" if the dictionary has none.
 func Singular(word string) string {
 	return unpacked().firstBase(word, bitNoun, func(yield func(string) bool) {
 		if stem, ok := strings.CutSuffix(word, "s"); ok && len(stem) > 1 {
@@ -295,8 +290,8 @@ func Singular(word string) string {
 	})
 }
 
-// Positive returns the adjective of which word is the comparative or
-// superlative (faster, latest), or "" when it is none.
+// Positive returns the adjective whose comparative or superlative word is (faster, latest), or ""
+// if there is none.
 func Positive(word string) string {
 	return unpacked().firstBase(word, bitAdjective, func(yield func(string) bool) {
 		stem, ok := strings.CutSuffix(word, "est")
@@ -309,7 +304,7 @@ func Positive(word string) string {
 	})
 }
 
-// firstBase returns the first word of a kind that word is a form of.
+// firstBase returns the first word of a part of speech whose form word is.
 func (t *table) firstBase(word string, bit byte, stems func(func(string) bool)) string {
 	if irregular := t.irregularBases(word, bit); len(irregular) > 0 {
 		return irregular[0]

@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Every word must be found where it stands, and nothing beside it.
+// TestFind checks that every word is found at its place, and that no other text is found.
 func TestFind(t *testing.T) {
 	table := unpacked()
 	for i := range table.bits {
@@ -128,7 +128,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Each inflected form must lead back to its verb.
+// FuzzWord checks that each inflected form leads back to its verb.
 func FuzzWord(f *testing.F) {
 	for _, s := range []string{"booked", "", "é", "ing", "sss", "\x00", "a̐", "ies", "yed", "eeed"} {
 		f.Add(s)
@@ -152,7 +152,7 @@ func FuzzWord(f *testing.F) {
 }
 
 func BenchmarkUnpack(b *testing.B) {
-	// unpacked is done once; its work is measured by reading the table anew.
+	// The table is unpacked once; the test measures that work by reading the table again.
 	for b.Loop() {
 		if len(unpackTable().verbs) == 0 {
 			b.Fatal("empty")

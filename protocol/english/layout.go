@@ -67,7 +67,7 @@ type table struct {
 	phrasalWith lists
 }
 
-// lists holds many short lists of numbers without a slice for each.
+// lists stores many short lists of numbers without a slice for each.
 type lists struct{ start, item []uint32 }
 
 func (l lists) of(i int) []uint32 { return l.item[l.start[i]:l.start[i+1]] }
@@ -75,8 +75,7 @@ func (l lists) of(i int) []uint32 { return l.item[l.start[i]:l.start[i+1]] }
 var unpacked = sync.OnceValue(unpackTable)
 
 func unpackTable() *table {
-	// What is read here was built into the program, so it cannot be wrong in
-	// ways that the tests have not seen.
+	// The data is part of the program and covered by tests, so this code does not check it.
 	z, err := zlib.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		panic("english: " + err.Error())
@@ -164,8 +163,7 @@ func (t *table) readWords(r *reader) {
 	t.indexLetters()
 }
 
-// letters is how many three-letter beginnings there are, with "no letter" as
-// one more letter.
+// letters is the number of three-letter prefixes, where "no letter" counts as a letter.
 const letters = 27 * 27 * 27
 
 func indexOfBeginning(word string) int {
@@ -291,7 +289,7 @@ func (t *table) readPhrasal(r *reader) {
 
 func (t *table) wordAt(i uint32) string { return t.text[t.start[i]:t.start[i+1]] }
 
-// longest is how many letters the longest word may have that is looked up.
+// longest is the length of the longest word that is looked up.
 const longest = 40
 
 // findWord returns the place of a word.

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Near returns up to n verbs that a typing error could have turned into word:
-// one letter missing, added, changed or swapped with its neighbour, or two such
-// errors in a word of five letters or more. The nearest come first, of equally
-// near ones the most frequent.
+// Near returns up to n verbs that word may be a misspelling of: one letter missing, added, changed
+// or swapped with its neighbour, or two such errors in a word of five letters or more. The nearest
+// come first, then the most frequent.
 func Near(word string, n int) []string {
 	if n <= 0 || len(word) < 3 || len(word) > longestNear {
 		return nil
@@ -25,8 +24,8 @@ func Near(word string, n int) []string {
 	var found []match
 	wanted := letterMask(word)
 	for i, m := range t.mask {
-		// Each error leaves each word at most one letter that the other lacks: a
-		// cheap test that nearly every verb fails.
+		// Each error gives each word at most one letter that the other lacks. This fast test
+		// excludes nearly every verb.
 		if bits.OnesCount32(m&^wanted) > reach || bits.OnesCount32(wanted&^m) > reach {
 			continue
 		}
@@ -52,7 +51,7 @@ func Near(word string, n int) []string {
 	return out
 }
 
-// verbFrequency is how often a word is used as a verb, as far as the table knows.
+// verbFrequency returns how often a word is used as a verb according to the table.
 func (t *table) verbFrequency(at uint32) int {
 	n := 0
 	if c := t.tagged[at]; c > 0 {
@@ -64,8 +63,8 @@ func (t *table) verbFrequency(at uint32) int {
 	return n
 }
 
-// modernCount is what being in the supplement is worth beside the counts of
-// older texts.
+// modernCount is the count of a verb in the supplement, for comparison with the counts from older
+// texts.
 const modernCount = 20
 
 // letterMask is the set of letters in a word; other characters share the last bits.

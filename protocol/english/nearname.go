@@ -1,8 +1,8 @@
 package english
 
-// NearName returns the one of the names that a word probably means: in another spelling of letter
+// NearName returns the name in names that a word probably means: in another spelling of letter
 // case, hyphens and underscores, or with one error, two in a word of more than four letters. It
-// returns "" when no name is that close. It allocates nothing, because hostile documents have many
+// returns "" if no name is that close. It does not allocate, because hostile documents have many
 // unknown names.
 func NearName(word string, names []string) string {
 	var wordBuffer, nameBuffer [longestNear]byte

@@ -10,10 +10,10 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// secretFields carry what must not stand in an error.
+// secretFields are header fields whose values must not occur in an error.
 var secretFields = []string{"authorization", "cookie", "proxy-authorization", "x-admin-key", "x-agent-secret"}
 
-// hidden stands in a shown base for the value of a secret field.
+// hidden replaces the value of a secret field in a signature base that is shown.
 const hidden = "(hidden)"
 
 // signatureBase returns the signature base (RFC 9421 §2.5), and the same with the values

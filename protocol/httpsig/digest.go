@@ -19,9 +19,8 @@ func ContentDigest(body []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// checkDigest holds Content-Digest against the body. Of the digests given,
-// those by SHA-256 and SHA-512 must all match and there must be one of them;
-// the outdated ones are passed over.
+// checkDigest compares Content-Digest with the body. All given digests by SHA-256 and SHA-512 must
+// match, and at least one must be given; outdated algorithms are ignored.
 func checkDigest(header http.Header, body []byte) error {
 	values := header.Values("Content-Digest")
 	refuse := func(message string) error {
@@ -61,5 +60,5 @@ func checkDigest(header http.Header, body []byte) error {
 	return nil
 }
 
-// maxQuoted is how many bytes of a foreign text a message quotes.
+// maxQuoted is the number of bytes of a foreign text that a message quotes.
 const maxQuoted = 200

@@ -1,22 +1,21 @@
-// Package httpsig signs HTTP requests with Ed25519 and judges such signatures,
-// as RFC 9421 (HTTP Message Signatures) and RFC 9530 (Content-Digest) lay down.
-// It is how an agent shows that a request is its own without sending a secret.
+// Package httpsig signs HTTP requests with Ed25519 and verifies such signatures, as RFC 9421 (HTTP
+// Message Signatures) and RFC 9530 (Content-Digest) define. With a signature, an agent proves that
+// a request is its own without sending a secret.
 //
-// A client calls [Sign]. A server makes a [Message] of what arrived, calls [Read]
-// to learn which key is said to have signed, finds that key, and calls
-// [Signature.Verify] with a [Policy] that says what must be covered and how old a
-// signature may be. What is verified is only what the components name: the
-// policy, not the signer, decides what is enough.
+// A client calls [Sign]. A server makes a [Message] from the request, calls [Read] to learn which
+// key the signature names, finds that key, and calls [Signature.Verify] with a [Policy] that
+// defines which components must be covered and how old a signature may be. Only the named
+// components are verified: the policy, not the signer, decides what is enough.
 //
-//	message.go    what a signature is made over
-//	base.go       the signature base, line by line (RFC 9421 §2)
-//	sign.go       what a client does
-//	verify.go     what a server does
-//	digest.go     Content-Digest
+//	message.go	  what a signature is made over
+//	base.go	     the signature base, line by line (RFC 9421 §2)
+//	sign.go	     what a client does
+//	verify.go	   what a server does
+//	digest.go	   Content-Digest
 //
-// Nothing here keeps nonces: whether one was used before is for the caller, who
-// has a store. Responses, trailers and the parameters sf, req and tr of RFC 9421
-// are not known and refused by name; keys of other kinds than Ed25519 too.
+// The package keeps no nonces: the caller, who has a store, checks whether one was used before.
+// Responses, trailers, the parameters sf, req and tr of RFC 9421, and keys of other kinds than
+// Ed25519 are refused by name.
 package httpsig
 
 import "strings"
@@ -35,24 +34,22 @@ const (
 	CodeInvalid   = "signature-invalid"   // the signature does not verify under the key
 )
 
-// An Error says why a signature is refused. All texts may quote the request, so
-// they are untrusted; none of them holds the value of a header that carries a
-// secret.
+// An Error says why a signature is refused. All texts may quote the request, so they are untrusted;
+// none of them contains the value of a header that carries a secret.
 type Error struct {
 	Code    string // one of the Code constants
 	Message string
 	Help    string // how to fix it
-	// Expected and Got are what was wanted and what came, "" where there is
-	// nothing to compare.
+	// Expected and Got are the required and the received value, "" if there is nothing to compare.
 	Expected string
 	Got      string
-	// Base is the signature base as the server computed it, for a signature that
-	// does not verify: comparing it with the client's shows the line that
-	// differs. Values of headers that carry secrets stand in it as "(hidden)".
+	// Base is the signature base that the server computed, for a signature that does not verify: a
+	// comparison with the client's base shows the line that differs. Secret header values are
+	// replaced by "(hidden)".
 	Base string
 }
 
-// Error returns the message, what was expected, what came, and the repair.
+// Error returns the message, the expected and the received value, and the correction.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Message)

@@ -283,8 +283,8 @@ func TestRefusedSignatures(t *testing.T) {
 	}
 }
 
-// A proxy may add a signature of another kind; it takes nothing from the one
-// that can be judged, wherever it stands.
+// A proxy may add a signature of another kind; it does not affect the Ed25519 signature, whatever
+// their order.
 func TestSecondSignatureOfAnotherKind(t *testing.T) {
 	public := keyOfTheRFC(t).Public().(ed25519.PublicKey)
 	proxy := "=:" + base64.StdEncoding.EncodeToString(make([]byte, 256)) + ":"
@@ -306,8 +306,8 @@ func TestSecondSignatureOfAnotherKind(t *testing.T) {
 	}
 }
 
-// Where there is no query, @query has nothing to cover; one that is added
-// afterwards is not covered.
+// TestQueryComponentIsCovered checks that @query covers nothing in a request without a query, and
+// that a query added afterwards is not covered.
 func TestQueryComponentIsCovered(t *testing.T) {
 	body := []byte(`{}`)
 	r := httptest.NewRequest(http.MethodPut, "https://registry.test/x", bytes.NewReader(body))
@@ -400,8 +400,8 @@ func TestErrorsContainNoSecrets(t *testing.T) {
 	}
 }
 
-// Over a real connection the server must find the request that the client
-// signed: host, path and query as they were sent.
+// TestSignatureOverHTTP checks over a real connection that the server verifies the request that the
+// client signed, with host, path and query as sent.
 func TestSignatureOverHTTP(t *testing.T) {
 	key := keyOfTheRFC(t)
 	judged := make(chan error, 1)
@@ -442,8 +442,8 @@ func encode(b []byte) string {
 	return strings.Join(lines[1:len(lines)-2], "")
 }
 
-// FuzzRead: whatever a stranger sends is read or refused with words, and
-// nothing verifies that was not signed.
+// FuzzRead checks that any input is read or refused with a message, and that only signed messages
+// verify.
 func FuzzRead(f *testing.F) {
 	f.Add(`sig1=("@method" "@path");created=1800000000;nonce="12345678"`, "sig1=:"+strings.Repeat("A", 86)+"==:", "a=1")
 	f.Add(`a=("x";key="b" "@query-param";name="q");expires=1`, "a=:AA==:", "q=1")

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A Message is the request that a signature is made over. Its fields are as the
-// client sent them.
+// A Message is a request that is signed or verified. Its fields are as the client sent them.
 type Message struct {
 	Method    string
 	Scheme    string // "https" or "http"
@@ -17,10 +16,9 @@ type Message struct {
 	Body      []byte
 }
 
-// FromRequest returns the message of a request whose body has been read already.
-// The scheme is that of the request's URL, and where a server has none there,
-// https behind TLS and http else: a server behind a proxy that ends TLS sets
-// Scheme itself.
+// FromRequest returns the message of a request whose body has been read. The scheme is that of the
+// request's URL; on a server it is https for TLS connections and http otherwise. A server behind a
+// proxy that terminates TLS must set Scheme itself.
 func FromRequest(r *http.Request, body []byte) Message {
 	m := Message{
 		Method: r.Method, Scheme: r.URL.Scheme, Authority: r.Host, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
@@ -41,8 +39,8 @@ func FromRequest(r *http.Request, body []byte) Message {
 	return m
 }
 
-// authority is the value of @authority: lower case, without the port that the
-// scheme stands for (RFC 9421 §2.2.3).
+// authority is the value of @authority: lower case, without the scheme's default port (RFC 9421
+// §2.2.3).
 func (m Message) authority() string { return NormalAuthority(m.Authority, m.Scheme) }
 
 // NormalAuthority returns an authority as @authority has it: in lower case, and

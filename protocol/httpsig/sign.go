@@ -11,13 +11,12 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// SignOptions say how a request is signed. The zero value but for KeyID is what
-// a registry asks of a write.
+// SignOptions configure [Sign]. With only KeyID set, they are what a registry requires for a write.
 type SignOptions struct {
-	// KeyID names the key to the server: a DID URL or a multikey.
+	// KeyID identifies the key to the server: a DID URL or a multikey.
 	KeyID string
-	// Components to cover, by name; those of [WriteComponents] when empty, and
-	// without content-digest when the request has no body.
+	// Components are the names of the components to cover; empty means [WriteComponents], without
+	// content-digest if the request has no body.
 	Components []string
 	Created    time.Time // time.Now when zero; whole seconds are sent
 	Expires    time.Time // none when zero
@@ -26,18 +25,18 @@ type SignOptions struct {
 	Label      string    // "sig1" when ""
 }
 
-// WriteComponents returns what a signature of a write must cover: where it goes,
-// what is to be done there, and with which body.
+// WriteComponents returns the components that a signature of a write must cover: method, target and
+// body.
 func WriteComponents() []string {
 	return []string{"@method", "@authority", "@path", "@query", "content-digest"}
 }
 
-// ReadComponents returns what a signature of a read must cover.
+// ReadComponents returns the components that a signature of a read must cover.
 func ReadComponents() []string { return []string{"@method", "@authority", "@path", "@query"} }
 
-// Sign adds Signature-Input and Signature to a request, and Content-Digest when
-// it has a body and none yet. Body is what the request will send. It fails only
-// for components that the request lacks or for texts that no header can hold.
+// Sign adds Signature-Input and Signature to a request, and Content-Digest if there is a body and
+// no digest yet. Body is the body that the request will send. The error is for components that the
+// request lacks and for texts that a header cannot hold.
 func Sign(r *http.Request, body []byte, key ed25519.PrivateKey, o SignOptions) error {
 	if o.Label == "" {
 		o.Label = "sig1"

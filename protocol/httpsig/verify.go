@@ -12,18 +12,18 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// algorithm is the one that is known (RFC 9421 §3.3.6).
+// algorithm is the only supported algorithm (RFC 9421 §3.3.6).
 const algorithm = "ed25519"
 
-// What is looked at of a stranger's headers.
+// Limits on untrusted headers.
 const (
 	maxHeader     = 8 << 10 // bytes of Signature-Input and of Signature
 	maxSignatures = 4
 	maxComponents = 32
 )
 
-// A Signature is one that a request carries. Nothing of it is verified before
-// [Signature.Verify] has returned nil.
+// A Signature is a signature of a request. Nothing in it is verified before [Signature.Verify] has
+// returned nil.
 type Signature struct {
 	Label      string
 	KeyID      string    // "" when none is given
@@ -37,10 +37,9 @@ type Signature struct {
 	value []byte
 }
 
-// Read returns the signatures that a request carries, in their order. One that
-// cannot be read, such as that of a proxy of another kind, is left out while
-// another can. Without any the error has [CodeMissing]; every error is an
-// [*Error].
+// Read returns the signatures of a request in their order. It skips an unreadable signature, such
+// as that of a proxy of another kind, if another one is readable. If there is none, the error has
+// [CodeMissing]; every error is an [*Error].
 func Read(m Message) ([]Signature, error) {
 	inputs, values := m.Header.Values("Signature-Input"), m.Header.Values("Signature")
 	if len(inputs) == 0 && len(values) == 0 {
@@ -178,19 +177,19 @@ func parseSeconds(value any) (time.Time, bool) {
 	return time.Unix(n, 0).UTC(), true
 }
 
-// A Policy says when a signature is good enough.
+// A Policy is the requirements on a signature.
 type Policy struct {
-	// Require names components that must be covered, without parameters.
-	// "content-digest" is asked for only when there is a body; covered, it is
-	// held against the body in any case. "@query" is asked for only when there is
-	// a query. What is a part of @target-uri or of @request-target is covered
-	// with it.
+	// Require lists components that must be covered, without parameters. "content-digest" is
+	// required only if there is a body; if covered, it is always compared with the body. "@query"
+	// is required only if there is a query. A part of @target-uri or of @request-target counts as
+	// covered with it.
 	Require []string
-	// Now is the time that created and expires are held against.
+	// Now is the time against which created and expires are checked.
 	Now time.Time
-	// MaxAge is how old created may be, MaxAhead how far in the future.
+	// MaxAge is the greatest age of created, MaxAhead the greatest time by which it may be in the
+	// future.
 	MaxAge, MaxAhead time.Duration
-	// Nonce asks for a nonce of 8 to 128 characters.
+	// Nonce requires a nonce of 8 to 128 characters.
 	Nonce bool
 }
 
@@ -200,8 +199,8 @@ const (
 	maxNonce = 128
 )
 
-// Verify reports whether the signature was made over m with the private half of
-// key and is as the policy wants it. Every error is an [*Error].
+// Verify reports whether the signature was made over m with the private half of key and meets the
+// policy. Every error is an [*Error].
 func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
 	if err := s.checkCoverage(m, p.Require); err != nil {
 		return err
@@ -229,7 +228,7 @@ func (s Signature) Verify(m Message, key ed25519.PublicKey, p Policy) error {
 	return nil
 }
 
-// checkCoverage reports whether the signature covers all that is required.
+// checkCoverage reports whether the signature covers all required components.
 func (s Signature) checkCoverage(m Message, required []string) error {
 	var missing []string
 	for _, name := range required {
@@ -246,8 +245,8 @@ func (s Signature) checkCoverage(m Message, required []string) error {
 		Help: "what is not covered could be changed on the way, or the signature carried to another request; @target-uri covers host, path and query"}
 }
 
-// componentsContaining returns the components that hold all of one: itself and, for parts
-// of an address, longer parts of it (RFC 9421 §2.2).
+// componentsContaining returns the components that include a component: itself and, for parts of an
+// address, longer parts of it (RFC 9421 §2.2).
 func componentsContaining(name string) []string {
 	switch name {
 	case "@scheme", "@authority":
@@ -258,7 +257,7 @@ func componentsContaining(name string) []string {
 	return []string{name}
 }
 
-// checkTime reports whether now lies within the time of the signature.
+// checkTime reports whether now is within the validity of the signature.
 func (s Signature) checkTime(p Policy) error {
 	const form = time.RFC3339
 	refuse := func(code, message, help string) error {
@@ -283,9 +282,9 @@ func (s Signature) checkTime(p Policy) error {
 	return nil
 }
 
-// Base returns the signature base over m and the bytes of the signature, which
-// together show to anybody later who signed what. The base is "" when it holds
-// the value of a header that carries a secret.
+// Base returns the signature base of m and the bytes of the signature. Together they prove to
+// others later who signed what. The base is "" if it contains the value of a header that carries a
+// secret.
 func (s Signature) Base(m Message) (text string, signature []byte, err error) {
 	text, shown, err := signatureBase(m, s.list)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxMarks is the longest run of combining marks that is left to x/text. From 30
-// on it inserts U+034F between them (the stream-safe format of UAX 15), which is
-// no part of Normalization Form C.
+// maxMarks is the longest run of combining marks that x/text normalizes. From 30 on it inserts
+// U+034F between them (the stream-safe format of UAX 15), which is not part of Normalization Form
+// C.
 const maxMarks = 10
 
 // normalizeNFC returns a text in UTF-8 in Normalization Form C, and whether it differs
@@ -34,8 +34,8 @@ func normalizeNFC(text []byte) (normal []byte, changed bool) {
 	return text, false
 }
 
-// neverChanges reports whether a text of such runes alone is in Normalization
-// Form C. It knows the blocks that are common in texts of people, not all.
+// neverChanges reports whether every text of such runes is in Normalization Form C. It covers the
+// blocks that are common in natural texts, not all blocks.
 func neverChanges(r rune) bool {
 	switch {
 	case r < 0x300: // Latin
@@ -62,8 +62,8 @@ func appendNFC(out, text []byte) []byte {
 	return appendComposed(out, decomposeText(text))
 }
 
-// hasManyMarks reports whether more than maxMarks runes follow each other that
-// are no starters or whose decomposition holds one.
+// hasManyMarks reports whether more than maxMarks successive runes are non-starters or decompose
+// into some.
 func hasManyMarks(text []byte) bool {
 	run := 0
 	for i := 0; i < len(text); {
@@ -129,17 +129,24 @@ func decomposeText(text []byte) []mark {
 	return out
 }
 
-// appendComposed appends decomposed runes with those composed that can be
-// (Unicode §3.11, the canonical composition algorithm).
+// appendComposed composes decomposed runes and appends the result (Unicode §3.11, the canonical
+// composition algorithm).
 func appendComposed(out []byte, runes []mark) []byte {
 	starter := -1     // the last starter's place
 	last := uint8(0)  // the class of the rune that was kept last behind it
 	kept := runes[:0] // in place: no more are kept than were read
+	var known [256]composedPair
 	for _, m := range runes {
 		adjacent := starter == len(kept)-1
 		if starter >= 0 && (adjacent || last != 0 && last < m.class) {
-			if r, ok := composePair(kept[starter].r, m.r); ok {
-				kept[starter].r = r
+			first := kept[starter].r
+			pair := &known[byte(first)^byte(first>>8)^byte(m.r)*31]
+			if pair.first != first || pair.second != m.r {
+				*pair = composedPair{first: first, second: m.r}
+				pair.composite, pair.composes = composePair(first, m.r)
+			}
+			if pair.composes {
+				kept[starter].r = pair.composite
 				continue
 			}
 		}
@@ -153,6 +160,13 @@ func appendComposed(out []byte, runes []mark) []byte {
 		out = utf8.AppendRune(out, m.r)
 	}
 	return out
+}
+
+// A composedPair is what composePair has returned. A hostile text of megabytes repeats few pairs, and
+// the normalizer takes some 300 ns for each.
+type composedPair struct {
+	first, second, composite rune
+	composes                 bool
 }
 
 // composePair returns the primary composite of two runes.

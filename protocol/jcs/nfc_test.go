@@ -26,7 +26,8 @@ func TestNeverChanges(t *testing.T) {
 	}
 }
 
-// Ours must be the Normalization Form C of x/text wherever that inserts nothing.
+// TestComposition checks our Normalization Form C against x/text, except where x/text inserts
+// marks.
 func TestComposition(t *testing.T) {
 	for r := rune(0); r <= utf8.MaxRune; r++ {
 		p := norm.NFC.PropertiesString(string(r))

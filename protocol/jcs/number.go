@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Numbers says which numbers are accepted and how they are written.
+// Numbers is the set of accepted numbers and their form in the output.
 type Numbers uint8
 
 const (
@@ -107,7 +107,7 @@ func skipFraction(text []byte, i int) (end int, ok bool) {
 	return i, true
 }
 
-// fitsInteger reports whether an integer lies in [-2^63, 2^64-1].
+// fitsInteger reports whether an integer is in [-2^63, 2^64-1].
 func fitsInteger(text []byte) bool {
 	if len(text) > 20 {
 		return false

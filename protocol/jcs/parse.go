@@ -10,22 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// Options say which texts are accepted and how values are written. The zero
-// value holds the rules of A2A draft-1.
+// Options are the accepted texts and the form of the output. The zero value has the rules of A2A
+// draft-1.
 type Options struct {
 	Numbers Numbers
-	// KeepForm leaves string values in the normalization form that they have.
+	// KeepForm keeps the normalization form of string values.
 	KeepForm bool
-	// Bytes is the longest text that is read; DefaultBytes when 0.
+	// Bytes is the longest accepted text; 0 means DefaultBytes.
 	Bytes int
-	// Depth is the deepest nesting of objects and arrays; DefaultDepth when 0.
+	// Depth is the deepest nesting of objects and arrays; 0 means DefaultDepth.
 	Depth int
-	// Values is the largest number of members and elements of the whole text;
-	// without a limit when 0.
+	// Values is the largest number of members and elements in the whole text; 0 means no limit.
 	Values int
 }
 
-// The limits that apply where [Options] have none.
+// The defaults of [Options].
 const (
 	DefaultBytes = 256 << 20
 	DefaultDepth = 512
@@ -78,9 +77,8 @@ func (k Kind) String() string {
 	return [...]string{"absent", "null", "false", "true", "number", "string", "array", "object"}[k]
 }
 
-// A Document holds one parsed JSON value. The zero Document is empty and ready
-// for [Document.Parse]. Reading it from several goroutines is safe while none
-// parses.
+// A Document holds one parsed JSON value. The zero Document is empty and ready for
+// [Document.Parse]. Several goroutines may read it while none parses.
 type Document struct {
 	text  []byte
 	nodes []node   // in the order of the text; a member is two nodes, name and value
@@ -107,9 +105,9 @@ const (
 	canonical = 1 << 1 // text[start:end] is the canonical form
 )
 
-// Parse reads exactly one JSON value. It replaces what the document held before
-// and reuses its memory. The document refers to text, which must not change as
-// long as the document is in use. The error is an [*Error]; the document is empty then.
+// Parse reads exactly one JSON value. It replaces the previous content of the document and reuses
+// its memory. The document refers to text, which must not change as long as the document is in use.
+// The error is an [*Error]; the document is then empty.
 func (d *Document) Parse(text []byte, o Options) error {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
@@ -338,9 +336,14 @@ func (d *Document) sortNames(names []uint32) error {
 		slices.SortFunc(names, d.compareNames)
 	}
 	for i := 1; i < len(names); i++ {
-		if d.compareNames(names[i-1], names[i]) == 0 {
-			return d.fail(Duplicate, d.pos, "an object has two members of the same name")
+		if d.compareNames(names[i-1], names[i]) != 0 {
+			continue
 		}
+		at := d.pos // a name with escapes does not know its place
+		if later := d.nodes[max(names[i-1], names[i])]; later.flags&inSide == 0 {
+			at = int(later.start)
+		}
+		return d.fail(Duplicate, at, "an object has two members of the same name")
 	}
 	return nil
 }
@@ -382,8 +385,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// parseString reads the string that begins at pos: a value, or a member name,
-// which keeps its normalization form.
+// parseString reads the string that begins at pos: a value, or a member name, whose normalization
+// form is kept.
 func (d *Document) parseString(isValue bool) error {
 	text, begin := d.text, d.pos
 	i, ascii := begin+1, true
@@ -479,7 +482,7 @@ func (d *Document) parseEscaped(begin, i int, isValue bool) error {
 	return nil
 }
 
-// appendEscape appends what the escape at i stands for and returns its length.
+// appendEscape appends the character of the escape at i and returns the length of the escape.
 func (d *Document) appendEscape(i int) (int, error) {
 	text := d.text
 	if i+1 >= len(text) {

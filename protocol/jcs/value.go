@@ -15,8 +15,8 @@ func Canonicalize(text []byte, o Options) ([]byte, error) {
 	return d.Root().Append(make([]byte, 0, len(text))), nil
 }
 
-// A Value is one value of a [Document]. The zero Value stands for a member that
-// is not there: its kind is [Absent], and its methods return empty values.
+// A Value is one value of a [Document]. The zero Value means a missing member: its kind is
+// [Absent], and its methods return empty values.
 type Value struct {
 	d  *Document
 	at uint32
@@ -40,8 +40,7 @@ func (v Value) Len() int {
 	return int(v.node().count)
 }
 
-// Text returns the text of a string in the form that [Options] ask for, and ""
-// for other values.
+// Text returns the text of a string in the form that [Options] require, and "" for other values.
 func (v Value) Text() string {
 	if v.Kind() != String {
 		return ""
@@ -68,8 +67,8 @@ func (v Value) numberText() []byte {
 	return v.d.text[n.start:n.end]
 }
 
-// Source returns the bytes of an object, array or literal as they stand in the
-// text. For a string or a number that was rewritten it returns nil.
+// Source returns the bytes of an object, array or literal in the text. It returns nil for a string
+// or a number that was rewritten.
 func (v Value) Source() []byte {
 	if v.d == nil || v.node().flags&inSide != 0 {
 		return nil
@@ -78,7 +77,7 @@ func (v Value) Source() []byte {
 	return v.d.text[n.start:n.end]
 }
 
-// Member returns the member of an object, and the zero Value when there is none.
+// Member returns the member of an object, and the zero Value if there is none.
 func (v Value) Member(name string) Value {
 	if v.Kind() == Object {
 		for _, at := range v.nameNodes() {
@@ -133,10 +132,9 @@ func (v Value) Append(out []byte) []byte {
 	return v.d.appendValue(out, v.at)
 }
 
-// AppendWith appends the canonical form of an object with one member set to a
-// value that is canonical already, in the place of the member's own value, or
-// added when there is no such member. A nil value leaves the member out. Other values
-// than objects are written as [Value.Append] does.
+// AppendWith appends the canonical form of an object with one member set to a value in canonical
+// form; the member is replaced or added. A nil value removes the member. Values other than objects
+// are written as by [Value.Append].
 func (v Value) AppendWith(out []byte, name string, value []byte) []byte {
 	if v.Kind() != Object {
 		return v.Append(out)

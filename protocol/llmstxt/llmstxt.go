@@ -1,9 +1,9 @@
-// Package llmstxt reads llms.txt files: a short description of a site for language
-// models, in Markdown of a fixed order (https://llmstxt.org).
+// Package llmstxt reads llms.txt files: a short description of a site for language models, in
+// Markdown with a fixed structure (https://llmstxt.org).
 //
-// Begin with [Parse]. It returns the name, the summary and the lists of links, and
-// what the proposal asks for that the text does not do. A file has no operations:
-// it says where to read, not what can be done.
+// Begin with [Parse]. It returns the name, the summary and the lists of links, with findings for
+// deviations from the proposal. A file has no operations: it says where to read, not what can be
+// done.
 package llmstxt
 
 import (
@@ -19,7 +19,7 @@ import (
 // A Document is one llms.txt file.
 type Document struct {
 	Title string // the heading of level 1
-	// Summary is the quoted paragraph behind the title, "" when there is none.
+	// Summary is the quoted paragraph after the title, "" if there is none.
 	Summary  string
 	Sections []Section
 }
@@ -27,8 +27,8 @@ type Document struct {
 // A Section is a heading of level 2 and the links below it.
 type Section struct {
 	Name string
-	// Optional says that a reader with little room may skip the section: its
-	// heading is "Optional".
+	// Optional says that a reader with limited context may skip the section: its heading is
+	// "Optional".
 	Optional bool
 	Links    []Link
 	Line     int // of the heading, from 1
@@ -43,8 +43,8 @@ type Link struct {
 	Line  int // from 1
 }
 
-// Parse reads an llms.txt file. The error wraps [protocol.ErrUnreadable] where the
-// bytes are none at all; the document is then nil and the findings say why.
+// Parse reads an llms.txt file. If the bytes are not one, the error wraps [protocol.ErrUnreadable];
+// the document is then nil and the findings say why.
 func Parse(text []byte, l protocol.Limits) (*Document, []protocol.Finding, error) {
 	l = l.OrDefault()
 	p := &parser{Report: protocol.NewReport(protocol.ByCode(ruleTable), l), limits: l}
@@ -109,7 +109,7 @@ var (
 	link    = regexp.MustCompile(`\A\[([^\]]*)\]\(<?([^\s)>]*)>?[^)]*\)[ \t]*:?[ \t]*(.*)\z`)
 )
 
-// parseLine reads one line behind the title.
+// parseLine reads one line after the title.
 func (p *parser) parseLine(number int, line string) {
 	line = strings.TrimRight(line, " \t\r")
 	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
@@ -163,7 +163,7 @@ func (p *parser) parseEntry(number int, text string) {
 	section.Links = append(section.Links, Link{Name: m[1], URL: m[2], Notes: m[3], Line: number})
 }
 
-// checkSections reports what is missing from the whole.
+// checkSections reports missing parts of the file.
 func (p *parser) checkSections() {
 	if p.doc.Summary == "" {
 		p.add("LLMS103", 1, "there is no summary after the title", "write what the site is for: > One sentence")

@@ -6,8 +6,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// ruleTable has every rule by code. A code keeps its meaning permanently; new rules
-// get new codes.
+// ruleTable is the table of all rules. A code keeps its meaning permanently; new rules get new
+// codes.
 var ruleTable = []protocol.Rule{
 	{Code: "LLMS101", Slug: "llms-unreadable", Severity: protocol.Error, Section: "llmstxt.org, Format", Basis: "must",
 		Text: "The file is UTF-8 text and begins with a heading of level 1, the name of the site. It is the only part that is required.",

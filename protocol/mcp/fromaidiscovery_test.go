@@ -43,7 +43,8 @@ func TestFromAIDiscovery(t *testing.T) {
 	}
 }
 
-// Every valid document of the format becomes tools with legal and different names.
+// TestFromAIDiscoveryVectors checks that every valid document of the format becomes tools with
+// legal and distinct names.
 func TestFromAIDiscoveryVectors(t *testing.T) {
 	files, err := filepath.Glob("../aidiscovery/testdata/valid/*.json")
 	if err != nil || len(files) < 5 {

@@ -143,8 +143,8 @@ func TestMCPToAGISVectors(t *testing.T) {
 			if e.Method != want.Method || e.Path != want.Path || e.Semantic.Actor != want.Actor || want.Intent != "" && e.Semantic.Intent != want.Intent {
 				t.Errorf("endpoint %+v, want %+v", e, want)
 			}
-			// What a list of tools never says is reviewed always; the case lists
-			// what is reviewed of the rest.
+			// Facts that a list of tools never contains are always reviewed; the case lists the
+			// other reviews.
 			var reviewed []string
 			for _, r := range out.Reviews {
 				switch name := r.Pointer[strings.LastIndexByte(r.Pointer, '/')+1:]; name {
@@ -174,8 +174,8 @@ func parseAGIS(t testing.TB, text []byte) *agis.Document {
 	return d
 }
 
-// Tools whose names and descriptions are what AGIS asks for come back as they
-// were.
+// TestToolsRoundTrip checks that tools whose names and descriptions follow AGIS are the same after
+// a round trip.
 func TestToolsRoundTrip(t *testing.T) {
 	tools := `{"tools": [
 	{"name": "book_reservation", "description": "Books a restaurant reservation",

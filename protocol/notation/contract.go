@@ -66,7 +66,7 @@ func (c *contractBuilder) buildInput(item entry, there bool) (*protocol.Node, er
 	} else {
 		c.Add(n, "the parameters are not known: "+c.why)
 	}
-	for _, segment := range strings.Split(c.path, "/") {
+	for segment := range strings.SplitSeq(c.path, "/") {
 		name := strings.TrimSuffix(strings.TrimPrefix(segment, "{"), "}")
 		if len(name)+2 != len(segment) || name == "" {
 			continue

@@ -59,7 +59,8 @@ func asMap(root *protocol.Node) *protocol.Node {
 	return out
 }
 
-// Every valid document, turned into the map form and back, says what it said.
+// TestMapFormRoundTrip checks that every valid document is the same after it is converted to the
+// map form and back.
 func TestMapFormRoundTrip(t *testing.T) {
 	turned := 0
 	for name, text := range validAGIS(t) {

@@ -67,8 +67,7 @@ func TestNotationIsAccepted(t *testing.T) {
 	}
 }
 
-// What the draft's examples say must arrive unchanged in their written-out
-// forms.
+// TestNotationIsEquivalent checks that the draft's examples are equal to their written-out forms.
 func TestNotationIsEquivalent(t *testing.T) {
 	for name, text := range notations(t) {
 		if name == "loose" {

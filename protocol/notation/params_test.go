@@ -53,7 +53,8 @@ func TestParamsToDraft(t *testing.T) {
 	}
 }
 
-// No document gains an error, and nothing but parameter texts changes.
+// TestParamsToDraftVectors checks that no document gets a new error, and that only parameter texts
+// change.
 func TestParamsToDraftVectors(t *testing.T) {
 	files, err := filepath.Glob("../aidiscovery/testdata/*valid/*.json")
 	if err != nil || len(files) < 80 {

@@ -146,7 +146,7 @@ func NounOfSummary(summary string) []string {
 	return out
 }
 
-// notANoun holds the words that end a noun phrase although the dictionary lists rare nouns with the
+// notANoun holds words that end a noun phrase although the dictionary lists rare nouns with the
 // same spelling.
 var notANoun = WordSet("a an the of in on at by as or and to for from with within into via per that which is are be")
 
@@ -255,7 +255,7 @@ func pathKey(verb string, segments []string) string {
 type PathSet map[string]bool
 
 // Claim gives an endpoint a path that is legal and unique for its method, and reports whether that
-// path differs from the one asked for.
+// path differs from the requested one.
 func (s PathSet) Claim(path *Path, verb string, noun []string) bool {
 	var candidates [][]string
 	candidates = append(candidates, path.Segments)

@@ -16,8 +16,8 @@ func TestParticiple(t *testing.T) {
 	}
 }
 
-// TestVerbsOfNouns: a word that is a noun as often as a verb is no verb, unless the sentence uses
-// it as one.
+// TestVerbsOfNouns checks that a word that is a noun as often as a verb is no verb, unless the
+// sentence uses it as one.
 func TestVerbsOfNouns(t *testing.T) {
 	for _, c := range []struct{ name, sentence, method, want string }{
 		{"text", "Text of a page", "", ""},

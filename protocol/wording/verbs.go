@@ -28,7 +28,7 @@ var ActionWords = WordSet("list search query book cancel update check lookup fin
 	"transfer refund capture charge redeem assign unassign invite track scan render generate retry revoke rotate " +
 	"execute invoke trigger schedule reschedule batch bulk browse compare suggest recommend")
 
-// emptyVerbs say nothing about what is done; the words after them do.
+// emptyVerbs have no meaning of their own; the words after them name the action.
 var emptyVerbs = WordSet("allow let provide perform do make handle manage use used call return returns give obtain " +
 	"have be is are has can will should must please this the a an endpoint operation api method batch bulk")
 
@@ -36,8 +36,8 @@ var emptyVerbs = WordSet("allow let provide perform do make handle manage use us
 // nouns.
 var readingVerbs = WordSet("read fetch show view display")
 
-// answerVerbs say that something is answered. "Returns" may also mean that something is brought
-// back, so it is replaced.
+// answerVerbs are verbs of answering. "Returns" may also mean that something is brought back, so it
+// is replaced.
 var answerVerbs = WordSet("get gets return returns give gives")
 
 // remarkOpenings begin sentences that do not describe the operation: "This is documentation for the
@@ -71,7 +71,7 @@ func knownVerb(word string) bool {
 	return u.Verb && !u.Stative || effect.Of(word) != 0
 }
 
-// clearVerb reports whether a word that stands alone or last is more likely a verb than a noun.
+// clearVerb reports whether a word that is alone or last is more likely a verb than a noun.
 func clearVerb(word string) bool {
 	if vagueAction[word] || !IsMethodVerb(word) {
 		return false
@@ -193,9 +193,9 @@ func ratherVerb(word string) bool {
 	return !u.Noun || u.VerbCount >= u.NounCount && (u.VerbCount > 0 || effect.Of(word) != 0)
 }
 
-// namesThing reports whether a word at the beginning of a name rather names a thing (text_analysis,
-// email): a word that is used as a noun at least as often as as a verb, unless the summary begins with
-// it and says whom or what it is done to ("Email the customer").
+// namesThing reports whether a word at the beginning of a name is more likely a thing
+// (text_analysis, email): a word that is used as a noun at least as often as a verb, unless the
+// summary begins with it followed by an object ("Email the customer").
 func namesThing(word, summary string) bool {
 	u := english.Lookup(word)
 	if !u.Noun || u.NounCount < u.VerbCount || ActionWords[word] || word == "order" {
@@ -206,7 +206,7 @@ func namesThing(word, summary string) bool {
 	return !beginsWithVerb(word, summary) || !determiners[next] && !persons[next]
 }
 
-// persons are words for those that something is done to.
+// persons are nouns for people that can be the object of an action.
 var persons = WordSet("somebody someone anybody anyone everybody everyone people me you him her us them customers users")
 
 // beginsWithVerb reports whether a summary begins with the verb or its third person.
@@ -308,7 +308,7 @@ func VerbOfWords(name, sentence, httpMethod string) (verb string, fromSentence b
 	return word, false
 }
 
-// DefaultVerb returns the verb that an HTTP method stands for (AGIS appendix B).
+// DefaultVerb returns the verb that corresponds to an HTTP method (AGIS appendix B).
 func DefaultVerb(httpMethod string, many bool) string {
 	switch httpMethod {
 	case "get":
@@ -400,7 +400,7 @@ func unknownPlural(word string) bool {
 		len(word) > 3 && !english.Lookup(word).Known()
 }
 
-// A VerbClass is what follows from the verb of an endpoint (AGIS §6.2).
+// A VerbClass holds the properties that follow from the verb of an endpoint (AGIS §6.2).
 type VerbClass struct {
 	capability string
 	Tier       string
@@ -460,8 +460,8 @@ func describeOutcome(verb, thing string, many bool) string {
 
 // Verb returns the AGIS method for an operation: the action in its name, else the verb at the
 // beginning of its sentence, else the usual meaning of its HTTP method. Each argument may be empty;
-// "" means that none of them tells. Words are judged as English, by passes 2 and 3 of AGIS (§9.2,
-// §9.3).
+// it returns "" if none of them names an action. Words are read as English, by passes 2 and 3 of
+// AGIS (§9.2, §9.3).
 func Verb(name, sentence, httpMethod string) string {
 	httpMethod = strings.ToLower(httpMethod)
 	word, _ := VerbOfWords(name, StripMarkup(sentence), httpMethod)

@@ -14,8 +14,7 @@ import (
 // surrogate is the escape of one half of a surrogate pair.
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
-// mistakes are what people do wrong in YAML: how the parser words it, how a
-// person would, and how to fix it.
+// mistakes lists common mistakes in YAML: the parser's message, a clearer one, and the correction.
 var mistakes = []struct{ parser, plain, help string }{
 	{"mapping values are not allowed", "there is a colon and a space inside a text without quotes, or the line is indented wrongly",
 		"put the text in quotes, or let the name begin in the same column as its neighbours"},
@@ -39,8 +38,8 @@ var mistakes = []struct{ parser, plain, help string }{
 	{"control character", "a control character is not allowed here", "remove the character, or write it as an escape in double quotes"},
 }
 
-// describeError words a message of the YAML parser as a person would. rest is the text
-// from the line of the fault on, column where in the line it is.
+// describeError rewrites a message of the YAML parser in plain words. rest is the text from the
+// line of the error on, column the place in that line.
 func describeError(message string, rest []byte, column int) string {
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	switch {
@@ -57,7 +56,7 @@ func describeError(message string, rest []byte, column int) string {
 	return "this is not YAML: " + message
 }
 
-// convertError turns the parser's error into ours.
+// convertError converts the parser's error.
 func convertError(text []byte, err error) error {
 	out := &protocol.SyntaxError{Problem: protocol.Invalid, Line: 1, Column: 1, Message: "this is not YAML: " + err.Error()}
 	load, ok := errors.AsType[*yaml.LoadError](err)
@@ -106,8 +105,8 @@ func isControl(r rune) bool {
 		r == 0xFFFE || r == 0xFFFF
 }
 
-// DescribeRepair says how to fix the text that [Read] refused with a message, and returns "" for a
-// message that has no advice.
+// DescribeRepair says how to correct a text that [Read] refused with a message, and returns "" if
+// there is no advice.
 func DescribeRepair(message string) string {
 	for _, m := range mistakes {
 		if strings.Contains(message, m.plain) {

@@ -11,17 +11,17 @@ import (
 	"gazetteer/protocol"
 )
 
-// places finds where values stand in a text. The parser says in which line
-// and column a value begins, but neither its byte offset nor where it ends.
+// places computes the places of values in a text. The parser reports the line and column at which a
+// value begins, but neither its byte offset nor its end.
 type places struct {
 	text  []byte
 	lines []int // where each line begins
 
-	// A place to count on from.
+	// The last place found, from which the next search continues.
 	lastLine, lastColumn, lastOffset int
 }
 
-// newPlaces finds the lines of a text, which end at any of YAML's breaks.
+// newPlaces returns the places of a text, whose lines end at any of YAML's line breaks.
 func newPlaces(text []byte) *places {
 	p := &places{text: text, lines: []int{0}}
 	for i, r := range string(text) {
@@ -38,8 +38,8 @@ func isLineBreak(r rune) bool {
 
 func isWhite(r rune) bool { return r == ' ' || r == '\t' || isLineBreak(r) }
 
-// offset returns the byte offset of a line and column. Places mostly come in
-// rising order, so it counts on from the last one.
+// offset returns the byte offset of a line and column. Places mostly come in ascending order, so it
+// continues from the last one.
 func (p *places) offset(line, column int) int {
 	if line > len(p.lines) {
 		return len(p.text)
@@ -55,9 +55,9 @@ func (p *places) offset(line, column int) int {
 	return p.lastOffset
 }
 
-// locate gives n the place where the content of y begins, behind its anchor and
-// tag, and to a scalar its end. A value whose content begins in a later line than
-// its anchor or tag gets no extent.
+// locate sets the place of n to where the content of y begins, after its anchor and tag, and the
+// end of a scalar. A value whose content begins on a later line than its anchor or tag gets no
+// extent.
 func (p *places) locate(y *yaml.Node, n *protocol.Node) {
 	if y.Line > len(p.lines) { // a value that is absent stands behind the end of the text
 		n.Line = len(p.lines)
@@ -96,8 +96,8 @@ func (p *places) locate(y *yaml.Node, n *protocol.Node) {
 	n.End = from + length
 }
 
-// skipProperties returns the offset behind the anchor and the tag that stand at
-// from, and behind the spaces after them.
+// skipProperties returns the offset after the anchor and the tag at from, and the spaces after
+// them.
 func skipProperties(text []byte, from int) int {
 	for from < len(text) && (text[from] == '&' || text[from] == '!') {
 		for from < len(text) && !isWhite(rune(text[from])) {
@@ -110,7 +110,7 @@ func skipProperties(text []byte, from int) int {
 	return from
 }
 
-// lineLength returns how many bytes stand before the next line break.
+// lineLength returns the number of bytes before the next line break.
 func lineLength(text []byte) int {
 	if i := bytes.IndexFunc(text, isLineBreak); i >= 0 {
 		return i
@@ -152,9 +152,9 @@ func doubleQuotedLength(text []byte) int {
 	return -1
 }
 
-// foldedLength returns up to where a text says value, from an offset on. The two
-// may differ in white space, since lines are folded and indented. It returns -1
-// where they differ in anything else.
+// foldedLength returns the length of the text from an offset on that represents value. The two may
+// differ in white space, because YAML folds and indents lines. It returns -1 if they differ in
+// anything else.
 func foldedLength(text []byte, from int, value string) int {
 	end := from
 	for word := range strings.FieldsFuncSeq(value, isWhite) {
@@ -167,9 +167,8 @@ func foldedLength(text []byte, from int, value string) int {
 	return end
 }
 
-// enclose gives a collection its end: the end of the last value in it, or the
-// bracket that closes it. It stays without extent where the end of that last
-// value is not known.
+// enclose sets the end of a collection: the end of its last value, or its closing bracket. If the
+// end of the last value is unknown, the collection gets no extent.
 func (p *places) enclose(y *yaml.Node, n *protocol.Node) {
 	end := n.Offset
 	if len(n.Items) > 0 {
@@ -188,8 +187,8 @@ func (p *places) enclose(y *yaml.Node, n *protocol.Node) {
 	n.End = end
 }
 
-// closingBracket returns the offset behind the bracket that comes next in a text
-// but for separators and comments, 0 when something else comes.
+// closingBracket returns the offset after the closing bracket that follows separators and comments,
+// 0 if something else follows.
 func closingBracket(text []byte, at int) int {
 	for at < len(text) {
 		switch c := text[at]; {

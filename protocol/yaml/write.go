@@ -7,11 +7,10 @@ import (
 	"gazetteer/protocol"
 )
 
-// Write writes a tree as YAML in block style: the same members in the same
-// order, numbers with their literals. [Read] gives the same tree back.
-// Strings are plain where every reader takes them for strings, also the readers
-// of older YAML that see a truth value in yes and a time in 12:30; else they
-// are quoted. Text of several lines is written as such where it can be.
+// Write writes a tree as YAML in block style: the same members in the same order, numbers with
+// their literals. [Read] returns the same tree. Strings are plain if every reader takes them for
+// strings, including readers of older YAML that read yes and no as booleans and 12:30 as a time;
+// otherwise they are quoted. Text of several lines is written as a literal block if possible.
 func Write(n *protocol.Node) []byte {
 	w := &writer{}
 	w.writeValue(n, 0, true)
@@ -20,12 +19,12 @@ func Write(n *protocol.Node) []byte {
 
 type writer struct{ out []byte }
 
-// maxSimpleKey is how many bytes a key may have without a question mark before
-// it. The parser allows 1,024 characters.
+// maxSimpleKey is the longest key in bytes that is written without a question mark before it. The
+// parser allows 1,024 characters.
 const maxSimpleKey = 1000
 
-// writeValue writes what follows a dash, a colon or nothing at all (top), and ends
-// the line. level is the nesting of the value's own items.
+// writeValue writes the value after a dash or a colon, or at the top of the document (top), and
+// ends the line. level is the nesting of the value's own items.
 func (w *writer) writeValue(n *protocol.Node, level int, top bool) {
 	switch {
 	case n.Kind == protocol.Object && len(n.Items) > 0:
@@ -77,7 +76,7 @@ func (w *writer) writeMember(m *protocol.Node, level int) {
 	w.writeValue(m, level+1, false)
 }
 
-// writeEntry writes an element of a sequence. Its first line stands behind the dash.
+// writeEntry writes an element of a sequence. Its first line follows the dash.
 func (w *writer) writeEntry(n *protocol.Node, level int) {
 	w.out = append(w.out, '-')
 	if n.Kind != protocol.Object && n.Kind != protocol.Array || len(n.Items) == 0 {
@@ -119,8 +118,8 @@ func (w *writer) writeScalar(n *protocol.Node, level int) {
 	}
 }
 
-// writeLiteral writes text of several lines as such. The last line feed is left to
-// the caller.
+// writeLiteral writes text of several lines as a literal block. The caller writes the last line
+// feed.
 func (w *writer) writeLiteral(s string, level int) {
 	body, ended := strings.CutSuffix(s, "\n")
 	w.out = append(w.out, '|')
@@ -136,8 +135,8 @@ func (w *writer) writeLiteral(s string, level int) {
 	}
 }
 
-// literalSafe reports whether a string can be written as literal text: several
-// lines of printable characters that neither begin nor end with a space.
+// literalSafe reports whether a string can be written as a literal block: several lines of
+// printable characters that neither begin nor end with a space.
 func literalSafe(s string) bool {
 	body, _ := strings.CutSuffix(s, "\n")
 	if !strings.Contains(body, "\n") || strings.HasPrefix(body, "\n") || strings.HasSuffix(body, "\n") {
@@ -151,8 +150,7 @@ func literalSafe(s string) bool {
 	return true
 }
 
-// isPrintableLine reports whether a line holds nothing that YAML or an editor might
-// take for something else.
+// isPrintableLine reports whether neither YAML nor an editor can misread a line.
 func isPrintableLine(line string) bool {
 	return !strings.ContainsFunc(line, isUnprintable)
 }
@@ -162,11 +160,11 @@ func isUnprintable(r rune) bool {
 		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0xFFFE || r == 0xFFFF
 }
 
-// olderWords are read as truth values by YAML 1.1.
+// olderWords are words that YAML 1.1 reads as booleans.
 var olderWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
 
-// plainSafe reports whether a string may stand without quotes. It begins with a
-// letter, a slash or an underscore, so that it is no number, time or indicator.
+// plainSafe reports whether a string can be written without quotes. It begins with a letter, a
+// slash or an underscore, so it is not a number, a time or an indicator.
 func plainSafe(s string) bool {
 	if s == "" || len(s) > maxSimpleKey || !isPlainText(s) || olderWords[strings.ToLower(s)] || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":") {
 		return false

@@ -16,30 +16,26 @@ import (
 	"gazetteer/protocol"
 )
 
-// Read reads exactly one YAML document into the tree that
-// [protocol.ReadJSON] makes, with the same limits. An alias is read as a copy of
-// the value that its anchor names; the aliases of a document may add at most
-// 10,000 values to it. Other YAML that JSON cannot say is refused: merge keys,
-// tags other than those of JSON, keys that are not strings, duplicate keys, a
-// second document.
+// Read reads exactly one YAML document into the tree that [protocol.ReadJSON] makes, with the same
+// limits. An alias is read as a copy of the value of its anchor; the aliases of a document may add
+// at most 10,000 values. Other YAML that JSON cannot express is refused: merge keys, tags other
+// than those of JSON, keys that are not strings, duplicate keys, a second document.
 //
-// Plain scalars are read by the YAML core schema, as far as JSON has the value:
-// null, true and false, decimal numbers. Everything else is a string, also
-// dates, hexadecimal numbers and the yes and no of older YAML. The error is
-// always a [*protocol.SyntaxError].
+// Plain scalars are read by the YAML core schema, as far as JSON has the value: null, true and
+// false, decimal numbers. All others are strings, including dates, hexadecimal numbers and the yes
+// and no of older YAML. The error is always a [*protocol.SyntaxError].
 func Read(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	return readText(text, l, false)
 }
 
-// ReadScalarKeys reads as [Read] does, but takes a key that is a number,
-// true, false or null as the text that stands in the document. OpenAPI documents
-// write status codes as such keys (200:).
+// ReadScalarKeys is like [Read], but reads a key that is a number, true, false or null as text.
+// OpenAPI documents write status codes as such keys (200:).
 func ReadScalarKeys(text []byte, l protocol.Limits) (*protocol.Node, error) {
 	return readText(text, l, true)
 }
 
-// maxAliased is how many values the aliases of one document may add to it. A
-// document of the largest size holds about as many without any alias.
+// maxAliased is the number of values that the aliases of one document may add. A document of the
+// largest size has about as many without any alias.
 const maxAliased = 10_000
 
 func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, error) {
@@ -77,15 +73,15 @@ func readText(text []byte, l protocol.Limits, scalarKeys bool) (*protocol.Node, 
 	return root, nil
 }
 
-// parserLimits stops the parser itself, before a tree is built.
+// parserLimits limits the parser itself, before a tree is built.
 type parserLimits struct {
 	depth       int
 	collections int // how many mappings and sequences may still begin
 }
 
-// bytesPerCollection is how many bytes of the largest text one mapping or sequence
-// takes at least. The parser needs up to 2.7 kB for each of them, so a text of
-// nothing but brackets would cost a thousand times its size.
+// bytesPerCollection is the smallest number of bytes of text per mapping or sequence in a text of
+// the largest size. The parser needs up to 2.7 kB for each of them, so a text of nothing but
+// brackets would otherwise need a thousand times its size.
 const bytesPerCollection = 13
 
 var (
@@ -93,7 +89,7 @@ var (
 	errTooManyCollections = errors.New("too many collections")
 )
 
-// CheckDepth is called where a mapping or sequence begins.
+// CheckDepth is called at the start of each mapping and sequence.
 func (l *parserLimits) CheckDepth(depth int, _ *yaml.DepthContext) error {
 	if depth > l.depth {
 		return errTooDeep
@@ -110,8 +106,8 @@ func (l *parserLimits) CheckAlias(int, int) error { return nil }
 
 var versionDirective = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+1\.([02-9])(?:[ \t\r\n]|\z)`)
 
-// declareVersion11 returns a text that declares YAML 1.1 where it declares another
-// version below 2, since the parser accepts that version only. No offset changes.
+// declareVersion11 returns a text that declares YAML 1.1 instead of another version below 2,
+// because the parser accepts only that version. Offsets do not change.
 func declareVersion11(text []byte) []byte {
 	at := versionDirective.FindSubmatchIndex(text)
 	if at == nil {
@@ -122,7 +118,7 @@ func declareVersion11(text []byte) []byte {
 	return text
 }
 
-// reader turns the parser's nodes into ours.
+// reader converts the parser's nodes.
 type reader struct {
 	places     *places
 	limits     protocol.Limits
@@ -182,9 +178,9 @@ func (r *reader) readValue(y *yaml.Node, pointer string, depth int) (*protocol.N
 	return n, nil
 }
 
-// readAlias reads a copy of the value that an alias stands for. The copy has the
-// place and extent of the alias. Values below it have the place of the anchored
-// text, and no extent: an edit there would change more than one value.
+// readAlias returns a copy of the value that an alias names. The copy has the place and extent of
+// the alias. Values below it have the place of the anchored text and no extent, because an edit
+// there would change more than one value.
 func (r *reader) readAlias(y *yaml.Node, pointer string, depth int) (*protocol.Node, error) {
 	if r.expanding[y.Alias] {
 		return nil, syntaxErrorAt(protocol.Unsafe, pointer, y, "the alias *%s is inside the value that it names", y.Value)
@@ -212,8 +208,8 @@ func checkTag(y *yaml.Node, pointer string) error {
 	case yaml.SequenceNode:
 		ok = y.Tag == "!!seq"
 	case yaml.ScalarNode:
-		// The parser resolves plain scalars to these; a tag in the text is one
-		// of them only if the style says so, see readScalar.
+		// The parser resolves plain scalars to these tags; a tag is in the text only if the style
+		// says so, see readScalar.
 		switch y.Tag {
 		case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge":
 			ok = y.Style&yaml.TaggedStyle == 0 || y.Tag != "!!timestamp" && y.Tag != "!!merge"
@@ -304,7 +300,7 @@ func (r *reader) readKey(k *yaml.Node, pointer string) (string, error) {
 	return k.Value, nil
 }
 
-// readScalar gives n the kind and text of y.
+// readScalar sets the kind and text of n from y.
 func (r *reader) readScalar(y *yaml.Node, n *protocol.Node) error {
 	tagged := y.Style&yaml.TaggedStyle != 0
 	n.Kind, n.Text = protocol.String, y.Value
@@ -328,8 +324,7 @@ func isPlain(y *yaml.Node) bool {
 // decimalNumber matches the decimal numbers of the YAML core schema (YAML 1.2 §10.3.2).
 var decimalNumber = regexp.MustCompile(`\A[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\z`)
 
-// resolvePlain gives a plain scalar its kind by the YAML core schema, and its text
-// as JSON would have it.
+// resolvePlain sets the kind of a plain scalar by the YAML core schema, and its text as in JSON.
 func resolvePlain(s string) (protocol.Kind, string) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -345,8 +340,7 @@ func resolvePlain(s string) (protocol.Kind, string) {
 	return protocol.String, s
 }
 
-// tagMatches reports whether a written tag names the type that the scalar has
-// without it.
+// tagMatches reports whether a written tag is the type that the scalar has without it.
 func tagMatches(tag string, n *protocol.Node) bool {
 	switch tag {
 	case "!!str":

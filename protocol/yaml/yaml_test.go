@@ -91,7 +91,7 @@ func TestReadAliases(t *testing.T) {
 	}
 }
 
-// Aliases may add 10,000 values to a document and not one more.
+// TestReadAliasLimit checks that aliases may add exactly 10,000 values to a document and no more.
 func TestReadAliasLimit(t *testing.T) {
 	// Each alias adds a list and nine numbers.
 	list := "a: &x [" + strings.Repeat("1, ", 9) + "]\nb: ["

@@ -22,7 +22,7 @@ import (
 // PolicyOptions configure a [Policy]. Store is required.
 type PolicyOptions struct {
 	Store store.Store
-	// Mode says how new agents are taken until the operator sets something else. It is one of the
+	// Mode is the admission of new agents until the operator sets another one. It is one of the
 	// Mode constants; the default is [ModeOpen].
 	Mode string
 	// Unattended is how long registration stays open without attention of the operator, see
@@ -96,20 +96,21 @@ func (p *Policy) recordTime() time.Time { return p.now().UTC().Truncate(time.Mil
 type Options struct {
 	// Creators checks the DID of the creator while an agent registers; nil leaves it unchecked.
 	Creators CreatorObserver
-	// ReportDue is how long the operator intends to take for an abuse report; the default is 72 hours.
+	// ReportDue is the time within which the operator intends to settle an abuse report; the
+	// default is 72 hours.
 	ReportDue time.Duration
 	Rand      io.Reader // nil: crypto/rand; several goroutines read it at once
 }
 
 // A CreatorObserver looks up whether the DID document of a new agent's creator lists the agent's key.
 type CreatorObserver interface {
-	// ObserveNewAgent returns what it observed, by signal. The map is empty when there is nothing to
-	// look up or when the creator's host was asked a moment ago.
+	// ObserveNewAgent returns its observations, by signal. The map is empty if there is nothing to
+	// look up or if the creator's host was queried within the cooldown.
 	ObserveNewAgent(ctx context.Context, a registry.Agent) map[string]registry.Observation
 }
 
-// An Admission takes new agents and abuse reports into a registry, as its [Policy] says. Its methods
-// may be called from any goroutine. [New] makes one.
+// An Admission accepts new agents and abuse reports for a registry, by the rules of its [Policy].
+// Its methods may be called from any goroutine. [New] makes one.
 type Admission struct {
 	*Policy
 	registry    *registry.Registry

@@ -87,8 +87,8 @@ func (ad *Admission) applicationWrites(ctx context.Context, agent *registry.Agen
 	return append(writes, store.PutIf(store.PendingKey(agent.AirID), value, 0)), nil
 }
 
-// reserveApplicationSlot counts one more application, or refuses it. The returned function takes
-// that back.
+// reserveApplicationSlot counts one more application, or refuses it. The returned function releases
+// the slot.
 func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Registration) (giveBack func(), err error) {
 	if err := ad.loadApplicationCounts(ctx); err != nil {
 		return nil, err
@@ -115,10 +115,10 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
 }
 
-// applicationLimits returns how many applications may wait in all for one more from a client to be
-// taken, and how many of its wider network and of the /16 or /32 around that. The fuller the queue is,
-// the fewer of one network may wait, so that a crowd leaves room for others; the last places are kept
-// for networks that are known.
+// applicationLimits returns the numbers of waiting applications up to which one more from a client
+// is accepted: in all, of its wider network, and of the /16 or /32 around that. The fuller the
+// queue is, the fewer of one network may wait, so that one crowd leaves room for others; the last
+// slots are reserved for known networks.
 func (ad *Admission) applicationLimits(client netip.Addr) (most int, limits []int) {
 	if !client.IsValid() {
 		return maxApplications, []int{maxApplications}
@@ -162,8 +162,8 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 
 func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
 
-// ExplainMissing says why there is no agent with an AIR ID, see [registry.Guard]. It returns nil
-// when nothing is known about the AIR ID.
+// ExplainMissing returns the reason why there is no agent with an AIR ID, see [registry.Guard]. It
+// returns nil if nothing is known about the AIR ID.
 func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 	application, err := p.Application(ctx, airID)
 	if errors.Is(err, registry.ErrNotFound) {

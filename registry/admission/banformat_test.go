@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBanReadsEarlyEntries: entries stored when the member was called "sort" keep their kind.
+// TestBanReadsEarlyEntries checks that entries stored when the member was called "sort" keep their
+// kind.
 func TestBanReadsEarlyEntries(t *testing.T) {
 	for _, text := range []string{`{"sort": "handle", "value": "evil_bot"}`, `{"kind": "handle", "value": "evil_bot"}`} {
 		var b Ban

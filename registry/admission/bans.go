@@ -63,8 +63,8 @@ func (b *Ban) UnmarshalJSON(text []byte) error {
 // blockLists caches the block lists.
 type blockLists struct {
 	// mu is held for reading during a write that the policy admitted, and for writing while the
-	// policy or a block list changes. When such a change has returned, no write follows that was
-	// judged by the state before it.
+	// policy or a block list changes. After such a change has returned, no write follows that was
+	// admitted by the earlier state.
 	mu      sync.RWMutex
 	bans    map[[2]string]Ban // by kind and value; nil until they were read
 	lengths map[int]int       // of network prefixes: how many have a length

@@ -79,8 +79,8 @@ func (t *recordCounter) addCounts(n int, names []string) {
 	}
 }
 
-// reserveSlot counts one more record. It counts nothing and returns what is full, "all" or a name,
-// when there are most records in all, or as many under one of the names as limits says.
+// reserveSlot counts one more record. If the limit for all records or the limit of a name is
+// reached, it counts nothing and returns "all" or that name.
 func (t *recordCounter) reserveSlot(most int, names []string, limits []int) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

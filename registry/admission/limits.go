@@ -14,7 +14,7 @@ import (
 )
 
 // Limits are the rates of a registry. A client may use its whole quota at once; after that the
-// quota returns evenly. 0 stands for the default, a negative number lifts a limit.
+// quota returns evenly. 0 means the default, a negative number removes a limit.
 type Limits struct {
 	Registrations    int // of one network in an hour; 20
 	AllRegistrations int // of all networks together in an hour; 1000
@@ -68,8 +68,8 @@ func wideNetwork(client netip.Addr) string {
 // maxMoreWork is how many bits the work grows at most.
 const maxMoreWork = 4
 
-// workFor returns how many bits of work a registration needs now, 0 for none, and when that ends if nobody
-// else registers.
+// workFor returns the number of bits of work that a registration needs now, 0 for none, and when
+// that ends if no other agent registers.
 func (p *Policy) workFor() (zeros int, ends time.Duration) {
 	all := p.limits.AllRegistrations
 	left := p.registrations.Remaining()
@@ -83,8 +83,8 @@ func (p *Policy) workFor() (zeros int, ends time.Duration) {
 	return min(zeros, registry.MaxWork), time.Hour * time.Duration(all*3/4+1-left) / time.Duration(all)
 }
 
-// checkWork checks the proof of work of a registration, if it needs one. It returns a function to call when
-// the registration fails.
+// checkWork checks the proof of work of a registration, if it needs one. It returns a function to
+// call when the registration fails.
 func (ad *Admission) checkWork(reg registry.Registration, key ed25519.PublicKey) (release func(), err error) {
 	zeros, ends := ad.workFor()
 	if zeros == 0 || !reg.Client.IsValid() || ad.known.hasNetwork(reg.Client, ad.now()) {

@@ -15,7 +15,7 @@ import (
 	"gazetteer/store"
 )
 
-// How a registry takes new agents.
+// The admission of new agents.
 const (
 	ModeOpen     = "open"     // at once
 	ModeApproval = "approval" // after the operator's approval
@@ -47,7 +47,7 @@ type StoredPolicy struct {
 	SelfClosed time.Time `json:"self_closed,omitzero"`
 }
 
-// A PolicyState says how new agents are taken now.
+// A PolicyState is the present admission of new agents.
 type PolicyState struct {
 	Mode       string    `json:"mode"` // one of the Mode constants
 	Note       string    `json:"note,omitempty"`
@@ -57,7 +57,7 @@ type PolicyState struct {
 	SelfClosed time.Time `json:"self_closed,omitzero"` // when it did
 }
 
-// RegistrationPolicy returns how new agents are taken now.
+// RegistrationPolicy returns the present admission of new agents.
 func (p *Policy) RegistrationPolicy(ctx context.Context) (PolicyState, error) {
 	d, err := p.storedPolicy(ctx)
 	if err != nil {
@@ -151,10 +151,10 @@ func (p *Policy) RecordAttention(ctx context.Context) error {
 	})
 }
 
-// SetRegistrationPolicy sets how new agents are taken, as the operator. Mode is one of the Mode
+// SetRegistrationPolicy sets the admission of new agents, as the operator. Mode is one of the Mode
 // constants, or "" for the mode of the configuration; note is shown to registrants who are not
-// admitted at once. When it has returned, nobody is admitted by the earlier mode. The error is an
-// [*registry.Error] for a value.
+// admitted at once. After it has returned, no agent is admitted by the earlier mode. The error is
+// an [*registry.Error] for a value.
 func (p *Policy) SetRegistrationPolicy(ctx context.Context, mode, note string) (PolicyState, error) {
 	if mode != "" && !slices.Contains(policyModes, mode) {
 		return PolicyState{}, &registry.Error{Field: "mode", Code: "value", Message: fmt.Sprintf("unknown mode %q", protocol.ClipBytes(mode, registry.MaxQuoted)), Help: "it is one of " + strings.Join(policyModes, ", ")}

@@ -16,13 +16,14 @@ import (
 // means that the source of randomness repeats itself.
 const maxMintAttempts = 8
 
-// Register stores a new agent and returns it with its secret. The secret is shown this once, because only
-// its SHA-256 is stored; it is "" if the registration asks for none. Where the operator approves
-// registrations, the returned agent has the status [registry.Pending] and is an [Application].
+// Register stores a new agent and returns it with its secret. The secret is shown this once,
+// because only its SHA-256 is stored; it is "" if the registration asks for none. Where the
+// operator approves registrations, the returned agent has the status [registry.Pending] and is an
+// [Application].
 //
-// The error is an [*registry.Error] for an invalid value, a [*registry.Refusal] for a proof that does not
-// hold, a key of another agent, a closed registry, a blocked value or an exceeded limit, and otherwise that
-// of the store. When Register returns without an error, the agent is on disk.
+// The error is an [*registry.Error] for an invalid value, a [*registry.Refusal] for a proof that
+// does not hold, a key of another agent, a closed registry, a blocked value or an exceeded limit,
+// and otherwise that of the store. When Register returns without an error, the agent is on disk.
 func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (registry.Agent, string, error) {
 	agent, secret, err := ad.register(ctx, reg)
 	if err != nil {
@@ -32,9 +33,9 @@ func (ad *Admission) Register(ctx context.Context, reg registry.Registration) (r
 	return agent, secret, nil
 }
 
-// register takes the steps of a registration in the order that costs least: what is cheap to refuse comes
-// first, what the registrant can correct comes before the proof uses up its challenge, and only a
-// registration with a valid proof counts against the limit.
+// register executes the steps of a registration in the order of their cost: cheap refusals are
+// first, errors that the registrant can correct are found before the proof uses up its challenge,
+// and only a registration with a valid proof counts against the limit.
 func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_ registry.Agent, _ string, err error) {
 	none := registry.Agent{}
 	check, reserve := ad.registrations.Check, ad.registrations.Reserve
@@ -93,8 +94,8 @@ func (ad *Admission) register(ctx context.Context, reg registry.Registration) (_
 	return ad.storeRegistration(ctx, agent, observed, reg, authority)
 }
 
-// storeRegistration stores an agent whose proof was checked. The authority is nil without a proof. If the
-// AIR ID or the key is taken meanwhile, the agent gets another AIR ID.
+// storeRegistration stores an agent whose proof was checked. The authority is nil without a proof.
+// If the AIR ID or the key is taken meanwhile, the agent gets another AIR ID.
 func (ad *Admission) storeRegistration(ctx context.Context, agent registry.Agent, observed map[string]registry.Observation, reg registry.Registration, authority *registry.Authority) (registry.Agent, string, error) {
 	for range maxMintAttempts {
 		agent.Observed = observed
@@ -121,8 +122,9 @@ func (ad *Admission) storeRegistration(ctx context.Context, agent registry.Agent
 	return registry.Agent{}, "", fmt.Errorf("register agent: %d minted AIR IDs were all in use: the source of randomness repeats itself", maxMintAttempts)
 }
 
-// writeRegistration writes a new agent, or an application where the policy asks for approval. The policy
-// is held: it is checked again, because it may have changed since [Admission.register] checked it.
+// writeRegistration writes a new agent, or an application if the policy requires approval. It holds
+// the policy and checks it again, because it may have changed since [Admission.register] checked
+// it.
 func (ad *Admission) writeRegistration(ctx context.Context, agent *registry.Agent, reg registry.Registration, authority *registry.Authority) error {
 	pending, err := ad.checkPolicy(ctx, reg, *agent)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"gazetteer/store"
 )
 
-// What an agent can be reported for.
+// The reasons for a report.
 var reportReasons = []string{"spam", "impersonation", "malware", "stolen-key", "unlawful", "other"}
 
 // How a report can be settled.
@@ -38,14 +38,13 @@ const (
 	defaultReportDue = 72 * time.Hour
 )
 
-// A Report is a complaint about an agent. Its texts come from a stranger: escape them on output,
-// and do not trust them.
+// A Report is a complaint about an agent. Its texts are untrusted: escape them on output.
 type Report struct {
 	ID     string `json:"id"` // its time and eight hexadecimal digits
 	AirID  string `json:"air_id"`
 	Reason string `json:"reason"` // one of spam, impersonation, malware, stolen-key, unlawful, other
 	Text   string `json:"text"`
-	// Contact is where the reporter wants to be informed, "" for nowhere.
+	// Contact is the address at which the reporter wants to be informed, "" for none.
 	Contact string `json:"contact,omitempty"`
 	// Envelope is an envelope that the agent signed, which was verified. It is deleted when the report
 	// is settled.
@@ -93,7 +92,7 @@ func decodeReport(record store.Record) (Report, error) {
 	return report, nil
 }
 
-// A ReportRequest is what a reporter sends.
+// A ReportRequest is the content of a report as the reporter sends it.
 type ReportRequest struct {
 	Reason  string
 	Text    string
@@ -310,7 +309,7 @@ func (ad *Admission) Reports(ctx context.Context, f ReportFilter, after string, 
 	return reports, "", nil
 }
 
-// ReportFigures say how many reports wait for the operator, and for how long.
+// ReportFigures are the number of reports that wait for the operator, and their waiting times.
 type ReportFigures struct {
 	Open    int           `json:"open"`
 	Overdue int           `json:"overdue"`

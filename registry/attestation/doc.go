@@ -1,6 +1,7 @@
-// Package attestation stores what the agents of a registry attest about each other. An attester signs
-// an attestation, must be old enough, and must have proved a domain of its own; an attestation that
+// Package attestation stores the attestations of a registry's agents about each other. An attester
+// signs an attestation, must have a minimum age, and must have proved a domain; an attestation that
 // closes a ring of attesters has no weight.
 //
-// Start with [Graph.Attest]. [gazetteer/api/airjson] makes the answers of the AIR reference from it.
+// Start with [Graph.Attest]. [gazetteer/api/airjson] makes the answers of the AIR reference from
+// it.
 package attestation

@@ -3,9 +3,11 @@ package audit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
@@ -20,19 +22,39 @@ import (
 // client decides which addresses are allowed and how long an answer may take.
 //
 // A *ForkError means that the witness has cosigned a tree that this log does not contain: an older
-// copy of all files was restored.
+// copy of all files was restored. A witness whose tree is newer than the one that was read, but not
+// newer than what this log has submitted itself, is asked again about the newest checkpoint.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, witness note.Verifier) error {
-	head, signed, err := l.newestHead()
-	if err != nil {
-		return err
+	for try := 1; ; try++ {
+		head, signed, err := l.newestHead()
+		if err != nil {
+			return err
+		}
+		err = l.cosignHead(ctx, client, prefix, witness, head, signed)
+		if !errors.Is(err, errOvertaken) || l.Head().N == head.N || try == cosignTries {
+			return err
+		}
 	}
+}
+
+// cosignTries limits the requests to a witness that is always ahead of the newest checkpoint.
+const cosignTries = 3
+
+// errOvertaken means that a witness has cosigned a newer tree of this log than the submitted one.
+var errOvertaken = errors.New("it has cosigned a newer checkpoint of this log meanwhile")
+
+// cosignHead asks a witness to cosign a checkpoint.
+func (l *Log) cosignHead(ctx context.Context, client *http.Client, prefix string, witness note.Verifier, head checkpoint.Checkpoint, signed []byte) error {
 	url := strings.TrimSuffix(prefix, "/") + "/add-checkpoint"
 	l.mu.Lock()
 	older := l.witnessed[witness.Name()]
 	l.mu.Unlock()
 	prove := func(older int64) (tlog.TreeProof, error) { return l.proveConsistency(ctx, older, head.N) }
 	line, size, err := submitCheckpoint(ctx, client, url, min(older, head.N), head, signed, prove)
-	if err == nil && line == nil { // the witness has another size than expected, and has returned it
+	switch {
+	case err == nil && line == nil && size > head.N && size <= l.submittedSize():
+		err = errOvertaken
+	case err == nil && line == nil: // the witness has another size than expected, and has returned it
 		line, size, err = submitCheckpoint(ctx, client, url, size, head, signed, prove)
 	}
 	if err == nil && line == nil {
@@ -42,6 +64,21 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, prefix string, wi
 		return fmt.Errorf("ask the witness %s: %w", witness.Name(), err)
 	}
 	return l.addCosignature(head, line, witness)
+}
+
+// submittedSize returns the size of the largest tree that this log has signed or submitted to its
+// lock, or with which the lock lets it continue. A witness that claims a larger tree contradicts it.
+func (l *Log) submittedSize() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.last.N, l.lockSize, l.lockSubmitted)
+}
+
+// newWitnessClient returns a client for requests to witnesses. It follows no redirect: a witness that
+// lies could send our request to an address that only this machine reaches, such as the operator's
+// listener.
+func newWitnessClient(timeout time.Duration) *http.Client {
+	return &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // A prover proves that a tree contains an older one of the given size.

@@ -85,7 +85,7 @@ func (c *Cosigners) Run(ctx context.Context, failed func(error)) error {
 // AskAll asks every witness to cosign the newest checkpoint. It joins the errors of the witnesses
 // that failed.
 func (c *Cosigners) AskAll(ctx context.Context) error {
-	client := &http.Client{Timeout: cosignTimeout}
+	client := newWitnessClient(cosignTimeout)
 	var all error
 	for _, witness := range c.list {
 		err := c.askWitness(ctx, client, witness)

@@ -1,7 +1,9 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// TestCosignersCosign: the cosigned tree is the anchor.
+// TestCosignersCosign checks that the cosigned tree becomes the anchor.
 func TestCosignersCosign(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	must := func(err error) {
@@ -66,6 +68,99 @@ func TestCosignersCosign(t *testing.T) {
 	}
 	if again, ok := ours.NewestAnchor(); !ok || again.Time != a.Time {
 		t.Error("the anchor is gone with the witness")
+	}
+}
+
+// TestLyingWitness checks that a witness cannot send our requests elsewhere, keep us busy or have
+// a signature of another key accepted, neither as a cosigner nor as the lock.
+func TestLyingWitness(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s, err := boltstore.Open(ctx, filepath.Join(dir, "store"), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	key, err := checkpoint.OpenKey(filepath.Join(dir, "log.key"), "registry.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := checkpoint.OpenKey(filepath.Join(dir, "witness.key"), "witness.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the operator's listener is sent %s %s", r.Method, r.URL)
+	}))
+	defer operator.Close()
+	endless := bytes.Repeat([]byte("\u2014 witness.example AAAA\n"), 1<<16)
+	lies := map[string]http.HandlerFunc{
+		"/temporary/": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, operator.URL+"/admin/compact", http.StatusTemporaryRedirect)
+		},
+		"/permanent/": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, operator.URL+"/admin/backup", http.StatusPermanentRedirect)
+		},
+		"/other/":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, operator.URL, http.StatusSeeOther) },
+		"/endless/": func(w http.ResponseWriter, _ *http.Request) { w.Write(endless) },
+		"/foreign/": func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("\u2014 other.example AAAAAAAA\n")) },
+		"/number/": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusConflict)
+			w.Write([]byte("-1\n"))
+		},
+		"/changing/": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusConflict)
+			w.Write([]byte("1\n"))
+		},
+	}
+	mux := http.NewServeMux()
+	for path, lie := range lies {
+		mux.Handle("POST "+path+"add-checkpoint", lie)
+	}
+	witness := httptest.NewServer(mux)
+	defer witness.Close()
+
+	log, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	following, stop := contextWithStop(t, log.Run)
+	seq, err := s.Apply(ctx, store.Put("agent/AIR-0000-0000-0000/000001", []byte(`{"n": 1}`)))
+	if err == nil {
+		err = log.WaitFor(following, seq)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cosigners []audit.Cosigner
+	for path := range lies {
+		cosigner, err := audit.ParseCosigner(other.PublicWitness() + " " + witness.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cosigners = append(cosigners, cosigner)
+		c := audit.NewCosigners(log, []audit.Cosigner{cosigner})
+		if err := c.AskAll(ctx); err == nil {
+			t.Errorf("%s: no error", path)
+		}
+		if a, ok := c.NewestAnchor(); ok {
+			t.Errorf("%s: the tree counts as cosigned: %+v", path, a)
+		}
+	}
+	stop()
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, lock := range cosigners { // it is asked when the log opens
+		log, err := audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "log"), Store: s, Key: key, Lock: &lock})
+		if err != nil {
+			t.Fatalf("%s: %v", lock.URL, err)
+		}
+		if !log.Status().LockAnswered.IsZero() {
+			t.Errorf("%s: the lock counts as held", lock.URL)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store/boltfile/filetest"
 	"gazetteer/store/boltstore"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -198,4 +202,136 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	h.check()
 	h.shut()
+}
+
+// flipsEnv sets how many bits TestFlippedBitsInLog flips; 300 when it is not set.
+const flipsEnv = "FLIPS"
+
+// TestFlippedBitsInLog flips one bit after another in a file of the log, its key or the second
+// checkpoint, and then opens and reads the log. Each answer must be the right one or an error.
+func TestFlippedBitsInLog(t *testing.T) {
+	flips := 300
+	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
+		flips = n
+	}
+	h := &house{t: t, dir: filetest.FastDir(t)}
+	h.open(Options{})
+	h.events(1, 0, 280)
+	h.shut()
+	d := &flippedLog{house: h, dir: h.dir, store: openStore(t, filepath.Join(h.dir, "store")), files: map[string][]byte{}}
+	for _, name := range []string{"key", "copy", "log/" + stateFile, "log/" + checkpointFile, "log/" + hashesFile, "log/" + rowsFile, "log/" + entriesFile} {
+		content, err := os.ReadFile(filepath.Join(d.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.files[name] = content
+		d.names = append(d.names, name)
+	}
+	if err := d.read(t, nil); err != nil || len(d.truth) < 280 {
+		t.Fatalf("the log without damage: %v, %d answers", err, len(d.truth))
+	}
+	outcomes := map[string]map[string]int{}
+	for range flips {
+		name := d.names[rand.IntN(len(d.names))]
+		at, bit := rand.IntN(len(d.files[name])), byte(1)<<rand.IntN(8)
+		if outcomes[name] == nil {
+			outcomes[name] = map[string]int{}
+		}
+		outcomes[name][d.judgeFlip(t, name, at, bit)]++
+	}
+	for name, counts := range outcomes {
+		t.Logf("%s: %v", name, counts)
+	}
+}
+
+// A flippedLog is a log with the answers that it gives without damage.
+type flippedLog struct {
+	*house
+	dir   string
+	store *boltstore.Store
+	files map[string][]byte
+	names []string
+	truth map[string]string
+}
+
+// judgeFlip reads the log with one flipped bit, and puts its files back.
+func (d *flippedLog) judgeFlip(t *testing.T, name string, at int, bit byte) string {
+	t.Helper()
+	content := d.files[name]
+	content[at] ^= bit
+	err := os.WriteFile(filepath.Join(d.dir, name), content, 0o600)
+	content[at] ^= bit
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := map[string]string{}
+	named := d.read(t, wrong)
+	for path, answer := range wrong {
+		t.Errorf("%s, byte %d, bit %#x: %s is answered\n%q\nand was answered\n%q", name, at, bit, path, answer, d.truth[path])
+	}
+	if err := os.RemoveAll(filepath.Join(d.dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range d.files {
+		if err := os.WriteFile(filepath.Join(d.dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch {
+	case named == nil:
+		return "harmless"
+	case errors.Is(named, errAnswer):
+		return "named by an answer"
+	}
+	return "named at opening"
+}
+
+var errAnswer = errors.New("some answers are errors")
+
+// read opens the log and reads all of it. It adds the answers that differ from the true ones to
+// wrong; if wrong is nil, the answers are the true ones.
+func (d *flippedLog) read(t *testing.T, wrong map[string]string) (named error) {
+	t.Helper()
+	key, err := checkpoint.OpenKey(filepath.Join(d.dir, "key"), origin)
+	if err != nil {
+		return err
+	}
+	l, err := Open(t.Context(), Options{Dir: filepath.Join(d.dir, "log"), Store: d.store, Copy: filepath.Join(d.dir, "copy"), Key: key, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if wrong == nil {
+		d.truth = map[string]string{}
+	}
+	answer := func(path string, value any, err error) {
+		switch text := fmt.Sprintf("%+v", value); {
+		case err != nil:
+			named = errAnswer
+		case wrong == nil:
+			d.truth[path] = text
+		case d.truth[path] != text:
+			wrong[path] = text
+		}
+	}
+	signed, err := l.Checkpoint()
+	answer("checkpoint", string(signed), err)
+	for _, name := range []string{"checkpoint", "tile/0/000", "tile/0/001.p/24", "tile/1/000.p/1", "tile/entries/000", "tile/entries/001.p/24"} {
+		content, err := l.File(t.Context(), name)
+		answer(name, string(content), err)
+	}
+	leaves := rand.Perm(280)
+	if wrong != nil {
+		leaves = leaves[:12]
+	}
+	for _, i := range leaves {
+		entry, err := l.Entry(t.Context(), int64(i))
+		answer(fmt.Sprint("entry ", i), entry, err)
+		proof, err := l.Prove(t.Context(), int64(i), 280)
+		answer(fmt.Sprint("proof ", i), proof, err)
+	}
+	return named
 }

@@ -26,7 +26,7 @@ import (
 // another one.
 type Files func(ctx context.Context, name string) ([]byte, error)
 
-// entriesLevel stands for the tiles that hold leaves instead of hashes.
+// entriesLevel is the level of the tiles that hold leaves instead of hashes.
 const entriesLevel = -1
 
 // tileName returns the name of a tile with the given number of hashes or leaves.

@@ -38,7 +38,7 @@ type Halt struct {
 func (h Halt) Remedy() string {
 	switch h.Cause {
 	case CauseWitness:
-		return "put back a newer copy of the data directory, or begin another log (registry.log_origin); then run: gazetteer registry resume-signing"
+		return "put back a newer copy of the data directory, or begin another log (registry.log_origin), or remove a witness that is wrong from registry.witnesses; then run: gazetteer registry resume-signing"
 	case CauseLock:
 		return "stop the other process that signs for this log, and continue with the newer of the two data directories; then run there: gazetteer registry resume-signing"
 	}

@@ -157,7 +157,7 @@ func viewOf(e Entry) EntryView {
 
 const (
 	defaultEntries = 20
-	mostEntries    = 100
+	maxEntries     = 100
 )
 
 func (l *Log) answerEntries(w http.ResponseWriter, r *http.Request) error {
@@ -169,7 +169,7 @@ func (l *Log) answerEntries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > mostEntries {
+	if limit < 1 || limit > maxEntries {
 		return &badQuery{"limit", "it is between 1 and 100"}
 	}
 	answer := struct {

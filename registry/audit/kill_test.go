@@ -111,8 +111,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killOnce runs the child until that many lines have come, kills it, and notes
-// what it has said until its end.
+// killOnce runs the child until it has written a number of lines, kills it, and records all its
+// output.
 func (h *house) killOnce(after int, wrote []int) (signed [][]byte) {
 	h.t.Helper()
 	cmd, out := child(h.t, "write", h.dir)
@@ -150,9 +150,8 @@ func (h *house) killOnce(after int, wrote []int) (signed [][]byte) {
 	return signed
 }
 
-// checkWriter looks for a leaf of everything that a writer was told is there,
-// and returns how far the writer came: one more write may be there that was not
-// answered.
+// checkWriter looks for a leaf of every acknowledged write of a writer, and returns the number of
+// leaves: there may be one more write, which was not acknowledged.
 func (h *house) checkWriter(w, acknowledged int) (last int) {
 	h.t.Helper()
 	if r, err := h.store.Get(h.t.Context(), fmt.Sprintf("count/%d", w)); err == nil {

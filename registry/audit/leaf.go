@@ -47,8 +47,8 @@ func groupOf(key string) string {
 	return key
 }
 
-// A salter computes the salt of a leaf. The salt is erased with the content, so that nobody can
-// later guess the content from the hash. It is a function of the content and of a secret of the
+// A salter computes the salt of a leaf. The salt is erased with the content, so that the content
+// cannot be guessed from the hash later. It is a function of the content and of a secret of the
 // log, so that the same record always becomes the same leaf.
 type salter []byte
 
@@ -57,7 +57,7 @@ func (s salter) saltOf(leaf []byte) string {
 }
 
 // tablePlace returns the place of a key in the tables of [chains]. It depends on the secret, so
-// that nobody can choose keys that share one place.
+// that a client cannot choose keys that share one place.
 func (s salter) tablePlace(key string) uint32 {
 	return binary.BigEndian.Uint32(s.hmacOf("place\n", []byte(key)))
 }

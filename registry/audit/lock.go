@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"gazetteer/registry/audit/checkpoint"
@@ -66,8 +65,11 @@ func (l *Log) proveGrowth(older int64, head checkpoint.Checkpoint) (tlog.TreePro
 // lock's tree if that is larger.
 func (l *Log) submitToLock(ctx context.Context, older int64, head checkpoint.Checkpoint, signed []byte, prove prover) (lines []byte, larger int64, err error) {
 	name := l.lockWitness.Key.Name()
-	client := &http.Client{Timeout: lockTimeout}
+	client := newWitnessClient(lockTimeout)
 	url := l.lockWitness.URL + "/add-checkpoint"
+	l.mu.Lock()
+	l.lockSubmitted = max(l.lockSubmitted, head.N)
+	l.mu.Unlock()
 	lines, size, err := submitCheckpoint(ctx, client, url, older, head, signed, prove)
 	if err == nil && lines == nil {
 		if size > head.N {

@@ -105,9 +105,10 @@ type Log struct {
 	// blocked is the reason why the log cannot sign at the moment.
 	blocked error
 	// lockSize is the size of the lock's tree if it is larger than ours. lockAnswered is the time
-	// of its last cosignature.
-	lockSize     int64
-	lockAnswered time.Time
+	// of its last cosignature, lockSubmitted the size of the largest tree that it was sent.
+	lockSize      int64
+	lockAnswered  time.Time
+	lockSubmitted int64
 }
 
 // Open opens the log in o.Dir, or creates one if there is neither a tree nor a checkpoint.
@@ -397,9 +398,9 @@ func (l *Log) truncateUncommitted() error {
 	return errors.Join(l.hashes.file.Truncate(hashesBytes(l.state.Size)), l.leaves.rows.Truncate(l.state.Size*rowBytes), l.leaves.entries.Truncate(l.state.Bytes))
 }
 
-// CheckStore reports whether the store is older than the log, or both are older than what was signed,
-// so that this is found before anybody writes to the store. Call it before [Log.Run], which finds it,
-// too. The error is a *ForkError, or that of the store.
+// CheckStore reports whether the store is older than the log, or both are older than the last
+// signed checkpoint, before the first write to the store. Call it before [Log.Run], which checks
+// it, too. The error is a *ForkError, or that of the store.
 func (l *Log) CheckStore(ctx context.Context) error {
 	err := l.checkStore(ctx)
 	if errors.Is(err, store.ErrCursorGone) {

@@ -24,8 +24,7 @@ import (
 
 const origin = "registry.example/log"
 
-// Tests that need a second process run this binary again, with what it should
-// do in the environment.
+// Tests that need a second process run this binary again, with the task in the environment.
 const (
 	roleEnv = "AUDIT_TEST_ROLE"
 	dirEnv  = "AUDIT_TEST_DIR"
@@ -84,7 +83,7 @@ type house struct {
 	stop  func() error // ends Run before
 }
 
-// lines keeps what was logged.
+// lines keeps the logged lines.
 type lines struct {
 	mu    sync.Mutex
 	text  strings.Builder

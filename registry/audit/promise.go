@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// promiseHeader is the first line of a promise. No checkpoint begins with it: its second line would not be
-// a number.
+// promiseHeader is the first line of a promise. No checkpoint begins with it: its second line would
+// not be a number.
 const promiseHeader = "gazetteer inclusion promise v1"
 
 // promiseDelay is the time within which the log must include a promised leaf. A full disk or an

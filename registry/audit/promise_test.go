@@ -12,8 +12,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TestPromise: the log includes a promised record with the promised hash. A changed promise, a
-// promise of another key and a checkpoint are refused as promises. A halted log promises nothing.
+// TestPromise checks that the log includes a promised record with the promised hash. A changed
+// promise, a promise of another key and a checkpoint are refused as promises. A halted log promises
+// nothing.
 func TestPromise(t *testing.T) {
 	h := newHouse(t)
 	seq, err := h.store.Apply(t.Context(), event(1, 0))

@@ -227,8 +227,8 @@ func (r tilesOf) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 	return data, nil
 }
 
-// TestTiles lets the client of the Go checksum database read our tiles: it
-// fetches what it needs, checks it against the root, and proves from that.
+// TestTiles reads our tiles with the client of the Go checksum database: it fetches tiles, checks
+// them against the root, and makes proofs from them.
 func TestTiles(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 700)

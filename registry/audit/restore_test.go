@@ -54,8 +54,8 @@ func TestRestoredLog(t *testing.T) {
 	h.shut()
 }
 
-// TestRestoredTwice kills a log that grows again: what it then opens still knows
-// the newest checkpoint, although its own file had an older one.
+// TestRestoredTwice kills a log that grows again: when it is opened again, it knows the newest
+// checkpoint, although its own file had an older one.
 func TestRestoredTwice(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
@@ -241,8 +241,8 @@ func TestOtherRecord(t *testing.T) {
 	}
 }
 
-// TestUnseenDeletions deletes what was logged last while the log does not run:
-// that is no loss.
+// TestUnseenDeletions deletes the newest logged records while the log does not run: that is not a
+// loss.
 func TestUnseenDeletions(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 5)
@@ -278,9 +278,8 @@ func TestUnseenDeletions(t *testing.T) {
 	h.shut()
 }
 
-// TestDeletionUnderWay looks at the store while a deletion of what was logged last
-// is being written: that it may be seen before the store's head stands for it is
-// no loss.
+// TestDeletionUnderWay reads the store while a deletion of the newest logged records is being
+// written: the deletion may be visible before the store's head includes it, and that is not a loss.
 func TestDeletionUnderWay(t *testing.T) {
 	h := newHouse(t)
 	for n := range 10 {
@@ -310,8 +309,8 @@ func TestDeletionUnderWay(t *testing.T) {
 	h.shut()
 }
 
-// TestNewIncarnation lets the store begin a new incarnation without having lost
-// what was logged: the log reads it again and finds nothing new.
+// TestNewIncarnation begins a new incarnation of the store without a loss of logged records: the
+// log reads the store again and finds nothing new.
 func TestNewIncarnation(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -322,7 +321,7 @@ func TestNewIncarnation(t *testing.T) {
 	h.apply(store.Put("host/com.example", []byte("{}"))) // no leaf
 	before := h.checkpoint()
 	h.shut()
-	// The store itself finds out: its file is older than what it promised.
+	// The store itself detects that its file is older than its HEAD.
 	copyTo(t, filepath.Join(backup, "store", boltstore.BoltFile), filepath.Join(h.dir, "store", boltstore.BoltFile))
 	h.open(Options{})
 	if h.store.Head().Incarnation < 2 {
@@ -342,8 +341,8 @@ func TestNewIncarnation(t *testing.T) {
 	h.shut()
 }
 
-// TestLogBehindTheHorizon lets the store forget deletions that the log has not seen. Those of its own
-// keys stay in the store, so the log reads the store again and has a leaf for each.
+// TestLogBehindTheHorizon drops deletions from the store that the log has not read. Those of the
+// log's own keys stay in the store, so the log reads the store again and has a leaf for each.
 func TestLogBehindTheHorizon(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 300)
@@ -394,8 +393,8 @@ func TestLostDirectory(t *testing.T) {
 	}
 }
 
-// TestInterruptedStart opens what is there when the first Open was killed: a log
-// that was never finished is begun, not mistaken for one that was lost.
+// TestInterruptedStart opens the files that a killed first Open leaves: an unfinished log is
+// created again, and not mistaken for a lost one.
 func TestInterruptedStart(t *testing.T) {
 	fresh := newHouse(t)
 	fresh.shut()

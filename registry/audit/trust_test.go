@@ -16,8 +16,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TestDamagedTileIsNotServed flips a bit in every hash of the file of hashes that a tile holds: the
-// tile, and what lies above it, is refused with the name of the file, and the others are served as before.
+// TestDamagedTileIsNotServed flips a bit in every hash that a tile holds: the tile, and those above
+// it, are refused with the name of the file, and all others are served as before.
 func TestDamagedTileIsNotServed(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 600)
@@ -100,8 +100,8 @@ func TestOnlyOneOfTwoCopiesSigns(t *testing.T) {
 	}
 }
 
-// TestStoreRecordsItsLog opens, beside a store that knows a checkpoint, no log, another one, and one
-// that was begun anew: each is refused before anything is written.
+// TestStoreRecordsItsLog opens, beside a store that knows a checkpoint, no log, another one, and a
+// new one: each is refused before anything is written.
 func TestStoreRecordsItsLog(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
@@ -138,8 +138,9 @@ func TestStoreRecordsItsLog(t *testing.T) {
 	}
 }
 
-// TestHaltedLogSignsNothing: once a witness has contradicted it, the log is read and signs nothing, also
-// after a restart, until its operator resumes it; what was written meanwhile is then signed.
+// TestHaltedLogSignsNothing checks that after a witness has contradicted it, the log can be read
+// and signs nothing, also after a restart, until its operator resumes it; it then signs the writes
+// of the meantime.
 func TestHaltedLogSignsNothing(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
@@ -185,8 +186,8 @@ func TestHaltedLogSignsNothing(t *testing.T) {
 	h.shut()
 }
 
-// TestDamageHaltsTheLog: a reader that meets a changed bit halts the log; it cannot be resumed before the
-// bit is repaired, and nothing was appended to the damaged tree meanwhile.
+// TestDamageHaltsTheLog checks that a reader that meets a changed bit halts the log; it cannot be
+// resumed before the bit is repaired, and nothing was appended to the damaged tree meanwhile.
 func TestDamageHaltsTheLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string
@@ -268,9 +269,9 @@ func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	return s
 }
 
-// TestLockOnAnotherDisk: two copies of store and log, each without anything of the other on its disk, share a
-// lock: only one of them signs, and the other one halts. While the lock is silent nothing is signed; when it
-// answers again, all is.
+// TestLockOnAnotherDisk checks that two copies of store and log, each without anything of the other
+// on its disk, share a lock: only one of them signs, and the other one halts. While the lock is
+// silent nothing is signed; when it answers again, all is.
 func TestLockOnAnotherDisk(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
@@ -326,8 +327,8 @@ func TestLockOnAnotherDisk(t *testing.T) {
 	h.shut()
 }
 
-// TestOlderCopyWithLock: an older copy of store and log is refused before anything is written, and an
-// older copy of the log alone grows until it has what the lock has taken.
+// TestOlderCopyWithLock checks that an older copy of store and log is refused before anything is
+// written, and an older copy of the log alone grows until it has what the lock has taken.
 func TestOlderCopyWithLock(t *testing.T) {
 	h := newHouse(t)
 	lock := newLock(t, h.log.key)

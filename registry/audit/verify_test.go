@@ -59,8 +59,8 @@ func TestVerifySources(t *testing.T) {
 	}
 }
 
-// TestVerifyTampered changes an exported log in each way that somebody with the
-// files might, and looks that the error names what was changed.
+// TestVerifyTampered changes an exported log in each way that a holder of the files could, and
+// checks that the error names the changed part.
 func TestVerifyTampered(t *testing.T) {
 	h := newHouse(t)
 	h.events(1, 0, 10)
@@ -210,7 +210,7 @@ func TestVerifyTampered(t *testing.T) {
 	}
 }
 
-// files are the files of a stranger's log, made by the tile code of tlog.
+// files are the files of another registry's log, made by the tile code of tlog.
 func (s *stranger) files(size int64) Files {
 	checkpoint := s.grow(size, "leaf")
 	return func(_ context.Context, name string) ([]byte, error) {

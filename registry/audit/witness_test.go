@@ -26,7 +26,7 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// A stranger is somebody else's log: trees of texts, and a key.
+// A stranger is another registry's log: trees of texts, and a key.
 type stranger struct {
 	t      *testing.T
 	key    *checkpoint.Key
@@ -359,6 +359,60 @@ func TestCosign(t *testing.T) {
 	}
 	if err := h.log.Cosign(t.Context(), http.DefaultClient, servers[key], verifier(other)); err == nil {
 		t.Error("the wrong witness's answer is taken")
+	}
+	h.shut()
+}
+
+// TestCosignDuringGrowth checks that a witness that has cosigned a newer tree of this log since the
+// newest checkpoint was read does not count as a contradiction: after another request of this
+// process, and as the lock of a tree that is not published yet. The claim of a tree that this log
+// never submitted still does.
+func TestCosignDuringGrowth(t *testing.T) {
+	h := newHouse(t)
+	h.events(1, 0, 3)
+	key := newKey(t, "witness.example/w1")
+	v, err := checkpoint.NewVerifier(key.PublicWitness())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, openKey(t, h.dir))
+	overtake := func() {}
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		before := overtake
+		overtake = func() {}
+		before()
+		w.Handler().ServeHTTP(answer, r)
+	}))
+	defer server.Close()
+	cosign := func() error { return h.log.Cosign(t.Context(), server.Client(), server.URL, v) }
+	overtake = func() {
+		h.events(1, 3, 6)
+		if err := cosign(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := cosign(); err != nil {
+		t.Errorf("after another request: %v", err)
+	}
+	if _, err := checkpoint.CheckCosignature(h.checkpoint(), v); err != nil {
+		t.Errorf("the newest checkpoint is not cosigned: %v", err)
+	}
+
+	ahead := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) {
+		http.Error(answer, "9", http.StatusConflict)
+	}))
+	defer ahead.Close()
+	h.log.mu.Lock()
+	h.log.lockSubmitted = 9
+	h.log.mu.Unlock()
+	if err := h.log.Cosign(t.Context(), ahead.Client(), ahead.URL, v); !errors.Is(err, errOvertaken) || errors.Is(err, ErrFork) {
+		t.Errorf("while the lock cosigns 9 leaves: %v", err)
+	}
+	h.log.mu.Lock()
+	h.log.lockSubmitted = 8
+	h.log.mu.Unlock()
+	if err := h.log.Cosign(t.Context(), ahead.Client(), ahead.URL, v); !errors.Is(err, ErrFork) {
+		t.Errorf("a tree that this log never submitted: %v", err)
 	}
 	h.shut()
 }

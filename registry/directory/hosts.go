@@ -49,15 +49,15 @@ func (t *hostListings) listFor(w *listing, host string) *[]*listing {
 	return &t.claimed
 }
 
-// AtHost returns agents that may belong to a host: at most so many with an association that holds,
-// as many that only claim one, both in the order of the directory, and how many more there are.
-// [evidence.Collector.Associations] says what the associations are. The host is a DNS name in ASCII
+// AtHost returns agents that may belong to a host: at most limit with an association that holds, as
+// many that only claim one, both in the order of the directory, and the number of all others.
+// [evidence.Collector.Associations] describes the associations. The host is a DNS name in ASCII
 // lower case.
-func (d *Directory) AtHost(host string, most int) (proved, claimed []registry.Agent, more int) {
+func (d *Directory) AtHost(host string, limit int) (proved, claimed []registry.Agent, more int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	add := func(to *[]registry.Agent, rows []*listing) {
-		taken := min(len(rows), max(0, most-len(*to)))
+		taken := min(len(rows), max(0, limit-len(*to)))
 		more += len(rows) - taken
 		for _, w := range rows[:taken] {
 			*to = append(*to, w.agent)

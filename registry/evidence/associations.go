@@ -16,8 +16,8 @@ const (
 	AssociationDomain = "domain"
 	// AssociationParent: it has proved by DNS a domain above the host.
 	AssociationParent = "parent-domain"
-	// AssociationCreator: the DID of its creator lies on the host, and the DID document
-	// there lists the agent's key.
+	// AssociationCreator: the DID of its creator is on the host, and the DID document there lists
+	// the agent's key.
 	AssociationCreator = "creator-did"
 	// AssociationEndpoint: one of its service endpoints is at the host. Only the agent
 	// says so.
@@ -27,8 +27,8 @@ const (
 	AssociationClaim = "claim"
 )
 
-// An Association is one link between an agent and a host. What and Detail may quote the agent or
-// strangers.
+// An Association is one link between an agent and a host. What and Detail may quote untrusted
+// texts.
 type Association struct {
 	By string // one of the Association constants
 	// Holds says that the link rests on more than the agent's own words.

@@ -23,14 +23,14 @@ type Options struct {
 	// proved and no web server observed.
 	Web Web
 	DNS DNS
-	// Recheck is the time between two checks of what was proved or observed; the default is 24 hours.
+	// Recheck is the time between two checks of a proof or an observation; the default is 24 hours.
 	Recheck time.Duration
 	Log     *slog.Logger // nil: silent
 	Limits  *limit.Set   // lists the limits for the metrics; nil: a set of its own
 }
 
-// allChecks is how many checks of domains all agents together may ask for in an hour, and agentChecks
-// how many one.
+// allChecks is the number of checks of domains that all agents together may request in an hour,
+// agentChecks that of one agent.
 const (
 	allChecks   = 1200
 	agentChecks = 120

@@ -14,7 +14,8 @@ type cooldown struct {
 	until map[string]time.Time
 }
 
-// tryStart reports whether a domain may be asked now. If so, nobody else may ask it for a while.
+// tryStart reports whether a domain may be queried now. If so, no other query of it may start until
+// the cooldown is over.
 func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -35,10 +36,10 @@ func (q *cooldown) tryStart(domain string, now time.Time) bool {
 	return true
 }
 
-// These limits say how often owners may have one registrable domain checked: a burst, and then once
-// in a while. It is enough for an owner who waits for a DNS change, and too little to harass a
-// stranger. An agent that has not asked for the domain before has two checks of its own, so that
-// others who ask for a domain do not stop the proof of its owner.
+// These limits define how often owners may have one registrable domain checked: a burst, and then
+// once in a while. That is enough for an owner who waits for a DNS change, and too little to harass
+// the owner of a domain. An agent that has not requested a check of the domain before has two
+// checks of its own, so that requests of others do not prevent the proof of the owner.
 const (
 	proofBurst    = 10
 	proofInterval = 10 * time.Second

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// DNS asks for TXT records. [NewDNS] returns one that asks the network.
+// DNS looks up TXT records. [NewDNS] returns one that queries the network.
 type DNS interface {
-	// TXT returns the values at a name, none if it has none. The error does not name the server that
-	// was asked: the answer is shown to strangers, and which resolver the operator uses is not theirs
-	// to know.
+	// TXT returns the values at a name, none if it has none. The error does not name the server:
+	// clients see the answer, and must not learn which resolver the operator uses.
 	TXT(ctx context.Context, name string) (values []string, err error)
 }
 
-// dnsTimeout is how long one question may take.
+// dnsTimeout is the time limit of one query.
 const dnsTimeout = 5 * time.Second
 
-// NewDNS returns a resolver that asks a server, "192.0.2.1:53", or the servers
-// of this machine when server is "".
+// NewDNS returns a resolver that queries a server, "192.0.2.1:53", or the servers of this machine
+// if server is "".
 func NewDNS(server string) DNS { return networkDNS{server} }
 
 type networkDNS struct{ server string }

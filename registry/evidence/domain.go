@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// DomainLabel stands before a domain in the name of its TXT record.
+	// DomainLabel is the first label in the name of a domain's TXT record.
 	DomainLabel = "_gazetteer"
-	// DomainFile is the path of the file that takes the place of a TXT record.
+	// DomainFile is the path of the file that can replace a TXT record.
 	DomainFile = "/.well-known/gazetteer-agents"
 
 	maxDomainFile = 64 << 10 // bytes
@@ -53,7 +53,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		return registry.Domain{}, registry.Agent{}, err
 	}
 	agent, err := e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
-		authority, err := c.AuthorizeOwner(ctx, who)
+		authority, err := authorizeDomains(ctx, c, who)
 		if err != nil {
 			return err
 		}
@@ -100,10 +100,10 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 	return agent.Domains[i], agent, nil
 }
 
-// RemoveDomain removes a domain from an agent.
+// RemoveDomain removes a domain from an agent. The error is that of [registry.Registry.Update].
 func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who registry.Credentials) (registry.Agent, error) {
 	return e.registry.ChangeAgent(ctx, airID, func(c *registry.Change) error {
-		authority, err := c.AuthorizeOwner(ctx, who)
+		authority, err := authorizeDomains(ctx, c, who)
 		if err != nil {
 			return err
 		}
@@ -114,6 +114,16 @@ func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who 
 		}
 		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
+}
+
+// authorizeDomains authorizes a change of an agent's domains. They are evidence that others rely on,
+// so a thief of the key cannot change them while a recovery is pending.
+func authorizeDomains(ctx context.Context, c *registry.Change, who registry.Credentials) (*registry.Authority, error) {
+	authority, err := c.AuthorizeOwner(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return authority, c.Agent.CheckNoRecovery()
 }
 
 // recordProbes stores the result of a check that began when the agent had that key. It adds an

@@ -13,8 +13,8 @@ import (
 	"gazetteer/registry/resolve"
 )
 
-// A judgeValues compares the values that a host publishes with the expected one, and says in the
-// probe whether it was found, or else what is wrong. None is the problem when there are no values.
+// A judgeValues compares the values that a host publishes with the expected one, and records in the
+// probe whether it was found, or else the problem. None is the problem if there are no values.
 type judgeValues func(p *registry.Probe, values []string, none string)
 
 // ProbeTXT looks for an expected value in the TXT records of a name.
@@ -58,7 +58,7 @@ const (
 	maxValue = 300
 )
 
-// ShowValues puts the first of some values into a probe, and counts the others.
+// ShowValues copies the first of some values into a probe, and counts the others.
 func ShowValues(p *registry.Probe, values []string) {
 	p.OmittedValues = max(0, len(values)-maxShown)
 	for _, v := range values[:len(values)-p.OmittedValues] {

@@ -22,13 +22,13 @@ const (
 	cooldownPeriod = time.Minute
 	// minRecheckInterval is the least time between two rechecks of one agent.
 	minRecheckInterval = time.Minute
-	// maxConcurrentChecks limits how many agents are checked at a time.
+	// maxConcurrentChecks is the number of agents that are checked at a time.
 	maxConcurrentChecks = 8
 )
 
-// Recheck checks what is due for an agent: proved domains, observations, and a recovery whose delay
-// is over. [Collector.Run] calls it in time. It asks no host twice within a minute; what it leaves
-// out stays due.
+// Recheck checks everything that is due for an agent: proved domains, observations, and a recovery
+// whose delay is over. [Collector.Run] calls it regularly. It queries no host twice within a
+// minute; the omitted checks stay due.
 func (e *Collector) Recheck(ctx context.Context, airID string) error {
 	agent, _, err := e.registry.LoadAgent(ctx, airID)
 	if err != nil || agent.Status != registry.Active {
@@ -149,7 +149,7 @@ func (e *Collector) recheckDue(ctx context.Context, d *checkSchedule) error {
 				}
 				e.log.Warn("an agent could not be checked", "air_id", airID, "error", err)
 			}
-			// What was left out is still due.
+			// Omitted checks are still due.
 			if agent, _, err := e.registry.LoadAgent(ctx, airID); err == nil {
 				d.setDue(airID, e.NextCheck(agent))
 			}

@@ -8,7 +8,7 @@ import (
 	"gazetteer/registry"
 )
 
-// A scheduledCheck says when an agent is to be checked.
+// A scheduledCheck is the time of an agent's next check.
 type scheduledCheck struct {
 	at    time.Time
 	airID string
@@ -78,8 +78,8 @@ func (d *checkSchedule) nextDue(now time.Time) (airID string, wait time.Duration
 	return "", time.Hour
 }
 
-// NextCheck returns when an agent is to be checked again: a domain, an observation, or a recovery that
-// comes into force. The zero time means never.
+// NextCheck returns the time of the next check of an agent: of a domain, of an observation, or of a
+// pending recovery. The zero time means never.
 func (e *Collector) NextCheck(a registry.Agent) time.Time {
 	var next time.Time
 	if a.Status != registry.Active {

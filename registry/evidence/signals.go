@@ -3,14 +3,13 @@ package evidence
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"gazetteer/registry"
 )
 
-// A Signal is one piece of evidence about an agent. What, Detail and Source may
-// quote strangers: escape them on output.
+// A Signal is one piece of evidence about an agent. What, Detail and Source may quote untrusted
+// texts: escape them on output.
 type Signal struct {
 	Signal string `json:"signal"`
 	Grade  string `json:"grade"` // Claimed, Proved or Observed
@@ -168,11 +167,11 @@ func claimSignals(a registry.Agent) []Signal {
 	if a.CreatorType == "organization" {
 		claim("creator_type", a.CreatorType)
 	}
-	claim("security_certifications", strings.Join(a.SecurityCertifications, ", "))
-	if a.OpenSource {
-		claim("open_source", "true")
+	for _, m := range registry.EditableMembers() {
+		if m.Claim {
+			claim(m.Name, m.Format(a))
+		}
 	}
-	claim("documentation_url", a.DocumentationURL)
 	return out
 }
 

@@ -1,15 +1,14 @@
-// Package keyfile keeps the private key of an agent in a file that only its
-// owner can read, in the format of OpenSSH, plain or encrypted with a passphrase,
-// so that ssh-keygen reads it and changes its passphrase (ssh-keygen -p).
+// Package keyfile stores the private key of an agent in a file that only its owner can read, in the
+// format of OpenSSH, plain or encrypted with a passphrase, so that ssh-keygen reads it and changes
+// its passphrase (ssh-keygen -p).
 //
-// Begin with [Create] and [Read]. Behind the key stand lines of the form
-// "name: value" that are no secret, such as whose key it is. ssh-keygen passes
-// over them, and drops them when it writes the file anew.
+// Begin with [Create] and [Read]. After the key the file has lines of the form "name: value" that
+// are not secret, such as the DID of the agent. ssh-keygen ignores them, and removes them when it
+// writes the file.
 //
-// A key file is never overwritten. A key that is to take the place of another is
-// made beside it, under [Next], and moved there by [Promote] when the registry has
-// acknowledged it: whatever happens in between, the key that the registry knows is
-// in one of the two files.
+// A key file is never overwritten. The next key of an agent is created beside it, under [Next], and
+// [Promote] moves it into place when the registry has acknowledged it: after a crash at any moment,
+// the key that the registry knows is in one of the two files.
 package keyfile
 
 import (
@@ -32,13 +31,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Errors of key files. Test with errors.Is; beside them are those of package os,
-// such as [fs.ErrExist] of [Create] and [fs.ErrNotExist].
+// Errors of key files. Test with errors.Is. Other errors are those of package os, such as
+// [fs.ErrExist] of [Create] and [fs.ErrNotExist].
 var (
 	// ErrPassphrase: the file is encrypted, and no passphrase or a wrong one was
 	// given. Damage to an encrypted file looks the same.
 	ErrPassphrase = errors.New("the passphrase is missing or wrong")
-	// ErrDamaged: the file holds no key of the kind that is kept here.
+	// ErrDamaged: the file has no private key of the supported kind.
 	ErrDamaged = errors.New("the file has no usable Ed25519 key")
 	// ErrMode: others on this machine can read or change the file.
 	ErrMode = errors.New("others on this machine can read or change the file")
@@ -46,17 +45,17 @@ var (
 
 const (
 	blockType = "OPENSSH PRIVATE KEY"
-	// maxSize bounds a key file; one of ours has some 600 bytes.
+	// maxSize bounds a key file; one of this program has some 600 bytes.
 	maxSize = 16 << 10
-	// maxRounds bounds the work for one passphrase; OpenSSH takes 24.
+	// maxRounds is the largest number of rounds of key derivation, which bounds the work for one
+	// passphrase; OpenSSH uses 24.
 	maxRounds = 4096
 )
 
-// Notes are what stands behind a key, by name. They are no secret, and nothing
-// shows that they are true.
+// Notes are the lines after a key, by name. They are neither secret nor authenticated.
 type Notes map[string]string
 
-// A File is what can be known of a key file without its passphrase.
+// A File is the part of a key file that is readable without its passphrase.
 type File struct {
 	Public    ed25519.PublicKey
 	Encrypted bool
@@ -65,9 +64,8 @@ type File struct {
 	block *pem.Block
 }
 
-// Create writes a key into a new file of mode 0600 and syncs it. A nil
-// passphrase leaves it plain. It matches [fs.ErrExist] when there is a file of
-// that name: nothing is overwritten.
+// Create writes a key into a new file of mode 0600 and syncs it. A nil passphrase leaves it plain.
+// The error matches [fs.ErrExist] if the file exists: nothing is overwritten.
 func Create(path string, key ed25519.PrivateKey, passphrase []byte, notes Notes) error {
 	var block *pem.Block
 	var err error
@@ -86,8 +84,7 @@ func Create(path string, key ed25519.PrivateKey, passphrase []byte, notes Notes)
 	return createFile(path, text)
 }
 
-// createFile writes a file that was not there; one that cannot be written whole is
-// taken away again.
+// createFile writes a new file, and removes it if it cannot be written completely.
 func createFile(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -122,7 +119,7 @@ func encodeFile(block *pem.Block, notes Notes) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Open reads what a key file shows without its passphrase. It matches [ErrMode],
+// Open reads the part of a key file that needs no passphrase. The error matches [ErrMode],
 // [ErrDamaged] or [fs.ErrNotExist].
 func Open(path string) (File, error) {
 	text, err := readPrivate(path)
@@ -146,7 +143,7 @@ func Open(path string) (File, error) {
 	return f, nil
 }
 
-// readPrivate reads a file that nobody else can read or change.
+// readPrivate reads a file that no other user can read or change.
 func readPrivate(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -213,8 +210,8 @@ func parseHeader(b []byte) (public ed25519.PublicKey, encrypted bool, err error)
 	return public, h.Cipher != "none", nil
 }
 
-// Private returns the private key; passphrase is not looked at when the file is
-// plain. The error matches [ErrPassphrase] or [ErrDamaged].
+// Private returns the private key; a plain file needs no passphrase. The error matches
+// [ErrPassphrase] or [ErrDamaged].
 func (f File) Private(passphrase []byte) (ed25519.PrivateKey, error) {
 	var raw any
 	var err error
@@ -234,16 +231,16 @@ func (f File) Private(passphrase []byte) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	key, ok := raw.(*ed25519.PrivateKey)
-	// Signing with a public half that does not belong to the private one would
-	// give the private one away.
+	// A signature made with a public half that does not belong to the private one would reveal the
+	// private one.
 	if !ok || len(*key) != ed25519.PrivateKeySize || !f.Public.Equal(key.Public()) || !key.Equal(ed25519.NewKeyFromSeed(key.Seed())) {
 		return nil, fmt.Errorf("%w: its two halves do not belong together", ErrDamaged)
 	}
 	return *key, nil
 }
 
-// Read returns the key in a file. Ask is called for the passphrase when the file
-// is encrypted; nil has none to give.
+// Read returns the key in a file. It calls ask for the passphrase of an encrypted file; a nil ask
+// means that there is none.
 func Read(path string, ask func() ([]byte, error)) (ed25519.PrivateKey, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -262,8 +259,8 @@ func Read(path string, ask func() ([]byte, error)) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// Annotate sets notes of a key file; "" takes one away. The key is kept as it
-// is, and the file is replaced in one step.
+// Annotate sets notes of a key file; "" removes one. It does not change the key, and replaces the
+// file in one step.
 func Annotate(path string, notes Notes) error {
 	f, err := Open(path)
 	if err != nil {
@@ -289,11 +286,10 @@ func Annotate(path string, notes Notes) error {
 	return renameFile(temporary, path)
 }
 
-// Next is where the key lies that is to take the place of the one at path.
+// Next is the path of the key that will replace the one at path.
 func Next(path string) string { return path + ".next" }
 
-// Promote puts the key at [Next] in the place of the one at path, in one step.
-// The old one is gone then.
+// Promote replaces the key at path by the one at [Next], in one step. The old one is lost.
 func Promote(path string) error {
 	if _, err := Open(Next(path)); err != nil { // never put rubbish over a key
 		return err
@@ -301,8 +297,8 @@ func Promote(path string) error {
 	return renameFile(Next(path), path)
 }
 
-// Copy writes a key file to another place as it is, encrypted if it is so, and syncs the copy. It
-// matches [fs.ErrExist] when there is a file of that name: nothing is overwritten.
+// Copy copies a key file, encrypted or not, to another path and syncs the copy. The error matches
+// [fs.ErrExist] if the file exists: nothing is overwritten.
 func Copy(from, to string) error {
 	if _, err := Open(from); err != nil {
 		return err

@@ -187,8 +187,8 @@ func TestNotesChangeWithoutKey(t *testing.T) {
 	}
 }
 
-// Whatever happens to a plain file, it gives the key that was put in, or none:
-// never one whose halves do not belong together.
+// TestDamagedFileIsRefused checks that a damaged plain file gives the original key or none, and
+// never two halves that do not match.
 func TestDamagedFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent.key")

@@ -20,7 +20,7 @@ const hostile = "<script>alert(1)</script> ${x} ' OR 1=1 --"
 
 func TestRegistrationWaitsForApproval(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval})
 	setPolicy(t, r, admission.ModeApproval, "we look every Monday")
 	body := answered(t, registration(t, hostile, 1, map[string]any{"description": hostile}), challengeOf(t, r), 1)
 	reg, err := airjson.ReadRegistration(body)
@@ -41,7 +41,7 @@ func TestRegistrationWaitsForApproval(t *testing.T) {
 		t.Error(e)
 	}
 	text := "x"
-	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text))
 	refusal(t, err, "application-pending")
 	if list, _, err := r.List(t.Context(), registry.Filter{All: true}, "", 0); err != nil || len(list) != 0 {
 		t.Errorf("listed: %v, %v", list, err)
@@ -61,16 +61,16 @@ func TestRegistrationWaitsForApproval(t *testing.T) {
 	_, _, err = r.Register(t.Context(), someone(1))
 	refusal(t, err, "key-taken")
 
-	c.move(5 * 24 * time.Hour)
+	c.Advance(5 * 24 * time.Hour)
 	approved, err := r.Approve(t.Context(), a.AirID)
-	if err != nil || approved.Status != registry.Active || !approved.Created.Equal(c.now()) || approved.KeyProof != registry.ProofChallenge {
+	if err != nil || approved.Status != registry.Active || !approved.Created.Equal(c.Now()) || approved.KeyProof != registry.ProofChallenge {
 		t.Fatalf("%+v, %v", approved, err)
 	}
 	history, n, err := r.History(t.Context(), a.AirID, 0, 0)
 	if err != nil || n != 2 || history[0].Event != registry.EventRegistered || history[0].Authority == nil || history[1].Event != registry.EventApproved || history[1].PrevHash != history[0].Hash {
 		t.Errorf("%+v, %v", history, err)
 	}
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text)); err != nil {
 		t.Error(err)
 	}
 	_, err = r.Approve(t.Context(), a.AirID)
@@ -82,7 +82,7 @@ func TestRegistrationWaitsForApproval(t *testing.T) {
 
 func TestRefusedApplication(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval})
 	a := proved(t, r, 1, map[string]any{"description": "secret plans"})
 	refused(t, r.RefuseApplication(t.Context(), a.AirID, strings.Repeat("x", 10000)))
 	if err := r.RefuseApplication(t.Context(), a.AirID, "no robots"); err != nil {
@@ -100,7 +100,7 @@ func TestRefusedApplication(t *testing.T) {
 		t.Errorf("what was refused is kept: %s, %v", record.Value, err)
 	}
 	proved(t, r, 1, nil) // with the same key
-	c.move(14 * 24 * time.Hour)
+	c.Advance(14 * 24 * time.Hour)
 	if err := r.DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +114,9 @@ func TestRefusedApplication(t *testing.T) {
 
 func TestUnapprovedRegistrationExpires(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval})
 	a := proved(t, r, 1, nil)
-	c.move(14 * 24 * time.Hour)
+	c.Advance(14 * 24 * time.Hour)
 	_, _, err := r.Agent(t.Context(), a.AirID)
 	refusal(t, err, "application-expired")
 	_, err = r.Approve(t.Context(), a.AirID)
@@ -134,13 +134,13 @@ func TestUnapprovedRegistrationExpires(t *testing.T) {
 
 func TestPendingSignedRegistrationIsNotReplayed(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval})
+	r := open(t, registrar.Options{Now: c.Now, Mode: admission.ModeApproval})
 	body := registration(t, "A", 1, nil)
 	reg, err := airjson.ReadRegistration(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg.Request = signed(t, "POST", "https://registry.test/api/v1/agents", string(body), privateKey(1), httpsig.SignOptions{KeyID: multikey(1), Created: c.now()})
+	reg.Request = signed(t, "POST", "https://registry.test/api/v1/agents", string(body), privateKey(1), httpsig.SignOptions{KeyID: multikey(1), Created: c.Now()})
 	register(t, r, reg)
 	_, _, err = r.Register(t.Context(), reg)
 	refusal(t, err, "key-taken")
@@ -148,7 +148,7 @@ func TestPendingSignedRegistrationIsNotReplayed(t *testing.T) {
 
 func TestPendingRegistrationsAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}})
 	from := func(i int) error {
 		reg := someone(byte(i + 1))
 		reg.Client = client(fmt.Sprintf("192.0.2.%d", i))
@@ -158,7 +158,7 @@ func TestPendingRegistrationsAreLimited(t *testing.T) {
 	if won := race(t, 64, from, "applications-network"); won != 20 {
 		t.Errorf("%d of a network wait", won)
 	}
-	r = open(t, registrar.Options{Store: s, Now: c.now, Mode: admission.ModeApproval})
+	r = open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval})
 	e := refusal(t, from(70), "applications-network")
 	if e.Wait == 0 {
 		t.Error(e)
@@ -174,7 +174,7 @@ func TestPendingRegistrationsAreLimited(t *testing.T) {
 		t.Error(err)
 	}
 	refusal(t, from(72), "applications-network")
-	c.move(14 * 24 * time.Hour) // those that run out make room at once
+	c.Advance(14 * 24 * time.Hour) // those that run out make room at once
 	if err := from(73); err != nil {
 		t.Error(err)
 	}
@@ -199,7 +199,7 @@ func TestConcurrentDecisionsHaveOneWinner(t *testing.T) {
 
 func TestApplicationIsCheckedAgainOnApproval(t *testing.T) {
 	r := open(t, registrar.Options{Mode: admission.ModeApproval})
-	a, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), CodeRepository: "https://bad.test/"})
+	a, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Editable: registry.Editable{CodeRepository: "https://bad.test/"}})
 	ban(t, r, admission.BanDomain, "bad.test")
 	_, err := r.Approve(t.Context(), a.AirID)
 	refusal(t, err, "banned-domain")

@@ -35,8 +35,7 @@ func (d documents) Resolve(_ context.Context, id string) (resolve.Result, error)
 		VerificationMethod: []did.VerificationMethod{{ID: key, Controller: id, PublicKeyMultibase: multikey(n)}}}}, nil
 }
 
-// owner registers an agent whose creator's DID lies on a host of its own and
-// lists its key.
+// owner registers an agent whose creator's DID is on a separate host and lists its key.
 func (d documents) owner(t testing.TB, r *registrar.Registrar, host string, key byte) (registry.Agent, string) {
 	t.Helper()
 	d["did:wba:"+host] = key
@@ -58,22 +57,22 @@ func signAttestation(t testing.TB, subject string, attester registry.Agent, key 
 // The numbers are those that the reference answered in the recording.
 func TestAttestationWeightsMatchReference(t *testing.T) {
 	c, d := newClock(), documents{}
-	r := open(t, registrar.Options{Now: c.now, Resolver: d})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d})
 	third, secret3 := d.owner(t, r, "deep.three.example.co.uk", 3)
-	c.move(300 * 24 * time.Hour)
+	c.Advance(300 * 24 * time.Hour)
 	first, secret1 := d.owner(t, r, "one.example", 1)
 	second, secret2 := d.owner(t, r, "two.example.org", 2)
-	c.move(100 * 24 * time.Hour)
+	c.Advance(100 * 24 * time.Hour)
 	alice, _ := register(t, r, registry.Registration{Name: "Alice", PublicKey: keyText(4)})
 
-	made, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, first, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret1})
+	made, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, first, 1, "identity_verification", c.Now()), registry.Credentials{Secret: secret1})
 	if err != nil || made.N != 1 || made.Root != "one.example" || made.Tenure != 1 || made.Trust != 375 || made.Weight != float64(made.Trust) {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, second, 2, "dependency", c.now()), registry.Credentials{Secret: secret2}); err != nil {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, second, 2, "dependency", c.Now()), registry.Credentials{Secret: secret2}); err != nil {
 		t.Fatal(err)
 	}
-	made, alice, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, third, 3, "safety_review", c.now()), registry.Credentials{Secret: secret3})
+	made, alice, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, third, 3, "safety_review", c.Now()), registry.Credentials{Secret: secret3})
 	if err != nil || made.Root != "example.co.uk" || made.Tenure != 1.5 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -93,7 +92,7 @@ func TestAttestationWeightsMatchReference(t *testing.T) {
 	}
 
 	// The answers have the shapes of the recording, member for member.
-	stampOf := c.now().Format("2006-01-02T15:04:05.000Z")
+	stampOf := c.Now().Format("2006-01-02T15:04:05.000Z")
 	graph, err := airjson.NewGraphView(t.Context(), r, alice)
 	sameJSON(t, err, graph, fmt.Sprintf(`{"air_id":%q,"inbound":[`+
 		`{"attester_air_id":%q,"attestation_type":"identity_verification","attester_whois_root":"one.example","weight":375,"signed_at":%[5]q},`+
@@ -140,7 +139,7 @@ func TestAttestationWeightsMatchReference(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 
-	// Who is gone vouches for nobody.
+	// The attestations of an agent that has ended have no weight.
 	if _, err := r.Delete(t.Context(), second.AirID, "by request"); err != nil {
 		t.Fatal(err)
 	}
@@ -151,19 +150,19 @@ func TestAttestationWeightsMatchReference(t *testing.T) {
 
 func TestRefusedAttestations(t *testing.T) {
 	c, d := newClock(), documents{}
-	r := open(t, registrar.Options{Now: c.now, Resolver: d})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d})
 	attester, secret := d.owner(t, r, "one.example", 1)
 	sibling, siblingSecret := d.owner(t, r, "www.one.example", 2)
 	homeless, homelessSecret := register(t, r, someone(3))
 	keyless, keylessSecret := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:1"})
-	c.move(40 * 24 * time.Hour)
+	c.Advance(40 * 24 * time.Hour)
 	young, youngSecret := d.owner(t, r, "young.example", 5)
 	alice, _ := register(t, r, someone(4))
 	gone, _ := register(t, r, someone(6))
 	if _, err := r.Delete(t.Context(), gone.AirID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret}); err != nil {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -173,30 +172,30 @@ func TestRefusedAttestations(t *testing.T) {
 		secret  string
 		code    string
 	}{
-		{"twice", alice.AirID, signAttestation(t, alice.AirID, attester, 1, "safety_review", c.now()), secret, "attested"},
-		{"by an agent of the same registrable domain", alice.AirID, signAttestation(t, alice.AirID, sibling, 2, "dependency", c.now()), siblingSecret, "attester-shared-root"},
-		{"by one's own second agent", attester.AirID, signAttestation(t, attester.AirID, sibling, 2, "dependency", c.now()), siblingSecret, "attester-shared-root"},
-		{"by an agent without a domain", alice.AirID, signAttestation(t, alice.AirID, homeless, 3, "dependency", c.now()), homelessSecret, "attester-not-eligible"},
-		{"by a young agent", alice.AirID, signAttestation(t, alice.AirID, young, 5, "dependency", c.now()), youngSecret, "attester-not-eligible"},
-		{"about one who is gone", gone.AirID, signAttestation(t, gone.AirID, attester, 1, "dependency", c.now()), secret, "subject-inactive"},
-		{"by nobody", alice.AirID, signAttestation(t, alice.AirID, registry.Agent{AirID: "AIR-0000-0000-0000"}, 1, "dependency", c.now()), secret, "attester-unknown"},
+		{"twice", alice.AirID, signAttestation(t, alice.AirID, attester, 1, "safety_review", c.Now()), secret, "attested"},
+		{"by an agent of the same registrable domain", alice.AirID, signAttestation(t, alice.AirID, sibling, 2, "dependency", c.Now()), siblingSecret, "attester-shared-root"},
+		{"by one's own second agent", attester.AirID, signAttestation(t, attester.AirID, sibling, 2, "dependency", c.Now()), siblingSecret, "attester-shared-root"},
+		{"by an agent without a domain", alice.AirID, signAttestation(t, alice.AirID, homeless, 3, "dependency", c.Now()), homelessSecret, "attester-not-eligible"},
+		{"by a young agent", alice.AirID, signAttestation(t, alice.AirID, young, 5, "dependency", c.Now()), youngSecret, "attester-not-eligible"},
+		{"about one who is gone", gone.AirID, signAttestation(t, gone.AirID, attester, 1, "dependency", c.Now()), secret, "subject-inactive"},
+		{"by nobody", alice.AirID, signAttestation(t, alice.AirID, registry.Agent{AirID: "AIR-0000-0000-0000"}, 1, "dependency", c.Now()), secret, "attester-unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, _, err := r.Attest(t.Context(), test.subject, test.request, registry.Credentials{Secret: test.secret})
 			refusal(t, err, test.code)
 		})
 	}
-	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, keyless, 3, "dependency", c.now()), registry.Credentials{Secret: keylessSecret}); !errors.Is(err, registry.ErrNoKey) {
+	if _, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, keyless, 3, "dependency", c.Now()), registry.Credentials{Secret: keylessSecret}); !errors.Is(err, registry.ErrNoKey) {
 		t.Errorf("by an agent without a key: %v", err)
 	}
-	_, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
+	_, _, err := r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now()), registry.Credentials{Secret: secret})
 	view, _ := airjson.NewAttestationErrorView(err, alice.AirID)
 	sameJSON(t, nil, view, `{"error":"an active attestation from this attester to this subject already exists","hint":"revoke the existing attestation before issuing a new one","attestation_id":1}`)
-	_, _, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, young, 5, "dependency", c.now()), registry.Credentials{Secret: youngSecret})
+	_, _, err = r.Attest(t.Context(), alice.AirID, signAttestation(t, alice.AirID, young, 5, "dependency", c.Now()), registry.Credentials{Secret: youngSecret})
 	if view, _ = airjson.NewAttestationErrorView(err, alice.AirID); view.Reason != "Lock 3: attester tenure 0.0d < required 30d" {
 		t.Errorf("%+v", view)
 	}
-	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", signAttestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
+	_, _, err = r.Attest(t.Context(), "AIR-0000-0000-0000", signAttestation(t, "AIR-0000-0000-0000", attester, 1, "dependency", c.Now()), registry.Credentials{Secret: secret})
 	view, _ = airjson.NewAttestationErrorView(err, "AIR-0000-0000-0000")
 	sameJSON(t, nil, view, `{"error":"subject agent not found","air_id":"AIR-0000-0000-0000"}`)
 	bob, _ := register(t, r, someone(7))
@@ -204,12 +203,12 @@ func TestRefusedAttestations(t *testing.T) {
 		name, says string
 		request    attestation.Request
 	}{
-		{"by oneself", "self-attestation is not allowed", signAttestation(t, bob.AirID, bob, 7, "dependency", c.now())},
-		{"of another type", "invalid attestation_type", signAttestation(t, bob.AirID, attester, 1, "nope", c.now())},
-		{"signed two hours ago", "too old", signAttestation(t, bob.AirID, attester, 1, "dependency", c.now().Add(-2*time.Hour))},
-		{"signed in ten minutes", "in the future", signAttestation(t, bob.AirID, attester, 1, "dependency", c.now().Add(10*time.Minute))},
-		{"signed for another", "Lock 1", signAttestation(t, alice.AirID, attester, 1, "dependency", c.now())},
-		{"signed with another key", "Lock 1", signAttestation(t, bob.AirID, attester, 2, "dependency", c.now())},
+		{"by oneself", "self-attestation is not allowed", signAttestation(t, bob.AirID, bob, 7, "dependency", c.Now())},
+		{"of another type", "invalid attestation_type", signAttestation(t, bob.AirID, attester, 1, "nope", c.Now())},
+		{"signed two hours ago", "too old", signAttestation(t, bob.AirID, attester, 1, "dependency", c.Now().Add(-2*time.Hour))},
+		{"signed in ten minutes", "in the future", signAttestation(t, bob.AirID, attester, 1, "dependency", c.Now().Add(10*time.Minute))},
+		{"signed for another", "Lock 1", signAttestation(t, alice.AirID, attester, 1, "dependency", c.Now())},
+		{"signed with another key", "Lock 1", signAttestation(t, bob.AirID, attester, 2, "dependency", c.Now())},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, _, err := r.Attest(t.Context(), bob.AirID, test.request, registry.Credentials{Secret: secret})
@@ -218,7 +217,7 @@ func TestRefusedAttestations(t *testing.T) {
 			}
 		})
 	}
-	q := signAttestation(t, bob.AirID, attester, 1, "dependency", c.now())
+	q := signAttestation(t, bob.AirID, attester, 1, "dependency", c.Now())
 	for _, who := range []registry.Credentials{{}, registry.Credentials{Secret: "x"}} {
 		if _, _, err := r.Attest(t.Context(), bob.AirID, q, who); !errors.Is(err, registry.ErrNoSecret) && !errors.Is(err, registry.ErrWrongSecret) {
 			t.Errorf("%+v: %v", who, err)
@@ -248,10 +247,11 @@ func TestReadAttestation(t *testing.T) {
 	}
 }
 
-// Fifty agents, each with a domain of its own, attest one another in a ring.
+// TestAttestationRingDoesNotCount checks that attestations of fifty agents in a ring, each with its
+// own domain, do not count.
 func TestAttestationRingDoesNotCount(t *testing.T) {
 	c, d := newClock(), documents{}
-	r := open(t, registrar.Options{Now: c.now, Resolver: d})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d})
 	var agents []registry.Agent
 	var secrets []string
 	for i := range 50 {
@@ -259,12 +259,12 @@ func TestAttestationRingDoesNotCount(t *testing.T) {
 		agents, secrets = append(agents, a), append(secrets, secret)
 	}
 	// Fresh ones cannot attest at all.
-	_, _, err := r.Attest(t.Context(), agents[1].AirID, signAttestation(t, agents[1].AirID, agents[0], 1, "dependency", c.now()), registry.Credentials{Secret: secrets[0]})
+	_, _, err := r.Attest(t.Context(), agents[1].AirID, signAttestation(t, agents[1].AirID, agents[0], 1, "dependency", c.Now()), registry.Credentials{Secret: secrets[0]})
 	refusal(t, err, "attester-not-eligible")
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	for i := range 50 {
 		subject := agents[(i+1)%50].AirID
-		made, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[i], byte(i+1), "dependency", c.now()), registry.Credentials{Secret: secrets[i]})
+		made, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[i], byte(i+1), "dependency", c.Now()), registry.Credentials{Secret: secrets[i]})
 		if err != nil || (made.Weight == 0) != (i == 49) || (made.Why != "") != (i == 49) {
 			t.Fatalf("%d: %+v, %v", i, made, err)
 		}
@@ -288,12 +288,12 @@ func TestAttestationRingDoesNotCount(t *testing.T) {
 
 func TestAttestationsPerWeekAreLimited(t *testing.T) {
 	c, d := newClock(), documents{}
-	r := open(t, registrar.Options{Now: c.now, Resolver: d})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d})
 	a, secret := d.owner(t, r, "one.example", 1)
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	attest := func(n byte) error {
 		subject, _ := register(t, r, someone(n))
-		made, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, a, 1, "dependency", c.now()), registry.Credentials{Secret: secret})
+		made, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, a, 1, "dependency", c.Now()), registry.Credentials{Secret: secret})
 		if err == nil {
 			// Revoking does not make room.
 			_, _, err = r.RevokeAttestation(t.Context(), subject.AirID, made.N, registry.Credentials{Secret: secret})
@@ -306,7 +306,7 @@ func TestAttestationsPerWeekAreLimited(t *testing.T) {
 		}
 	}
 	refusal(t, attest(30), "attester-not-eligible")
-	c.move(8 * 24 * time.Hour)
+	c.Advance(8 * 24 * time.Hour)
 	if err := attest(31); err != nil {
 		t.Error(err)
 	}
@@ -315,18 +315,18 @@ func TestAttestationsPerWeekAreLimited(t *testing.T) {
 func TestConcurrentAttestationsAllCount(t *testing.T) {
 	c, d := newClock(), documents{}
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, Resolver: d, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d, Store: s})
 	var agents []registry.Agent
 	var secrets []string
 	for i := range 16 {
 		a, secret := d.owner(t, r, fmt.Sprintf("a%d.example", i), byte(i+1))
 		agents, secrets = append(agents, a), append(secrets, secret)
 	}
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	subject, _ := register(t, r, someone(99))
 	var requests []attestation.Request
 	for i, a := range agents {
-		requests = append(requests, signAttestation(t, subject.AirID, a, byte(i+1), "dependency", c.now()))
+		requests = append(requests, signAttestation(t, subject.AirID, a, byte(i+1), "dependency", c.Now()))
 	}
 	if won := race(t, 16, func(i int) error {
 		_, _, err := r.Attest(context.Background(), subject.AirID, requests[i], registry.Credentials{Secret: secrets[i]})
@@ -338,7 +338,7 @@ func TestConcurrentAttestationsAllCount(t *testing.T) {
 	if err != nil || got.Standing.Count != 16 || got.Standing.Roots != 16 || len(got.Attested) != 16 {
 		t.Errorf("%+v, %v", got.Standing, err)
 	}
-	// The numbers leave no gaps, also for a registry that begins anew.
+	// The numbers have no gaps, also after a restart of the registry.
 	if recent, err := open(t, registrar.Options{Store: s}).Recent(t.Context(), 200); err != nil || len(recent) != 16 || recent[0].N != 16 {
 		t.Errorf("%d recent, %v", len(recent), err)
 	}
@@ -347,15 +347,15 @@ func TestConcurrentAttestationsAllCount(t *testing.T) {
 func TestErasureKeepsName(t *testing.T) {
 	c, d := newClock(), documents{}
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, Resolver: d, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: d, Store: s})
 	attester, secret := d.owner(t, r, "one.example", 1)
 	handle := "somebody"
-	if _, _, err := r.Update(t.Context(), attester.AirID, by(t, r, attester, 1, c.now()), registry.Update{Username: &handle}); err != nil {
+	if _, _, err := r.Update(t.Context(), attester.AirID, by(t, r, attester, 1, c.Now()), registry.Update{Username: &handle}); err != nil {
 		t.Fatal(err)
 	}
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	subject, _ := register(t, r, registry.Registration{Name: "Subject", PublicKey: keyText(2)})
-	if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "dependency", c.now()), registry.Credentials{Secret: secret}); err != nil {
+	if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "dependency", c.Now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Erase(t.Context(), attester.AirID, registry.Credentials{Secret: "wrong"}); !errors.Is(err, registry.ErrWrongSecret) {
@@ -368,7 +368,7 @@ func TestErasureKeepsName(t *testing.T) {
 	if !errors.Is(erased.Resolvable(), registry.ErrGone) {
 		t.Error(erased.Resolvable())
 	}
-	// Nothing of what was there is left, but that something was.
+	// Nothing of the content is left, but the fact that there was some.
 	for record, err := range s.List(t.Context(), "", "") {
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +387,7 @@ func TestErasureKeepsName(t *testing.T) {
 	if got, _, err := r.Agent(t.Context(), subject.AirID); err != nil || got.Standing.Count != 0 {
 		t.Errorf("the erased agent still vouches: %+v, %v", got.Standing, err)
 	}
-	// Its key is nobody else's, its handle waits, its number is not given again.
+	// Its key cannot be registered again, its handle is reserved, its number is not assigned again.
 	_, _, err = r.Register(t.Context(), someone(1))
 	refusal(t, err, "key-taken")
 	if v, err := r.CheckUsername(t.Context(), handle); err != nil || v.Reason != "cooldown" {
@@ -397,8 +397,8 @@ func TestErasureKeepsName(t *testing.T) {
 		t.Error(err)
 	}
 	other, otherSecret := d.owner(t, r, "other.example", 5)
-	c.move(31 * 24 * time.Hour)
-	if made, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, other, 5, "dependency", c.now()), registry.Credentials{Secret: otherSecret}); err != nil || made.N != 2 {
+	c.Advance(31 * 24 * time.Hour)
+	if made, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, other, 5, "dependency", c.Now()), registry.Credentials{Secret: otherSecret}); err != nil || made.N != 2 {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if _, err := r.EraseByOperator(t.Context(), subject.AirID); err != nil {
@@ -452,13 +452,13 @@ func TestErasureOfLongHistory(t *testing.T) {
 
 func TestDeactivationIsPermanent(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, secret := register(t, r, someone(1))
 	handle := "somebody"
 	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle}); err != nil {
 		t.Fatal(err)
 	}
-	c.move(30 * 24 * time.Hour) // others have come to know the handle
+	c.Advance(30 * 24 * time.Hour) // others have come to know the handle
 	if _, err := r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: "x"}); !errors.Is(err, registry.ErrWrongSecret) {
 		t.Error(err)
 	}
@@ -471,7 +471,7 @@ func TestDeactivationIsPermanent(t *testing.T) {
 	}
 	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 	refusal(t, err, registry.Deactivated)
-	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.Now()))
 	refusal(t, err, registry.Deactivated)
 	_, err = r.Deactivate(t.Context(), a.AirID, registry.Credentials{Secret: secret})
 	refusal(t, err, registry.Deactivated)
@@ -495,13 +495,13 @@ func TestDeactivationIsPermanent(t *testing.T) {
 		_, _, err := r.Update(t.Context(), bob.AirID, registry.Credentials{Secret: bobs}, registry.Update{Username: &handle})
 		return err
 	}
-	ended := c.now()
-	c.move(30*24*time.Hour - time.Second)
+	ended := c.Now()
+	c.Advance(30*24*time.Hour - time.Second)
 	var taken *registry.HandleTakenError
 	if err := claim(); !errors.As(err, &taken) || !taken.Free.Equal(ended.Add(30*24*time.Hour)) {
 		t.Errorf("its handle, claimed within 30 days: %v", err)
 	}
-	c.move(time.Second)
+	c.Advance(time.Second)
 	if err := claim(); err != nil {
 		t.Errorf("its handle, claimed after 30 days: %v", err)
 	}
@@ -515,14 +515,14 @@ func TestSuspensionEnds(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	description := "x"
-	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description})
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(description))
 	refusal(t, err, "suspended")
 	_, err = r.Erase(t.Context(), a.AirID, registry.Credentials{Secret: secret})
 	refusal(t, err, "suspended")
 	if a, err = r.Restore(t.Context(), a.AirID); err != nil || a.Resolvable() != nil || a.Reason != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
+	if _, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(description)); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.Delete(t.Context(), a.AirID, "x"); err != nil {
@@ -536,10 +536,10 @@ func TestSuspensionEnds(t *testing.T) {
 // The formula is the reference's: SHA-256 over six lines.
 func TestHistoryIsChained(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, secret := register(t, r, someone(1))
 	description, open := "x", true
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{OpenSource: &open, Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: description, Editable: registry.Editable{OpenSource: open}, Changed: []string{"open_source", "description"}}); err != nil {
 		t.Fatal(err)
 	}
 	history, n, err := r.History(t.Context(), a.AirID, 0, 0)

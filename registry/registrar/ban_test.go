@@ -22,8 +22,8 @@ func ban(t testing.TB, r *registrar.Registrar, sort, value string) admission.Ban
 
 func TestBlockLists(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now})
-	old, secret := register(t, r, registry.Registration{Name: "Old", PublicKey: keyText(9), CodeRepository: "https://git.bad.co.uk/x"})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
+	old, secret := register(t, r, registry.Registration{Name: "Old", PublicKey: keyText(9), Editable: registry.Editable{CodeRepository: "https://git.bad.co.uk/x"}})
 	for _, b := range [][3]string{
 		{admission.BanKey, keyText(1), multikey(1)}, {admission.BanHandle, "BÄd_ONE", ""}, {admission.BanHandle, "Ｂad_one", "bad_one"},
 		{admission.BanDomain, "www.Bad.co.uk.", "bad.co.uk"}, {admission.BanNetwork, "192.0.2.77", "192.0.2.77/32"}, {admission.BanNetwork, "198.51.100.9/24", "198.51.100.0/24"},
@@ -46,8 +46,8 @@ func TestBlockLists(t *testing.T) {
 		}{
 			{"banned-key", registry.Registration{PublicKey: keyText(1)}},
 			{"banned-domain", registry.Registration{PublicKey: keyText(2), CreatorDID: "did:web:a.b.bad.co.uk"}},
-			{"banned-domain", registry.Registration{PublicKey: keyText(2), DocumentationURL: "https://BAD.co.uk/"}},
-			{"banned-domain", registry.Registration{PublicKey: keyText(2), ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://in.bad.co.uk/"}}}},
+			{"banned-domain", registry.Registration{PublicKey: keyText(2), Editable: registry.Editable{DocumentationURL: "https://BAD.co.uk/"}}},
+			{"banned-domain", registry.Registration{PublicKey: keyText(2), Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://in.bad.co.uk/"}}}}},
 			{"banned-network", registry.Registration{PublicKey: keyText(2), Client: client("192.0.2.77")}},
 			{"banned-network", registry.Registration{PublicKey: keyText(2), Client: client("::ffff:198.51.100.200")}},
 			{"banned-network", registry.Registration{PublicKey: keyText(2), Client: client("2001:db8::ffff")}},
@@ -62,17 +62,17 @@ func TestBlockLists(t *testing.T) {
 		handle, text := "BAD_one", "x"
 		_, _, err := r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret}, registry.Update{Username: &handle})
 		refusal(t, err, "banned-handle")
-		_, _, err = r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret, Client: client("192.0.2.77")}, registry.Update{Description: &text})
+		_, _, err = r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret, Client: client("192.0.2.77")}, changeDescription(text))
 		refusal(t, err, "banned-network")
 		_, err = r.Report(t.Context(), old.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Client: client("192.0.2.77")})
 		refusal(t, err, "banned-network")
 	}
 	check(r)
-	r = open(t, registrar.Options{Store: s, Now: c.now}) // a restart changes nothing
+	r = open(t, registrar.Options{Store: s, Now: c.Now}) // a restart changes nothing
 	check(r)
 	// Who had it before can go on, and change something else.
 	text := "still here"
-	if _, _, err := r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), old.AirID, registry.Credentials{Secret: secret}, changeDescription(text)); err != nil {
 		t.Error(err)
 	}
 	for _, free := range []string{"192.0.2.78", "198.51.101.1", "2001:db8:0:1::1", "2001:db9::1"} {
@@ -104,12 +104,12 @@ func TestBlockLists(t *testing.T) {
 
 func TestBanExpires(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
-	if _, err := r.Ban(t.Context(), admission.Ban{Kind: admission.BanNetwork, Value: "192.0.2.1", Until: c.now().Add(time.Hour)}); err != nil {
+	r := open(t, registrar.Options{Now: c.Now})
+	if _, err := r.Ban(t.Context(), admission.Ban{Kind: admission.BanNetwork, Value: "192.0.2.1", Until: c.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	refusal(t, r.CheckNetwork(t.Context(), client("192.0.2.1")), "banned-network")
-	c.move(time.Hour)
+	c.Advance(time.Hour)
 	if err := r.CheckNetwork(t.Context(), client("192.0.2.1")); err != nil {
 		t.Error(err)
 	}
@@ -117,20 +117,20 @@ func TestBanExpires(t *testing.T) {
 
 func TestRotationToBannedKeyIsRefused(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: time.Hour})
+	r := open(t, registrar.Options{Now: c.Now, RecoveryDelay: time.Hour})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(5)})
 	ban(t, r, admission.BanKey, multikey(2))
-	_, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	_, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.Now()))
 	refusal(t, err, "banned-key")
-	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 5, 2, "", c.now()))
+	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 5, 2, "", c.Now()))
 	refusal(t, err, "banned-key")
-	// A key that is blocked while a recovery waits must not make the agent one that
-	// nobody can change: the operator suspends it.
-	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 5, 3, "", c.now())); err != nil {
+	// If a key is blocked while a recovery is pending, the agent can still be changed: the operator
+	// suspends it.
+	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 5, 3, "", c.Now())); err != nil {
 		t.Fatal(err)
 	}
 	ban(t, r, admission.BanKey, multikey(3))
-	c.move(2 * time.Hour)
+	c.Advance(2 * time.Hour)
 	if a, err := r.Suspend(t.Context(), a.AirID, "stolen"); err != nil || a.Status != registry.Suspended {
 		t.Error(a.Status, err)
 	}
@@ -138,7 +138,7 @@ func TestRotationToBannedKeyIsRefused(t *testing.T) {
 
 func TestRefusedBans(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	for _, b := range [][2]string{
 		{"", "x"}, {"host", "x"}, {admission.BanKey, ""}, {admission.BanKey, "z6Mk"}, {admission.BanHandle, "a/b"}, {admission.BanHandle, ""}, {admission.BanDomain, ""}, {admission.BanDomain, "a b"},
 		{admission.BanDomain, "../x"}, {admission.BanNetwork, ""}, {admission.BanNetwork, "0.0.0.0/0"}, {admission.BanNetwork, "::/0"}, {admission.BanNetwork, "10.0.0.0/7"},
@@ -154,7 +154,7 @@ func TestRefusedBans(t *testing.T) {
 	}
 	for _, b := range []admission.Ban{
 		{Kind: admission.BanHandle, Value: "bad_one", Reason: strings.Repeat("x", 10000)}, {Kind: admission.BanHandle, Value: "bad_one", Reason: "a\u202eb"},
-		{Kind: admission.BanHandle, Value: "bad_one", Until: c.now()},
+		{Kind: admission.BanHandle, Value: "bad_one", Until: c.Now()},
 	} {
 		_, err := r.Ban(t.Context(), b)
 		refused(t, err)

@@ -45,9 +45,8 @@ func running(t testing.TB, s store.Store, r *registrar.Registrar) (*directory.Di
 func TestTheDirectory(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Store: s})
-	claimer, _ := register(t, r, registry.Registration{Name: "Weather Bot", PublicKey: keyText(1), OpenSource: true, CreatorName: "Everybody", CreatorType: "organization",
-		SecurityCertifications: []string{"1", "2", "3"}, CodeRepository: "https://a.test/", DocumentationURL: "https://a.test/", Capabilities: []string{"Forecast"}})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Store: s})
+	claimer, _ := register(t, r, registry.Registration{Name: "Weather Bot", PublicKey: keyText(1), Editable: registry.Editable{OpenSource: true, SecurityCertifications: []string{"1", "2", "3"}, CodeRepository: "https://a.test/", DocumentationURL: "https://a.test/", Capabilities: []string{"Forecast"}}, CreatorName: "Everybody", CreatorType: "organization"})
 	prover := proved(t, r, 2, map[string]any{"name": "weather  bot", "description": "tells RAIN", "capabilities": []string{"forecast", "radar"}})
 	d, wait := running(t, s, r)
 
@@ -68,7 +67,7 @@ func TestTheDirectory(t *testing.T) {
 		query directory.Query
 		want  string
 	}{
-		// The one that has proved its key comes first, whatever the other claims.
+		// The agent that has proved its key is first, whatever the other claims.
 		{directory.Query{}, both},
 		{directory.Query{Words: "BOT weather"}, both},
 		{directory.Query{Words: "rain"}, one(prover)},
@@ -109,7 +108,7 @@ func TestTheDirectory(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	description := "tells snow"
-	if _, _, err := r.Update(t.Context(), prover.AirID, by(t, r, prover, 2, c.now()), registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), prover.AirID, by(t, r, prover, 2, c.Now()), changeDescription(description)); err != nil {
 		t.Fatal(err)
 	}
 	wait()
@@ -140,8 +139,7 @@ func BenchmarkDirectory100k(b *testing.B) {
 	var writes []store.Write
 	for n := range 100_000 {
 		id := fmt.Sprintf("AIR-%04d-%04d-0000", n/10000, n%10000)
-		value, err := json.Marshal(registry.Agent{AirID: id, Name: fmt.Sprint("Agent ", n), Description: "tells the weather of tomorrow and of the day after",
-			Capabilities: []string{"forecast", "radar"}, Status: registry.Active, PublicKey: make([]byte, 32), Created: time.Unix(int64(n), 0)})
+		value, err := json.Marshal(registry.Agent{AirID: id, Name: fmt.Sprint("Agent ", n), Description: "tells the weather of tomorrow and of the day after", Editable: registry.Editable{Capabilities: []string{"forecast", "radar"}}, Status: registry.Active, PublicKey: make([]byte, 32), Created: time.Unix(int64(n), 0)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"gazetteer/internal/fakenet"
 	"gazetteer/internal/nameserver"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/evidence"
@@ -71,9 +72,9 @@ func (p *place) serve(at string, status int, text string) {
 }
 
 // prove asks for the proof of a domain by a signed request.
-func prove(t testing.TB, r *registrar.Registrar, c *clock, a registry.Agent, key byte, domain string) (registry.Domain, registry.Agent) {
+func prove(t testing.TB, r *registrar.Registrar, c *testclock.Clock, a registry.Agent, key byte, domain string) (registry.Domain, registry.Agent) {
 	t.Helper()
-	d, a, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, key, c.now()))
+	d, a, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, key, c.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func prove(t testing.TB, r *registrar.Registrar, c *clock, a registry.Agent, key
 
 func TestDomainProofByDNSOrFile(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	record := r.DomainRecord(a)
 	if want := "gazetteer-agent=" + r.DID(a.AirID) + "; key=" + multikey(1); record != want {
@@ -103,7 +104,7 @@ func TestDomainProofByDNSOrFile(t *testing.T) {
 	} {
 		d, now := prove(t, r, c, a, 1, test.domain)
 		last := d.Probes[len(d.Probes)-1]
-		if d.Method != test.method || !d.Since.Equal(c.now()) || d.Key != multikey(1) || last.Query != test.asked || !last.Found || (last.Server == "") != (test.method == "dns") {
+		if d.Method != test.method || !d.Since.Equal(c.Now()) || d.Key != multikey(1) || last.Query != test.asked || !last.Found || (last.Server == "") != (test.method == "dns") {
 			t.Errorf("%s: %+v", test.domain, d)
 		}
 		if !shows(t, r, now, registry.SignalDomain) {
@@ -114,21 +115,21 @@ func TestDomainProofByDNSOrFile(t *testing.T) {
 	if len(a.Domains) != 5 {
 		t.Fatalf("%d domains", len(a.Domains))
 	}
-	_, _, err := r.ProveDomain(t.Context(), a.AirID, "sixth.test.example.com", by(t, r, a, 1, c.now()))
+	_, _, err := r.ProveDomain(t.Context(), a.AirID, "sixth.test.example.com", by(t, r, a, 1, c.Now()))
 	refusal(t, err, "domains-many")
-	a, err = r.RemoveDomain(t.Context(), a.AirID, "Example.com", by(t, r, a, 1, c.now()))
+	a, err = r.RemoveDomain(t.Context(), a.AirID, "Example.com", by(t, r, a, 1, c.Now()))
 	if err != nil || len(a.Domains) != 4 {
 		t.Errorf("%d domains, %v", len(a.Domains), err)
 	}
-	_, err = r.RemoveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	_, err = r.RemoveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.Now()))
 	refusal(t, err, "domain-unknown")
 }
 
-// Windows editors begin a file with a mark, and forms of name servers keep the
-// quotation marks of a value.
+// TestSurroundingSpaceIsIgnored checks that byte order marks of Windows editors and quotation marks
+// of name servers' forms around a value are ignored.
 func TestSurroundingSpaceIsIgnored(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	ns.Publish("_gazetteer.quoted.example.com", `"`+r.DomainRecord(a)+`"`)
 	p.serve("mark.example.com"+evidence.DomainFile, 200, "\ufeff"+r.DomainRecord(a))
@@ -141,7 +142,7 @@ func TestSurroundingSpaceIsIgnored(t *testing.T) {
 
 func TestFailedProbeReportsResponse(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	record := r.DomainRecord(a)
 	otherKey := strings.Replace(record, multikey(1), multikey(2), 1)
@@ -178,7 +179,7 @@ func TestFailedProbeReportsResponse(t *testing.T) {
 			if _, err := json.Marshal(d.Probes); err != nil {
 				t.Error(err)
 			}
-			if _, err := r.RemoveDomain(t.Context(), a.AirID, test.domain, by(t, r, a, 1, c.now())); err != nil {
+			if _, err := r.RemoveDomain(t.Context(), a.AirID, test.domain, by(t, r, a, 1, c.Now())); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -187,7 +188,7 @@ func TestFailedProbeReportsResponse(t *testing.T) {
 	if d, _ := prove(t, r, c, a, 1, "down.example.com"); !strings.Contains(d.Probes[0].Problem, "did not answer as it should") || d.Probes[0].Server != "" {
 		t.Errorf("%+v", d.Probes)
 	}
-	blind := open(t, registrar.Options{Now: c.now})
+	blind := open(t, registrar.Options{Now: c.Now})
 	b := proved(t, blind, 1, nil)
 	if d, _ := prove(t, blind, c, b, 1, "example.com"); !d.Since.IsZero() || len(d.Probes) != 1 || d.Probes[0].Problem == "" {
 		t.Errorf("a registry that asks nobody: %+v", d)
@@ -196,10 +197,10 @@ func TestFailedProbeReportsResponse(t *testing.T) {
 
 func TestRefusedDomains(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
 	for _, domain := range []string{"", "localhost", "intranet", "127.0.0.1", "[::1]", "a.local", "co.uk", "github.io", "com", "exa mple.com", "пример.рф", "https://example.com", "a.com/b", strings.Repeat("a.", 200) + "com", "_x.example.com", "x@example.com"} {
-		if _, _, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, 1, c.now())); refused(t, err).Field != "domain" {
+		if _, _, err := r.ProveDomain(t.Context(), a.AirID, domain, by(t, r, a, 1, c.Now())); refused(t, err).Field != "domain" {
 			t.Errorf("%s: %v", domain, err)
 		}
 	}
@@ -212,18 +213,18 @@ func TestRefusedDomains(t *testing.T) {
 	}
 }
 
-// No form of an address of this machine or its network is a domain to be proved,
-// or an endpoint to be named.
+// TestAddressFormsAreRefused checks that no form of an address of this machine or its network can
+// be proved as a domain or used as an endpoint.
 func TestAddressFormsAreRefused(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
 	for _, form := range fakenet.AddressForms() {
-		if _, _, err := r.ProveDomain(t.Context(), a.AirID, form, by(t, r, a, 1, c.now())); refused(t, err).Field != "domain" {
+		if _, _, err := r.ProveDomain(t.Context(), a.AirID, form, by(t, r, a, 1, c.Now())); refused(t, err).Field != "domain" {
 			t.Errorf("%s: %v", form, err)
 		}
 		endpoints := []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://" + form + "/inbox"}}
-		_, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{ServiceEndpoints: &endpoints})
+		_, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), registry.Update{Editable: registry.Editable{ServiceEndpoints: endpoints}, Changed: []string{"service_endpoints"}})
 		if err == nil {
 			t.Errorf("%s is taken as an endpoint", form)
 			continue
@@ -236,13 +237,13 @@ func TestAddressFormsAreRefused(t *testing.T) {
 
 func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	c, ns, p := newClock(), nameserver.New(t), newPlace(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https})
 	a := proved(t, r, 1, nil)
 	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	prove(t, r, c, a, 1, "example.com")
 	attend := func(after time.Duration) registry.Domain {
 		t.Helper()
-		c.move(after)
+		c.Advance(after)
 		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
@@ -252,12 +253,12 @@ func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 		}
 		return got.Domains[0]
 	}
-	since := c.now()
+	since := c.Now()
 	before := ns.Asked()
 	if attend(23 * time.Hour); ns.Asked() != before {
 		t.Error("it was asked before it was due")
 	}
-	if d := attend(time.Hour); !d.Checked.Equal(c.now()) || !d.Since.Equal(since) || d.Failures != 0 {
+	if d := attend(time.Hour); !d.Checked.Equal(c.Now()) || !d.Since.Equal(since) || d.Failures != 0 {
 		t.Errorf("%+v", d)
 	}
 	ns.Publish("_gazetteer.example.com")
@@ -267,7 +268,7 @@ func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	if d := attend(8 * time.Hour); d.Failures != 2 || !d.Withdrawn.IsZero() {
 		t.Errorf("after the second: %+v", d)
 	}
-	// One that succeeds begins the count anew.
+	// A successful check starts the count again.
 	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	if d := attend(8 * time.Hour); d.Failures != 0 || !d.Since.Equal(since) {
 		t.Errorf("after it came back: %+v", d)
@@ -276,7 +277,7 @@ func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	attend(24 * time.Hour)
 	attend(8 * time.Hour)
 	d := attend(8 * time.Hour)
-	if d.Failures != 3 || !d.Withdrawn.Equal(c.now()) {
+	if d.Failures != 3 || !d.Withdrawn.Equal(c.Now()) {
 		t.Errorf("after three: %+v", d)
 	}
 	got, _, err := r.Agent(t.Context(), a.AirID)
@@ -296,23 +297,23 @@ func TestProofIsWithdrawnAfterThreeFailures(t *testing.T) {
 	}
 	// The owner may begin again.
 	ns.Fail(false)
-	c.move(time.Hour)
-	if d, _ := prove(t, r, c, a, 1, "example.com"); !d.Since.Equal(c.now()) {
+	c.Advance(time.Hour)
+	if d, _ := prove(t, r, c, a, 1, "example.com"); !d.Since.Equal(c.Now()) {
 		t.Errorf("%+v", d)
 	}
 }
 
 func TestProofIsBoundToKey(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
 	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
 	prove(t, r, c, a, 1, "example.com")
-	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.move(24 * time.Hour)
+	c.Advance(24 * time.Hour)
 	if err := r.Recheck(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +322,7 @@ func TestProofIsBoundToKey(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	ns.Publish("_gazetteer.example.com", r.DomainRecord(a))
-	c.move(8 * time.Hour)
+	c.Advance(8 * time.Hour)
 	if err := r.Recheck(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func collectEvidence(t testing.TB, r *registrar.Registrar, a registry.Agent, sig
 func TestEvidenceStates(t *testing.T) {
 	c, ns, p, d := newClock(), nameserver.New(t), newPlace(t), documents{}
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address), Web: p.https, Resolver: d, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address), Web: p.https, Resolver: d, Store: s})
 	a := proved(t, r, 1, map[string]any{"creator_did": "did:wba:owner.example", "creator_name": "Acme", "security_certifications": []string{"SOC2"}, "open_source": true,
 		"code_repository": "https://code.example.com/acme/agent", "service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://inbox.example.com/in"}}})
 	if s := collectEvidence(t, r, a, registry.SignalInbox); len(s) != 1 || s[0].Grade != registry.Claimed || s[0].Holds {
@@ -381,13 +382,13 @@ func TestEvidenceStates(t *testing.T) {
 		store.Put(store.BlobKey("sha256:1"), body)); err != nil {
 		t.Fatal(err)
 	}
-	// A domain is bothered once a minute: what is left out comes later.
-	c.move(31 * 24 * time.Hour)
+	// A domain is queried once a minute: omitted checks follow later.
+	c.Advance(31 * 24 * time.Hour)
 	for range 4 {
 		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
-		c.move(61 * time.Second)
+		c.Advance(61 * time.Second)
 	}
 	a, _, err := r.Agent(t.Context(), a.AirID)
 	if err != nil {
@@ -403,8 +404,8 @@ func TestEvidenceStates(t *testing.T) {
 			t.Errorf("%s does not hold", signal)
 		}
 	}
-	// What nobody looked at for a week holds no more; what is proved stays.
-	c.move(8 * 24 * time.Hour)
+	// A proof that was not checked for a week does not count any more; a proved domain stays.
+	c.Advance(8 * 24 * time.Hour)
 	if shows(t, r, a, registry.SignalInbox) || !shows(t, r, a, registry.SignalKey) {
 		t.Error("an old observation")
 	}
@@ -412,12 +413,12 @@ func TestEvidenceStates(t *testing.T) {
 	p.serve("inbox.example.com/in", 404, "")
 	p.serve("code.example.com/acme/agent", 200, "")
 	d["did:wba:owner.example"] = 2
-	c.move(25 * time.Hour)
+	c.Advance(25 * time.Hour)
 	for range 4 {
 		if err := r.Recheck(t.Context(), a.AirID); err != nil {
 			t.Fatal(err)
 		}
-		c.move(61 * time.Second)
+		c.Advance(61 * time.Second)
 	}
 	if a, _, err = r.Agent(t.Context(), a.AirID); err != nil {
 		t.Fatal(err)
@@ -431,7 +432,7 @@ func TestEvidenceStates(t *testing.T) {
 
 func TestListsCanRequireEvidence(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address)})
 	plain, _ := register(t, r, someone(1))
 	keyed := proved(t, r, 2, nil)
 	domained := proved(t, r, 3, nil)
@@ -478,7 +479,7 @@ func TestListSkipsLongHistories(t *testing.T) {
 		a, secret := register(t, r, someone(n))
 		for i := range 150 * int(n%2) {
 			description := fmt.Sprint(i)
-			if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
+			if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(description)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -501,8 +502,9 @@ func TestListSkipsLongHistories(t *testing.T) {
 	}
 }
 
-// Run looks at what is due as soon as it is due, and ends with its context.
-func TestTheCaretaker(t *testing.T) {
+// TestRunChecksDueEvidence checks that Run checks evidence as soon as it is due, and ends with its
+// context.
+func TestRunChecksDueEvidence(t *testing.T) {
 	ns, p := nameserver.New(t), newPlace(t)
 	s := openStore(t)
 	r := open(t, registrar.Options{Store: s, DNS: evidence.NewDNS(ns.Address), Web: p.https, Recheck: time.Hour, RecoveryDelay: time.Nanosecond})
@@ -539,28 +541,28 @@ func TestTheCaretaker(t *testing.T) {
 	}
 }
 
-// Owners cannot make the registry bother a stranger without end.
+// TestDomainProbesAreLimited checks that the number of probes of a domain is limited.
 func TestDomainProbesAreLimited(t *testing.T) {
 	c, ns := newClock(), nameserver.New(t)
-	r := open(t, registrar.Options{Now: c.now, DNS: evidence.NewDNS(ns.Address)})
+	r := open(t, registrar.Options{Now: c.Now, DNS: evidence.NewDNS(ns.Address)})
 	a := proved(t, r, 1, nil)
 	for range 12 { // two of its own and ten of the domain
 		prove(t, r, c, a, 1, "www.example.com")
 	}
 	before := ns.Asked()
-	_, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.now()))
+	_, _, err := r.ProveDomain(t.Context(), a.AirID, "example.com", by(t, r, a, 1, c.Now()))
 	if e := refusal(t, err, "domain-busy"); !errors.Is(e, registry.ErrTooMany) || e.Wait != 10*time.Second || ns.Asked() != before {
 		t.Errorf("%+v", e)
 	}
 	prove(t, r, c, a, 1, "example.org")
-	c.move(10 * time.Second)
+	c.Advance(10 * time.Second)
 	prove(t, r, c, a, 1, "example.com")
 }
 
 // A thousand agents that name one inbox are no thousand requests.
 func TestHostProbesAreSharedByAgents(t *testing.T) {
 	c, p := newClock(), newPlace(t)
-	r := open(t, registrar.Options{Now: c.now, Web: p.https})
+	r := open(t, registrar.Options{Now: c.Now, Web: p.https})
 	for n := range byte(20) {
 		a := proved(t, r, n+1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": fmt.Sprintf("https://h%d.example.com/in", n)}}})
 		if err := r.Recheck(t.Context(), a.AirID); err != nil {

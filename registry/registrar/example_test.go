@@ -16,7 +16,7 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// A registry on a store of its own registers an agent and publishes its DID document.
+// A registry with a new store registers an agent and publishes its DID document.
 func ExampleNew() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "registry")
@@ -38,9 +38,9 @@ func ExampleNew() {
 	agent, secret, err := r.Register(ctx, registry.Registration{
 		Name:      "Table booker",
 		PublicKey: did.FormatPublicKey(key.Public().(ed25519.PublicKey)),
-		ServiceEndpoints: []registry.ServiceEndpoint{
+		Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{
 			{Type: did.TypeInbox, ServiceEndpoint: "https://agent.example/inbox"},
-		},
+		}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
@@ -33,23 +34,23 @@ func export(t testing.TB, r *registrar.Registrar, airID string, o transfer.Expor
 }
 
 // lived returns an agent with a long life: rotated, recovered, renamed.
-func lived(t testing.TB, r *registrar.Registrar, c *clock) registry.Agent {
+func lived(t testing.TB, r *registrar.Registrar, c *testclock.Clock) registry.Agent {
 	t.Helper()
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(5), "description": hostile,
 		"service_endpoints": []map[string]string{{"type": "A2AInbox", "serviceEndpoint": "https://in.test/"}}})
-	a = claim(t, r, a, 1, "long_lived", c.now())
-	c.move(time.Hour)
-	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	a = claim(t, r, a, 1, "long_lived", c.Now())
+	c.Advance(time.Hour)
+	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.move(time.Hour)
-	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 2, 5, 3, commitment(6), c.now())); err != nil {
+	c.Advance(time.Hour)
+	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 2, 5, 3, commitment(6), c.Now())); err != nil {
 		t.Fatal(err)
 	}
-	c.move(80 * time.Hour)
+	c.Advance(80 * time.Hour)
 	text := "after the recovery"
-	a, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 3, c.now()), registry.Update{Description: &text})
+	a, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 3, c.Now()), changeDescription(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +59,15 @@ func lived(t testing.TB, r *registrar.Registrar, c *clock) registry.Agent {
 
 func TestAgentMovesWithHistory(t *testing.T) {
 	c, here := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: here, Now: c.now})
+	r := open(t, registrar.Options{Store: here, Now: c.Now})
 	a := lived(t, r, c)
 	text := export(t, r, a.AirID, transfer.ExportOptions{Secret: true})
 	if lines := strings.Count(text, "\n"); lines != a.Entries+3 || strings.Contains(text, "nonces") {
 		t.Errorf("%d lines:\n%s", lines, text)
 	}
-	c.move(time.Hour)
+	c.Advance(time.Hour)
 	there := openStore(t)
-	other := open(t, registrar.Options{Store: there, Now: c.now, DIDHost: "other.test"})
+	other := open(t, registrar.Options{Store: there, Now: c.Now, DIDHost: "other.test"})
 	got, err := other.Import(t.Context(), strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +77,13 @@ func TestAgentMovesWithHistory(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	b := got.Agent
-	if b.Origin != "registry.test" || !b.Imported.Equal(c.now()) || b.Entries != a.Entries+1 || b.Handle != "long_lived" || b.KeyProof == "" || !b.Created.Equal(a.Created) {
+	if b.Origin != "registry.test" || !b.Imported.Equal(c.Now()) || b.Entries != a.Entries+1 || b.Handle != "long_lived" || b.KeyProof == "" || !b.Created.Equal(a.Created) {
 		t.Errorf("%+v", b)
 	}
 	if d := other.DIDDocument(b); d.ID != "did:wba:other.test:agents:"+a.AirID || !strings.HasPrefix(d.Service[1].ID, d.ID+"#") || !slices.Contains(d.AlsoKnownAs, r.DID(a.AirID)) {
 		t.Errorf("%+v", d)
 	}
-	// The history is there byte for byte.
+	// The history is the same, byte for byte.
 	for n := 1; n <= a.Entries; n++ {
 		old, err := here.Get(t.Context(), store.EntryKey(a.AirID, n))
 		if err != nil {
@@ -97,12 +98,11 @@ func TestAgentMovesWithHistory(t *testing.T) {
 	if last := history[len(history)-1]; err != nil || last.Event != registry.EventImported || last.Origin != "registry.test" || last.PrevHash != a.LastHash {
 		t.Errorf("%+v, %v", last, err)
 	}
-	// Its owner goes on, its old keys do not come back, and what it signed then can
-	// be judged.
+	// Its owner can change it, its old keys stay retired, and its old signatures can be verified.
 	description := "moved"
 	who := registry.Credentials{Request: signed(t, "PUT", "https://other.test/api/v1/agents/"+a.AirID, "{}", privateKey(3),
-		httpsig.SignOptions{KeyID: other.DID(a.AirID) + did.KeyFragment, Created: c.now()})}
-	b, _, err = other.Update(t.Context(), a.AirID, who, registry.Update{Description: &description})
+		httpsig.SignOptions{KeyID: other.DID(a.AirID) + did.KeyFragment, Created: c.Now()})}
+	b, _, err = other.Update(t.Context(), a.AirID, who, changeDescription(description))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func TestAgentMovesWithHistory(t *testing.T) {
 	_, err = other.Import(t.Context(), strings.NewReader(text))
 	refusal(t, err, "air-id-taken")
 	// And on to a third; the origin stays the first.
-	c.move(time.Hour)
-	third := open(t, registrar.Options{Now: c.now, DIDHost: "third.test"})
+	c.Advance(time.Hour)
+	third := open(t, registrar.Options{Now: c.Now, DIDHost: "third.test"})
 	got, err = third.Import(t.Context(), strings.NewReader(export(t, other, a.AirID, transfer.ExportOptions{})))
 	if err != nil || got.Origin != "other.test" || got.Agent.Origin != "registry.test" || got.Signed != 6 {
 		t.Errorf("%+v, %v", got, err)
@@ -125,20 +125,20 @@ func TestAgentMovesWithHistory(t *testing.T) {
 
 func TestLostAgentIsRestored(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1)})
 	text := export(t, r, a.AirID, transfer.ExportOptions{Secret: true})
-	empty := open(t, registrar.Options{Now: c.now})
+	empty := open(t, registrar.Options{Now: c.Now})
 	got, err := empty.Import(t.Context(), strings.NewReader(text))
 	if err != nil || got.Signed != 0 || got.Agent.Origin != "" || !got.Agent.Imported.IsZero() {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	description := "x"
-	if _, _, err := empty.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
+	if _, _, err := empty.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(description)); err != nil {
 		t.Error(err)
 	}
-	// Without the secret's digest nobody can change it, and that is said.
-	empty = open(t, registrar.Options{Now: c.now})
+	// Without the digest of the secret, nobody can change it, and the answer says so.
+	empty = open(t, registrar.Options{Now: c.Now})
 	text = export(t, r, a.AirID, transfer.ExportOptions{})
 	if strings.Contains(text, "secret_hash") {
 		t.Error("the digest of the secret is in an export that did not ask for it")
@@ -160,12 +160,12 @@ func TestLostAgentIsRestored(t *testing.T) {
 
 func TestImportConflictsWithExistingAgent(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := lived(t, r, c)
 	text := export(t, r, a.AirID, transfer.ExportOptions{})
 	t.Run("a handle that is taken is left", func(t *testing.T) {
-		other := open(t, registrar.Options{Now: c.now})
-		claim(t, other, proved(t, other, 9, nil), 9, "long_lived", c.now())
+		other := open(t, registrar.Options{Now: c.Now})
+		claim(t, other, proved(t, other, 9, nil), 9, "long_lived", c.Now())
 		got, err := other.Import(t.Context(), strings.NewReader(text))
 		if err != nil || got.Agent.Handle != "" || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "long_lived") {
 			t.Errorf("%+v, %v", got, err)
@@ -173,7 +173,7 @@ func TestImportConflictsWithExistingAgent(t *testing.T) {
 	})
 	for _, key := range []byte{1, 3} {
 		t.Run(fmt.Sprint("key ", key, " of another agent"), func(t *testing.T) {
-			other := open(t, registrar.Options{Now: c.now})
+			other := open(t, registrar.Options{Now: c.Now})
 			proved(t, other, key, nil)
 			_, err := other.Import(t.Context(), strings.NewReader(text))
 			refusal(t, err, "key-taken")
@@ -183,13 +183,13 @@ func TestImportConflictsWithExistingAgent(t *testing.T) {
 		})
 	}
 	t.Run("a blocked key", func(t *testing.T) {
-		other := open(t, registrar.Options{Now: c.now})
+		other := open(t, registrar.Options{Now: c.Now})
 		ban(t, other, admission.BanKey, multikey(3))
 		_, err := other.Import(t.Context(), strings.NewReader(text))
 		refusal(t, err, "banned-key")
 	})
 	t.Run("one of many imports wins", func(t *testing.T) {
-		other := open(t, registrar.Options{Now: c.now})
+		other := open(t, registrar.Options{Now: c.Now})
 		won := race(t, 64, func(int) error {
 			_, err := other.Import(t.Context(), strings.NewReader(text))
 			return err
@@ -200,7 +200,7 @@ func TestImportConflictsWithExistingAgent(t *testing.T) {
 	})
 }
 
-// sealed writes the last line anew, as a forger would.
+// sealed rewrites the last line, as a forger would.
 func sealed(lines []string) string {
 	text := strings.Join(lines, "\n") + "\n"
 	sum := sha256.Sum256([]byte(text))
@@ -227,7 +227,7 @@ func forged(t testing.TB, text string, n int, change func(entry, agent map[strin
 
 func TestRefusedExports(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := lived(t, r, c)
 	text := export(t, r, a.AirID, transfer.ExportOptions{})
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -294,7 +294,7 @@ func TestRefusedExports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := openStore(t)
-			_, err := open(t, registrar.Options{Store: other, Now: c.now, DIDHost: "other.test"}).Import(t.Context(), strings.NewReader(test.text))
+			_, err := open(t, registrar.Options{Store: other, Now: c.Now, DIDHost: "other.test"}).Import(t.Context(), strings.NewReader(test.text))
 			e := refused(t, err)
 			if !strings.HasPrefix(e.Field, "line ") || test.code != "" && e.Code != test.code || len(e.Error()) > 2000 {
 				t.Errorf("%s, %s: %v", e.Field, e.Code, e)
@@ -314,14 +314,14 @@ func replaceLast(body []string, old, new string) string {
 
 func TestProofMissingFromHistoryIsClaim(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, _ := register(t, r, someone(1))
 	text := export(t, r, a.AirID, transfer.ExportOptions{})
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := range lines {
 		lines[i] = strings.Replace(lines[i], `"creator_did"`, `"key_proof":"challenge","creator_did"`, 1)
 	}
-	other := open(t, registrar.Options{Now: c.now})
+	other := open(t, registrar.Options{Now: c.Now})
 	got, err := other.Import(t.Context(), strings.NewReader(sealed(lines[:len(lines)-1])))
 	if err != nil || got.Agent.KeyProof != "" || got.Signed != 0 || !strings.Contains(strings.Join(got.Notes, "\n"), "counts as claimed") {
 		t.Fatalf("%+v, %v", got, err)
@@ -331,16 +331,16 @@ func TestProofMissingFromHistoryIsClaim(t *testing.T) {
 
 func TestAttestationsAreNotTransferred(t *testing.T) {
 	c, d, s := newClock(), documents{}, openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Resolver: d})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Resolver: d})
 	attester, secret := d.owner(t, r, "one.test", 1)
-	c.move(100 * 24 * time.Hour)
+	c.Advance(100 * 24 * time.Hour)
 	subject, _ := register(t, r, someone(2))
-	if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret}); err != nil {
+	if _, _, err := r.Attest(t.Context(), subject.AirID, signAttestation(t, subject.AirID, attester, 1, "identity_verification", c.Now()), registry.Credentials{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{attester.AirID, subject.AirID} {
 		text := export(t, r, id, transfer.ExportOptions{})
-		other := open(t, registrar.Options{Now: c.now, DIDHost: "other.test", Resolver: d})
+		other := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test", Resolver: d})
 		got, err := other.Import(t.Context(), strings.NewReader(text))
 		if err != nil || got.Agent.Standing.Count != 0 || len(got.Agent.Attested)+len(got.Agent.Issued) != 0 || !strings.Contains(strings.Join(got.Notes, "\n"), "1 attestations") {
 			t.Errorf("%+v, %v", got, err)
@@ -355,14 +355,14 @@ func TestAttestationsAreNotTransferred(t *testing.T) {
 		}
 	}
 	// The age that another registry tells opens no lock here.
-	other := open(t, registrar.Options{Now: c.now, DIDHost: "other.test", Resolver: d})
+	other := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test", Resolver: d})
 	if _, err := other.Import(t.Context(), strings.NewReader(export(t, r, attester.AirID, transfer.ExportOptions{Secret: true}))); err != nil {
 		t.Fatal(err)
 	}
 	stranger, _ := register(t, other, someone(3))
-	_, _, err := other.Attest(t.Context(), stranger.AirID, signAttestation(t, stranger.AirID, attester, 1, "identity_verification", c.now()), registry.Credentials{Secret: secret})
+	_, _, err := other.Attest(t.Context(), stranger.AirID, signAttestation(t, stranger.AirID, attester, 1, "identity_verification", c.Now()), registry.Credentials{Secret: secret})
 	refusal(t, err, "attester-not-eligible")
-	// Put back where it was lost, it is linked to those that are there.
+	// Restored to the registry that lost it, it is linked to the existing ones.
 	text := export(t, r, subject.AirID, transfer.ExportOptions{})
 	if _, err := s.Apply(t.Context(), store.Delete(store.AgentKey(subject.AirID))); err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestAttestationsAreNotTransferred(t *testing.T) {
 func TestLongHistoryIsImported(t *testing.T) {
 	const n = 10_050
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, _ := register(t, r, someone(1))
 	lines := strings.Split(export(t, r, a.AirID, transfer.ExportOptions{}), "\n")
 	var first struct{ Entry registry.Entry }
@@ -402,7 +402,7 @@ func TestLongHistoryIsImported(t *testing.T) {
 	}
 	write("agent", agent)
 	s := openStore(t)
-	other := open(t, registrar.Options{Store: s, Now: c.now})
+	other := open(t, registrar.Options{Store: s, Now: c.Now})
 	got, err := other.Import(t.Context(), strings.NewReader(sealed(body)))
 	if err != nil || got.Entries != n || got.Agent.Entries != n+1 {
 		t.Fatalf("%+v, %v", got, err)
@@ -412,11 +412,12 @@ func TestLongHistoryIsImported(t *testing.T) {
 	}
 }
 
-// TestOlderExports: entries are stored and logged as they were exported, also with members that an older
-// version wrote and this one does not know, so that the leaves of the log stay the same.
+// TestOlderExports checks that entries are stored and logged as they were exported, also with
+// members that an older version wrote and this one does not know, so that the leaves of the log
+// stay the same.
 func TestOlderExports(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	agent := lived(t, r, c)
 	var older strings.Builder
 	lines := strings.Split(strings.TrimSuffix(export(t, r, agent.AirID, transfer.ExportOptions{}), "\n"), "\n")
@@ -426,7 +427,7 @@ func TestOlderExports(t *testing.T) {
 	sum := sha256.Sum256([]byte(older.String()))
 	fmt.Fprintf(&older, `{"end":%d,"sha256":"%x"}`+"\n", len(lines)-1, sum)
 	s := openStore(t)
-	if _, err := open(t, registrar.Options{Store: s, Now: c.now}).Import(t.Context(), strings.NewReader(older.String())); err != nil {
+	if _, err := open(t, registrar.Options{Store: s, Now: c.Now}).Import(t.Context(), strings.NewReader(older.String())); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.Get(t.Context(), store.EntryKey(agent.AirID, 1))

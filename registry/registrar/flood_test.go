@@ -21,16 +21,15 @@ import (
 	"gazetteer/store"
 )
 
-// TestProvedRegistrationFloodGrowsLogByAccepted: 10,000 registrations
-// from one address, then 10,000 from as many networks, each with a proof that
-// would be taken: one that was refused is sent again. The budgets hold,
-// a client that is refused is told how long to wait, others are served meanwhile, and the store and the transparency log grow by those
-// that were taken and by nothing else.
+// TestProvedRegistrationFloodGrowsLogByAccepted sends 10,000 registrations from one address, then
+// 10,000 from as many networks, each with a valid proof; refused ones are sent again. The limits
+// hold, a refused client is told how long to wait, other clients are served meanwhile, and the
+// store and the transparency log grow by the accepted ones and by nothing else.
 func TestProvedRegistrationFloodGrowsLogByAccepted(t *testing.T) {
 	const flood, fromOne, limit, kept = 10_000, 3, 200, 10
 	c := newClock()
 	s := openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, RequireProof: true, Limits: admission.Limits{Registrations: fromOne, AllRegistrations: limit}})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, RequireProof: true, Limits: admission.Limits{Registrations: fromOne, AllRegistrations: limit}})
 	log := followed(t, s)
 	grown := recordsOf(t, s)
 	n, reg := 0, provedRegistration(t, r, 0)
@@ -126,8 +125,7 @@ func recordsOf(t *testing.T, s store.Store) (n int) {
 	return n
 }
 
-// provedRegistration is the n-th of many, with a key of its own and the answer to a
-// challenge.
+// provedRegistration is the n-th of many, with a separate key and the answer to a challenge.
 func provedRegistration(t *testing.T, r *registrar.Registrar, n int) registry.Registration {
 	t.Helper()
 	seed := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(n)))

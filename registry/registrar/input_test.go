@@ -24,9 +24,7 @@ func TestReadRegistration(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := registry.Registration{Name: "Né", PublicKey: "K", CreatorDID: "did:x:y", CreatorName: "C", CreatorType: "organization",
-		Capabilities: []string{"a", "b"}, SecurityCertifications: []string{}, OpenSource: true, CodeRepository: "https://c.test/",
-		DocumentationURL: "https://d.test/", ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}},
-		Ignored: []string{"username", "unknown"}}
+		Editable: registry.Editable{Capabilities: []string{"a", "b"}, SecurityCertifications: []string{}, OpenSource: true, CodeRepository: "https://c.test/", DocumentationURL: "https://d.test/", ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}}}, Ignored: []string{"username", "unknown"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -37,7 +35,7 @@ func TestReadUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := registry.Update{Description: new(""), OpenSource: new(false), ServiceEndpoints: &[]registry.ServiceEndpoint{}, Username: new("")}
+	want := registry.Update{Description: "", Editable: registry.Editable{OpenSource: false, ServiceEndpoints: []registry.ServiceEndpoint{}}, Changed: []string{"description", "open_source", "service_endpoints"}, Username: new("")}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -151,19 +149,19 @@ func TestRefusedRegistrations(t *testing.T) {
 		"creator name":          {registry.Registration{Name: "N", PublicKey: good, CreatorName: strings.Repeat("x", 201)}, "creator_name", "length"},
 		"description":           {registry.Registration{Name: "N", PublicKey: good, Description: strings.Repeat("x", 2001)}, "description", "length"},
 		"description's bell":    {registry.Registration{Name: "N", PublicKey: good, Description: "a\ab"}, "description", "text"},
-		"21 capabilities":       {registry.Registration{Name: "N", PublicKey: good, Capabilities: many(21)}, "capabilities", "count"},
-		"11 certifications":     {registry.Registration{Name: "N", PublicKey: good, SecurityCertifications: many(11)}, "security_certifications", "count"},
-		"an empty capability":   {registry.Registration{Name: "N", PublicKey: good, Capabilities: []string{"a", " "}}, "capabilities[1]", "required"},
-		"a long capability":     {registry.Registration{Name: "N", PublicKey: good, Capabilities: []string{strings.Repeat("x", 201)}}, "capabilities[0]", "length"},
-		"a script to click":     {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "javascript:alert(1)"}, "documentation_url", "url"},
-		"a relative link":       {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "/x"}, "code_repository", "url"},
-		"a link with password":  {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "https://a:b@c.test/"}, "code_repository", "url"},
-		"a link to a network":   {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "http://10.0.0.1/x"}, "code_repository", "private-address"},
-		"a link to metadata":    {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "http://169.254.169.254/"}, "documentation_url", "private-address"},
-		"a link to one machine": {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "https://localhost/x"}, "documentation_url", "private-address"},
-		"a link as a number":    {registry.Registration{Name: "N", PublicKey: good, DocumentationURL: "http://2130706433/"}, "documentation_url", "private-address"},
-		"a long link":           {registry.Registration{Name: "N", PublicKey: good, CodeRepository: "https://c.test/" + strings.Repeat("x", 500)}, "code_repository", "length"},
-		"an id nobody can know": {registry.Registration{Name: "N", PublicKey: good, ServiceEndpoints: []registry.ServiceEndpoint{{ID: "did:wba:registry.example:agents:AIR-0000-0000-0000#x", Type: "T", ServiceEndpoint: "https://a.test/"}}}, "service_endpoints[0].id", "foreign-id"},
+		"21 capabilities":       {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{Capabilities: many(21)}}, "capabilities", "count"},
+		"11 certifications":     {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{SecurityCertifications: many(11)}}, "security_certifications", "count"},
+		"an empty capability":   {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{Capabilities: []string{"a", " "}}}, "capabilities[1]", "required"},
+		"a long capability":     {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{Capabilities: []string{strings.Repeat("x", 201)}}}, "capabilities[0]", "length"},
+		"a script to click":     {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{DocumentationURL: "javascript:alert(1)"}}, "documentation_url", "url"},
+		"a relative link":       {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{CodeRepository: "/x"}}, "code_repository", "url"},
+		"a link with password":  {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{CodeRepository: "https://a:b@c.test/"}}, "code_repository", "url"},
+		"a link to a network":   {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{CodeRepository: "http://10.0.0.1/x"}}, "code_repository", "private-address"},
+		"a link to metadata":    {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{DocumentationURL: "http://169.254.169.254/"}}, "documentation_url", "private-address"},
+		"a link to one machine": {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{DocumentationURL: "https://localhost/x"}}, "documentation_url", "private-address"},
+		"a link as a number":    {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{DocumentationURL: "http://2130706433/"}}, "documentation_url", "private-address"},
+		"a long link":           {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{CodeRepository: "https://c.test/" + strings.Repeat("x", 500)}}, "code_repository", "length"},
+		"an id nobody can know": {registry.Registration{Name: "N", PublicKey: good, Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{ID: "did:wba:registry.example:agents:AIR-0000-0000-0000#x", Type: "T", ServiceEndpoint: "https://a.test/"}}}}, "service_endpoints[0].id", "foreign-id"},
 	} {
 		_, _, err := r.Register(t.Context(), test.reg)
 		if e := refused(t, err); e.Field != test.field || e.Code != test.code {
@@ -175,9 +173,9 @@ func TestRefusedRegistrations(t *testing.T) {
 	if agents, _, err := r.List(t.Context(), registry.Filter{}, "", 10); err != nil || len(agents) != 0 {
 		t.Errorf("%d agents were registered, %v", len(agents), err)
 	}
-	// What stands exactly at the limits is taken, and texts of any script are.
-	register(t, r, registry.Registration{Name: strings.Repeat("é", 100), PublicKey: good, Description: strings.Repeat("好", 2000),
-		CreatorName: "عبد", Capabilities: many(20), SecurityCertifications: many(10), CodeRepository: "http://c.test/" + strings.Repeat("x", 486)})
+	// Values exactly at the limits are accepted, and so are texts of any script.
+	register(t, r, registry.Registration{Name: strings.Repeat("é", 100), PublicKey: good, CreatorName: "عبد", Description: strings.Repeat("好", 2000),
+		Editable: registry.Editable{Capabilities: many(20), SecurityCertifications: many(10), CodeRepository: "http://c.test/" + strings.Repeat("x", 486)}})
 	register(t, r, registry.Registration{Name: "family 👩‍👩‍👧", PublicKey: good})
 }
 
@@ -240,7 +238,7 @@ func TestRefusedServiceEndpoints(t *testing.T) {
 		}
 	}
 	for name, test := range tests {
-		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &test.endpoints})
+		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Editable: registry.Editable{ServiceEndpoints: test.endpoints}, Changed: []string{"service_endpoints"}})
 		var e *registry.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v, want a refusal", name, err)
@@ -268,7 +266,7 @@ func TestAcceptedServiceEndpoints(t *testing.T) {
 		{Type: "https://acme.test/spec#100%25", ServiceEndpoint: "https://a.test/"},
 	}
 	want := []string{"#A2AInbox", "#A2AInbox-3", "#A2AInbox-2", "#DIDCommMessaging", "#a%20b", "#https://acme.test/spec%23100%2525"}
-	got, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &given})
+	got, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Editable: registry.Editable{ServiceEndpoints: given}, Changed: []string{"service_endpoints"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +279,7 @@ func TestAcceptedServiceEndpoints(t *testing.T) {
 		t.Errorf("kept %+v", e)
 	}
 	// What was published can be sent back as it is.
-	again, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &got.ServiceEndpoints})
+	again, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Editable: registry.Editable{ServiceEndpoints: got.ServiceEndpoints}, Changed: []string{"service_endpoints"}})
 	if err != nil || !reflect.DeepEqual(again.ServiceEndpoints, got.ServiceEndpoints) {
 		t.Errorf("sent back: %+v, %v", again.ServiceEndpoints, err)
 	}
@@ -291,7 +289,7 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 	r := open(t, registrar.Options{AllowLoopback: true})
 	agent, secret := register(t, r, someone(1))
 	try := func(address string) error {
-		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{ServiceEndpoints: &[]registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}})
+		_, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}}, Changed: []string{"service_endpoints"}})
 		return err
 	}
 	for _, address := range []string{"http://127.0.0.1:8080/x", "http://localhost:80/", "https://[::1]:1/", "http://a.localhost/", "https://a.test/"} {

@@ -14,6 +14,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/registrar"
+	"gazetteer/registry/resolve"
 )
 
 // rotation returns a rotation of an agent from one key to another.
@@ -27,13 +28,13 @@ func commitment(key byte) string {
 
 func TestKeyLifecycle(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
-	born := c.now()
+	born := c.Now()
 	first := ed25519.Sign(privateKey(1), []byte("mail"))
-	c.move(24 * time.Hour)
-	rotated := c.now()
-	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.now()))
+	c.Advance(24 * time.Hour)
+	rotated := c.Now()
+	a, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 2, c.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestKeyLifecycle(t *testing.T) {
 		signature []byte
 		good      bool
 	}{
-		{born, first, true}, {rotated.Add(-time.Millisecond), first, true}, {rotated, first, false}, {c.now().Add(time.Hour), first, false},
+		{born, first, true}, {rotated.Add(-time.Millisecond), first, true}, {rotated, first, false}, {c.Now().Add(time.Hour), first, false},
 		{born, second, false}, {rotated, second, true}, {born.Add(-time.Second), first, false}, {born, nil, false}, {born, first[:63], false},
 	} {
 		err := a.VerifyAt(test.at, []byte("mail"), test.signature)
@@ -75,9 +76,9 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 	// The old key signs no more writes, and no other agent gets it.
 	description := "x"
-	_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{Description: &description})
+	_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription(description))
 	refusal(t, err, "signature-invalid")
-	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 2, c.now()), registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 2, c.Now()), changeDescription(description)); err != nil {
 		t.Error(err)
 	}
 	_, _, err = r.Register(t.Context(), someone(1))
@@ -97,21 +98,21 @@ func TestKeyLifecycle(t *testing.T) {
 
 func TestRefusedRotations(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, other := proved(t, r, 1, nil), proved(t, r, 9, nil)
-	x := rotation(r, a, 1, 2, c.now())
+	x := rotation(r, a, 1, 2, c.Now())
 	if _, err := r.Rotate(t.Context(), a.AirID, x); err != nil {
 		t.Fatal(err)
 	}
 	resigned := func(change func(x *registry.Rotation)) registry.Rotation {
-		x := rotation(r, a, 2, 3, c.now())
+		x := rotation(r, a, 2, 3, c.Now())
 		change(&x)
 		x.OldSignature = did.FormatSignature(ed25519.Sign(privateKey(2), x.Statement()))
 		x.NewSignature = did.FormatSignature(ed25519.Sign(privateKey(3), x.Statement()))
 		return x
 	}
 	unsigned := func(change func(x *registry.Rotation)) registry.Rotation {
-		x := rotation(r, a, 2, 3, c.now())
+		x := rotation(r, a, 2, 3, c.Now())
 		change(&x)
 		return x
 	}
@@ -121,14 +122,14 @@ func TestRefusedRotations(t *testing.T) {
 		code     string
 	}{
 		{"replayed", x, "key-retired"},
-		{"from a retired key", rotation(r, a, 1, 3, c.now()), "key-retired"},
-		{"from a key of nobody", rotation(r, a, 7, 3, c.now()), "key-not-current"},
-		{"to the same key", rotation(r, a, 2, 2, c.now()), "key-same"},
-		{"to a retired key", rotation(r, a, 2, 1, c.now()), "key-used"},
-		{"to another agent's key", rotation(r, a, 2, 9, c.now()), "key-taken"},
-		{"for another agent", rotation(r, other, 2, 3, c.now()), "statement-agent"},
-		{"an hour ago", rotation(r, a, 2, 3, c.now().Add(-time.Hour)), "statement-created"},
-		{"in an hour", rotation(r, a, 2, 3, c.now().Add(time.Hour)), "statement-created"},
+		{"from a retired key", rotation(r, a, 1, 3, c.Now()), "key-retired"},
+		{"from a key of nobody", rotation(r, a, 7, 3, c.Now()), "key-not-current"},
+		{"to the same key", rotation(r, a, 2, 2, c.Now()), "key-same"},
+		{"to a retired key", rotation(r, a, 2, 1, c.Now()), "key-used"},
+		{"to another agent's key", rotation(r, a, 2, 9, c.Now()), "key-taken"},
+		{"for another agent", rotation(r, other, 2, 3, c.Now()), "statement-agent"},
+		{"an hour ago", rotation(r, a, 2, 3, c.Now().Add(-time.Hour)), "statement-created"},
+		{"in an hour", rotation(r, a, 2, 3, c.Now().Add(time.Hour)), "statement-created"},
 		{"to a key that did not sign", unsigned(func(x *registry.Rotation) { x.NewSignature = x.OldSignature }), "statement-signature"},
 		{"not signed by the old key", unsigned(func(x *registry.Rotation) { x.OldSignature = x.NewSignature }), "statement-signature"},
 		{"with another nonce than signed", unsigned(func(x *registry.Rotation) { x.Nonce += "x" }), "statement-signature"},
@@ -154,7 +155,7 @@ func TestRefusedRotations(t *testing.T) {
 		}
 	}
 	keyless, _ := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:1"})
-	if _, err := r.Rotate(t.Context(), keyless.AirID, rotation(r, keyless, 2, 3, c.now())); !errors.Is(err, registry.ErrNoKey) {
+	if _, err := r.Rotate(t.Context(), keyless.AirID, rotation(r, keyless, 2, 3, c.Now())); !errors.Is(err, registry.ErrNoKey) {
 		t.Errorf("an agent without a key: %v", err)
 	}
 	if _, err := r.Rotate(t.Context(), "AIR-0000-0000-0000", x); !errors.Is(err, registry.ErrNoAgent) {
@@ -165,26 +166,27 @@ func TestRefusedRotations(t *testing.T) {
 	}
 }
 
-// TestRotationsStopAtFullDisk: every entry of a history holds all retired keys, so an agent replaces its
-// key so often in a day and no more; a recovery is still asked for, and the next day it goes on.
+// TestRotationsStopAtFullDisk checks the daily limit of key rotations of an agent, which exists
+// because every entry of a history holds all retired keys. A recovery is still possible, and the
+// next day rotations are.
 func TestRotationsStopAtFullDisk(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
 	const most = 24
 	for n := byte(1); n <= most; n++ {
-		if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, n, n+1, c.now())); err != nil {
+		if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, n, n+1, c.Now())); err != nil {
 			t.Fatalf("rotation %d: %v", n, err)
 		}
-		c.move(time.Minute)
+		c.Advance(time.Minute)
 	}
-	_, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.now()))
+	_, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.Now()))
 	refusal, ok := errors.AsType[*registry.Refusal](err)
 	if !ok || !errors.Is(err, registry.ErrTooMany) || refusal.Code != "key-rotations" || refusal.Wait <= 0 || refusal.Wait > 24*time.Hour {
 		t.Fatalf("one more: %v", err)
 	}
-	c.move(refusal.Wait)
-	if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.now())); err != nil {
+	c.Advance(refusal.Wait)
+	if _, err := r.Rotate(t.Context(), a.AirID, rotation(r, a, most+1, most+2, c.Now())); err != nil {
 		t.Errorf("after the wait: %v", err)
 	}
 }
@@ -252,37 +254,37 @@ func recovery(r *registrar.Registrar, a registry.Agent, current, by, to byte, ne
 
 func TestRecoveryTakesEffectAfterDelay(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: 48 * time.Hour})
+	r := open(t, registrar.Options{Now: c.Now, RecoveryDelay: 48 * time.Hour})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(100)})
-	asked := c.now()
-	a, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 2, commitment(101), c.now()))
+	asked := c.Now()
+	a, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 2, commitment(101), c.Now()))
 	if err != nil || a.Recovery == nil || !a.Recovery.Due.Equal(asked.Add(48*time.Hour)) || did.FormatMultikey(a.PublicKey) != multikey(1) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	// Until then the key in use signs, but a thief of it can neither rotate it
 	// away nor end the agent.
 	description := "still here"
-	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription(description)); err != nil {
 		t.Error(err)
 	}
-	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 3, c.now()))
+	_, err = r.Rotate(t.Context(), a.AirID, rotation(r, a, 1, 3, c.Now()))
 	refusal(t, err, "recovery-pending")
-	_, err = r.Deactivate(t.Context(), a.AirID, by(t, r, a, 1, c.now()))
+	_, err = r.Deactivate(t.Context(), a.AirID, by(t, r, a, 1, c.Now()))
 	refusal(t, err, "recovery-pending")
-	_, err = r.Erase(t.Context(), a.AirID, by(t, r, a, 1, c.now()))
+	_, err = r.Erase(t.Context(), a.AirID, by(t, r, a, 1, c.Now()))
 	refusal(t, err, "recovery-pending")
-	c.move(48*time.Hour - time.Second)
+	c.Advance(48*time.Hour - time.Second)
 	if got, _, err := r.Agent(t.Context(), a.AirID); err != nil || did.FormatMultikey(got.PublicKey) != multikey(1) {
 		t.Fatalf("a second too early: %v", err)
 	}
-	c.move(time.Second)
+	c.Advance(time.Second)
 	got, _, err := r.Agent(t.Context(), a.AirID)
 	if err != nil || did.FormatMultikey(got.PublicKey) != multikey(2) || got.Commitment != commitment(101) || got.Recovery != nil {
 		t.Fatalf("when it is due: %+v, %v", got, err)
 	}
 	// The next write keeps it, and the history says so.
-	c.move(time.Hour)
-	if got, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 2, c.now()), registry.Update{Description: &description}); err != nil {
+	c.Advance(time.Hour)
+	if got, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 2, c.Now()), changeDescription(description)); err != nil {
 		t.Fatal(err)
 	}
 	if k := got.Retired[0]; !k.Until.Equal(asked.Add(48*time.Hour)) || k.By != "recovery" || !got.KeySince.Equal(k.Until) {
@@ -303,20 +305,20 @@ func TestRecoveryTakesEffectAfterDelay(t *testing.T) {
 
 func TestOnlyRecoveryKeyWithdrawsRecovery(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, map[string]any{"recovery_commitment": commitment(100)})
-	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 2, "", c.now())); err != nil {
+	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 2, "", c.Now())); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 1, 0, "", c.now()))
+	_, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 1, 0, "", c.Now()))
 	refusal(t, err, "recovery-key")
-	a, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 0, "", c.now()))
+	a, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 0, "", c.Now()))
 	if err != nil || a.Recovery != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 0, "", c.now()))
+	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 1, 100, 0, "", c.Now()))
 	refusal(t, err, "recovery-none-pending")
-	c.move(30 * 24 * time.Hour)
+	c.Advance(30 * 24 * time.Hour)
 	if got, _, err := r.Agent(t.Context(), a.AirID); err != nil || did.FormatMultikey(got.PublicKey) != multikey(1) {
 		t.Errorf("a recovery that was withdrawn came into force: %v", err)
 	}
@@ -324,9 +326,9 @@ func TestOnlyRecoveryKeyWithdrawsRecovery(t *testing.T) {
 
 func TestRefusedRecoveries(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	plain := proved(t, r, 1, nil)
-	_, err := r.Recover(t.Context(), plain.AirID, recovery(r, plain, 1, 100, 2, "", c.now()))
+	_, err := r.Recover(t.Context(), plain.AirID, recovery(r, plain, 1, 100, 2, "", c.Now()))
 	refusal(t, err, "recovery-none")
 	a := proved(t, r, 3, map[string]any{"recovery_commitment": commitment(100)})
 	for _, test := range []struct {
@@ -334,44 +336,44 @@ func TestRefusedRecoveries(t *testing.T) {
 		recovery registry.Recovery
 		code     string
 	}{
-		{"by a key not committed to", recovery(r, a, 3, 101, 4, "", c.now()), "recovery-key"},
-		{"for another agent", recovery(r, plain, 3, 100, 4, "", c.now()), "statement-agent"},
-		{"from another key", recovery(r, a, 1, 100, 4, "", c.now()), "key-not-current"},
-		{"old", recovery(r, a, 3, 100, 4, "", c.now().Add(-time.Hour)), "statement-created"},
-		{"to the recovery key itself", recovery(r, a, 3, 100, 100, "", c.now()), "recovery-reused"},
-		{"with the same recovery key next", recovery(r, a, 3, 100, 4, commitment(100), c.now()), "recovery-reused"},
-		{"with the new key as recovery key", recovery(r, a, 3, 100, 4, commitment(4), c.now()), "recovery-reused"},
-		{"to another agent's key", recovery(r, a, 3, 100, 1, "", c.now()), "key-taken"},
-		{"to the key in use", recovery(r, a, 3, 100, 3, "", c.now()), "key-same"},
+		{"by a key not committed to", recovery(r, a, 3, 101, 4, "", c.Now()), "recovery-key"},
+		{"for another agent", recovery(r, plain, 3, 100, 4, "", c.Now()), "statement-agent"},
+		{"from another key", recovery(r, a, 1, 100, 4, "", c.Now()), "key-not-current"},
+		{"old", recovery(r, a, 3, 100, 4, "", c.Now().Add(-time.Hour)), "statement-created"},
+		{"to the recovery key itself", recovery(r, a, 3, 100, 100, "", c.Now()), "recovery-reused"},
+		{"with the same recovery key next", recovery(r, a, 3, 100, 4, commitment(100), c.Now()), "recovery-reused"},
+		{"with the new key as recovery key", recovery(r, a, 3, 100, 4, commitment(4), c.Now()), "recovery-reused"},
+		{"to another agent's key", recovery(r, a, 3, 100, 1, "", c.Now()), "key-taken"},
+		{"to the key in use", recovery(r, a, 3, 100, 3, "", c.Now()), "key-same"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := r.Recover(t.Context(), a.AirID, test.recovery)
 			refusal(t, err, test.code)
 		})
 	}
-	x := recovery(r, a, 3, 100, 4, "", c.now())
+	x := recovery(r, a, 3, 100, 4, "", c.Now())
 	x.NewSignature = x.RecoverySignature
 	_, err = r.Recover(t.Context(), a.AirID, x)
 	refusal(t, err, "statement-signature")
 	// A commitment that is set is changed by nothing but a recovery.
 	other := commitment(102)
-	_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 3, c.now()), registry.Update{Commitment: &other})
+	_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 3, c.Now()), registry.Update{Commitment: &other})
 	refusal(t, err, "recovery-set")
-	_, err = r.Rotate(t.Context(), a.AirID, registry.NewRotation(r.DID(a.AirID), privateKey(3), privateKey(5), other, c.now()))
+	_, err = r.Rotate(t.Context(), a.AirID, registry.NewRotation(r.DID(a.AirID), privateKey(3), privateKey(5), other, c.Now()))
 	refusal(t, err, "recovery-set")
-	if got, fields, err := r.Update(t.Context(), plain.AirID, by(t, r, plain, 1, c.now()), registry.Update{Commitment: &other}); err != nil || got.Commitment != other || fmt.Sprint(fields) != "[recovery_commitment]" {
+	if got, fields, err := r.Update(t.Context(), plain.AirID, by(t, r, plain, 1, c.Now()), registry.Update{Commitment: &other}); err != nil || got.Commitment != other || fmt.Sprint(fields) != "[recovery_commitment]" {
 		t.Errorf("a first commitment: %v, %v", fields, err)
 	}
-	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 3, 100, 4, "", c.now())); err != nil {
+	if _, err := r.Recover(t.Context(), a.AirID, recovery(r, a, 3, 100, 4, "", c.Now())); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 3, 100, 6, "", c.now()))
+	_, err = r.Recover(t.Context(), a.AirID, recovery(r, a, 3, 100, 6, "", c.Now()))
 	refusal(t, err, "recovery-pending")
 }
 
 func TestResolutions(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
 	v := r.Resolution(a, did.MethodWBA)
 	if v.Document == nil || v.Document.ID != r.DID(a.AirID) || v.DocumentMetadata != (registry.DocumentMetadata{Created: "2026-05-04T03:02:01Z", VersionID: "1"}) {
@@ -410,7 +412,7 @@ func TestResolutions(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, ours, err := r.Local(t.Context(), w)
-		if ours != test.ours || !errors.Is(err, test.want) || ours && err == nil && d.ID != test.id {
+		if ours != test.ours || !errors.Is(err, test.want) || ours && err == nil && d.ID != test.id || (err != nil) != errors.Is(err, resolve.ErrAbsent) {
 			t.Errorf("%s: %+v, %t, %v", test.id, d, ours, err)
 		}
 	}

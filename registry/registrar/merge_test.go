@@ -31,10 +31,10 @@ func joined(r *registrar.Registrar, from, into registry.Agent, fromKey, intoKey 
 
 func TestAgentsOfOneOwnerAreMerged(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
-	from := claim(t, r, proved(t, r, 1, nil), 1, "old_name", c.now())
+	r := open(t, registrar.Options{Now: c.Now})
+	from := claim(t, r, proved(t, r, 1, nil), 1, "old_name", c.Now())
 	into := proved(t, r, 2, nil)
-	into, err := r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.now()))
+	into, err := r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,45 +66,45 @@ func TestAgentsOfOneOwnerAreMerged(t *testing.T) {
 	}
 	// It is for good, and the key is not free.
 	text := "x"
-	_, _, err = r.Update(t.Context(), from.AirID, by(t, r, from, 1, c.now()), registry.Update{Description: &text})
+	_, _, err = r.Update(t.Context(), from.AirID, by(t, r, from, 1, c.Now()), changeDescription(text))
 	refusal(t, err, "merged")
 	_, _, err = r.Register(t.Context(), someone(1))
 	refusal(t, err, "key-taken")
-	c.move(time.Second)
-	_, err = r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.now()))
+	c.Advance(time.Second)
+	_, err = r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.Now()))
 	refusal(t, err, "merged")
 }
 
 func TestMergedAgentKeepsHandle(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
-	from := claim(t, r, proved(t, r, 1, nil), 1, "first_name", c.now())
-	into := claim(t, r, proved(t, r, 2, nil), 2, "second_name", c.now())
+	r := open(t, registrar.Options{Now: c.Now})
+	from := claim(t, r, proved(t, r, 1, nil), 1, "first_name", c.Now())
+	into := claim(t, r, proved(t, r, 2, nil), 2, "second_name", c.Now())
 	other := proved(t, r, 3, nil)
-	if _, err := r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.now())); err != nil {
+	if _, err := r.Merge(t.Context(), from.AirID, joined(r, from, into, 1, 2, c.Now())); err != nil {
 		t.Fatal(err)
 	}
-	c.move(24 * time.Hour)
+	c.Advance(24 * time.Hour)
 	handle := "first_name"
-	_, _, err := r.Update(t.Context(), other.AirID, by(t, r, other, 3, c.now()), registry.Update{Username: &handle})
+	_, _, err := r.Update(t.Context(), other.AirID, by(t, r, other, 3, c.Now()), registry.Update{Username: &handle})
 	if !errors.Is(err, registry.ErrHandleTaken) {
 		t.Error(err)
 	}
-	if into = claim(t, r, into, 2, "first_name", c.now()); into.Handle != "first_name" {
+	if into = claim(t, r, into, 2, "first_name", c.Now()); into.Handle != "first_name" {
 		t.Error(into.Handle)
 	}
 }
 
 func TestRefusedMerges(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, RecoveryDelay: time.Hour})
+	r := open(t, registrar.Options{Now: c.Now, RecoveryDelay: time.Hour})
 	from, into, other := proved(t, r, 1, nil), proved(t, r, 2, nil), proved(t, r, 3, nil)
 	keyless, _ := register(t, r, registry.Registration{Name: "K", CreatorDID: "did:example:x"})
 	suspended := proved(t, r, 4, nil)
 	if _, err := r.Suspend(t.Context(), suspended.AirID, "x"); err != nil {
 		t.Fatal(err)
 	}
-	now := c.now()
+	now := c.Now()
 	spoiled := func(spoil func(*transfer.Merge)) transfer.Merge {
 		x := joined(r, from, into, 1, 2, now)
 		spoil(&x)
@@ -151,15 +151,15 @@ func TestRefusedMerges(t *testing.T) {
 
 func TestConcurrentMergesHaveOneWinner(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	var all []registry.Agent
 	for key := byte(1); key <= 64; key++ {
 		all = append(all, proved(t, r, key, nil))
 	}
 	from := proved(t, r, 100, nil)
-	from = claim(t, r, from, 100, "the_name", c.now())
+	from = claim(t, r, from, 100, "the_name", c.Now())
 	won := race(t, 64, func(i int) error {
-		_, err := r.Merge(t.Context(), from.AirID, joined(r, from, all[i], 100, byte(i+1), c.now()))
+		_, err := r.Merge(t.Context(), from.AirID, joined(r, from, all[i], 100, byte(i+1), c.Now()))
 		return err
 	}, "merged")
 	from, _, err := r.Agent(t.Context(), from.AirID)
@@ -210,9 +210,9 @@ func TestOperatorMerges(t *testing.T) {
 
 func TestReadMerge(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	from, into := proved(t, r, 1, nil), proved(t, r, 2, nil)
-	x := joined(r, from, into, 1, 2, c.now())
+	x := joined(r, from, into, 1, 2, c.Now())
 	body, err := json.Marshal(map[string]string{"from": x.From, "from_key": keyText(1), "into": x.Into, "into_key": x.IntoKey, "created": "2026-05-04T03:02:01Z",
 		"nonce": x.Nonce, "from_signature": x.FromSignature, "into_signature": x.IntoSignature})
 	if err != nil {

@@ -42,19 +42,19 @@ func setPolicy(t testing.TB, r *registrar.Registrar, mode, note string) {
 
 func TestUnattendedRegistrationCloses(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Unattended: week})
 	register(t, r, someone(1))
-	if d := mode(t, r); d.Mode != admission.ModeOpen || !d.Closes.Equal(c.now().Add(week)) || !d.SelfClosed.IsZero() {
+	if d := mode(t, r); d.Mode != admission.ModeOpen || !d.Closes.Equal(c.Now().Add(week)) || !d.SelfClosed.IsZero() {
 		t.Fatalf("at first %+v", d)
 	}
-	c.move(6 * 24 * time.Hour)
+	c.Advance(6 * 24 * time.Hour)
 	if err := r.RecordAttention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.move(week - time.Second)
+	c.Advance(week - time.Second)
 	register(t, r, someone(2))
-	c.move(time.Second)
-	closed := c.now()
+	c.Advance(time.Second)
+	closed := c.Now()
 	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) {
 		t.Fatalf("after a week %+v", d)
 	}
@@ -62,21 +62,21 @@ func TestUnattendedRegistrationCloses(t *testing.T) {
 		t.Errorf("registered as %s", a.Status)
 	}
 	// Attention does not open it again, nor does a restart, nor another week.
-	c.move(time.Hour)
+	c.Advance(time.Hour)
 	if err := r.RecordAttention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r = open(t, registrar.Options{Store: s, Now: c.now, Unattended: week})
-	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) || !d.Attended.Equal(c.now()) {
+	r = open(t, registrar.Options{Store: s, Now: c.Now, Unattended: week})
+	if d := mode(t, r); d.Mode != admission.ModeApproval || !d.SelfClosed.Equal(closed) || !d.Attended.Equal(c.Now()) {
 		t.Errorf("after attention %+v", d)
 	}
 	setPolicy(t, r, admission.ModeOpen, "")
-	if a, _ := register(t, r, someone(4)); a.Status != registry.Active || !mode(t, r).Closes.Equal(c.now().Add(week)) {
+	if a, _ := register(t, r, someone(4)); a.Status != registry.Active || !mode(t, r).Closes.Equal(c.Now().Add(week)) {
 		t.Errorf("opened: %s, %+v", a.Status, mode(t, r))
 	}
 	// Closed registration does not turn into approval by itself.
 	setPolicy(t, r, admission.ModeClosed, "")
-	c.move(10 * week)
+	c.Advance(10 * week)
 	if d := mode(t, r); d.Mode != admission.ModeClosed || !d.SelfClosed.IsZero() || !d.Closes.IsZero() {
 		t.Errorf("closed: %+v", d)
 	}
@@ -84,14 +84,14 @@ func TestUnattendedRegistrationCloses(t *testing.T) {
 
 func TestProbesAreStoredOncePerHour(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
 	for range 3 {
 		for range 50 {
 			if err := r.RecordAttention(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.move(time.Hour)
+		c.Advance(time.Hour)
 	}
 	if head := s.Head().Seq; head != 3 {
 		t.Errorf("%d writes for 150 looks in three hours", head)
@@ -100,7 +100,7 @@ func TestProbesAreStoredOncePerHour(t *testing.T) {
 
 func TestRegistrationPolicy(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeClosed})
+	r := open(t, registrar.Options{Now: c.Now, Mode: admission.ModeClosed})
 	_, _, err := r.Register(t.Context(), someone(1))
 	if e := refusal(t, err, "registration-closed"); !errors.Is(e, registry.ErrForbidden) || e.Help == "" {
 		t.Error(e)
@@ -152,7 +152,7 @@ func TestClosedRegistryRefusesRegistration(t *testing.T) {
 			all.Go(func() {
 				setPolicy(t, r, admission.ModeClosed, "")
 				closed.Store(true)
-				// What is there now is all that there will be.
+				// The existing ones are all that there will be.
 				before, _, err := r.List(t.Context(), registry.Filter{}, "", 100)
 				if err != nil {
 					t.Error(err)
@@ -175,7 +175,7 @@ func TestClosedRegistryRefusesRegistration(t *testing.T) {
 
 func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Registrations: 5, AllRegistrations: 1000}})
+	r := open(t, registrar.Options{Now: c.Now, Limits: admission.Limits{Registrations: 5, AllRegistrations: 1000}})
 	n := 0
 	try := func(from string) error {
 		n++
@@ -215,12 +215,12 @@ func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 		t.Errorf("%d, %v", got, e)
 	}
 	// A client that waits as long as is said is taken.
-	c.move(8 * time.Second)
+	c.Advance(8 * time.Second)
 	if err := try("198.51.200.1"); err != nil {
 		t.Error(err)
 	}
 	// What fails costs nothing.
-	c.move(2 * time.Hour)
+	c.Advance(2 * time.Hour)
 	for range 20 {
 		reg := someone(1)
 		reg.Name, reg.Client = "", client("203.0.113.1")
@@ -249,11 +249,11 @@ func TestConcurrentRegistrationsPerNetworkAreLimited(t *testing.T) {
 	}
 }
 
-// TestMillionRegistrationsFromOneNetwork comes from every /64 of a /44, whose
-// memory must stay small.
+// TestMillionRegistrationsFromOneNetwork registers from every /64 of a /44, whose memory must stay
+// small.
 func TestMillionRegistrationsFromOneNetwork(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, Mode: admission.ModeApproval, Limits: admission.Limits{AllRegistrations: -1, Registrations: 1}})
+	r := open(t, registrar.Options{Now: c.Now, Mode: admission.ModeApproval, Limits: admission.Limits{AllRegistrations: -1, Registrations: 1}})
 	from := func(i int) netip.Addr {
 		address := client("2001:db8::1").As16()
 		binary.BigEndian.PutUint32(address[4:], uint32(i))
@@ -287,12 +287,12 @@ func TestMillionRegistrationsFromOneNetwork(t *testing.T) {
 
 func TestSecretGuessesAreLimited(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, Limits: admission.Limits{Failures: 10}})
+	r := open(t, registrar.Options{Now: c.Now, Limits: admission.Limits{Failures: 10}})
 	a, secret := register(t, r, someone(1))
 	thief, owner := client("192.0.2.1"), client("198.51.100.1")
 	write := func(from netip.Addr, secret string) error {
 		text := "x"
-		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret, Client: from}, registry.Update{Description: &text})
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret, Client: from}, changeDescription(text))
 		return err
 	}
 	wrong := 0
@@ -326,22 +326,22 @@ func TestSecretGuessesAreLimited(t *testing.T) {
 func TestChangesPerAgentAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
 	limits := admission.Limits{Writes: 20}
-	r := open(t, registrar.Options{Store: s, Now: c.now, Limits: limits})
+	r := open(t, registrar.Options{Store: s, Now: c.Now, Limits: limits})
 	a, secret := register(t, r, someone(1))
 	won := race(t, 64, func(i int) error {
 		text := fmt.Sprint(i)
-		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text))
 		return err
 	}, "agent-writes")
 	if won != 20 {
 		t.Errorf("%d of 64 writes at once, want 20", won)
 	}
-	r = open(t, registrar.Options{Store: s, Now: c.now, Limits: limits}) // a restart brings nothing
+	r = open(t, registrar.Options{Store: s, Now: c.Now, Limits: limits}) // a restart brings nothing
 	text := "x"
-	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text})
+	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text))
 	e := refusal(t, err, "agent-writes")
-	c.move(e.Wait)
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
+	c.Advance(e.Wait)
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text)); err != nil {
 		t.Error(err)
 	}
 	history, _, err := r.History(t.Context(), a.AirID, 100, 0)
@@ -357,12 +357,12 @@ func TestEarlierRecords(t *testing.T) {
 	if _, err := s.Apply(t.Context(), store.Put(store.EarlierAdmissionPolicyKey, []byte(`{"mode":"closed","note":"see you in spring"}`))); err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, registrar.Options{Store: s, Now: c.now})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
 	if d := mode(t, r); d.Mode != admission.ModeClosed || d.Note != "see you in spring" {
 		t.Errorf("the policy is %+v", d)
 	}
 	setPolicy(t, r, admission.ModeOpen, "")
-	r = open(t, registrar.Options{Store: s, Now: c.now})
+	r = open(t, registrar.Options{Store: s, Now: c.Now})
 	if d := mode(t, r); d.Mode != admission.ModeOpen {
 		t.Errorf("after a change the policy is %+v", d)
 	}

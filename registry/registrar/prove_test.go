@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gazetteer/api/airjson"
+	"gazetteer/internal/testclock"
 	"gazetteer/protocol/did"
 	"gazetteer/protocol/httpsig"
 	"gazetteer/protocol/jcs"
@@ -27,17 +28,7 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// A clock stands still until it is moved.
-type clock struct{ at atomic.Int64 }
-
-func newClock() *clock {
-	c := &clock{}
-	c.at.Store(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC).UnixNano())
-	return c
-}
-
-func (c *clock) now() time.Time       { return time.Unix(0, c.at.Load()).UTC() }
-func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
+func newClock() *testclock.Clock { return testclock.New(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)) }
 
 func privateKey(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))
@@ -123,12 +114,12 @@ func challengeOf(t testing.TB, r *registrar.Registrar) string {
 
 func TestChallengeProvesPossession(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, RequireProof: true})
+	r := open(t, registrar.Options{Now: c.Now, RequireProof: true})
 	challenge, err := r.Challenge()
-	if err != nil || challenge.Expires.Sub(c.now()) != 5*time.Minute || !strings.Contains(challenge.Statement, challenge.Challenge) {
+	if err != nil || challenge.Expires.Sub(c.Now()) != 5*time.Minute || !strings.Contains(challenge.Statement, challenge.Challenge) {
 		t.Fatalf("%+v, %v", challenge, err)
 	}
-	c.move(5*time.Minute - time.Second)
+	c.Advance(5*time.Minute - time.Second)
 	agent, secret, err := registerBody(r, answered(t, registration(t, "A", 1, map[string]any{"no_secret": true, "description": "äö <&>\u2028"}), challenge.Challenge, 1))
 	if err != nil || agent.KeyProof != registry.ProofChallenge || secret != "" || len(agent.SecretHash) != 0 {
 		t.Fatalf("%+v, %q, %v", agent, secret, err)
@@ -147,15 +138,15 @@ func TestChallengeProvesPossession(t *testing.T) {
 
 func TestRefusedChallengeResponses(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
-	other := open(t, registrar.Options{Now: c.now, DIDHost: "other.test"})
+	r := open(t, registrar.Options{Now: c.Now})
+	other := open(t, registrar.Options{Now: c.Now, DIDHost: "other.test"})
 	body := registration(t, "A", 1, map[string]any{"service_endpoints": []any{map[string]any{"type": "A2AInbox", "serviceEndpoint": "https://relay.test/in"}}})
 	used := challengeOf(t, r)
 	if _, _, err := registerBody(r, answered(t, registration(t, "Z", 9, nil), used, 9)); err != nil {
 		t.Fatal(err)
 	}
 	old := challengeOf(t, r)
-	c.move(5 * time.Minute)
+	c.Advance(5 * time.Minute)
 	fresh := challengeOf(t, r)
 	change := func(from, to string) []byte {
 		return bytes.Replace(answered(t, body, fresh, 1), []byte(from), []byte(to), 1)
@@ -178,8 +169,8 @@ func TestRefusedChallengeResponses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.name == "used" {
-				c.move(-5 * time.Minute)
-				defer c.move(5 * time.Minute)
+				c.Advance(-5 * time.Minute)
+				defer c.Advance(5 * time.Minute)
 			}
 			_, _, err := registerBody(r, test.body)
 			if e := refusal(t, err, test.code); !errors.Is(err, registry.ErrUnauthorized) || e.Help == "" {
@@ -194,14 +185,14 @@ func TestRefusedChallengeResponses(t *testing.T) {
 	if _, _, err := registerBody(r, answered(t, body, fresh, 1)); err != nil {
 		t.Error(err)
 	}
-	// A restart ends what was given out.
-	_, _, err := registerBody(open(t, registrar.Options{Now: c.now}), answered(t, body, challengeOf(t, r), 1))
+	// A restart invalidates the issued challenges.
+	_, _, err := registerBody(open(t, registrar.Options{Now: c.Now}), answered(t, body, challengeOf(t, r), 1))
 	refusal(t, err, "challenge-unknown")
 }
 
 func TestSignedRequestProvesPossession(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now, RequireProof: true, BaseURL: "https://api.registry.test"})
+	r := open(t, registrar.Options{Now: c.Now, RequireProof: true, BaseURL: "https://api.registry.test"})
 	const path = "/api/v1/agents/register"
 	for i, keyID := range []string{multikey(1), "did:key:" + multikey(1), keyText(1)} {
 		body := registration(t, fmt.Sprint("A", i), 1, nil)
@@ -209,7 +200,7 @@ func TestSignedRequestProvesPossession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reg.Request = signed(t, "POST", "https://api.registry.test"+path, string(body), privateKey(1), httpsig.SignOptions{KeyID: keyID, Created: c.now()})
+		reg.Request = signed(t, "POST", "https://api.registry.test"+path, string(body), privateKey(1), httpsig.SignOptions{KeyID: keyID, Created: c.Now()})
 		agent, _, err := r.Register(t.Context(), reg)
 		if i > 0 {
 			// One key is one agent, and so a registration cannot be replayed.
@@ -228,11 +219,11 @@ func TestSignedRequestProvesPossession(t *testing.T) {
 		request *httpsig.Message
 		code    string
 	}{
-		{"signed by another key", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(3), httpsig.SignOptions{KeyID: multikey(2), Created: c.now()}), httpsig.CodeInvalid},
-		{"with the name of another key", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(3), Created: c.now()}), "signature-keyid"},
-		{"for another host", signed(t, "POST", "https://evil.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.now()}), "signature-host"},
-		{"six minutes ago", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.now().Add(-6 * time.Minute)}), httpsig.CodeCreated},
-		{"without a nonce", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.now(), Nonce: "x"}), httpsig.CodeNonce},
+		{"signed by another key", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(3), httpsig.SignOptions{KeyID: multikey(2), Created: c.Now()}), httpsig.CodeInvalid},
+		{"with the name of another key", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(3), Created: c.Now()}), "signature-keyid"},
+		{"for another host", signed(t, "POST", "https://evil.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.Now()}), "signature-host"},
+		{"six minutes ago", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.Now().Add(-6 * time.Minute)}), httpsig.CodeCreated},
+		{"without a nonce", signed(t, "POST", "https://api.registry.test"+path, body, privateKey(2), httpsig.SignOptions{KeyID: multikey(2), Created: c.Now(), Nonce: "x"}), httpsig.CodeNonce},
 		{"not at all", nil, "proof-missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -340,15 +331,15 @@ func by(t testing.TB, r *registrar.Registrar, a registry.Agent, key byte, now ti
 func TestSignedUpdate(t *testing.T) {
 	c := newClock()
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, Store: s})
 	a := proved(t, r, 1, nil)
 	stranger := proved(t, r, 2, nil)
 	description := "new"
-	update := registry.Update{Description: &description}
+	update := changeDescription(description)
 	body := `{"description":"new"}`
 	request := func(o httpsig.SignOptions) *httpsig.Message {
 		if o.Created.IsZero() {
-			o.Created = c.now()
+			o.Created = c.Now()
 		}
 		if o.KeyID == "" {
 			o.KeyID = r.DID(a.AirID) + "#key-1"
@@ -362,14 +353,14 @@ func TestSignedUpdate(t *testing.T) {
 	_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Request: good}, update)
 	refusal(t, err, "nonce-used")
 	// A restart forgets nothing.
-	_, _, err = open(t, registrar.Options{Now: c.now, Store: s}).Update(t.Context(), a.AirID, registry.Credentials{Request: good}, update)
+	_, _, err = open(t, registrar.Options{Now: c.Now, Store: s}).Update(t.Context(), a.AirID, registry.Credentials{Request: good}, update)
 	refusal(t, err, "nonce-used")
 	// The same nonce in another signature is the same nonce.
 	all, err := httpsig.Read(*good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Request: request(httpsig.SignOptions{Nonce: all[0].Nonce, Created: c.now().Add(time.Second)})}, update)
+	_, _, err = r.Update(t.Context(), a.AirID, registry.Credentials{Request: request(httpsig.SignOptions{Nonce: all[0].Nonce, Created: c.Now().Add(time.Second)})}, update)
 	refusal(t, err, "nonce-used")
 	_, _, err = r.Update(t.Context(), stranger.AirID, registry.Credentials{Request: request(httpsig.SignOptions{})}, update)
 	refusal(t, err, "signature-keyid")
@@ -388,8 +379,8 @@ func TestSignedUpdate(t *testing.T) {
 		{"another method", altered(func(m *httpsig.Message) { m.Method = "DELETE" }), httpsig.CodeInvalid},
 		{"another body", altered(func(m *httpsig.Message) { m.Body = []byte("{}") }), httpsig.CodeDigest},
 		{"another host", altered(func(m *httpsig.Message) { m.Authority = "evil.test" }), "signature-host"},
-		{"created six minutes ago", request(httpsig.SignOptions{Created: c.now().Add(-6 * time.Minute)}), httpsig.CodeCreated},
-		{"created in a minute", request(httpsig.SignOptions{Created: c.now().Add(time.Minute)}), httpsig.CodeCreated},
+		{"created six minutes ago", request(httpsig.SignOptions{Created: c.Now().Add(-6 * time.Minute)}), httpsig.CodeCreated},
+		{"created in a minute", request(httpsig.SignOptions{Created: c.Now().Add(time.Minute)}), httpsig.CodeCreated},
 		{"without the host", request(httpsig.SignOptions{Components: []string{"@method", "@path", "@query", "content-digest"}}), httpsig.CodeCoverage},
 		{"a key of nobody", request(httpsig.SignOptions{KeyID: multikey(9)}), "signature-keyid"},
 		{"no signature", &httpsig.Message{Authority: "registry.test", Header: http.Header{"Signature-Input": {"x=()"}}}, httpsig.CodeSyntax},
@@ -405,7 +396,7 @@ func TestSignedUpdate(t *testing.T) {
 		t.Errorf("nothing at all: %v", err)
 	}
 	// Nonces that are too old to be replayed are dropped.
-	c.move(10 * time.Minute)
+	c.Advance(10 * time.Minute)
 	got, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Request: request(httpsig.SignOptions{})}, update)
 	if err != nil || len(got.Nonces) != 1 {
 		t.Errorf("%d nonces are kept, %v", len(got.Nonces), err)
@@ -418,7 +409,7 @@ func TestConcurrentWritesWithOneNonceHaveOneWinner(t *testing.T) {
 	who := by(t, r, a, 1, time.Now())
 	won := race(t, 64, func(i int) error {
 		description := fmt.Sprint(i)
-		_, _, err := r.Update(context.Background(), a.AirID, who, registry.Update{Description: &description})
+		_, _, err := r.Update(context.Background(), a.AirID, who, changeDescription(description))
 		return err
 	}, "nonce-used")
 	if won != 1 {
@@ -431,20 +422,20 @@ func TestConcurrentWritesWithOneNonceHaveOneWinner(t *testing.T) {
 
 func TestSignedWritesAreLimited(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
 	var err error
 	n := 0
 	for ; err == nil && n < 1000; n++ {
 		description := fmt.Sprint(n)
-		_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{Description: &description})
+		_, _, err = r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription(description))
 	}
 	if e := refusal(t, err, "too-many-writes"); e.Wait == 0 || n != 301 {
 		t.Errorf("after %d writes: %+v", n, e)
 	}
-	c.move(6 * time.Minute)
+	c.Advance(6 * time.Minute)
 	description := "later"
-	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.now()), registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, by(t, r, a, 1, c.Now()), changeDescription(description)); err != nil {
 		t.Error(err)
 	}
 }
@@ -474,7 +465,7 @@ func TestSignaturePrecedesSecret(t *testing.T) {
 	who := by(t, r, a, 2, time.Now()) // of another key
 	who.Secret = secret
 	description := "x"
-	_, _, err := r.Update(t.Context(), a.AirID, who, registry.Update{Description: &description})
+	_, _, err := r.Update(t.Context(), a.AirID, who, changeDescription(description))
 	if e := refusal(t, err, httpsig.CodeInvalid); e.Base == "" || strings.Contains(err.Error()+e.Base, secret) {
 		t.Errorf("%+v", e)
 	}
@@ -482,9 +473,9 @@ func TestSignaturePrecedesSecret(t *testing.T) {
 
 func TestSignedReadNeedsNoNonce(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a := proved(t, r, 1, nil)
-	m := signed(t, "GET", "https://registry.test/inbox/"+a.AirID+"/pull?since=1", "", privateKey(1), httpsig.SignOptions{KeyID: r.DID(a.AirID), Created: c.now(), Nonce: "x"})
+	m := signed(t, "GET", "https://registry.test/inbox/"+a.AirID+"/pull?since=1", "", privateKey(1), httpsig.SignOptions{KeyID: r.DID(a.AirID), Created: c.Now(), Nonce: "x"})
 	for range 3 {
 		if err := r.VerifyRead(a, *m); err != nil {
 			t.Fatal(err)
@@ -493,11 +484,12 @@ func TestSignedReadNeedsNoNonce(t *testing.T) {
 	other := *m
 	other.Query = "since=2"
 	refusal(t, r.VerifyRead(a, other), httpsig.CodeInvalid)
-	c.move(6 * time.Minute)
+	c.Advance(6 * time.Minute)
 	refusal(t, r.VerifyRead(a, *m), httpsig.CodeCreated)
 }
 
-// What a key proves is gone with a crash only if nobody was told of it.
+// TestAcknowledgedWritesSurviveReopening checks that a crash loses a proof of a key only if it was
+// not acknowledged.
 func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	reopen := func() (*boltstore.Store, *registrar.Registrar) {
@@ -511,7 +503,7 @@ func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	a := proved(t, r, 1, nil)
 	who := by(t, r, a, 1, time.Now())
 	description := "kept"
-	if _, _, err := r.Update(t.Context(), a.AirID, who, registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, who, changeDescription(description)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -523,7 +515,7 @@ func TestAcknowledgedWritesSurviveReopening(t *testing.T) {
 	if err != nil || got.Description != "kept" || got.KeyProof == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, _, err = r.Update(t.Context(), a.AirID, who, registry.Update{Description: &description})
+	_, _, err = r.Update(t.Context(), a.AirID, who, changeDescription(description))
 	refusal(t, err, "nonce-used")
 	_, _, err = r.Register(t.Context(), someone(1))
 	refusal(t, err, "key-taken")

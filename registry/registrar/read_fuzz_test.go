@@ -6,7 +6,7 @@ import (
 	"gazetteer/api/airjson"
 )
 
-// FuzzReadBodies: every body is read or refused with words.
+// FuzzReadBodies checks that every body is read or refused with words.
 func FuzzReadBodies(f *testing.F) {
 	f.Add([]byte(`{"name":"A","public_key":"x","proof":{"challenge":"c","signature":"z"},"no_secret":true,"recovery_commitment":null}`))
 	f.Add([]byte(`{"agent":"did:wba:a.test","current_key":"z6Mk","public_key":"","created":"2026-01-01T00:00:00Z","nonce":"12345678"}`))

@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"gazetteer/internal/cputime"
 	"gazetteer/protocol/did"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
@@ -60,18 +60,10 @@ func BenchmarkRegister(b *testing.B) {
 type effort struct{ clock, worked time.Duration }
 
 func (e *effort) spend(f func()) {
-	begun, worked := time.Now(), cpuTime()
+	begun, worked := time.Now(), cputime.Used()
 	f()
 	e.clock += time.Since(begun)
-	e.worked += cpuTime() - worked
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	e.worked += cputime.Used() - worked
 }
 
 // byClients does f for 0 to n-1, by 64 clients that each begin the next when

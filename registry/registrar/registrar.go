@@ -22,8 +22,8 @@ import (
 // Options configure a [Registrar]. Store and DIDHost are required.
 type Options struct {
 	Store store.Store
-	// DIDHost, BaseURL, AllowLoopback, Authorities, RequireProof, RecoveryDelay, Resolver and RelayKey are those of
-	// [registry.Options].
+	// DIDHost, BaseURL, AllowLoopback, Authorities, RequireProof, RecoveryDelay, Resolver and
+	// RelayKey are those of [registry.Options].
 	DIDHost       string
 	BaseURL       string
 	AllowLoopback bool
@@ -90,8 +90,8 @@ func (r *Registrar) NewDirectory() *directory.Directory {
 	return directory.New(r.Registry, r.Collector, r.store)
 }
 
-// Run checks the evidence of the agents again in time and deletes what has expired, until ctx ends; then
-// it returns nil. The error is that of the store.
+// Run checks the evidence of the agents again in time and deletes what has expired, until ctx ends;
+// then it returns nil. The error is that of the store.
 func (r *Registrar) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.Collector.Run(ctx) })

@@ -66,6 +66,11 @@ func keyText(n byte) string {
 	return did.FormatPublicKey(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
 }
 
+// changeDescription returns an update of the description alone.
+func changeDescription(text string) registry.Update {
+	return registry.Update{Description: text, Changed: []string{"description"}}
+}
+
 func register(t testing.TB, r *registrar.Registrar, reg registry.Registration) (registry.Agent, string) {
 	t.Helper()
 	agent, secret, err := r.Register(context.Background(), reg)
@@ -95,8 +100,7 @@ func refused(t testing.TB, err error) *registry.Error {
 func TestRegisteredAgentIsFoundByEveryName(t *testing.T) {
 	now := time.Date(2026, 5, 4, 3, 2, 1, 987654321, time.FixedZone("", 3600))
 	r := open(t, registrar.Options{DIDHost: "registry.test:8443", Now: func() time.Time { return now }})
-	agent, secret := register(t, r, registry.Registration{Name: "  Weather ", Description: "tells\nthe weather", PublicKey: keyText(1),
-		Capabilities: []string{"forecast"}, ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://relay.test/in"}}})
+	agent, secret := register(t, r, registry.Registration{Name: "  Weather ", Description: "tells\nthe weather", Editable: registry.Editable{Capabilities: []string{"forecast"}, ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://relay.test/in"}}}, PublicKey: keyText(1)})
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(secret) {
 		t.Errorf("secret %q", secret)
 	}
@@ -140,11 +144,11 @@ func TestRegisteredAgentIsFoundByEveryName(t *testing.T) {
 func TestDIDDocument(t *testing.T) {
 	r := open(t, registrar.Options{BaseURL: "http://localhost:8080/"})
 	agent, _ := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), CreatorDID: "did:web:owner.test:bob",
-		ServiceEndpoints: []registry.ServiceEndpoint{
+		Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{
 			{Type: "A2AInbox", ServiceEndpoint: "https://relay.test/1"},
 			{Type: "A2AInbox", ServiceEndpoint: "https://relay.test/2"},
 			{Type: "https://acme.test/spec#Inbox", ServiceEndpoint: "https://relay.test/3"},
-		}})
+		}}})
 	got, err := json.Marshal(r.DIDDocument(agent))
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +190,7 @@ func TestOnlySecretHashIsStored(t *testing.T) {
 	r := open(t, registrar.Options{Store: s, Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	agent, secret := register(t, r, someone(1))
 	description := "new"
-	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description}); err != nil {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, changeDescription(description)); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.Get(t.Context(), store.AgentKey(agent.AirID))
@@ -209,7 +213,7 @@ func TestUpdatePermissions(t *testing.T) {
 	agent, secret := register(t, r, someone(1))
 	_, others := register(t, r, someone(2))
 	text := "x"
-	u := registry.Update{Description: &text}
+	u := changeDescription(text)
 	for name, test := range map[string]struct {
 		airID, secret string
 		want          error
@@ -237,11 +241,9 @@ func TestUpdatePermissions(t *testing.T) {
 
 func TestUpdateChangesNamedMembersOnly(t *testing.T) {
 	r := open(t, registrar.Options{})
-	agent, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Description: "old", Capabilities: []string{"a"},
-		OpenSource: true, CodeRepository: "https://code.test/x"})
+	agent, secret := register(t, r, registry.Registration{Name: "A", PublicKey: keyText(1), Description: "old", Editable: registry.Editable{Capabilities: []string{"a"}, OpenSource: true, CodeRepository: "https://code.test/x"}})
 	description, link, open := " new ", "", false
-	got, fields, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &description, CodeRepository: &link, OpenSource: &open,
-		SecurityCertifications: &[]string{"ISO"}, DocumentationURL: new("https://docs.test/"), Capabilities: &[]string{}})
+	got, fields, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: description, Editable: registry.Editable{CodeRepository: link, OpenSource: open, SecurityCertifications: []string{"ISO"}, DocumentationURL: "https://docs.test/", Capabilities: []string{}}, Changed: []string{"description", "code_repository", "open_source", "security_certifications", "documentation_url", "capabilities"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +261,7 @@ func TestUpdateChangesNamedMembersOnly(t *testing.T) {
 		}
 	}
 	bad := "javascript:alert(1)"
-	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &bad, DocumentationURL: &bad}); refused(t, err).Field != "documentation_url" {
+	if _, _, err := r.Update(t.Context(), agent.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: bad, Editable: registry.Editable{DocumentationURL: bad}, Changed: []string{"description", "documentation_url"}}); refused(t, err).Field != "documentation_url" {
 		t.Error(err)
 	}
 	if after, _, _ := r.Agent(t.Context(), agent.AirID); after.Description != "new" {
@@ -271,9 +273,9 @@ func TestConcurrentUpdatesAreAllKept(t *testing.T) {
 	r := open(t, registrar.Options{})
 	agent, secret := register(t, r, someone(1))
 	updates := []registry.Update{
-		{Description: new("d")}, {CodeRepository: new("https://c.test/")}, {DocumentationURL: new("https://d.test/")}, {OpenSource: new(true)},
-		{Capabilities: &[]string{"c"}}, {SecurityCertifications: &[]string{"s"}}, {Username: new("handle")},
-		{ServiceEndpoints: &[]registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}}},
+		{Description: "d", Changed: []string{"description"}}, {Editable: registry.Editable{CodeRepository: "https://c.test/"}, Changed: []string{"code_repository"}}, {Editable: registry.Editable{DocumentationURL: "https://d.test/"}, Changed: []string{"documentation_url"}}, {Editable: registry.Editable{OpenSource: true}, Changed: []string{"open_source"}},
+		{Editable: registry.Editable{Capabilities: []string{"c"}}, Changed: []string{"capabilities"}}, {Editable: registry.Editable{SecurityCertifications: []string{"s"}}, Changed: []string{"security_certifications"}}, {Username: new("handle")},
+		{Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: "https://i.test/"}}}, Changed: []string{"service_endpoints"}},
 	}
 	var wait sync.WaitGroup
 	for _, u := range updates {
@@ -297,13 +299,13 @@ func TestConcurrentUpdatesAreAllKept(t *testing.T) {
 func TestConcurrentHandleClaimsHaveOneWinner(t *testing.T) {
 	const rounds, claimants = 100, 8
 	s, c := openStore(t), newClock()
-	r := open(t, registrar.Options{Store: s, Now: c.now})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
 	agents, secrets := make([]registry.Agent, claimants), make([]string, claimants)
 	for i := range agents {
 		agents[i], secrets[i] = register(t, r, someone(byte(i)))
 	}
 	for round := range rounds {
-		c.move(11 * 24 * time.Hour) // three claims in 30 days are free
+		c.Advance(11 * 24 * time.Hour) // three claims in 30 days are free
 		handle := fmt.Sprintf("handle_%d", round)
 		won := make([]bool, claimants)
 		var wait sync.WaitGroup
@@ -346,11 +348,11 @@ func TestConcurrentHandleClaimsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// TestHandleLookupDoesNotReserve: an agent that has proved nothing claims three handles in 30 days and
-// locks none of them by giving it up at once.
+// TestHandleLookupDoesNotReserve checks that an agent that has proved nothing claims three handles
+// in 30 days and locks none of them by giving it up at once.
 func TestHandleLookupDoesNotReserve(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := open(t, registrar.Options{Now: func() time.Time { return now }})
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
 	squatter, secret := register(t, r, someone(1))
 	other, otherSecret := register(t, r, someone(2))
 	update := func(a registry.Agent, secret, handle string) error {
@@ -369,19 +371,19 @@ func TestHandleLookupDoesNotReserve(t *testing.T) {
 	if claimed != 3 {
 		t.Errorf("%d handles were claimed, want 3", claimed)
 	}
-	now = now.Add(time.Hour)
+	c.Advance(time.Hour)
 	if err := update(other, otherSecret, "name0"); err != nil {
 		t.Errorf("an hour later a handle that was held for a moment is locked: %v", err)
 	}
-	now = now.Add(30 * 24 * time.Hour)
+	c.Advance(30 * 24 * time.Hour)
 	if err := update(squatter, secret, "name3"); err != nil {
 		t.Errorf("30 days later: %v", err)
 	}
 }
 
 func TestHandleLifecycle(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := open(t, registrar.Options{Now: func() time.Time { return now }})
+	c := newClock()
+	r := open(t, registrar.Options{Now: c.Now})
 	alice, secretA := register(t, r, someone(1))
 	bob, secretB := register(t, r, someone(2))
 	update := func(a registry.Agent, secret, handle string) ([]string, error) {
@@ -399,12 +401,12 @@ func TestHandleLifecycle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); !errors.Is(err, registry.ErrNothingToUpdate) {
 		t.Errorf("the same handle again: %v", err)
 	}
-	now = now.Add(30 * 24 * time.Hour) // others have come to know it
+	c.Advance(30 * 24 * time.Hour) // others have come to know it
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
 	// A handle that was given back waits 30 days for anybody but its last holder.
-	if _, err := update(bob, secretB, "first"); !errors.As(err, &taken) || !taken.Free.Equal(now.Add(30*24*time.Hour)) {
+	if _, err := update(bob, secretB, "first"); !errors.As(err, &taken) || !taken.Free.Equal(c.Now().Add(30*24*time.Hour)) {
 		t.Errorf("a handle that was given back a moment ago: %v", err)
 	}
 	if v, err := r.CheckUsername(t.Context(), "First"); err != nil || v != (registry.UsernameView{Username: "first", Valid: true, Reason: "cooldown"}) {
@@ -413,15 +415,15 @@ func TestHandleLifecycle(t *testing.T) {
 	if _, err := update(alice, secretA, "first"); err != nil {
 		t.Errorf("its last holder claims it again: %v", err)
 	}
-	now = now.Add(30 * 24 * time.Hour)
+	c.Advance(30 * 24 * time.Hour)
 	if _, err := update(alice, secretA, "second"); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(30*24*time.Hour - time.Second)
+	c.Advance(30*24*time.Hour - time.Second)
 	if _, err := update(bob, secretB, "first"); !errors.Is(err, registry.ErrHandleTaken) {
 		t.Errorf("after 29 days: %v", err)
 	}
-	now = now.Add(time.Second)
+	c.Advance(time.Second)
 	if _, err := update(bob, secretB, "first"); err != nil {
 		t.Errorf("after 30 days: %v", err)
 	}
@@ -446,7 +448,7 @@ func TestHandleLifecycle(t *testing.T) {
 
 func TestAirIDIsNotReused(t *testing.T) {
 	s := openStore(t)
-	// A source that begins anew gives the same ID again; the next bytes do not.
+	// A source that starts again returns the same ID again; the next bytes do not.
 	first := bytes.Repeat([]byte{1}, 8+16)
 	second := append(slices.Clone(first), bytes.Repeat([]byte{2}, 8+16)...)
 	a, _ := register(t, open(t, registrar.Options{Store: s, Rand: bytes.NewReader(first)}), registry.Registration{Name: "first", PublicKey: keyText(1)})
@@ -542,8 +544,7 @@ func TestRefusedOptions(t *testing.T) {
 }
 
 func TestReferenceTrustScore(t *testing.T) {
-	full := registry.Agent{CreatorDID: "did:x:y", CreatorName: "Org", CreatorType: "organization", OpenSource: true,
-		CodeRepository: "c", DocumentationURL: "d", SecurityCertifications: []string{"1", "2", "3", "4"}}
+	full := registry.Agent{CreatorDID: "did:x:y", CreatorName: "Org", CreatorType: "organization", Editable: registry.Editable{OpenSource: true, CodeRepository: "c", DocumentationURL: "d", SecurityCertifications: []string{"1", "2", "3", "4"}}}
 	for name, test := range map[string]struct {
 		agent  registry.Agent
 		weight float64
@@ -557,7 +558,7 @@ func TestReferenceTrustScore(t *testing.T) {
 		"all there is to claim":    {full, 0, 540, "BB", 300},
 		"attested with 1063":       {registry.Agent{CreatorDID: "did:x:y"}, 1063, 463, "B", 887},
 		"attested beyond measure":  {full, 1 << 40, 645, "BBB", 1000},
-		"open source alone is 450": {registry.Agent{CreatorDID: "did:x:y", OpenSource: true}, 0, 405, "B", 300},
+		"open source alone is 450": {registry.Agent{CreatorDID: "did:x:y", Editable: registry.Editable{OpenSource: true}}, 0, 405, "B", 300},
 	} {
 		test.agent.Standing.Weight = test.weight
 		got := registry.TrustScore(test.agent)
@@ -570,7 +571,7 @@ func TestReferenceTrustScore(t *testing.T) {
 func BenchmarkDIDDocument(b *testing.B) {
 	r := open(b, registrar.Options{Store: nothing{}})
 	a := registry.Agent{AirID: "AIR-0000-0000-0000", PublicKey: bytes.Repeat([]byte{7}, 32), CreatorDID: "did:wba:owner.test",
-		ServiceEndpoints: []registry.ServiceEndpoint{{ID: "did:wba:registry.test:agents:AIR-0000-0000-0000#A2AInbox", Type: "A2AInbox", ServiceEndpoint: "https://relay.test/inbox"}}}
+		Editable: registry.Editable{ServiceEndpoints: []registry.ServiceEndpoint{{ID: "did:wba:registry.test:agents:AIR-0000-0000-0000#A2AInbox", Type: "A2AInbox", ServiceEndpoint: "https://relay.test/inbox"}}}}
 	b.Run("compute", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -29,8 +29,8 @@ type exchange struct {
 	} `json:"response"`
 }
 
-// answeredDifferently names the exchanges whose answer is not the reference's,
-// with what is answered instead.
+// answeredDifferently names the exchanges whose answer differs from the reference's, with our
+// answer.
 var answeredDifferently = map[string]string{
 	// Published under the agent's name and followed by machines.
 	"put: endpoint with foreign id, odd scheme and reserved type is accepted": `{"error":"Invalid service_endpoints: service_endpoints[0].type begins with AIR, which is reserved (A2A draft-1 §12.2)"}`,
@@ -41,7 +41,7 @@ var answeredDifferently = map[string]string{
 	// One sentence for every way of asking for an agent.
 	"by-username unknown": `{"error":"Agent not found"}`,
 	"by-username invalid": `{"error":"Invalid username: username must be 3-30 characters of a-z, 0-9, or underscore"}`,
-	// Looking for other agents of the same name is a search of its own.
+	// The search for other agents of the same name is a separate search.
 	"register: duplicate name gives warning": `without "warnings"`,
 }
 

@@ -26,16 +26,16 @@ func report(t testing.TB, r *registrar.Registrar, airID, from string) admission.
 
 func TestReportHasDeadline(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
 	a, _ := register(t, r, someone(1))
 	b, _ := register(t, r, someone(2))
 	first := report(t, r, a.AirID, "192.0.2.1")
-	c.move(time.Hour)
+	c.Advance(time.Hour)
 	second := report(t, r, b.AirID, "192.0.2.1")
 	if !strings.HasPrefix(first.ID, "20260504T030201.000Z-") || first.Network != "192.0.2.0/24" || first.Due.Sub(first.Created) != 72*time.Hour {
 		t.Errorf("%+v", first)
 	}
-	c.move(71 * time.Hour)
+	c.Advance(71 * time.Hour)
 	figures, err := r.ReportFigures(t.Context())
 	if err != nil || figures != (admission.ReportFigures{Open: 2, Overdue: 1, Oldest: 72 * time.Hour}) {
 		t.Errorf("%+v, %v", figures, err)
@@ -45,10 +45,10 @@ func TestReportHasDeadline(t *testing.T) {
 		t.Errorf("%+v, %v", overdue, err)
 	}
 	settled, err := r.SettleReport(t.Context(), first.ID, admission.ReportDismissed, "it is no spam")
-	if err != nil || len(settled) != 1 || settled[0].Age(c.now().Add(time.Hour)) != 72*time.Hour || settled[0].Overdue(c.now()) {
+	if err != nil || len(settled) != 1 || settled[0].Age(c.Now().Add(time.Hour)) != 72*time.Hour || settled[0].Overdue(c.Now()) {
 		t.Errorf("%+v, %v", settled, err)
 	}
-	// The reporter's network is forgotten, and the public sees nobody.
+	// The reporter's network is deleted, and public answers name no reporter.
 	p, err := r.ReportByID(t.Context(), first.ID)
 	if err != nil || p.Network != "" || p.Outcome != admission.ReportDismissed || p.Note != "it is no spam" || p.Text == "" {
 		t.Errorf("%+v, %v", p, err)
@@ -66,8 +66,8 @@ func TestReportHasDeadline(t *testing.T) {
 	if err != nil || len(all) != 1 || next == "" {
 		t.Errorf("%+v, %q, %v", all, next, err)
 	}
-	// What was settled is forgotten after half a year; what is open never.
-	c.move(180*24*time.Hour + time.Hour)
+	// Settled reports are deleted after half a year; open ones never.
+	c.Advance(180*24*time.Hour + time.Hour)
 	if err := r.DeleteExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestReportHasDeadline(t *testing.T) {
 
 func TestReportIsSettledByActionOnAgent(t *testing.T) {
 	c := newClock()
-	r := open(t, registrar.Options{Now: c.now})
+	r := open(t, registrar.Options{Now: c.Now})
 	a, _ := register(t, r, someone(1))
 	other, _ := register(t, r, someone(2))
 	first := report(t, r, a.AirID, "192.0.2.1")
@@ -113,7 +113,7 @@ func TestReportIsSettledByActionOnAgent(t *testing.T) {
 
 func TestReportsPerNetworkAreLimited(t *testing.T) {
 	c, s := newClock(), openStore(t)
-	r := open(t, registrar.Options{Store: s, Now: c.now})
+	r := open(t, registrar.Options{Store: s, Now: c.Now})
 	var agents []registry.Agent
 	for i := range byte(12) {
 		a, _ := register(t, r, someone(i+1))
@@ -138,12 +138,12 @@ func TestReportsPerNetworkAreLimited(t *testing.T) {
 	q.Client = client("203.0.113.5")
 	_, err := r.Report(t.Context(), agents[11].AirID, q)
 	e := refusal(t, err, "reports-network")
-	c.move(e.Wait)
+	c.Advance(e.Wait)
 	if _, err := r.Report(t.Context(), agents[11].AirID, q); err != nil {
 		t.Error(err)
 	}
 	// A crowd of networks makes a hundred about one agent, also after a restart.
-	c.move(24 * time.Hour)
+	c.Advance(24 * time.Hour)
 	crowd := func(i int) error {
 		q := q
 		q.Client = client(fmt.Sprintf("10.%d.0.1", i))
@@ -153,7 +153,7 @@ func TestReportsPerNetworkAreLimited(t *testing.T) {
 	if won := race(t, 130, crowd, "reported-enough"); won != 99 {
 		t.Errorf("%d more reports about one agent", won)
 	}
-	r = open(t, registrar.Options{Store: s, Now: c.now})
+	r = open(t, registrar.Options{Store: s, Now: c.Now})
 	refusal(t, crowd(200), "reported-enough")
 	first, _, err := r.Reports(t.Context(), admission.ReportFilter{AirID: agents[3].AirID}, "", 1)
 	if err != nil || len(first) != 1 {

@@ -13,7 +13,7 @@ import (
 	"gazetteer/registry/registrar"
 )
 
-// shows reports whether a signal holds of an agent, as a caller that requires it is told.
+// shows reports whether a caller that requires a signal gets the agent.
 func shows(t testing.TB, r *registrar.Registrar, a registry.Agent, signal string) bool {
 	t.Helper()
 	lacks, err := r.MissingSignals(t.Context(), a, []string{signal})
@@ -23,8 +23,7 @@ func shows(t testing.TB, r *registrar.Registrar, a registry.Agent, signal string
 	return len(lacks) == 0
 }
 
-// attested returns the AIR IDs of the agents that the directory lists when it is
-// asked for attestations, sorted.
+// attested returns the AIR IDs of the agents that the directory lists for attestations, sorted.
 func attested(d *directory.Directory) []string {
 	found, _ := d.Search(directory.Query{Require: []string{registry.SignalAttestations}, Limit: registry.MaxList})
 	var out []string
@@ -35,13 +34,13 @@ func attested(d *directory.Directory) []string {
 	return out
 }
 
-// Whoever is attested by a ring alone is not listed among the attested, neither
-// by a directory that saw the ring grow nor by one that begins with it; once the
-// ring is broken, what is left of it counts.
+// TestRingMeetsNoRequirement checks that an agent that only a ring attests is not listed as
+// attested, neither by a directory that followed the growth of the ring nor by a new one; when the
+// ring is broken, the remaining attestations count.
 func TestRingMeetsNoRequirement(t *testing.T) {
 	c, documents := newClock(), documents{}
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, Resolver: documents, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: documents, Store: s})
 	const n = 5
 	var agents []registry.Agent
 	var secrets []string
@@ -50,11 +49,11 @@ func TestRingMeetsNoRequirement(t *testing.T) {
 		agents, secrets = append(agents, a), append(secrets, secret)
 	}
 	d, wait := running(t, s, r)
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	attest := func(by, about int) registry.Attestation {
 		t.Helper()
 		subject := agents[about].AirID
-		made, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[by], byte(by+1), "dependency", c.now()), registry.Credentials{Secret: secrets[by]})
+		made, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[by], byte(by+1), "dependency", c.Now()), registry.Credentials{Secret: secrets[by]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +105,7 @@ func TestRingMeetsNoRequirement(t *testing.T) {
 func TestRingsAgreeInDirectoryAndEvidence(t *testing.T) {
 	c, documents := newClock(), documents{}
 	s := openStore(t)
-	r := open(t, registrar.Options{Now: c.now, Resolver: documents, Store: s})
+	r := open(t, registrar.Options{Now: c.Now, Resolver: documents, Store: s})
 	const n = 12
 	var agents []registry.Agent
 	var secrets []string
@@ -115,21 +114,21 @@ func TestRingsAgreeInDirectoryAndEvidence(t *testing.T) {
 		agents, secrets = append(agents, a), append(secrets, secret)
 	}
 	d, wait := running(t, s, r)
-	c.move(31 * 24 * time.Hour)
+	c.Advance(31 * 24 * time.Hour)
 	random := rand.New(rand.NewPCG(1, 2))
 	var made []registry.Attestation
 	some, none := 0, 0 // of whom attestations hold, and of whom they only seem to
 	for step := range 150 {
 		if by, about := random.IntN(n), random.IntN(n); random.IntN(3) > 0 || len(made) == 0 {
 			subject := agents[about].AirID
-			m, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[by], byte(by+1), "dependency", c.now()), registry.Credentials{Secret: secrets[by]})
+			m, _, err := r.Attest(t.Context(), subject, signAttestation(t, subject, agents[by], byte(by+1), "dependency", c.Now()), registry.Credentials{Secret: secrets[by]})
 			if refusal := (*registry.Refusal)(nil); err != nil && by != about && !errors.As(err, &refusal) {
 				t.Fatal(err)
 			}
 			if err == nil {
 				made = append(made, m)
 			}
-			c.move(17 * time.Hour) // ten a week
+			c.Advance(17 * time.Hour) // ten a week
 		} else {
 			i := random.IntN(len(made))
 			by := slices.IndexFunc(agents, func(a registry.Agent) bool { return a.AirID == made[i].Attester })

@@ -91,20 +91,20 @@ func calledName(call *ast.CallExpr) string {
 	return ""
 }
 
-// TestWrongSecretsGetOneAnswer: nothing in the answer tells how near a
-// guess came, or whether another agent has that secret.
+// TestWrongSecretsGetOneAnswer checks that nothing in the answer tells how near a guess came, or
+// whether another agent has that secret.
 func TestWrongSecretsGetOneAnswer(t *testing.T) {
 	r := open(t, registrar.Options{})
 	a, secret := register(t, r, someone(1))
 	_, other := register(t, r, someone(2))
 	text := "x"
 	for _, guess := range []string{secret[:31], secret[:31] + "x", strings.ToUpper(secret) + " ", secret + "0", other, strings.Repeat("0", 32), strings.Repeat("x", 1<<16), "\x00"} {
-		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: guess}, registry.Update{Description: &text})
+		_, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: guess}, changeDescription(text))
 		if !errors.Is(err, registry.ErrWrongSecret) || err.Error() != registry.ErrWrongSecret.Error() {
 			t.Errorf("%.40q: %v", guess, err)
 		}
 	}
-	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, registry.Update{Description: &text}); err != nil {
+	if _, _, err := r.Update(t.Context(), a.AirID, registry.Credentials{Secret: secret}, changeDescription(text)); err != nil {
 		t.Error(err)
 	}
 }

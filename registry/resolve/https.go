@@ -15,13 +15,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"gazetteer/fetch"
 )
 
 // HTTPSOptions configure an [HTTPS].
 type HTTPSOptions struct {
-	// Dial connects to "name:port" and decides which addresses may be reached:
-	// DialContext of a fetch.Guard, which refuses those inside networks. It is
-	// required, since without it a stranger's DID could reach anything.
+	// Dial connects to "name:port" and decides which addresses may be reached: DialContext of a
+	// fetch.Guard, which refuses those inside networks. It is required, because without it an
+	// untrusted DID could reach anything.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Roots that certificates are verified against; the system's when nil.
 	Roots     *x509.CertPool
@@ -80,8 +82,15 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer of %s is larger than %d bytes", e.URL, e.Limit)
 }
 
+// An unansweredError says why there was no complete answer. Strangers read it, so its text has neither
+// our addresses nor those of our name servers.
+type unansweredError struct{ err error }
+
+func (e *unansweredError) Error() string { return fetch.Reason(e.err) }
+func (e *unansweredError) Unwrap() error { return e.err }
+
 // Get requests an https URL and reads at most limit bytes of the body. No status is an error; an
-// error means that there was no whole answer, and the page then holds what is known of it. For a
+// error means that there was no complete answer, and the page then holds the known part. For a
 // larger body the error is a [*TooLargeError].
 func (c *HTTPS) Get(ctx context.Context, address, accept string, limit int) (Page, error) {
 	return c.doRequest(ctx, http.MethodGet, address, accept, "", limit)
@@ -116,11 +125,7 @@ func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body str
 	answer, err := c.client.Do(request)
 	page.Remote, _ = remote.Load().(string)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, which the page has
-		}
-		return page, err
+		return page, &unansweredError{err}
 	}
 	defer answer.Body.Close()
 	page.Status, page.Location = answer.StatusCode, answer.Header.Get("Location")
@@ -130,7 +135,7 @@ func (c *HTTPS) doRequest(ctx context.Context, method, address, accept, body str
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(limit)+1))
 	if err != nil {
-		return page, fmt.Errorf("read the answer of %s: %w", address, err)
+		return page, &unansweredError{err}
 	}
 	if len(text) > limit {
 		return page, &TooLargeError{URL: address, Limit: limit}

@@ -15,13 +15,15 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// How long an answer is cached: 60 seconds, give or take up to 10 at random (A2A §4.5.1). An answer
-// that says nothing about the DID, because its host did not answer, is cached for a moment only, so
-// that many callers cause one request.
+// The lifetime of a cached answer: 60 seconds, plus or minus up to 10 at random (A2A §4.5.1). A host
+// that has no usable document may publish one at any moment, and the first mail of its agent must not
+// be refused for a minute then. If the host did not answer, the result says nothing about the DID. Both
+// are cached only for a moment, so that many callers cause one request.
 const (
-	keepLeast = 50 * time.Second
-	keepMost  = 70 * time.Second
-	keepOfNow = 5 * time.Second
+	keepLeast  = 50 * time.Second
+	keepMost   = 70 * time.Second
+	keepAbsent = 10 * time.Second
+	keepOfNow  = 5 * time.Second
 )
 
 // A Fetcher sends one request; [HTTPS] does.
@@ -39,7 +41,7 @@ type Options struct {
 	// Local returns the documents of this program's own registry, without a request; it returns
 	// false for any other DID. It may be nil. Its answers are not cached.
 	Local func(ctx context.Context, w did.Web) (did.Document, bool, error)
-	// Size is how many answers are cached; 10,000 when 0.
+	// Size is the number of cached answers; 0 means 10,000.
 	Size int
 	Now  func() time.Time // time.Now when nil
 }
@@ -216,8 +218,11 @@ func (r *Resolver) resolveOnce(ctx context.Context, key string, w did.Web) (answ
 	}
 	now := r.now()
 	until := now.Add(keepLeast + rand.N(keepMost-keepLeast))
-	if errors.Is(err, ErrUnreachable) {
+	switch {
+	case errors.Is(err, ErrUnreachable):
 		until = now.Add(keepOfNow)
+	case errors.Is(err, ErrAbsent), errors.Is(err, ErrUnusable):
+		until = now.Add(keepAbsent)
 	}
 	result.At, result.Until = now, until
 	if err != nil {

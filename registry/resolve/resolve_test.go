@@ -11,9 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,8 +179,8 @@ func TestUnresolvableDIDs(t *testing.T) {
 	}
 }
 
-// No form of an address of this machine or its network is asked for a DID
-// document, whether as it stands or with a port.
+// TestAddressFormsAreNotRequested checks that no form of an address of this machine or its network
+// is requested for a DID document, with or without a port.
 func TestAddressFormsAreNotRequested(t *testing.T) {
 	w := newWeb(t, nil)
 	for _, form := range fakenet.AddressForms() {
@@ -193,19 +195,31 @@ func TestAddressFormsAreNotRequested(t *testing.T) {
 	}
 }
 
-func TestDialerRefusalIsReported(t *testing.T) {
-	https, err := resolve.NewHTTPS(resolve.HTTPSOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("10.0.0.1 is blocked: it is private")
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := resolve.New(resolve.Options{Fetcher: https})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Resolve(t.Context(), asked); !errors.Is(err, resolve.ErrUnreachable) || !strings.Contains(err.Error(), "blocked") {
-		t.Errorf("got %v", err)
+// TestFailedConnectionsAreExplained checks that an error says why a host could not be reached, and
+// names neither our name server nor an address of ours.
+func TestFailedConnectionsAreExplained(t *testing.T) {
+	ours := &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 1234}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "example.com", Server: "10.9.8.7:53", IsNotFound: true}}, "no address is known"},
+		{&net.DNSError{Err: "server misbehaving", Name: "example.com", Server: "10.9.8.7:53", IsTemporary: true}, "fail to answer"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: syscall.ECONNRESET}, "closed the connection"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: ours, Addr: ours, Err: os.ErrDeadlineExceeded}, "in time"},
+		{errors.New("the address is blocked"), "blocked"},
+	} {
+		https, err := resolve.NewHTTPS(resolve.HTTPSOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, c.err }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := resolve.New(resolve.Options{Fetcher: https})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Resolve(t.Context(), asked); !errors.Is(err, resolve.ErrUnreachable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "10.9.8.7") {
+			t.Errorf("want %q, got %v", c.want, err)
+		}
 	}
 }
 
@@ -235,13 +249,15 @@ func TestAnswerIsCachedFiftyToSeventySeconds(t *testing.T) {
 	if len(lifetimes) < 20 {
 		t.Errorf("40 answers have %d lifetimes: they would all end at once", len(lifetimes))
 	}
-	for _, did := range []string{"did:web:example.com:a0", "did:web:example.com:none"} {
+	for did, kept := range map[string][2]time.Duration{
+		"did:web:example.com:a0": {49 * time.Second, 70 * time.Second}, "did:web:example.com:none": {9 * time.Second, 10 * time.Second},
+	} {
 		r.Resolve(t.Context(), did)
 		before := w.asked.Load()
 		for _, c := range []struct {
 			after time.Duration
 			again bool
-		}{{0, false}, {49 * time.Second, false}, {70 * time.Second, true}} {
+		}{{0, false}, {kept[0], false}, {kept[1], true}} {
 			w.now.Store(start.Add(c.after).UnixNano())
 			r.Resolve(t.Context(), did)
 			if again := w.asked.Load() != before; again != c.again {

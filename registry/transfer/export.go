@@ -19,10 +19,10 @@ import (
 // An export is an agent with its whole history, one JSON object a line:
 //
 //	{"export":"gazetteer agent","version":1,"registry":…,"air_id":…,"entries":n,"exported":…}
-//	{"entry":…}          n times, an Entry as it is stored, oldest first
-//	{"attestation":…}    those about the agent and by it, as they are now
-//	{"agent":…}          the record; with "secret_hash" beside it when asked for
-//	{"end":lines,"sha256":…}   of all before, so that a cut is noticed
+//	{"entry":…}	        n times, an Entry as it is stored, oldest first
+//	{"attestation":…}	  those about the agent and by it, in their present form
+//	{"agent":…}	        the record; with "secret_hash" beside it if requested
+//	{"end":lines,"sha256":…}	 of all lines before, so that a truncation is detected
 const (
 	exportName    = "gazetteer agent"
 	exportVersion = 1
@@ -67,7 +67,7 @@ func (x *exporter) writeLine(v any) error {
 	return err
 }
 
-// ExportOptions add to an export what is not public.
+// ExportOptions select private data to include in an export.
 type ExportOptions struct {
 	// Secret adds the SHA-256 of the agent's secret, so that the owner can use the secret at
 	// another registry: for an operator who moves a registry. Keep such an export private.

@@ -42,7 +42,7 @@ type parsedExport struct {
 	provedKeys map[string]bool
 }
 
-// An ImportResult says what an import rests on.
+// An ImportResult describes the evidence for an import.
 type ImportResult struct {
 	Agent registry.Agent `json:"agent"`
 	// Origin is the DID host of the registry that exported it.
@@ -260,8 +260,8 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	return result, nil
 }
 
-// checkImport checks a record like a registration, because the registry that it comes from may have
-// other rules.
+// checkImport checks a record like a registration, because the source registry may have other
+// rules.
 func (t *Transfer) checkImport(a *registry.Agent, origin string, now time.Time) error {
 	if !slices.Contains([]string{registry.Active, registry.Suspended, registry.Deactivated, registry.Deleted, registry.Merged}, a.Status) {
 		return &registry.Error{Field: "status", Code: "value", Message: fmt.Sprintf("its status is %q", protocol.ClipBytes(a.Status, registry.MaxQuoted)), Help: "export the agent again"}
@@ -364,7 +364,7 @@ func (t *Transfer) reserveKeys(ctx context.Context, c *registry.Change) error {
 }
 
 // writeHistory writes the agent with its entries. The beginning of a long history is written before
-// the rest: nobody reads it without the agent's record, and another attempt writes the same.
+// the rest: it cannot be read without the agent's record, and another attempt writes the same.
 func (t *Transfer) writeHistory(ctx context.Context, c *registry.Change, x *parsedExport) error {
 	rest := x.raw
 	n := 1

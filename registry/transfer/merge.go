@@ -13,7 +13,7 @@ import (
 	"gazetteer/registry"
 )
 
-// maxAbsorbed limits how many agents can be merged into one.
+// maxAbsorbed is the number of agents that can be merged into one.
 const maxAbsorbed = 20
 
 // A Merge says that two agents have one owner, who keeps one of them. The current keys of both sign

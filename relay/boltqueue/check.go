@@ -10,9 +10,9 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// Check reads all envelopes with their checksums, compares the counts of each inbox and the ids with
-// them, and reads all rules. Each problem goes to report; the error says that the queue could not be
-// read.
+// Check reads all envelopes with their checksums, compares the counts of each inbox and the ids
+// with them, and reads all rules. It passes each problem to report; the error says that the queue
+// could not be read.
 func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail int, err error) {
 	_, err = q.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		return nil, boltfile.CatchDamage("check the queue", func() error {
@@ -32,7 +32,7 @@ func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail in
 	return mail, err
 }
 
-// checkMail compares the envelopes with what is derived from them.
+// checkMail compares the envelopes with the data that is derived from them.
 func (q *Queue) checkMail(ctx context.Context, tx *bolt.Tx, report func(string)) (mail int, err error) {
 	tallies := map[string]*tally{}
 	err = tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {

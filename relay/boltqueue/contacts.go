@@ -60,7 +60,7 @@ func checkContact(contacts *bolt.Bucket, in relay.Incoming) (contact, error) {
 	return x, nil
 }
 
-// putContact records a pair, and what it took of the budget when it is new.
+// putContact records a pair, and the use of the budget if the pair is new.
 func putContact(contacts *bolt.Bucket, x contact, in relay.Incoming) error {
 	if x.fresh {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -74,7 +75,7 @@ func (s subject) writeChange(tx *boltfile.Tx, c filetest.Change) (refused, err e
 	now := time.Now()
 	in := relay.Incoming{
 		Inbox: testInbox, Sender: fmt.Sprint("did:", tx.Sequence()), ID: c.Key, ThreadID: "t", Nonce: c.Key,
-		Digest: sha256.Sum256(c.Value), Received: now, Expires: now.Add(time.Hour), Text: c.Value, Sign: signNothing, MaxFirstContacts: 1000,
+		Digest: sha256.Sum256(c.Value), Received: now, Expires: now.Add(time.Hour), Text: c.Value, MaxFirstContacts: 1000,
 	}
 	return s.putMail(tx, prepareMail(in))
 }
@@ -86,6 +87,9 @@ func (s subject) Get(_ context.Context, key string) (text []byte, err error) {
 		prefix := inboxPrefix(testInbox)
 		c := tx.Bucket(mailBucket).Cursor()
 		for k, raw := c.Seek(prefix); isMailOf(k, prefix); k, raw = c.Next() {
+			if len(raw) >= recordHead && binary.BigEndian.Uint32(raw[16:]) == recordChecksum(raw) && !bytes.Contains(raw, []byte(key)) {
+				continue // decodeMail copies, and the tests look up thousands of keys
+			}
 			m, bad := decodeMail(lastNumber(k), raw)
 			if bad != nil {
 				return bad

@@ -7,15 +7,14 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"gazetteer/protocol/a2a"
 	"gazetteer/relay"
 	"gazetteer/store/boltfile"
 )
 
 // Push stores an envelope: see relay.Queue.
-func (q *Queue) Push(ctx context.Context, in relay.Incoming) (relay.Stored, error) {
+func (q *Queue) Push(ctx context.Context, in relay.Incoming) (uint64, error) {
 	if err := cmp.Or(checkName("the inbox", in.Inbox, maxInbox), checkName("the id", in.ID, maxID)); err != nil {
-		return relay.Stored{}, err
+		return 0, err
 	}
 	mail := prepareMail(in)
 	_, err := q.file.Write(ctx, boltfile.Request{
@@ -23,27 +22,27 @@ func (q *Queue) Push(ctx context.Context, in relay.Incoming) (relay.Stored, erro
 		Write: func(tx *boltfile.Tx) (refused, err error) { return q.putMail(tx, mail) },
 	})
 	if err != nil {
-		return relay.Stored{}, err
+		return 0, err
 	}
 	q.watches.notifyInbox(in.Inbox)
-	return mail.stored, nil
+	return mail.number, nil
 }
 
 // A pendingMail is an envelope on its way into the file.
 type pendingMail struct {
 	relay.Incoming
 	keys   seenKeys
-	raw    []byte       // its record, without the receipt
-	stored relay.Stored // set by the transaction
+	raw    []byte // its record
+	number uint64 // set by the transaction
 }
 
 // prepareMail prepares an envelope for a transaction.
 func prepareMail(in relay.Incoming) *pendingMail {
-	return &pendingMail{Incoming: in, keys: seenKeysOf(in), raw: encodeMail(in, nil)}
+	return &pendingMail{Incoming: in, keys: seenKeysOf(in), raw: encodeMail(in)}
 }
 
 // putMail checks that an envelope is new and has room, and writes it. Nothing is written when it is
-// refused. The receipts of a transaction are signed at its end, all at once.
+// refused.
 func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error) {
 	var box tally
 	var known contact
@@ -69,11 +68,7 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 	if err != nil {
 		return nil, err
 	}
-	mail.stored.Number = number
-	if len(q.recent.unsigned) == 0 {
-		tx.BeforeCommit(func() error { return q.signReceipts(tx.Tx) })
-	}
-	q.recent.unsigned = append(q.recent.unsigned, mail)
+	mail.number = number
 	box.countMail(in)
 	return nil, cmp.Or(
 		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), mail.raw),
@@ -82,29 +77,6 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 		putWake(tx.Bucket(wakesBucket), in, number),
 		q.putRecent(tx.Tx, keys, number, in),
 	)
-}
-
-// signReceipts writes the receipts of the envelopes in a transaction that are still there.
-func (q *Queue) signReceipts(tx *bolt.Tx) error {
-	mails := q.recent.unsigned
-	q.recent.unsigned = nil
-	receipts := make([]a2a.UnsignedReceipt, len(mails))
-	for i, mail := range mails {
-		receipts[i] = mail.Incoming.Receipt
-	}
-	bucket := tx.Bucket(mailBucket)
-	for i, signed := range mails[0].Sign(receipts) {
-		mail := mails[i]
-		mail.stored.Receipt = signed
-		key := mailKey(mail.Inbox, mail.stored.Number)
-		if bucket.Get(key) == nil {
-			continue
-		}
-		if err := bucket.Put(key, encodeMail(mail.Incoming, signed)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // deleteMail deletes one envelope with everything that refers to it. It reports false when the

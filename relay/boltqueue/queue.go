@@ -46,7 +46,7 @@ import (
 const QueueFile = "queue.bolt"
 
 const (
-	format = 1
+	format = 2
 	// sequenceBits of a number are the sequence, the bits above the incarnation.
 	sequenceBits   = 40
 	maxIncarnation = 1<<(53-sequenceBits) - 1
@@ -132,8 +132,8 @@ func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rul
 // oldDueBucket is a bucket of the first layout, in which ids were not hashed.
 var oldDueBucket = []byte("due")
 
-// prepareLayout creates the buckets that younger layouts have, brings a queue of the first layout into the
-// present one, and reads what is recent.
+// prepareLayout creates the buckets of later layouts, converts a queue of the first layout, and
+// reads the recent entries.
 func (q *Queue) prepareLayout(ctx context.Context) error {
 	_, err := q.file.Write(ctx, boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
 		return nil, boltfile.CatchDamage("read the queue", func() error {

@@ -14,11 +14,12 @@ import (
 )
 
 // The keys of the buckets ids and seen are hashes, so that each entry lands on another page of the
-// file. Written one envelope at a time they would cost three pages of 4 KiB each. So what an envelope
-// adds to them goes into the bucket recent first, one entry behind the other, and into memory; when
-// defaultMergeAfter envelopes have come, all their entries are written in the order of their keys. A
-// merge of so many has mergeSteps steps, each in another transaction and for another part of the keys: a
-// transaction keeps the pages that it changes in memory, and in a large queue each key has its own.
+// file. Written one envelope at a time they would cost three pages of 4 KiB each. So what an
+// envelope adds to them goes into the bucket recent first, one entry behind the other, and into
+// memory; when defaultMergeAfter envelopes have come, all their entries are written in the order of
+// their keys. A merge of so many has mergeSteps steps, each in another transaction and for another
+// part of the keys: a transaction keeps the pages that it changes in memory, and in a large queue
+// each key has its own.
 const (
 	defaultMergeAfter = 1 << 15
 	mergeSteps        = 16
@@ -51,16 +52,15 @@ const entryGone = 1 << 63
 // one goroutine runs, and each request calls [Queue.begin] first. Its memory is bounded: some 110 bytes
 // for each of defaultMergeAfter entries, and a counter for each of their senders.
 type recent struct {
-	tx          *bolt.Tx       // the newest transaction
-	changed     bool           // it changed what follows
-	committed   bool           // and was committed
-	unsigned    []*pendingMail // in tx, without receipts
-	first, last uint64         // when the first and the last entry were received, in milliseconds
+	tx          *bolt.Tx // the newest transaction
+	changed     bool     // it changed what follows
+	committed   bool     // and was committed
+	first, last uint64   // when the first and the last entry were received, in milliseconds
 	entries     []entry
 	sent        map[seenKey]uint64
 	// merging is how many of the entries a merge is about, 0 for none, step the next of its steps,
-	// steps how many it has, stepped the transaction of the one before, until when the last of the entries was received, and
-	// merged what sent was for them.
+	// steps how many it has, stepped the transaction of the one before, until when the last of the
+	// entries was received, and merged what sent was for them.
 	merging, step, steps int
 	stepped              *bolt.Tx
 	until                uint64
@@ -76,8 +76,8 @@ func newRecent() recent {
 	return recent{sent: map[seenKey]uint64{}, seed: maphash.MakeSeed()}
 }
 
-// reloadRecent is called by each request before it reads or changes what is recent. A transaction that
-// changed it and was given up, because the disk is full, leads to reading it again.
+// reloadRecent is called by each request before it reads or changes the recent entries. If a
+// transaction that changed them fails because the disk is full, they are read again.
 func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 	r := &q.recent
 	if r.tx == tx {
@@ -90,7 +90,7 @@ func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 		}
 		q.recent = again
 	}
-	r.tx, r.changed, r.committed, r.unsigned = tx, false, false, nil
+	r.tx, r.changed, r.committed = tx, false, false
 	tx.OnCommit(func() { r.committed = true })
 	return nil
 }

@@ -46,16 +46,19 @@ func lastNumber(key []byte) uint64 {
 
 func unixMillis(t time.Time) uint64 { return uint64(max(t.UnixMilli(), 0)) }
 
-// encodeMail writes a record: the fixed part, then each field with its length before it. The checksum
+// encodeMail writes a record: the fixed part, then each field with its length before it. The fields
+// are the sender, the id, what the receipt says (receiptMark, the recipient and the SHA-256 of what
+// the sender signed; format 1 has the signed receipt instead), and the envelope. The checksum
 // covers everything else.
-func encodeMail(in relay.Incoming, receipt []byte) []byte {
-	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(receipt)+len(in.Text)+16)
+func encodeMail(in relay.Incoming) []byte {
+	raw := make([]byte, recordHead, recordHead+len(in.Sender)+len(in.ID)+len(in.Digest)+len(in.To)+len(in.Text)+16)
 	binary.BigEndian.PutUint64(raw, unixMillis(in.Received))
 	binary.BigEndian.PutUint64(raw[8:], unixMillis(in.Expires))
-	for _, field := range [][]byte{[]byte(in.Sender), []byte(in.ID), receipt, in.Text} {
-		raw = binary.AppendUvarint(raw, uint64(len(field)))
-		raw = append(raw, field...)
-	}
+	raw = append(binary.AppendUvarint(raw, uint64(len(in.Sender))), in.Sender...)
+	raw = append(binary.AppendUvarint(raw, uint64(len(in.ID))), in.ID...)
+	raw = append(binary.AppendUvarint(raw, uint64(1+len(in.To)+len(in.Digest))), receiptMark)
+	raw = append(append(raw, in.To...), in.Digest[:]...)
+	raw = append(binary.AppendUvarint(raw, uint64(len(in.Text))), in.Text...)
 	binary.BigEndian.PutUint32(raw[16:], recordChecksum(raw))
 	return raw
 }
@@ -63,6 +66,9 @@ func encodeMail(in relay.Incoming, receipt []byte) []byte {
 func recordChecksum(raw []byte) uint32 {
 	return crc32.Update(crc32.Checksum(raw[:16], castagnoli), castagnoli, raw[recordHead:])
 }
+
+// receiptMark begins what format 2 stores for the receipt. JSON never does.
+const receiptMark = 0
 
 // decodeMail reads a record. What it returns does not share memory with raw.
 func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
@@ -83,7 +89,14 @@ func decodeMail(number uint64, raw []byte) (relay.Mail, error) {
 		}
 		fields[i], rest = rest[w:w+int(n):w+int(n)], rest[w+int(n):]
 	}
-	m.Sender, m.ID, m.Receipt, m.Text = string(fields[0]), string(fields[1]), fields[2], fields[3]
+	m.Sender, m.ID, m.Text = string(fields[0]), string(fields[1]), fields[3]
+	switch about := fields[2]; {
+	case len(about) > len(m.Digest) && about[0] == receiptMark:
+		to := len(about) - len(m.Digest)
+		m.To, m.Digest = string(about[1:to]), [len(m.Digest)]byte(about[to:])
+	default:
+		m.Receipt = about
+	}
 	return m, nil
 }
 

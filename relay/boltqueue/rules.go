@@ -35,8 +35,8 @@ func (q *Queue) Rules(_ context.Context, inbox string) (relay.Rules, error) {
 // sumLength is the length of the checksum behind rules: a space and eight hexadecimal digits.
 const sumLength = 9
 
-// encodeRules writes the rules of an inbox as JSON with a checksum behind it, which covers the name of the
-// inbox too, so that a damaged page never lets somebody in.
+// encodeRules writes the rules of an inbox as JSON with a checksum behind it, which covers the name
+// of the inbox too, so that a damaged page never lets somebody in.
 func encodeRules(inbox string, rules relay.Rules) ([]byte, error) {
 	text, err := json.Marshal(rules)
 	if err != nil {
@@ -81,6 +81,9 @@ func (q *Queue) SetRules(ctx context.Context, inbox string, rules relay.Rules) e
 			}
 		}
 		tx.MarkChanged()
+		if _, err := q.nextNumber(tx); err != nil { // so that an older copy without these rules is noticed
+			return nil, err
+		}
 		if tx.Bucket(rulesBucket).Get([]byte(inbox)) == nil {
 			if err := countRules(tx.Tx, 1); err != nil {
 				return nil, err
@@ -91,8 +94,8 @@ func (q *Queue) SetRules(ctx context.Context, inbox string, rules relay.Rules) e
 	return err
 }
 
-// findRulesDamage reads all rules. An entry out of order hides others from a search, so the first one that
-// is damaged says that a missing entry proves nothing.
+// findRulesDamage reads all rules. An entry out of order hides others from a search, so the first
+// one that is damaged says that a missing entry proves nothing.
 func findRulesDamage(tx *bolt.Tx) error {
 	before, found := "", uint64(0)
 	return boltfile.CatchDamage("read the rules of all inboxes", func() error {
@@ -119,8 +122,8 @@ func findRulesDamage(tx *bolt.Tx) error {
 // rulesCountKey is where the bucket state has the number of inboxes with rules.
 var rulesCountKey = []byte("rules")
 
-// countRules adds to the number of inboxes with rules, before the rules themselves change. A queue of an
-// earlier version has no number yet.
+// countRules adds to the number of inboxes with rules, before the rules themselves change. A queue
+// of an earlier version has no number yet.
 func countRules(tx *bolt.Tx, more int64) error {
 	state := tx.Bucket(stateBucket)
 	count := uint64(0)

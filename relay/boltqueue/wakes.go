@@ -28,7 +28,7 @@ func putWake(wakes *bolt.Bucket, in relay.Incoming, number uint64) error {
 	return wakes.Put(wakeKey(wakeInbox, in.Inbox), binary.BigEndian.AppendUint64(nil, number))
 }
 
-// Wakes returns what is noted about wake-ups: see relay.Queue.
+// Wakes returns the records of wake-ups: see relay.Queue.
 func (q *Queue) Wakes(context.Context) (relay.Wakes, error) {
 	out := relay.Wakes{Pending: map[string]uint64{}, Hosts: map[string]relay.WakeHost{}}
 	err := q.file.View("read the wake-ups", func(tx *bolt.Tx) error {
@@ -58,7 +58,7 @@ func (q *Queue) EndWake(ctx context.Context, inbox string, number uint64) error 
 	})
 }
 
-// SetWakeHost notes how a host stands: see relay.Queue.
+// SetWakeHost records the state of a host: see relay.Queue.
 func (q *Queue) SetWakeHost(ctx context.Context, host string, state relay.WakeHost) error {
 	return q.writeWake(ctx, wakeKey(wakeHost, host), func([]byte) []byte {
 		if state.Failures == 0 {

@@ -57,7 +57,10 @@ func (x Recipients) FindInbox(ctx context.Context, name string) (relay.Inbox, er
 		return relay.Inbox{}, err
 	}
 	web := did.AgentDID(x.Registry.Host(), agent.AirID)
-	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Suspended: agent.Status == registry.Suspended}
+	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Key: agent.Multikey(), Suspended: agent.Status == registry.Suspended}
+	if agent.Recovery != nil {
+		box.Key += " until recovery" // nobody reads meanwhile, not even who had begun to
+	}
 	box.Addresses = []string{box.Name, agent.AirID}
 	web.Method = did.MethodWeb
 	box.Addresses = append(box.Addresses, web.String())
@@ -74,12 +77,18 @@ func (x Recipients) findForeign(ctx context.Context, name string) (relay.Inbox, 
 	if err != nil || web.SameHost(x.Registry.Host()) || !relay.NamesSender(x.Foreign, web.String()) {
 		return relay.Inbox{}, nil
 	}
-	if _, err := x.Resolver.Resolve(ctx, web.String()); errors.Is(err, a2a.ErrUnknownSender) {
+	document, err := x.Resolver.Resolve(ctx, web.String())
+	if errors.Is(err, a2a.ErrUnknownSender) {
 		return relay.Inbox{}, relay.ErrNoInbox
-	} else if err != nil {
+	}
+	if err != nil {
 		return relay.Inbox{}, err
 	}
-	return relay.Inbox{Name: web.String(), Addresses: []string{web.String()}, Foreign: true}, nil
+	key, err := document.Multikey()
+	if err != nil {
+		return relay.Inbox{}, relay.ErrNoInbox
+	}
+	return relay.Inbox{Name: web.String(), Addresses: []string{web.String()}, Key: key, Foreign: true}, nil
 }
 
 // VerifyRead implements relay.Inboxes.

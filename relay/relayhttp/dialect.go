@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"gazetteer/limit"
 	"gazetteer/protocol/a2a"
@@ -59,64 +61,74 @@ func (d dialect) formatPage(inbox string, after uint64, page relay.Page) ([]byte
 	}{inbox, messages, cursor, page.More})
 }
 
+// referenceCodes are the codes of the reference. It has none for what it does not check, such as a
+// signature.
+var referenceCodes = []string{"empty_body", "invalid_json", "missing_id", "missing_from", "payload_too_large", "duplicate_envelope", "rate_limited",
+	"missing_envelope_ids", "too_many_acks", "invalid_envelope_id_type"}
+
+// An errorBody is the body of a refusal in both dialects. That of the draft has the members of §9.3
+// only.
+type errorBody struct {
+	Error     string `json:"error"`
+	Code      string `json:"code,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	AirID     string `json:"air_id,omitempty"`
+	ThreadID  string `json:"thread_id,omitempty"`
+	ID        string `json:"envelope_id,omitempty"`
+	Recipient string `json:"recipient_did,omitempty"`
+	Wait      int    `json:"retry_after_seconds,omitempty"`
+	Most      int    `json:"max_bytes,omitempty"`
+}
+
 // writeError writes a refusal in the form of the dialect, with Retry-After where it is due.
-func (d dialect) writeError(w http.ResponseWriter, r *http.Request, accepted relay.Accepted, err error) {
+func (d dialect) writeError(w http.ResponseWriter, accepted relay.Accepted, err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		panic(http.ErrAbortHandler) // the client has left, and an empty answer would say 200
 	}
-	if e, ok := errors.AsType[*a2a.Refusal](err); ok {
-		d.writeRefusal(w, accepted, e)
-		return
-	}
-	e, ok := errors.AsType[*relay.Refusal](err)
-	if !ok {
-		e = &relay.Refusal{Status: http.StatusInternalServerError, Reason: "Relay Error", Code: "internal", Detail: "the relay failed"}
-	}
+	e, airID := refusalOf(err)
 	wait := 0
 	if e.Wait > 0 {
 		wait = limit.CeilSeconds(e.Wait)
 		w.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
-	if d.draft {
-		writeJSON(w, e.Status, struct {
-			Error  string `json:"error"`
-			Detail string `json:"detail,omitempty"`
-		}{e.Reason, e.Detail})
-		return
-	}
-	writeJSON(w, e.Status, struct {
-		Error   string `json:"error"`
-		Message string `json:"message"`
-		Detail  string `json:"detail,omitempty"`
-		Wait    int    `json:"retry_after_seconds,omitempty"`
-		Most    int    `json:"max_bytes,omitempty"`
-	}{e.Code, e.Detail, e.Cause, wait, e.Most})
-}
-
-// writeRefusal writes that an envelope breaks a rule of the draft.
-func (d dialect) writeRefusal(w http.ResponseWriter, accepted relay.Accepted, e *a2a.Refusal) {
-	if d.draft {
-		writeJSON(w, e.Status, e)
-		return
-	}
-	body := struct {
-		Error     string `json:"error"`
-		Message   string `json:"message"`
-		Detail    string `json:"detail,omitempty"`
-		ID        string `json:"envelope_id,omitempty"`
-		Recipient string `json:"recipient_did,omitempty"`
-	}{Error: e.Rule, Message: e.Reason, Detail: e.Detail}
-	switch {
-	case e.Reason == a2a.ErrorReplay:
-		body.Error, body.Message = "duplicate_envelope", "An envelope with this envelope_id is already queued for this recipient"
-		body.ID, body.Recipient = accepted.ID, accepted.Inbox
-	case e.Status == http.StatusRequestEntityTooLarge:
-		body.Error = "payload_too_large"
+	body := errorBody{Error: e.Reason, Detail: e.Detail, AirID: airID, ThreadID: e.ThreadID}
+	if !d.draft {
+		body.Code, body.Message, body.Detail, body.Wait = e.Code, e.Detail, e.Cause, wait
+		if e.Code == "duplicate_envelope" {
+			body = errorBody{Message: "An envelope with this envelope_id is already queued for this recipient", Detail: e.Detail, ID: accepted.ID, Recipient: accepted.Inbox}
+		}
+		if slices.Contains(referenceCodes, e.Code) {
+			body.Error, body.Code, body.Most = e.Code, "", e.Most
+		}
 	}
 	writeJSON(w, e.Status, body)
 }
 
-// checkDeployed refuses what the reference refuses by codes of its own, before the rules of the draft.
+// resolverRetry is how long a sender waits after its own registry did not answer.
+const resolverRetry = 5 * time.Second
+
+// refusalOf returns an error as a refusal of the relay, and the AIR ID that it names.
+func refusalOf(err error) (e relay.Refusal, airID string) {
+	if refused, ok := errors.AsType[*relay.Refusal](err); ok {
+		return *refused, ""
+	}
+	broken, ok := errors.AsType[*a2a.Refusal](err)
+	if !ok {
+		return relay.Refusal{Status: http.StatusInternalServerError, Reason: "Relay Error", Code: "internal", Detail: "the relay failed"}, ""
+	}
+	e = relay.Refusal{Status: broken.Status, Reason: broken.Reason, Code: broken.Rule, Detail: broken.Detail, ThreadID: broken.ThreadID}
+	switch {
+	case broken.Rule == a2a.RuleResolver:
+		e.Wait = resolverRetry
+	case broken.Reason == a2a.ErrorReplay:
+		e.Code = "duplicate_envelope"
+	}
+	return e, broken.AirID
+}
+
+// checkDeployed refuses what the reference refuses with its own codes, before the rules of the
+// draft apply.
 func checkDeployed(text []byte) error {
 	refuse := func(code, detail string) error {
 		return &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: code, Detail: detail}

@@ -111,7 +111,7 @@ func New(o Options) (*Handler, error) {
 	return h, nil
 }
 
-// End ends streams and long polls. The handler then answers what is left at once.
+// End ends streams and long polls. The handler then answers all remaining requests at once.
 func (h *Handler) End() { h.endRequested() }
 
 // PreflightHeaders are the header fields that a page of another origin may send with a request.
@@ -137,7 +137,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pushEnvelope is POST /inbox/{inbox}.
 func (h *Handler) pushEnvelope(w http.ResponseWriter, r *http.Request) {
 	d := dialect{draft: r.Header.Get(a2ahttp.VersionHeader) != ""}
-	text, err := readBody(w, r, a2a.MaxEnvelope)
+	text, err := readBody(w, r, "Envelope", a2a.MaxEnvelope)
 	if err == nil && len(text) == 0 {
 		err = &relay.Refusal{Status: http.StatusBadRequest, Reason: a2a.ErrorBadRequest, Code: "empty_body", Detail: "Envelope body is empty"}
 	}
@@ -145,11 +145,13 @@ func (h *Handler) pushEnvelope(w http.ResponseWriter, r *http.Request) {
 		err = checkDeployed(text)
 	}
 	var accepted relay.Accepted
-	if err == nil {
+	if err != nil {
+		h.Relay.CountRefusal(err)
+	} else {
 		accepted, err = h.Relay.Accept(r.Context(), r.PathValue("inbox"), text, h.Client(r))
 	}
 	if err != nil {
-		d.writeError(w, r, accepted, err)
+		d.writeError(w, accepted, err)
 		return
 	}
 	writeJSON(w, http.StatusAccepted, struct {
@@ -160,9 +162,9 @@ func (h *Handler) pushEnvelope(w http.ResponseWriter, r *http.Request) {
 	}{"queued", accepted.ID, accepted.Number, accepted.Receipt})
 }
 
-// readBody reads a body of at most so many bytes within bodyTime. The rest of a refused body is not
-// read: the connection ends.
-func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+// readBody reads a body of at most so many bytes within bodyTime. The refusal of a larger one says
+// what exceeds the limit. After a refused body the connection ends.
+func readBody(w http.ResponseWriter, r *http.Request, what string, most int64) ([]byte, error) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime)) // the server restores it for the next request
 	refuse := func(status int, reason, code, detail string) ([]byte, error) {
@@ -176,20 +178,34 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return refuse(http.StatusUnsupportedMediaType, "Unsupported Media Type", "unsupported_encoding", "the body must not be compressed")
 	}
-	tooLarge := fmt.Sprintf("Envelope exceeds %d bytes", most)
-	if r.ContentLength > most {
-		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", tooLarge)
-	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	text, err := readOrDrain(r, most)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refuse(http.StatusRequestTimeout, "Request Timeout", "body_timeout", "the body did not arrive in time")
 	case err != nil:
 		return refuse(http.StatusBadRequest, a2a.ErrorBadRequest, "bad_body", "the body was cut off or is not well formed")
 	case int64(len(text)) > most:
-		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", tooLarge)
+		return refuse(http.StatusRequestEntityTooLarge, a2a.ErrorTooLarge, "payload_too_large", fmt.Sprintf("%s exceeds %d bytes", what, most))
 	}
 	return text, nil
+}
+
+// maxDrain is how long a body may be that is read although its size is refused: many clients read
+// no answer before they have sent everything.
+const maxDrain = 16 << 20
+
+// readOrDrain reads a body. Of one with more than most bytes it returns most+1, and discards the
+// rest if its size is known and at most maxDrain, unless the client waits for permission to send
+// it.
+func readOrDrain(r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > maxDrain || r.ContentLength > most && r.Header.Get("Expect") != "" {
+		return make([]byte, most+1), nil
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if int64(len(text)) > most && r.ContentLength > 0 {
+		io.CopyN(io.Discard, r.Body, maxDrain)
+	}
+	return text, err
 }
 
 // openInbox opens the inbox in the path for the owner that signed the request.
@@ -217,12 +233,12 @@ func (h *Handler) pullMail(w http.ResponseWriter, r *http.Request, d dialect) {
 		page, err = h.waitForMail(w, r, reader, after, limit, wait)
 	}
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	text, err := d.formatPage(reader.Inbox(), after, page)
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	writeText(w, http.StatusOK, text)
@@ -275,14 +291,14 @@ func readPullQuery(q url.Values) (after uint64, limit int, wait time.Duration, e
 		if err != nil || seconds < 0 {
 			return 0, 0, 0, bad("wait", "a number of seconds")
 		}
-		wait = min(time.Duration(seconds)*time.Second, maxWait)
+		wait = time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second
 	}
 	return after, min(limit, relay.MaxPage), wait, nil
 }
 
 // acknowledgeMail deletes mail that the recipient has processed.
 func (h *Handler) acknowledgeMail(w http.ResponseWriter, r *http.Request, d dialect) {
-	body, err := readBody(w, r, MaxAckBytes)
+	body, err := readBody(w, r, "Acknowledgement", MaxAckBytes)
 	var ids []string
 	if err == nil {
 		ids, err = readIDs(body)
@@ -296,7 +312,7 @@ func (h *Handler) acknowledgeMail(w http.ResponseWriter, r *http.Request, d dial
 		acknowledged, err = reader.Acknowledge(r.Context(), ids)
 	}
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, struct {

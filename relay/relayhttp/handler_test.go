@@ -3,6 +3,7 @@ package relayhttp_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -10,11 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +33,7 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// agents stands in for the registry: agents by AIR ID, with their keys.
+// agents replaces the registry: agents by AIR ID, with their keys.
 type agents struct {
 	keys   map[string]ed25519.PrivateKey
 	states map[string]string // "held", or why an agent is gone
@@ -277,47 +281,105 @@ func TestMailInReferenceForm(t *testing.T) {
 	} {
 		w.want(w.do("POST", "/ack/"+bob, "", body), 400, "error", code)
 	}
-	w.want(w.do("GET", "/pull/did:wba:none", "", ""), 404, "error", "unknown_recipient")
+	w.want(w.do("GET", "/pull/did:wba:none", "", ""), 404, "error", "Not Found")
 }
 
 func TestRefusedPushes(t *testing.T) {
 	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.MaxMail = 1 })
 	good := func(change func(*a2a.Message)) string { return string(w.envelope(alice, bob, change).Text) }
-	tampered := strings.Replace(good(nil), "table", "chair", 1)
-	old := good(func(m *a2a.Message) { m.Timestamp = time.Now().Add(-301 * time.Second) })
-	ahead := good(func(m *a2a.Message) { m.Timestamp = time.Now().Add(40 * time.Second) })
+	// change exchanges a text that is signed by one that is not.
+	change := func(old, new string) string {
+		text := good(nil)
+		if !strings.Contains(text, old) {
+			t.Fatalf("%s is not in %s", old, text)
+		}
+		return strings.Replace(text, old, new, 1)
+	}
+	// sign puts another signature in the place of the signature.
+	sign := func(other func(signature string) string) string {
+		e := w.envelope(alice, bob, nil)
+		return strings.Replace(string(e.Text), e.Signature, other(e.Signature), 1)
+	}
+	raw := func(signature string) []byte {
+		b, err := did.ParseSignature(signature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	at := func(from time.Duration) string {
+		return good(func(m *a2a.Message) { m.Timestamp = time.Now().Add(from) })
+	}
+	// An envelope of the neutral point, under which this signature verifies for every text.
+	w.agents.keys["AIR-WEAK-WEAK-WEAK"] = append(make(ed25519.PrivateKey, 32), append([]byte{1}, make([]byte, 31)...)...)
+	weak := strings.Replace(sign(func(string) string { return did.FormatSignature(append([]byte{1}, make([]byte, 63)...)) }), prefix+alice, prefix+"AIR-WEAK-WEAK-WEAK", 1)
+	const price, bad, unsigned = `"amount_cents":500`, "Bad Request", "Bad Signature"
 	for _, c := range []struct {
 		name, inbox, text string
 		status            int
-		draft, deployed   string // member error in both dialects
+		draft, deployed   string // member error in both dialects, "" for the same
 	}{
-		{"nothing", bob, "", 400, "Bad Request", "empty_body"},
-		{"no JSON", bob, "{", 400, "Bad Request", "invalid_json"},
-		{"no id", bob, `{"from":"x"}`, 400, "Bad Request", "missing_id"},
-		{"no sender", bob, `{"id":"x"}`, 400, "Bad Request", "missing_from"},
-		{"a float", bob, strings.Replace(good(nil), `"amount_cents":500`, `"amount_cents":500.0`, 1), 400, "Bad Request", ""},
-		{"no signature", bob, `{"id":"e1","from":"` + prefix + alice + `","to":"` + prefix + bob + `"}`, 400, "Bad Request", ""},
+		{"nothing", bob, "", 400, bad, "empty_body"},
+		{"no JSON", bob, "{", 400, bad, "invalid_json"},
+		{"two values", bob, good(nil) + "{}", 400, bad, "invalid_json"},
+		{"a byte order mark", bob, "\ufeff" + good(nil), 400, bad, "invalid_json"},
+		{"no object", bob, `["` + prefix + `"]`, 400, bad, ""},
+		{"no id", bob, `{"from":"x"}`, 400, bad, "missing_id"},
+		{"no sender", bob, `{"id":"x"}`, 400, bad, "missing_from"},
+		{"no body, no signature", bob, `{"id":"e1","from":"` + prefix + alice + `","to":"` + prefix + bob + `"}`, 400, bad, ""},
+		{"1.0", bob, change(price, `"amount_cents":500.0`), 400, bad, ""},
+		{"1e2", bob, change(price, `"amount_cents":5e2`), 400, bad, ""},
+		{"-0.0", bob, change(price, `"amount_cents":-0.0`), 400, bad, ""},
+		{"2^64", bob, change(price, `"amount_cents":18446744073709551616`), 400, bad, ""},
+		{"below -2^63", bob, change(price, `"amount_cents":-9223372036854775809`), 400, bad, ""},
+		{"a name twice", bob, change(`"nonce":`, `"nonce":"x","nonce":`), 400, bad, ""},
+		{"a name twice, escaped", bob, change(`"nonce":`, `"n\u006fnce":"x","nonce":`), 400, bad, ""},
+		{"a name twice in a price", bob, change(price, `"amount_cents":1,`+price), 400, bad, ""},
+		{"half a surrogate pair", bob, change("table", `\ud83d`), 400, bad, ""},
+		{"no UTF-8", bob, change("table", "\xff"), 400, bad, ""},
+		{"null", bob, change(`"nonce":"`, `"x":null,"nonce":"`), 400, bad, ""},
+		{"another cipher suite", bob, change(`"type":"Offer"`, `"alg":"rot13","type":"encrypted","v":1`), 400, bad, ""},
+		{"an id of 129 bytes", bob, change(`"id":"`, `"id":"`+strings.Repeat("x", 93)), 400, bad, ""},
+		{"a time in another zone", bob, change(`Z","to"`, `+00:00","to"`), 400, bad, ""},
 		{"too large", bob, strings.Repeat(" ", 65537), 413, "Payload Too Large", "payload_too_large"},
-		{"tampered", bob, tampered, 401, "Bad Signature", ""},
-		{"300 s old", bob, old, 409, "Stale Timestamp", ""},
-		{"ahead", bob, ahead, 409, "Stale Timestamp", ""},
-		{"an unknown recipient", "AIR-0000-0000-0000", good(nil), 404, "Not Found", "unknown_recipient"},
-		{"a handle", "bob", good(nil), 404, "Not Found", "unknown_recipient"},
-		{"a recipient that is gone", dave, good(nil), 410, "Gone", "recipient_gone"},
-		{"another's inbox", alice, good(nil), 400, "Bad Request", "to-inbox"},
-		{"a blocked sender", bob, string(w.envelope(blocked, bob, nil).Text), 403, "Forbidden", "sender_blocked"},
-		{"a sender without evidence", bob, string(w.envelope(dave, bob, nil).Text), 403, "Forbidden", "evidence_required"},
+		{"no signature", bob, sign(func(string) string { return "" }), 401, unsigned, ""},
+		{"null as signature", bob, strings.Replace(sign(func(string) string { return "" }), `"signature":""`, `"signature":null`, 1), 401, unsigned, ""},
+		{"a signature of 63 bytes", bob, sign(func(s string) string { return did.FormatSignature(raw(s)[:63]) }), 401, unsigned, ""},
+		{"a signature of 65 bytes", bob, sign(func(s string) string { return did.FormatSignature(append(raw(s), 0)) }), 401, unsigned, ""},
+		{"another multibase", bob, sign(func(s string) string { return "m" + s[1:] }), 401, unsigned, ""},
+		{"base64url", bob, sign(func(s string) string { return "z" + base64.RawURLEncoding.EncodeToString(raw(s)) }), 401, unsigned, ""},
+		{"a character of no alphabet", bob, sign(func(s string) string { return s[:40] + "0" + s[41:] }), 401, unsigned, ""},
+		{"S+L", bob, sign(func(s string) string { return did.FormatSignature(addOrder(raw(s))) }), 401, unsigned, ""},
+		{"tampered", bob, change("table", "chair"), 401, unsigned, ""},
+		{"another nonce", bob, change(`"nonce":"`, `"nonce":"x`), 401, unsigned, ""},
+		{"a sender that did not sign", bob, change(prefix+alice, prefix+carol), 401, unsigned, ""},
+		{"a key of small order", bob, weak, 401, unsigned, ""},
+		{"a sender without a document", bob, change(prefix+alice, prefix+"AIR-0000-0000-0000"), 404, "Not Found", ""},
+		{"301 s old", bob, at(-301 * time.Second), 409, "Stale Timestamp", ""},
+		{"301 s ahead", bob, at(301 * time.Second), 409, "Stale Timestamp", ""},
+		{"an unknown recipient", "AIR-0000-0000-0000", good(nil), 404, "Not Found", ""},
+		{"a handle", "bob", good(nil), 404, "Not Found", ""},
+		{"a recipient that is gone", dave, good(nil), 410, "Gone", ""},
+		{"another's inbox", alice, good(nil), 400, bad, ""},
+		{"a blocked sender", bob, string(w.envelope(blocked, bob, nil).Text), 403, "Forbidden", ""},
+		{"a sender without evidence", bob, string(w.envelope(dave, bob, nil).Text), 403, "Forbidden", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t
 			w.want(w.do("POST", "/inbox/"+c.inbox, "", c.text, a2ahttp.VersionHeader, "draft-1"), c.status, "error", c.draft)
 			a := w.do("POST", "/inbox/"+c.inbox, "", c.text)
-			if a.status != c.status || c.deployed != "" && a.body["error"] != c.deployed || a.body["message"] == nil {
-				t.Errorf("in the form of the reference: %d %s", a.status, a.text)
+			w.want(a, c.status, "error", cmp.Or(c.deployed, c.draft))
+			if text, _ := a.body["message"].(string); text == "" || (a.body["code"] == nil) != (c.deployed != "") {
+				t.Errorf("in the form of the reference: %s", a.text)
 			}
 		})
 	}
 	w.t = t
+	large := strings.Repeat(" ", relayhttp.MaxAckBytes+1)
+	limit := fmt.Sprintf(" exceeds %d bytes", relayhttp.MaxAckBytes)
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, large), 413, "detail", "Acknowledgement"+limit)
+	w.want(w.do("POST", "/ack/"+bob, bob, large), 413, "message", "Acknowledgement"+limit)
+	w.want(w.do("PUT", "/inbox/"+bob+"/rules", bob, large), 413, "detail", "Rules document"+limit)
 	unknown := w.envelope(alice, bob, nil)
 	delete(w.agents.keys, alice)
 	w.want(w.do("POST", "/inbox/"+bob, "", string(unknown.Text), a2ahttp.VersionHeader, "draft-1"), 404, "error", "Not Found")
@@ -331,9 +393,19 @@ func TestRefusedPushes(t *testing.T) {
 	if full.header.Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
 	}
-	if m := w.relay.Metrics(); m.Accepted != 1 || m.Refused["sender_blocked"] != 2 {
+	if m := w.relay.Metrics(); m.Accepted != 1 || m.Refused["sender_blocked"] != 2 || m.Refused["missing_id"] != 1 || m.Refused["payload_too_large"] != 2 {
 		t.Errorf("%+v", m)
 	}
+}
+
+// addOrder adds the order of the base point to S, which makes another text of the same signature.
+func addOrder(signature []byte) []byte {
+	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
+	s := slices.Clone(signature[32:])
+	slices.Reverse(s)
+	sum := new(big.Int).Add(new(big.Int).SetBytes(s), order).FillBytes(make([]byte, 32))
+	slices.Reverse(sum)
+	return append(slices.Clone(signature[:32]), sum...)
 }
 
 func TestOnlyOwnerReadsMail(t *testing.T) {
@@ -378,6 +450,23 @@ func TestOnlyOwnerReadsMail(t *testing.T) {
 	if response.StatusCode != 401 {
 		t.Errorf("a signature of an hour ago: %d", response.StatusCode)
 	}
+	// A captured request counts once: its nonce was used. Another owner may use the same nonce.
+	for _, c := range []struct {
+		by     string
+		status int
+	}{{bob, 200}, {bob, 401}, {alice, 200}} {
+		captured := w.request("GET", "/inbox/"+c.by+"/pull?limit=2", "", "")
+		if err := httpsig.Sign(captured, nil, w.agents.keys[c.by], httpsig.SignOptions{KeyID: prefix + c.by + did.KeyFragment, Nonce: "one-nonce-for-all"}); err != nil {
+			t.Fatal(err)
+		}
+		if response, err = http.DefaultClient.Do(captured); err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != c.status {
+			t.Errorf("a nonce of %s: %d, want %d", c.by, response.StatusCode, c.status)
+		}
+	}
 	w.want(w.do("GET", "/inbox/"+carol+"/pull", carol, ""), 403, "error", "Forbidden")
 	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
 	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
@@ -385,32 +474,26 @@ func TestOnlyOwnerReadsMail(t *testing.T) {
 
 func TestLongPoll(t *testing.T) {
 	w := newWorld(t, nil)
-	type result struct {
-		a    answer
-		took time.Duration
-	}
-	poll := func() <-chan result {
-		done := make(chan result, 1)
-		go func() {
-			began := time.Now()
-			done <- result{w.do("GET", "/inbox/"+bob+"/pull?wait=25", bob, ""), time.Since(began)}
-		}()
+	poll := func() <-chan answer {
+		done := make(chan answer, 1)
+		go func() { done <- w.do("GET", "/inbox/"+bob+"/pull?wait=25", bob, "") }()
 		return done
 	}
 	waiting := poll()
 	e := w.envelope(alice, bob, nil)
 	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
-	if r := <-waiting; !strings.Contains(r.a.text, e.ID) {
-		t.Fatalf("the poll does not bring the mail: %s", r.a.text)
+	if a := <-waiting; !strings.Contains(a.text, e.ID) {
+		t.Fatalf("the poll does not bring the mail: %s", a.text)
 	}
-	if r := <-poll(); !strings.Contains(r.a.text, e.ID) || r.took > 20*time.Second {
-		t.Fatalf("a poll waits although there is mail: %s", r.took)
+	if a := <-poll(); !strings.Contains(a.text, e.ID) {
+		t.Fatalf("a poll does not bring the mail that is there: %s", a.text)
 	}
+	w.want(w.do("GET", "/inbox/"+bob+"/pull?wait=10000000000", bob, ""), 200, "has_more", "false")
 	w.do("POST", "/inbox/"+bob+"/ack", bob, `{"envelope_ids":["`+e.ID+`"]}`)
 	ending := poll()
 	w.handler.End()
-	if r := <-ending; r.a.status != 200 || !strings.HasPrefix(r.a.text, `{"envelopes":[],`) {
-		t.Fatalf("the end of the server: %d %s", r.a.status, r.a.text)
+	if a := <-ending; a.status != 200 || !strings.HasPrefix(a.text, `{"envelopes":[],`) {
+		t.Fatalf("the end of the server: %d %s", a.status, a.text)
 	}
 	for _, query := range []string{"wait=-1", "wait=soon", "limit=0", "limit=x", "since=-1", "since=99999999999999999999"} {
 		w.want(w.do("GET", "/inbox/"+bob+"/pull?"+query, bob, ""), 400, "error", "Bad Request")
@@ -460,7 +543,7 @@ func TestStream(t *testing.T) {
 	if _, id = next(); id != second.ID {
 		t.Fatalf("got %s, want the second", id)
 	}
-	// What was sent and not acknowledged is still there, and a new stream goes on where it is told to.
+	// Unacknowledged mail is still there, and a new stream continues where its client asks.
 	again, err := http.DefaultClient.Do(w.request("GET", "/pull/"+bob+"?stream=1", bob, "", "Last-Event-ID", number))
 	if err != nil {
 		t.Fatal(err)
@@ -470,6 +553,118 @@ func TestStream(t *testing.T) {
 	if _, id = next(); id != second.ID {
 		t.Fatalf("after Last-Event-ID: %s", id)
 	}
+}
+
+// changing are agents of which bob changes while a test runs.
+type changing struct {
+	agents
+	change atomic.Pointer[relay.Inbox]
+}
+
+func (c *changing) FindInbox(ctx context.Context, name string) (relay.Inbox, error) {
+	box, err := c.agents.FindInbox(ctx, name)
+	if changed := c.change.Load(); changed != nil && box.AirID == bob {
+		box.Suspended, box.Gone, box.Key = changed.Suspended, changed.Gone, changed.Key
+	}
+	return box, err
+}
+
+// TestOpenReadersEnd checks that streams and long polls that were opened before give out nothing
+// after the agent was suspended or has ended, or its key was replaced.
+func TestOpenReadersEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  relay.Inbox
+		status  int
+		message string
+	}{
+		"suspended":   {relay.Inbox{Suspended: true}, 403, "Forbidden"},
+		"rotated":     {relay.Inbox{Key: "another"}, 401, "Unauthorized"},
+		"deactivated": {relay.Inbox{Gone: "deactivated"}, 410, "Gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var bobs *changing
+			var watched watchedQueue
+			w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) {
+				bobs = &changing{agents: o.Inboxes.(agents)}
+				watched = watchedQueue{o.Queue, make(chan struct{}, 10)}
+				o.Inboxes, o.Queue = bobs, watched
+			})
+			response, err := http.DefaultClient.Do(w.request("GET", "/inbox/"+bob+"/stream", bob, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			<-watched.pulled
+			polled := make(chan answer, 1)
+			go func() { polled <- w.do("GET", "/inbox/"+bob+"/pull?wait=25", bob, "") }()
+			<-watched.pulled
+			bobs.change.Store(&c.change)
+			// A push from before the change: it found the agent as it was.
+			if _, err := watched.Queue.Push(t.Context(), relay.Incoming{Inbox: prefix + bob, Sender: prefix + alice, ID: "1", ThreadID: "1", Nonce: "1", Text: []byte("{}"), Received: time.Now(), Expires: time.Now().Add(time.Hour), MaxFirstContacts: -1}); err != nil {
+				t.Fatal(err)
+			}
+			w.want(<-polled, c.status, "error", c.message)
+			if text, err := io.ReadAll(response.Body); err != nil || bytes.Contains(text, []byte("event: envelope")) {
+				t.Errorf("the stream brings %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// watchedQueue reports each pull when it has ended.
+type watchedQueue struct {
+	relay.Queue
+	pulled chan struct{}
+}
+
+func (q watchedQueue) Pull(ctx context.Context, inbox string, after uint64, limit, maxBytes int, now time.Time) (relay.Page, error) {
+	page, err := q.Queue.Pull(ctx, inbox, after, limit, maxBytes, now)
+	q.pulled <- struct{}{}
+	return page, err
+}
+
+// endsDuringPush is an agent that ends, and whose mail is deleted, while a push to it is judged.
+type endsDuringPush struct {
+	*changing
+	wipe func() error
+}
+
+func (e *endsDuringPush) AdmitSender(context.Context, relay.Inbox, string) error {
+	e.change.Store(&relay.Inbox{Gone: "erased"})
+	return e.wipe()
+}
+
+func TestPushWhileRecipientEnds(t *testing.T) {
+	var queue relay.Queue
+	ending := &endsDuringPush{}
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) {
+		ending.changing = &changing{agents: o.Inboxes.(agents)}
+		o.Inboxes, queue = ending, o.Queue
+	})
+	ending.wipe = func() error { return w.relay.Wipe(context.Background(), prefix+bob) }
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 410, "code", "recipient_gone")
+	if waiting, err := queue.CountAll(t.Context()); err != nil || waiting.Mail != 0 {
+		t.Errorf("%+v, %v", waiting, err)
+	}
+}
+
+// TestSenderOfSilentHost checks that a sender is told when to try again if its registry does not
+// answer.
+func TestSenderOfSilentHost(t *testing.T) {
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Senders = silentHost{} })
+	for version, reason := range map[string]string{"": "Bad Gateway", "draft-1": "Bad Gateway"} {
+		a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text), a2ahttp.VersionHeader, version)
+		w.want(a, 502, "error", reason)
+		if a.header.Get("Retry-After") != "5" {
+			t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
+		}
+	}
+}
+
+type silentHost struct{}
+
+func (silentHost) FindKeys(context.Context, string, time.Time) ([]ed25519.PublicKey, error) {
+	return nil, errors.New("no answer")
 }
 
 func TestRates(t *testing.T) {
@@ -542,21 +737,21 @@ func TestInboxRules(t *testing.T) {
 	push := func(from string) answer {
 		return w.do("POST", "/inbox/"+bob, "", string(w.envelope(from, bob, nil).Text))
 	}
-	w.want(push(alice), 403, "error", "blocked_by_recipient")
+	w.want(push(alice), 403, "code", "blocked_by_recipient")
 	w.want(sign(`{"block":["registry.test"]}`, httpsig.SignOptions{Created: earlier.Add(time.Second)}), 200, "block", "[registry.test]")
-	w.want(push(alice), 403, "error", "blocked_by_recipient")
+	w.want(push(alice), 403, "code", "blocked_by_recipient")
 	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
 	w.want(sign(`{}`, httpsig.SignOptions{Created: earlier.Add(2 * time.Second)}), 200, "block", "<nil>")
 	w.want(push(alice), 202, "status", "queued")
 }
 
-// How many inboxes a sender may write to for the first time is bounded, and mail to those that know it
-// goes on.
+// TestFirstContacts checks that the number of inboxes to which a sender may write for the first
+// time is limited, and that mail to known inboxes continues.
 func TestFirstContacts(t *testing.T) {
 	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.FirstContacts = 1 })
 	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
 	a := w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text))
-	w.want(a, 429, "error", "too_many_first_contacts")
+	w.want(a, 429, "code", "too_many_first_contacts")
 	if seconds, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || seconds < 86_000 || seconds > 86_400 {
 		t.Errorf("Retry-After is %q, want some 24 hours", a.header.Get("Retry-After"))
 	}

@@ -116,7 +116,7 @@ func serveQueue(dir string) error {
 	return http.Serve(l, handler)
 }
 
-// A killedRelay is a relay in a process of its own that is killed again and again.
+// A killedRelay is a relay in a separate process that is killed again and again.
 type killedRelay struct {
 	t       *testing.T
 	dir     string

@@ -21,7 +21,7 @@ func (h *Handler) getRules(w http.ResponseWriter, r *http.Request) {
 		rules, err = reader.Rules(r.Context())
 	}
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, rules)
@@ -31,7 +31,7 @@ func (h *Handler) getRules(w http.ResponseWriter, r *http.Request) {
 // that were signed earlier do not replace those that were signed later.
 func (h *Handler) setRules(w http.ResponseWriter, r *http.Request) {
 	d := dialect{draft: true}
-	body, err := readBody(w, r, MaxAckBytes)
+	body, err := readBody(w, r, "Rules document", MaxAckBytes)
 	var rules relay.Rules
 	if err == nil {
 		rules, err = readRules(body)
@@ -47,7 +47,7 @@ func (h *Handler) setRules(w http.ResponseWriter, r *http.Request) {
 		err = reader.SetRules(r.Context(), rules)
 	}
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, rules)

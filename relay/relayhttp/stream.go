@@ -21,9 +21,10 @@ const (
 	streamBatch = 20
 )
 
-// streamMail sends mail as server-sent events until the client leaves, does not read, or its time is over.
-// Sending is not acknowledging: mail stays until the client acknowledges it, so a connection that is
-// half open loses nothing. A client goes on after the number in Last-Event-ID or since.
+// streamMail sends mail as server-sent events until the client disconnects, stops reading, or its
+// time is over. Sending is not acknowledging: mail stays until the client acknowledges it, so a
+// half-open connection loses nothing. A client continues after the number in Last-Event-ID or
+// since.
 func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) {
 	q := r.URL.Query()
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
@@ -41,7 +42,7 @@ func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) 
 		}
 	}
 	if err != nil {
-		d.writeError(w, r, relay.Accepted{}, err)
+		d.writeError(w, relay.Accepted{}, err)
 		return
 	}
 	defer release()
@@ -51,6 +52,9 @@ func (h *Handler) streamMail(w http.ResponseWriter, r *http.Request, d dialect) 
 		First: ": ready\n\n", Idle: ": heartbeat\n\n",
 		Changed: reader.Watch,
 		Next: func(ctx context.Context) (events []byte, more bool, err error) {
+			if err := reader.CheckAccess(ctx); err != nil {
+				return nil, false, err
+			}
 			page, err := reader.Pull(ctx, after, streamBatch)
 			for _, m := range page.Mail {
 				data, err := json.Marshal(messageOf(m))

@@ -204,6 +204,15 @@ type head struct{ incarnation, seq uint64 }
 
 const headFormat = "%020d %020d"
 
+// positionFormat is the form of a position: the identity of the file and a head.
+const positionFormat = "%s %d %d"
+
+// parsePosition reads a position, and returns false for none.
+func parsePosition(text string) (file string, h head, ok bool) {
+	n, err := fmt.Sscanf(text, positionFormat, &file, &h.incarnation, &h.seq)
+	return file, h, err == nil && n == 3
+}
+
 func (h head) isAfter(other head) bool {
 	if h.incarnation != other.incarnation {
 		return h.incarnation > other.incarnation

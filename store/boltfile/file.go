@@ -28,12 +28,17 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/internal/wait"
 	"gazetteer/store"
 )
+
+// brokenWait is how long Close waits for runCommits after bbolt has panicked: it may wait for a lock
+// of bbolt that nobody releases.
+const brokenWait = 5 * time.Second
 
 var (
 	metaBucket     = []byte("meta")
@@ -74,6 +79,12 @@ type Options struct {
 	// those that free space, with store.ErrFull. 0 means 64 MiB, a negative number turns the check
 	// off.
 	MinFree int64
+	// Known is an earlier [File.Position] that was kept outside the directory, "" for none. A file
+	// that does not reach it has lost acknowledged writes, as if HEAD said so; so has another file.
+	Known string
+	// LeaveRollback leaves a file that lost acknowledged writes as it is, for a check that must find
+	// the loss again: it begins no incarnation. [File.Rollback] tells it.
+	LeaveRollback bool
 	// Commit ends a transaction; nil means bbolt's own commit. Tests replace it to make commits
 	// fail.
 	Commit func(tx *bolt.Tx, file *os.File) error
@@ -90,12 +101,18 @@ type File struct {
 	minFree     int64
 	log         *slog.Logger
 	commit      func(*bolt.Tx, *os.File) error
+	known       string // as in Options, like leave
+	leave       bool
+	rollback    string // why acknowledged writes are lost, "" for none
 
 	lock *os.File
 	head *os.File // owned by runCommits once that runs
 	room int64    // the file is known to be written up to here; owned by runCommits
-	// written counts the pages that db has written; owned by runCommits.
-	written int64
+	// listed counts the bytes that readers listed since releaseMapped or ReleaseListed ran.
+	listed atomic.Int64
+	// written counts the pages that db has written, and released is its value at the last
+	// releaseMapped; owned by runCommits.
+	written, released int64
 
 	requests  chan *pending // to runCommits
 	exclusive chan *task    // to runCommits
@@ -127,6 +144,16 @@ type File struct {
 
 // ID returns the id of the file, which never changes and which its copies share.
 func (f *File) ID() string { return f.id }
+
+// Rollback says why the file had lost acknowledged writes when it was opened, "" when it had not.
+func (f *File) Rollback() string { return f.rollback }
+
+// Position returns the identity of the file, its incarnation and its last acknowledged sequence, as
+// a text for [Options].Known.
+func (f *File) Position() string {
+	seq, _ := f.Progress()
+	return fmt.Sprintf(positionFormat, f.id, f.incarnation, seq)
+}
 
 // Incarnation returns the number of the history that sequences belong to. It grows when
 // acknowledged writes were lost.
@@ -207,6 +234,10 @@ func (f *File) Close() error {
 	select {
 	case <-f.stopped:
 	case <-f.broken:
+		select { // runCommits ends as well, unless bbolt keeps it waiting
+		case <-f.stopped:
+		case <-time.After(brokenWait):
+		}
 	}
 	f.rebuilding.Lock() // a Rebuild notices that the file is closing and gives up
 	defer f.rebuilding.Unlock()

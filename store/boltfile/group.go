@@ -26,11 +26,16 @@ const (
 const queueLength = 1024
 
 // A group waits for each expected caller, but not longer than this part of the duration of the
-// previous commit, and not longer than the maximum.
+// previous commit, and not longer than the maximum. It waits for all of them together no longer than
+// the previous commit took to write: a second commit costs about that much, and then it is better to
+// commit at once, while the callers that are late prepare their requests.
 const (
 	waitShare = 4
 	waitMost  = 10 * time.Millisecond
 )
+
+// commitTimes are the duration of a commit, and the part of it in which pages were written and synced.
+type commitTimes struct{ took, writing time.Duration }
 
 // Request is the request of one caller of [File.Write].
 type Request struct {
@@ -50,7 +55,6 @@ type Tx struct {
 	*bolt.Tx // the group commits it; a request must not
 	seq      uint64
 	changed  bool
-	last     []func() error // see BeforeCommit
 }
 
 // NextSequence assigns the sequence of the next write.
@@ -66,10 +70,6 @@ func (tx *Tx) Sequence() uint64 { return tx.seq }
 // MarkChanged says that the transaction must be committed although no sequence was assigned.
 func (tx *Tx) MarkChanged() { tx.changed = true }
 
-// BeforeCommit has the group call f when all requests are in the transaction and before it is
-// committed. An error of f counts as err of Request.Write does.
-func (tx *Tx) BeforeCommit(f func() error) { tx.last = append(tx.last, f) }
-
 // pending is one request that waits for runCommits.
 type pending struct {
 	Request
@@ -77,7 +77,7 @@ type pending struct {
 	taken  atomic.Bool // by runCommits, or taken back by the caller
 }
 
-// claimRequest claims a request and reports whether nobody had claimed it.
+// claimRequest claims a request and reports whether it was unclaimed.
 func (p *pending) claimRequest() bool { return p.taken.CompareAndSwap(false, true) }
 
 type answer struct {
@@ -168,14 +168,15 @@ func (f *File) endError() error {
 // arriving.
 func (f *File) runCommits() {
 	defer close(f.stopped)
-	expected, took := 0, time.Duration(0) // callers of the coming group; the commit before
+	expected, before := 0, commitTimes{} // callers of the coming group; the commit before
 	for {
 		first := f.nextRequest()
 		if first == nil {
 			return
 		}
-		expected, took = f.commitGroup(f.gatherGroup(first, expected, min(took/waitShare, waitMost)))
+		expected, before = f.commitGroup(f.gatherGroup(first, expected, before))
 		f.reopenIfDue()
+		f.releaseMapped()
 		runtime.Gosched() // where a commit takes next to no time, this is enough
 	}
 }
@@ -211,13 +212,14 @@ func (f *File) nextRequest() *pending {
 }
 
 // gatherGroup yields the waiting callers, first as the first one. While they are fewer than
-// expected, it waits up to patience for each further caller.
-func (f *File) gatherGroup(first *pending, expected int, patience time.Duration) iter.Seq[*pending] {
+// expected, it waits for further callers, with regard to the commit before.
+func (f *File) gatherGroup(first *pending, expected int, before commitTimes) iter.Seq[*pending] {
 	return func(yield func(*pending) bool) {
+		patience, end := min(before.took/waitShare, waitMost), time.Now().Add(before.writing)
 		late := time.NewTimer(patience)
 		defer late.Stop()
 		taken, writes, bytes := 0, 0, 0
-		for p := first; p != nil && yield(p); p = f.nextInGroup(taken < expected, late, patience) {
+		for p := first; p != nil && yield(p); p = f.nextInGroup(taken < expected, late, min(patience, time.Until(end))) {
 			taken, writes, bytes = taken+1, writes+p.Writes, bytes+p.Bytes
 			if writes >= groupWrites || bytes >= groupBytes {
 				return
@@ -238,7 +240,7 @@ func (f *File) nextInGroup(wait bool, late *time.Timer, patience time.Duration) 
 			continue
 		default:
 		}
-		if !wait {
+		if !wait || patience <= 0 {
 			return nil
 		}
 		late.Reset(patience)
@@ -264,11 +266,11 @@ type member struct {
 // commitGroup commits the group and answers every caller in it. It returns the number of callers to
 // expect in the next group, those of this one and those that arrived meanwhile, and the duration of
 // the commit.
-func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.Duration) {
+func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, times commitTimes) {
 	seq, _ := f.Progress()
-	group, last, took, err := f.writeGroup(callers, seq)
+	group, last, times, err := f.writeGroup(callers, seq)
 	if err == nil && last > seq {
-		// This comes before the answers: HEAD must not be behind an acknowledged write.
+		// This precedes the answers: HEAD must not be behind an acknowledged write.
 		if err := writeHead(f.head, head{f.incarnation, last}); err != nil {
 			f.log.Warn("a rollback of the "+f.schema.Noun+" might go unnoticed", "dir", f.dir, "err", err)
 		}
@@ -281,13 +283,13 @@ func (f *File) commitGroup(callers iter.Seq[*pending]) (expected int, took time.
 		}
 		m.answer <- m.reply
 	}
-	return expected, took
+	return expected, times
 }
 
 // writeGroup makes the callers' changes after seq in one transaction. It returns the callers with
 // their answers, the last assigned sequence, and the duration of the commit. An error applies to
 // the whole group.
-func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, took time.Duration, err error) {
+func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []member, last uint64, times commitTimes, err error) {
 	full := f.checkSpace()
 	var committing error
 	err = CatchDamage("write", func() error {
@@ -312,35 +314,30 @@ func (f *File) writeGroup(callers iter.Seq[*pending], seq uint64) (group []membe
 			}
 			reply.seq = tx.seq
 		}
-		for _, f := range tx.last {
-			if err := f(); err != nil {
-				return err
-			}
-		}
 		last = tx.seq
 		if !tx.changed {
 			return nil // nothing to write: no commit
 		}
 		begun := time.Now()
 		committing = f.commit(bare, f.handle)
-		took = time.Since(begun)
 		pages := bare.Stats()
+		times = commitTimes{time.Since(begun), pages.GetWriteTime()}
 		f.written += pages.GetPageCount()
 		return nil
 	})
 	switch {
 	case err != nil: // bbolt refused or panicked; its memory cannot be trusted
-		return group, seq, took, f.failReads(err)
+		return group, seq, times, f.failReads(err)
 	case isNoSpace(committing):
-		return group, seq, took, fmt.Errorf("%w: %w", store.ErrFull, committing)
+		return group, seq, times, fmt.Errorf("%w: %w", store.ErrFull, committing)
 	case committing != nil:
-		return group, seq, took, f.failWrites(fmt.Errorf("commit: %w", committing))
+		return group, seq, times, f.failWrites(fmt.Errorf("commit: %w", committing))
 	}
-	return group, last, took, nil
+	return group, last, times, nil
 }
 
 // isNoSpace reports whether a commit ended because a page could not be written for lack of space.
-// Pages go to unused places and the meta page comes last, so nothing has happened then, and bbolt
+// Pages are written to unused places and the meta page last, so nothing has changed then, and bbolt
 // rolls back cleanly. A sync that fails for lack of space is a different case and has another form.
 func isNoSpace(err error) bool {
 	var path *fs.PathError

@@ -131,7 +131,7 @@ func BenchmarkInspect(b *testing.B) {
 	b.ReportMetric(float64(theirs)/float64(b.N)/1e6, "ms/check")
 }
 
-// fixMeta makes the checksums of the meta pages right, so that what they say is believed.
+// fixMeta corrects the checksums of the meta pages, so that their content is accepted.
 func fixMeta(file []byte) {
 	for _, at := range []int{0, pageSize} {
 		m := file[at+pageHeaderSize:][:metaSize]

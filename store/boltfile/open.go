@@ -66,6 +66,8 @@ func Open(ctx context.Context, dir string, schema Schema, o Options) (*File, err
 		log:       o.Log,
 		lock:      held,
 		commit:    o.Commit,
+		known:     o.Known,
+		leave:     o.LeaveRollback,
 		requests:  make(chan *pending, queueLength),
 		exclusive: make(chan *task),
 		closing:   make(chan struct{}),
@@ -257,14 +259,14 @@ func (f *File) reopenIfDue() {
 	if f.schema.ReopenPages == 0 || f.written < f.schema.ReopenPages || f.Err() != nil || f.isClosed() {
 		return
 	}
-	f.written = 0
+	f.written, f.released = 0, 0
 	if checkMetaPages(f.handle, f.schema.Name) != nil {
 		return // bbolt would begin a new file; the next transaction reports it
 	}
-	// bbolt takes a lock of its own, which only one of the two handles can hold. That of the directory
-	// keeps other processes out meanwhile.
+	// bbolt locks the file, which only one of the two handles can do. The lock of the directory
+	// excludes other processes meanwhile.
 	old, handle := f.db, f.handle
-	err := syscall.Flock(int(handle.Fd()), syscall.LOCK_UN)
+	err := unlockFile(handle)
 	if err == nil {
 		var db *bolt.DB
 		var file *os.File
@@ -286,7 +288,18 @@ func (f *File) reopenIfDue() {
 // abandonFile releases a file after a panic of bbolt. The memory stays mapped, and would keep the
 // lock; so the lock is released first.
 func abandonFile(file *os.File) error {
-	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+	return errors.Join(unlockFile(file), file.Close())
+}
+
+// unlockFile releases bbolt's lock of a file, which another goroutine may close meanwhile.
+func unlockFile(file *os.File) error {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var unlocking error
+	err = conn.Control(func(fd uintptr) { unlocking = syscall.Flock(int(fd), syscall.LOCK_UN) })
+	return errors.Join(err, unlocking)
 }
 
 // explainOpen explains an error of bbolt's Open.
@@ -316,8 +329,20 @@ func (f *File) settleIdentity(id identity, lostMeta bool) error {
 	}
 	f.id, f.incarnation, f.seq = id.Store, id.Incarnation, inFile.seq
 	promised, known := readHead(f.head)
+	file, elsewhere, keptElsewhere := parsePosition(f.known)
+	if keptElsewhere && (!known || elsewhere.isAfter(promised)) {
+		promised, known = elsewhere, true
+	}
 	settled := identity{Format: f.schema.Format, Store: id.Store, Incarnation: id.Incarnation}
-	if why := f.describeRollback(inFile.head, id.Incarnation, promised, known, lostMeta); why != "" {
+	why := f.describeRollback(inFile.head, id.Incarnation, promised, known, lostMeta)
+	if keptElsewhere && file != id.Store {
+		why = "another " + f.schema.Noun + " was used before, which ended at write " + fmt.Sprint(elsewhere.seq)
+	}
+	f.rollback = why
+	if why != "" && f.leave {
+		return nil
+	}
+	if why != "" {
 		f.incarnation = max(id.Incarnation, inFile.incarnation, promised.incarnation) + 1
 		f.log.Error("the "+f.schema.Noun+" has lost acknowledged writes, or may have; it begins a new incarnation, and everything derived from it is rebuilt",
 			"dir", f.dir, "why", why, "seq", inFile.seq, "incarnation", f.incarnation)

@@ -353,7 +353,7 @@ func (f *File) swapFiles(c, old *Copy, copier Copier, force bool) (ready bool, e
 	f.inUse.Lock()
 	defer f.inUse.Unlock()
 	old.db, old.handle = f.db, f.handle
-	f.db, f.handle, f.room, f.written = c.db, c.handle, 0, 0
+	f.db, f.handle, f.room, f.written, f.released = c.db, c.handle, 0, 0, 0
 	return true, err
 }
 

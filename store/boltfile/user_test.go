@@ -110,7 +110,7 @@ func (l list) Compact(ctx context.Context) error {
 	return err
 }
 
-// listCopier copies the items page by page, and then, from the log, what was written meanwhile.
+// listCopier copies the items page by page, and then the writes of the meantime from the log.
 type listCopier struct{ place uint64 }
 
 func (c *listCopier) CopyAll(ctx context.Context, to *boltfile.Copy) error {

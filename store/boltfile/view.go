@@ -5,7 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"syscall"
+	"sort"
+	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -51,9 +52,8 @@ func (f *File) beginTx(writable bool) (*bolt.Tx, error) {
 }
 
 func checkMetaPages(file *os.File, name string) error {
-	var info syscall.Stat_t
-	if err := syscall.Fstat(int(file.Fd()), &info); err == nil && info.Size < 2*pageSize {
-		return corruptError("%s was cut to %d bytes while it was open", name, info.Size)
+	if info, err := file.Stat(); err == nil && info.Size() < 2*pageSize {
+		return corruptError("%s was cut to %d bytes while it was open", name, info.Size())
 	}
 	return nil
 }
@@ -78,33 +78,182 @@ func (f *File) WaitDurable(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Find returns the value of key, nil for none. It detects a damaged branch page that leads the
-// search past the key.
+// Find returns the value of key, nil for none. It detects a damaged page that leads the search past
+// the key or hides it. In a write transaction it also refuses a page that hides other entries, since
+// a change of that page would drop them.
 func Find(c *bolt.Cursor, key []byte) ([]byte, error) {
 	next, value := c.Seek(key)
 	if value != nil && bytes.Equal(next, key) {
+		if c.Bucket().Writable() {
+			return value, checkLeaf(c.Bucket(), key)
+		}
 		return value, nil
 	}
-	return nil, checkPosition(c, next, key)
+	if err := checkPosition(c, next, key); err != nil {
+		return nil, err
+	}
+	return nil, checkLeaf(c.Bucket(), key)
 }
 
-// CheckSeek reports a damaged branch page that leads the search for key to a wrong place.
-func CheckSeek(b *bolt.Bucket, key []byte) error {
+// FindLast returns the last entry of a bucket, nil for none.
+func FindLast(b *bolt.Bucket) (key, value []byte, err error) {
+	key, value = b.Cursor().Last()
+	return key, value, checkLeaf(b, nil)
+}
+
+// Scan calls each with the entries of a bucket from a key on, until each returns false or an error.
+// It checks each page that it enters, and returns an error for a damaged one that hides entries or
+// leads the search for the first entry to a wrong place.
+func Scan(b *bolt.Bucket, from []byte, each func(key, value []byte) (more bool, err error)) error {
 	c := b.Cursor()
-	next, _ := c.Seek(key)
-	return checkPosition(c, next, key)
+	first, _ := c.Seek(from)
+	err := checkPosition(c, first, from)
+	if err == nil {
+		err = checkLeaf(b, from)
+	}
+	if err != nil {
+		return err
+	}
+	var end uintptr // of the previous entry
+	for key, value := c.Seek(from); ; key, value = c.Next() {
+		begin := address(key)
+		if key == nil || begin != end { // the scan has entered a page, or has left the last one
+			if err := checkLeaves(b, key); err != nil || key == nil {
+				return err
+			}
+		}
+		end = begin + uintptr(len(key)+len(value))
+		if more, err := each(key, value); err != nil || !more {
+			return err
+		}
+	}
+}
+
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// pageMap is the mapped file of a transaction.
+type pageMap []byte
+
+// checkLeaf checks the leaf page where a search for key ends.
+func checkLeaf(b *bolt.Bucket, key []byte) error {
+	pages, leaf, _, err := findLeaf(b, key)
+	if err != nil || leaf == 0 {
+		return err
+	}
+	return pages.checkLeafPage(leaf)
+}
+
+// checkLeaves checks the leaf page where a search for key ends, the last one for nil, and the leaf
+// page before it: bbolt passes over a page that seems to be empty.
+func checkLeaves(b *bolt.Bucket, key []byte) error {
+	pages, leaf, before, err := findLeaf(b, key)
+	if err == nil && before != 0 {
+		err = pages.checkLeafPage(before)
+	}
+	if err == nil && leaf != 0 {
+		err = pages.checkLeafPage(leaf)
+	}
+	return err
+}
+
+// findLeaf returns the number of the leaf page where a search for key ends, that of the last one for
+// nil, and the number of the leaf page before it. 0 stands for none: the entries of a small bucket
+// are inside a page of another one. The pages are those of the file, without the changes of the
+// transaction.
+func findLeaf(b *bolt.Bucket, key []byte) (pages pageMap, leaf, before uint64, err error) {
+	leaf = uint64(b.Root())
+	if leaf == 0 {
+		return nil, 0, 0, nil
+	}
+	data := b.Tx().DB().Info().Data
+	pages = unsafe.Slice(*(**byte)(unsafe.Pointer(&data)), b.Tx().Size()) // mapped, so it does not move
+	for range maxDepth {
+		page, count, err := pages.readPage(leaf)
+		if err != nil || order.Uint16(page[8:]) != branchPage {
+			return pages, leaf, before, err
+		}
+		i := count - 1
+		if key != nil {
+			i = max(0, sort.Search(count, func(i int) bool { return bytes.Compare(branchKey(page, i), key) > 0 })-1)
+		}
+		leaf = childPage(page, i)
+		switch {
+		case i > 0:
+			before = childPage(page, i-1)
+		case before != 0: // the page before begins in another branch
+			page, count, err := pages.readPage(before)
+			if err != nil {
+				return nil, 0, 0, err
+			}
+			before = childPage(page, count-1)
+		}
+	}
+	return nil, 0, 0, corruptError("the tree at page %d is too deep", b.Root())
+}
+
+// readPage returns a page and the number of its elements, which is not 0 for a branch.
+func (p pageMap) readPage(id uint64) (page []byte, count int, err error) {
+	pages := uint64(len(p)) / pageSize
+	if id < 2 || id >= pages {
+		return nil, 0, corruptError("a page refers to page %d of %d", id, pages)
+	}
+	page = p[id*pageSize:][:pageSize]
+	count = int(order.Uint16(page[10:]))
+	if order.Uint16(page[8:]) == branchPage && count == 0 {
+		return nil, 0, corruptError("branch page %d is empty", id)
+	}
+	size := min(1+uint64(order.Uint32(page[12:])), pages-id) * pageSize
+	if page = p[id*pageSize:][:size]; pageHeaderSize+count*elementSize > len(page) {
+		return nil, 0, corruptError("page %d has %d elements, more than fit", id, count)
+	}
+	return page, count, nil
+}
+
+func branchKey(page []byte, element int) []byte {
+	at := pageHeaderSize + element*elementSize
+	return page[at:][order.Uint32(page[at:]):][:order.Uint32(page[at+4:])]
+}
+
+func childPage(page []byte, element int) uint64 {
+	return order.Uint64(page[pageHeaderSize+element*elementSize+8:])
+}
+
+// checkLeafPage checks the count of a leaf page. bbolt writes the entries of a page one behind
+// another, and the first directly behind the list of elements; so the places of the first two tell
+// how many elements the page has. If only one of them agrees with the count, an element is damaged,
+// which harms one entry alone and is found with it. Only a bucket without entries has an empty page.
+func (p pageMap) checkLeafPage(id uint64) error {
+	page, count, err := p.readPage(id)
+	if err != nil {
+		return err
+	}
+	field := func(element, at int) int { return int(order.Uint32(page[pageHeaderSize+element*elementSize+at:])) }
+	first := field(0, 4)
+	fromSecond := elementSize + field(1, 4) - field(0, 8) - field(0, 12)
+	if want := count * elementSize; first != want && fromSecond != want {
+		return corruptError("page %d says that it has %d entries, and its list of entries has another length", id, count)
+	}
+	return nil
 }
 
 // checkPosition checks the position at which the search for key has ended, at next or after
-// everything: the entries on either side must be on that side of key.
+// everything: the two entries on either side must be in order and on that side of key. A damaged
+// key that the search compared with key is one of them.
 func checkPosition(c *bolt.Cursor, next, key []byte) error {
-	var before []byte
+	var afterNext, before, beforeThat []byte
 	if next == nil {
 		before, _ = c.Last()
 	} else {
+		if afterNext, _ = c.Next(); afterNext != nil {
+			c.Prev()
+		}
 		before, _ = c.Prev()
 	}
-	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
+	if before != nil {
+		beforeThat, _ = c.Prev()
+	}
+	if next != nil && bytes.Compare(next, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 ||
+		afterNext != nil && bytes.Compare(afterNext, next) <= 0 || beforeThat != nil && bytes.Compare(beforeThat, before) >= 0 {
 		return corruptError("the search for %q ends at a wrong place", key)
 	}
 	return nil

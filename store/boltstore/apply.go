@@ -83,9 +83,10 @@ type batch struct {
 	tx *boltfile.Tx
 
 	records, log *bolt.Bucket
-	lookup       *bolt.Cursor // of records; its position has no meaning
-	entries      []uint64     // see checkRequest; reused to save memory
-	number       [8]byte      // a key of the log; bbolt keeps a copy
+	entries      []uint64 // see checkRequest; reused to save memory
+	number       [8]byte  // a key of the log; bbolt keeps a copy
+
+	lookup, logged *bolt.Cursor // of records and log; their positions have no meaning
 }
 
 // batchOf returns the batch of a transaction. Only the commits of the file call it.
@@ -94,7 +95,7 @@ func (s *Store) batchOf(tx *boltfile.Tx) *batch {
 	if b.tx != tx {
 		b.tx, b.records, b.log = tx, tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 		b.log.FillPercent = 0.9 // it grows at its end
-		b.lookup = b.records.Cursor()
+		b.lookup, b.logged = b.records.Cursor(), b.log.Cursor()
 	}
 	return b
 }
@@ -153,7 +154,11 @@ func (b *batch) readCurrent(key []byte) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	if !bytes.Equal(b.log.Get(b.logKey(old.Seq)), key) {
+	logged, err := boltfile.Find(b.logged, b.logKey(old.Seq))
+	if err != nil {
+		return record{}, err
+	}
+	if !bytes.Equal(logged, key) {
 		return record{}, corruptError("the log does not name the record %q", key)
 	}
 	return old, nil

@@ -176,7 +176,7 @@ func TestMarks(t *testing.T) {
 	if again := addMark(marks, mark{begin.Add(29*day + time.Minute), 2_901}, 7*day); len(again) != len(marks) {
 		t.Errorf("a mark a minute later: %d marks, there were %d", len(again), len(marks))
 	}
-	// The clock was wrong: what it said is dropped.
+	// The clock was wrong: its times are dropped.
 	wrong := addMark(marks, mark{begin.Add(10_000 * day), 3_000}, 7*day)
 	right := addMark(wrong, mark{begin.Add(30 * day), 3_100}, 7*day)
 	if got := sequenceAt(right, begin.Add(30*day)); got != 3_100 {
@@ -213,7 +213,7 @@ func TestMarksAreKept(t *testing.T) {
 	}
 }
 
-// TestMaintain lets days pass: each night what was deleted more than two days ago is forgotten.
+// TestMaintain simulates days: each night the deletions older than two days are dropped.
 func TestMaintain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +257,8 @@ func TestMaintain(t *testing.T) {
 	})
 }
 
-// TestMaintainKeepsTheNewestWrites: however old they are, the tombstones of so many writes stay.
+// TestMaintainKeepsTheNewestWrites checks that the tombstones of the newest writes stay, whatever
+// their age.
 func TestMaintainKeepsTheNewestWrites(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,7 +382,8 @@ func TestForgetIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCompactWithoutRoom: where the disk has no room for a copy, the tombstones are dropped in place.
+// TestCompactWithoutRoom checks that on a disk without space for a copy the tombstones are dropped
+// in place.
 func TestCompactWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -410,8 +412,8 @@ func TestCompactWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestMaintainRemovesErasedContent: a file of which little is unused is copied once its unused pages
-// hold what was erased, and the erased bytes are in no file of the directory afterwards.
+// TestMaintainRemovesErasedContent checks that a file with few unused pages is copied if those hold
+// erased content, and that no file of the directory contains the erased bytes afterwards.
 func TestMaintainRemovesErasedContent(t *testing.T) {
 	dir := t.TempDir()
 	const content = "content that has to be erased"

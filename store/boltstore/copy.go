@@ -144,20 +144,15 @@ func (c *copier) checkDropped(file *boltfile.File, entries []copiedPair) error {
 // where the next page begins, nil for none.
 func readPairs(file *boltfile.File, bucket, from []byte) (page []copiedPair, next []byte, size int64, err error) {
 	err = file.View("copy", func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucket)
-		if err := boltfile.CheckSeek(b, from); err != nil {
-			return err
-		}
-		c := b.Cursor()
-		for key, value := c.Seek(from); key != nil; key, value = c.Next() {
+		return boltfile.Scan(tx.Bucket(bucket), from, func(key, value []byte) (bool, error) {
 			if len(page) == copyRecords || size >= copyBytes {
 				next = bytes.Clone(key)
-				return nil
+				return false, nil
 			}
 			page = append(page, copiedPair{bytes.Clone(key), bytes.Clone(value)})
 			size += int64(len(key) + len(value))
-		}
-		return nil
+			return true, nil
+		})
 	})
 	return page, next, size, err
 }
@@ -167,27 +162,25 @@ func (c *copier) CatchUp(from, to *bolt.Tx, limit int) (copied int, err error) {
 	records, log := from.Bucket(recordsBucket), from.Bucket(logBucket)
 	newRecords, newLog := to.Bucket(recordsBucket), to.Bucket(logBucket)
 	newLog.FillPercent = 1
-	if err := boltfile.CheckSeek(log, logKey(c.place+1)); err != nil {
-		return 0, err
-	}
-	place := c.place
-	cursor := log.Cursor()
 	size := 0
-	for seq, key := cursor.Seek(logKey(c.place + 1)); seq != nil && copied < limit; seq, key = cursor.Next() {
+	err = boltfile.Scan(log, logKey(c.place+1), func(seq, key []byte) (bool, error) {
 		raw := records.Get(key)
 		if len(seq) != 8 || !bytes.HasPrefix(raw, seq) {
-			return 0, corruptError("the log and the record %q disagree on its sequence", key)
+			return false, corruptError("the log and the record %q disagree on its sequence", key)
 		}
 		if err := c.replaceRecord(newRecords, newLog, key, raw); err != nil {
-			return 0, err
+			return false, err
 		}
-		place = binary.BigEndian.Uint64(seq)
+		c.place = binary.BigEndian.Uint64(seq)
 		copied++
 		if size += len(raw); size > 16*copyBytes {
 			copied = max(copied, limit) // there may be more
 		}
+		return copied < limit, nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	c.place = place
 	return copied, copyMeta(from, to)
 }
 
@@ -226,7 +219,10 @@ func (c *copier) Verify(from, to *bolt.Tx) error {
 	if c.records != c.entries+c.replaced {
 		return corruptError("the copy has %d records for %d entries of the log and %d that were replaced", c.records, c.entries, c.replaced)
 	}
-	last, _ := from.Bucket(logBucket).Cursor().Last()
+	last, _, err := boltfile.FindLast(from.Bucket(logBucket))
+	if err != nil {
+		return err
+	}
 	copied, _ := to.Bucket(logBucket).Cursor().Last()
 	if !bytes.Equal(last, copied) {
 		return corruptError("the log ends with %x, its copy with %x", last, copied)

@@ -3,9 +3,11 @@ package boltstore
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,13 +20,13 @@ import (
 	"gazetteer/store/boltfile/filetest"
 )
 
-// secret stands in values, to be looked for in errors.
+// secret is part of the values, so that the test can look for it in errors.
 const secret = "do not tell"
 
 const pageSize = 4096
 
-// history leaves a store with some past in it: overwritten and deleted records, small ones and some
-// of many pages, and a horizon in the middle. truth is what its log holds, before what it held one
+// history makes a store with a history: overwritten and deleted records, small ones and some of
+// many pages, and a horizon in the middle. truth is the content of its log, before its content one
 // commit earlier.
 func history(t *testing.T) (dir string, truth, before map[string]store.Record) {
 	t.Helper()
@@ -123,7 +125,7 @@ func TestFlippedBitInValue(t *testing.T) {
 	if listed < 5 {
 		t.Errorf("the list ends behind the damaged record: %d records", listed)
 	}
-	// The log goes on behind it, and names it.
+	// The log continues after the damaged record, and names it.
 	var damaged []string
 	n := 0
 	for r, err := range s.Changes(t.Context(), store.Cursor{}) {
@@ -153,9 +155,9 @@ func TestFlippedBitInValue(t *testing.T) {
 // flipsEnv sets how many bits TestFlippedBits flips; 200 when it is not set.
 const flipsEnv = "FLIPS"
 
-// TestFlippedBits flips one bit after another, each in a fresh copy in memory. What comes back must be right
-// or an error; when nothing reports an error, everything must be right. Writing into such a store
-// must not bring the process down either.
+// TestFlippedBits flips one bit after another, each in a fresh copy in memory. The result must be
+// right or an error; if nothing reports an error, everything must be right. Writes to such a store
+// must not end the process either.
 func TestFlippedBits(t *testing.T) {
 	flips := 200
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
@@ -192,6 +194,106 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// TestDamagedKeyHidesNoEntry damages the key in the middle of each page of the log, so that a search
+// for an entry before it ends after it. No entry may be missing without an error.
+func TestDamagedKeyHidesNoEntry(t *testing.T) {
+	dir, truth, before := history(t)
+	files := map[string][]byte{}
+	for _, name := range []string{BoltFile, "FORMAT", "HEAD"} {
+		files[name] = mustRead(t, filepath.Join(dir, name))
+	}
+	content, pages := files[BoltFile], 0
+	for page := 0; page+pageSize <= filetest.UsedBytes(content); page += pageSize {
+		const leaf, headerSize = 2, 16
+		count := int(binary.LittleEndian.Uint16(content[page+10:]))
+		if binary.LittleEndian.Uint16(content[page+8:]) != leaf || count < 10 || binary.LittleEndian.Uint32(content[page+headerSize+8:]) != 8 {
+			continue // a leaf of the log has keys of 8 bytes
+		}
+		pages++
+		element := page + headerSize*(1+count/2)
+		if outcome := flipBit(t, filetest.FastDir(t), files, element+6, 0x80, truth, before, false); outcome == "refused" {
+			t.Errorf("page at %d: %s", page, outcome)
+		}
+	}
+	if pages < 4 {
+		t.Errorf("the log has %d pages", pages)
+	}
+}
+
+// TestDamagedCountHidesNoEntry damages the number of entries of each leaf page, so that the last
+// ones seem not to exist, or none at all. No record may be missing without an error, whichever way
+// it is read.
+func TestDamagedCountHidesNoEntry(t *testing.T) {
+	dir, truth, before := history(t)
+	files := map[string][]byte{}
+	for _, name := range []string{BoltFile, "FORMAT", "HEAD"} {
+		files[name] = mustRead(t, filepath.Join(dir, name))
+	}
+	content, pages, leaves, emptied := files[BoltFile], 0, 0, 0
+	used := filetest.UsedBytes(content)
+	for page := 0; page+pageSize <= used; page += pageSize {
+		const leaf = 2
+		count := binary.LittleEndian.Uint16(content[page+10:])
+		top := uint16(1) << max(bits.Len16(count)-1, 0) // the largest bit that is set
+		if binary.LittleEndian.Uint16(content[page+8:]) != leaf || count == 0 {
+			continue
+		}
+		if leaves++; leaves%4 != 0 && count != top { // a part of them keeps the test short
+			continue
+		}
+		pages++
+		if count == top {
+			emptied++
+		}
+		at, bit := page+10, byte(top)
+		flipBit(t, filetest.FastDir(t), files, at, bit, truth, before, false)
+		if pages%4 == 0 && count != top { // a damaged size of one entry hides no other
+			const sizeInElement = 13
+			flipBit(t, filetest.FastDir(t), files, page+16*(1+int(count)/2)+sizeInElement, 0x40, truth, before, true)
+		}
+
+		single := filetest.FastDir(t)
+		for name, content := range files {
+			if name == BoltFile {
+				content = bytes.Clone(content[:used])
+				content[at] ^= bit
+			}
+			if err := os.WriteFile(filepath.Join(single, name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(t.Context(), single, Options{MinFree: -1})
+		if err != nil {
+			continue
+		}
+		for key, want := range truth {
+			if _, err := s.Get(t.Context(), key); errors.Is(err, store.ErrNotFound) && !want.Deleted {
+				t.Errorf("page at %d: %s is not found, without another error", page, key)
+			}
+		}
+		listed, failed := 0, false
+		for _, err := range s.List(t.Context(), "", "") {
+			listed, failed = listed+1, failed || err != nil
+		}
+		if living := countLiving(truth); listed != living && !failed {
+			t.Errorf("page at %d: %d of %d records are listed, without an error", page, listed, living)
+		}
+		s.Close() // it may complain of the damage
+	}
+	if pages < 4 || emptied < 2 {
+		t.Errorf("%d leaf pages were damaged, %d of them seem empty", pages, emptied)
+	}
+}
+
+func countLiving(records map[string]store.Record) (n int) {
+	for _, r := range records {
+		if !r.Deleted {
+			n++
+		}
+	}
+	return n
+}
+
 // flipBit flips a bit in a store of those files in dir, reads and writes it, and compacts it if
 // asked to. It returns "refused", "detected" or "harmless".
 func flipBit(t *testing.T, dir string, files map[string][]byte, at int, bit byte, truth, before map[string]store.Record, compacts bool) string {
@@ -205,9 +307,10 @@ func flipBit(t *testing.T, dir string, files map[string][]byte, at int, bit byte
 			}
 			continue
 		}
-		os.Remove(path) // a file that was compacted stays mapped until its store is closed
+		os.Remove(path)                     // a file that was compacted stays mapped until its store is closed
+		used := filetest.UsedBytes(content) // only zeros follow, and the file may have many
 		content[at] ^= bit
-		err := os.WriteFile(path, bytes.TrimRight(content, "\x00"), 0o600)
+		err := os.WriteFile(path, content[:used], 0o600)
 		content[at] ^= bit
 		if err := errors.Join(err, os.Truncate(path, int64(len(content)))); err != nil {
 			t.Fatal(err)
@@ -305,7 +408,7 @@ func readDamaged(t *testing.T, s *Store, truth map[string]store.Record, what str
 			missing++
 		}
 	}
-	listed, followed, living := 0, 0, 0
+	listed, followed, living := 0, 0, countLiving(truth)
 	for r, err := range s.List(t.Context(), "", "") {
 		check(r, err)
 		listed++
@@ -315,11 +418,6 @@ func readDamaged(t *testing.T, s *Store, truth map[string]store.Record, what str
 		followed++
 		if r.Seq == s.Head().Seq {
 			break
-		}
-	}
-	for _, r := range truth {
-		if !r.Deleted {
-			living++
 		}
 	}
 	if !detected && (missing > 0 || listed != living || followed != len(truth)) {

@@ -20,7 +20,7 @@ var (
 	marksKey   = []byte("marks")   // 16 bytes a mark: Unix time in seconds, sequence
 )
 
-// The maximum size of a transaction that drops tombstones: each may lie on a page of its own, and
+// The maximum size of a transaction that drops tombstones: each may be on a different page, and
 // writers wait for the commit.
 const (
 	forgetAtOnce = 1_000
@@ -208,22 +208,17 @@ func (s *Store) findTombstones(ctx context.Context, from []byte) (found []tombst
 	}
 	horizon := s.horizon.Load()
 	err = s.file.View("look for deletions", func(tx *bolt.Tx) error {
-		records := tx.Bucket(recordsBucket)
-		if err := boltfile.CheckSeek(records, from); err != nil {
-			return err
-		}
-		c := records.Cursor()
-		for key, raw := c.Seek(from); key != nil; key, raw = c.Next() {
+		return boltfile.Scan(tx.Bucket(recordsBucket), from, func(key, raw []byte) (bool, error) {
 			if visits == forgetVisits || len(found) == forgetAtOnce {
 				next = bytes.Clone(key)
-				return nil
+				return false, nil
 			}
 			visits++
 			if seq, yes := s.isForgotten(key, raw, horizon); yes {
 				found = append(found, tombstone{bytes.Clone(key), seq})
 			}
-		}
-		return nil
+			return true, nil
+		})
 	})
 	return found, next, visits, err
 }

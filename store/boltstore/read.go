@@ -14,8 +14,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// List and Changes read in pages, each in a transaction of its own that ends before the consumer
-// sees a record. A page ends at the first of these limits.
+// List and Changes read in pages, each in a separate transaction that ends before the consumer sees
+// a record. A page ends at the first of these limits.
 const (
 	pageRecords = 256
 	pageBytes   = 1 << 20
@@ -94,16 +94,15 @@ type entry struct {
 // for none. On an error it also returns the records before the error.
 func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
-		records := tx.Bucket(recordsBucket)
-		if err := boltfile.CheckSeek(records, from); err != nil {
-			return err
-		}
 		visits, size := 0, 0
-		c := records.Cursor()
-		for key, raw := c.Seek(from); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, raw = c.Next() {
+		defer func() { s.file.ReleaseListed(tx, size) }()
+		return boltfile.Scan(tx.Bucket(recordsBucket), from, func(key, raw []byte) (bool, error) {
+			if !bytes.HasPrefix(key, []byte(prefix)) {
+				return false, nil
+			}
 			if visits == pageVisits || len(page) == pageRecords || size >= pageBytes {
 				next = bytes.Clone(key)
-				return nil
+				return false, nil
 			}
 			visits++
 			r, err := decodeRecord(key, raw)
@@ -113,8 +112,8 @@ func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte,
 			case !r.Deleted:
 				page, size = append(page, entry{record: cloneRecord(r)}), size+len(raw)
 			}
-		}
-		return nil
+			return true, nil
+		})
 	})
 	return page, next, err
 }
@@ -211,34 +210,55 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []e
 		}
 		records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 		size := 0
-		c := log.Cursor()
-		last, _ := c.Last()
+		defer func() { s.file.ReleaseListed(tx, size) }()
+		last, _, err := boltfile.FindLast(log)
+		if err != nil {
+			return err
+		}
 		if len(last) != 8 {
 			return corruptError("the log ends with the entry %x", last)
 		}
 		seen, reached = binary.BigEndian.Uint64(last), binary.BigEndian.Uint64(last)
-		if err := boltfile.CheckSeek(log, logKey(place+1)); err != nil {
+		if err := checkEntryBefore(records, log, place+1); err != nil {
 			return err
 		}
-		for seq, key := c.Seek(logKey(place + 1)); seq != nil; seq, key = c.Next() {
+		return boltfile.Scan(log, logKey(place+1), func(seq, key []byte) (bool, error) {
 			r, err := readLogged(records, seq, key)
 			var one *recordError
 			switch {
 			case errors.As(err, &one) && len(seq) == 8:
 				r = record{Key: string(key), Seq: binary.BigEndian.Uint64(seq)}
 			case err != nil:
-				return err // where the log itself is wrong, no place in it is to be trusted
+				return false, err // where the log itself is wrong, no place in it is to be trusted
 			}
 			page, size = append(page, entry{cloneRecord(r), err}), size+headerSize+len(r.Value)
 			if len(page) == pageRecords || size >= pageBytes {
 				reached = r.Seq
-				return nil
+				return false, nil
 			}
-		}
-		return nil
+			return true, nil
+		})
 	})
 	if waiting := s.file.WaitDurable(ctx, seen); waiting != nil {
 		return nil, place, waiting
 	}
 	return page, reached, err
+}
+
+// checkEntryBefore checks the entry of the log before place: a damaged entry that belongs at place
+// may be there, and reading from place on would omit it.
+func checkEntryBefore(records, log *bolt.Bucket, place uint64) error {
+	c := log.Cursor()
+	if seq, _ := c.Seek(logKey(place)); seq == nil {
+		return nil // the caller has checked the last entry
+	}
+	seq, key := c.Prev()
+	if seq == nil {
+		return nil
+	}
+	_, err := readLogged(records, seq, key)
+	if _, ok := errors.AsType[*recordError](err); ok {
+		return nil // the entry is right, and its record was reported
+	}
+	return err
 }

@@ -59,6 +59,8 @@ type Options struct {
 	// MinFree is the number of bytes of free disk below which Apply of anything but deletions
 	// answers store.ErrFull. 0 means 64 MiB, a negative number turns the check off.
 	MinFree int64
+	// LeaveRollback is that of boltfile.Options.
+	LeaveRollback bool
 	// KeepDeletion decides which keys keep their tombstones behind the horizon, for a follower that
 	// must see every deletion even when it starts again; nil means none.
 	KeepDeletion func(key string) bool
@@ -91,7 +93,7 @@ func openWith(ctx context.Context, dir string, o Options, fileOptions *boltfile.
 	if fileOptions == nil {
 		fileOptions = &boltfile.Options{}
 	}
-	fileOptions.Log, fileOptions.MinFree = o.Log, o.MinFree
+	fileOptions.Log, fileOptions.MinFree, fileOptions.LeaveRollback = o.Log, o.MinFree, o.LeaveRollback
 	s := &Store{log: o.Log, keepDeletion: o.KeepDeletion}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -122,13 +124,16 @@ func (s *Store) readLast(tx *bolt.Tx) (uint64, error) {
 	if _, err := readMarks(tx); err != nil {
 		return 0, err
 	}
-	seq, key := tx.Bucket(logBucket).Cursor().Last()
-	if seq == nil {
-		return 0, nil
+	seq, key, err := boltfile.FindLast(tx.Bucket(logBucket))
+	if err != nil || seq == nil {
+		return 0, err
 	}
 	r, err := readLogged(tx.Bucket(recordsBucket), seq, key)
 	return r.Seq, err
 }
+
+// Rollback says why the store had lost acknowledged writes when it was opened, "" when it had not.
+func (s *Store) Rollback() string { return s.file.Rollback() }
 
 // Head returns the cursor of the newest write that is on disk.
 func (s *Store) Head() store.Cursor {

@@ -297,9 +297,9 @@ func testFollowersBehindTheHorizon(t *testing.T, subject Subject) {
 	}
 }
 
-// followAndRebuild keeps a copy of the store until the record "end" comes, and starts again when
+// followAndRebuild keeps a copy of the store until it reads the record "end", and starts again if
 // its cursor is gone. If most is not 0, it stops after that many records, three times, and resumes
-// from its cursor when the horizon has passed it.
+// from its cursor after the horizon has passed it.
 func followAndRebuild(t *testing.T, s store.Store, most int) (view map[string]string, rebuilds int) {
 	view = map[string]string{}
 	cursor := store.Cursor{}

@@ -607,7 +607,7 @@ func testFollowers(t *testing.T, subject Subject) {
 	}
 }
 
-// followUntilEnd keeps a copy of the store until the record "end" comes. An impatient follower
+// followUntilEnd keeps a copy of the store until it reads the record "end". An impatient follower
 // stops after every few records and resumes from its cursor.
 func followUntilEnd(t *testing.T, s store.Store, impatient bool) map[string]string {
 	view := map[string]string{}

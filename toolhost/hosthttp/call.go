@@ -16,7 +16,8 @@ import (
 	"gazetteer/toolhost"
 )
 
-// Times of an answer: how long one write may take, and how often a line is sent while no chunk comes.
+// Times of an answer: the limit for one write, and the interval of the lines that are sent while
+// there is no chunk.
 const (
 	writeTime = 20 * time.Second
 	heartbeat = 15 * time.Second
@@ -24,11 +25,15 @@ const (
 
 // callTool is POST /altar/v1/sessions/{id}/calls.
 func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
-	begun := time.Now()
-	text, status, refused := readBody(w, r, maxCallBody)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	text, status, refused := readBody(w, r, maxCallBody, *buffer)
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
+	}
+	if cap(text) <= keptBuffer {
+		*buffer = text[:0]
 	}
 	in, err := altar.ReadCall(text)
 	if err != nil {
@@ -68,7 +73,7 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 	if err != nil {
 		return // the client has left
 	}
-	if server := serverOf(r); server == nil || server.WriteTimeout < time.Since(begun)+writeTime {
+	if server := serverOf(r); server == nil || server.WriteTimeout < bodyTime+caller.Timeout()+writeTime {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 	}
 	writeResult(w, statusOfResult(&result), &result)
@@ -207,7 +212,7 @@ func singleLine(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// flushEvents sends what is in the buffer. It returns false when the client does not take it.
+// flushEvents sends the buffer. It returns false if the client does not read it.
 func (s *eventStream) flushEvents() bool {
 	if len(s.text) == 0 {
 		return true

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gazetteer/altarkit"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
 )
@@ -37,13 +39,20 @@ func newCertificate(t *testing.T, until time.Time) (tls.Certificate, *x509.Certi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, leaf
 }
 
-// A client certificate is known by its hash, and an expired or unknown one is none.
-func TestClientCertificates(t *testing.T) {
-	h := newTestHost(t, nil)
+// serveTLS serves a host on a TLS listener that asks clients for a certificate.
+func serveTLS(t *testing.T, h *testHost) *httptest.Server {
+	t.Helper()
 	server := httptest.NewUnstartedServer(hosthttp.New(hosthttp.Options{Host: h.host}))
 	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
-	defer server.Close()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// A client certificate is known by its hash, and an expired or unknown one is none.
+func TestClientCertificates(t *testing.T) {
+	h := newTestHost(t, nil)
+	server := serveTLS(t, h)
 	later := time.Now().Add(time.Hour)
 	known, leaf := newCertificate(t, later)
 	unknown, _ := newCertificate(t, later)
@@ -71,7 +80,44 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// Removing an identity ends what it has open.
+// TestRuntimeWithACertificate checks that a runtime connects and executes calls with a client
+// certificate, and that the certificate of a client is refused there.
+func TestRuntimeWithACertificate(t *testing.T) {
+	h := newTestHost(t, nil)
+	server := serveTLS(t, h)
+	newRuntime := func(id, kind string) (*altarkit.Runtime, func()) {
+		certificate, leaf := newCertificate(t, time.Now().Add(time.Hour))
+		if err := h.host.AddIdentity(context.Background(), toolhost.Identity{ID: id, Kind: kind, Certificate: toolhost.HashCertificate(leaf)}); err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{certificate}}} // the test's own server
+		r := &altarkit.Runtime{URL: "wss" + strings.TrimPrefix(server.URL, "https") + "/altar/v1/runtimes", ID: id, HTTP: &http.Client{Transport: transport}}
+		r.Handle("echo", func(_ context.Context, c *altarkit.Call) (any, error) { return c.Parameters, nil })
+		return r, transport.CloseIdleConnections
+	}
+	refused, release := newRuntime("a-client", toolhost.ClientIdentity)
+	defer release()
+	if _, ok := errors.AsType[*altarkit.RefusedError](refused.Run(context.Background())); !ok {
+		t.Error("the certificate of a client connects a runtime")
+	}
+	known, release := newRuntime("with-certificate", toolhost.RuntimeIdentity)
+	defer release()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- known.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	h.waitFor("the tools", func() bool { list := h.host.Runtimes(); return len(list) == 1 && len(list[0].Tools) == 1 })
+	if a := h.call(h.session("me-token", `{}`), "i", "with-certificate/echo", `{"n":7}`); a.status != 200 || string(a.Payload) != `{"n":7}` {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestRemovedIdentity checks that removing an identity ends its open connections.
 func TestRemovedIdentity(t *testing.T) {
 	h := newTestHost(t, nil)
 	p := h.connect("rt", "echo")

@@ -29,8 +29,8 @@ const suiteContracts = `[
 	}}
 ]`
 
-// TestMCPConformance has the endpoint of the contracts judged by the conformance suite of MCP. The suite
-// has no token, so it asks as the operator does.
+// TestMCPConformance has the endpoint of the contracts judged by the conformance suite of MCP. The
+// suite has no token, so it asks as the operator does.
 func TestMCPConformance(t *testing.T) {
 	need.Node(t)
 	h := newTestHost(t, nil)
@@ -54,7 +54,8 @@ func TestMCPConformance(t *testing.T) {
 		append([]string{"tools-call-simple-text", "tools-call-error", "json-schema-2020-12"}, mcpconformance.Basic...))
 }
 
-// TestRuntimeInJavaScript connects the example in JavaScript, a process of its own, and calls its tools.
+// TestRuntimeInJavaScript connects the example in JavaScript, a separate process, and calls its
+// tools.
 func TestRuntimeInJavaScript(t *testing.T) {
 	node, _ := need.Node(t)
 	h := newTestHost(t, nil)
@@ -79,7 +80,8 @@ func TestRuntimeInJavaScript(t *testing.T) {
 	if a := h.call(session, "2", "count", `{"to": 3}`); a.status != 200 || string(a.Payload) != "[1,2,3]" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	// A client leaves an endless stream: the runtime stops it and goes on with other calls.
+	// A client disconnects from an endless stream: the runtime stops it and continues with other
+	// calls.
 	leaving, leave := context.WithCancel(ctx)
 	left := h.callLater(leaving, session, "3", "count", `{"to": 1000000000}`, "Accept", "text/event-stream")
 	h.waitFor("the stream", func() bool { return h.host.Figures().Running == 1 })

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gazetteer/limit"
@@ -26,9 +28,9 @@ type Options struct {
 	// MCP serves /altar/v1/mcp for an identified client; nil: nothing does.
 	MCP func(client string) http.Handler
 	Log *slog.Logger
-	// RuntimeTimeout is the time that a runtime has to announce itself, to finish a frame and to answer a
-	// ping, and the time between two pings: a half-open connection ends after three times this time at the
-	// latest. 10 s when 0.
+	// RuntimeTimeout is the time that a runtime has to announce itself, to finish a frame and to
+	// answer a ping, and the time between two pings: a half-open connection ends after three times
+	// this time at the latest. 10 s when 0.
 	RuntimeTimeout time.Duration
 }
 
@@ -133,8 +135,8 @@ const Operator = "operator"
 
 type operatorKey struct{}
 
-// AsOperator returns handler for the operator's listeners: a request without a token is one of the client
-// "operator", because only the operator reaches them.
+// AsOperator returns handler for the operator's listeners: a request without a token is one of the
+// client "operator", because only the operator reaches them.
 func AsOperator(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, true)))
@@ -173,8 +175,9 @@ var (
 	jsonType = []string{"application/json"}
 )
 
-// readBody reads a body of at most so many bytes. The error has the status that answers it.
-func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, *altar.Error) {
+// readBody reads a body of at most so many bytes, into buffer if it is large enough. The error has the
+// status that answers it.
+func readBody(w http.ResponseWriter, r *http.Request, most int64, buffer []byte) ([]byte, int, *altar.Error) {
 	if server := serverOf(r); server == nil || server.ReadTimeout <= 0 || server.ReadTimeout > 2*bodyTime {
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	}
@@ -188,7 +191,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, 
 	if r.ContentLength > most {
 		return fail(http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.FormatInt(most, 10)+" bytes")
 	}
-	text, err := readAll(r.Body, r.ContentLength, most+1)
+	text, err := readAll(r.Body, r.ContentLength, most+1, buffer)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fail(http.StatusRequestTimeout, "the body did not arrive in time")
@@ -202,11 +205,11 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, int, 
 }
 
 // readAll reads a body of the length, if that is known, and at most so many bytes.
-func readAll(body io.Reader, length, most int64) ([]byte, error) {
+func readAll(body io.Reader, length, most int64, buffer []byte) ([]byte, error) {
 	if length <= 0 {
 		return io.ReadAll(io.LimitReader(body, most))
 	}
-	text := make([]byte, length)
+	text := slices.Grow(buffer[:0], int(length))[:length]
 	_, err := io.ReadFull(body, text)
 	return text, err
 }
@@ -254,7 +257,7 @@ func statusOf(err *altar.Error) int {
 	return http.StatusInternalServerError
 }
 
-// writeError answers with an error: in a ToolResult where a call is asked for.
+// writeError answers with an error: in a ToolResult if the request was a call.
 func writeError(w http.ResponseWriter, r *http.Request, status int, err *altar.Error) {
 	if strings.HasSuffix(r.URL.Path, "/calls") {
 		writeResult(w, status, &altar.ToolResult{Status: altar.Failure, Error: err})
@@ -275,9 +278,18 @@ func setRetry(w http.ResponseWriter, err *altar.Error) {
 	}
 }
 
+// buffers holds buffers for bodies, of at most keptBuffer bytes each.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 func writeResult(w http.ResponseWriter, status int, result *altar.ToolResult) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
 	// A payload of a runtime has been read as JSON already.
-	writeText(w, status, altar.AppendToolResult(make([]byte, 0, len(result.Payload)+len(result.RuntimeMetadata)+128), result))
+	text := append(altar.AppendToolResult((*buffer)[:0], result), '\n')
+	if cap(text) <= keptBuffer {
+		*buffer = text
+	}
+	writeText(w, status, text)
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
@@ -286,22 +298,22 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
-	writeText(w, status, text)
+	writeText(w, status, append(text, '\n'))
 }
 
 func writeText(w http.ResponseWriter, status int, text []byte) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
 	if len(text) >= 2048 { // the server counts a shorter body itself
-		header["Content-Length"] = []string{strconv.Itoa(len(text) + 1)}
+		header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	w.WriteHeader(status)
-	w.Write(append(text, '\n'))
+	w.Write(text)
 }
 
 // createSession is POST /altar/v1/sessions.
 func (h *Handler) createSession(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
-	text, status, refused := readBody(w, r, maxSessionBody)
+	text, status, refused := readBody(w, r, maxSessionBody, nil)
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
@@ -327,7 +339,7 @@ func (h *Handler) createSession(w http.ResponseWriter, r *http.Request, who tool
 // destroySession is DELETE /altar/v1/sessions/{id}.
 func (h *Handler) destroySession(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
 	id := r.PathValue("id")
-	text, status, refused := readBody(w, r, maxSessionBody)
+	text, status, refused := readBody(w, r, maxSessionBody, nil)
 	if refused != nil {
 		writeError(w, r, status, refused)
 		return
@@ -357,7 +369,7 @@ func otherSession() *altar.Error {
 
 // listTools is GET /altar/v1/sessions/{id}/tools.
 func (h *Handler) listTools(w http.ResponseWriter, r *http.Request, who toolhost.Identity) {
-	tools, err := h.Host.Tools(who.ID, r.PathValue("id"))
+	tools, err := h.Host.Tools(r.Context(), who.ID, r.PathValue("id"))
 	if err != nil {
 		writeRefusal(w, r, err)
 		return

@@ -24,7 +24,7 @@ import (
 )
 
 // testTime bounds every wait of a test.
-const testTime = 20 * time.Second
+const testTime = time.Minute
 
 // testHost is a host on loopback, served as the program serves it.
 type testHost struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +19,7 @@ import (
 // Limits of the connection of a runtime.
 const (
 	maxFrame      = 1 << 20
-	maxQueued     = 4096     // frames that wait to be sent
-	maxQueueBytes = 16 << 20 // their bytes
+	maxQueueBytes = 16 << 20 // of frames that wait to be sent
 	closeTime     = 5 * time.Second
 	maxPings      = 100      // of the runtime, between two of ours
 	keptBuffer    = 64 << 10 // a larger buffer is given back after its frame
@@ -41,8 +39,8 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 		return
 	}
 	defer done()
-	c := &runtimeConn{timeout: h.RuntimeTimeout, queue: make(chan []byte, maxQueued), closing: make(chan struct{})}
-	hijacker := &batchHijacker{ResponseWriter: w}
+	c := &runtimeConn{timeout: h.RuntimeTimeout, closing: make(chan struct{})}
+	hijacker := &queuingHijacker{ResponseWriter: w}
 	ws, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
 	if err != nil {
 		h.Log.Debug("a runtime did not connect", "identity", who.ID, "error", err)
@@ -54,21 +52,21 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 	c.serveFrames(context.WithoutCancel(r.Context()))
 }
 
-// runtimeConn is the WebSocket of one runtime. Three goroutines serve it: serve reads, write sends what
-// is queued, watch looks whether it lives.
+// runtimeConn is the WebSocket of one runtime. Three goroutines serve it: readFrames reads,
+// [queuedConn.sendQueued] sends what waits, watchLiveness looks whether the runtime lives and closes
+// the connection.
 type runtimeConn struct {
 	ws      *websocket.Conn
-	conn    *batchConn // what ws writes to
+	conn    *queuedConn // what ws writes to
 	runtime *toolhost.Runtime
 	timeout time.Duration // [Options.RuntimeTimeout]
 
-	queue   chan []byte
-	queued  atomic.Int64 // bytes in queue
-	closing chan struct{}
-	cut     *time.Timer // closes it without a close frame, some time after closing; set with code
-	once    sync.Once
-	code    websocket.StatusCode // set before closing is closed
-	reason  string
+	closing  chan struct{}
+	stopPing context.CancelFunc
+	cut      *time.Timer // closes it without a close frame, some time after closing; set with code
+	once     sync.Once
+	code     websocket.StatusCode // set before closing is closed
+	reason   string
 
 	announced atomic.Bool
 	reading   atomic.Int64 // when the frame that is being read began, in ns; 0 for none
@@ -76,30 +74,23 @@ type runtimeConn struct {
 }
 
 // Send implements [toolhost.Conn].
-func (c *runtimeConn) Send(frame []byte) bool {
+func (c *runtimeConn) Send(frame []byte, lone bool) bool {
 	select {
 	case <-c.closing:
 		return false
 	default:
 	}
-	size := int64(len(frame))
-	if c.queued.Add(size) > maxQueueBytes {
-		c.queued.Add(-size)
+	if !c.conn.hasRoom(len(frame)) {
 		return false
 	}
-	select {
-	case c.queue <- frame:
-		return true
-	default:
-		c.queued.Add(-size)
-		return false
-	}
+	c.conn.lone.Store(lone)
+	return c.ws.Write(context.Background(), websocket.MessageText, frame) == nil // it does not wait
 }
 
 // Close implements [toolhost.Conn].
 func (c *runtimeConn) Close(reason string) { c.closeWith(websocket.StatusPolicyViolation, reason) }
 
-// closeWith closes the connection after what is queued; the first reason counts.
+// closeWith closes the connection after the queued bytes; the first reason counts.
 func (c *runtimeConn) closeWith(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		if len(reason) > maxReason {
@@ -111,20 +102,32 @@ func (c *runtimeConn) closeWith(code websocket.StatusCode, reason string) {
 		c.code, c.reason = code, reason
 		c.cut = time.AfterFunc(2*closeTime, func() { c.ws.CloseNow() })
 		close(c.closing)
+		c.stopPing()
 	})
 }
 
 // serveFrames handles the frames of the runtime until the connection ends.
 func (c *runtimeConn) serveFrames(ctx context.Context) {
-	var work sync.WaitGroup
-	work.Go(func() { c.writeFrames(ctx) })
-	work.Go(func() { c.watchLiveness(ctx) })
+	pinging, stopPing := context.WithCancel(ctx)
+	defer stopPing()
+	c.stopPing = stopPing
+	sending, stopSending := context.WithCancel(ctx)
+	var sender, watcher sync.WaitGroup
+	sender.Go(func() {
+		if c.conn.sendQueued(sending) != nil {
+			c.closeWith(websocket.StatusNormalClosure, "")
+			c.ws.CloseNow()
+		}
+	})
+	watcher.Go(func() { c.watchLiveness(pinging) })
 	c.readFrames(ctx)
 	c.runtime.Detach()
 	c.closeWith(websocket.StatusProtocolError, "") // does nothing where a close frame has come or was sent
-	work.Wait()
+	watcher.Wait()
 	c.cut.Stop()
 	c.ws.CloseNow()
+	stopSending()
+	sender.Wait()
 }
 
 func (c *runtimeConn) readFrames(ctx context.Context) {
@@ -161,70 +164,12 @@ func (c *runtimeConn) readFrames(ctx context.Context) {
 
 // refuseFrame answers with an error and closes the connection.
 func (c *runtimeConn) refuseFrame(code websocket.StatusCode, reason string) {
-	c.Send(altar.Encode(altar.ProtocolError{Error: altar.Errorf(altar.InvalidParameters, "%s", reason)}))
+	c.Send(altar.Encode(altar.ProtocolError{Error: altar.Errorf(altar.InvalidParameters, "%s", reason)}), false)
 	c.closeWith(code, reason)
 }
 
-// writeFrames sends what is queued, and the close frame behind it. Frames that wait together go out in
-// one write.
-func (c *runtimeConn) writeFrames(ctx context.Context) {
-	for {
-		select {
-		case frame := <-c.queue:
-			if err := c.sendBatch(ctx, frame); err != nil {
-				c.closeWith(websocket.StatusNormalClosure, "")
-				c.ws.CloseNow()
-				return
-			}
-		case <-c.closing:
-			c.writeRest(ctx)
-			return
-		}
-	}
-}
-
-// sendBatch sends a frame, and those that wait behind it: also those of callers that are about to queue
-// theirs.
-func (c *runtimeConn) sendBatch(ctx context.Context, frame []byte) error {
-	runtime.Gosched()
-	if len(c.queue) == 0 {
-		return c.sendFrame(ctx, frame)
-	}
-	c.conn.hold()
-	err := c.sendFrame(ctx, frame)
-	for range len(c.queue) {
-		if err != nil {
-			break
-		}
-		err = c.sendFrame(ctx, <-c.queue) // nobody else receives from the queue
-	}
-	return errors.Join(err, c.conn.release())
-}
-
-func (c *runtimeConn) sendFrame(ctx context.Context, frame []byte) error {
-	c.queued.Add(-int64(len(frame)))
-	return c.ws.Write(ctx, websocket.MessageText, frame)
-}
-
-// writeRest sends what is left in the queue and closes the connection, in a bounded time.
-func (c *runtimeConn) writeRest(ctx context.Context) {
-	cut := time.AfterFunc(closeTime, func() { c.ws.CloseNow() })
-	defer cut.Stop()
-	for {
-		select {
-		case frame := <-c.queue:
-			if c.sendFrame(ctx, frame) == nil {
-				continue
-			}
-		default:
-		}
-		break
-	}
-	c.ws.Close(c.code, c.reason)
-}
-
-// watchLiveness ends a connection whose runtime does not announce itself, does not answer pings, sends a frame
-// too slowly or pings without end.
+// watchLiveness ends a connection whose runtime does not announce itself, does not answer pings, sends
+// a frame too slowly or pings without end. It sends the close frame behind what waits.
 func (c *runtimeConn) watchLiveness(ctx context.Context) {
 	tick := time.NewTicker(c.timeout / 2)
 	defer tick.Stop()
@@ -232,17 +177,18 @@ func (c *runtimeConn) watchLiveness(ctx context.Context) {
 	for {
 		select {
 		case <-c.closing:
+			c.ws.Close(c.code, c.reason) // waits for a bounded time
 			return
 		case <-tick.C:
 		}
 		now := time.Now()
 		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > c.timeout {
 			c.closeWith(websocket.StatusPolicyViolation, "a frame takes too long")
-			return
+			continue
 		}
 		if !c.announced.Load() && now.Sub(begun) >= c.timeout {
 			c.closeWith(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
-			return
+			continue
 		}
 		if now.Sub(pinged) < c.timeout {
 			continue

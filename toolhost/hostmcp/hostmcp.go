@@ -1,8 +1,8 @@
-// Package hostmcp serves the contracts of a tool host over the Model Context Protocol: tools/list shows
-// a client what it may call now, tools/call calls it. Make the handler with [New].
+// Package hostmcp serves the contracts of a tool host over the Model Context Protocol: tools/list
+// shows the tools that a client may call now, tools/call calls one. Make the handler with [New].
 //
-// Calls run in a session of the client's own, which is made when it is first needed. Two members of
-// _meta carry what MCP does not define: "altar/invocation_id" makes a call idempotent, and
+// Each client has its own session, which is created when it is first needed. Two members of _meta
+// carry what MCP does not define: "altar/invocation_id" makes a call idempotent, and
 // "altar/confirmation" confirms an irreversible one.
 package hostmcp
 
@@ -13,14 +13,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"gazetteer/internal/mcphttp"
 	"gazetteer/protocol/altar"
 	"gazetteer/toolhost"
 )
@@ -46,48 +45,21 @@ type Options struct {
 
 type clientKey struct{}
 
-// New returns a function that returns the handler for an identified client. It is stateless: each
-// request is answered by itself, with JSON.
+// New returns a function that returns the handler for an identified client; see [mcphttp.Handler].
 func New(o Options) func(client string) http.Handler {
-	own := ""
-	if u, err := url.Parse(o.PublicURL); err == nil {
-		own = u.Hostname()
-	}
-	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+	inner := mcphttp.Handler(func(r *http.Request) *mcp.Server {
 		client, _ := r.Context().Value(clientKey{}).(string)
-		return o.newServer(client)
-	}, &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true, Logger: o.Log,
-		DisableLocalhostProtection: true, // isOwnHost is stricter
-	})
+		return o.newServer(r.Context(), client)
+	}, mcphttp.Options{PublicURL: o.PublicURL, MaxBody: maxBody, Log: o.Log})
 	return func(client string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !isOwnHost(r.Host, own) {
-				http.Error(w, fmt.Sprintf("this server does not answer for the host %.100q", r.Host), http.StatusForbidden)
-				return
-			}
 			inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, client)))
 		})
 	}
 }
 
-// isOwnHost reports whether a Host header can only mean this server: its public name, the local machine
-// or an address.
-func isOwnHost(authority, own string) bool {
-	host, _, err := net.SplitHostPort(authority)
-	if err != nil {
-		host = strings.Trim(authority, "[]")
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || host != "" && strings.EqualFold(host, own) {
-		return true
-	}
-	_, err = netip.ParseAddr(host)
-	return err == nil
-}
-
 // newServer returns a server with the tools that a client may call now.
-func (o Options) newServer(client string) *mcp.Server {
+func (o Options) newServer(ctx context.Context, client string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "gazetteer-altar", Title: "Gazetteer tool host", Version: o.Version}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
@@ -95,7 +67,7 @@ func (o Options) newServer(client string) *mcp.Server {
 	if refused != nil {
 		return s
 	}
-	tools, refused := o.Host.Tools(client, session)
+	tools, refused := o.Host.Tools(ctx, client, session)
 	if refused != nil {
 		return s
 	}
@@ -109,6 +81,17 @@ func (o Options) newServer(client string) *mcp.Server {
 			return o.callTool(ctx, client, session, r)
 		})
 	}
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+			r, ok := request.(*mcp.CallToolRequest)
+			if ok && r.Params != nil && !slices.ContainsFunc(tools, func(t toolhost.Tool) bool { return t.Name == r.Params.Name }) {
+				if reason := o.Host.SuspensionOf(ctx, client, session, r.Params.Name); reason != nil {
+					return errorResult("", reason), nil
+				}
+			}
+			return next(ctx, method, request)
+		}
+	})
 	return s
 }
 

@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// A Credential is what is sent to one host.
+// A Credential is sent to one host.
 type Credential struct {
 	Header string `json:"header"` // for example "Authorization"
 	Value  string `json:"value"`  // for example "Bearer …"
 }
 
-// ReadCredentials reads the operator's file: a JSON object of a credential for each host. The file must
-// be readable by nobody else.
+// ReadCredentials reads the operator's file: a JSON object with a credential for each host. No
+// other user may be able to read the file.
 func ReadCredentials(file string) (map[string]Credential, error) {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -2,11 +2,12 @@
 // documents by calling the service over HTTPS. Make one with [New], then attach it with [Runtime.Run].
 //
 // It calls the copy of the operation that the contract pins, never what the document says today.
-// Requests go only where the transport allows, redirects are not followed, and credentials come from the
-// operator's own file and go only to the host that they were given for.
+// Requests go only where the transport allows, redirects are not followed, and credentials come
+// from the operator's own file and go only to the host that they were given for.
 package httpruntime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,14 +70,14 @@ func New(o Options) *Runtime {
 }
 
 // Send implements [toolhost.Conn].
-func (r *Runtime) Send(frame []byte) bool {
+func (r *Runtime) Send(frame []byte, _ bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return false
 	}
 	select {
-	case r.frames <- frame:
+	case r.frames <- bytes.Clone(frame):
 		return true
 	default:
 		return false
@@ -225,7 +226,7 @@ func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, m
 	return payload, meta, nil
 }
 
-// mapAnswer makes a payload of an answer, or the error that it stands for.
+// mapAnswer returns the payload of an answer, or the corresponding error.
 func mapAnswer(response *http.Response, text []byte) (json.RawMessage, *altar.Error) {
 	host, status := response.Request.URL.Host, response.StatusCode
 	fail := func(format string, args ...any) (json.RawMessage, *altar.Error) {

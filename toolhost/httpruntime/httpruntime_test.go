@@ -25,7 +25,7 @@ import (
 	"gazetteer/toolhost/httpruntime"
 )
 
-// service is a service at api.example, and what it was asked.
+// service is a service at api.example, with the requests that it received.
 type service struct {
 	mu       sync.Mutex
 	requests []string
@@ -85,7 +85,10 @@ type world struct {
 	calls   int
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newTimedWorld(t, time.Minute) }
+
+// newTimedWorld is newWorld with another time limit for a call.
+func newTimedWorld(t *testing.T, limit time.Duration) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
@@ -93,7 +96,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, store: db, service: &service{}}
-	w.host, err = toolhost.Open(ctx, toolhost.Options{Store: db, Dir: t.TempDir(), CallTimeout: 2 * time.Second, Blocked: func(context.Context, string) (bool, error) { return w.blocked, nil }})
+	w.host, err = toolhost.Open(ctx, toolhost.Options{Store: db, Dir: t.TempDir(), CallTimeout: limit, Blocked: func(context.Context, string) (bool, error) { return w.blocked, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +164,7 @@ func (w *world) storeDocument(kind document.Kind, address, content string) {
 // call calls a tool until its runtime has heard of it.
 func (w *world) call(tool, parameters string) altar.ToolResult {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
 		w.calls++
@@ -179,6 +182,20 @@ func (w *world) call(tool, parameters string) altar.ToolResult {
 		}
 		return result
 	}
+}
+
+// toolNames returns the names of the tools that may be called now.
+func (w *world) toolNames() string {
+	w.t.Helper()
+	tools, refused := w.host.Tools(context.Background(), "me", w.session)
+	if refused != nil {
+		w.t.Fatal(refused)
+	}
+	names := []string{}
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return fmt.Sprint(names)
 }
 
 func (w *world) approve(name string) {
@@ -244,9 +261,26 @@ func TestFromDocumentToCall(t *testing.T) {
 		t.Errorf("%+v, %v", changes, err)
 	}
 
+	// It gets no contract of its own.
+	proposed, skipped, err = w.host.Propose(ctx, "api.example", "")
+	if err != nil || len(proposed) != 0 || !strings.Contains(skipped["order_dish"], "the same call as the contract order,") {
+		t.Errorf("%+v, %v, %v", proposed, skipped, err)
+	}
+
+	if names := w.toolNames(); names != "[find_table order]" {
+		t.Errorf("tools %s", names)
+	}
 	w.blocked = true
 	if r := w.call("order", `{"dish":"soup"}`); r.Error == nil || r.Error.Details["reason"] != "suspended" {
 		t.Errorf("after the owner opted out: %+v", r)
+	}
+	if names := w.toolNames(); names != "[]" {
+		t.Errorf("tools after the owner opted out: %s", names)
+	}
+	for client, want := range map[string]bool{"me": true, "other": false} {
+		if err := w.host.SuspensionOf(ctx, client, w.session, "order"); (err != nil) != want {
+			t.Errorf("%s: %v", client, err)
+		}
 	}
 	w.blocked = false
 	if _, err := w.host.Revoke(ctx, "order"); err != nil {
@@ -260,7 +294,7 @@ func TestFromDocumentToCall(t *testing.T) {
 func TestServiceResponses(t *testing.T) {
 	w := newWorld(t)
 	var list []string
-	names := []string{"moved", "private", "asks", "html", "large", "slow", "busy"}
+	names := []string{"moved", "private", "asks", "html", "large", "busy"}
 	for _, name := range names {
 		list = append(list, fmt.Sprintf(`{"id": "%s", "description": "Find it", "endpoint": "/%s", "method": "GET", "returns": "it"}`, name, name))
 	}
@@ -270,7 +304,7 @@ func TestServiceResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, code := range map[string]altar.Code{
-		"moved": altar.ExecutionFailed, "private": altar.ExecutionFailed, "asks": altar.ExecutionFailed, "html": altar.ExecutionFailed, "large": altar.ExecutionFailed, "busy": altar.ExecutionFailed, "slow": altar.ExecutionTimeout, "dead": altar.RuntimeUnavailable,
+		"moved": altar.ExecutionFailed, "private": altar.ExecutionFailed, "asks": altar.ExecutionFailed, "html": altar.ExecutionFailed, "large": altar.ExecutionFailed, "busy": altar.ExecutionFailed, "dead": altar.RuntimeUnavailable,
 	} {
 		w.approve(name)
 		r := w.call(name, `{}`)
@@ -287,9 +321,21 @@ func TestServiceResponses(t *testing.T) {
 	}
 }
 
+func TestServiceDoesNotAnswer(t *testing.T) {
+	w := newTimedWorld(t, time.Second)
+	w.publish(`{"id": "slow", "description": "Find it", "endpoint": "/slow", "method": "GET", "returns": "it"}`)
+	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.approve("slow")
+	if r := w.call("slow", `{}`); r.Error == nil || r.Error.Code != altar.ExecutionTimeout {
+		t.Errorf("%+v, want %s", r, altar.ExecutionTimeout)
+	}
+}
+
 // The rate that a document declares holds for all of its operations.
 func TestDocumentRate(t *testing.T) {
-	w := newWorld(t)
+	w := newTimedWorld(t, 10*time.Second) // far less than the half minute of the third call
 	w.publishWith(find+","+order, `, "rate_limits": {"requests_per_minute": 2}`)
 	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
 		t.Fatal(err)
@@ -315,8 +361,8 @@ func TestDocumentRate(t *testing.T) {
 	}
 }
 
-// The JSON Schema of an AGIS input is kept beside the parameters, with all that they cannot express, and
-// calls are checked against both.
+// TestSchemaOfAnAGISInput checks that the JSON Schema of an AGIS input is kept in full beside the
+// parameters, and that calls are checked against both.
 func TestSchemaOfAnAGISInput(t *testing.T) {
 	w := newWorld(t)
 	w.storeDocument(document.AGIS, "https://api.example/agis.json", `{"agis": "1.0", "service": "s", "agtp": "agtp://api.example", "schemas": {"guest": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 2}}}},
@@ -382,11 +428,14 @@ func TestSchemaThatIsLeftOut(t *testing.T) {
 	}
 }
 
-// framesConn is the connection of a runtime that keeps what it gets.
+// framesConn is the connection of a runtime that keeps the received frames.
 type framesConn struct{ frames []string }
 
-func (c *framesConn) Send(frame []byte) bool { c.frames = append(c.frames, string(frame)); return true }
-func (c *framesConn) Close(string)           {}
+func (c *framesConn) Send(frame []byte, _ bool) bool {
+	c.frames = append(c.frames, string(frame))
+	return true
+}
+func (c *framesConn) Close(string) {}
 
 // A contract from a document is fulfilled by the runtime inside the program alone, until the operator
 // names others. Identities cannot take its name.

@@ -13,14 +13,15 @@ import (
 // this one, so that the memory of a host is bounded.
 const maxPerMinute = 10_000
 
-// rateLimiter keeps the requests to each host within the rate that its document declares (AI Discovery 3.6).
+// rateLimiter keeps the requests to each host within the rate that its document declares (AI
+// Discovery 3.6).
 type rateLimiter struct {
 	mu   sync.Mutex
 	sent map[string][]time.Time // by host: the requests of the last minute, oldest first
 }
 
-// awaitTurn waits until a request may be sent to a host that takes so many per minute; 0 is no limit. It
-// returns an error at once when the deadline of ctx comes first.
+// awaitTurn waits until a request may be sent to a host that accepts so many per minute; 0 means no
+// limit. It returns an error at once if the deadline of ctx is earlier.
 func (p *rateLimiter) awaitTurn(ctx context.Context, host string, perMinute int) *altar.Error {
 	if perMinute <= 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"gazetteer/protocol/altar"
 )
 
-// Requests beyond the rate of a host wait for their turn, and are refused at once when their time would
-// be over before.
+// TestRateLimiter checks that requests above the rate of a host wait for their turn, and are
+// refused at once if their time would be over before that.
 func TestRateLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p rateLimiter

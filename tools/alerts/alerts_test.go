@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// TestAlertRulesParse checks that each expression of the page is one that Prometheus accepts, and that its
-// value is a vector: an alert fires for each element.
+// TestAlertRulesParse checks that each expression of the page is one that Prometheus accepts, and
+// that its value is a vector: an alert fires for each element.
 func TestAlertRulesParse(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

@@ -92,7 +92,8 @@ func TestSupplement(t *testing.T) {
 	}
 }
 
-// Where WordNet is at hand, the table must be what it and the supplement give.
+// TestReproducible checks that the table is the output for WordNet and the supplement, if WordNet
+// is installed.
 func TestReproducible(t *testing.T) {
 	dict := os.Getenv("WORDNET")
 	if dict == "" {

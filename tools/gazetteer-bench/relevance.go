@@ -240,7 +240,7 @@ const farHits = 3
 // askAll indexes documents and asks queries of them.
 func (l *answerLog) askAll(ctx context.Context, vectors *wordvec.Table, docs []*document.Document, queries []judgedQuery) (err error) {
 	l.records += countOperations(docs)
-	h, err := openHouse(ctx, vectors)
+	h, err := openIndexedStore(ctx, vectors)
 	if err != nil {
 		return err
 	}

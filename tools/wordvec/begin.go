@@ -9,9 +9,9 @@ const (
 	fromGloVe      = gloveDim
 )
 
-// beginning returns the vectors that a training begins with, a row a word: what the words' neighbours in the texts tell of them, what the encoder knows of
-// each alone, and what GloVe's tells of neighbours in far larger texts; of all
-// that the main directions.
+// beginning returns the vectors that a training begins with, a row a word: what the words'
+// neighbours in the texts tell of them, what the encoder knows of each alone, and what GloVe's
+// tells of neighbours in far larger texts; of all that the main directions.
 func beginning(v *vocabulary, texts [][]int32, alone, glove []float32, o options) []float32 {
 	dim := len(alone) / len(v.words)
 	sources := [][]float32{

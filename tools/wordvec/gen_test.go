@@ -192,8 +192,8 @@ func TestSameBytesFromTheSameSeed(t *testing.T) {
 	}
 }
 
-// Two tables that say the same in other directions, each with an error of its own:
-// what they agree on is kept.
+// TestSqueezed checks that of two tables with the same content in other directions, each with its
+// own error, the common part is kept.
 func TestSqueezed(t *testing.T) {
 	const words, dim = 60, 4
 	r := rand.New(rand.NewPCG(1, 1))

@@ -17,14 +17,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// What one page of an agent shows of lists that may be long.
+// The lengths of lists on the page of an agent.
 const (
 	maxEntries      = 40
 	maxAttestations = 50
 )
 
-// agentView is the page of one agent: what it says, and beside each claim what
-// there is to check it by.
+// agentView is the page of one agent: its claims, each with the evidence for it.
 type agentView struct {
 	Name         string
 	AirID        string
@@ -40,7 +39,7 @@ type agentView struct {
 	Updated      frame.Moment
 	MergedInto   string
 	Origin       string // the registry that it was imported from
-	// Sources lead to where each thing was said or done, by name.
+	// Sources holds links to the origin of each statement and event, by name.
 	Sources map[string]string
 
 	Summary  []summaryBadge
@@ -69,7 +68,8 @@ type agentView struct {
 // summaryBadge is one thing that is known of an agent, in a few words.
 type summaryBadge struct{ Text, Tone, Link string }
 
-// summarizeEvidence says in a few badges what is proved or observed, before the evidence itself.
+// summarizeEvidence summarizes the proved and observed facts as badges, which are shown above the
+// evidence itself.
 func (p *Pages) summarizeEvidence(d answer.AgentDetails) []summaryBadge {
 	var badges []summaryBadge
 	add := func(tone, link, format string, args ...any) {
@@ -118,7 +118,6 @@ type evidenceView struct {
 	Address frame.ExternalLink // in the place of What, where that is one
 	Detail  string
 	Holds   bool
-	Short   bool // it was looked at and is not enough
 	Date    frame.Moment
 	Cost    string
 	Link    string             // on this site, "" for none
@@ -226,11 +225,15 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "agent", Title: frame.PlainText(v.Name), Body: v}, nil
 }
 
+// missing is the group of what this registry checks and did not find.
+const missing = "missing"
+
 // grades order the evidence, the strongest first.
 var grades = []evidenceGroup{
 	{Grade: registry.Proved, Word: "Proved", Means: "This registry has seen the proof, and anyone can check it."},
 	{Grade: registry.Observed, Word: "Observed", Means: "This registry saw it when it looked."},
 	{Grade: registry.Claimed, Word: "Claimed", Means: "The agent's own statement, not verified."},
+	{Grade: missing, Word: "Missing", Means: "Not shown, or not enough yet."},
 }
 
 var signalTitles = map[string]string{
@@ -244,12 +247,11 @@ var signalTitles = map[string]string{
 	registry.SignalAttestations: "Attestations",
 }
 
-// groupEvidence sorts the signals by how much they are worth, and gives each a link
-// to what it rests on.
+// groupEvidence sorts the signals by strength, and links each to its source.
 func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 	groups := slices.Clone(grades)
 	for _, s := range d.Evidence {
-		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Short: !s.Holds && s.Grade != registry.Claimed, Date: p.MomentOf(s.Date), Cost: s.Cost}
+		row := evidenceView{Title: signalTitles[s.Signal], What: s.What, Detail: s.Detail, Holds: s.Holds, Date: p.MomentOf(s.Date), Cost: s.Cost}
 		field := ""
 		switch s.Signal {
 		case registry.SignalClaims:
@@ -260,6 +262,9 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 			}
 		case registry.SignalKey, registry.SignalAge:
 			row.Link, row.Says = entryLink(d, keyEntry(d, d.Agent.PublicKey)), "where it was shown"
+			if s.Signal == registry.SignalAge && !s.Holds {
+				row.Detail = fmt.Sprintf("%d days are needed", int(registry.MinKeyAge.Hours()/24))
+			}
 		case registry.SignalDomain:
 			row.Link, row.Says = "#"+domainID(s.What), "requests and answers"
 		case registry.SignalAttestations:
@@ -271,7 +276,11 @@ func (p *Pages) groupEvidence(d answer.AgentDetails) []evidenceGroup {
 				row.Address = frame.ExternalLinkOf(s.What)
 			}
 		}
-		i := slices.IndexFunc(groups, func(g evidenceGroup) bool { return g.Grade == s.Grade })
+		grade := s.Grade
+		if !s.Holds && grade != registry.Claimed {
+			grade = missing
+		}
+		i := slices.IndexFunc(groups, func(g evidenceGroup) bool { return g.Grade == grade })
 		if i >= 0 {
 			groups[i].Rows = append(groups[i].Rows, row)
 		}
@@ -313,14 +322,14 @@ func headSources(d answer.AgentDetails) map[string]string {
 	return all
 }
 
-// endings are the events that change how an agent stands.
+// endings are the events that change the status of an agent.
 var endings = map[string]bool{
 	registry.EventRegistered: true, registry.EventApproved: true, registry.EventImported: true, registry.EventDeactivated: true, registry.EventSuspended: true,
 	registry.EventRestored: true, registry.EventDeleted: true, registry.EventErased: true, registry.EventMerged: true,
 }
 
-// newestEntry is the number of the newest entry that set a member, 0 when it is not
-// among those that are known.
+// newestEntry returns the number of the newest entry that set a member, 0 if it is not among the
+// known entries.
 func newestEntry(d answer.AgentDetails, field string) int {
 	for _, e := range d.History { // newest first
 		if e.N == 1 || slices.Contains(e.Fields, field) {
@@ -330,8 +339,8 @@ func newestEntry(d answer.AgentDetails, field string) int {
 	return 0
 }
 
-// keyEntry is the number of the entry with which a key came into use, 0 when it
-// is not among those that are known.
+// keyEntry returns the number of the entry by which a key came into use, 0 if it is not among the
+// known entries.
 func keyEntry(d answer.AgentDetails, key []byte) int {
 	n := 0
 	for _, e := range d.History {

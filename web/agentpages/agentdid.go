@@ -12,7 +12,7 @@ import (
 	"gazetteer/web/frame"
 )
 
-// A didCheck is one field of a DID document with what was found of it.
+// A didCheck is one field of a DID document with the result of its check.
 type didCheck struct {
 	Field string
 	Value string
@@ -21,8 +21,8 @@ type didCheck struct {
 	Link  string // to what it rests on, "" for none
 }
 
-// didChecks goes through a DID document field by field. What the registry itself
-// puts there is held against the draft, what the agent says against the evidence.
+// didChecks checks a DID document field by field: the registry's own entries against the draft, the
+// agent's statements against the evidence.
 func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 	doc := d.DID
 	var rows []didCheck
@@ -80,7 +80,7 @@ func (p *Pages) didChecks(d answer.AgentDetails) []didCheck {
 	return append(rows, p.serviceChecks(d)...)
 }
 
-// serviceChecks goes through the services of a DID document.
+// serviceChecks checks the services of a DID document.
 func (p *Pages) serviceChecks(d answer.AgentDetails) []didCheck {
 	var rows []didCheck
 	inbox, seen := signalOf(d, registry.SignalInbox)

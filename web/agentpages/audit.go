@@ -35,8 +35,7 @@ type leafView struct {
 	Hash    string
 }
 
-// logPage shows how the transparency log stands, how it grows, and how to check
-// it.
+// logPage shows the present state of the transparency log, its growth, and how to verify it.
 func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
 	s, err := p.answers.LogStatus(c.Request.Context())
 	if errors.Is(err, answer.ErrNoLog) {
@@ -53,7 +52,7 @@ func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "log", Title: "Transparency log", Body: v}, nil
 }
 
-// leafViewOf says in words what a leaf is about.
+// leafViewOf describes the content of a leaf.
 func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
 	v := leafView{Index: frame.FormatNumber(int(l.Index)), Number: l.Index, At: p.MomentOf(l.At), Hash: l.Hash, Subject: l.Key}
 	parts := store.SplitKey(l.Key)
@@ -74,7 +73,7 @@ func (p *Pages) leafViewOf(l answer.LogLeaf) leafView {
 	return v
 }
 
-// growthOf draws how many leaves there were at which time; nil if there is nothing to draw.
+// growthOf draws the number of leaves over time; nil if there is nothing to draw.
 func growthOf(points []answer.GrowthPoint) *plot.Plot {
 	var all []plot.Point
 	for _, p := range points {

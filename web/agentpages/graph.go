@@ -9,8 +9,8 @@ import (
 	"gazetteer/web/frame"
 )
 
-// The drawing of attestations, in units of its own: those who attest on the left,
-// the agent in the middle, those whom it attests on the right.
+// The drawing of attestations, in its own units: attesters on the left, the agent in the middle,
+// the agents that it attests on the right.
 const (
 	graphWidth = 720
 	graphRow   = 56
@@ -19,7 +19,7 @@ const (
 	maxNodes   = 8 // on each side
 )
 
-// graphView is a drawing of who attests whom.
+// graphView is a drawing of attestations.
 type graphView struct {
 	Says   string // what the drawing shows, for those who do not see it
 	Height int

@@ -16,7 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// agentsView is the search for agents, with what it found.
+// agentsView is the search for agents, with its results.
 type agentsView struct {
 	Words      string
 	Where      string // address of this server, for commands
@@ -29,12 +29,12 @@ type agentsView struct {
 	First      int // number of the first agent shown, from 1
 	Last       int
 	Pages      frame.PageLinks
-	// Reading: the agents are still being read after the start. Without: this
-	// server keeps no directory.
+	// Reading says that the agents are still being read after the start. Without says that this
+	// server has no directory.
 	Reading, Without bool
 }
 
-// signalChoice is evidence that can be asked for.
+// signalChoice is a kind of evidence in the form.
 type signalChoice struct {
 	Name    string
 	Label   string
@@ -52,7 +52,7 @@ type agentRow struct {
 	Created      frame.Moment
 }
 
-// signalNames are the signals that can be asked for, in the order of the form.
+// signalNames are the signals in the form, in its order.
 var signalNames = []struct{ name, label string }{
 	{registry.SignalKey, "key proved"},
 	{registry.SignalDomain, "domain proved"},
@@ -109,7 +109,7 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "agents", Title: "Agents", Description: "Registered agents: which key each signs with, where to write to it, and the evidence for both.", Body: v}, nil
 }
 
-// requireError says which evidence cannot be asked for.
+// requireError names the kinds of evidence that do not exist.
 func requireError(err error) error {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		return &frame.BadRequest{What: e.Message, Help: frame.AsSentence(e.Help)}
@@ -117,7 +117,7 @@ func requireError(err error) error {
 	return err
 }
 
-// queryOf writes what was asked, for the links to other pages.
+// queryOf returns the query as parameters, for the links to other pages.
 func queryOf(v agentsView, require []string) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": v.Words, "capability": v.Capability, "verb": v.Verb, "require": strings.Join(require, ",")} {
@@ -128,7 +128,7 @@ func queryOf(v agentsView, require []string) url.Values {
 	return q
 }
 
-// maxRowCapabilities is how many capabilities a row of the list shows.
+// maxRowCapabilities is the number of capabilities that a row of the list shows.
 const maxRowCapabilities = 8
 
 func (p *Pages) agentRow(a directory.Result) agentRow {

@@ -11,11 +11,11 @@ import (
 	"gazetteer/registry"
 )
 
-// maxOffered is how many operations the page of an agent shows of its domains.
+// maxOffered is the number of operations of an agent's domains that its page shows.
 const maxOffered = 20
 
-// offeredOperations lists the operations of the services at the domains that an agent has
-// proved, and how many more there are. It lists none while the index cannot be read.
+// offeredOperations lists the operations of the services at an agent's proved domains, and the
+// number of further ones. It lists none if the index cannot be read.
 func (p *Pages) offeredOperations(ctx context.Context, a registry.Agent) (hits []offeredView, more int, err error) {
 	var hosts []string
 	for _, d := range a.Domains {

@@ -1,4 +1,4 @@
-// Package agentpages has the pages of agents, with the evidence for what they claim, and the page of
+// Package agentpages has the pages of agents, with the evidence for their claims, and the page of
 // the transparency log. Begin with [New] and [Pages.Mount].
 package agentpages
 
@@ -22,14 +22,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Answers is what the pages of agents need to know. [answer.Answers] knows it.
+// Answers is the data of the pages of agents. [answer.Answers] implements it.
 type Answers interface {
 	// Search returns a page of operations, best first.
 	Search(ctx context.Context, q query.Query) (index.Result, error)
 	// Agent finds an agent by AIR ID, handle or did:wba.
 	Agent(ctx context.Context, id string) (answer.AgentAnswer, error)
-	// FindAgents returns a page of the agents that a query matches, and how many there are; with
-	// a verb, only agents of a domain that offers it.
+	// FindAgents returns a page of the agents that match a query, and their total; with a verb,
+	// only agents of a domain that offers it.
 	FindAgents(ctx context.Context, q directory.Query, verb string) ([]directory.Result, int, error)
 	// AgentDetails returns all that is known of an agent.
 	AgentDetails(ctx context.Context, id string) (answer.AgentDetails, error)
@@ -72,7 +72,7 @@ func (p *Pages) Mount(e *gin.Engine) {
 	e.POST("/agents/:id/report", p.Handle(p.submitReport))
 }
 
-// A refusedID says why a text cannot be the id of an agent.
+// A refusedID says why a text is not the id of an agent.
 type refusedID struct{ message, help string }
 
 type noAgent struct {
@@ -97,10 +97,10 @@ func (e *noAgent) Problem() frame.Problem {
 	return v
 }
 
-// idFields are the names that the registry gives to an id which it cannot read.
+// idFields are the names by which the registry reports an id that it cannot read.
 var idFields = map[string]bool{"id": true, "air_id": true, "username": true}
 
-// agentError turns "not there" into a noAgent that names what was asked for.
+// agentError converts a "not found" error to a noAgent that names the requested id.
 func agentError(id string, err error) error {
 	if e, ok := errors.AsType[*did.Error](err); ok {
 		return &noAgent{id: id, why: &refusedID{e.Message, e.Help}}

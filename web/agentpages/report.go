@@ -14,8 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// reportView is the form that reports an agent to the operator, and how a report
-// stands.
+// reportView is the form that reports an agent to the operator, and the state of a report.
 type reportView struct {
 	AirID, Name   string
 	Reasons       []reasonView
@@ -36,7 +35,7 @@ type reasonView struct {
 	Chosen      bool
 }
 
-// reasonWords are what an agent can be reported for, in the words of the form.
+// reasonWords are the reasons for a report, in the words of the form.
 var reasonWords = []reasonView{
 	{Value: "spam", Word: "It sends unsolicited messages"},
 	{Value: "impersonation", Word: "It pretends to be somebody else"},
@@ -80,8 +79,8 @@ func (p *Pages) reportForm(c *gin.Context) (frame.View, error) {
 	return reportPage(http.StatusOK, v), err
 }
 
-// submitReport takes the form and leads to the page of the report, so that sending it
-// again by reloading makes no second one.
+// submitReport accepts the form and redirects to the page of the report, so that a reload does not
+// send it again.
 func (p *Pages) submitReport(c *gin.Context) (frame.View, error) {
 	r := c.Request
 	if err := frame.ReadForm(c, maxReportForm); err != nil {
@@ -129,7 +128,7 @@ func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.
 	return reportPage(status, v), nil
 }
 
-// reportPage is the page of one report: what is public of it.
+// reportPage is the page of one report, with its public part.
 func (p *Pages) reportPage(c *gin.Context) (frame.View, error) {
 	v, err := p.newReportView(c)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package crawlerpages has the page that the crawler's User-Agent names: who crawls, how often, and a
-// form for requests of the owners of hosts. Begin with [New] and [Pages.Mount].
+// Package crawlerpages has the page to which the crawler's User-Agent leads: the operator, the
+// frequency of visits, and a form for requests of the owners of hosts. Begin with [New] and
+// [Pages.Mount].
 package crawlerpages
 
 import (
@@ -19,14 +20,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Bot says who crawls, for the owners of hosts.
+// Bot describes the crawler for the owners of hosts.
 type Bot struct {
 	// UserAgent is sent with every request.
 	UserAgent string
 	// Contact is where an owner can reach the operator: an https address or any
 	// other text.
 	Contact string
-	// Addresses are those that requests come from.
+	// Addresses are the IP addresses from which requests come.
 	Addresses []string
 	// HostInterval and DomainInterval lie between the starts of two visits to a
 	// host, and below one registrable domain.
@@ -35,7 +36,8 @@ type Bot struct {
 
 // Answers carry out the requests of owners. [answer.Answers] does.
 type Answers interface {
-	// HandleOwnerRequest judges a request of the owner of a host, and carries it out if it is proved.
+	// HandleOwnerRequest checks a request of the owner of a host, and carries it out if it is
+	// proved.
 	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
 	// Recrawl has a known host visited again.
 	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (answer.Submission, error)
@@ -76,7 +78,7 @@ type botView struct {
 
 // botInfoPage is the page that the User-Agent names.
 func (p *Pages) botInfoPage(c *gin.Context) (frame.View, error) {
-	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Wish: "opt-out"}), nil
+	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Request: "opt-out"}), nil
 }
 
 // botPage is the page with the result of a request of an owner.

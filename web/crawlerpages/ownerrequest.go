@@ -17,14 +17,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// ownerRequestView is the form for requests of owners to the crawler, and
-// what became of it.
+// ownerRequestView is the form for requests of owners to the crawler, and the result.
 type ownerRequestView struct {
-	Host, Wish    string // as sent
+	Host, Request string // as sent
 	Subdomains    bool
 	Trouble, Help string
 	Done          string // what has been done
-	// Value is to be published, and Probes show what is there: only for a request that is
+	// Value is the text to publish, and Probes show the present content: only for a request that is
 	// not proved.
 	Value  string
 	Probes []registry.Probe
@@ -34,29 +33,29 @@ type ownerRequestView struct {
 // maxOwnerForm is the size of the form.
 const maxOwnerForm = 4 << 10
 
-// submitOwnerRequest takes the form of the page about the crawler.
+// submitOwnerRequest accepts the form of the page about the crawler.
 func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 	r := c.Request
 	if err := frame.ReadForm(c, maxOwnerForm); err != nil {
 		return frame.View{}, err
 	}
-	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Wish: r.PostFormValue("wish"), Subdomains: r.PostFormValue("subdomains") == "yes"}
+	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Request: r.PostFormValue("request"), Subdomains: r.PostFormValue("subdomains") == "yes"}
 	switch {
 	case v.Host == "":
 		v.Trouble, v.Help = "There is no name of a host.", "Give one, such as www.example.com."
 		return p.botPage(http.StatusBadRequest, v), nil
-	case v.Wish == "recrawl":
+	case v.Request == "recrawl":
 		s, err := p.answers.Recrawl(r.Context(), v.Host, frame.ClientOf(c), nil)
 		if err != nil {
 			return p.ownerFormAgain(c, v, err)
 		}
 		v.Done = s.Host + " will be visited again when its turn comes."
 		return p.botPage(http.StatusOK, v), nil
-	case v.Wish != string(owner.OptOut) && v.Wish != string(owner.OptIn):
-		v.Wish, v.Trouble, v.Help = "opt-out", "The request does not say what to do.", "Choose one of the three."
+	case v.Request != string(owner.OptOut) && v.Request != string(owner.OptIn):
+		v.Request, v.Trouble, v.Help = "opt-out", "The request does not say what to do.", "Choose one of the three."
 		return p.botPage(http.StatusBadRequest, v), nil
 	}
-	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Wish), v.Host, v.Subdomains, frame.ClientOf(c), nil)
+	a, err := p.answers.HandleOwnerRequest(r.Context(), owner.RequestKind(v.Request), v.Host, v.Subdomains, frame.ClientOf(c), nil)
 	if err != nil {
 		return p.ownerFormAgain(c, v, err)
 	}

@@ -53,6 +53,14 @@ type operation struct {
 	Cut                             bool // the reply is shortened
 }
 
+// Paragraphs returns the paragraphs of the text, and none if it only repeats the summary.
+func (o operation) Paragraphs() []string {
+	if o.Text == o.Summary {
+		return nil
+	}
+	return strings.Split(o.Text, "\n\n")
+}
+
 // A parameter is a parameter, or a member of a body.
 type parameter struct {
 	Name, In, Type, Text string
@@ -105,7 +113,7 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 	}
 	slices.SortStableFunc(o.Parameters, func(a, b parameter) int {
 		order := []string{"path", "query", "header"}
-		return slices.Index(order, a.In) - slices.Index(order, b.In)
+		return cmp.Or(slices.Index(order, a.In)-slices.Index(order, b.In), rankName(a.Name)-rankName(b.Name))
 	})
 	if op.RequestBody != nil {
 		o.BodyText = op.RequestBody.Description
@@ -129,7 +137,15 @@ func (p *Pages) newOperation(api *huma.OpenAPI, method, path string, op *huma.Op
 	return o
 }
 
-// formatAnswer writes an answer with indentation, cut to what a page shows.
+// rankName puts the words of a search before its filters.
+func rankName(name string) int {
+	if name == "q" {
+		return 0
+	}
+	return 1
+}
+
+// formatAnswer returns an answer with indentation, cut to the length that a page shows.
 func formatAnswer(answer json.RawMessage) (text string, cut bool) {
 	var plain string
 	if json.Unmarshal(answer, &plain) == nil {
@@ -261,7 +277,7 @@ type mcpView struct {
 // An mcpClient is a client with its configuration.
 type mcpClient struct{ Name, Where, Text string }
 
-// An mcpTool is a tool with what it is for.
+// An mcpTool is a tool with its purpose.
 type mcpTool struct{ Name, Text string }
 
 // mcpTools are the tools, as package mcpserver declares them; a test compares them.
@@ -275,8 +291,8 @@ var mcpTools = []mcpTool{
 	{"list_changes", "list new and removed documents, and changes of agents"},
 }
 
-// mcpPage returns the page for people. An MCP client that opens an event stream at the same address is
-// told that there is none, as the protocol asks (405).
+// mcpPage returns the page for people. An MCP client that opens an event stream at the same address
+// gets 405, as the protocol requires.
 func (p *Pages) mcpPage() gin.HandlerFunc {
 	page := p.Handle(func(*gin.Context) (frame.View, error) {
 		address := p.base + "/mcp"

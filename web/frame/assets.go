@@ -61,6 +61,12 @@ func (a assets) addressOf(name string) (string, error) {
 	return p, nil
 }
 
+// RedirectToIcon leads from the address that browsers try to the icon.
+func (f *Frame) RedirectToIcon(c *gin.Context) {
+	c.Redirect(http.StatusFound, f.assets.hashed["favicon.ico"])
+}
+
+// ServeStatic serves the embedded file with the name in the address.
 func (f *Frame) ServeStatic(c *gin.Context) {
 	file, ok := f.assets.files[c.Param("name")]
 	if !ok {

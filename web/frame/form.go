@@ -11,12 +11,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// formTime is how long a form may take to arrive.
+// formTime is the time limit for receiving a form.
 const formTime = 15 * time.Second
 
-// ReadForm reads a posted form of at most maxBytes. A form that another site sent is refused: it
-// would make this server act in the name of that site's visitors. A form that is too large leaves
-// a *http.MaxBytesError in the chain of the error.
+// ReadForm reads a posted form of at most maxBytes. It refuses a form that another site sent, which
+// would act in the name of that site's visitors. For a form that is too large, the error wraps a
+// *http.MaxBytesError.
 func ReadForm(c *gin.Context, maxBytes int64) error {
 	r := c.Request
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {

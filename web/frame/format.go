@@ -24,7 +24,7 @@ func FormatCount(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// FormatNumber writes n with its thousands set apart.
+// FormatNumber returns n with separators between thousands.
 func FormatNumber(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

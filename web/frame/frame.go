@@ -1,9 +1,9 @@
-// Package frame is what all pages share: the layout, the style sheet and the scripts, the headers
-// of an answer, and the pages for errors. Begin with [New] and [Frame.Handle].
+// Package frame has the parts that all pages share: the layout, the style sheet and the scripts,
+// the headers of an answer, and the pages for errors. Begin with [New] and [Frame.Handle].
 //
-// Most of the text on a page was written by strangers. Three rules keep it harmless: html/template
-// escapes it, characters that hide or reorder text are written out as U+XXXX (text.go), and only
-// https addresses become links (links.go). The content security policy stands behind all three.
+// Most of the text on a page is untrusted. Three rules keep it harmless: html/template escapes it,
+// characters that hide or reorder text are written as U+XXXX (text.go), and only https addresses
+// become links (links.go). The content security policy adds protection to all three.
 package frame
 
 import (
@@ -23,26 +23,26 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Options are what New can be told.
+// Options configure New.
 type Options struct {
 	// Log gets one line for each page that failed through our own fault. Nil discards them.
 	Log *slog.Logger
-	// Now tells the time that "3 minutes ago" counts from. Nil is time.Now.
+	// Now returns the time from which "3 minutes ago" counts. Nil means time.Now.
 	Now func() time.Time
 	// Building reports whether the index is being built. Nil is never.
 	Building func() bool
-	// Explain returns the page for an error that is not an Explained, and false for one that it
-	// does not know. Building says whether the index was being built.
+	// Explain returns the page for an error that is not an Explained, and false for an unknown
+	// error. building says whether the index was being built.
 	Explain func(err error, building bool) (Problem, bool)
 	// Links are added to the navigation.
 	Links []Link
-	// PublicURL is the address of this server in the commands that pages show. It is never taken from
-	// a request, whose Host anyone can choose. Empty is http://localhost.
+	// PublicURL is the address of this server in the commands that pages show. It is never taken
+	// from a request, whose Host header any client can choose. Empty means http://localhost.
 	PublicURL string
 }
 
-// Frame is what all pages share: layout, style, headers, and the page for what went wrong. Any
-// number of requests may use it at once after the last addTemplates.
+// Frame has the parts that all pages share: layout, style, headers, and the error page. After the
+// last addTemplates it is safe for concurrent use.
 type Frame struct {
 	log       *slog.Logger
 	Now       func() time.Time
@@ -88,9 +88,8 @@ func New(o Options) *Frame {
 	return f
 }
 
-// AddTemplates adds the pages that files holds as templates/NAME.html, all but common.html, which
-// has what they share. The files are part of the program, so one that cannot be read is a mistake
-// in it and panics.
+// AddTemplates adds the templates of the pages, templates/NAME.html in files, all with common.html.
+// The files are part of the program, so it panics if one cannot be parsed.
 func (f *Frame) AddTemplates(files fs.FS) {
 	const common = "templates/common.html"
 	shared := f.shared
@@ -115,10 +114,11 @@ type View struct {
 	Description string // for search engines, "" for none
 	Status      int    // 200 when 0
 	Body        any
-	Location    string // where to go instead, for a redirect
-	Live        bool   // shows results while a person types
-	JSON        string // address of the same as JSON, "" for none
-	// Operator is the navigation of an operator's page, which no cache keeps; nil on all others.
+	Main        template.HTML // the page as RenderMain made it before, in place of Body
+	Location    string        // where to go instead, for a redirect
+	Live        bool          // shows results while a person types
+	JSON        string        // address of the same as JSON, "" for none
+	// Operator is the navigation of an operator's page, which no cache stores; nil on all others.
 	Operator []PageLink
 	building bool // the index is not whole, so something may be missing
 }
@@ -130,8 +130,8 @@ type PageLink struct {
 	Current     bool   // the link leads to the page itself
 }
 
-// layoutData is what the layout template sees.
-// defaultDescription describes pages that have no description of their own.
+// layoutData is the data of the layout template. defaultDescription describes pages that have no
+// description of their own.
 const defaultDescription = "Gazetteer finds services for agents, shows how to call them, and which agents serve them."
 
 type layoutData struct {
@@ -141,6 +141,7 @@ type layoutData struct {
 	Building                 bool
 	Operator                 []PageLink
 	Body                     any
+	Main                     template.HTML
 }
 
 // Handle returns the handler of a page: it renders the view that work returns, or the page for an
@@ -184,11 +185,20 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Cont
 
 func (f *Frame) renderPage(v View) ([]byte, error) {
 	var b bytes.Buffer
-	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body}
+	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body, Main: v.Main}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Name, err)
 	}
 	return b.Bytes(), nil
+}
+
+// RenderMain renders a page without what surrounds it, for a View that is shown to many readers.
+func (f *Frame) RenderMain(name string, body any) (template.HTML, error) {
+	var b strings.Builder
+	if err := f.templates[name].ExecuteTemplate(&b, "main", body); err != nil {
+		return "", fmt.Errorf("render %s: %w", name, err)
+	}
+	return template.HTML(b.String()), nil
 }
 
 // NotFound answers with the page for an address where nothing is. It is for

@@ -6,8 +6,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// policy lets a page load the style sheet, the icon and the scripts of this server, send forms to
-// it and request from it. No other host is asked, and nothing that is written into a page runs.
+// policy allows a page to load the style sheet, the icon and the scripts of this server, to send
+// forms to it and to request data from it. It allows no other host, and no inline script.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // discoveryLinks lead programs from any page to what describes the API: RFC 9727, RFC 8631, OpenSearch.
@@ -24,8 +24,8 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// writePage writes a page. A browser may keep a page that was found, and asks whether it changed
-// before it shows it again; the engine sets the tag.
+// writePage writes a page. A browser may store a successful page, but must check with the engine's
+// tag whether it has changed before it shows it again.
 func writePage(c *gin.Context, v View, html []byte) {
 	status := v.Status
 	if status == 0 {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// An ExternalLink is an address that a stranger's document names. Template "outside" makes a link of
-// it if Safe is set and shows it as text otherwise.
+// An ExternalLink is an address in an untrusted document. Template "outside" makes it a link if
+// Safe is set and shows it as text otherwise.
 type ExternalLink struct {
 	Text string
 	Safe bool
 }
 
-// ExternalLinkOf judges an address: only absolute https addresses with a host, no
-// user information and no hidden characters may be followed. A javascript: or
-// data: address, or one without a scheme, stays text.
+// ExternalLinkOf checks an address: only absolute https addresses with a host, no user information
+// and no hidden characters become links. A javascript: or data: address, or one without a scheme,
+// stays text.
 func ExternalLinkOf(address string) ExternalLink {
 	o := ExternalLink{Text: address}
 	u, err := url.Parse(address)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Moment is a time as template "moment" shows it: relative for reading, exact
-// for machines and for those who point at it. The zero moment is "never".
+// A Moment is a time as template "moment" shows it: relative for reading, exact for machines and in
+// the tooltip. The zero moment is "never".
 type Moment struct {
 	Exact string // RFC 3339, for the datetime attribute
 	Full  string // 2 January 2006 15:04:05 UTC
@@ -25,8 +25,8 @@ func (f *Frame) MomentOf(t time.Time) Moment {
 	}
 }
 
-// relativeTime says how long ago something was, or with a negative span how far
-// ahead it is, in the largest unit that counts at least two (or "a day ago").
+// relativeTime returns how long ago a time was, or for a negative span how far ahead, in the
+// largest unit that counts at least two (or "a day ago").
 func relativeTime(span time.Duration) string {
 	ahead := span < 0
 	if ahead {

@@ -8,10 +8,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// PerPage is how many operations a page of results or a service page shows.
+// PerPage is the number of operations on a page of results or a service page.
 const PerPage = 20
 
-// PageLinks holds the addresses of the pages beside this one.
+// PageLinks holds the addresses of the previous and the next page.
 type PageLinks struct {
 	Previous string
 	Next     string
@@ -19,7 +19,7 @@ type PageLinks struct {
 	Count    int
 }
 
-// maxPages keeps the offset within what the index accepts.
+// maxPages is the last page number, so that the offset stays in the range that the index accepts.
 const maxPages = 10000 / PerPage
 
 // PageNumber reads the page parameter, 1 when it is missing.
@@ -63,7 +63,7 @@ func LinkPages(path string, q url.Values, number, total, size int) PageLinks {
 	return g
 }
 
-// SplitAt leaves the first n of a list and counts the rest.
+// SplitAt returns the first n elements of a list and the number of the others.
 func SplitAt[T any](list []T, n int) (first []T, more int) {
 	first = list[:min(len(list), n)]
 	return first, len(list) - len(first)

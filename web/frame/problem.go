@@ -9,8 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Problem is the page for what could not be answered: what happened, and
-// what the reader can do.
+// Problem is an error page: what happened, and what the reader can do.
 type Problem struct {
 	Status int
 	Title  string
@@ -34,7 +33,7 @@ type QueryMistake struct {
 
 type Link struct{ Text, Address string }
 
-// What a reader can ask wrongly.
+// Errors in a reader's request.
 var ErrNoPage = errors.New("no such page")
 
 type BadRequest struct{ What, Help string }
@@ -49,19 +48,22 @@ func (e *BadRequest) Problem() Problem {
 	}
 }
 
-// An Explained error has a page of its own.
+// An Explained error has a separate page.
 type Explained interface {
 	error
 	// Problem returns the page.
 	Problem() Problem
 }
 
-// errorPage makes the page for an error. Our own failures are logged and shown
-// without detail.
+// errorPage makes the page for an error. Our own failures are logged and shown without detail. A
+// state of the server, such as an index that is being rebuilt, is not logged: any client could fill
+// the log.
 func (f *Frame) errorPage(c *gin.Context, err error, building bool) View {
 	v := f.problemOf(err, building)
-	if v.Status >= 500 {
+	if v.Status == http.StatusInternalServerError {
 		f.log.Error("page failed", "route", c.FullPath(), "status", v.Status, "error", err)
+	}
+	if v.Status >= http.StatusInternalServerError {
 		c.Header("Retry-After", "5")
 	}
 	return View{Name: "problem", Title: v.Title, Status: v.Status, Body: v}
@@ -80,8 +82,8 @@ func (f *Frame) problemOf(err error, building bool) Problem {
 	if errors.Is(err, ErrNoPage) {
 		return Problem{
 			Status: http.StatusNotFound, Title: "There is no such page",
-			What:  "Nothing lives at this address.",
-			Help:  "Perhaps the address was cut short. These are the places to begin:",
+			What:  "Perhaps the address was cut short.",
+			Help:  "These are places to begin:",
 			Links: []Link{SearchLink, {"Services", "/services"}, {"Verbs", "/verbs"}, {"Agents", "/agents"}},
 		}
 	}
@@ -92,8 +94,8 @@ func (f *Frame) problemOf(err error, building bool) Problem {
 	}
 }
 
-// AsSentence begins s with a capital letter and ends it with a full stop, unless
-// it ends in something that a stop would be taken for a part of.
+// AsSentence capitalizes the first letter of s and adds a full stop, unless s ends in a character
+// to which a full stop would seem to belong.
 func AsSentence(s string) string {
 	if s == "" {
 		return s
@@ -106,8 +108,8 @@ func AsSentence(s string) string {
 	return s
 }
 
-// OneLine turns white space into single spaces' width, so that a caret on the
-// line below stays where it belongs.
+// OneLine replaces each white space character by one space, so that a caret on the next line keeps
+// its place.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// escapeText returns a stranger's text as HTML that shows all of it: markup is
-// escaped, and each character that would hide, reorder or blank out what stands
-// beside it is shown as a mark with its code point.
+// escapeText returns an untrusted text as HTML that shows all of it: markup is escaped, and each
+// character that would hide, reorder or blank out its neighbours is shown as a mark with its code
+// point.
 func escapeText(s string) template.HTML {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -29,9 +29,8 @@ func escapeText(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// PlainText returns a stranger's text for places that hold no markup (a title, an
-// attribute, a line of a preformatted block): hidden characters are written as
-// "U+202E". The template escapes it as usual.
+// PlainText returns an untrusted text for places without markup (a title, an attribute, a line of a
+// preformatted block): hidden characters are written as "U+202E". The template escapes it as usual.
 func PlainText(s string) string {
 	var b strings.Builder
 	for part := range splitHidden(s) {
@@ -57,15 +56,15 @@ func ClipPlain(n int, s string) string {
 	return PlainText(s)
 }
 
-// maxCombining is how many combining marks may stand on one character. Written
-// languages use up to four; hundreds paint over the lines above.
+// maxCombining is the number of combining marks on one character. Written languages use up to four;
+// hundreds cover the lines above.
 const maxCombining = 4
 
 // firstCombining is the first combining mark of Unicode.
 const firstCombining = '\u0300'
 
-// splitHidden yields s as runs of ordinary text and, marked, the code points of its
-// hidden characters.
+// splitHidden yields s as runs of ordinary text and, with marked set, the code points of its hidden
+// characters.
 func splitHidden(s string) func(yield func(part string, marked bool) bool) {
 	return func(yield func(string, bool) bool) {
 		start, combining := 0, 0
@@ -120,8 +119,8 @@ func isJoiner(r rune) bool {
 	return r >= '\u0600' && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.So, unicode.Sk)
 }
 
-// LanguageOf returns the one language a service says it speaks, as a lang
-// attribute, or "" when it names none, several or something else.
+// LanguageOf returns the language of a service as a lang attribute, or "" if it names none, several
+// or something else.
 func LanguageOf(languages []string) string {
 	if len(languages) != 1 {
 		return ""
@@ -133,7 +132,8 @@ func LanguageOf(languages []string) string {
 	return t.String()
 }
 
-// CaretIndent returns the white space that puts a caret under what follows before.
+// CaretIndent returns white space as wide as before, so that a caret after it points at what
+// follows before.
 func CaretIndent(before string) string {
 	var b strings.Builder
 	for _, r := range before {
@@ -146,7 +146,7 @@ func CaretIndent(before string) string {
 	return b.String()
 }
 
-// maxColumns is how many characters of a line of a document are shown.
+// maxColumns is the number of characters of a line of a document that are shown.
 const maxColumns = 600
 
 // formatSourceLine returns one line of a text with its spaces. A long line is cut.
@@ -154,8 +154,8 @@ func formatSourceLine(line string) template.HTML {
 	return clipEscaped(maxColumns, strings.ReplaceAll(line, "\t", "    "))
 }
 
-// MarkWords returns a stranger's text of at most n characters as HTML, as [Frame] templates do, with
-// each of the words in a mark element. Words are compared without regard to case.
+// MarkWords returns at most n characters of an untrusted text as HTML, like the templates of
+// [Frame], with each of the words in a mark element. It compares words without regard to case.
 func MarkWords(n int, s string, words []string) template.HTML {
 	if utf8.RuneCountInString(s) > n {
 		s = strings.TrimSpace(string([]rune(s)[:n])) + "…"
@@ -189,7 +189,7 @@ func MarkWords(n int, s string, words []string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// isSeparator reports whether r stands between words.
+// isSeparator reports whether r separates words.
 func isSeparator(r rune) bool {
 	joiner := r == '\u200C' || r == '\u200D' // which stand inside of words
 	return !joiner && !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.M, r)

@@ -20,16 +20,16 @@ import (
 	"time"
 )
 
-// Interval is the time between two samples, and Span the time for which they are kept.
+// Interval is the time between two samples, Span the age up to which they are kept.
 const (
 	Interval = 30 * time.Second
 	Span     = 12 * time.Hour
 )
 
-// maxSamples bounds what is read of a file and kept.
+// maxSamples is the number of samples that are read from a file and kept.
 const maxSamples = 2 * int(Span/Interval)
 
-// Sample is how a server stood at a time.
+// Sample holds the figures of a server at one time.
 type Sample struct {
 	At     time.Time `json:"at"`
 	Known  int       `json:"known"`  // hosts
@@ -49,8 +49,8 @@ type History struct {
 	lines   int          // in the file
 }
 
-// Open reads the samples in the file at path, which need not exist. Lines that cannot be read are
-// left out: a server that was killed may have left half of one.
+// Open reads the samples in the file at path, which may be missing. It skips lines that it cannot
+// read: a server that was killed may have left half of one.
 func Open(path string) (*History, error) {
 	h := &History{path: path}
 	text, err := os.ReadFile(path)
@@ -83,7 +83,7 @@ func (h *History) Samples(since time.Time) []Sample {
 }
 
 // Run takes a sample at once and then at each interval until ctx ends. A sample that cannot be
-// written stays in memory, and report is told why.
+// written stays in memory, and report gets the error.
 func (h *History) Run(ctx context.Context, read func() Sample, report func(error)) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
@@ -131,7 +131,7 @@ func (h *History) Add(s Sample) error {
 	return nil
 }
 
-// rewriteFile replaces the file by one with the samples that are kept.
+// rewriteFile replaces the file by one with the samples in memory.
 func (h *History) rewriteFile() error {
 	var b bytes.Buffer
 	for _, s := range h.samples {

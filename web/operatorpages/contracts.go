@@ -14,13 +14,13 @@ import (
 	"gazetteer/web/frame"
 )
 
-// Contracts are what the page of contracts needs of the tool host.
+// Contracts is the data of the page of contracts, from the tool host.
 type Contracts interface {
 	// ContractStatuses returns every contract, in order of name.
 	ContractStatuses(ctx context.Context) ([]toolhost.ContractStatus, error)
 	// Changes returns the changes that wait for approval, in order of name.
 	Changes(ctx context.Context) ([]toolhost.Change, error)
-	// Approve approves a contract, or the change that waits behind it.
+	// Approve approves a contract, or its pending change.
 	Approve(ctx context.Context, name string, approval toolhost.Approval) (toolhost.Contract, error)
 	// Revoke ends a contract.
 	Revoke(ctx context.Context, name string) (toolhost.Contract, error)
@@ -45,13 +45,13 @@ type runtimeRow struct {
 	Running                    int
 }
 
-// A contractRow is one contract with what the operator can do about it.
+// A contractRow is one contract with the actions of the operator.
 type contractRow struct {
 	Name, State, Reason, Effect, From, Allow, Runtimes, Waiting, InputNote string
 	CanApprove, CanRevoke                                                  bool
 }
 
-// A waitingChange is a change behind a contract.
+// A waitingChange is a pending change of a contract.
 type waitingChange struct {
 	Contract, Severity, From, To, Renamed, Digest string
 	Gone                                          bool
@@ -60,7 +60,7 @@ type waitingChange struct {
 
 type changeLine struct{ Severity, Kind, Path, From, To string }
 
-// contractsPage shows every contract, the changes that wait behind them, and the connected runtimes.
+// contractsPage shows every contract, the pending changes, and the connected runtimes.
 func (p *Pages) contractsPage(c *gin.Context) (frame.View, error) {
 	v, err := p.viewContracts(c.Request.Context())
 	return frame.View{Name: "contracts", Title: "Contracts", Body: v}, err
@@ -77,14 +77,8 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 	}
 	for _, c := range list {
 		row := contractRow{
-			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, InputNote: c.InputNote, Allow: "every client", Runtimes: "every runtime",
+			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, InputNote: c.InputNote, Allow: c.DescribeClients(), Runtimes: c.DescribeRuntimes(),
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
-		}
-		if c.Allow != nil && !slices.Contains(c.Allow, "*") {
-			row.Allow = strings.Join(c.Allow, ", ")
-		}
-		if ids, every := c.AllowedRuntimes(); !every {
-			row.Runtimes = strings.Join(ids, ", ")
 		}
 		if c.Pin != nil {
 			row.From = c.Pin.Host + " " + c.Pin.Operation
@@ -115,8 +109,8 @@ func textOrNone(s *string) string {
 	return *s
 }
 
-// submitContract approves or revokes a contract. A change is approved only as it was shown: a document
-// that has changed again since is shown again.
+// submitContract approves or revokes a contract. It approves a change only in the form that the
+// operator saw; a document that has changed since is shown again.
 func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
 	if err := frame.ReadForm(c, maxContractForm); err != nil {
 		return frame.View{}, err

@@ -1,16 +1,22 @@
-// Package operatorpages has the pages for the operator of the server. They answer on the operator's
-// listeners only (the socket of the data directory and admin_listen), no cache keeps them, and
-// their navigation lists each other. To add a page, add its row to [Pages.rows] and its template.
+// Package operatorpages has the pages for the operator of the server. Only the operator's listeners
+// serve them (the socket of the data directory and admin_listen), no cache stores them, and their
+// navigation lists all of them. To add a page, add its row to [Pages.rows] and its template.
 package operatorpages
 
 import (
 	"cmp"
+	"context"
 	"embed"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"gazetteer/api"
+	"gazetteer/api/air"
+	"gazetteer/registry"
+	"gazetteer/registry/admission"
 	"gazetteer/web/frame"
 )
 
@@ -20,18 +26,29 @@ const prefix = "/admin/"
 //go:embed templates/*.html
 var templateFiles embed.FS
 
+// Options are what the pages show.
+type Options struct {
+	// Status returns the status of the server.
+	Status func() api.ServerStatus
+	// Registry returns what waits for the operator; nil where there is no registry.
+	Registry func(context.Context) (air.RegistryStatus, error)
+	// Contracts is the tool host; nil where there is none.
+	Contracts Contracts
+}
+
 // Pages are the operator's pages. Any number of requests may use them at once.
 type Pages struct {
 	*frame.Frame
 	status    func() api.ServerStatus
-	contracts Contracts // nil without a tool host
+	registry  func(context.Context) (air.RegistryStatus, error)
+	contracts Contracts
 }
 
-// New prepares the pages in a frame. status returns how the server stands; contracts is nil where
-// there is no tool host.
-func New(f *frame.Frame, status func() api.ServerStatus, contracts Contracts) *Pages {
+// New creates the pages in a frame. status returns the state of the server; contracts is nil
+// without a tool host.
+func New(f *frame.Frame, o Options) *Pages {
 	f.AddTemplates(templateFiles)
-	return &Pages{f, status, contracts}
+	return &Pages{f, o.Status, o.Registry, o.Contracts}
 }
 
 // A row describes one page.
@@ -85,17 +102,68 @@ type overviewView struct {
 	Started frame.Moment
 	Ready   bool
 	Behind  string // how far the index is behind, "" when it is not
+	Tasks   []task
 	Pages   []frame.PageLink
 }
 
-// showOverview shows how the server stands and what other pages there are.
-func (p *Pages) showOverview(*gin.Context) (frame.View, error) {
+// A task is one kind of work that waits for the operator.
+type task struct {
+	Name, Waiting string
+	Urgent        bool
+	Command       string // the command that shows what waits, "" for none
+	Path          string // the page that shows it, "" for none
+}
+
+// showOverview shows the state of the server and links to the other pages.
+func (p *Pages) showOverview(c *gin.Context) (frame.View, error) {
 	s := p.status()
 	v := overviewView{Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Pages: p.listLinks("")[1:]}
 	if s.Index < s.Store {
 		v.Behind = frame.FormatCount(int(s.Store-s.Index), "change")
 	}
-	return frame.View{Name: "operator", Title: "Operator", Body: v}, nil
+	var err error
+	v.Tasks, err = p.listTasks(c.Request.Context())
+	return frame.View{Name: "operator", Title: "Operator", Body: v}, err
+}
+
+// listTasks returns what waits for the operator.
+func (p *Pages) listTasks(ctx context.Context) (tasks []task, err error) {
+	if p.registry != nil {
+		r, err := p.registry(ctx)
+		if err != nil {
+			return nil, err
+		}
+		registrations := task{Name: "Registrations", Waiting: frame.FormatCount(r.Waiting, "registration") + " to approve or refuse", Urgent: r.Waiting > 0, Command: "gazetteer registry applications"}
+		if r.Waiting == registry.MaxList {
+			registrations.Waiting = "at least " + registrations.Waiting
+		}
+		reports := task{Name: "Reports of abuse", Waiting: frame.FormatCount(r.Reports.Open, "open report"), Urgent: r.Reports.Open > 0, Command: "gazetteer registry reports"}
+		if r.Reports.Overdue > 0 {
+			reports.Waiting += fmt.Sprintf(", %d overdue", r.Reports.Overdue)
+		}
+		policy := admissionTexts[r.Admission.Mode]
+		if !r.Admission.Closes.IsZero() {
+			policy += "; it closes itself on " + r.Admission.Closes.UTC().Format(time.DateOnly) + " unless you use the registry before"
+		}
+		tasks = append(tasks, task{Name: "Admission", Waiting: policy, Command: "gazetteer registry admission"}, registrations, reports)
+		if r.Halted != nil {
+			tasks = append(tasks, task{Name: "Transparency log", Waiting: frame.AsSentence(r.Halted.String()), Urgent: true})
+		}
+	}
+	if p.contracts != nil {
+		changes, err := p.contracts.Changes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, task{Name: "Contracts", Waiting: frame.FormatCount(len(changes), "change") + " by owners", Urgent: len(changes) > 0, Path: prefix + "contracts"})
+	}
+	return tasks, nil
+}
+
+// admissionTexts explain the modes of admission.
+var admissionTexts = map[string]string{
+	admission.ModeOpen: "open: new agents are admitted at once", admission.ModeApproval: "approval: new agents wait until you approve them",
+	admission.ModeClosed: "closed: no new agents are admitted",
 }
 
 type relayView struct {
@@ -106,14 +174,14 @@ type relayView struct {
 	Reasons                                          []refusals
 }
 
-// refusals are how many pushes were refused for one reason.
+// refusals is the number of pushes refused for one reason.
 type refusals struct {
 	Reason string
 	Count  string
 	number uint64
 }
 
-// relayPage shows how the relay stands, without names or contents: those are the business of the
+// relayPage shows the state of the relay, without names or contents, which concern only the
 // recipients.
 func (p *Pages) relayPage(*gin.Context) (frame.View, error) {
 	var v relayView

@@ -5,14 +5,16 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// A Chart is a drawing of figures, with the table of what it shows. It is one string of SVG that
-// takes its colours from the classes s1 to s6, grid and text, so that a style sheet decides them:
-// [ChartStyle] is one for a page of its own.
+// A Chart is a plot of figures, with their table. The plot is one string of SVG that takes its
+// colours from the classes s1 to s6, grid and text, so that a style sheet decides them:
+// [ChartStyle] is one for a separate page.
 type Chart struct {
 	Title string
 	Says  string // what it shows, for those who do not see it
@@ -24,19 +26,19 @@ type Chart struct {
 	body          string
 }
 
-// SVG returns the drawing, to stand in a page.
+// SVG returns the drawing for use inside a page.
 func (c *Chart) SVG() template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>`, c.width, c.height, html.EscapeString(c.Says), c.body))
 }
 
-// File returns the drawing as a file of its own, with its title and style.
+// File returns the plot as a separate file, with its title and style.
 func (c *Chart) File() string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 %d %d" width="%d" height="%d" role="img"><title>%s</title><desc>%s</desc><style>%s</style><text class="title" x="4" y="-10">%s</text>%s</svg>`+"\n",
 		c.width, c.height+30, c.width, c.height+30, html.EscapeString(c.Title), html.EscapeString(c.Says), ChartStyle, html.EscapeString(c.Title), c.body)
 }
 
-// ChartStyle is a style sheet for charts: readable on a light and on a dark ground, and in print
-// without colours, where the dashes of the lines tell them apart.
+// ChartStyle is a style sheet for charts: readable on light and dark backgrounds, and in print
+// without colours, where the dashes distinguish the lines.
 const ChartStyle = `
 text{fill:#4a4d46;font:13px system-ui,"Noto Sans","DejaVu Sans",sans-serif}
 .title{font-weight:600;font-size:15px;fill:#1f211e}
@@ -44,7 +46,7 @@ text{fill:#4a4d46;font:13px system-ui,"Noto Sans","DejaVu Sans",sans-serif}
 .s1{--c:#0c5f56}.s2{--c:#a1261c}.s3{--c:#7d4e00}.s4{--c:#2a4d9b}.s5{--c:#6b2a86}.s6{--c:#4a4d46}
 polyline{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}
 .key{stroke:var(--c);stroke-width:3}
-rect{fill:var(--c)}
+.bars{fill:var(--c)}
 .d2{stroke-dasharray:8 4}.d3{stroke-dasharray:2 3}.d4{stroke-dasharray:10 3 2 3}.d5{stroke-dasharray:5 2}.d6{stroke-dasharray:1 5;stroke-linecap:round}
 @media (prefers-color-scheme:dark){text{fill:#b4b6ad}.title{fill:#e7e6df}.grid{stroke:#2f332e}
 .s1{--c:#83cdc1}.s2{--c:#f39b8f}.s3{--c:#e6bd72}.s4{--c:#9db8f2}.s5{--c:#d6a5ea}.s6{--c:#b4b6ad}}
@@ -57,16 +59,17 @@ type Line struct {
 	Points []Point
 }
 
-// maxLines is how many lines one chart tells apart.
+// maxLines is the number of lines that one chart can distinguish.
 const maxLines = 6
 
-// The size of a chart with lines, and of its margins.
+// The size of a chart with lines, of its margins and of its legend.
 const (
-	chartWidth              = 640
+	chartWidth              = Width
 	linesHeight             = 220
-	chartLeft, chartRight   = 64, 14
+	chartLeft, chartRight   = left, right
 	chartTop, chartBottom   = 10, 30
-	legendWidth, legendLine = 200, 20
+	legendWidth, legendLine = 168, 20
+	legendKey, legendText   = 24, 18 // units, characters
 )
 
 // NewLines draws lines over time, above an axis that begins at 0. It is nil if no line has two
@@ -130,19 +133,26 @@ func NewLines(title, unit string, lines []Line) *Chart {
 
 type xy struct{ x, value float64 }
 
-// drawLines draws lines, their axes and a legend, which stands below so that it covers nothing.
+// drawLines draws lines, their axes and a legend below them.
 func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest float64, unit string) {
-	step := niceStep(highest)
+	fractional := slices.ContainsFunc(series, func(points []xy) bool {
+		return slices.ContainsFunc(points, func(p xy) bool { return !isWhole(p.value) })
+	})
+	step := niceStep(highest, !fractional)
 	roof := step * math.Max(1, math.Ceil(highest/step))
 	y := func(v float64) float64 { return chartTop + (linesHeight-chartTop-chartBottom)*(1-v/roof) }
 	var b strings.Builder
 	for n := 0.0; n <= roof+step/2; n += step {
-		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"></line><text x="%d" y="%s" dy="4" text-anchor="end">%s</text>`,
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/><text x="%d" y="%s" dy="4" text-anchor="end">%s</text>`,
 			chartLeft, chartWidth-chartRight, formatNumber(y(n)), formatNumber(y(n)), chartLeft-8, formatNumber(y(n)), formatValue(n)+unit)
 	}
 	for _, t := range ticks {
-		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
-			t.At, t.At, linesHeight-chartBottom, linesHeight-chartBottom+6, t.At, linesHeight-chartBottom+21, html.EscapeString(t.Text))
+		at, anchor := t.At, "middle"
+		if x, err := strconv.ParseFloat(t.At, 64); err == nil && x > chartWidth-2*chartRight {
+			at, anchor = formatNumber(chartWidth), "end"
+		}
+		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d" text-anchor="%s">%s</text>`,
+			t.At, t.At, linesHeight-chartBottom, linesHeight-chartBottom+6, at, linesHeight-chartBottom+21, anchor, html.EscapeString(t.Text))
 	}
 	perRow := (chartWidth - chartLeft) / legendWidth
 	for i, l := range lines {
@@ -155,8 +165,8 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 		}
 		b.WriteString(`"></polyline>`)
 		lx, ly := chartLeft+(i%perRow)*legendWidth, linesHeight+14+(i/perRow)*legendLine
-		fmt.Fprintf(&b, `<line class="key s%d d%d" x1="%d" x2="%d" y1="%d" y2="%d"></line><text x="%d" y="%d" dy="4">%s</text>`,
-			i+1, i+1, lx, lx+28, ly, ly, lx+36, ly, html.EscapeString(clipText(l.Name, 24)))
+		fmt.Fprintf(&b, `<line class="key s%d d%d" x1="%d" x2="%d" y1="%d" y2="%d"/><text x="%d" y="%d" dy="4">%s</text>`,
+			i+1, i+1, lx, lx+legendKey, ly, ly, lx+legendKey+6, ly, html.EscapeString(clipText(l.Name, legendText)))
 		if n := len(series[i]); n > 0 {
 			c.Says += fmt.Sprintf("%s %s; ", l.Name, formatValue(series[i][n-1].value)+unit)
 		}
@@ -165,7 +175,8 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 	c.body = b.String()
 }
 
-// NewSteps draws shares between 0 and 100 % over days: what is left after so many.
+// NewSteps draws shares between 0 and 100 % over days: the part that is left after each number of
+// days.
 func NewSteps(title, name string, days []int, shares []float64) *Chart {
 	if len(days) < 2 {
 		return nil
@@ -182,7 +193,7 @@ func NewSteps(title, name string, days []int, shares []float64) *Chart {
 		c.Rows = append(c.Rows, []string{fmt.Sprint(d), fmt.Sprintf("%.1f %%", 100*shares[i])})
 	}
 	var ticks []Tick
-	step := niceStep(last)
+	step := niceStep(last, true)
 	for d := 0.0; d <= last; d += step {
 		ticks = append(ticks, Tick{formatNumber(x(d)), formatValue(d) + " d"})
 	}
@@ -199,12 +210,15 @@ type Bar struct {
 // The sizes of a chart with bars.
 const (
 	barLine  = 24
-	barLeft  = 232
-	barRight = 70
+	barLeft  = 170
+	barRight = 56
+	barText  = 20 // characters of a label
+	// digitWidth is the width of a digit in the font of charts.
+	digitWidth = 8
 )
 
-// NewBars draws bars from left to right, on an axis that begins at 0, each with its figure. Nil
-// without a bar.
+// NewBars draws bars from left to right, on an axis that begins at 0, each with its figure. It
+// returns nil without bars.
 func NewBars(title, label, value string, bars []Bar) *Chart {
 	if len(bars) == 0 {
 		return nil
@@ -213,29 +227,38 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	for _, bar := range bars {
 		highest = max(highest, bar.Value)
 	}
-	step := niceStep(highest)
+	step := niceStep(highest, !slices.ContainsFunc(bars, func(bar Bar) bool { return !isWhole(bar.Value) }))
 	roof := step * math.Max(1, math.Ceil(highest/step))
 	x := func(v float64) float64 { return barLeft + (chartWidth-barLeft-barRight)*v/roof }
 	c := &Chart{Title: title, Columns: []string{label, value}, width: chartWidth, height: len(bars)*barLine + 34}
 	bottom := len(bars)*barLine + 6
-	var b strings.Builder
-	for n := 0.0; n <= roof+step/2; n += step {
-		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="2" y2="%d"></line><text x="%s" y="%d" text-anchor="middle">%s</text>`,
-			formatNumber(x(n)), formatNumber(x(n)), bottom, formatNumber(x(n)), bottom+18, formatValue(n))
+	// Marks of one kind are one path, and texts of one alignment one group: a page has dozens of
+	// charts.
+	var grid, marks, labels, rectangles, figures strings.Builder
+	// Labels that are wider than a step stand at every second or third mark.
+	every := int(math.Ceil(float64(len(formatValue(roof))+1) * digitWidth / (x(step) - x(0))))
+	for i := 0; float64(i)*step <= roof+step/2; i++ {
+		at := formatNumber(x(float64(i) * step))
+		fmt.Fprintf(&grid, "M%s 2V%d", at, bottom)
+		if i%every == 0 {
+			fmt.Fprintf(&marks, `<text x="%s" y="%d">%s</text>`, at, bottom+18, formatValue(float64(i)*step))
+		}
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, barLeft-16, bottom+18, html.EscapeString(clipText(value, 26)))
+	fmt.Fprintf(&labels, `<text x="%d" y="%d">%s</text>`, barLeft-16, bottom+18, html.EscapeString(clipText(value, barText-2)))
 	c.Says = title + ": "
 	for i, bar := range bars {
 		top := i*barLine + 5
-		fmt.Fprintf(&b, `<text x="%d" y="%d" dy="5" text-anchor="end">%s</text><rect class="s1" x="%d" y="%d" width="%s" height="%d"></rect><text x="%s" y="%d" dy="5">%s</text>`,
-			barLeft-8, top+barLine/2-3, html.EscapeString(clipText(bar.Label, 26)), barLeft, top, formatNumber(max(x(bar.Value)-barLeft, 0)), barLine-7,
-			formatNumber(x(bar.Value)+6), top+barLine/2-3, formatValue(bar.Value))
+		end := max(x(bar.Value), barLeft)
+		fmt.Fprintf(&labels, `<text x="%d" y="%d">%s</text>`, barLeft-8, top+barLine/2+2, html.EscapeString(clipText(bar.Label, barText)))
+		fmt.Fprintf(&rectangles, "M%d %dH%sv%dH%dz", barLeft, top, formatNumber(end), barLine-7, barLeft)
+		fmt.Fprintf(&figures, `<text x="%s" y="%d">%s</text>`, formatNumber(end+6), top+barLine/2+2, formatValue(bar.Value))
 		c.Rows = append(c.Rows, []string{bar.Label, formatValue(bar.Value)})
 		if i < maxLines {
 			c.Says += fmt.Sprintf("%s %s; ", bar.Label, formatValue(bar.Value))
 		}
 	}
-	c.body = b.String()
+	c.body = fmt.Sprintf(`<path class="grid" d="%s"/><g text-anchor="middle">%s</g><g text-anchor="end">%s</g><path class="s1 bars" d="%s"/>%s`,
+		grid.String(), marks.String(), labels.String(), rectangles.String(), figures.String())
 	return c
 }
 

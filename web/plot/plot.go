@@ -1,5 +1,5 @@
-// Package plot draws figures over time as SVG, with axes that say what they show. [New] returns the
-// drawing as values; the template "plot" of package frame writes them.
+// Package plot draws figures over time as SVG, with labelled axes. [New] returns the drawing as
+// values; the template "plot" of package frame writes them.
 package plot
 
 import (
@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// The size of a drawing and of the margins for its axes, in units of its own.
+// The size of a plot and of the margins for its axes, in its own units. It is that of a phone, so
+// that nobody has to scroll sideways or to read small letters.
 const (
-	Width, Height = 640, 200
-	left, right   = 56, 12
+	Width, Height = 400, 200
+	left, right   = 60, 12
 	top, bottom   = 12, 28
 )
 
@@ -33,7 +34,7 @@ type Plot struct {
 	Points []Row // what the table below the drawing shows
 }
 
-// Tick is a mark on an axis, at a place in the drawing.
+// Tick is a mark on an axis, with its position in the drawing.
 type Tick struct {
 	At   string
 	Text string
@@ -45,8 +46,8 @@ type Row struct{ When, Value string }
 // maxRows bounds the table.
 const maxRows = 24
 
-// New draws points, which are in order of time; nil for fewer than two, or if all are of one
-// moment. The unit stands behind each figure, "" for none.
+// New draws points, which must be in order of time; it returns nil for fewer than two, or if all
+// have the same time. The unit follows each figure, "" for none.
 func New(title, unit string, points []Point) *Plot {
 	if len(points) < 2 {
 		return nil
@@ -56,11 +57,11 @@ func New(title, unit string, points []Point) *Plot {
 	if span <= 0 {
 		return nil
 	}
-	highest := 0.0
+	highest, whole := 0.0, true
 	for _, p := range points {
-		highest = max(highest, p.Value)
+		highest, whole = max(highest, p.Value), whole && isWhole(p.Value)
 	}
-	step := niceStep(highest)
+	step := niceStep(highest, whole)
 	roof := step * math.Max(1, math.Ceil(highest/step))
 	x := func(t time.Time) float64 {
 		return left + (Width-left-right)*float64(t.Sub(first.At))/float64(span)
@@ -77,8 +78,12 @@ func New(title, unit string, points []Point) *Plot {
 		v.Y = append(v.Y, Tick{formatNumber(y(n)), formatValue(n)})
 	}
 	v.X = timeTicks(first.At, last.At, x)
+	begin := "2 January 15:04"
+	if first.At.UTC().Year() != last.At.UTC().Year() {
+		begin = "2 January 2006 15:04"
+	}
 	v.Says = fmt.Sprintf("%s: from %s to %s between %s and %s, highest %s", title, formatUnit(first.Value, unit), formatUnit(last.Value, unit),
-		first.At.UTC().Format("2 January 15:04"), last.At.UTC().Format("2 January 15:04 UTC"), formatUnit(highest, unit))
+		first.At.UTC().Format(begin), last.At.UTC().Format(begin+" UTC"), formatUnit(highest, unit))
 	every := (len(points) + maxRows - 1) / maxRows
 	for i := len(points) - 1; i >= 0; i -= every {
 		v.Points = append(v.Points, Row{points[i].At.UTC().Format("2 January 2006 15:04:05 UTC"), formatUnit(points[i].Value, unit)})
@@ -86,10 +91,10 @@ func New(title, unit string, points []Point) *Plot {
 	return v
 }
 
-// niceStep returns the distance of the marks on an axis that reaches up to a figure: 1, 2 or 5
-// times a power of ten, for about four marks.
-func niceStep(highest float64) float64 {
-	if highest <= 0 {
+// niceStep returns the distance of the marks on an axis up to the highest of some figures: 1, 2 or 5
+// times a power of ten, for about four marks. Counts have no marks between whole numbers.
+func niceStep(highest float64, whole bool) float64 {
+	if highest <= 0 || whole && highest < 4 {
 		return 1
 	}
 	power := math.Pow(10, math.Floor(math.Log10(highest/4)))
@@ -101,7 +106,9 @@ func niceStep(highest float64) float64 {
 	return 10 * power
 }
 
-// timeSteps are the distances of the marks on the axis of time.
+func isWhole(v float64) bool { return v == math.Trunc(v) }
+
+// timeSteps are the possible distances of the marks on the time axis.
 var timeSteps = []time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
 	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour,
@@ -110,10 +117,10 @@ var timeSteps = []time.Duration{
 // month is the length of a short one.
 const month = 28 * 24 * time.Hour
 
-// maxTimeTicks is how many marks fit on the axis of time.
-const maxTimeTicks = 6
+// maxTimeTicks is the number of marks that fit on the time axis, one more at its end.
+const maxTimeTicks = 4
 
-// timeTicks returns marks at round times, in words that differ from mark to mark.
+// timeTicks returns marks at round times, with a different label for each mark.
 func timeTicks(from, to time.Time, x func(time.Time) float64) []Tick {
 	if to.Sub(from) > 2*month {
 		return monthTicks(from, to, x)

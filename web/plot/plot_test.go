@@ -74,3 +74,86 @@ func TestAxisOfMonths(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsFitDrawing draws charts with long names and large figures: no text may begin or end
+// outside of the drawing, which is as wide as a phone.
+func TestTextsFitDrawing(t *testing.T) {
+	long := "withheld-by-robots-and-more-than-that"
+	var lines []plot.Line
+	var bars []plot.Bar
+	for n := range 6 {
+		lines = append(lines, plot.Line{Name: long, Points: []plot.Point{{At: began, Value: 1}, {At: began.AddDate(0, n+1, 0), Value: 999_999}}})
+		bars = append(bars, plot.Bar{Label: long, Value: 999_999 / float64(n+1)})
+	}
+	text := regexp.MustCompile(`<text x="([0-9.]+)" y="[0-9.]+"(?: dy="[0-9]")?(?: text-anchor="([a-z]+)")?>([^<]*)</text>`)
+	group := regexp.MustCompile(`<g text-anchor="([a-z]+)">(.*?)</g>`)
+	for name, c := range map[string]*plot.Chart{
+		"lines": plot.NewLines("Hosts", "", lines), "bars": plot.NewBars("Hosts", "class", long, bars),
+		"steps": plot.NewSteps("Survival", long, []int{0, 3, 4000}, []float64{1, .5, .25}),
+	} {
+		// A group gives its texts their alignment.
+		drawing := group.ReplaceAllStringFunc(string(c.SVG()), func(g string) string {
+			m := group.FindStringSubmatch(g)
+			return strings.ReplaceAll(m[2], `">`, `" text-anchor="`+m[1]+`">`)
+		})
+		texts := text.FindAllStringSubmatch(drawing, -1)
+		if len(texts) < 5 {
+			t.Fatalf("%s: %d texts", name, len(texts))
+		}
+		for _, m := range texts {
+			x, _ := strconv.ParseFloat(m[1], 64)
+			letter := 7.8
+			if strings.Trim(m[3], "0123456789,.%") == "" {
+				letter = 7
+			}
+			wide := letter * float64(len([]rune(m[3])))
+			begin := map[string]float64{"": x, "middle": x - wide/2, "end": x - wide}[m[2]]
+			if begin < 0 || begin+wide > plot.Width {
+				t.Errorf("%s: %q goes from %.0f to %.0f of %d", name, m[3], begin, begin+wide, plot.Width)
+			}
+		}
+	}
+	if plot.Width > 400 {
+		t.Errorf("a drawing of %d units is too wide for a phone", plot.Width)
+	}
+}
+
+// TestMarksOfBars draws bars of few and of many: the marks of the axis are whole numbers, and none
+// covers the one before it.
+func TestMarksOfBars(t *testing.T) {
+	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="48">([0-9.,]+)</text>`)
+	for _, highest := range []float64{1, 2, 3, 7, 40, 999, 20_000, 40_000, 1_234_567} {
+		c := plot.NewBars("Hosts", "class", "hosts", []plot.Bar{{Label: "a", Value: highest}})
+		end := 0.0
+		marks := mark.FindAllStringSubmatch(string(c.SVG()), -1)
+		for _, m := range marks {
+			x, _ := strconv.ParseFloat(m[1], 64)
+			half := 3.5 * float64(len(m[2]))
+			if x-half < end || strings.Contains(m[2], ".") {
+				t.Errorf("%.0f: the mark %s begins at %.0f, the one before it ends at %.0f", highest, m[2], x-half, end)
+			}
+			end = x + half
+		}
+		if len(marks) < 2 {
+			t.Errorf("%.0f: the marks are %v", highest, marks)
+		}
+	}
+}
+
+// TestAxesOfCounts has no marks between whole numbers for counts, and has them for shares.
+func TestAxesOfCounts(t *testing.T) {
+	for highest := 1.0; highest <= 12; highest++ {
+		lines := []plot.Line{{Name: "New", Points: []plot.Point{{At: began, Value: 1}, {At: began.Add(time.Hour), Value: highest}}}}
+		drawn := plot.NewLines("New", "", lines).File() + plot.NewBars("New", "Week", "New", []plot.Bar{{Label: "1", Value: highest}}).File()
+		for _, tick := range plot.New("New", "", lines[0].Points).Y {
+			drawn += ">" + tick.Text + "<"
+		}
+		if mark := regexp.MustCompile(`>[0-9]+\.[0-9]+<`).FindString(drawn); mark != "" {
+			t.Errorf("up to %v: a mark %s", highest, mark)
+		}
+	}
+	shares := plot.New("Share", "", []plot.Point{{At: began, Value: .2}, {At: began.Add(time.Hour), Value: .5}})
+	if len(shares.Y) < 3 {
+		t.Errorf("an axis of shares has the marks %v", shares.Y)
+	}
+}

@@ -1,4 +1,4 @@
-// Search goes from a search to a call and to an inbox.
+// Search finds an operation, calls it, and sends a message to an inbox.
 package main
 
 import (

@@ -22,40 +22,34 @@ import (
 
 // recordFlags contains the members of a record that flags set.
 type recordFlags struct {
-	description, repository, docs, inbox string
-	capabilities, certifications         []string
-	endpoints                            []string
-	openSource                           bool
+	description string
+	others      registry.Editable
+	inbox       string
+	endpoints   []string
 }
 
 func (t *recordFlags) addTo(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&t.description, "description", "", "what it does")
-	f.StringSliceVar(&t.capabilities, "capability", nil, "what it can do; may be repeated")
-	f.StringSliceVar(&t.certifications, "certification", nil, "a security certification it claims; may be repeated")
+	for _, m := range registry.EditableMembers() {
+		switch value := m.Value(&t.description, &t.others).(type) {
+		case *string:
+			f.StringVar(value, m.Flag, "", m.Usage)
+		case *[]string:
+			f.StringSliceVar(value, m.Flag, nil, m.Usage)
+		case *bool:
+			f.BoolVar(value, m.Flag, false, m.Usage)
+		}
+	}
 	f.StringVar(&t.inbox, "inbox", "", "address of its inbox (A2AInbox); \"here\" for an inbox at the registry")
 	f.StringArrayVar(&t.endpoints, "endpoint", nil, "another service endpoint, as TYPE=URL; may be repeated")
-	f.StringVar(&t.repository, "repository", "", "address of its code")
-	f.StringVar(&t.docs, "docs", "", "address of its documentation")
-	f.BoolVar(&t.openSource, "open-source", false, "its code is open source")
 }
 
 // changedMembers returns the members that flags have set, except the endpoints.
 func (t *recordFlags) changedMembers(c *cobra.Command) map[string]any {
 	body := map[string]any{}
-	for flag, m := range map[string]struct {
-		member string
-		value  any
-	}{
-		"description":   {"description", t.description},
-		"capability":    {"capabilities", t.capabilities},
-		"certification": {"security_certifications", t.certifications},
-		"repository":    {"code_repository", t.repository},
-		"docs":          {"documentation_url", t.docs},
-		"open-source":   {"open_source", t.openSource},
-	} {
-		if c.Flags().Changed(flag) {
-			body[m.member] = m.value
+	for _, m := range registry.EditableMembers() {
+		if m.Flag != "" && c.Flags().Changed(m.Flag) {
+			body[m.Name] = m.Value(&t.description, &t.others)
 		}
 	}
 	return body

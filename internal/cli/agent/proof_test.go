@@ -10,8 +10,8 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// TestProofIsWrittenAtomically: nothing is written where a file of the same name is in the
-// way, which stays as it is.
+// TestProofIsWrittenAtomically checks that nothing is written where a file of the same name is in
+// the way, which stays as it is.
 func TestProofIsWrittenAtomically(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "booker")
 	if err := os.WriteFile(out+".key", []byte("old"), 0o600); err != nil {

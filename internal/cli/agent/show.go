@@ -24,9 +24,9 @@ func (a *verbs) showCommand(k *keyring) *cobra.Command {
 		Use:   "show [AGENT]",
 		Short: "Show what is known about an agent, with the evidence",
 		Long: `Show prints an agent's own statements and the evidence for them. Each line is
-claimed (the agent says so), proved (the registry has a proof that anybody can
-check) or observed (the registry saw it itself). Without an AIR ID, handle or DID it
-shows the agent whose key is in agent.key.`,
+claimed (the agent says so), proved (the registry has a proof that anyone can check),
+observed (the registry saw it itself) or missing (the registry looked, and did not see
+enough). Without an AIR ID, handle or DID it shows the agent whose key is in agent.key.`,
 		Args: cli.MaxArgs(1, "one agent"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return a.showAgent(c.Context(), server, k, args) })
@@ -140,7 +140,7 @@ func (a *verbs) printShown(record airjson.RecordView, shown shownAgent, held str
 	}
 	for _, s := range shown.Evidence {
 		grade := s.Grade
-		if grade == registry.Proved && !s.Holds {
+		if grade != registry.Claimed && !s.Holds {
 			grade = "missing"
 		}
 		a.PrintField(grade, signalText(now, s))
@@ -158,9 +158,6 @@ func signalText(now time.Time, s evidence.Signal) string {
 	text := s.What
 	if s.Signal != registry.SignalClaims { // the text begins with the claimed member
 		text = s.Signal + ": " + text
-	}
-	if s.Grade == registry.Observed && !s.Holds {
-		text += ", which is not enough"
 	}
 	if s.Detail != "" {
 		text += ", " + s.Detail

@@ -240,10 +240,11 @@ names. A file holds, for example:
     "parameters": [{"name": "a", "type": "integer", "required": true},
                    {"name": "b", "type": "integer", "required": true}],
     "effect": "informational", "timeout_ms": 5000, "streaming": false,
-    "allow": ["planner"], "runtimes": ["billing"], "when": {"tenant_id": "acme"}}]
+    "allow": ["planner", "operator"], "runtimes": ["billing"]}]
 
-Without allow every client may call the tool; with an empty list no client may. In the same
-way runtimes lists the runtimes that may execute it. when restricts it to sessions of a tenant.`,
+Without allow every client may call the tool; with an empty list no client may. The client of
+gazetteer tool on the machine of the server is "operator". In the same way runtimes lists the
+runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the sessions of a tenant.`,
 		Args: cli.ExactArgs(1, "a file with a JSON list of contracts"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
@@ -259,15 +260,15 @@ way runtimes lists the runtimes that may execute it. when restricts it to sessio
 				if err != nil || v.JSON {
 					return v.PrintJSON(raw, operatorError(v, err))
 				}
-				open := ""
+				var open []string
 				for _, contract := range list.Contracts {
 					v.PrintField("approved", contract.Name)
 					if _, every := contract.AllowedRuntimes(); every {
-						open = contract.Name
+						open = append(open, contract.Name)
 					}
 				}
-				if open != "" {
-					fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", open)
+				if len(open) > 0 {
+					fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", strings.Join(open, ", "))
 				}
 				return nil
 			})
@@ -307,14 +308,9 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	if c.Streaming {
 		about = strings.TrimSpace(about + " streaming")
 	}
-	if c.Allow != nil {
-		about = strings.TrimSpace(about + " for " + strings.Join(c.Allow, ", "))
-	}
-	if ids, every := c.AllowedRuntimes(); !every {
-		about = strings.TrimSpace(about + " by " + strings.Join(ids, ", "))
-	}
+	about = strings.TrimSpace(about + " for " + c.DescribeClients() + ", by " + c.DescribeRuntimes())
 	if c.Pin != nil {
-		about = strings.TrimSpace(about + " from " + c.Pin.Host + " " + c.Pin.Operation)
+		about += ", from " + c.Pin.Host + " " + c.Pin.Operation
 	}
 	if c.Reason != "" {
 		about += ": " + c.Reason

@@ -13,5 +13,5 @@ type verbs struct{ *cli.App }
 // Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	v := &verbs{a}
-	return []*cobra.Command{v.crawlCommand(), v.crawlLogCommand()}
+	return []*cobra.Command{v.crawlCommand(), v.crawlLogCommand(), v.optOutCommand(), v.optInCommand()}
 }

@@ -125,8 +125,9 @@ func (d *demo) loadConfig() (config.Config, func() error, error) {
 	if c.LogLevel == config.Default().LogLevel {
 		c.LogLevel = "error" // the demo prints each visit itself
 	}
-	c.Registry.AllowLoopback, c.Relay.Enabled = true, true // the agents' inboxes are at the demo itself
-	c.Altar.HTTPRuntime = true                             // all services of the small internet are on loopback
+	c.Registry.AllowLoopback, c.Relay.Enabled = true, true                    // the agents' inboxes are at the demo itself
+	c.Altar.HTTPRuntime = true                                                // all services of the small internet are on loopback
+	c.Search.Timeout = max(c.Search.Timeout, config.Duration(30*time.Second)) // the crawl uses the machine meanwhile
 	if c.DataDir = d.keep; d.keep != "" {
 		return c, keepNothing, nil
 	}

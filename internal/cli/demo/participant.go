@@ -124,7 +124,7 @@ func (d *demo) registerParticipant(ctx context.Context, server *cli.Client, path
 
 // openMail opens the mailbox of a participant and its connection to the relay.
 func (d *demo) openMail(ctx context.Context, server *cli.Client, path string, p *participant) (err error) {
-	id, people := p.owner.String(), cli.Directory{Server: server}
+	id, people := p.owner.String(), &cli.Directory{Server: server}
 	if p.box, err = mailbox.Open(ctx, mailbox.DirOf(path), id, mailbox.Options{Keys: []ed25519.PrivateKey{p.key}}); err != nil {
 		return err
 	}

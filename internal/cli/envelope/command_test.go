@@ -25,7 +25,7 @@ func keyOf(n byte) ed25519.PrivateKey {
 
 func multikey(n byte) string { return did.FormatMultikey(keyOf(n).Public().(ed25519.PublicKey)) }
 
-// run runs a verb and returns what it prints.
+// run runs a verb and returns its output.
 func run(t *testing.T, app *cli.App, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -98,7 +98,7 @@ func TestCheckReceipt(t *testing.T) {
 	}
 }
 
-// What a stranger wrote into an envelope does not move the cursor.
+// TestHostileTextIsEscaped checks that an untrusted text in an envelope cannot move the cursor.
 func TestHostileTextIsEscaped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mail.json")
 	if err := os.WriteFile(path, []byte(`{"id":"1","\u001b[2J":1,"body":{"type":"Decline","\u202ex":1}}`), 0o600); err != nil {

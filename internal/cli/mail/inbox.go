@@ -70,7 +70,7 @@ DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the 
 const (
 	pollTime  = 25 * time.Second
 	firstWait = time.Second
-	mostWait  = 30 * time.Second
+	maxWait   = 30 * time.Second
 )
 
 // pullMail copies mail from the relay into the mailbox and prints new messages.
@@ -151,7 +151,7 @@ func (v *verbs) formatMailCommand(words string) string {
 
 // waitAfter reports the error of the relay and waits before the next attempt.
 func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
-	wait := min(firstWait<<min(failures-1, 10), mostWait)
+	wait := min(firstWait<<min(failures-1, 10), maxWait)
 	if e, ok := errors.AsType[*a2ahttp.InboxError](err); ok && e.RetryAfter > 0 {
 		wait = e.RetryAfter
 	}
@@ -168,7 +168,7 @@ func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
 
 // openCollector finds the agent's inbox in its DID document, and the key of the relay there.
 func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Collector, error) {
-	senders := cli.Directory{Server: server}
+	senders := &cli.Directory{Server: server}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 type listFlags struct {
 	unread         bool
 	peer, thread   string
-	number         int
+	limit          int
 	sent, received bool
 }
 
@@ -33,7 +33,7 @@ func (f *listFlags) addTo(c *cobra.Command) {
 	c.Flags().StringVar(&f.thread, "thread", "", "only messages of this thread")
 	c.Flags().BoolVar(&f.sent, "sent", false, "only messages that the agent sent")
 	c.Flags().BoolVar(&f.received, "received", false, "only messages that it received")
-	c.Flags().IntVarP(&f.number, "number", "n", 20, "the largest number of messages, newest first; 0 for all")
+	c.Flags().IntVarP(&f.limit, "limit", "n", 20, "the largest number of messages, newest first; 0 for all")
 }
 
 func (v *verbs) listCommand() *cobra.Command {
@@ -96,8 +96,8 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 	}
 	messages = slices.DeleteFunc(messages, func(m mailbox.Message) bool { return f.sent && !m.Sent || f.received && m.Sent })
 	total := len(messages)
-	if f.number > 0 && total > f.number {
-		messages = messages[:f.number]
+	if f.limit > 0 && total > f.limit {
+		messages = messages[:f.limit]
 	}
 	if total == 0 {
 		if len(words) == 0 {
@@ -171,7 +171,7 @@ func summarizeBody(body a2a.Body) string {
 	return clipText(body.Type())
 }
 
-// clipText shortens a stranger's text to one short line.
+// clipText shortens an untrusted text to one short line.
 func clipText(text string) string {
 	const most = 48
 	text = strings.Join(strings.Fields(text), " ")
@@ -344,7 +344,7 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return exit.NotFoundf("read %s: %v", name, err)
 	}
-	collector := &mailbox.Collector{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
+	collector := &mailbox.Collector{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
 	m, err := collector.Add(ctx, a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if err := cli.WriteJSON(v.Out, struct {

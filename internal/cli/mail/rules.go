@@ -51,7 +51,7 @@ func (v *verbs) showRules(ctx context.Context, server *cli.Client, f *rulesFlags
 	if err != nil {
 		return err
 	}
-	document, err := cli.Directory{Server: server}.Resolve(ctx, me.owner.String())
+	document, err := (&cli.Directory{Server: server}).Resolve(ctx, me.owner.String())
 	if err != nil {
 		return err
 	}

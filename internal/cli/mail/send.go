@@ -80,7 +80,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if err != nil {
 		return err
 	}
-	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now}
+	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: &cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now}
 	if f.again != "" {
 		return v.sendAgain(ctx, me, client, f.again)
 	}
@@ -104,7 +104,7 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	case to == "":
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
-		document, err := cli.Directory{Server: server}.Resolve(ctx, to)
+		document, err := (&cli.Directory{Server: server}).Resolve(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -244,8 +244,8 @@ func findLast(ctx context.Context, me self) (*answered, error) {
 // maxEnvelopeFile is the maximum size of a file for --reply-to.
 const maxEnvelopeFile = a2a.MaxEnvelope
 
-// readEnvelope reads the envelope to answer and verifies its signature: nobody should accept a
-// forged price.
+// readEnvelope reads the envelope to answer and verifies its signature, so that no forged price is
+// accepted.
 func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, name string) (*answered, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -254,7 +254,7 @@ func (v *verbs) readEnvelope(ctx context.Context, server *cli.Client, me self, n
 	if len(text) > maxEnvelopeFile {
 		return nil, exit.NotFoundf("%s has more than %d bytes", name, maxEnvelopeFile)
 	}
-	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: cli.Directory{Server: server}}}
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}}
 	e, err := verifier.Authenticate(ctx, text)
 	if err != nil {
 		return nil, exit.NotFoundf("%s: %s", name, format.Visible(err.Error()))

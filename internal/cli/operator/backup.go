@@ -19,7 +19,7 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// standardStream is the argument that stands for standard output or input.
+// standardStream is the argument for standard output or input.
 const standardStream = "-"
 
 // writeBackupCommand returns the command backup.
@@ -30,7 +30,7 @@ func (a *verbs) writeBackupCommand() *cobra.Command {
 		Long: `Backup writes the store, the transparency log, the mail that waits and the keys
 into a directory that does not exist yet, with a manifest of their SHA-256, or
 as a tar archive to standard output. A running server writes it and continues to
-serve: each part is of one moment, the log of one before the store.
+serve: each part is a snapshot of one moment, and that of the log is the oldest.
 
 The index is not part of the backup, because it is rebuilt. The cosignatures for
 other logs are not part of it either: an older copy of them must never be used
@@ -50,7 +50,7 @@ again. The backup contains private keys: keep it as safe as the data directory.`
 				defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 				dir = filepath.Join(temporary, "backup")
 			}
-			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var r operator.BackupResult
 				path := "/admin/backup?dir=" + url.QueryEscape(dir)
 				if args[0] == standardStream {
@@ -138,7 +138,7 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 				return err
 			}
 			if _, err := os.Stat(config.DataDir); err != nil {
-				return exit.NotFoundf("there is no data directory: %v", err)
+				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
 			damage, damaged := errors.AsType[*backup.DamageError](err)
@@ -191,11 +191,11 @@ func (a *verbs) writeCheck(r backup.Report, damage *backup.DamageError) error {
 
 // describeCheck lists the parts that were read and are intact.
 func describeCheck(r backup.Report) string {
-	text := fmt.Sprintf("%s of the store, %s with their digests and %s of the transparency log are whole\n",
+	text := fmt.Sprintf("%s of the store, %s with their digests and %s of the transparency log are intact\n",
 		cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
-	text += fmt.Sprintf("%s with their histories; %s of documents lead to their bytes (%d of the stored bytes are named by nothing)\n",
+	text += fmt.Sprintf("%s with their histories; each of %s of documents has its text (%d stored texts have no record)\n",
 		cli.Plural(r.Agents, "agent"), cli.Plural(r.Versions, "record"), r.Unused)
-	text += fmt.Sprintf("the leaves agree with %s of the store; %d wait to be logged\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
+	text += fmt.Sprintf("the log agrees with %s of the store; %d are not logged yet\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
 	if r.HasIndex {
 		text += fmt.Sprintf("%s have their %d entries in the index, which is %s behind the store\n",
 			cli.Plural(r.Index.Documents, "document"), r.Index.Entries, cli.Plural(int(r.Index.Behind), "write"))
@@ -203,7 +203,7 @@ func describeCheck(r backup.Report) string {
 		text += "there is no index: the next start builds it from the store\n"
 	}
 	if r.HasMail {
-		text += fmt.Sprintf("%s wait in the mail, each with its checksum\n", cli.Plural(r.Mail, "envelope"))
+		text += fmt.Sprintf("%s in the mail queue, each with its checksum\n", cli.Plural(r.Mail, "envelope"))
 	}
 	return text
 }
@@ -217,19 +217,18 @@ func (a *verbs) newPartProgress(verb string) backup.Progress {
 	var last string
 	var told time.Time
 	return func(part string, done, total int64) {
-		if part == last && time.Since(told) < progressInterval {
-			return
-		}
 		far := ""
 		switch {
-		case total > 0 && done > 0:
+		case part != last:
+		case time.Since(told) < progressInterval:
+			return
+		case total > 0:
 			far = fmt.Sprintf(": %d of at most %d", done, total)
-		case done > 0:
+		default:
 			far = fmt.Sprintf(": %d", done)
 		}
-		if last, told = part, time.Now(); far != "" || total == 0 {
-			fmt.Fprintf(a.Err, "%s %s%s\n", verb, part, far)
-		}
+		last, told = part, time.Now()
+		fmt.Fprintf(a.Err, "%s %s%s\n", verb, part, far)
 	}
 }
 

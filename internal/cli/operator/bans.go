@@ -189,6 +189,9 @@ func (a *verbs) printReport(now time.Time, p admission.Report) {
 	a.PrintField("agent", p.AirID)
 	a.PrintField("reason", p.Reason)
 	a.PrintField("text", p.Text)
+	if p.Envelope != "" {
+		a.PrintField("envelope", cli.Plural(len(p.Envelope), "byte")+", signed by the agent; --json shows it")
+	}
 	a.PrintField("contact", p.Contact)
 	a.PrintField("from", p.Network)
 	switch {

@@ -30,9 +30,9 @@ census.html with plots, data as CSV and compressed JSON lines, METHOD.md with
 every definition, the licence of the data, and checksums.
 
 The date is a day, which counts to its end in UTC, or a time; today by default.
-What was recorded later does not count. The same store and date give the same
-bytes. Hosts whose owners opted out are not in it. A running server writes it
-beside its crawl; a folder is there whole or not at all.`,
+Later records do not count. The same store and date give the same bytes. Hosts
+whose owners opted out are left out. A running server writes the folder while it
+crawls. The command creates the whole folder or none.`,
 		Example: "  gazetteer census -o census-today\n  gazetteer census --at 2026-11-22 -o /srv/census/2026-11-22",
 		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -47,7 +47,7 @@ beside its crawl; a folder is there whole or not at all.`,
 			if at != "" {
 				query.Set("at", at)
 			}
-			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				return a.printCensus(c.Context(), server, "/admin/census?"+query.Encode())
 			})
 		},

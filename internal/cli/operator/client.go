@@ -17,7 +17,7 @@ func (a *verbs) withOperator(ctx context.Context, use func(*cli.Client) error) e
 	err := a.WithServer(ctx, cli.Operate, use)
 	if a.Server != "" && (cli.IsRefusedWithStatus(err, http.StatusNotFound) || cli.IsRefusedWithStatus(err, http.StatusUnauthorized)) {
 		var refused *cli.RefusedError
-		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" {
+		if errors.As(err, &refused) && refused.Code != "no-agent" && refused.Code != "no-part" && refused.Code != "no-service" {
 			return exit.Usagef("%s does not accept operator requests: run this on the machine of the registry, without --server, or name the address of admin_listen", a.Server)
 		}
 	}

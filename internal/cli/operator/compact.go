@@ -33,7 +33,7 @@ store.horizon is rebuilt. With --keep 0s all deletions are dropped.`,
 			if c.Flags().Changed("keep") {
 				path += "?keep=" + url.QueryEscape(keep.String())
 			}
-			return a.WithServer(c.Context(), cli.Operate, func(server *cli.Client) error {
+			return a.withOperator(c.Context(), func(server *cli.Client) error {
 				var r operator.CompactResult
 				if done, err := a.sendRequest(c.Context(), server, http.MethodPost, path, nil, &r); done || err != nil {
 					return err

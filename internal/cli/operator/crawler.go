@@ -94,8 +94,12 @@ func (a *verbs) blockedCommand() *cobra.Command {
 	}
 }
 
-// printBlocks prints one block per line.
+// printBlocks prints one block per line, or that there is none.
 func (a *verbs) printBlocks(blocks []crawler.Block) error {
+	if len(blocks) == 0 && !a.JSON {
+		_, err := fmt.Fprintln(a.Out, "No host is blocked.")
+		return err
+	}
 	for _, b := range blocks {
 		if a.JSON {
 			text, err := json.Marshal(b)

@@ -56,7 +56,7 @@ entries as they arrive, and reconnects by itself.
 
   gazetteer changes --severity medium
   gazetteer changes --host shop.example --follow
-  gazetteer changes --json --since PLACE   the entries after a place (member next)`,
+  gazetteer changes --json --since POSITION   the entries after a position (member next)`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.limit < 1 || f.limit > 100 {
@@ -71,9 +71,9 @@ entries as they arrive, and reconnects by itself.
 	flags.StringArrayVar(&f.agents, "agent", nil, "only changes of the agent with this AIR ID; may be repeated")
 	flags.StringArrayVar(&f.kinds, "kind", nil, "only changes of this kind, such as service-gone; may be repeated")
 	flags.StringVar(&f.severity, "severity", "", "least severity: none, low, medium or high")
-	flags.StringVar(&f.since, "since", "", "only changes after this place: next of an earlier answer")
+	flags.StringVar(&f.since, "since", "", "only changes after this position: next of an earlier answer")
 	flags.IntVarP(&f.limit, "limit", "n", 20, "changes to show, 1 to 100")
-	flags.BoolVarP(&f.follow, "follow", "f", false, "go on as changes happen")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "wait for new changes and print them")
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	var e answer.Explanation
 	raw, err := c.GetJSON(ctx, path+"/explanation", &e)
 	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
+		return a.PrintJSON(raw, a.explainUnknownHost(ctx, c, host, err))
 	}
 	style := cli.NewStyle(a.Out)
 	listed := "not listed"
@@ -64,10 +65,9 @@ func (a *verbs) explainHost(ctx context.Context, c *cli.Client, host string) err
 	for _, from := range e.Links.In[:min(len(e.Links.In), 10)] {
 		fmt.Fprintf(a.Out, "  named by %s\n", format.Visible(from))
 	}
-	fmt.Fprintln(a.Out, "\nA visit that anybody asks for would:")
+	fmt.Fprintln(a.Out, "\nA visit that anyone requests would:")
 	a.printPreview(now, e.Recheck)
-	fmt.Fprintln(a.Out, "\nA visit that the owner asks for with a signed request would clear what is remembered, and:")
-	a.printPreview(now, e.OwnerRecheck)
+	a.printOwnerPreview(now, e.Recheck, e.OwnerRecheck)
 	if !e.Due.IsZero() {
 		fmt.Fprintf(a.Out, "\nThe next visit is due %s.\n", cli.FormatWait(now, e.Due))
 	}
@@ -109,7 +109,31 @@ func (a *verbs) printPreview(now time.Time, p crawler.Preview) {
 	if p.NotBefore.After(now) {
 		fmt.Fprintf(a.Out, "  be possible %s\n", cli.FormatWait(now, p.NotBefore))
 	}
-	for _, s := range p.Steps {
+	a.printSteps(p.Steps)
+}
+
+// printOwnerPreview writes how a visit that the owner requests differs from one that anyone
+// requests.
+func (a *verbs) printOwnerPreview(now time.Time, anyone, owner crawler.Preview) {
+	differ := slices.DeleteFunc(slices.Clone(owner.Steps), func(s crawler.PreviewStep) bool { return slices.Contains(anyone.Steps, s) })
+	sameTime := owner.NotBefore.Equal(anyone.NotBefore)
+	if len(differ) == 0 && sameTime {
+		fmt.Fprintln(a.Out, "\nA visit that the owner requests, with a signature, would do the same.")
+		return
+	}
+	fmt.Fprintln(a.Out, "\nA visit that the owner requests, with a signature, ignores earlier answers. It would do the same, except:")
+	switch {
+	case owner.NotBefore.After(now):
+		fmt.Fprintf(a.Out, "  be possible %s\n", cli.FormatWait(now, owner.NotBefore))
+	case !sameTime:
+		fmt.Fprintln(a.Out, "  be possible now")
+	}
+	a.printSteps(differ)
+}
+
+// printSteps writes the requests of a visit that was not made yet, one per line.
+func (a *verbs) printSteps(steps []crawler.PreviewStep) {
+	for _, s := range steps {
 		verb := "ask for"
 		if !s.Asked {
 			verb = "not ask for"

@@ -62,7 +62,7 @@ Exit code 1 when nothing is found.`,
 		f.filters[row.Key] = flags.StringArray(row.Key, nil, row.Doc+", for example "+row.Example)
 	}
 	flags.StringVar(&f.require, "require", "", "required evidence of an agent, for example domain,inbox")
-	flags.StringVar(&f.join, "join", "", "only operations with an agent that is joined at least so strongly: proved, mutual or claimed")
+	flags.StringVar(&f.join, "join", "", "only operations with an agent whose link is at least this strong: proved, mutual or claimed")
 	flags.BoolVar(&f.joined, "joined", false, "only operations that have an agent")
 	f.viewFlags.addTo(flags, "operations")
 	f.readingFlags.addTo(flags)

@@ -180,7 +180,7 @@ func (a *verbs) showService(ctx context.Context, c *cli.Client, host string) err
 	var s answer.Service
 	raw, err := c.GetJSON(ctx, "/api/v1/services/"+url.PathEscape(host), &s)
 	if err != nil || a.JSON {
-		return a.PrintJSON(raw, err)
+		return a.PrintJSON(raw, a.explainUnknownHost(ctx, c, host, err))
 	}
 	style := cli.NewStyle(a.Out)
 	fmt.Fprintln(a.Out, strings.TrimSpace(style.Bold(s.Host)+"  "+format.Visible(s.Name)))

@@ -106,7 +106,7 @@ func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
 	if o.None != "" {
 		line("agent", "none: "+o.None)
 	}
-	for _, l := range o.Left {
+	for _, l := range o.Omitted {
 		line("left out", l.DID+": "+l.Why)
 	}
 	fmt.Fprintln(a.Out)

@@ -101,7 +101,7 @@ func (a *verbs) resolveName(ctx context.Context, c *cli.Client, id string) error
 		fmt.Fprintf(a.Out, "%s: %s (%s)\n", format.Visible(c.Code), format.Visible(c.Message), format.Visible(strings.Join(append(c.Hosts, c.Names...), ", ")))
 	}
 	if r.Ambiguous {
-		fmt.Fprintf(a.Out, "The name is ambiguous: %s bear it. Choose one.\n", cli.Plural(len(r.Candidates), "operation"))
+		fmt.Fprintf(a.Out, "The name is ambiguous: %s have it.\n", cli.Plural(len(r.Candidates), "operation"))
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ type readingFlags struct {
 // addTo declares the flags.
 func (f *readingFlags) addTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.exact, "exact", false, "disable spelling correction")
-	flags.BoolVar(&f.safe, "safe", false, "leave out what ends or removes something or cannot be undone")
-	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out what fits the request less, 0 to 1")
+	flags.BoolVar(&f.safe, "safe", false, "leave out operations that end or remove something or cannot be undone")
+	flags.Float64Var(&f.minFit, "min-fit", 0, "leave out operations that fit the request less than this, 0 to 1")
 }
 
 // checkFit refuses a fit outside 0 to 1.

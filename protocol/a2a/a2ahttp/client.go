@@ -20,35 +20,36 @@ import (
 	"gazetteer/protocol/did"
 )
 
-// Version is what the header X-A2A-Version says (§11.3).
+// Version is the value of the header X-A2A-Version (§11.3).
 const (
 	Version       = "draft-1"
 	VersionHeader = "X-A2A-Version"
 )
 
-// A Directory resolves DIDs and may keep documents for as long as §4.5 allows.
+// A Directory resolves DIDs. It may cache documents for as long as §4.5 allows.
 type Directory interface {
 	a2a.Resolver
-	// Forget drops what is kept of a DID: a recipient says that its key is newer
+	// Forget drops the cached document of a DID, because a recipient says that its key is newer
 	// (§4.5.3).
 	Forget(id string)
 }
 
-// A Client sends envelopes in the name of one agent. Its methods may be called from
-// any goroutine when those of its Directory may.
+// A Client sends envelopes for one agent. Its methods are safe for concurrent use if those of its
+// Directory are.
 type Client struct {
 	From      string             // the agent's DID
 	Key       ed25519.PrivateKey // its key
 	Directory Directory
-	// HTTP makes the requests. Redirects are refused whatever it says about them.
-	// When nil, it is a client that waits 30 s for an answer.
+	// HTTP makes the requests; nil means a client with a timeout of 30 s. Redirects are always
+	// refused, whatever its CheckRedirect says.
 	HTTP *http.Client
-	// Profile is that of the envelopes; [a2a.Strict] refuses bodies of other types.
+	// Profile is the profile of the envelopes; [a2a.Strict] refuses bodies of types that the draft
+	// does not define.
 	Profile a2a.Profile
-	// AllowLoopback lets inboxes of http:// on 127.0.0.1, ::1 and localhost pass, for
-	// tests. All others are https (§3.4).
+	// AllowLoopback accepts inboxes at http:// addresses of 127.0.0.1, ::1 and localhost, for
+	// tests. All other inboxes must use https (§3.4).
 	AllowLoopback bool
-	// MaxWait is the longest Retry-After that is waited for; 10 minutes when 0.
+	// MaxWait is the longest Retry-After for which the client waits; 0 means 10 minutes.
 	MaxWait time.Duration
 	Now     func() time.Time                                 // time.Now when nil
 	Sleep   func(ctx context.Context, d time.Duration) error // a timer when nil
@@ -58,12 +59,13 @@ type Client struct {
 type Options struct {
 	// Seal encrypts the body for the recipient's key (§14).
 	Seal bool
-	// Again says that the message was sent before and that it is not known whether it arrived. Its
-	// ID and Nonce must be those of then: 409 Replay then means that it had arrived.
+	// Again says that the message was sent before and that the sender does not know whether it
+	// arrived. ID and Nonce must be the same as then: 409 Replay then means that the message had
+	// arrived.
 	Again bool
 }
 
-// Sent is an envelope that the recipient's inbox took.
+// Sent is an envelope that the recipient's inbox accepted.
 type Sent struct {
 	Envelope *a2a.Envelope
 	Inbox    string
@@ -74,16 +76,16 @@ type Sent struct {
 
 // Errors of [Client.Send]. Test with errors.Is.
 var (
-	// ErrNoInbox: the recipient has no inbox, or one that must not be used.
+	// ErrNoInbox: the recipient has no inbox, or its inbox must not be used.
 	ErrNoInbox = errors.New("the recipient cannot be reached by A2A")
 	// ErrRefused: the inbox refused the envelope; sending it again does not help.
 	ErrRefused = errors.New("the inbox refused the envelope")
-	// ErrGaveUp: no attempt succeeded; later one may.
+	// ErrGaveUp: no attempt succeeded; a later one may succeed.
 	ErrGaveUp = errors.New("the inbox could not be reached")
 )
 
-// An Error says what became of an envelope that was not delivered. It matches
-// [ErrRefused] or [ErrGaveUp], and the error of the last attempt.
+// An Error says why an envelope was not delivered. It matches [ErrRefused] or [ErrGaveUp], and the
+// error of the last attempt.
 type Error struct {
 	Envelope *a2a.Envelope // as it was sent last, for another attempt by hand
 	Inbox    string
@@ -114,13 +116,13 @@ func (e *Error) Error() string {
 // Unwrap returns what the error matches.
 func (e *Error) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// schedule is that of §7.4, between five attempts.
+// schedule holds the waits between the five attempts of §7.4.
 var schedule = [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 
 const (
 	maxAnswer = 64 << 10
-	// signAgain is the age from which an envelope is signed anew before it is sent
-	// again: it would be stale when it arrives.
+	// signAgain is the age from which an envelope is signed again before the next attempt. An older
+	// one would be stale when it arrives.
 	signAgain = a2a.MaxAge - time.Minute
 )
 
@@ -146,7 +148,7 @@ func (c *Client) Send(ctx context.Context, m a2a.Message, o Options) (Sent, erro
 	return d.attemptUntilSettled(ctx)
 }
 
-// delivery is one message on its way.
+// delivery is the state of one call of Send: a message and its attempts so far.
 type delivery struct {
 	client    *Client
 	message   a2a.Message // as it was given, its body not sealed
@@ -207,7 +209,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// signEnvelope writes the envelope of this moment.
+// signEnvelope writes and signs the envelope with the present time.
 func (d *delivery) signEnvelope() error {
 	m := d.message
 	m.Timestamp = d.client.now()
@@ -223,7 +225,8 @@ func (d *delivery) signEnvelope() error {
 	return err
 }
 
-// attemptUntilSettled makes attempts until one settles the matter.
+// attemptUntilSettled sends the envelope until an attempt succeeds, is refused for good, or no
+// attempt is left.
 func (d *delivery) attemptUntilSettled(ctx context.Context) (Sent, error) {
 	for {
 		if d.client.now().Sub(d.envelope.Timestamp) > signAgain {
@@ -300,7 +303,7 @@ func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	return wait.For(ctx, d)
 }
 
-// answer is what an inbox said.
+// answer is the response of an inbox to one attempt.
 type answer struct {
 	status     int
 	body       []byte
@@ -309,8 +312,7 @@ type answer struct {
 	retryAfter time.Duration
 }
 
-// isRepeat reports whether the inbox says, in either dialect, that it has the
-// envelope.
+// isRepeat reports whether the inbox answers, in either dialect, that it already has the envelope.
 func (a answer) isRepeat() bool {
 	return a.status == http.StatusConflict && (a.reason == a2a.ErrorReplay || a.reason == "duplicate_envelope")
 }
@@ -319,8 +321,8 @@ func (a answer) isStaleKey() bool {
 	return a.status == http.StatusForbidden && a.reason == a2a.ErrorStaleKey
 }
 
-// isTransient reports whether another attempt may succeed (§7.4). A full replay window
-// wants another thread instead (§9.2).
+// isTransient reports whether another attempt may succeed (§7.4). A full replay window is not
+// transient: it requires another thread (§9.2).
 func (a answer) isTransient() bool {
 	switch a.status {
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

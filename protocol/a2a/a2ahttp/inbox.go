@@ -25,11 +25,11 @@ type Inbox struct {
 	Address string // the inbox of the agent's DID document, an absolute URL
 	Key     ed25519.PrivateKey
 	KeyID   string // names the key to the relay: the agent's DID and #key-1
-	// Host is what the relay calls itself, for connections to which no name leads, such as a socket.
-	// The host of Address when "".
+	// Host is the authority that the relay expects. It is needed for connections that no name leads
+	// to, such as a socket. "" means the host of Address.
 	Host string
-	// HTTP makes the requests. Redirects are refused whatever it says about them. When nil, it is a
-	// client that waits for 30 s longer than a long poll takes.
+	// HTTP makes the requests; nil means a client that waits 30 s longer than a long poll takes.
+	// Redirects are always refused, whatever its CheckRedirect says.
 	HTTP *http.Client
 	Now  func() time.Time // the time of signatures; time.Now when nil
 }
@@ -46,15 +46,15 @@ type Page struct {
 	More   bool   // there is more mail behind Cursor
 }
 
-// PageSize is how many envelopes are asked for at a time.
+// PageSize is the number of envelopes that one request asks for.
 const PageSize = 200
 
-// maxPage bounds a page in bytes: relays send at most 4 MiB of envelopes, and their receipts.
+// maxPage is the largest page in bytes: relays send at most 4 MiB of envelopes, and their receipts.
 const maxPage = 16 << 20
 
-// Pull returns the mail behind a cursor, "" for the beginning. While there is none, the relay waits
-// for up to a time, in whole seconds, of which relays allow 25. The error is an [*InboxError], or one
-// that may pass: see [IsTransient].
+// Pull returns the mail after a cursor, "" for the beginning. While there is none, the relay waits
+// for up to wait, in whole seconds; relays allow at most 25. The error is an [*InboxError] or a
+// transient one: see [IsTransient].
 func (b *Inbox) Pull(ctx context.Context, cursor string, wait time.Duration) (Page, error) {
 	q := url.Values{"limit": {strconv.Itoa(PageSize)}}
 	if cursor != "" {
@@ -89,11 +89,11 @@ func (b *Inbox) Pull(ctx context.Context, cursor string, wait time.Duration) (Pa
 	return out, nil
 }
 
-// maxAcknowledged is how many ids relays take in one request.
+// maxAcknowledged is the number of ids that relays accept in one request.
 const maxAcknowledged = 500
 
-// Acknowledge has the relay delete mail, by the ids of its envelopes. Ids that the relay does not have
-// are no error. The errors are those of [Inbox.Pull].
+// Acknowledge asks the relay to delete the envelopes with these ids. Ids that the relay does not
+// have are no error. The errors are those of [Inbox.Pull].
 func (b *Inbox) Acknowledge(ctx context.Context, ids ...string) error {
 	for len(ids) > 0 {
 		n := min(len(ids), maxAcknowledged)
@@ -109,8 +109,8 @@ func (b *Inbox) Acknowledge(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// RelayKey returns the key that signs the relay's receipts, and the relay's DID: those of #relay-1 in
-// the DID document of the host of the inbox.
+// RelayKey returns the key that signs the relay's receipts, and the relay's DID. Both come from
+// #relay-1 in the DID document of the inbox's host.
 func (b *Inbox) RelayKey(ctx context.Context) (ed25519.PublicKey, string, error) {
 	u, err := url.Parse(b.Address)
 	if err != nil {

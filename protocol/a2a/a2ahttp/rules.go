@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// InboxRules say who may write to an inbox at a relay of Gazetteer, and where its owner is told of mail.
-// The drafts have no such rules.
+// InboxRules say who may write to an inbox at a relay of Gazetteer, and which address is notified
+// of new mail. The drafts define no such rules.
 type InboxRules struct {
-	// Allow and Block are DIDs, or hosts of DIDs, at most 1,000 each. Block counts first; when Allow is
-	// not empty, nobody else may write.
+	// Allow and Block list DIDs, or hosts of DIDs, at most 1,000 each. Block takes precedence. If
+	// Allow is not empty, only its entries may write.
 	Allow []string `json:"allow"`
 	Block []string `json:"block"`
-	// WakeURL is a public https address that gets an empty, signed POST when mail comes; "" for none.
+	// WakeURL is a public https address that gets an empty, signed POST when mail arrives; "" for
+	// none.
 	WakeURL string `json:"wake_url"`
 	// Signed is when the owner signed the rules, in whole seconds; zero before any were set.
 	Signed time.Time `json:"-"`
@@ -32,8 +33,9 @@ func (b *Inbox) Rules(ctx context.Context) (InboxRules, error) {
 	return in.InboxRules, err
 }
 
-// SetRules replaces the rules of the inbox, which had the time in Signed when they were read: relays
-// take only rules that were signed in a later second. The errors are those of [Inbox.Pull].
+// SetRules replaces the rules of the inbox. Signed is the time that the caller read with the
+// present rules: relays accept only rules that were signed in a later second. The errors are those
+// of [Inbox.Pull].
 func (b *Inbox) SetRules(ctx context.Context, rules InboxRules) error {
 	body, err := json.Marshal(rules)
 	if err != nil {

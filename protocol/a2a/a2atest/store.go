@@ -13,12 +13,12 @@ import (
 	"gazetteer/protocol/a2a"
 )
 
-// Options say what a store is like.
+// Options describe a store under test.
 type Options struct {
-	// Open returns an empty store. It may use t for a directory and its end.
+	// Open returns an empty store. It may use t for a temporary directory and for cleanup.
 	Open func(t *testing.T) a2a.Store
-	// Reopen returns a store with what another one kept, as after a restart; nil for a
-	// store that keeps nothing.
+	// Reopen returns a store with the content of another one, as after a restart; nil for a store
+	// in memory.
 	Reopen func(t *testing.T, s a2a.Store) a2a.Store
 	// PerThread is how many entries of one sender in one thread the store takes; 0 for
 	// too many to try.
@@ -27,12 +27,12 @@ type Options struct {
 
 var noon = time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC)
 
-// entry returns an entry that is kept for a minute.
+// entry returns an entry that expires after a minute.
 func entry(from, id, thread, nonce string, content byte, seen time.Time) a2a.ReplayEntry {
 	return a2a.ReplayEntry{From: from, ID: id, ThreadID: thread, Nonce: nonce, Digest: [32]byte{content}, Seen: seen, Until: seen.Add(time.Minute)}
 }
 
-// TestStore holds a store against what [a2a.Store] promises.
+// TestStore checks a store against the promises of [a2a.Store].
 func TestStore(t *testing.T, o Options) {
 	t.Run("replay", func(t *testing.T) { testReplay(t, o) })
 	t.Run("threads", func(t *testing.T) { testThreads(t, o) })
@@ -123,7 +123,7 @@ func testExpiry(t *testing.T, o Options) {
 	}
 }
 
-// testRaces commits one entry from many sides: one of them is the first.
+// testRaces commits one entry from many goroutines: exactly one commit finds it new.
 func testRaces(t *testing.T, o Options) {
 	s := o.Open(t)
 	var group sync.WaitGroup

@@ -24,7 +24,7 @@ const (
 	AlreadyProcessed = "already-processed"
 )
 
-// An Outcome is a verdict with its reason.
+// An Outcome is a verdict and the reason for it.
 type Outcome struct {
 	Verdict string  `json:"verdict"`
 	Status  int     `json:"status"`
@@ -33,8 +33,8 @@ type Outcome struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
-// A Result is the answer to one case in one profile. Members that the op does not
-// have, and all of them after a rejection, are left out.
+// A Result is the answer to one case in one profile. Members that the operation does not have are
+// left out; after a rejection, all of them are.
 type Result struct {
 	ID      json.RawMessage `json:"id"`
 	Profile string          `json:"profile"`
@@ -53,8 +53,8 @@ type Result struct {
 // maxLine is the longest case, in bytes.
 const maxLine = 64 << 20
 
-// Run answers the cases of in until it ends. An answer is written before the next
-// case is read. The error is that of reading or writing, or of ctx.
+// Run answers the cases of in until its end, each before it reads the next. The error is that of
+// reading or writing, or of ctx.
 func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	for ctx.Err() == nil {
@@ -74,8 +74,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return ctx.Err()
 }
 
-// readLine reads a line. It returns only the beginning of a line that is too long,
-// which is not JSON.
+// readLine reads a line. Of a line that is too long it returns only the beginning, which is not
+// valid JSON.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -102,7 +102,7 @@ func writeResults(out io.Writer, results [2]Result) error {
 	return err
 }
 
-// profiles are in the order of the answers.
+// profiles lists the profiles in the order of the answers.
 var profiles = [2]a2a.Profile{a2a.Strict, a2a.Wire}
 
 // Answer answers one case in both profiles, strict first.
@@ -146,7 +146,7 @@ func Answer(ctx context.Context, line []byte) (results [2]Result) {
 	return both(rejectedResult(fmt.Errorf("there is no op %.60q", op)))
 }
 
-// commonOperations are those whose answer is the same in both profiles.
+// commonOperations are the operations with the same answer in both profiles.
 func commonOperations() map[string]func(*input) Result {
 	return map[string]func(*input) Result{
 		"canonicalize": (*input).answerCanonicalize, "decode_public_key": (*input).answerDecodeKey, "register_public_key": (*input).answerRegisterKey,
@@ -158,7 +158,7 @@ func acceptedResult() Result { return Result{Outcome: Outcome{Verdict: Accept, S
 
 func rejectedResult(err error) Result { return Result{Outcome: outcomeOf(err)} }
 
-// outcomeOf is the outcome of an error, nil for none.
+// outcomeOf returns the outcome of an error, nil for none.
 func outcomeOf(err error) Outcome {
 	if err == nil {
 		return Outcome{Verdict: Accept, Status: http.StatusOK}
@@ -176,8 +176,8 @@ func outcomeOf(err error) Outcome {
 	return Outcome{Verdict: Reject, Status: r.Status, Error: &r.Reason, Rule: r.Rule, Detail: r.Detail}
 }
 
-// membersOf splits a JSON object. Members keep their bytes; of two of one name the
-// last counts, since a case may hold a document that is wrong on purpose.
+// membersOf splits a JSON object into its members and keeps their bytes. The last of two members
+// with one name counts, because a case may hold an invalid document on purpose.
 func membersOf(object jsontext.Value) (map[string]jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {

@@ -60,7 +60,7 @@ func (c *input) readHex(name string, length int) ([]byte, error) {
 	return b, nil
 }
 
-// readJSON returns JSON that is given as text or as it is, and which of the two.
+// readJSON returns JSON that is given as a string or as a value, and which of the two.
 func (c *input) readJSON(name string) (text []byte, quoted bool, err error) {
 	v := c.members[name]
 	if v.Kind() == '"' {
@@ -220,7 +220,7 @@ func (c *input) answerParseAirID() Result {
 	return r
 }
 
-// world resolves the DIDs of a case and no others. Each document is read once.
+// world resolves the DIDs of one case and no others. It reads each document once.
 type world struct {
 	texts map[string]jsontext.Value
 	mu    sync.Mutex // guards read
@@ -244,7 +244,7 @@ func (c *input) readWorld() (*world, error) {
 	return &world{texts: texts, read: map[string]resolved{}}, nil
 }
 
-// Resolve is that of [a2a.Resolver].
+// Resolve implements [a2a.Resolver].
 func (w *world) Resolve(_ context.Context, id string) (did.Document, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,9 +263,9 @@ func (w *world) Resolve(_ context.Context, id string) (did.Document, error) {
 	return d, err
 }
 
-// judged is an envelope whose signature was judged in the wire profile. What is well
-// formed in the strict one is so in the wire one, with the same canonical form, so
-// the signature needs to be verified once.
+// judged is an envelope whose signature was verified in the wire profile. An envelope that is
+// well-formed in the strict profile is also well-formed in the wire profile, with the same
+// canonical form, so one verification is enough.
 type judged struct {
 	verified *a2a.Verified
 	strict   error // of the form
@@ -279,7 +279,7 @@ func judgeText(ctx context.Context, w *world, text []byte) judged {
 	return j
 }
 
-// inProfile returns the envelope as a profile sees it.
+// inProfile returns the envelope, or the refusal, in a profile.
 func (j judged) inProfile(p a2a.Profile) (*a2a.Verified, error) {
 	if p == a2a.Strict && j.strict != nil {
 		return nil, j.strict
@@ -287,7 +287,7 @@ func (j judged) inProfile(p a2a.Profile) (*a2a.Verified, error) {
 	return j.verified, j.wire
 }
 
-// freshInProfile is in, and then the clock.
+// freshInProfile does the same and then checks the clock.
 func (j judged) freshInProfile(p a2a.Profile, now time.Time) (*a2a.Verified, error) {
 	v, err := j.inProfile(p)
 	if err == nil {
@@ -296,7 +296,7 @@ func (j judged) freshInProfile(p a2a.Profile, now time.Time) (*a2a.Verified, err
 	return v, err
 }
 
-// judgeEnvelope reads and judges the envelope of a case.
+// judgeEnvelope reads and verifies the envelope of a case.
 func (c *input) judgeEnvelope(ctx context.Context) (j judged, w *world, now time.Time, err error) {
 	text, err := c.readBytes("envelope_b64")
 	if err != nil {
@@ -311,7 +311,7 @@ func (c *input) judgeEnvelope(ctx context.Context) (j judged, w *world, now time
 	return judgeText(ctx, w, text), w, now, nil
 }
 
-// inBoth answers in each profile.
+// inBoth returns the answer in each profile.
 func inBoth(answer func(p a2a.Profile) Result) (results [2]Result) {
 	for i, p := range profiles {
 		results[i] = answer(p)
@@ -364,7 +364,7 @@ func (c *input) answerOpen(ctx context.Context) [2]Result {
 	})
 }
 
-// answerReceive gives the steps to one fresh recipient in each profile.
+// answerReceive delivers the steps to one new recipient in each profile.
 func (c *input) answerReceive(ctx context.Context) [2]Result {
 	w, err := c.readWorld()
 	var steps []step
@@ -401,10 +401,20 @@ type step struct {
 	judged judged
 }
 
+// Limits of a case, which must be answered within 2 seconds: a step costs up to four verifications,
+// and normalizes its text. maxSteps is more than the replay window of a thread holds.
+const (
+	maxSteps     = 12_000
+	maxStepBytes = 16 << 20 // of all steps
+)
+
 func (c *input) readSteps() ([]step, error) {
 	elements, err := elementsOf(c.members["steps"])
 	if err != nil {
 		return nil, fmt.Errorf("input.steps: %w", err)
+	}
+	if array := c.members["steps"]; len(elements) > maxSteps || len(array) > maxStepBytes {
+		return nil, fmt.Errorf("input.steps: %d steps in %d bytes; a case has at most %d in %d", len(elements), len(array), maxSteps, maxStepBytes)
 	}
 	steps := make([]step, len(elements))
 	for i, element := range elements {
@@ -423,8 +433,8 @@ func (c *input) readSteps() ([]step, error) {
 	return steps, nil
 }
 
-// judgeAll verifies the signatures of all steps, which depend on nothing else, on all
-// processors. An envelope that comes again is judged once.
+// judgeAll verifies the signatures of all steps, which are independent of each other, on all
+// processors. It verifies an envelope that occurs again only once.
 func judgeAll(ctx context.Context, w *world, steps []step) {
 	first := map[string]*step{}
 	var distinct []*step
@@ -471,8 +481,8 @@ func (s *step) receiveStep(ctx context.Context, recipient *a2a.Receiver, p a2a.P
 	return o
 }
 
-// hasOtherKeys reports whether the document of a recipient shows another key than the
-// one that is given: then a box that does not open may be sealed to that.
+// hasOtherKeys reports whether the document of a recipient has another key than the given one. A
+// sealed body that does not open may then be sealed to that key.
 func (w *world) hasOtherKeys(ctx context.Context, id string, key ed25519.PrivateKey) bool {
 	d, err := w.Resolve(ctx, id)
 	if err != nil {

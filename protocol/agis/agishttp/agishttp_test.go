@@ -194,8 +194,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Many endpoints that share parameters in every place may not make one path
-// cost more than the document is large.
+// TestRoutesDeep checks that the cost of one path is bounded by the size of the document, even if
+// many endpoints share parameters in every place.
 func TestRoutesDeep(t *testing.T) {
 	d := &agis.Document{}
 	for i := range 10 {

@@ -16,33 +16,29 @@ const (
 	NamespaceHeader = "X-AGIS-Namespace"
 )
 
-// Grammar is the one version of the grammar that is spoken here.
+// Grammar is the only version of the grammar that this package supports.
 const Grammar = "AGIS/1.0"
 
-// maxValue is how long a header's value may be, in bytes. No verb and no
-// namespace comes near it.
+// maxValue is the longest header value in bytes, far more than any verb or namespace has.
 const maxValue = 128
 
-// A Binding is what a request says by its headers, and the endpoint that it
-// means.
+// A Binding is the content of a request's AGIS headers, and the endpoint that they mean.
 type Binding struct {
-	// Method is the verb in upper case: methods compare without letter case
-	// (§4.1(e)).
+	// Method is the verb in upper case; methods compare case-insensitively (§4.1(e)).
 	Method string
 	// Namespace is "" when the request names none.
 	Namespace string
-	// Warnings are what passes 2 and 3 say of the method without refusing it.
+	// Warnings are findings of passes 2 and 3 about a method that they accept.
 	Warnings []protocol.Finding
-	// Endpoint is the endpoint of [Options.Document] that the request means,
-	// nil when no document was given.
+	// Endpoint is the endpoint of [Options.Document] that the request means, nil if no document was
+	// given.
 	Endpoint *agis.Endpoint
-	// Parameters are the values that the request's path has for the {name}
-	// segments of the endpoint's path, unescaped.
+	// Parameters are the unescaped values in the request's path of the endpoint's {name} segments.
 	Parameters map[string]string
 }
 
-// Read reads the headers of a request. It returns nil and no problem when the
-// request has none of them, and a problem when they break a rule.
+// Read reads the headers of a request. It returns no binding and no problem if the request has none
+// of them, and a problem if they break a rule.
 func Read(h http.Header) (*Binding, *Problem) {
 	method, problem := singleValue(h, MethodHeader)
 	if problem != nil {
@@ -59,7 +55,7 @@ func Read(h http.Header) (*Binding, *Problem) {
 	if method == nil && grammar == nil && namespace == nil {
 		return nil, nil
 	}
-	// The grammar comes first: it says how to read the other two.
+	// The grammar is checked first: it determines how to read the other two.
 	if problem := checkGrammar(grammar); problem != nil {
 		return nil, problem
 	}
@@ -84,8 +80,8 @@ func Read(h http.Header) (*Binding, *Problem) {
 	return b, nil
 }
 
-// singleValue returns the one value of a header, nil when it is absent. A header
-// given twice is refused: two readers could each follow another one.
+// singleValue returns the value of a header, nil if the header is absent. It refuses a repeated
+// header: two readers could follow different values.
 func singleValue(h http.Header, name string) (*string, *Problem) {
 	values := h.Values(name)
 	switch {
@@ -117,8 +113,8 @@ func checkGrammar(grammar *string) *Problem {
 		GrammarHeader+" is "+protocol.Quote(*grammar)+", and only "+Grammar+" is known", "write "+GrammarHeader+": "+Grammar).inHeader(GrammarHeader)
 }
 
-// checkNamespace asks for the form that namespace has in a document, so that
-// namespace.VERB can be read again (§8.2(d)).
+// checkNamespace requires the form that a namespace has in a document, so that namespace.VERB can
+// be parsed again (§8.2(d)).
 func checkNamespace(s string) *Problem {
 	if agis.WellFormedNamespace(s) {
 		return nil
@@ -132,8 +128,8 @@ func checkNamespace(s string) *Problem {
 
 type contextKey struct{}
 
-// FromContext returns the binding of the request that the context belongs to,
-// and false when the request had none.
+// FromContext returns the binding of the request to which the context belongs, and false if the
+// request has none.
 func FromContext(ctx context.Context) (Binding, bool) {
 	b, ok := ctx.Value(contextKey{}).(*Binding)
 	if !ok {

@@ -9,24 +9,21 @@ import (
 	"gazetteer/protocol/agis"
 )
 
-// Options tell [New] what the headers alone do not. The zero value is fine.
+// Options configure [New]. The zero value is usable.
 type Options struct {
-	// Required refuses requests without X-AGIS-Method; without it they are
-	// passed on untouched.
+	// Required refuses requests without X-AGIS-Method. Otherwise they are passed on unchanged.
 	Required bool
-	// Document, if it is given, is the table of what can be asked for: a
-	// request that means none of its endpoints is refused with 404 and the
-	// verbs that there are. Its paths are those of the requests.
+	// Document, if given, is the list of endpoints: a request that matches none of them is refused
+	// with 404 and the verbs that exist. Its paths are those of the requests.
 	Document *agis.Document
 }
 
-// New returns a handler that reads the binding of each request, refuses what
-// breaks the grammar and passes the rest on to next with the binding in its
-// context. The document may not change afterwards.
+// New returns a handler that reads the binding of each request, refuses requests that break the
+// grammar, and passes the others on to next with the binding in their context. The document must
+// not change afterwards.
 //
-// A verb that an existing path does not have is 404 too, not 405: that status
-// must list HTTP methods (RFC 9110 §15.5.6), and the HTTP method of the request
-// is not what is wrong.
+// An existing path without the verb is answered with 404, not 405: a 405 must list HTTP methods
+// (RFC 9110 §15.5.6), and the HTTP method is not the mistake.
 func New(next http.Handler, o Options) http.Handler {
 	var routes *routes
 	if o.Document != nil {

@@ -8,8 +8,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// A Problem is a refusal: the body of RFC 9457 with members of our own. The last
-// three repeat code and detail for readers of other conventions.
+// A Problem is a refusal: the body of RFC 9457 with additional members. The last three repeat code
+// and detail under the names that other conventions use.
 type Problem struct {
 	// Type is always "about:blank"; Code tells the kinds apart.
 	Type   string `json:"type"`
@@ -24,12 +24,12 @@ type Problem struct {
 	Pass int `json:"pass,omitempty"`
 	// Section is the place in the draft.
 	Section string `json:"section,omitempty"`
-	// Help says how to fix the request.
+	// Help says how to correct the request.
 	Help string `json:"help,omitempty"`
 	// Header names the header that is at fault.
 	Header string `json:"header,omitempty"`
-	// Declared lists the verbs that may stand in its place: those of the path,
-	// or of the whole service when no endpoint has the path.
+	// Declared lists the verbs that could be used instead: those of the path, or of the whole
+	// service if no endpoint has the path.
 	Declared []string `json:"declared,omitempty"`
 
 	Error     string `json:"error"`
@@ -57,7 +57,7 @@ func methodProblem(header string, f protocol.Finding) *Problem {
 	return p
 }
 
-// passOf reads the pass from a code: the hundreds are the number of the pass.
+// passOf returns the validation pass of a code, which is its hundreds digit.
 func passOf(code string) int {
 	if len(code) != len("AGIS000") {
 		return 0
@@ -80,6 +80,6 @@ func (p *Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(p.Status)
-	// The client may have gone; nothing is left to be done for it then.
+	// The client may have disconnected, so the error is of no use.
 	_, _ = w.Write(append(body, '\n'))
 }

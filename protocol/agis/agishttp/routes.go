@@ -8,16 +8,16 @@ import (
 	"gazetteer/protocol/agis"
 )
 
-// routes is the table of the endpoints of one document: a tree of path
-// segments, read only once it is built.
+// routes is a tree of path segments with the endpoints of one document. It does not change after it
+// is built.
 type routes struct {
 	root      segment
 	namespace string
 	verbs     []string // all of them, sorted
 }
 
-// A segment is one place in the tree. A parameter stands for any text that is
-// not empty; a name is preferred to it.
+// A segment is one node of the tree. A parameter matches any text that is not empty; a literal name
+// takes precedence.
 type segment struct {
 	names     map[string]*segment
 	parameter *segment
@@ -59,7 +59,7 @@ func parameterName(s string) (string, bool) {
 	return name, open && closed && name != ""
 }
 
-// parameterChild returns the segment below s for a parameter.
+// parameterChild returns the child of s for a parameter.
 func (s *segment) parameterChild() *segment {
 	if s.parameter == nil {
 		s.parameter = &segment{}
@@ -67,7 +67,7 @@ func (s *segment) parameterChild() *segment {
 	return s.parameter
 }
 
-// namedChild returns the segment below s for a name.
+// namedChild returns the child of s for a literal name.
 func (s *segment) namedChild(name string) *segment {
 	if s.names == nil {
 		s.names = map[string]*segment{}
@@ -78,9 +78,8 @@ func (s *segment) namedChild(name string) *segment {
 	return s.names[name]
 }
 
-// matchPath finds the endpoint of a verb at an escaped path, and the values of its
-// parameters. When the path exists and the verb does not, endpoint is nil and
-// verbs lists those that the path has.
+// matchPath finds the endpoint of a verb at an escaped path, and the values of its parameters. If
+// the path exists without the verb, endpoint is nil and verbs lists the verbs of the path.
 func (t *routes) matchPath(verb, path string) (endpoint *agis.Endpoint, values map[string]string, verbs []string) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -88,7 +87,7 @@ func (t *routes) matchPath(verb, path string) (endpoint *agis.Endpoint, values m
 	}
 	var texts []string
 	for s := range strings.SplitSeq(rest, "/") {
-		// Unescaped segment by segment, so that %2F stays part of a value.
+		// Each segment is unescaped by itself, so that %2F stays part of a value.
 		text, err := url.PathUnescape(s)
 		if err != nil || text == "" {
 			return nil, nil, nil
@@ -114,15 +113,14 @@ func (t *routes) matchPath(verb, path string) (endpoint *agis.Endpoint, values m
 	return nil, nil, verbs
 }
 
-// An end is one place in the tree that a path leads to.
+// An end is one node of the tree to which a path leads.
 type end struct {
 	at     *segment
 	values []string
 }
 
-// matchingEnds follows the path in every way there is, names before parameters. The
-// number of ways is bounded by the endpoints of the document: each end is
-// another place of the tree.
+// matchingEnds follows the path in every possible way, names before parameters. The document's
+// endpoints limit the number of ways, because each end is a different node of the tree.
 func (s *segment) matchingEnds(texts []string) []end {
 	found := []end{{at: s}}
 	for _, text := range texts {

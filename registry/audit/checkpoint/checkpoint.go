@@ -4,8 +4,10 @@
 package checkpoint
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,10 +46,8 @@ func parseText(text string) (Checkpoint, error) {
 	if len(lines) < 4 || lines[len(lines)-1] != "" || lines[0] == "" {
 		return Checkpoint{}, errors.New("a checkpoint has an origin, a size and a root hash, each on a line")
 	}
-	for _, extension := range lines[3 : len(lines)-1] {
-		if extension == "" {
-			return Checkpoint{}, errors.New("a checkpoint has no empty extension lines")
-		}
+	if slices.Contains(lines[3:len(lines)-1], "") {
+		return Checkpoint{}, errors.New("a checkpoint has no empty extension lines")
 	}
 	size, err := ParseNumber(lines[1])
 	if err != nil {
@@ -142,6 +142,11 @@ func Open(signed []byte, known ...note.Verifier) (Checkpoint, *note.Note, error)
 		return Checkpoint{}, nil, fmt.Errorf("the signature of %s is invalid: the text was changed, or the signature", invalid.Name)
 	case err != nil:
 		return Checkpoint{}, nil, errors.New("it is not a signed checkpoint: a text, an empty line and lines of signatures")
+	}
+	for _, signature := range n.Sigs {
+		if _, err := base64.StdEncoding.Strict().DecodeString(signature.Base64); err != nil {
+			return Checkpoint{}, nil, fmt.Errorf("the signature of %s is not in canonical base64: it was changed", signature.Name)
+		}
 	}
 	c, err := parseText(n.Text)
 	return c, n, err

@@ -68,3 +68,23 @@ func openTestKey(t testing.TB, name string) *Key {
 	}
 	return k
 }
+
+// TestSignatureHasOneForm checks that a checkpoint is refused if an unused bit in the last base64
+// character of its signature (68 bytes) is set.
+func TestSignatureHasOneForm(t *testing.T) {
+	key := openTestKey(t, "registry.example/log")
+	signed, err := (Checkpoint{"registry.example/log", EmptyTree()}).Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	last := len(signed) - len("=\n") - 1
+	changed := bytes.Clone(signed)
+	changed[last] = alphabet[strings.IndexByte(alphabet, signed[last])|1]
+	if _, err := Parse(changed, key.Verifier()); err == nil || bytes.Equal(changed, signed) {
+		t.Errorf("%q is accepted for %q", changed, signed)
+	}
+	if _, err := Parse(signed, key.Verifier()); err != nil {
+		t.Error(err)
+	}
+}

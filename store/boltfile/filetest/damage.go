@@ -128,10 +128,10 @@ func testFailureIsReported(t *testing.T, subject Subject) {
 	_ = h.Close()
 }
 
-// FailCommit returns a commit that fails. kept decides whether its writes persist. For a commit
-// that does not persist, the file is closed under bbolt, which then meets the error by itself. For
-// one that persists, bbolt completes it, and then comes the error that a failing second sync would
-// give; "failing sync" has both from the system itself.
+// FailCommit returns a commit that fails. kept decides whether its writes persist. If they do not,
+// the file is closed under bbolt, which then gets the error itself. If they do, bbolt completes the
+// commit, and FailCommit returns the error of a failing second sync; "failing sync" gets both
+// errors from the system itself.
 func FailCommit(kept bool) func(tx *bolt.Tx, file *os.File) error {
 	return func(tx *bolt.Tx, file *os.File) error {
 		if !kept {

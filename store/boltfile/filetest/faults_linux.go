@@ -574,8 +574,8 @@ func (s Subject) filledFiles(t *testing.T) map[string]string {
 	return s.readFiles(t, dir)
 }
 
-// compactChild compacts a copy of the files in a process with an injected fault, and checks what it
-// leaves.
+// compactChild compacts a copy of the files in a process with an injected fault, and checks the
+// resulting files.
 func compactChild(t *testing.T, subject Subject, files map[string]string, inject string) *os.ProcessState {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,11 +114,16 @@ func closeHandle(t testing.TB, h Handle) {
 	}
 }
 
-// putRecords writes n records of some size, each in a Write of its own.
+// putRecords writes n records of some size, each in a separate Write if there are few, and in some
+// twenty writes otherwise: each waits for the disk.
 func putRecords(t testing.TB, h Handle, n int) {
 	t.Helper()
-	for i := range n {
-		if err := h.Write(t.Context(), Change{Key: fmt.Sprintf("k/%04d", i), Value: []byte(strings.Repeat(string(rune('a'+i%26)), 100))}); err != nil {
+	records := make([]Change, n)
+	for i := range records {
+		records[i] = Change{Key: fmt.Sprintf("k/%04d", i), Value: []byte(strings.Repeat(string(rune('a'+i%26)), 100))}
+	}
+	for some := range slices.Chunk(records, 1+n/21) {
+		if err := h.Write(t.Context(), some...); err != nil {
 			t.Fatal(err)
 		}
 	}

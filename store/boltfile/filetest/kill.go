@@ -66,8 +66,8 @@ func killOnce(t *testing.T, subject Subject, dir string, after int, acknowledged
 	return n
 }
 
-// checkWriter checks that every acknowledged write is there, and returns the number of the last
-// write: one more than acknowledged may be there.
+// checkWriter checks that every acknowledged write is stored, and returns the number of the last
+// write: there may be one more than acknowledged.
 func checkWriter(t *testing.T, s Handle, w, acknowledged int) (last int) {
 	t.Helper()
 	if value, err := s.Get(t.Context(), lastKey(w)); err == nil {

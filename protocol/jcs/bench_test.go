@@ -1,14 +1,11 @@
-//go:build unix
-
 package jcs_test
 
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"gazetteer/internal/cputime"
 	"gazetteer/protocol/jcs"
 )
 
@@ -40,24 +37,14 @@ func BenchmarkCanonicalize(b *testing.B) {
 			source := []byte(text)
 			b.SetBytes(int64(len(source)))
 			b.ReportAllocs()
-			before := cpuTime(b)
+			before := cputime.Used()
 			for b.Loop() {
 				if err := d.Parse(source, jcs.Options{}); err != nil {
 					b.Fatal(err)
 				}
 				out = d.Root().Append(out[:0])
 			}
-			b.ReportMetric(float64(len(source))*float64(b.N)/1e6/(cpuTime(b)-before).Seconds(), "MB/cpu-s")
+			b.ReportMetric(float64(len(source))*float64(b.N)/1e6/(cputime.Used()-before).Seconds(), "MB/cpu-s")
 		})
 	}
-}
-
-// cpuTime is the processor time of this process, which other work on the machine
-// does not stretch.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

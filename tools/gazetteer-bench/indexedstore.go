@@ -16,9 +16,9 @@ import (
 	"gazetteer/store/boltstore"
 )
 
-// A house is a store and the index that follows it, in a directory that goes
+// An indexedStore is a store and the index that follows it, in a directory that goes
 // with them.
-type house struct {
+type indexedStore struct {
 	dir     string
 	store   *boltstore.Store
 	vectors *wordvec.Table // nil for those of the program
@@ -30,9 +30,9 @@ type house struct {
 // applied is how many documents are written at once.
 const applied = 500
 
-// Open opens an empty house.
-func openHouse(ctx context.Context, vectors *wordvec.Table) (_ *house, err error) {
-	h := &house{vectors: vectors}
+// openIndexedStore opens an empty store and its index in a temporary directory.
+func openIndexedStore(ctx context.Context, vectors *wordvec.Table) (_ *indexedStore, err error) {
+	h := &indexedStore{vectors: vectors}
 	if h.dir, err = os.MkdirTemp("", "gazetteer-bench-"); err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func openHouse(ctx context.Context, vectors *wordvec.Table) (_ *house, err error
 }
 
 // indexDir is where the index lies.
-func (h *house) indexDir() string { return filepath.Join(h.dir, "index") }
+func (h *indexedStore) indexDir() string { return filepath.Join(h.dir, "index") }
 
 // openIndex opens the index and lets it follow the store.
-func (h *house) openIndex(ctx context.Context) (err error) {
+func (h *indexedStore) openIndex(ctx context.Context) (err error) {
 	if h.index, err = index.Open(ctx, index.Options{Dir: h.indexDir(), Store: h.store, Vectors: h.vectors}); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *house) openIndex(ctx context.Context) (err error) {
 }
 
 // closeIndex stops and closes the index.
-func (h *house) closeIndex() error {
+func (h *indexedStore) closeIndex() error {
 	if h.index == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (h *house) closeIndex() error {
 }
 
 // put stores documents. They are searchable after catchUp.
-func (h *house) put(ctx context.Context, docs []*document.Document) error {
+func (h *indexedStore) put(ctx context.Context, docs []*document.Document) error {
 	for some := range slices.Chunk(docs, applied) {
 		var writes []store.Write
 		for _, d := range some {
@@ -108,11 +108,11 @@ func readVectors(path string) (*wordvec.Table, error) {
 }
 
 // catchUp waits until all that was put is searchable.
-func (h *house) catchUp(ctx context.Context) error {
+func (h *indexedStore) catchUp(ctx context.Context) error {
 	return h.index.WaitFor(ctx, h.store.Head().Seq)
 }
 
-func (h *house) close() error {
+func (h *indexedStore) close() error {
 	err := h.closeIndex()
 	if h.store != nil {
 		err = errors.Join(err, h.store.Close())

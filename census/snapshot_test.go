@@ -1,0 +1,61 @@
+package census
+
+import (
+	"bufio"
+	"encoding/gob"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/document/diff"
+	"gazetteer/store/boltstore"
+)
+
+// TestSnapshotOfOtherRules opens a snapshot whose severities are by earlier rules of the comparison:
+// they are found again. Those by the rules of today stay.
+func TestSnapshotOfOtherRules(t *testing.T) {
+	s, err := boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct {
+		rules int
+		want  string
+	}{{diff.Revision, "high"}, {diff.Revision - 1, ""}, {0, ""}} {
+		path := filepath.Join(t.TempDir(), "census.snapshot")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffered := bufio.NewWriter(file)
+		packed, err := zstd.NewWriter(buffered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoder := gob.NewEncoder(packed)
+		l := OpenLive(LiveOptions{Store: s, Snapshot: path})
+		for _, part := range []any{
+			snapshotHead{Format: snapshotFormat, Cursor: s.Head(), Rules: c.rules, Features: l.names, Standings: l.turnsOf, Hosts: 1},
+			&liveHost{Host: "a.example", Known: true, Versions: []liveVersion{{Kind: "ai"}, {Kind: "ai", Severity: "high"}}},
+		} {
+			if err := encoder.Encode(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, finish := range []func() error{packed.Close, buffered.Flush, file.Close} {
+			if err := finish(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.readSnapshot(); err != nil {
+			t.Fatal(err)
+		}
+		id, known := l.ids["a.example"]
+		if !known || len(l.rows[id].Versions) != 2 || l.rows[id].Versions[1].Severity != c.want || !l.uncompared[id] {
+			t.Errorf("rules %d: %+v, to compare: %t, want the severity %q", c.rules, l.rows[id], l.uncompared[id], c.want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gazetteer/internal/server"
+	"gazetteer/store/boltstore"
+)
+
+// TestForgottenDocumentsAreResolvedAnew checks that a client tells the server, which caches documents,
+// not to answer with one that a recipient or a signature proves to be old.
+func TestForgottenDocumentsAreResolvedAnew(t *testing.T) {
+	const id = "did:wba:far.example:agents:AIR-7G3K-M9JQ-X2PT"
+	var asked []string
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Cache-Control"))
+		io.WriteString(w, `{"did":"`+id+`","did_document":{"id":"`+id+`"}}`)
+	}))
+	defer far.Close()
+	d := &Directory{Server: &Client{HTTP: far.Client(), Base: far.URL}}
+	for _, step := range []func() error{
+		func() error { _, err := d.Resolve(t.Context(), id); return err },
+		func() error { d.Forget(id); _, err := d.Resolve(t.Context(), id); return err },
+		func() error { _, err := d.Resolve(t.Context(), id); return err },
+		func() error {
+			_, newer, err := d.Refresh(t.Context(), id)
+			return errors.Join(err, map[bool]error{false: io.EOF}[newer])
+		},
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"", "no-cache", "", "no-cache"}; !slices.Equal(asked, want) {
+		t.Errorf("Cache-Control %q, want %q", asked, want)
+	}
+}
+
+// TestCommandWaitsForStartingServer checks that a command right after the start of a server waits
+// for its socket: the server holds the data directory before it answers.
+func TestCommandWaitsForStartingServer(t *testing.T) {
+	dir := t.TempDir()
+	store, err := boltstore.Open(t.Context(), dir, boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	messages, out := io.Pipe()
+	a := &App{Streams: Streams{Out: io.Discard, Err: out}, DataDir: dir, Settings: []string{"min_free_bytes=0"}}
+	connected := make(chan error, 1)
+	go func() {
+		_, stop, err := a.connectToServer(t.Context(), Registry)
+		if err == nil {
+			err = stop()
+		}
+		connected <- err
+	}()
+	line := make([]byte, 200)
+	n, err := messages.Read(line)
+	if err != nil || !strings.Contains(string(line[:n]), "is starting") {
+		t.Fatalf("%q, %v", line[:n], err)
+	}
+	address, release, err := server.SocketAddress(filepath.Join(dir, server.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	l, err := net.Listen("unix", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := <-connected; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,158 @@
+// Package mcphttp serves Model Context Protocol servers over stateless streamable HTTP: each POST is
+// answered by itself, with JSON, also where the request is refused. Make the handler with [Handler].
+package mcphttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Options say how a [Handler] answers.
+type Options struct {
+	// PublicURL is where clients reach the server. Requests to other host names are refused.
+	PublicURL string
+	MaxBody   int64        // bytes of the largest request
+	Log       *slog.Logger // nil: silent
+}
+
+// Handler serves what server returns for a request. It keeps nothing between requests. Requests with
+// a Host or an Origin that does not belong to this server are refused with 403, so that a page whose
+// name was led to this machine (DNS rebinding) reaches nothing.
+func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
+	inner := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: o.MaxBody, PropagateRequestCancellation: true, Logger: o.Log,
+		DisableLocalhostProtection: true, // checkOrigin is stricter
+	})
+	own := ""
+	if u, err := url.Parse(o.PublicURL); err == nil {
+		own = u.Hostname()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkOrigin(r, own); err != nil {
+			writeError(w, http.StatusForbidden, nil, err.Error())
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, o.MaxBody))
+		if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			w.Header().Set("Connection", "close")
+			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+			return
+		}
+		if err != nil {
+			writeError(w, http.StatusBadRequest, nil, "the body was cut off")
+			return
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer := &refusalRecorder{ResponseWriter: w}
+		inner.ServeHTTP(answer, r)
+		if answer.status != 0 {
+			writeError(w, answer.status, body, strings.TrimSpace(answer.text.String()))
+		}
+	})
+}
+
+// A refusalRecorder passes answers on, but keeps a refusal in plain text.
+type refusalRecorder struct {
+	http.ResponseWriter
+	status int // of the refusal; 0 for none
+	text   bytes.Buffer
+}
+
+func (w *refusalRecorder) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+		w.status = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *refusalRecorder) Write(p []byte) (int, error) {
+	if w.status != 0 {
+		return w.text.Write(p)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *refusalRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// writeError writes a refusal as a JSON-RPC error. A request for an unknown method gets the error as
+// its answer, with its id and 200, because clients do not read the body of other statuses
+// (JSON-RPC 2.0, section 5). Other errors have no id: the message was not read, or is no request.
+func writeError(w http.ResponseWriter, status int, body []byte, message string) {
+	code := jsonrpc.CodeInvalidRequest
+	var id any
+	switch {
+	case strings.HasPrefix(message, "malformed payload"):
+		code = jsonrpc.CodeParseError
+	case strings.HasPrefix(message, "JSON RPC not handled"):
+		code = jsonrpc.CodeMethodNotFound
+		if m, err := jsonrpc.DecodeMessage(body); err == nil {
+			if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
+				id, status = request.ID.Raw(), http.StatusOK
+			}
+		}
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+	if err != nil {
+		panic("an error cannot be encoded: " + err.Error()) // it holds only numbers and strings
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(text) // a client that left needs no answer
+}
+
+// checkOrigin refuses a request to another name than the server's own, and one from a page of
+// another server.
+func checkOrigin(r *http.Request, own string) error {
+	if host := hostOf(r.Host); !isOwnHost(host, own) {
+		return fmt.Errorf("this server does not answer for the host %.100q; public_url in its configuration names the one it answers for", host)
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isOwnOrigin(u.Hostname(), hostOf(r.Host), own) {
+		return fmt.Errorf("pages of the origin %.100q may not use this server", origin)
+	}
+	return nil
+}
+
+// hostOf returns the name in a Host header.
+func hostOf(authority string) string {
+	if host, _, err := net.SplitHostPort(authority); err == nil {
+		return host
+	}
+	return strings.Trim(authority, "[]")
+}
+
+// isOwnHost reports whether a host can only be this server: its public name, the local machine, or an
+// address. A rebinding page always has a name, which is none of these.
+func isOwnHost(host, own string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || host != "" && strings.EqualFold(host, own) {
+		return true
+	}
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// isOwnOrigin reports whether a page is from this server or from this machine.
+func isOwnOrigin(origin, host, own string) bool {
+	address, err := netip.ParseAddr(origin)
+	return strings.EqualFold(origin, host) || own != "" && strings.EqualFold(origin, own) || origin == "localhost" || err == nil && address.IsLoopback()
+}

@@ -1,0 +1,203 @@
+package toolhost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/protocol/altar"
+	"gazetteer/store/boltstore"
+)
+
+// frameLog is a connection that collects what the host sends to a runtime.
+type frameLog struct{ frames []string }
+
+func (l *frameLog) Send(frame []byte, _ bool) bool {
+	l.frames = append(l.frames, string(frame))
+	return true
+}
+
+func (l *frameLog) Close(string) {}
+
+// lastCall returns the id of the last call that was sent.
+func (l *frameLog) lastCall(t *testing.T) string {
+	t.Helper()
+	for i := len(l.frames) - 1; i >= 0; i-- {
+		if m, err := altar.ReadMessage([]byte(l.frames[i]), false); err == nil {
+			if c, ok := m.(altar.ToolCall); ok {
+				return c.InvocationID
+			}
+		}
+	}
+	t.Fatal("no call was sent")
+	return ""
+}
+
+// openHost returns a host that runs until the end of the test, with contracts.
+func openHost(t *testing.T, contracts string) *Host {
+	t.Helper()
+	ctx := context.Background()
+	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(ctx, Options{Store: db, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(running, 0) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, h.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	list, err := ReadContracts([]byte(contracts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AddContracts(ctx, list); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// connectRuntime connects a runtime that executes tools, a JSON list of names.
+func connectRuntime(t *testing.T, h *Host, id string, conn Conn, tools string) *Runtime {
+	r := h.Attach(Identity{ID: id, Kind: RuntimeIdentity}, conn)
+	t.Cleanup(r.Detach)
+	r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "` + id + `", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
+	r.Receive([]byte(`{"type": "FulfillTools", "tool_names": ` + tools + `}`))
+	return r
+}
+
+// TestIdleRuntimesTakeTurns checks that runtimes of the same load get calls in turn.
+func TestIdleRuntimesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "one", "effect": "informational"}]`)
+		var conns [3]*frameLog
+		var runtimes [3]*Runtime
+		for i := range conns {
+			conns[i] = &frameLog{}
+			runtimes[i] = connectRuntime(t, h, fmt.Sprint("rt", i), conns[i], `["one"]`)
+		}
+		session, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		var counts [3]int
+		for call := range 30 {
+			var before [3]int
+			for i := range conns {
+				before[i] = len(conns[i].frames)
+			}
+			c, refused := h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: fmt.Sprint(call), ToolName: "one"}, false)
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			for i := range conns {
+				if len(conns[i].frames) > before[i] {
+					counts[i]++
+					runtimes[i].Receive([]byte(`{"type":"ToolResult","invocation_id":"` + conns[i].lastCall(t) + `","status":"success","payload":1}`))
+				}
+			}
+			if _, err := c.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.Leave()
+		}
+		if counts != [3]int{10, 10, 10} {
+			t.Errorf("%v", counts)
+		}
+	})
+}
+
+// TestTimesOfCalls checks the times of the draft with a clock that the test sets: a result is
+// replayed for five minutes, a confirmation holds for 60 s, and a session ends after its ttl.
+func TestTimesOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		h := openHost(t, `[{"name": "one", "effect": "informational"}, {"name": "erase", "effect": "irreversible"}]`)
+		conn := &frameLog{}
+		r := connectRuntime(t, h, "rt", conn, `["one", "erase"]`)
+		created, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+
+		// call calls a tool, and lets the runtime answer it if it gets it.
+		call := func(id, tool, confirmation string) (altar.ToolResult, bool) {
+			t.Helper()
+			before := len(conn.frames)
+			c, refused := h.Call(ctx, "me", created.SessionID, altar.ToolCall{InvocationID: id, ToolName: tool, Parameters: json.RawMessage(`{}`), Confirmation: confirmation}, false)
+			if refused != nil {
+				return altar.ToolResult{Error: refused}, false
+			}
+			defer c.Leave()
+			sent := len(conn.frames) > before
+			if sent {
+				r.Receive([]byte(`{"type":"ToolResult","invocation_id":"` + conn.lastCall(t) + `","status":"success","payload":1}`))
+			}
+			result, err := c.Wait(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return result, sent
+		}
+		if result, sent := call("i", "one", ""); result.Error != nil || !sent {
+			t.Fatalf("%+v, sent %v", result, sent)
+		}
+		time.Sleep(5*time.Minute - time.Second)
+		if result, sent := call("i", "one", ""); result.Error != nil || string(result.Payload) != "1" || sent {
+			t.Errorf("before five minutes: %+v, sent %v", result, sent)
+		}
+		if result, _ := call("i", "erase", ""); result.Error == nil || result.Error.Code != altar.InvalidParameters {
+			t.Errorf("another call of the same id before five minutes: %+v", result)
+		}
+		time.Sleep(2 * time.Second)
+		if result, sent := call("i", "one", ""); result.Error != nil || !sent {
+			t.Errorf("after five minutes: %+v, sent %v", result, sent)
+		}
+
+		for _, each := range []struct {
+			id   string
+			wait time.Duration
+			sent bool
+		}{{"soon", 59 * time.Second, true}, {"late", 61 * time.Second, false}} {
+			result, _ := call(each.id, "erase", "")
+			if result.Error == nil || result.Error.Code != altar.AuthorizationFailed {
+				t.Fatalf("without a confirmation: %+v", result)
+			}
+			token, _ := result.Error.Details["confirmation"].(string)
+			time.Sleep(each.wait)
+			if result, sent := call(each.id, "erase", token); sent != each.sent || (result.Error == nil) != each.sent {
+				t.Errorf("confirmed after %s: %+v, sent %v", each.wait, result, sent)
+			}
+		}
+
+		time.Sleep(time.Until(created.ExpiresAt) - time.Second)
+		if result, _ := call("j", "one", ""); result.Error != nil {
+			t.Errorf("before the session expires: %+v", result)
+		}
+		time.Sleep(time.Second + time.Millisecond)
+		synctest.Wait()
+		if result, _ := call("j", "one", ""); result.Error == nil || result.Error.Code != altar.SessionInvalid {
+			t.Errorf("after the session expired: %+v", result)
+		}
+		if figures := h.Figures(); figures.Sessions != 0 || figures.Running != 0 || figures.Callers != 0 {
+			t.Errorf("%+v", figures)
+		}
+		for _, frame := range conn.frames {
+			if strings.Contains(frame, "CancelCall") {
+				t.Errorf("an answered call was cancelled: %s", frame)
+			}
+		}
+	})
+}
