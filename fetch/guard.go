@@ -258,16 +258,17 @@ func resolveHost(ctx context.Context, r Resolver, host string) ([]netip.Addr, er
 		return []netip.Addr{a}, nil
 	}
 	// The final dot disables the search list of the local network.
-	addrs, err := r.LookupNetIP(ctx, "ip", host+".")
+	found, err := r.LookupNetIP(ctx, "ip", host+".")
 	if err != nil {
 		return nil, findFailure(ctx, r, host, err)
 	}
-	if len(addrs) == 0 {
+	if len(found) == 0 {
 		return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
 	}
 	// The standard resolver may return IPv4 addresses in their mapped form, which the list refuses
-	// as such.
-	for i, a := range addrs {
+	// as such. The slice belongs to the resolver, which may return it to others at the same time.
+	addrs := make([]netip.Addr, len(found))
+	for i, a := range found {
 		addrs[i] = a.Unmap()
 	}
 	return addrs, nil

@@ -151,7 +151,7 @@ func (a *answers) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, 
 	a.asked = append(a.asked, host)
 	a.mu.Unlock()
 	if addrs, ok := a.addrs[host]; ok {
-		return slices.Clone(addrs), nil
+		return addrs, nil
 	}
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
@@ -162,6 +162,26 @@ func addrs(texts ...string) []netip.Addr {
 		out = append(out, netip.MustParseAddr(t))
 	}
 	return out
+}
+
+// TestResolveLeavesTheAnswerAlone checks that the slice of a resolver, which others may read at the
+// same time, is not written to.
+func TestResolveLeavesTheAnswerAlone(t *testing.T) {
+	mapped := addrs("::ffff:127.0.0.1")
+	guard, err := fetch.NewGuard(fetch.GuardOptions{
+		Resolver: &answers{addrs: map[string][]netip.Addr{"mapped.example.": mapped}},
+		Allow:    []string{"127.0.0.0/8"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := guard.Resolve(t.Context(), "mapped.example")
+	if err != nil || !slices.Equal(got, addrs("127.0.0.1")) {
+		t.Errorf("Resolve = %v, %v", got, err)
+	}
+	if !slices.Equal(mapped, addrs("::ffff:127.0.0.1")) {
+		t.Errorf("the resolver's slice was changed to %v", mapped)
+	}
 }
 
 func TestGuardResolvesOnceAndChecksEveryAddress(t *testing.T) {
