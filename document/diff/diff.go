@@ -22,7 +22,7 @@ import (
 
 // Revision is the number of the rules of [Compare]. It grows with every change of the rules that
 // changes a severity, so that those who keep severities know which to find again.
-const Revision = 2
+const Revision = 3
 
 // ErrUnlike is wrapped by the error of [Compare] for two texts of different formats.
 var ErrUnlike = errors.New("documents of different formats")

@@ -107,6 +107,7 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 			func(a, b *operation) bool {
 				return a.canonicalContent("endpoint", "method") == b.canonicalContent("endpoint", "method")
 			},
+			c.haveSameTask,
 		}
 	}
 	return []func(a, b *operation) bool{
@@ -120,7 +121,21 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 			return a.path == b.path && english.SameSense(strings.ToLower(a.verb), strings.ToLower(b.verb)) &&
 				a.canonicalContent("semantic") == b.canonicalContent("semantic") && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
 		},
+		func(a, b *operation) bool { return (a.verb == b.verb || a.path == b.path) && c.haveSameTask(a, b) },
 	}
+}
+
+// haveSameTask reports whether two operations have the same description and the same parameters. So
+// a new name hides no other change, such as a lowered effect or another host.
+func (c *comparison) haveSameTask(a, b *operation) bool {
+	if intent := intentOf(c.a, a); intent == "" || intent != intentOf(c.b, b) {
+		return false
+	}
+	before, _ := c.a.namesOf(a)
+	after, _ := c.b.namesOf(b)
+	slices.Sort(before)
+	slices.Sort(after)
+	return slices.Equal(before, after)
 }
 
 // stripParameterNames returns a path without the names of its parameters.

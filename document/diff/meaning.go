@@ -62,7 +62,7 @@ func haveSameWords(a, b string) bool {
 
 // differsFrom reports whether two descriptions speak of two operations.
 func (d description) differsFrom(o description) bool {
-	if d.restricts(o) || o.restricts(d) || d.negates(o) || o.negates(d) || d.widensAct(o) || o.widensAct(d) || d.reverses(o) || d.addsAct(o) || o.addsAct(d) {
+	if d.restricts(o) || o.restricts(d) || d.negates(o) || o.negates(d) || d.losesSafeguard(o) || o.losesSafeguard(d) || d.onlyPrepares(o) || o.onlyPrepares(d) || d.widensAct(o) || o.widensAct(d) || d.reverses(o) || d.addsAct(o) || o.addsAct(d) {
 		return true
 	}
 	verbs := d.compareVerbs(o)
@@ -77,10 +77,13 @@ func (d description) differsFrom(o description) bool {
 	if x, y, one := d.exchanges(o); one {
 		return !areRelated(x, y)
 	}
+	if d.exchangesSpan(o) || d.reachesOther(o) || d.givesRights(o) || o.givesRights(d) {
+		return true
+	}
 	if d.readsAspect(o) || o.readsAspect(d) {
 		return true
 	}
-	named := d.verb != o.verb && (d.names(o) || o.names(d) || d.isTitled(o.verb) || o.isTitled(d.verb))
+	named := d.verb != o.verb && (d.names(o) || o.names(d) || d.undoes(o) || o.undoes(d) || d.isTitled(o.verb) || o.isTitled(d.verb))
 	if !named && (d.actsOnOther(o) || d.readsOther(o) || o.readsOther(d)) {
 		return true
 	}
@@ -97,31 +100,6 @@ func (d description) differsFrom(o description) bool {
 	near, known := textSimilarity(d.things, o.things)
 	return known && near < far || !known && verbs == sameVerb && !d.translated && !o.translated && len(d.object) > 0 && len(o.object) > 0 &&
 		!strings.Contains(strings.Join(d.things, ""), strings.Join(o.object, "")) && !strings.Contains(strings.Join(o.things, ""), strings.Join(d.object, ""))
-}
-
-// exchanges reports whether two descriptions have the same words but for one noun, and which it is in
-// each.
-func (d description) exchanges(o description) (x, y string, one bool) {
-	if len(d.words) != len(o.words) {
-		return "", "", false
-	}
-	for i, w := range d.words {
-		v := o.words[i]
-		if singular(w) == singular(v) || isFormOf(w, v) || endsObject[w] && (endsObject[v] || v == "of") || w == "of" && endsObject[v] {
-			continue
-		}
-		if x != "" || emptyWords[w] || emptyWords[v] || isFormOf(d.verbHead(), w) || isFormOf(o.verbHead(), v) {
-			return "", "", false
-		}
-		x, y = singular(w), singular(v)
-	}
-	return x, y, x != "" && slices.Contains(d.object, x) && slices.Contains(o.object, y)
-}
-
-// areRelated reports whether two nouns may mean the same.
-func areRelated(x, y string) bool {
-	near, known := textSimilarity([]string{x}, []string{y})
-	return haveOneStem(x, y) || shareGroup(nounGroups, x, y) || strings.Contains(x, y) || strings.Contains(y, x) || known && near >= farExchanged
 }
 
 // readsAspect reports whether d reads something about what o reads: "price history", "price".
@@ -375,43 +353,6 @@ func haveOneStem(a, b string) bool {
 // stemLength is how many bytes words of one stem share.
 const stemLength = 4
 
-// reverses reports whether d and o go in opposite directions: by a word that excludes the one of the
-// other, or because one turns this into that and the other that into this.
-func (d description) reverses(o description) bool {
-	if d.excludes(o) {
-		return true
-	}
-	if len(d.object) == 0 || len(o.object) == 0 {
-		return false
-	}
-	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
-	return head != other && d.target() == other && o.target() == head
-}
-
-// restricts reports whether d and o both read, and d only what is no longer current: "historical
-// rates", "rates".
-func (d description) restricts(o description) bool {
-	return slices.ContainsFunc(d.words, func(w string) bool {
-		return former[w] && !slices.ContainsFunc(o.words, func(v string) bool { return former[v] || haveOneStem(v, w) })
-	}) && reading[d.verb] != nil && reading[o.verb] != nil
-}
-
-// former are words for what is no longer current.
-var former = setOf("historical historic archived deleted expired")
-
-// excludes reports whether d and o have words that exclude each other, and each only one of them.
-func (d description) excludes(o description) bool {
-	denies := func(words []string, i int) bool { return i > 0 && (negations[words[i-1]] || words[i-1] == "no") }
-	for i, w := range d.words {
-		for j, v := range o.words {
-			if v != w && shareGroup(exclusive, w, v) && !isFormOf(d.verbHead(), w) && !isFormOf(o.verbHead(), v) && !denies(d.words, i) && !denies(o.words, j) && !slices.Contains(d.words, v) && !slices.Contains(o.words, w) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // target returns the first thing that a description names behind "to" or "into", in the singular.
 func (d description) target() string {
 	for i, w := range d.words {
@@ -462,7 +403,7 @@ const (
 
 // compareVerbs compares what two descriptions do, by the groups of verbs and by english.SameSense.
 func (d description) compareVerbs(o description) verbComparison {
-	if d.names(o) || o.names(d) {
+	if d.names(o) || o.names(d) || d.undoes(o) || o.undoes(d) {
 		return sameVerb
 	}
 	result := unclearVerb
@@ -593,7 +534,7 @@ func (d description) speaksOf(act string, strictly bool) bool {
 var (
 	moneyWords  = setOf("charge pay bill debit payment cost fee price")
 	manySenses  = setOf("create make write set put update change modify add")
-	grave       = setOf("send publish delete remove erase cancel charge pay transfer revoke terminate close sell buy order submit share email post deploy execute replace overwrite refund block")
+	grave       = setOf("send publish delete remove erase cancel charge pay transfer revoke terminate close sell buy order submit share email post deploy execute replace overwrite refund block forfeit")
 	determiners = setOf("it them a an the all its their your this that any every each one an to")
 )
 
@@ -685,7 +626,7 @@ func translateText(language, text string) string {
 
 // contradicts reports whether the verb of d excludes what o describes.
 func (d description) contradicts(o description) bool {
-	answers := o.asks() && effect.Of(d.verb)&(effect.Read|effect.Compute) != 0
+	answers := o.asks() && effect.Of(d.verb)&(effect.Read|effect.Compute) != 0 || d.asks() && effect.Of(o.verb)&(effect.Read|effect.Compute) != 0
 	return d.verb != "" && d.verb != o.verb && !answers && !d.isHeadedByNoun() && !(reading[d.verb] != nil && reading[o.verb] != nil) && effect.Compare(strings.ReplaceAll(d.verb, " ", ""), o.text).Verdict == effect.Contradicts
 }
 
@@ -768,29 +709,6 @@ func (d description) actsUnlike(o description) bool {
 	return true
 }
 
-// negations are words that negate the next one.
-var negations = setOf("not without never cannot")
-
-// negates reports whether d denies something that o does: "without charging the card".
-func (d description) negates(o description) bool {
-	for i, w := range d.words {
-		if i+1 == len(d.words) || !negations[w] {
-			continue
-		}
-		denied := d.words[i+1]
-		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && o.affirms(denied) {
-			return true
-		}
-	}
-	return false
-}
-
-// affirms reports whether a description says that something takes place: "with immediate payment".
-func (d description) affirms(thing string) bool {
-	with := slices.Index(d.words, "with")
-	return with >= 0 && slices.Contains(d.words[with:], thing)
-}
-
 // isFormOf reports whether two words are forms of one verb.
 func isFormOf(a, b string) bool {
 	if a == b {
@@ -798,31 +716,6 @@ func isFormOf(a, b string) bool {
 	}
 	x, y := append(english.Base(a), a), append(english.Base(b), b)
 	return slices.ContainsFunc(x, func(v string) bool { return slices.Contains(y, v) })
-}
-
-// widening are words that let an operation take away more than before.
-var widening = setOf("all every everything entire whole permanently irrevocably forever")
-
-// mayOnlyRead reports whether the main verb can mean to read or to work something out, or is unknown.
-func (d description) mayOnlyRead() bool {
-	class := effect.Of(d.verb)
-	return class == 0 || class&effect.End == 0 && class&(effect.Read|effect.Compute) != 0
-}
-
-// widensAct reports whether d and o both do something, and o to more of it.
-func (d description) widensAct(o description) bool {
-	if d.mayOnlyRead() || o.mayOnlyRead() {
-		return false
-	}
-	for i, w := range o.words {
-		if i+1 < len(o.words) && o.words[i+1] == "or" {
-			continue // "all or part of it"
-		}
-		if widening[w] && !slices.Contains(d.words, w) && !slices.ContainsFunc(d.words, func(v string) bool { return widening[v] }) {
-			return true
-		}
-	}
-	return false
 }
 
 // vagueEnds are verbs that may end something and mostly do not.

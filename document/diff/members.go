@@ -96,7 +96,9 @@ func isDefault(name string, n *protocol.Node) bool {
 func kindOfMember(name string, a, b *protocol.Node) Kind {
 	name = strings.ToLower(name)
 	switch {
-	case containsAny(name, "contact", "email", "e-mail", "phone", "maintainer", "support") || hasPrefix("mailto:", a, b):
+	case isBool(a) || isBool(b): // "delta_support"
+		return TextChanged
+	case containsAny(name, "contact", "email", "e-mail", "phone", "maintainer", "support") && !strings.HasPrefix(name, "supported") || hasPrefix("mailto:", a, b):
 		return ContactChanged
 	case containsAny(name, "version", "updated", "modified", "revision") || name == "date":
 		return VersionChanged
@@ -107,6 +109,8 @@ func kindOfMember(name string, a, b *protocol.Node) Kind {
 		return TextChanged
 	}
 }
+
+func isBool(n *protocol.Node) bool { return n != nil && n.Kind == protocol.Bool }
 
 func containsAny(s string, parts ...string) bool {
 	for _, part := range parts {

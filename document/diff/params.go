@@ -106,7 +106,7 @@ func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPat
 	a, b := paramOf(na), paramOf(nb)
 	before := len(c.changes)
 	c.compareRequired(operation, na, nb, a.Required || inPathA, b.Required || inPathB)
-	if typeChanged(a.Type, b.Type) || narrowsMeaning(a.Meaning(), b.Meaning()) {
+	if typeChanged(a.Type, b.Type) || narrowsMeaning(a.Meaning(), b.Meaning()) || keepsOneValue(a, b) {
 		c.addChange(ParameterTypeChanged, operation, valueOf(na), valueOf(nb))
 	}
 	if len(c.changes) == before && (a.Type == "") != (b.Type == "") {
@@ -226,6 +226,16 @@ func narrowsMeaning(a, b aidiscovery.Meaning) bool {
 		return true
 	}
 	return slices.ContainsFunc(a.Enum, func(v string) bool { return !slices.Contains(b.Enum, v) })
+}
+
+// keepsOneValue reports whether one of several values is left, written without a bar.
+func keepsOneValue(a, b aidiscovery.Param) bool {
+	values := a.Meaning().Enum
+	if len(values) < 2 || len(b.Meaning().Enum) > 0 {
+		return false
+	}
+	first, _, _ := strings.Cut(b.Description, ",")
+	return slices.ContainsFunc(append([]string{first}, b.Constraints...), func(text string) bool { return slices.Contains(values, strings.TrimSpace(text)) })
 }
 
 // boundRaised reports whether a lower bound increased, boundLowered whether an upper bound

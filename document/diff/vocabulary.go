@@ -35,7 +35,7 @@ var verbGroups = groupWords(
 	"rename change update",
 	"delete remove erase purge destroy wipe clear drop discard eliminate",
 	"remove expel kick ban delete", "take create make capture", "contact message send write", "arm activate enable switch_on turn_on", "scale resize change", "escalate raise hand_over", "report notify inform tell alert", "claim collect redeem", "write submit post leave", "draw plot create make generate visualize", "empty clear", "install update", "apply redeem use", "revoke invalidate expire", "ask answer query", "analyze determine", "end log_out sign_out",
-	"uninstall remove delete",
+	"uninstall remove delete", "remove take_out take_out_of take_off take_away", "set mark", "split parse", "unpublish take_out take_out_of take_down", "complete fill_in fill_out",
 	"cancel void revoke abort call_off terminate annul rescind withdraw retract undo drop",
 	"stop end halt terminate finish quit shut_down shut kill abort switch_off turn_off cancel",
 	"close end finish terminate complete resolve shut deactivate",
@@ -63,7 +63,7 @@ var verbGroups = groupWords(
 	"charge bill debit collect invoice",
 	"refund reimburse return repay give_back reverse",
 	"authorize hold reserve",
-	"withdraw take debit",
+	"withdraw take debit", "withdraw take_back",
 	"deposit pay credit put top_up load",
 	"pay pay_for settle clear remit",
 	"buy purchase order acquire",
@@ -145,7 +145,7 @@ var nounGroups = groupWords(
 // exclusive are groups of words that exclude each other: an operation that was about the one is now
 // about the other.
 var exclusive = groupWords(
-	"next previous", "up down", "on off", "incoming outgoing", "inbound outbound", "public private internal", "current forecast", "current historical", "upcoming past", "upcoming previous", "upcoming historical",
+	"next previous", "up down", "at away", "on off", "incoming outgoing", "inbound outbound", "public private internal", "current forecast", "current historical", "upcoming past", "upcoming previous", "upcoming historical",
 	"future past", "next past", "forecast historical", "hourly daily weekly monthly yearly", "sent received", "active inactive", "open closed", "paid unpaid overdue", "domestic international", "arrivals departures", "arrival departure",
 	"buyer seller", "sender recipient", "minimum maximum", "lowest highest", "cheapest fastest", "oldest newest", "read unread", "free premium", "test production", "staging production", "inside outside", "local remote",
 	"before after", "enabled disabled", "male female", "online offline", "temporary permanent", "temporarily permanently", "partial full", "partially fully", "draft final", "first last", "buy sell", "rent buy", "bought sold",
