@@ -25,14 +25,24 @@ func IsCorrectable(word string) bool {
 	return len(word) >= minLength && len(word) <= maxLength && letterMask(word) != 0
 }
 
-// A WordList has words to compare others with, in order. The mask of a word has a bit for each of
-// its letters: two words whose masks differ in many bits are many edits apart.
+// A WordList has words to compare others with, ordered by their first letter, their length and their
+// letters. The mask of a word has a bit for each of its letters: two words whose masks differ in many
+// bits are many edits apart.
 type WordList struct {
-	words   []string
-	masks   []uint32
-	letters [27]uint32 // where the words with each first letter begin, and the end of the last ones
-	rests   []wordRest // in the order of their hashes
+	words  []string
+	masks  []uint32
+	groups [groups + 1]uint32 // where the words of each group begin, and the end of the last one
+	rests  []wordRest         // in the order of their hashes
 }
+
+// A group has the words with a first letter and a length.
+const (
+	lengths = maxLength - minLength + 1
+	groups  = 26 * lengths
+)
+
+// groupOf returns the number of the group of a word.
+func groupOf(word string) int { return int(word[0]-'a')*lengths + len(word) - minLength }
 
 // A wordRest is the hash of what follows the first letter of a word.
 type wordRest struct{ hash, word uint32 }
@@ -40,29 +50,39 @@ type wordRest struct{ hash, word uint32 }
 // NewWordList returns the list of some words, which it sorts and then owns. [IsCorrectable] must be
 // true for each of them.
 func NewWordList(words []string) WordList {
-	slices.Sort(words)
+	slices.SortFunc(words, compareInList)
 	l := WordList{words: slices.Compact(words)}
 	l.masks, l.rests = make([]uint32, len(l.words)), make([]wordRest, len(l.words))
 	for i, w := range l.words {
 		l.masks[i], l.rests[i] = letterMask(w), wordRest{tokens.HashText(w[1:]), uint32(i)}
-		l.letters[w[0]-'a'+1]++
+		l.groups[groupOf(w)+1]++
 	}
-	for i := range l.letters[1:] {
-		l.letters[i+1] += l.letters[i]
+	for i := range l.groups[1:] {
+		l.groups[i+1] += l.groups[i]
 	}
 	slices.SortFunc(l.rests, func(a, b wordRest) int { return cmp.Compare(a.hash, b.hash) })
 	return l
 }
 
-// findLetter returns the range of the words with a first letter.
-func (l *WordList) findLetter(letter byte) (from, to int) {
-	return int(l.letters[letter-'a']), int(l.letters[letter-'a'+1])
+// compareInList orders words as a list does.
+func compareInList(a, b string) int {
+	return cmp.Or(cmp.Compare(groupOf(a), groupOf(b)), strings.Compare(a, b))
 }
 
-// findPair returns the range of the words with two first letters.
-func (l *WordList) findPair(first, second byte) (from, to int) {
-	start, end := l.findLetter(first)
-	words := l.words[start:end] // of at least minLength letters
+// findLengths returns the range of the words with a first letter and a length.
+func (l *WordList) findLengths(letter byte, least, most int) (from, to int) {
+	least, most = max(least, minLength), min(most, maxLength)
+	if least > most {
+		return 0, 0
+	}
+	at := int(letter-'a')*lengths - minLength
+	return int(l.groups[at+least]), int(l.groups[at+most+1])
+}
+
+// findPair returns the range of the words with two first letters and a length.
+func (l *WordList) findPair(first, second byte, length int) (from, to int) {
+	start, end := l.findLengths(first, length, length)
+	words := l.words[start:end]
 	from = sort.Search(len(words), func(i int) bool { return words[i][1] >= second })
 	to = from + sort.Search(len(words)-from, func(i int) bool { return words[from+i][1] > second })
 	return start + from, start + to
@@ -70,7 +90,7 @@ func (l *WordList) findPair(first, second byte) (from, to int) {
 
 // findWord returns a word of the list; ok is false if the list does not have it.
 func (l *WordList) findWord(word string) (found string, ok bool) {
-	from, to := l.findLetter(word[0])
+	from, to := l.findLengths(word[0], len(word), len(word))
 	i, ok := slices.BinarySearch(l.words[from:to], word)
 	if !ok {
 		return "", false
@@ -110,9 +130,9 @@ func (c Candidate) Compare(other Candidate) int {
 }
 
 // AppendNear appends the words that are few edits from a word, and their cost, at most maxCandidates
-// of the nearest. [IsCorrectable] must be true for the word. It compares the words with the same first
-// letter, or with the first two letters swapped. Words that differ in the first letter alone are
-// looked up.
+// of the nearest. [IsCorrectable] must be true for the word. It compares the words of about its length
+// with the same first letter, or with the first two letters swapped. Words that differ in the first
+// letter alone are looked up.
 func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
 	allowed := 1
 	if len(word) >= minTwoEdits {
@@ -125,9 +145,6 @@ func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
 				continue // an edit adds at most one letter to the set, and takes at most one out
 			}
 			w := l.words[start+i]
-			if len(w)-len(word) > allowed || len(word)-len(w) > allowed {
-				continue
-			}
 			if d := editDistance(word, w, allowed); d <= allowed {
 				cost := float64(d)
 				switch {
@@ -141,9 +158,12 @@ func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
 			}
 		}
 	}
-	compare(l.findLetter(word[0]))
+	least, most := len(word)-allowed, len(word)+allowed
+	compare(l.findLengths(word[0], least, most))
 	if word[0] != word[1] {
-		compare(l.findPair(word[1], word[0]))
+		for n := least; n <= most; n++ {
+			compare(l.findPair(word[1], word[0], n))
+		}
 	}
 	if len(word) >= minOtherFirst {
 		to = l.appendOtherFirst(to, word)
@@ -191,10 +211,17 @@ func (l *WordList) appendOtherFirst(near []Candidate, word string) []Candidate {
 const maxCandidates = 32
 
 // editDistance counts the letters to insert, remove, replace or swap with their neighbour to change
-// a to b, words of at most maxLength letters. Above limit it returns a number above limit.
+// a to b. Above limit it returns a number above limit. The limit is small, so to try each kind of edit
+// at the first difference takes fewer steps than a table.
 func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
+	}
+	if limit == 0 {
+		if a == b {
+			return 0
+		}
+		return 1
 	}
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -205,37 +232,10 @@ func editDistance(a, b string, limit int) int {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) + len(b)
 	}
-	var rows [3][maxLength + 3]uint8
-	before, last, row := &rows[0], &rows[1], &rows[2]
-	most := uint8(limit) + 1
-	for j := range min(len(b), limit) + 1 {
-		last[j] = uint8(j)
+	least := editDistance(a[1:], b[1:], limit-1)
+	least = min(least, editDistance(a[1:], b, limit-1), editDistance(a, b[1:], limit-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		least = min(least, editDistance(a[2:], b[2:], limit-1))
 	}
-	last[min(len(b), limit)+1] = most
-	for i := 1; i <= len(a); i++ {
-		// Only what is near the diagonal can stay within the limit.
-		from, to := max(1, i-limit), min(len(b), i+limit)
-		row[from-1] = most
-		if from == 1 {
-			row[0] = uint8(i)
-		}
-		least := row[from-1]
-		for j := from; j <= to; j++ {
-			cost := last[j-1]
-			if a[i-1] != b[j-1] {
-				cost = min(cost, last[j], row[j-1]) + 1
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cost = min(cost, before[j-2]+1)
-			}
-			row[j] = cost
-			least = min(least, cost)
-		}
-		row[to+1] = most
-		if least > uint8(limit) {
-			return limit + 1
-		}
-		before, last, row = last, row, before
-	}
-	return min(limit+1, int(last[len(b)]))
+	return 1 + least
 }
