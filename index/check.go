@@ -131,11 +131,12 @@ func documentsSince(ctx context.Context, s store.Store, at store.Cursor) (map[en
 	return changed, ctx.Err()
 }
 
-// sourceOf reads the key of a document.
+// sourceOf reads the key of a document; ok is false if it is none of the index.
 func sourceOf(key string) (entry.Source, bool) {
 	parts := store.SplitKey(key)
 	if len(parts) != 3 || parts[0]+"/" != store.DocumentPrefix {
 		return entry.Source{}, false
 	}
-	return entry.Source{Host: parts[1], Kind: document.Kind(parts[2])}, true
+	src := entry.Source{Host: parts[1], Kind: document.Kind(parts[2])}
+	return src, entry.HasKind(src.Kind)
 }

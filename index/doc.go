@@ -11,7 +11,7 @@
 //
 // The index holds no text that is shown. The id of an entry is
 //
-//	host NUL kind NUL fingerprint NUL place
+//	host NUL kind fingerprint place
 //
 // where place names the operation or data class of the document, or its service, and fingerprint is a
 // digest of everything that the index took from the document. The text of a hit is read from the

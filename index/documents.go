@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -207,7 +206,7 @@ func (t *storedDocument) serviceTerms(a analysis.Analyzer) *termList {
 	return &t.service
 }
 
-// fingerprintOf returns a short digest of all content that the index uses of a document, with its
+// fingerprintOf returns a short digest, in bytes, of all content that the index uses of a document, with its
 // operations in stored form. Two documents with the same fingerprint have the same entries in the
 // same places, so a fetch without relevant changes does not change the index.
 func fingerprintOf(d *document.Document, operations []byte) (string, error) {
@@ -224,11 +223,8 @@ func fingerprintOf(d *document.Document, operations []byte) (string, error) {
 	h := sha256.New()
 	h.Write(head)       // never fails; JSON marks its own end, so that no two
 	h.Write(operations) // pairs have the same bytes
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:fingerprintBytes]), nil
+	return string(h.Sum(nil)[:entry.PrintBytes]), nil
 }
-
-// fingerprintBytes is the length of a fingerprint: 48 bits tell two versions of one document apart.
-const fingerprintBytes = 6
 
 // readDocument returns the stored document, or nil if it was deleted or is damaged.
 func (t *documentReader) readDocument(ctx context.Context, src entry.Source) (*storedDocument, error) {

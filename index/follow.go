@@ -244,6 +244,10 @@ func (f *follower) addRecord(r store.Record) {
 		return
 	}
 	src := entry.Source{Host: parts[1], Kind: document.Kind(parts[2])}
+	if !entry.HasKind(src.Kind) {
+		f.x.log.Error("a document of an unknown kind is left out of the index", "key", r.Key)
+		return
+	}
 	var c documentChange
 	if !r.Deleted {
 		t, err := decodeDocument(r.Value)

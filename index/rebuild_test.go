@@ -549,6 +549,25 @@ func TestUnreadableDocumentIsOmitted(t *testing.T) {
 	}
 }
 
+func TestDocumentOfUnknownKindIsOmitted(t *testing.T) {
+	log := newLogged()
+	s := openStore(t, t.TempDir())
+	dir := t.TempDir()
+	x := openIndex(t, s, dir, log)
+	put(t, s, agis("a.test", "BOOK /table"), as("agis-next", agis("b.test", "BOOK /table")))
+	catchUpOnce(t, x, s)
+	if got := named(search(t, x, query.Query{Verbs: []string{"BOOK"}})); !slices.Equal(got, []string{"a.test BOOK /table"}) {
+		t.Errorf("got %q", got)
+	}
+	if !strings.Contains(log.String(), "unknown kind") {
+		t.Errorf("logged %q", log)
+	}
+	must(t, x.Close())
+	if c, err := Compare(t.Context(), dir, s, func(int) {}); err != nil || c.Documents != 1 {
+		t.Errorf("compared %+v, %v", c, err)
+	}
+}
+
 func TestDamagedDocumentIsOmitted(t *testing.T) {
 	data := t.TempDir()
 	s := openStore(t, data)

@@ -2,7 +2,7 @@ package entry
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,8 +51,8 @@ type Entry struct {
 	keywords []keyword
 }
 
-// MaxOperations is the maximum number of indexed operations of one document; an ordinal has four
-// hexadecimal digits. A document of 262,144 bytes cannot hold more.
+// MaxOperations is the maximum number of indexed operations of one document; an ordinal has two
+// bytes. A document of 262,144 bytes cannot hold more.
 const MaxOperations = 1 << 16
 
 // MaxClassEntries is the maximum number of data classes of one document with an entry.
@@ -243,37 +243,56 @@ const (
 	KindClass
 )
 
-// ID is the id of an entry. Live entries are sorted by host, document kind, entry kind and ordinal,
-// because a document has one fingerprint at a time: "s" and "t" come after the hexadecimal digits
-// of an operation.
+// PrintBytes is the length of a fingerprint: 48 bits tell two versions of one document apart.
+const PrintBytes = 6
+
+// kindCodes has the kinds of documents in ids: the code of each is its place, counted from 'a'. They
+// are sorted, so that ids are sorted as kinds are.
+var kindCodes = []document.Kind{document.AGIS, document.AGISSummary, document.AI, document.AIAlias, document.LLMS}
+
+// HasKind reports whether the index has entries for documents of a kind.
+func HasKind(k document.Kind) bool { return slices.Contains(kindCodes, k) }
+
+// afterOperations begins the places of the other entries of a document, longer than that of any
+// operation, so that they come after it.
+const afterOperations = "\xff\xff"
+
+// ID is the id of an entry: host, NUL, kind, fingerprint and place. Live entries are sorted by host,
+// document kind, entry kind and ordinal, because a document has one fingerprint at a time. bleve
+// stores each id as it is, so it is short.
 func ID(s Source, print string, of Kind, ordinal int) string {
-	prefix := s.Host + "\x00" + string(s.Kind) + "\x00" + print + "\x00"
+	id := make([]byte, 0, len(s.Host)+2+len(print)+2*len(afterOperations))
+	id = append(append(id, s.Host...), 0, 'a'+byte(slices.Index(kindCodes, s.Kind)))
+	id = append(id, print...)
 	switch of {
 	case KindService:
-		return prefix + "s"
+		return string(append(append(id, afterOperations...), 's'))
 	case KindClass:
-		return prefix + fmt.Sprintf("t%03x", ordinal)
-	default:
-		return prefix + fmt.Sprintf("%04x", ordinal)
+		id = append(id, afterOperations...)
+		id = append(id, 't')
 	}
+	return string(binary.BigEndian.AppendUint16(id, uint16(ordinal)))
 }
 
 // SplitID splits an id. ok is false for an invalid id, which only damage can cause.
 func SplitID(id string) (s Source, print string, of Kind, ordinal int, ok bool) {
-	parts := strings.Split(id, "\x00")
-	if len(parts) != 4 || parts[0] == "" {
+	host, rest, _ := strings.Cut(id, "\x00")
+	if host == "" || len(rest) < 1+PrintBytes || int(rest[0]-'a') >= len(kindCodes) {
 		return Source{}, "", 0, 0, false
 	}
-	s, print = Source{parts[0], document.Kind(parts[1])}, parts[2]
-	digits := parts[3]
-	switch {
-	case digits == "s":
-		return s, print, KindService, 0, true
-	case strings.HasPrefix(digits, "t"):
-		of, digits = KindClass, digits[1:]
+	s, print, rest = Source{host, kindCodes[rest[0]-'a']}, rest[1:1+PrintBytes], rest[1+PrintBytes:]
+	if len(rest) > 2 {
+		switch rest[:len(afterOperations)+1] {
+		case afterOperations + "s":
+			return s, print, KindService, 0, len(rest) == len(afterOperations)+1
+		case afterOperations + "t":
+			of, rest = KindClass, rest[len(afterOperations)+1:]
+		}
 	}
-	n, err := strconv.ParseUint(digits, 16, 16)
-	return s, print, of, int(n), err == nil && len(parts[3]) == 4
+	if len(rest) != 2 {
+		return Source{}, "", 0, 0, false
+	}
+	return s, print, of, int(binary.BigEndian.Uint16([]byte(rest))), true
 }
 
 // BleveEntry converts an entry to bleve's form. It stores no texts, positions of terms or column

@@ -40,7 +40,7 @@ func CurrentVersion() (string, error) {
 	fmt.Fprintf(h, "form %d\n", formVersion)
 	d := VersionSample()
 	write := func(of Kind, e Entry) {
-		fmt.Fprintf(h, "%q %q\n", ID(Source{d.Host, d.Kind}, "print", of, 1), e.keywords)
+		fmt.Fprintf(h, "%q %q\n", ID(Source{d.Host, d.Kind}, "prints", of, 1), e.keywords)
 		for _, text := range e.Text {
 			for _, t := range a.Analyze([]byte(text)) {
 				fmt.Fprintf(h, "%s ", t.Term)
