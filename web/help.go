@@ -50,7 +50,7 @@ var helpParts = []helpPart{
 	{"filters", "Filters", "A key with a colon keeps the operations that have that value. The value follows without a space; a value with spaces is put in quotes.", []helpExample{
 		{Query: "verb:CANCEL", Text: "everything that can be cancelled"},
 		{Query: "cancel appointment effect:irreversible", Text: "words and a filter together"},
-		{Query: `class:"appointment" domain:healthcare`, Text: "services of one domain that hold appointments"},
+		{Query: `class:"appointment" domain:health`, Text: "services of one domain that hold appointments"},
 	}},
 	{"alternatives", "Alternatives", "Values of one key are alternatives; filters of different keys must all hold.", []helpExample{
 		{Query: "verb:BOOK verb:ORDER effect:reversible", Text: "booked or ordered, and can be undone"},

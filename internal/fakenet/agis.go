@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 type agisDocument struct {
@@ -172,7 +171,7 @@ func (op operation) asEndpoint() (agisEndpoint, bool) {
 	if !ok {
 		return agisEndpoint{}, false
 	}
-	verb, intent := op.verbAndIntent(params)
+	verb, intent := op.verbAndIntent(params, nouns)
 	object := strings.ReplaceAll(nouns[0], "-", " ")
 	if m := objectless.FindStringSubmatch(intent); m != nil && !strings.Contains(strings.ToLower(intent), object) {
 		if m[1] == "Creates" {
@@ -241,95 +240,6 @@ func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
 	return path, nouns, params, ok
 }
 
-// verbAndIntent returns the verb and the intent, which must not contradict each other
-// (AGIS 6.3): where the text begins with a verb of another effect, that one wins.
-func (op operation) verbAndIntent(params []string) (verb, intent string) {
-	verb = op.Verb
-	if _, known := actions[verb]; !known {
-		verb = methodVerb(op.Method, len(params) > 0 && strings.HasSuffix(op.Path, "}"))
-	}
-	text := selfReference.ReplaceAllString(firstSentence(spellOutID(plainText(op.Intent))), "")
-	word, rest, _ := strings.Cut(text, " ")
-	base := baseVerb(strings.TrimRight(word, ",:;"))
-	second, tail, _ := strings.Cut(rest, " ")
-	isClause := rest != "" && op.Method != "GET" // "Open orders" that are read are no opening
-	switch {
-	case conditional.MatchString(text), isClause && clauseVerbs[strings.ToLower(word)]:
-		intent = text
-	case isClause && clauseVerbs[strings.ToLower(word)+"s"]:
-		intent = word + "s " + rest
-	case rest == "" || base == "":
-		intent = spokenVerb(verb) + " " + nominalVerb.ReplaceAllString(lowerFirst(text), "")
-	case second == "of": // "List of currencies": a noun
-		verb = chooseVerb(base, verb)
-		intent = spokenVerb(verb) + " " + tail
-	default:
-		verb = chooseVerb(base, verb)
-		intent = spokenVerb(base) + " " + rest
-	}
-	first, size := utf8.DecodeRuneInString(intent)
-	return verb, string(unicode.ToUpper(first)) + intent[size:]
-}
-
-// idAsText matches an identifier in front of a text: "getCards()", "createRefund. Issues a refund".
-var idAsText = regexp.MustCompile(`^([a-z]+(?:[A-Z][a-z0-9]*)+)(?:\(\))?(?:\.? |$)|^((?:[A-Z][a-z0-9]*){2,})(?:\. |$)`)
-
-// wordOfID matches the end of a word inside an identifier in camel case.
-var wordOfID = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-
-// spellOutID replaces an identifier that stands in front of a text: by nothing if a sentence that
-// begins with a verb follows, otherwise by its words.
-func spellOutID(text string) string {
-	id := idAsText.FindStringSubmatch(text)
-	if id == nil {
-		return text
-	}
-	verb, words, _ := strings.Cut(wordOfID.ReplaceAllString(id[1]+id[2], "$1 $2"), " ")
-	if id[2] != "" && baseVerb(verb) == "" {
-		return text // a name, such as PayPal
-	}
-	rest := strings.TrimPrefix(strings.TrimSpace(text[len(id[0]):]), "is used to ")
-	if first, _, _ := strings.Cut(rest, " "); clauseVerbs[strings.ToLower(first)] || baseVerb(first) != "" {
-		return strings.ToUpper(first[:1]) + rest[1:]
-	}
-	if rest != "" {
-		rest = ": " + lowerFirst(rest)
-	}
-	return strings.ToUpper(verb[:1]) + verb[1:] + " " + strings.ToLower(words) + rest
-}
-
-// selfReference matches words about the operation itself: "This method creates a shipment", "Use
-// this method to send a photo".
-var selfReference = regexp.MustCompile(`^(?i:this (?:extended )?(?:method|api) (?:will )?|use this method to )`)
-
-// conditional matches a text that is a whole sentence of its own, with its condition first.
-var conditional = regexp.MustCompile(`^(?i:once|if|when) .*, `)
-
-// nominalVerb matches a verb that was made a noun: "creation of a message".
-var nominalVerb = regexp.MustCompile(`^(?:the )?(?:creation|deletion|removal|retrieval|listing|update|updating) of `)
-
-// spokenVerb is the third person of a verb as a person would say it: to get and to list are what
-// programs do.
-func spokenVerb(verb string) string {
-	switch verb {
-	case "GET", "LIST", "FETCH":
-		return "Shows"
-	}
-	return thirdPerson(verb)
-}
-
-// chooseVerb chooses between the verb that the text begins with and the one the
-// directory has: the latter stays when it does the same to the world.
-func chooseVerb(spoken, given string) string {
-	if other, ok := otherVerbs[spoken]; ok {
-		spoken = other
-	}
-	if spoken == "" || actions[spoken] == actions[given] || actions[spoken] <= searches && actions[given] <= searches {
-		return given
-	}
-	return spoken
-}
-
 func methodVerb(method string, one bool) string {
 	switch {
 	case method == "GET" && one:
@@ -345,27 +255,6 @@ func methodVerb(method string, one bool) string {
 	default:
 		return "CREATE"
 	}
-}
-
-// firstSentence makes one sentence of a summary, which is often a title followed by
-// an explanation.
-func firstSentence(text string) string {
-	first, rest, more := strings.Cut(text, ". ")
-	if more && strings.Count(first, " ") < 2 {
-		second, _, _ := strings.Cut(rest, ". ")
-		first += ": " + lowerFirst(strings.TrimSpace(second))
-	}
-	first = strings.NewReplacer("! ", ", ", "? ", ", ", " > ", " ").Replace(first)
-	return clipText(strings.TrimRight(first, ".:;!? "), 200)
-}
-
-// lowerFirst lowers the first letter, unless the word is an abbreviation.
-func lowerFirst(text string) string {
-	r := []rune(text)
-	if len(r) > 1 && unicode.IsUpper(r[0]) && unicode.IsLower(r[1]) {
-		r[0] = unicode.ToLower(r[0])
-	}
-	return string(r)
 }
 
 func outcomeText(does action, noun string, one bool) string {
@@ -463,22 +352,12 @@ func errorCodes(does action, noun string, one bool) []string {
 	}
 }
 
-// domains says a category as a plain-language domain (AGIS 8.2c).
-var domains = map[string]string{
-	"finance": "financial-services", "ecommerce": "commerce", "communication": "communications", "maps": "geography",
-	"travel": "travel", "food": "food", "health": "healthcare", "weather": "meteorology", "media": "media",
-	"developer": "software-development", "data": "public-data", "productivity": "business-operations",
-	"education": "education", "news": "news", "calendar": "scheduling", "government": "government", "search": "search",
-	"storage": "file-storage",
-}
-
+// domainOf is the first category, so that the two formats of a service have one vocabulary.
 func (s service) domainOf() string {
-	for _, c := range s.categoriesOf() {
-		if d := domains[c]; d != "" {
-			return d
-		}
+	if categories := s.categoriesOf(); len(categories) > 0 {
+		return categories[0]
 	}
-	return "general-services"
+	return "general"
 }
 
 // dataClasses are the data classes that are tokens, at most six.

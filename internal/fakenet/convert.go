@@ -77,10 +77,13 @@ var (
 // asCapability returns the operation as an AI Discovery capability, and false for
 // one that the draft's members cannot carry.
 func (op operation) asCapability() (aiCapability, bool) {
-	text := clipText(spellOutID(plainText(op.Intent)), 200)
+	text := clipText(dropTitle(spellOutID(plainText(op.Intent))), 200)
 	if text == "" || !capabilityID.MatchString(op.ID) || !endpointPath.MatchString(op.Endpoint) ||
 		strings.Contains(op.Endpoint, "/:") || !slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, op.Method) {
 		return aiCapability{}, false
+	}
+	if op.Text != "" {
+		text = op.Text
 	}
 	c := aiCapability{ID: op.ID, Description: text, Endpoint: op.Endpoint, Method: op.Method, Params: map[string]string{}}
 	for _, m := range template.FindAllStringSubmatch(op.Endpoint, -1) {
@@ -110,8 +113,11 @@ func typeOf(name string) string {
 // describe is the description of the service: whole sentences up to 200
 // characters, or a cut first sentence.
 func (s service) describe() string {
-	text := plainText(s.Description)
-	if text == "" {
+	if s.Text != "" {
+		return s.Text
+	}
+	text := headings.ReplaceAllString(plainText(s.Description), "")
+	if text == "" || text == plainText(s.Name) {
 		return clipText("The programming interface of "+plainText(s.Name)+".", 300)
 	}
 	if utf8.RuneCountInString(text) <= 200 {
@@ -185,13 +191,15 @@ func (s service) categoriesOf() []string {
 }
 
 var (
-	markdownLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
-	markup       = regexp.MustCompile("<[^>]*>|[*`#]+|^[-=>]+ ")
+	markdownLink   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	markdownEscape = regexp.MustCompile(`\\([_*.()\[\]-])`)
+	markup         = regexp.MustCompile("<[^>]*>|[*`#]+|^[-=>]+ ")
+	headings       = regexp.MustCompile(`^(?:(?:Introduction|Overview|Background|Documentation|Getting Started|Important) )+`)
 )
 
 // plainText takes Markdown and markup out of a description and makes it one line.
 func plainText(text string) string {
-	text = markdownLink.ReplaceAllString(text, "$1")
+	text = markdownEscape.ReplaceAllString(markdownLink.ReplaceAllString(text, "$1"), "$1")
 	text = markup.ReplaceAllString(text, " ")
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

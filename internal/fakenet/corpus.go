@@ -26,6 +26,7 @@ type service struct {
 	URL         string      `json:"url"`
 	DataClasses []string    `json:"data_classes"`
 	Operations  []operation `json:"ops"`
+	Text        string      `json:"-"` // from testdata/texts.txt; used instead of Description
 }
 
 // An operation is one operation of a service.
@@ -37,6 +38,7 @@ type operation struct {
 	Endpoint string   `json:"e"`
 	Intent   string   `json:"i"`
 	Args     []string `json:"a"`
+	Text     string   `json:"-"` // from testdata/texts.txt; says better than Intent what is done
 }
 
 // A CorpusDocument is a service of the directory in both formats.

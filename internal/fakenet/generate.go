@@ -120,6 +120,10 @@ func chooseServices(root string) ([]choice, error) {
 		out = append(out, choice{service: service{ID: words[0]}, deep: deep})
 		wanted[words[0]], phrases[words[0]] = true, words[1:]
 	}
+	texts, err := readTexts(root)
+	if err != nil {
+		return nil, err
+	}
 	found := map[string]service{}
 	for s, err := range readServices(root, wanted) {
 		if err != nil {
@@ -133,9 +137,40 @@ func chooseServices(root string) ([]choice, error) {
 		if !ok {
 			return nil, fmt.Errorf("services.txt: no service %q in the directory", out[i].ID)
 		}
+		s.Text = texts[s.ID+" -"]
+		delete(texts, s.ID+" -")
+		for n, op := range s.Operations {
+			key := s.ID + " " + op.ID
+			s.Operations[n].Text = texts[key]
+			delete(texts, key)
+		}
 		out[i].service = s
 	}
+	for key := range texts {
+		return nil, fmt.Errorf("texts.txt: no operation %q in the directory", key)
+	}
 	return out, nil
+}
+
+// readTexts reads testdata/texts.txt: texts by the identifiers of a service and of its operation, or by
+// the identifier of a service and "-".
+func readTexts(root string) (map[string]string, error) {
+	list, err := os.ReadFile(filepath.Join(root, "internal", "fakenet", "testdata", "texts.txt"))
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for line := range strings.Lines(string(list)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) < 4 {
+			return nil, fmt.Errorf("texts.txt: %q is not a service, an operation and a text", strings.TrimSpace(line))
+		}
+		texts[words[0]+" "+words[1]] = strings.Join(words[2:], " ")
+	}
+	return texts, nil
 }
 
 // orderOperations orders operations so that the first ones are the best to keep: those

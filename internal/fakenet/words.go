@@ -67,6 +67,11 @@ var clauseVerbs = wordSet(`acknowledges categorizes closes disconnects kicks lik
 	migrates opens propagates provisions quotes schedules screens tokenizes unbans unlikes untags
 	upserts voids waits`)
 
+// textVerbs are like clauseVerbs, and no noun in these forms, so they count for reads as well.
+var textVerbs = wordSet(`appends authenticate authenticates binds browse browses connects constructs
+	dissociates explains informs lets looks prevents reconcile reconciles represents solves spells streams
+	switches visualizes`)
+
 // segmentVerbs may not stand in an AGIS path: no entity is called so.
 var segmentVerbs = wordSet(`get post put delete patch create update remove add insert
 	fetch retrieve send set find search lookup query generate validate verify submit upload
