@@ -206,6 +206,41 @@ func TestMCPResultsStayWithinTokens(t *testing.T) {
 	}
 }
 
+// TestMCPSpeaksOfItsTools checks that refusals and empty results name arguments and tools of the MCP
+// server, not those of the API, and that a service is shown without the bare verbs of its summary.
+func TestMCPSpeaksOfItsTools(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	h.publish("inn.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Inn", "description": "Rooms."},
+ "capabilities": [{"id": "book_room", "description": "Books a room", "endpoint": "/rooms", "method": "POST"}]}`, seen)
+	h.publish("inn.example", document.AGISSummary, "application/json", `{"agis": "1.0", "service": "Inn", "agtp": "agtp://inn.example",
+ "agis_document": "https://inn.example/inn.agis", "methods": ["BOOK", "CANCEL"], "version": "1.0.0"}`, seen)
+	session := connectMCP(t, h)
+	service := callTool(t, session, "show_service", map[string]any{"host": "inn.example"}, false)
+	if len(service["documents"].([]any)) != 2 || len(service["operations"].([]any)) != 1 {
+		t.Errorf("the service is %v", service)
+	}
+	if v := callTool(t, session, "search_operations", map[string]any{"query": "xyzzyplugh", "host": []string{"inn.example"}, "verb": []string{"DANCE"}}, false); v["note"] == nil {
+		t.Errorf("an empty result is %v", v)
+	}
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+	}{
+		{"search_operations", map[string]any{}, "give query"},
+		{"find_agents", map[string]any{"query": " "}, "give query"},
+		{"show_service", map[string]any{"host": "nobody.example"}, "search_operations"},
+	} {
+		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) {
+			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
+		}
+	}
+	v := callTool(t, session, "validate_document", map[string]any{"text": "{}"}, false)
+	if help := fmt.Sprint(at(t, v, "findings", 0, "untrusted", "help")); strings.Contains(help, "--") || !strings.Contains(help, "kind ai") {
+		t.Errorf("an unknown kind gets the help %q", help)
+	}
+}
+
 // TestMCPMarksForeignText checks that what a hostile service writes is only inside members called
 // untrusted, without instructions and without characters that cannot be seen.
 func TestMCPMarksForeignText(t *testing.T) {

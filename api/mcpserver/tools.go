@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -91,6 +92,9 @@ type operationPage struct {
 }
 
 func (t tools) searchOperations(ctx context.Context, from http.Header, in searchInput, q url.Values) (any, error) {
+	if err := requireQuery(in.Query, q); err != nil {
+		return nil, err
+	}
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
 	tokens := tokenLimit(in.WithinTokens)
@@ -108,6 +112,15 @@ func (t tools) searchOperations(ctx context.Context, from http.Header, in search
 	})
 }
 
+// requireQuery returns an error for a search without words and filters, in the words of the tools: the
+// API calls the argument q.
+func requireQuery(words string, filters url.Values) error {
+	if strings.TrimSpace(words) != "" || len(filters) > 0 {
+		return nil
+	}
+	return &toolError{Code: "bad-query", Detail: "there is nothing to search for", Help: "give query, in plain words, or a filter such as verb"}
+}
+
 // fitPage reads as many operations as about fit the tokens. When they do not fit, it reads fewer,
 // so that the cursor of the answer continues behind the last one that is shown.
 func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (operationPage, error)) (any, error) {
@@ -115,6 +128,9 @@ func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (op
 	page, err := read(limit)
 	if err != nil {
 		return nil, err
+	}
+	if page.Total == 0 && page.Note == "" {
+		page.Note = "nothing fits: use other words or fewer filters"
 	}
 	fit, err := fitItems(len(page.Operations), tokens, func(n int) any {
 		shown := page
@@ -136,11 +152,14 @@ type findInput struct {
 	Join         string `json:"join,omitempty" jsonschema:"weakest link between agent and service: proved, mutual or claimed"`
 	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox"`
 	Joined       bool   `json:"joined,omitempty" jsonschema:"only operations with an agent"`
-	Cursor       string `json:"cursor,omitempty"`
+	Cursor       string `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
 func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q url.Values) (any, error) {
+	if err := requireQuery(in.Query, q); err != nil {
+		return nil, err
+	}
 	setText(q, "q", in.Query)
 	setText(q, "cursor", in.Cursor)
 	setText(q, "join", in.Join)
@@ -173,7 +192,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q
 
 // showInput is the input of the tool that shows a service.
 type showInput struct {
-	Host         string `json:"host"`
+	Host         string `json:"host" jsonschema:"e.g. taxi.test"`
 	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
 
@@ -210,8 +229,13 @@ type serviceText struct {
 func (t tools) showService(ctx context.Context, from http.Header, in showInput) (any, error) {
 	var v answer.Service
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodGet, Path: "/api/v1/services/" + url.PathEscape(in.Host), From: from}, &v); err != nil {
+		if problem := (*toolError)(nil); errors.As(err, &problem) && problem.Code == "no-service" {
+			problem.Help = "search_operations finds hosts by what they do"
+		}
 		return nil, err
 	}
+	// A summary has verbs alone, without what they do.
+	isDescribed := slices.ContainsFunc(v.Documents, func(d answer.DocumentView) bool { return d.Kind != document.AGISSummary && len(d.Operations) > 0 })
 	out := service{Host: v.Host, Documents: []serviceDocument{}, Operations: []operation{}, Texts: serviceText{
 		Name: strangerText(v.Name, 100), Description: strangerText(v.Description, maxText), Namespace: strangerText(v.Namespace, 100),
 	}}
@@ -228,6 +252,9 @@ func (t tools) showService(ctx context.Context, from http.Header, in showInput) 
 		}
 		if out.Texts.Docs == "" {
 			out.Texts.Docs = strangerText(d.Service.Docs, maxText)
+		}
+		if isDescribed && d.Kind == document.AGISSummary {
+			continue
 		}
 		for _, o := range d.Operations {
 			out.Operations = append(out.Operations, describeOperation(v.Host, d.Document, o))
@@ -381,7 +408,7 @@ func (t tools) validateDocument(ctx context.Context, from http.Header, in valida
 func newFinding(at int, f protocol.Finding) finding {
 	return finding{
 		Document: at, Rule: f.Code, Severity: f.Severity.String(), Line: f.Line, Column: f.Column, Section: f.Section,
-		Texts: findingText{strangerText(f.Message, maxText), strangerText(f.Help, maxText), strangerText(f.Pointer, maxText)},
+		Texts: findingText{strangerText(f.Message, maxText), strangerText(strings.Replace(f.Help, "name it with --as ", "name it with kind ", 1), maxText), strangerText(f.Pointer, maxText)},
 	}
 }
 
@@ -453,8 +480,8 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 type changesInput struct {
 	Since        string   `json:"since,omitempty" jsonschema:"next of an earlier result"`
 	Severity     string   `json:"severity,omitempty" jsonschema:"least: low, medium, high"`
-	Host         []string `json:"host,omitempty"`
-	Verb         []string `json:"verb,omitempty"`
+	Host         []string `json:"host,omitempty" jsonschema:"e.g. taxi.test"`
+	Verb         []string `json:"verb,omitempty" jsonschema:"e.g. BOOK"`
 	Agent        []string `json:"agent,omitempty" jsonschema:"AIR IDs"`
 	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
 }
