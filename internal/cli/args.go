@@ -129,7 +129,8 @@ func HelpCommand() *cobra.Command {
 }
 
 // flagKinds describes the values that flags of each type accept.
-var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false"}
+var flagKinds = map[string]string{"int": "a whole number", "bool": "true or false", "float64": "a number",
+	"duration": "a time span such as 30s, 10m or 2h", "stringToString": "NAME=VALUE"}
 
 // FlagError describes the error of a flag in plain words, without the terms of package strconv.
 func FlagError(c *cobra.Command, err error) error {

@@ -38,7 +38,7 @@ shutdown_grace.`,
 			return a.runServer(verb.Context(), c)
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "", "address to listen on (over listen of the configuration)")
+	c.Flags().StringVar(&listen, "listen", "", "address to listen on, instead of listen in the configuration")
 	c.Flags().BoolVar(&noCrawl, "no-crawl", false, "fetch nothing, only serve what is there")
 	return c
 }

@@ -41,7 +41,8 @@ Nothing leaves the machine.`,
 	}
 	c.Flags().BoolVar(&d.once, "once", false, "stop after the checks; exit code 1 when one fails")
 	c.Flags().StringVar(&d.keep, "keep", "", "keep the data in this directory, and start from its contents")
-	c.Flags().StringToStringVar(&d.sites, "site", nil, "HOST=DIR: serve the files of a directory as this host, before its own")
+	c.Flags().StringToStringVar(&d.sites, "site", nil, "serve the files of a directory as a host, before its own (`HOST=DIR`)")
+	c.Flags().Lookup("site").DefValue = "" // help would show []
 	c.Flags().StringVar(&d.listen, "listen", "", "address to listen on (default 127.0.0.1:8080, or a free port if that is in use)")
 	return c
 }
