@@ -61,7 +61,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 }
 
 func (p *Pages) visitOf(e crawler.Entry) visitView {
-	v := visitView{At: p.MomentOf(e.At), Why: e.Why, Cut: e.Cut}
+	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Cut}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited
 	}

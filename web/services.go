@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"gazetteer/api/answer"
 	"gazetteer/document"
@@ -416,7 +415,7 @@ func (p *Pages) fetchOf(f fetch.Fetch) fetchView {
 		Redirects: f.Redirects,
 	}
 	if f.Took > 0 {
-		v.Took = (time.Duration(f.Took) * time.Millisecond).String()
+		v.Took = fmt.Sprintf("%d ms", int64(f.Took))
 	}
 	return v
 }

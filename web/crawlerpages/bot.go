@@ -86,6 +86,14 @@ func (p *Pages) botPage(status int, w ownerRequestView) frame.View {
 	b := p.bot
 	return frame.View{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
-		Addresses: b.Addresses, HostInterval: b.HostInterval.String(), DomainInterval: b.DomainInterval.String(),
+		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
 	}}
+}
+
+// intervalText writes an interval in words if that says it exactly.
+func intervalText(d time.Duration) string {
+	if d%time.Second != 0 || d > time.Minute && d%time.Minute != 0 {
+		return d.String()
+	}
+	return frame.FormatSpan(d)
 }

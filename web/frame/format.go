@@ -21,7 +21,7 @@ func FormatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return FormatNumber(n) + " " + thing + "s"
 }
 
 // FormatNumber returns n with separators between thousands.
