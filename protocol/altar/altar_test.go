@@ -176,6 +176,39 @@ func TestClientBodiesAreParsedStrictly(t *testing.T) {
 			t.Errorf("%s: %v counts as broken", text, err)
 		}
 	}
+	refused := func(path, message string, err error) {
+		t.Helper()
+		bad, ok := err.(*altar.FrameError)
+		if !ok || bad.Broken || bad.Path != path || bad.Protocol().Error.Details["path"] != path || bad.Error() != path+": "+message {
+			t.Errorf("%v, want %s: %s", err, path, message)
+		}
+	}
+	const null = "is null: leave the member out instead"
+	for _, test := range []struct{ text, path, message string }{
+		{`{"ttl_seconds":null}`, "/ttl_seconds", null}, {`{"session_id":null}`, "/session_id", null}, {`{"type":null}`, "/type", null},
+		{`{"security_context":null}`, "/security_context", null}, {`{"security_context":{"tenant_id":null}}`, "/security_context/tenant_id", null},
+		{`{"type":""}`, "/type", `is "", want "CreateSession"`}, {`{"more":1}`, "/more", "there is no such member"},
+		{`{"ttl_seconds":"1"}`, "/ttl_seconds", "a string is no integer of 64 bits"}, {`{"ttl_seconds":true}`, "/ttl_seconds", "a boolean is no integer of 64 bits"},
+		{`{"ttl_seconds":1.5}`, "/ttl_seconds", "1.5 is no integer of 64 bits"}, {`{"session_id":5}`, "/session_id", "a number is no string"},
+		{`{"security_context":[]}`, "/security_context", "an array is no object"},
+	} {
+		_, err := altar.ReadBody[altar.CreateSession]([]byte(test.text))
+		refused(test.path, test.message, err)
+	}
+	for _, test := range []struct{ text, path, message string }{
+		{`{"invocation_id":null,"tool_name":"t"}`, "/invocation_id", null},
+		{`{"invocation_id":"i","tool_name":"t","confirmation":null}`, "/confirmation", null}, {`{"invocation_id":"i","tool_name":"t","session_id":""}`, "/session_id", "is empty"},
+		{`{"invocation_id":"i","tool_name":"t","timeout_ms":0}`, "/timeout_ms", "is set by the Host, not by the client"},
+	} {
+		_, err := altar.ReadCall([]byte(test.text))
+		refused(test.path, test.message, err)
+	}
+	if call, err := altar.ReadCall([]byte(`{"invocation_id":"i","tool_name":"t","parameters":null}`)); err != nil || string(call.Parameters) != "null" {
+		t.Errorf("%s, %v", call.Parameters, err) // checking the parameters says where null stands
+	}
+	if _, err := altar.ReadBody[altar.CreateSession]([]byte(`{"session_id":"","security_context":{"claims":{"a":null}}}`)); err != nil {
+		t.Error(err)
+	}
 	for _, text := range []string{``, ` null`, `[]`, `"x"`, `{`, `{} {}`} {
 		if _, err := altar.ReadBody[altar.CreateSession]([]byte(text)); err == nil || !err.(*altar.FrameError).Broken {
 			t.Errorf("%s: %v does not count as broken", text, err)

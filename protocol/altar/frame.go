@@ -2,11 +2,14 @@ package altar
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,15 +26,25 @@ type FrameError struct {
 	InvocationID, SessionID string
 	// Broken says that the text is not JSON or not an object.
 	Broken bool
+	// Path is a JSON Pointer to the member that is wrong, "" when it is not one member.
+	Path   string
 	Reason string
 }
 
 // Error implements error.
-func (e *FrameError) Error() string { return e.Reason }
+func (e *FrameError) Error() string {
+	if e.Path == "" {
+		return e.Reason
+	}
+	return e.Path + ": " + e.Reason
+}
 
 // Protocol returns the message that answers the frame.
 func (e *FrameError) Protocol() ProtocolError {
-	reply := ProtocolError{Error: Errorf(InvalidParameters, "%s", e.Reason), InReplyTo: e.Type}
+	reply := ProtocolError{Error: Errorf(InvalidParameters, "%v", e), InReplyTo: e.Type}
+	if e.Path != "" {
+		reply.Error.With("path", e.Path)
+	}
 	switch {
 	case e.InvocationID != "":
 		reply.InReplyTo = e.InvocationID
@@ -166,14 +179,15 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 		if name == "" {
 			reason = "the frame has no type"
 		}
-		return nil, describeFrame(text, name, reason)
+		return nil, describeFrame(text, name, "", reason)
 	}
 	m, err := read(text, strict)
 	if err != nil {
-		return nil, describeFrame(text, name, describeDecode(err))
+		path, reason := describeDecode(err)
+		return nil, describeFrame(text, name, path, reason)
 	}
 	if missing := missingMember(m); missing != "" {
-		return nil, describeFrame(text, name, "/"+missing+": is missing")
+		return nil, describeFrame(text, name, "/"+missing, "is missing")
 	}
 	return m, nil
 }
@@ -247,21 +261,53 @@ func readAs[M Message](text []byte, strict bool) (Message, error) {
 }
 
 // ReadBody reads the body of a client's request: an object with the message's members and no
-// others. A member type is optional and must be the name of the message. The error is a
-// [*FrameError].
+// others, none of them null. A member type is optional and must be the name of the message. The
+// error is a [*FrameError].
 func ReadBody[M Message](text []byte) (M, error) {
 	var in typed[M]
 	name := in.Body.MessageType()
-	if jsontext.Value(text).Kind() == 'n' { // Unmarshal takes null for an object without members
-		return in.Body, describeFrame(text, name, "")
+	members, err := frameMembers(text)
+	if err != nil {
+		return in.Body, err
+	}
+	if path, reason := refuseMember(name, members); reason != "" {
+		return in.Body, describeFrame(text, name, path, reason)
 	}
 	if err := jsonv2.Unmarshal(text, &in, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return in.Body, describeFrame(text, name, describeDecode(err))
-	}
-	if in.Type != "" && in.Type != name {
-		return in.Body, describeFrame(text, name, fmt.Sprintf("type is %.60q, want %s", in.Type, name))
+		path, reason := describeDecode(err)
+		return in.Body, describeFrame(text, name, path, reason)
 	}
 	return in.Body, nil
+}
+
+// refuseMember returns where a member of a client's message stands that decoding would take for an
+// absent one, and what is wrong with it; reason is "" for none.
+func refuseMember(name string, members map[string]jsontext.Value) (path, reason string) {
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		value, at := members[member], "/"+escapePointer(member)
+		switch {
+		case member == "parameters": // the contract judges them
+		case value.Kind() == 'n':
+			return at, "is null: leave the member out instead"
+		case member == "type" && textOf(value) != name:
+			return at, fmt.Sprintf("is %.60s, want %q", value, name)
+		case member == "session_id" && string(value) == `""` && name != (CreateSession{}).MessageType():
+			return at, "is empty"
+		case member == "timeout_ms" && name == (ToolCall{}).MessageType():
+			return at, "is set by the Host, not by the client"
+		case member == "security_context":
+			var inner map[string]jsontext.Value
+			if jsonv2.Unmarshal(value, &inner) != nil {
+				continue // decoding says what is wrong
+			}
+			for _, member := range slices.Sorted(maps.Keys(inner)) {
+				if inner[member].Kind() == 'n' {
+					return at + "/" + escapePointer(member), "is null: leave the member out instead"
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 // ReadCall reads the body of a client's call like [ReadBody], and its parameters like [ReadValue],
@@ -479,29 +525,41 @@ func textOf(v jsontext.Value) string {
 }
 
 // describeFrame returns the error of a frame with the ids that it can read from it.
-func describeFrame(text []byte, name, reason string) error {
+func describeFrame(text []byte, name, path, reason string) error {
 	members, err := frameMembers(text)
 	if err != nil {
 		return err
 	}
-	return &FrameError{Type: name, InvocationID: textOf(members["invocation_id"]), SessionID: textOf(members["session_id"]), Reason: reason}
+	return &FrameError{Type: name, InvocationID: textOf(members["invocation_id"]), SessionID: textOf(members["session_id"]), Path: path, Reason: reason}
 }
 
-// describeDecode describes the problem of a member.
-func describeDecode(err error) string {
+// describeDecode describes the problem of a member and says where it is.
+func describeDecode(err error) (path, reason string) {
 	semantic, ok := errors.AsType[*jsonv2.SemanticError](err)
 	if !ok {
-		return strings.TrimPrefix(err.Error(), "json: ")
+		return "", strings.TrimPrefix(err.Error(), "json: ")
 	}
-	at := string(semantic.JSONPointer)
+	path = string(semantic.JSONPointer)
 	switch {
 	case errors.Is(err, jsonv2.ErrUnknownName):
-		return at + ": there is no such member"
-	case semantic.GoType != nil:
-		return fmt.Sprintf("%s: %.60s is no %s", at, semantic.JSONValue, kindName(semantic.GoType.Kind().String()))
-	default:
-		return at + ": does not fit"
+		return path, "there is no such member"
+	case semantic.GoType == nil:
+		return path, "does not fit"
 	}
+	value := string(semantic.JSONValue) // only of a number where a number is wanted
+	switch semantic.JSONKind {
+	case '0':
+		value = cmp.Or(value, "a number")
+	case '"':
+		value = "a string"
+	case 't', 'f':
+		value = "a boolean"
+	case '[':
+		value = "an array"
+	case '{':
+		value = "an object"
+	}
+	return path, fmt.Sprintf("%.60s is no %s", cmp.Or(value, "the value"), kindName(semantic.GoType.Kind().String()))
 }
 
 func kindName(kind string) string {

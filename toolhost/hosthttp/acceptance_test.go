@@ -129,7 +129,7 @@ func TestAcceptance06SessionsExpire(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
-	for _, ttl := range []string{"0", "-1", "1.0", "1e2", `"5"`, "9223372036854775808"} {
+	for _, ttl := range []string{"0", "-1", "1.0", "1e2", `"5"`, "9223372036854775808", "null"} {
 		h.want(h.ask("POST", "/altar/v1/sessions", "me-token", `{"ttl_seconds":`+ttl+`}`), 422, altar.InvalidParameters)
 	}
 	p := h.connect("rt", "echo")

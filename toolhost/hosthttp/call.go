@@ -50,12 +50,8 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 		setRetry(w, err)
 		writeResult(w, statusOf(err), &altar.ToolResult{InvocationID: in.InvocationID, Status: altar.Failure, Error: err})
 	}
-	switch {
-	case in.SessionID != "" && in.SessionID != session:
+	if in.SessionID != "" && in.SessionID != session {
 		fail(otherSession())
-		return
-	case in.TimeoutMS != 0:
-		fail(altar.ParametersError([]altar.Problem{{Path: "/timeout_ms", Message: "is set by the Host, not by the client"}}))
 		return
 	}
 	streams := wantsEvents(r.Header.Values("Accept"))
