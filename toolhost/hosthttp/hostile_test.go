@@ -507,13 +507,15 @@ func TestContractsOverMCP(t *testing.T) {
 	if text, failed := call("need", nil, map[string]any{"text": 5}); !failed || !strings.Contains(text, "/text") {
 		t.Errorf("%s, %v", text, failed)
 	}
-	text, failed := call("erase", mcp.Meta{"altar/invocation_id": "e1"}, nil)
-	if !failed || !strings.Contains(text, "altar/confirmation") {
-		t.Fatalf("%s, %v", text, failed)
+	refused, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "erase"})
+	if err != nil || !refused.IsError {
+		t.Fatalf("%+v, %v", refused, err)
 	}
-	token := text[strings.Index(text, `"altar/confirmation": "`)+len(`"altar/confirmation": "`):]
-	token = token[:strings.IndexByte(token, '"')]
-	if text, failed := call("erase", mcp.Meta{"altar/invocation_id": "e1", "altar/confirmation": token}, nil); failed || text != "erased" {
+	token, _ := refused.Meta["altar/confirmation"].(string)
+	if text := refused.Content[0].(*mcp.TextContent).Text; token == "" || !strings.Contains(text, `"altar/confirmation": "`+token+`"`) {
+		t.Fatalf("%s, %v", text, refused.Meta)
+	}
+	if text, failed := call("erase", refused.Meta, nil); failed || text != "erased" {
 		t.Errorf("%s, %v", text, failed)
 	}
 	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "secret"}); err == nil {

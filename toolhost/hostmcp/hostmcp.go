@@ -144,10 +144,12 @@ func successResult(payload json.RawMessage) *mcp.CallToolResult {
 // errorResult returns an error with what a client needs to call again.
 func errorResult(invocation string, err *altar.Error) *mcp.CallToolResult {
 	text := err.Error()
+	var meta mcp.Meta // for programs; models read the text
 	if err.Details["confirmation"] != nil {
+		meta = mcp.Meta{invocationMember: invocation, confirmationMember: err.Details["confirmation"]}
 		text += fmt.Sprintf("\nTo confirm, call again with _meta {%q: %q, %q: %q}.", invocationMember, invocation, confirmationMember, err.Details["confirmation"])
 	} else if detail, failed := json.Marshal(err.Details); failed == nil && len(err.Details) > 0 {
 		text += "\n" + string(detail)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
+	return &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
 }
