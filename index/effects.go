@@ -114,5 +114,5 @@ const (
 	similarVerb = 1.06
 	// oppositeVerb is the factor of operations that undo what the request wants: RETURN, where
 	// something is rented.
-	oppositeVerb = 0.5
+	oppositeVerb = 0.4
 )

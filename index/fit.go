@@ -14,7 +14,8 @@ import (
 // A ranking always has a first place, even if no operation in the index does the task. The fit says
 // how well an operation does the task, from the operation and the request alone: the words of the
 // request that it covers, each weighted by the length of its vector (which training makes long for
-// significant words), the cosine of its embedding, and whether it has the requested kind of effect.
+// significant words), the cosine of its embedding, and whether it has the requested kind of effect,
+// the requested verb and its object.
 // A word that it lacks counts more if no operation in the index has it: the topic is unknown here.
 // Nothing else depends on other content of the index, so one threshold suits an index of any size.
 
@@ -34,6 +35,14 @@ const (
 	// is the cosine of a perfect fit.
 	cosineShare = 0.2
 	fullCosine  = 0.7
+	// missingObject is the factor of the fit of an operation that has none of the things that
+	// something is to be done to, if no operation has one of them: renew a passport, RENEW /loan.
+	missingObject = 0.7
+	// missingVerb is the factor of the fit of an operation that has the thing only, and neither the
+	// verb of the request nor a related one: tow a car, RENT /car.
+	missingVerb = 0.85
+	// minVerb is the minimum importance of a verb that says much, and minObject that of its object.
+	minVerb, minObject = 1.3, 0.6
 	// otherKind is the factor of the fit of an operation with another kind of effect than the
 	// requested one, for example one that reads although something must be created.
 	otherKind = 0.5
@@ -61,10 +70,13 @@ const (
 // pronouns stand for what the request does not name. They say nothing of the task.
 var pronouns = strings.Fields("anybody anyone anything everybody everyone everything somebody someone something")
 
+// numbers are arguments, as digits are.
+var numbers = strings.Fields("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand dozen")
+
 // weighRequest sets the importance of the words of the request, and marks those that nothing in the
 // index has.
 func (s *searcher) weighRequest() error {
-	s.importance, s.absent = s.importance[:0], s.absent[:0]
+	s.importance, s.absent, s.verb = s.importance[:0], s.absent[:0], s.request.VerbWord()
 	for i := range s.request.Words {
 		w := &s.request.Words[i]
 		absent, err := s.isAbsent(w)
@@ -79,7 +91,7 @@ func (s *searcher) weighRequest() error {
 // isAbsent reports whether no operation and no service has a word of the request. Names and values are
 // arguments, of which nothing says whether there is an operation for them.
 func (s *searcher) isAbsent(w *query.Word) (bool, error) {
-	if w.Name || w.Weight <= query.NameWeight {
+	if w.Name || w.Weight <= query.NameWeight || slices.Contains(numbers, strings.ToLower(w.Asked)) {
 		return false, nil
 	}
 	for _, terms := range [...][]tokens.Token{w.Terms, w.Meanings} {
@@ -115,6 +127,7 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 		n := float64(s.view.Operations)
 		fit *= 1 - n/(n+fewOperations)*absent/all
 	}
+	fit *= s.actFactor(why)
 	class := operation.class
 	if wanted := s.request.Act.Wanted; wanted != 0 && class != 0 && wanted&class == 0 {
 		fit *= otherKind
@@ -123,6 +136,31 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 		fit = min(fit, changesAnswer)
 	}
 	return math.Round(fit*fitDigits) / fitDigits
+}
+
+// actFactor returns the factor of the fit for a verb or an object that an operation lacks.
+func (s *searcher) actFactor(why *Why) float64 {
+	if s.verb < 0 {
+		return 1
+	}
+	objects, absent, found := 0, false, false
+	for i, w := range s.request.Words {
+		if i == s.verb || w.Name || w.Weight <= query.TimeWeight || s.importance[i] < minObject {
+			continue
+		}
+		objects++
+		absent = absent || s.absent[i]
+		found = found || why.creditOf(w.Asked) > nearMatch
+	}
+	factor := 1.0
+	if objects > 0 && absent && !found {
+		factor *= missingObject
+	}
+	// A translated verb has other meanings, too.
+	if s.request.Language == "" && s.importance[s.verb] >= minVerb && why.Verb == nil && why.creditOf(s.request.Words[s.verb].Asked) <= nearMatch {
+		factor *= missingVerb
+	}
+	return factor
 }
 
 // creditOf returns the quality of the match of a word of the request, 0 to 1.
@@ -154,6 +192,8 @@ func (x *Index) importanceOf(w *query.Word) float64 {
 	switch {
 	case slices.Contains(pronouns, strings.ToLower(w.Asked)):
 		return 0
+	case slices.Contains(numbers, strings.ToLower(w.Asked)):
+		return unknownCode
 	case length > 0:
 	case strings.ContainsFunc(w.Asked, unicode.IsDigit):
 		return unknownCode

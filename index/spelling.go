@@ -132,7 +132,7 @@ func (s *searcher) isUnknown(word string) (bool, error) {
 	if u := english.Lookup(word); u.Known() && (u.NounCount > 0 || u.VerbCount > 0 || u.AdjectiveCount > 0 || u.Written > 0 || u.Modern) {
 		return false, nil
 	}
-	if len(english.Base(word)) > 0 || english.Singular(word) != "" || s.index.lexicon.KnowsStem(tokens.StemOf(word)) {
+	if len(english.Base(word)) > 0 || english.Singular(word) != "" || isDerived(word) || s.index.lexicon.KnowsStem(tokens.StemOf(word)) {
 		return false, nil
 	}
 	stem := tokens.StemOf(word)
@@ -142,6 +142,27 @@ func (s *searcher) isUnknown(word string) (bool, error) {
 	}
 	return s.view.DocumentFrequency(stem, found) == 0, nil
 }
+
+// derivingPrefixes make a verb of another one: repaint, unsubscribe.
+var derivingPrefixes = []string{"mis", "over", "pre", "re", "un"}
+
+// isDerived reports whether a word is a verb in use with a prefix, which no dictionary lists.
+func isDerived(word string) bool {
+	for _, prefix := range derivingPrefixes {
+		if verb, ok := strings.CutPrefix(word, prefix); ok && len(verb) >= minDerived {
+			for _, base := range append(english.Base(verb), verb) {
+				if english.Lookup(base).VerbCount > 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// minDerived is the minimum length of a verb that a prefix changes. Shorter ones are in misspelt
+// words by chance.
+const minDerived = 4
 
 // isWord reports whether the dictionary has a word or its base form.
 func isWord(word string) bool {

@@ -25,8 +25,11 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 		terms = terms[:min(len(terms), left)]
 		left -= len(terms)
 		w := Word{Asked: strings.TrimFunc(asked, unicode.IsPunct), Terms: terms, Weight: 1}
-		if isValue(asked) {
+		switch {
+		case isValue(asked):
 			w.Weight = valueWeight
+		case len(meanings) > 0 && slices.Contains(timeWords, meanings[0]):
+			w.Weight = TimeWeight
 		}
 		for _, m := range meanings {
 			for _, t := range tokens.Tokenize(a, m) {

@@ -78,7 +78,7 @@ func findProhibition(words []string, start, end int, follows bool) (prohibitionS
 			return prohibitionSpan{Prohibition{ReadOnly: true}, start + i, start + i + n, false}, true
 		case i == 0 && follows && (w == "only" || w == "just") && slices.Contains(determiners, next):
 			return prohibitionSpan{Prohibition{ReadOnly: true}, start, end, true}, true
-		case !slices.Contains(negations, w) || slices.Contains(notNegated, next):
+		case !slices.Contains(negations, w) || slices.Contains(notNegated, next) || statesInability(lower, i):
 			continue
 		}
 		from := i
@@ -117,7 +117,7 @@ func forbiddenVerbs(words []string) []string {
 		if i > 0 {
 			before = words[i-1]
 		}
-		verbal = verbal || inflected && (before == "be" || before == "is" || before == "are" || before == "being")
+		verbal = verbal || inflected && (before == "be" || before == "is" || before == "are" || before == "being" || slices.Contains(everything, before))
 		if !inflected && u.Verb {
 			verbal = i == 0 || slices.Contains(negations, before) && before != "no" || slices.Contains(beforeNegation, before) || before == "to" ||
 				before == "be" || u.VerbCount > u.NounCount
@@ -138,9 +138,10 @@ func (s prohibitionSpan) forbidsWord(word string) bool {
 // The weights of words that are not the main content of a request.
 const (
 	valueWeight   = 0.25 // numbers, identifiers, quoted texts
-	timeWeight    = 0.4  // days, months, currencies
 	contextWeight = 0.5  // the object of a prohibition
 	reasonWeight  = 0.5  // words after because, before and similar words
+	// TimeWeight is the weight of days, months and codes of currencies.
+	TimeWeight = 0.4
 	// NameWeight is the weight of a capitalized word that is no service's name.
 	NameWeight = 0.35
 	// KnownNameWeight is the weight of a capitalized word that operations mention.
@@ -148,7 +149,7 @@ const (
 )
 
 var (
-	timeWords = strings.Fields(`today tomorrow tonight yesterday now monday tuesday wednesday thursday friday saturday sunday
+	timeWords = strings.Fields(`today tomorrow tonight yesterday now weekend monday tuesday wednesday thursday friday saturday sunday
 		january february march april june july august september october november december
 		am pm a.m p.m o'clock morning afternoon evening cet utc gmt eur usd gbp chf jpy`)
 	reasonWords = strings.Fields("because since so before until while whereas although")
@@ -172,7 +173,7 @@ func weighFields(fields []string, from, to int) []float32 {
 		case quoted, isValue(w):
 			weights[i] = valueWeight
 		case slices.Contains(timeWords, lower):
-			weights[i] = timeWeight
+			weights[i] = TimeWeight
 		case reason:
 			weights[i] = reasonWeight
 		}
@@ -226,7 +227,7 @@ func isValue(w string) bool {
 	if digits == 0 {
 		return false
 	}
-	return letters <= digits || letters == capitals && (digits > 1 || strings.ContainsAny(w, "-/#"))
+	return letters <= digits || letters == capitals && (digits > 1 || strings.ContainsAny(w, "-/#")) || digits >= minNumber && strings.Contains(w, "-") // winter-2022
 }
 
 // minNumber is the minimum number of digits of a number that may identify something.

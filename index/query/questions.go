@@ -261,7 +261,7 @@ var attributes = map[string]string{
 	"old": "age", "tall": "height", "high": "height", "heavy": "weight", "warm": "temperature", "hot": "temperature", "cold": "temperature",
 	"fast": "speed", "quick": "speed", "big": "size", "large": "size", "deep": "depth", "wide": "width", "expensive": "price", "cheap": "price",
 	"often": "frequency", "late": "delay", "humid": "humidity", "windy": "wind", "loud": "volume", "strong": "strength", "polluted": "pollution",
-	"nutritious": "nutrition", "popular": "popularity", "crowded": "occupancy", "reliable": "reputation",
+	"nutritious": "nutrition", "full": "level charge", "busy": "traffic occupancy", "safe": "risk", "dangerous": "risk", "clean": "quality", "popular": "popularity", "crowded": "occupancy", "reliable": "reputation",
 }
 
 // creators are the nouns for who made something: who wrote it.

@@ -37,6 +37,10 @@ func TestRequestParsing(t *testing.T) {
 		"which trains are running today":             {"trains", "running"},
 		"compress an image without an account":       {"image", "account"},
 		"look up a postcode, no registration please": {"postcode", "registration"},
+		"walking route from home to the harbour":     {"route", "home"},
+		"remind me to water the roses":               {"remind", "roses"},
+		"email Kim that the lecture moved":           {"email", "lecture"},
+		"restart the batch job summer-2031":          {"batch", "summer-2031"},
 	} {
 		r := ParseRequest(a, text)
 		if more, least := weightOf(r, less[0]), weightOf(r, less[1]); more == 0 || least >= more {
@@ -53,12 +57,17 @@ func TestRequestParsing(t *testing.T) {
 		"read the notes of a lecture":      "transcribe",
 		"tell my sister that we are late":  "message",
 		"send 30 pounds to the gardener":   "transfer",
+		"my favourite neighbourhoods":      "favorite",
+		"stop the theater subscription":    "theatre",
+		"remove the sub-domain of a shop":  "subdomain",
+		"bakeries close to the station":    "near",
+		"any bakeries around here":         "near",
 	} {
 		if all := meanings(ParseRequest(a, text)); !slices.ContainsFunc(all, func(form string) bool { return tokens.StemOf(form) == tokens.StemOf(meant) || form == meant }) {
 			t.Errorf("%s: %q is not looked for, but %q", text, meant, all)
 		}
 	}
-	if all := meanings(ParseRequest(a, "switch to the on-board menu of the ferry company in town and turn")); len(all) > 0 {
+	if all := meanings(ParseRequest(a, "switch to the on-board menu of the ferry company in town and turn")); slices.Contains(all, "enable") {
 		t.Errorf("%q is looked for", all)
 	}
 	if check := weightOf(ParseRequest(a, "check the tyres of a lorry"), "check"); check == 0 || check == 1 {
@@ -96,5 +105,37 @@ func TestRequestParsing(t *testing.T) {
 	goals := ParseRequest(a, "Which pools does the club of Graz have, and what swims there in winter?").Clauses()
 	if len(goals) != 2 || weightOf(goals[1], "club") == 0 || weightOf(goals[1], "club") >= weightOf(goals[1], "swims") {
 		t.Errorf("the goals are %+v", goals)
+	}
+}
+
+// TestInabilityForbidsNothing checks that what somebody cannot do is no prohibition, and what nobody
+// may do is one.
+func TestInabilityForbidsNothing(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, forbids := range map[string]bool{
+		"I can't make it to the rehearsal, cancel it":    false,
+		"we cannot send the parcel, find a courier":      false,
+		"prices of parcels, you cannot send any":         true,
+		"show the bill but it cannot be paid":            true,
+		"prices of couriers, I don't want anything sent": true,
+	} {
+		if r := ParseRequest(a, text); len(r.Prohibitions) > 0 != forbids {
+			t.Errorf("%s: %+v", text, r.Prohibitions)
+		}
+	}
+}
+
+func TestGettersOnlyRead(t *testing.T) {
+	a, err := tokens.NewAnalyzer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, reads := range map[string]bool{"getInvoiceLines(id)": true, "load_tariffs() -> float[]": true, "createInvoiceLine(id)": false} {
+		if act := ParseRequest(a, text).Act; (act.Wanted == Reading) != reads {
+			t.Errorf("%s wants %s", text, act.Wanted)
+		}
 	}
 }

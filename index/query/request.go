@@ -109,6 +109,8 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	}
 	weighPredicate(lower, weights, from)
 	weighRequirements(lower, weights, from)
+	weighEnds(fields, lower, weights, from)
+	weighContents(lower, weights, from, clauses)
 	weighLightVerbs(lower, weights, from, clauses)
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
@@ -140,6 +142,11 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 			if code := languageCodes[lower[i]]; code != "" {
 				w.Name = false
 				w.Meanings = append(slices.Clone(terms), tokens.Tokenize(a, code)...)
+			}
+			if near := nearMeaning(a, lower, i, from); near != nil {
+				w.Terms, w.Meanings, w.Weight = nil, near, min(w.Weight, contextWeight)
+			} else if w.Meanings == nil {
+				w.Meanings = otherForms(a, lower[i])
 			}
 			if single := particleMeaning(lower[i:]); single != "" && (i == from || clauses[i-1] != clauses[i]) {
 				r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, single), Clause: clauses[i], Weight: phraseWeight})
@@ -197,6 +204,18 @@ func (r Request) Clauses() []Request {
 		return nil
 	}
 	return clauses
+}
+
+// VerbWord returns the index of the word for the verb of the act, -1 if there is none, or if it leaves
+// open what is done: get.
+func (r *Request) VerbWord() int {
+	verb, _, _ := strings.Cut(r.Act.Verb, " ")
+	if verb == "" || slices.Contains(lightVerbs, verb) {
+		return -1
+	}
+	return slices.IndexFunc(r.Words, func(w Word) bool {
+		return strings.EqualFold(w.Asked, verb) || r.Language != "" && slices.ContainsFunc(w.Meanings, func(t tokens.Token) bool { return t.Surface == verb })
+	})
 }
 
 // earlierNouns returns the words before the n-th clause that may be nouns, with the weight of an
@@ -277,11 +296,17 @@ func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request 
 	words := strings.Fields(strings.ToLower(tokens.PrepareName(strings.Join(fields[:name], " "))))
 	if len(words) > 0 {
 		r.Act.Verb, r.Act.Wanted = parseImperative(words)
+		if slices.Contains(gettingNames, words[0]) {
+			r.Act.Wanted = Reading // getUser makes none
+		}
 		r.Act.Ends = endsSomething(words[:1], 0)
 	}
 	r.Acts = []Act{r.Act}
 	return r
 }
+
+// gettingNames begin the names of functions that only read.
+var gettingNames = strings.Fields("fetch find get list load lookup query read retrieve search")
 
 // setActs finds the act of the request and of each of its clauses.
 func (r *Request) setActs(fields []string, weights []float32, from, to int, clauses []int) {

@@ -66,7 +66,11 @@ func CorrectHangul(field string) string {
 	if !isHangul(field) {
 		return ""
 	}
-	for _, w := range segmentText(Korean, field) {
+	words := segmentText(Korean, field)
+	if isWordWithParticle(words) {
+		return ""
+	}
+	for _, w := range words {
 		if w.Meanings != nil && utf8.RuneCountInString(w.Text) >= minHangul {
 			return ""
 		}
@@ -78,6 +82,12 @@ func CorrectHangul(field string) string {
 		}
 	}
 	return ""
+}
+
+// isWordWithParticle reports whether words are a noun of one syllable and a particle, which are too
+// short to be misspelt by one letter: 글이.
+func isWordWithParticle(words []Word) bool {
+	return len(words) == 2 && len(words[0].Meanings) > 0 && len(words[0].Meanings[0]) > 1 && len(words[1].Meanings) > 0 && words[1].Meanings[0] == Nothing
 }
 
 // nearestHangul returns the word of as many syllables that differs in one letter, "" when there is

@@ -17,6 +17,15 @@ func TestCorrectHangul(t *testing.T) {
 	}
 }
 
+// TestWordsWithParticlesStay checks that a word of one syllable with its particle is not corrected.
+func TestWordsWithParticlesStay(t *testing.T) {
+	for _, asked := range []string{"글이", "꽃을", "집에", "무슨"} {
+		if got := CorrectHangul(asked); got != "" {
+			t.Errorf("%s becomes %s", asked, got)
+		}
+	}
+}
+
 func TestHangulLettersAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -1,0 +1,137 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+
+	"gazetteer/index/tokens"
+	"gazetteer/protocol/english"
+)
+
+// spellingPairs are parts of words that British and American English spell differently.
+var spellingPairs = [...][2]string{
+	{"avour", "avor"}, {"olour", "olor"}, {"abour", "abor"}, {"ehaviour", "ehavior"}, {"eighbour", "eighbor"}, {"onour", "onor"}, {"umour", "umor"},
+	{"entre", "enter"}, {"eatre", "eater"}, {"ibre", "iber"}, {"icence", "icense"}, {"efence", "efense"}, {"ogue", "og"}, {"programme", "program"},
+	{"cheque", "check"}, {"jewellery", "jewelry"}, {"enrol", "enroll"}, {"fulfil", "fulfill"},
+	{"isation", "ization"}, {"ise", "ize"}, {"ising", "izing"}, {"ised", "ized"}, {"elling", "eling"}, {"elled", "eled"}, {"eller", "eler"},
+}
+
+// minVariant is the minimum length of a word with another spelling.
+const minVariant = 6
+
+// otherSpelling returns the American spelling of a British word or the reverse, "" if there is none:
+// favourite, favorite. Endings that both have are replaced only in words that the dictionary has in
+// both spellings.
+func otherSpelling(word string) string {
+	if len(word) < minVariant || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		return ""
+	}
+	for _, pair := range spellingPairs {
+		for from, to := range [2]string{pair[1], pair[0]} {
+			at := strings.LastIndex(word, pair[from])
+			if at < 0 || strings.Contains(word, to) || len(word)-at-len(pair[from]) > len("able") {
+				continue
+			}
+			if other := word[:at] + to + word[at+len(pair[from]):]; isEnglishWord(other) && isEnglishWord(word) {
+				return other
+			}
+		}
+	}
+	return ""
+}
+
+func isEnglishWord(word string) bool {
+	return english.Lookup(word).Known() || len(english.Base(word)) > 0 || english.Singular(word) != ""
+}
+
+// otherForms returns the terms of other ways to write a word: its spelling in the other English,
+// and a word with a hyphen as one (sub-account, subaccount).
+func otherForms(a analysis.Analyzer, word string) []tokens.Token {
+	first, second, hyphen := strings.Cut(word, "-")
+	if hyphen && isLetters(first) && isLetters(second) && len(first) > 1 && len(second) > 1 {
+		return tokens.Tokenize(a, first+second)
+	}
+	if other := otherSpelling(word); other != "" && tokens.StemOf(other) != tokens.StemOf(word) {
+		return tokens.Tokenize(a, other)
+	}
+	return nil
+}
+
+func isLetters(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// statesInability reports whether the i-th word says what somebody cannot do, which is no prohibition: I
+// can't come, cancel it.
+func statesInability(words []string, i int) bool {
+	return i > 0 && (words[i-1] == "i" || words[i-1] == "we") && slices.Contains(inabilities, words[i])
+}
+
+var inabilities = strings.Fields("can't cannot couldn't")
+
+// nearness are phrases that say that something is near, which none of their words says: the town
+// close to it, the shops around here.
+var nearness = map[string]string{
+	"close": "by to", "around": "here me us there", "near": "here me us", "next": "to", "round": "here",
+}
+
+// nearMeaning returns the terms for a phrase that says that something is near, nil if no such
+// phrase begins at the i-th word.
+func nearMeaning(a analysis.Analyzer, words []string, i, from int) []tokens.Token {
+	if i > from && i+1 < len(words) && slices.Contains(strings.Fields(nearness[words[i]]), words[i+1]) {
+		return tokens.Tokenize(a, "near")
+	}
+	return nil
+}
+
+// travelWords precede two places: the route from home to the office.
+var travelWords = strings.Fields("bus buses cycle directions distance drive flight flights fly go journey path ride route routes train trains travel trip walk way")
+
+// weighEnds lowers the weights of the two ends of a way: they are arguments, and no names.
+func weighEnds(fields, lower []string, weights []float32, from int) {
+	start := slices.Index(lower, "from")
+	if start <= from || !slices.ContainsFunc(lower[from:start], func(w string) bool { return slices.Contains(travelWords, w) }) {
+		return
+	}
+	to := slices.Index(lower[start:], "to")
+	if to < 0 {
+		return
+	}
+	for i := start + 1; i < min(len(lower), start+to+maxPlace); i++ {
+		if fields[i] == lower[i] && weights[i] == 1 { // a name has its own weight
+			weights[i] = contextWeight
+		}
+		if i > start+to && strings.HasSuffix(fields[i], ",") {
+			return
+		}
+	}
+}
+
+// contents are words before what a message or a reminder says, by the verb of the request.
+var contents = map[string]string{
+	"remind": "to that about", "tell": "that", "inform": "that", "notify": "that", "text": "that", "message": "that", "email": "that", "write": "that", "announce": "that", "post": "that",
+}
+
+// contentsWeight is the weight of the words of a message or a reminder: they are an argument.
+const contentsWeight = 0.4
+
+// weighContents lowers the weights of what a message or a reminder says: remind me to call my mother.
+func weighContents(lower []string, weights []float32, from int, clauses []int) {
+	before, said := []string(nil), false
+	for i := from; i < len(lower); i++ {
+		switch {
+		case i == from || clauses[i] != clauses[i-1]:
+			before, said = strings.Fields(contents[lower[i]]), false
+		case said && weights[i] == 1:
+			weights[i] = contentsWeight
+		case slices.Contains(before, lower[i]):
+			said = true
+		}
+	}
+}
+
+// maxPlace bounds the words from "to" to the end of the name of a place.
+const maxPlace = 4
