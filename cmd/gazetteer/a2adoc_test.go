@@ -49,7 +49,7 @@ func TestMailByShell(t *testing.T) {
 	shell := func(line string) *exec.Cmd {
 		command := exec.CommandContext(t.Context(), "sh", "-c", line)
 		command.Dir = dir
-		command.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GAZETTEER_LISTEN=" + address, "GAZETTEER_PUBLIC_URL=http://" + address, "NOTIFY_SOCKET=" + socket}
+		command.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "GAZETTEER_LISTEN=" + address, "NOTIFY_SOCKET=" + socket}
 		return command
 	}
 	server := shell("exec " + strings.TrimSuffix(commands[0], " &"))

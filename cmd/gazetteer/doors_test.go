@@ -106,6 +106,30 @@ func TestCommandsOnPagesContainPublicURL(t *testing.T) {
 	}
 }
 
+// TestAddressesWithoutPublicURL checks that a server without public_url writes the address that it
+// listens on, which is not the default one, into DID documents and inbox addresses.
+func TestAddressesWithoutPublicURL(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false", "registry.allow_loopback=true", "public_url=")
+	out, code := p.cli("agent", "new", "Booker", "--inbox", "here")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	status, text := p.ask("GET", "/api/v1/agents/"+airIDs.FindString(out)+"/did-document", "")
+	var document did.Document
+	if err := json.Unmarshal([]byte(text), &document); err != nil || status != 200 {
+		t.Fatalf("%d, %v: %s", status, err, text)
+	}
+	if len(document.Service) < 2 {
+		t.Errorf("the document has no inbox: %s", text)
+	}
+	for _, s := range document.Service {
+		if !strings.HasPrefix(s.ServiceEndpoint, p.base+"/") {
+			t.Errorf("%s is at %s, and the server at %s", s.Type, s.ServiceEndpoint, p.base)
+		}
+	}
+}
+
 // A losingProxy passes requests on, and closes the connection in the place of the first answer to a
 // registration.
 type losingProxy struct {

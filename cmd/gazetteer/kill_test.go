@@ -170,6 +170,8 @@ func launch(t *testing.T, dir string, settings ...string) (*child, io.Reader) {
 		t.Fatal(err)
 	}
 	command := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--listen", address)
+	// Addresses stay the same after a restart on another port.
+	settings = append([]string{"public_url=http://127.0.0.1:8080"}, settings...)
 	for _, limit := range []string{"registrations_per_hour", "registrations_global_per_hour", "changes_per_hour", "changes_global_per_hour", "changes_per_agent_per_hour"} {
 		settings = append([]string{"api." + limit + "=-1"}, settings...)
 	}

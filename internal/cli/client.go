@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -233,6 +234,7 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 	if settings.LogLevel == config.Default().LogLevel {
 		settings.LogLevel = "warn" // the command reports events itself; the log would repeat them
 	}
+	settings.PublicURL = cmp.Or(settings.PublicURL, baseOf(settings.Listen))
 	h, err := server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
 	if _, held := errors.AsType[*boltstore.HeldError](err); held {
 		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {

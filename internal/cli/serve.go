@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,12 @@ func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
 		return err
 	}
 	defer public.Close()
+	if config.PublicURL == "" {
+		config.PublicURL = baseOf(public.Addr().String())
+		if at, err := netip.ParseAddrPort(public.Addr().String()); err == nil && !at.Addr().IsLoopback() {
+			l.Warn("public_url is not set: DID documents and links contain an address that is not meant for others", "public_url", config.PublicURL)
+		}
+	}
 	h, err := server.Open(ctx, config, a.Environment, l, nil)
 	if err != nil {
 		return err

@@ -177,7 +177,6 @@ func Default() Config {
 	return Config{
 		DataDir:       "data",
 		Listen:        "127.0.0.1:8080",
-		PublicURL:     "http://127.0.0.1:8080",
 		ShutdownGrace: Duration(10 * time.Second),
 		LogLevel:      "info",
 		MinFreeBytes:  64 << 20,
