@@ -316,6 +316,43 @@ func TestEnvelopeSizes(t *testing.T) {
 	}
 }
 
+// TestConnectionAfterTooLargeBody checks that a client that sends all of a body before it reads gets the
+// answer 413, and that the connection then ends. A body of unknown size, a very large one, and one for
+// which the client asks first are refused before they are sent.
+func TestConnectionAfterTooLargeBody(t *testing.T) {
+	w := newWorld(t, nil)
+	size := 8 * a2a.MaxEnvelope
+	for name, c := range map[string]struct{ head, body string }{
+		"all of it":      {fmt.Sprintf("Content-Length: %d", size), strings.Repeat(" ", size)},
+		"in chunks":      {"Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", a2a.MaxEnvelope+1, strings.Repeat(" ", a2a.MaxEnvelope+1))},
+		"very large":     {fmt.Sprintf("Content-Length: %d", 1<<40), ""},
+		"after a prompt": {fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue", size), ""},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "POST /inbox/%s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", bob, c.head, c.body); err != nil {
+			t.Errorf("%s: the server ended the connection before it had the body: %v", name, err)
+		}
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		all := bufio.NewReader(conn)
+		response, err := http.ReadResponse(all, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge || !response.Close || !strings.Contains(string(text), "payload_too_large") {
+			t.Errorf("%s: %d %s %v", name, response.StatusCode, text, err)
+		}
+		if _, err := all.ReadByte(); err != io.EOF {
+			t.Errorf("%s: the connection goes on: %v", name, err)
+		}
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+}
+
 // TestSlowPushersDoNotDelayOthers checks that clients that push slowly do not delay others, and
 // that each is disconnected.
 func TestSlowPushersDoNotDelayOthers(t *testing.T) {
