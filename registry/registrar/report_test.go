@@ -1,6 +1,7 @@
 package registrar_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"gazetteer/api/airjson"
+	"gazetteer/protocol/a2a"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
@@ -235,6 +237,73 @@ func TestRefusedReports(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("%d reports are stored", n)
+	}
+}
+
+// An endingStore ends after its next write, before it returns the answer, or before that write, as if the
+// process was killed.
+type endingStore struct {
+	store.Store
+	before, after bool
+}
+
+var errEnded = errors.New("the process was killed")
+
+func (s *endingStore) Apply(ctx context.Context, writes ...store.Write) (uint64, error) {
+	if s.before {
+		return 0, errEnded
+	}
+	seq, err := s.Store.Apply(ctx, writes...)
+	if s.after && err == nil {
+		err = errEnded
+	}
+	return seq, err
+}
+
+// TestSettlementThatIsKilled checks that a settlement deletes the envelopes of all reports that it settles,
+// or changes nothing, when the process ends before or after it is stored.
+func TestSettlementThatIsKilled(t *testing.T) {
+	for _, outcome := range []string{admission.ReportDismissed, admission.ReportSuspended, admission.ReportDeleted} {
+		for _, stored := range []bool{false, true} {
+			c, s := newClock(), &endingStore{Store: openStore(t)}
+			r := open(t, registrar.Options{Store: s, Now: c.Now})
+			sender, _ := register(t, r, someone(1))
+			envelope, err := a2a.Sign(a2a.Message{From: r.DID(sender.AirID), To: "did:wba:elsewhere.test", Timestamp: c.Now(), Body: a2a.Withdraw{Reason: "spam"}}, a2a.Wire, privateKey(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reports []admission.Report
+			for _, from := range []string{"192.0.2.1", "198.51.100.1"} {
+				made, err := r.Report(t.Context(), sender.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Envelope: string(envelope.Text), Client: client(from)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				reports = append(reports, made)
+			}
+			s.before, s.after = !stored, stored
+			if _, err := r.SettleReport(t.Context(), reports[0].ID, outcome, ""); !errors.Is(err, errEnded) {
+				t.Errorf("%s: %v", outcome, err)
+			}
+			s.before, s.after = false, false
+			again := open(t, registrar.Options{Store: s, Now: c.Now})
+			for i, made := range reports {
+				settled := stored && (i == 0 || outcome != admission.ReportDismissed)
+				now, err := again.ReportByID(t.Context(), made.ID)
+				if err != nil || now.Settled.IsZero() == settled || (now.Envelope == "") != settled || (now.Network == "") != settled {
+					t.Errorf("%s, stored %t: report %d is %+v, %v", outcome, stored, i, now, err)
+				}
+			}
+			agent, _, err := again.Agent(t.Context(), sender.AirID)
+			if changed := agent.Status != registry.Active; err != nil || changed != (stored && outcome != admission.ReportDismissed) {
+				t.Errorf("%s, stored %t: the agent is %s, %v", outcome, stored, agent.Status, err)
+			}
+			_, err = again.SettleReport(t.Context(), reports[0].ID, outcome, "")
+			if stored {
+				refusal(t, err, "report-settled")
+			} else if now, failed := again.ReportByID(t.Context(), reports[0].ID); err != nil || failed != nil || now.Envelope != "" {
+				t.Errorf("%s once more: %v, %v, %+v", outcome, err, failed, now)
+			}
+		}
 	}
 }
 
