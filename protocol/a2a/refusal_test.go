@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -515,6 +516,7 @@ func TestClock(t *testing.T) {
 	e := signed(t)
 	for offset, want := range map[time.Duration]int{
 		0: 0, 300 * time.Second: 0, 300*time.Second + time.Millisecond: 409, 301 * time.Second: 409, -30 * time.Second: 0, -30*time.Second - time.Millisecond: 409, -301 * time.Second: 409,
+		math.MinInt64: 409, math.MaxInt64: 409,
 	} {
 		v := verifier(a2a.Strict)
 		v.Now = func() time.Time { return noon.Add(offset) }

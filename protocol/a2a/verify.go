@@ -261,7 +261,7 @@ func (e *Envelope) CheckFresh(now time.Time) error {
 	switch age := now.Sub(e.Timestamp); {
 	case age > MaxAge:
 		return newRefusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the past", MaxAge.Seconds()))
-	case -age > MaxAhead:
+	case age < -MaxAhead: // -age would overflow for a time that is centuries ahead
 		return newRefusal(RuleClock, fmt.Sprintf("timestamp is more than %.0f s in the future", MaxAhead.Seconds()))
 	}
 	return nil

@@ -357,6 +357,8 @@ func TestRefusedPushes(t *testing.T) {
 		{"a sender without a document", bob, change(prefix+alice, prefix+"AIR-0000-0000-0000"), 404, "Not Found", ""},
 		{"301 s old", bob, at(-301 * time.Second), 409, "Stale Timestamp", ""},
 		{"301 s ahead", bob, at(301 * time.Second), 409, "Stale Timestamp", ""},
+		{"in the year 9999", bob, good(func(m *a2a.Message) { m.Timestamp = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }), 409, "Stale Timestamp", ""},
+		{"in the year 1", bob, good(func(m *a2a.Message) { m.Timestamp = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC) }), 409, "Stale Timestamp", ""},
 		{"an unknown recipient", "AIR-0000-0000-0000", good(nil), 404, "Not Found", ""},
 		{"a handle", "bob", good(nil), 404, "Not Found", ""},
 		{"a recipient that is gone", dave, good(nil), 410, "Gone", ""},
