@@ -55,7 +55,7 @@ func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
 	if config.PublicURL == "" {
 		config.PublicURL = baseOf(public.Addr().String())
 		if at, err := netip.ParseAddrPort(public.Addr().String()); err == nil && !at.Addr().IsLoopback() {
-			l.Warn("public_url is not set: DID documents and links contain an address that is not meant for others", "public_url", config.PublicURL)
+			l.Warn("public_url is not set: DID documents and links contain the address of the listener", "public_url", config.PublicURL)
 		}
 	}
 	h, err := server.Open(ctx, config, a.Environment, l, nil)
