@@ -63,24 +63,23 @@ func (d description) exchangesSpan(o description) bool {
 // reachesOther reports whether two descriptions of an act are the same but for whom it reaches: "Sends
 // a reminder to the customer", "Sends a reminder to the manager".
 func (d description) reachesOther(o description) bool {
-	if len(d.words) != len(o.words) || d.verb != o.verb || reading[d.verb] != nil {
+	at := slices.Index(d.words, "to")
+	if d.verb != o.verb || reading[d.verb] != nil || at < 1 || at != slices.Index(o.words, "to") || !slices.Equal(d.words[:at], o.words[:at]) {
 		return false
 	}
-	at := -1
-	for i, w := range d.words {
-		switch {
-		case w == o.words[i] || determiners[w] && determiners[o.words[i]]:
-		case at >= 0:
-			return false
-		default:
-			at = i
-		}
+	whom, other := headOfPhrase(d.words[at+1:]), headOfPhrase(o.words[at+1:])
+	return whom != "" && other != "" && !areRelated(whom, other)
+}
+
+// headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are no phrase.
+func headOfPhrase(words []string) string {
+	if len(words) > 0 && determiners[words[0]] {
+		words = words[1:]
 	}
-	if at < 0 {
-		return false
+	if len(words) == 0 || len(words) > 3 || slices.ContainsFunc(words, func(w string) bool { return endsObject[w] || emptyWords[w] || pronouns[w] }) {
+		return ""
 	}
-	before := strings.Join(d.words[max(0, at-2):at], " ")
-	return (before == "to" || strings.HasSuffix(before, " to") || strings.HasPrefix(before, "to ") && determiners[d.words[at-1]]) && !areRelated(singular(d.words[at]), singular(o.words[at]))
+	return singular(words[len(words)-1])
 }
 
 // givesRights reports whether d acts on the rights to a thing, and o on the thing itself.

@@ -468,7 +468,7 @@ var vagueVerbs = setOf("give use handle manage process obtain")
 // isNamedAfter reports whether a word of d is a noun of the act: "payment" of "pay".
 func (d description) isNamedAfter(act string) bool {
 	return slices.ContainsFunc(d.words, func(w string) bool {
-		return slices.Contains(english.VerbsOf(w), act) || strings.HasPrefix(w, strings.ReplaceAll(act, " ", "-"))
+		return slices.Contains(english.VerbsOf(w), act) || slices.Contains(english.VerbsOf(singular(w)), act) || strings.HasPrefix(w, strings.ReplaceAll(act, " ", "-"))
 	})
 }
 

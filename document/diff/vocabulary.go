@@ -39,7 +39,7 @@ var verbGroups = groupWords(
 	"cancel void revoke abort call_off terminate annul rescind withdraw retract undo drop",
 	"stop end halt terminate finish quit shut_down shut kill abort switch_off turn_off cancel",
 	"close end finish terminate complete resolve shut deactivate",
-	"unsubscribe unfollow leave opt_out cancel",
+	"unsubscribe unfollow leave opt_out cancel take_off",
 	"release free let_go give_up",
 	"disable deactivate turn_off switch_off suspend block freeze",
 	"hold put_on_hold reserve", "pause suspend hold put_on_hold halt interrupt stop",
