@@ -16,6 +16,7 @@ import (
 
 	"gazetteer/conformance"
 	"gazetteer/document"
+	"gazetteer/document/diff"
 	"gazetteer/fetch"
 	"gazetteer/protocol"
 	"gazetteer/registry"
@@ -67,8 +68,8 @@ type Stats struct {
 	LastVisit time.Time
 	// Verbs counts different verbs.
 	Verbs int
-	// New are the services that came last, Changed those of which a document changed last, both
-	// without services that exist to test readers.
+	// New are the services that came last, Changed those of which a document changed last in a way
+	// that can break callers, both without services that exist to test readers.
 	New, Changed []Recent
 	// Tables are those of the census, with at most maxLiveRows rows; Totals says how many rows
 	// those of a family have in all.
@@ -90,7 +91,8 @@ func (s *Stats) Table(name string) Table {
 type Recent struct {
 	Host string
 	At   time.Time
-	Kind string // the format of the document that changed
+	// Severity is that of the change, "" for a new service.
+	Severity string
 }
 
 const (
@@ -735,7 +737,7 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 	return s, hostsObserved
 }
 
-// addRecent notes a service if it came or changed lately.
+// addRecent notes a service if it came lately, or changed so that it can break callers.
 func (s *Stats) addRecent(h *liveHost, versions []Version, at time.Time) {
 	var first, last Recent
 	for _, v := range versions {
@@ -743,10 +745,10 @@ func (s *Stats) addRecent(h *liveHost, versions []Version, at time.Time) {
 			continue
 		}
 		if v.First && (first.At.IsZero() || v.Seen.Before(first.At)) {
-			first = Recent{h.Host, v.Seen, v.Kind}
+			first = Recent{Host: h.Host, At: v.Seen}
 		}
-		if !v.First && v.Seen.After(last.At) {
-			last = Recent{h.Host, v.Seen, v.Kind}
+		if (v.Severity == diff.High.String() || v.Severity == diff.Medium.String()) && v.Seen.After(last.At) {
+			last = Recent{h.Host, v.Seen, v.Severity}
 		}
 	}
 	s.New = insertRecent(s.New, first)

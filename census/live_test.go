@@ -213,6 +213,11 @@ func TestListsArePaged(t *testing.T) {
 	if len(s.New) == 0 || len(s.Changed) == 0 || s.New[0].At.Before(s.New[len(s.New)-1].At) || s.Changed[0].At.After(day) {
 		t.Errorf("new %v, changed %v", s.New, s.Changed)
 	}
+	for _, r := range s.Changed {
+		if r.Severity != "high" && r.Severity != "medium" {
+			t.Errorf("%+v breaks no caller", r)
+		}
+	}
 }
 
 func TestParseFeature(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"gazetteer/api/answer"
 	"gazetteer/census"
 	"gazetteer/conformance"
-	"gazetteer/document"
 	"gazetteer/document/diff"
 	"gazetteer/web/frame"
 
@@ -225,7 +224,7 @@ func stateFigures(s *census.Stats) []figureView {
 }
 
 // describeServices returns the lists of the front page: the newest services, and those whose
-// documents changed in a way that matters to callers.
+// documents changed last in a way that can break callers.
 func (p *Pages) describeServices(ctx context.Context, s *census.Stats) (recent []recentService) {
 	added := 0
 	for _, r := range s.New {
@@ -243,13 +242,9 @@ func (p *Pages) describeServices(ctx context.Context, s *census.Stats) (recent [
 		if changed == maxRecent {
 			break
 		}
-		d, err := p.answers.CompareVersions(ctx, r.Host, document.Kind(r.Kind), "", "")
-		if err != nil || d.Severity == diff.None {
-			continue // without a meaning for callers, or not to be compared
-		}
 		if service, err := p.answers.Service(ctx, r.Host); err == nil {
 			service.ChangedAt = r.At
-			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, Severity: d.Severity.String()})
+			recent = append(recent, recentService{ServiceSummary: service.ServiceSummary, Severity: r.Severity})
 			changed++
 		}
 	}

@@ -239,7 +239,7 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	every := int(math.Ceil(float64(len(formatValue(roof))+1) * digitWidth / (x(step) - x(0))))
 	for i := 0; float64(i)*step <= roof+step/2; i++ {
 		at := formatNumber(x(float64(i) * step))
-		fmt.Fprintf(&grid, "M%s 2V%d", at, bottom)
+		fmt.Fprintf(&grid, "M%s %dV%d", at, bottom-4, bottom) // no line through the figures of the bars
 		if i%every == 0 {
 			fmt.Fprintf(&marks, `<text x="%s" y="%d">%s</text>`, at, bottom+18, formatValue(float64(i)*step))
 		}
