@@ -215,9 +215,9 @@ func safeMediaType(d answer.RawDocument) string {
 		return "application/yaml"
 	case d.MediaType != "":
 		return "application/octet-stream"
-	case format.MediaTypes[0] == "application/json", d.Kind == document.AGIS && strings.HasPrefix(strings.TrimSpace(string(d.Bytes)), "{"):
+	case format.Syntax == document.JSON, format.Syntax == document.JSONOrYAML && strings.HasPrefix(strings.TrimSpace(string(d.Bytes)), "{"):
 		return "application/json"
-	case d.Kind == document.AGIS:
+	case format.Syntax == document.JSONOrYAML:
 		return "application/yaml"
 	default:
 		return "application/octet-stream"

@@ -300,7 +300,7 @@ func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 	name, rank := "", 0
 	full := slices.ContainsFunc(h.Documents, func(d liveDocument) bool {
 		kind := document.Kind(d.Kind)
-		return d.Operations > 0 && kind != document.AGISSummary && !kind.IsAlias()
+		return d.Operations > 0 && !kind.IsSummary() && !kind.IsAlias()
 	})
 	for i := range h.Documents {
 		d := &h.Documents[i]
@@ -312,7 +312,7 @@ func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 		if d.Changed.After(s.changed) {
 			s.changed = d.Changed
 		}
-		if !kind.IsAlias() && (kind != document.AGISSummary || !full) {
+		if !kind.IsAlias() && (!kind.IsSummary() || !full) {
 			s.operations += d.Operations
 		}
 	}

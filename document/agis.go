@@ -8,12 +8,16 @@ import (
 	"gazetteer/protocol/aidiscovery"
 )
 
-func readAGIS(d *Document, in Input) error {
-	doc, findings, err := agis.Parse(in.Bytes, agis.Options{})
-	d.Findings = findings
+func parseAGIS(text []byte, o ParseOptions) (Parsed, error) {
+	doc, findings, err := agis.Parse(text, agis.Options{Limits: o.Limits, Level: o.Level})
 	if err != nil {
-		return err
+		return Parsed{Findings: findings}, err
 	}
+	return Parsed{Findings: findings, Document: doc, Root: doc.Root, Operations: len(doc.Endpoints)}, nil
+}
+
+func translateAGIS(d *Document, p Parsed) {
+	doc := p.Document.(*agis.Document)
 	d.Service = Service{
 		Name: doc.Service, Description: doc.Description, Version: doc.ServiceVersion,
 		Domain: doc.Vocabulary.Domain, Namespace: doc.Vocabulary.Namespace,
@@ -34,11 +38,6 @@ func readAGIS(d *Document, in Input) error {
 		}
 	}
 	d.agisLinks(doc.Links)
-	d.setLevel()
-	if d.Level == 1 && doc.LevelTwo() {
-		d.Level = 2
-	}
-	return nil
 }
 
 func (d *Document) agisLinks(l agis.Links) {
@@ -163,14 +162,18 @@ func (r *agisReader) readParameters(e agis.Endpoint) []Parameter {
 	return out
 }
 
-// readSummary reads a summary. It names verbs only, so each becomes an
-// operation without path and intent: enough to find the service by.
-func readSummary(d *Document, in Input) error {
-	sum, findings, err := agis.ParseSummary(in.Bytes, agis.Options{})
-	d.Findings = findings
+func parseSummary(text []byte, o ParseOptions) (Parsed, error) {
+	sum, findings, err := agis.ParseSummary(text, agis.Options{Limits: o.Limits})
 	if err != nil {
-		return err
+		return Parsed{Findings: findings}, err
 	}
+	return Parsed{Findings: findings, Document: sum, Root: sum.Root, Operations: len(sum.Methods)}, nil
+}
+
+// translateSummary translates a summary. It names verbs only, so each becomes an
+// operation without path and intent: enough to find the service by.
+func translateSummary(d *Document, p Parsed) {
+	sum := p.Document.(*agis.Summary)
 	d.Service = Service{
 		Name: sum.Service, Version: sum.ServiceVersion, Domain: sum.Domain, Namespace: sum.Namespace,
 		Protocols: sum.Links.InteractionProtocols, AGTP: sum.AGTP,
@@ -191,6 +194,4 @@ func readSummary(d *Document, in Input) error {
 		d.DataClasses = append(d.DataClasses, DataClass{Name: name})
 	}
 	d.agisLinks(sum.Links)
-	d.setLevel()
-	return nil
 }

@@ -13,35 +13,30 @@ import (
 // §6.5).
 const maxCapabilities = 100
 
-func readAI(d *Document, in Input) error {
-	ai, findings, err := aidiscovery.Parse(in.Bytes, aidiscovery.Options{
-		Host: in.Host, SameSite: psl.SameDomain, Now: in.FetchedAt,
+func parseAI(text []byte, o ParseOptions) (Parsed, error) {
+	ai, findings, err := aidiscovery.Parse(text, aidiscovery.Options{
+		Limits: o.Limits, Host: o.Host, SameSite: psl.SameDomain, Now: o.Today,
 	})
-	d.Findings = findings
 	if err != nil {
-		return err
+		return Parsed{Findings: findings}, err
 	}
-	if in.Kind == AIAlias {
+	return Parsed{Findings: findings, Document: ai, Root: ai.Root, Operations: len(ai.Capabilities)}, nil
+}
+
+func translateAI(d *Document, p Parsed) {
+	ai := p.Document.(*aidiscovery.Document)
+	if d.Kind == AIAlias {
 		d.Findings = append(d.Findings, aidiscovery.AliasOnly())
 	}
 	d.Service = aiService(ai)
 	seen := ids{}
 	for i, c := range ai.Capabilities[:min(len(ai.Capabilities), maxCapabilities)] {
-		op := aiOperation(in.Host, c)
+		op := aiOperation(d.Host, c)
 		if op.ID == "" {
 			op.ID = "capability-" + strconv.Itoa(i+1)
 		}
 		op.ID = seen.uniqueID(op.ID)
 		d.Operations = append(d.Operations, op)
-	}
-	d.setLevel()
-	return nil
-}
-
-// setLevel derives the level that the findings allow.
-func (d *Document) setLevel() {
-	if d.Valid() {
-		d.Level = 1
 	}
 }
 

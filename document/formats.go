@@ -40,13 +40,23 @@ type Format struct {
 	// SoftSize is the size in bytes above which there is a warning, HardSize the size above which
 	// the document is refused. Both count the decoded body.
 	SoftSize, HardSize int
+	// TextEndings are the endings of names of files that a server may send as text/plain, too.
+	TextEndings []string
+	// Syntax is what the texts are written in.
+	Syntax Syntax
 	// Prose says that such a document has no operations.
 	Prose bool
+	// Namespaces says that such a document can name a namespace and data classes.
+	Namespaces bool
+	// Schemas says that each operation can have a JSON Schema of its input.
+	Schemas bool
+	// Levels says that the draft has several levels of conformance.
+	Levels bool
 	// Sign describes for people how a text of the format can be recognized.
 	Sign string
 	// RuleCodes are the letters before the number in the codes of the format's rules; RulesTitle is
-	// the heading of their list.
-	RuleCodes, RulesTitle string
+	// the heading of their list. SyntaxCode is the code of the rule about the syntax of the text.
+	RuleCodes, RulesTitle, SyntaxCode string
 
 	// members are sets of members, each of which identifies a document in JSON or YAML; the likely
 	// ones identify it only if no other format does. A minus sign means that the member is absent.
@@ -59,9 +69,23 @@ type Format struct {
 	recognize func(name string, text []byte) bool
 	// rules are the rules of the format; nil if another row has them.
 	rules func() []protocol.Rule
-	// read parses in.Bytes and fills d.
-	read func(d *Document, in Input) error
+	// memberNames returns the members that the draft defines for the object at a pointer, nil for
+	// none.
+	memberNames func(pointer string) []string
+	// parse reads a text with the reader of the draft.
+	parse func(text []byte, o ParseOptions) (Parsed, error)
+	// translate fills d with what was parsed.
+	translate func(d *Document, p Parsed)
 }
+
+// A Syntax is what the texts of a format are written in.
+type Syntax uint8
+
+const (
+	PlainText Syntax = iota
+	JSON
+	JSONOrYAML
+)
 
 // A Request says when the crawler requests a format from a host.
 type Request uint8
@@ -85,14 +109,16 @@ var Formats = []Format{
 		MediaTypes: []string{"application/json"},
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
 		Sign: "an AI Discovery document has the member aiendpoint", RuleCodes: "AI", RulesTitle: "AI Discovery, /.well-known/ai",
+		Syntax: JSON, SyntaxCode: "AI203",
 		members: []string{"aiendpoint"}, likely: []string{"service capabilities -endpoints -methods", "service capabilities -vocabulary -agtp"}, files: []string{"ai.json", "*.well-known/ai"},
-		rules: aidiscovery.Rules, read: readAI,
+		rules: aidiscovery.Rules, memberNames: aidiscovery.MemberNames, parse: parseAI, translate: translateAI,
 	},
 	{
 		Kind: AIAlias, Name: "AI Discovery document at /ai", WellKnown: "/ai", Rank: 4,
 		Request: AfterAbsence, AliasOf: AI,
 		MediaTypes: []string{"application/json"},
-		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize, read: readAI,
+		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
+		Syntax: JSON, SyntaxCode: "AI203", memberNames: aidiscovery.MemberNames, parse: parseAI, translate: translateAI,
 	},
 	{
 		Kind: AGISSummary, Name: "AGIS summary", WellKnown: "/.well-known/agis.json", Rank: 3,
@@ -102,23 +128,27 @@ var Formats = []Format{
 		MediaTypes:   []string{"application/json"},
 		SoftSize:     aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
 		Sign: "an AGIS summary has the fields agis and agis_document", RuleCodes: "WK", RulesTitle: "AGIS summary, /.well-known/agis.json",
+		Syntax: JSON, SyntaxCode: "WK101", Namespaces: true,
 		members: []string{"agis_document -agis", "agis_document -endpoints", "agis methods -endpoints"}, likely: []string{"methods agtp -endpoints"},
-		files: []string{"agis.json", "*.agis-summary.json"}, read: readSummary,
+		files: []string{"agis.json", "*.agis-summary.json"}, memberNames: agis.SummaryMemberNames, parse: parseSummary, translate: translateSummary,
 	},
 	{
 		Kind: AGIS, Name: "AGIS document", Rank: 2, Request: WhenLinked,
-		MediaTypes: []string{"application/agis", "application/agis+json", "application/agis+yaml", "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
-		Accept:     "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5",
-		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
+		MediaTypes:  []string{"application/agis", "application/agis+json", "application/agis+yaml", "application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"},
+		TextEndings: []string{".agis", ".yaml", ".yml"},
+		Accept:      "application/agis+json, application/agis+yaml, application/agis, application/json, application/yaml, text/yaml;q=0.9, text/plain;q=0.5",
+		SoftSize:    aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
+		Syntax: JSONOrYAML, SyntaxCode: "AGIS101", Namespaces: true, Schemas: true, Levels: true,
 		Sign: "an AGIS document has the field agis", RuleCodes: "AGIS", RulesTitle: "AGIS documents",
 		members: []string{"agis"}, likely: []string{"endpoints vocabulary", "endpoints agtp"},
-		files: []string{"*.agis", "agis.yaml", "agis.yml"}, rules: agis.Rules, read: readAGIS,
+		files: []string{"*.agis", "agis.yaml", "agis.yml"}, rules: agis.Rules, memberNames: agis.MemberNames, parse: parseAGIS, translate: translateAGIS,
 	},
 	{
 		Kind: LLMS, Name: "llms.txt file", WellKnown: "/llms.txt", Rank: 5, Request: OnDemand, Prose: true,
 		MediaTypes: []string{"text/markdown", "text/plain"},
 		SoftSize:   aidiscovery.SoftSize, HardSize: aidiscovery.HardSize,
-		Sign: "an llms.txt file begins with # and a name", RuleCodes: "LLMS", RulesTitle: "llms.txt files", rules: llmstxt.Rules, recognize: llmstxt.Recognize, read: readLLMS,
+		Sign: "an llms.txt file begins with # and a name", RuleCodes: "LLMS", RulesTitle: "llms.txt files", rules: llmstxt.Rules, recognize: llmstxt.Recognize,
+		parse: parseLLMS, translate: translateLLMS,
 	},
 }
 
@@ -136,6 +166,19 @@ func RecognizableKinds() []Kind {
 // OnDemandKinds returns the kinds that are requested only if the operator names them.
 func OnDemandKinds() []Kind {
 	return filterKinds(func(f Format) bool { return f.Request == OnDemand })
+}
+
+// ServiceKinds returns the authoritative kinds that describe operations.
+func ServiceKinds() []Kind {
+	return filterKinds(func(f Format) bool { return f.AliasOf == "" && !f.Prose })
+}
+
+// NamespaceKinds returns the kinds that can name a namespace and data classes, the most detailed
+// first.
+func NamespaceKinds() []Kind {
+	kinds := filterKinds(func(f Format) bool { return f.Namespaces })
+	slices.SortFunc(kinds, func(a, b Kind) int { return a.format().Rank - b.format().Rank })
+	return kinds
 }
 
 func filterKinds(holds func(Format) bool) []Kind {
@@ -222,10 +265,31 @@ func Rules() []protocol.Rule {
 	return all
 }
 
-// IsAlias reports whether documents of the kind are not authoritative.
-func (k Kind) IsAlias() bool {
+// format returns the row of a kind, an empty one for a kind that has none.
+func (k Kind) format() Format {
 	f, _ := FormatOf(k)
-	return f.AliasOf != ""
+	return f
+}
+
+// IsAlias reports whether documents of the kind are not authoritative.
+func (k Kind) IsAlias() bool { return k.format().AliasOf != "" }
+
+// IsSummary reports whether another kind describes the same operations in more detail.
+func (k Kind) IsSummary() bool { return k.format().SupersededBy != "" }
+
+// HasLevels reports whether documents of the kind can have different levels of conformance.
+func (k Kind) HasLevels() bool { return k.format().Levels }
+
+// HasSchemas reports whether operations in documents of the kind can have JSON Schemas.
+func (k Kind) HasSchemas() bool { return k.format().Schemas }
+
+// MemberNames returns the members that the draft defines for the object at a JSON Pointer, nil for
+// none.
+func (k Kind) MemberNames(pointer string) []string {
+	if names := k.format().memberNames; names != nil {
+		return names(pointer)
+	}
+	return nil
 }
 
 // Describe names one document of the kind for people, and returns the kind itself

@@ -39,14 +39,56 @@ func Read(in Input) (*Document, error) {
 	if !ok {
 		return nil, fmt.Errorf("read document of %s: %w", in.Host, &UnknownKindError{in.Kind})
 	}
+	p, err := f.Parse(in.Bytes, ParseOptions{Host: in.Host, Today: in.FetchedAt})
 	d := &Document{
 		Kind: in.Kind, Host: in.Host, URL: in.URL, Digest: Digest(in.Bytes), Size: len(in.Bytes),
 		MediaType: in.MediaType, Source: in.Source, FetchedAt: in.FetchedAt, ChangedAt: in.FetchedAt,
+		Findings: p.Findings,
 	}
-	if err := f.read(d, in); err != nil {
+	if err != nil {
 		return d, fmt.Errorf("read %s of %s: %w", in.Kind, in.Host, err)
 	}
+	f.translate(d, p)
+	if d.Valid() {
+		d.Level = p.Level()
+	}
 	return d, nil
+}
+
+// ParseOptions say how [Format.Parse] reads a text. The zero value is usable.
+type ParseOptions struct {
+	// Host is the host that publishes the text, "" for unknown: rules about other hosts are skipped.
+	Host string
+	// Today is compared with the dates of the document, unless it is zero.
+	Today time.Time
+	// Level 2 turns the absence of what that level requires into an error.
+	Level  int
+	Limits protocol.Limits
+}
+
+// Parsed is a text as the reader of its draft sees it.
+type Parsed struct {
+	Findings []protocol.Finding
+	// Document is the document in the words of its draft, for example an [*agis.Document]. It is nil
+	// for a text that cannot be read.
+	Document any
+	// Root is the tree of the text without its byte order mark; nil for a text that cannot be read
+	// and for formats without a tree.
+	Root *protocol.Node
+	// Operations is the number of operations of the service, those above the limits included.
+	Operations int
+}
+
+// Parse reads a text with the reader of its draft. The error wraps [ErrUnreadable] or
+// [ErrOtherFormat]; the findings then say why.
+func (f Format) Parse(text []byte, o ParseOptions) (Parsed, error) { return f.parse(text, o) }
+
+// Level returns the level of conformance that the document has if its findings are no errors.
+func (p Parsed) Level() int {
+	if leveled, ok := p.Document.(interface{ LevelTwo() bool }); ok && leveled.LevelTwo() {
+		return 2
+	}
+	return 1
 }
 
 // Digest returns "sha256:" and the lower-case hex SHA-256 of b.

@@ -62,7 +62,7 @@ func wrongMediaType(kind string, from *url.URL, contentType string) string {
 	if !ok {
 		return "no format is called " + kind
 	}
-	if slices.Contains(format.MediaTypes, media) || kind == string(document.AGIS) && isAGISText(media, from.Path) {
+	if slices.Contains(format.MediaTypes, media) || media == "text/plain" && slices.Contains(format.TextEndings, strings.ToLower(path.Ext(from.Path))) {
 		return ""
 	}
 	want := format.MediaTypes[0]
@@ -70,12 +70,6 @@ func wrongMediaType(kind string, from *url.URL, contentType string) string {
 		return "no Content-Type; serve the document as " + want
 	}
 	return fmt.Sprintf("Content-Type is %.60q; serve the document as %s", media, want)
-}
-
-// isAGISText accepts an AGIS document that is served as plain text if its file name has the
-// extension of the format.
-func isAGISText(media, name string) bool {
-	return media == "text/plain" && slices.Contains([]string{".agis", ".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 }
 
 // judgeError settles an exchange that ended without a complete answer.

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gazetteer/document"
 	"gazetteer/store"
 )
-
-// kinds are the kinds of documents that can name agents. The document at /ai is left out, because
-// it is not authoritative.
-var kinds = [3]document.Kind{document.AI, document.AGISSummary, document.AGIS}
 
 // A naming is a place where a document of a host names an agent.
 type naming struct {
@@ -27,7 +24,7 @@ type naming struct {
 // had them when the store was at head.
 type namings struct {
 	list []naming
-	seqs [3]uint64 // by kind, 0 for no document
+	seqs []uint64 // by kind, in the order of [document.ServiceKinds]; 0 for no document
 	head uint64
 }
 
@@ -45,7 +42,7 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 		return nil, err
 	}
 	n := namings{list: kept.list, seqs: seqs, head: head}
-	if !ok || kept.seqs != seqs {
+	if !ok || !slices.Equal(kept.seqs, seqs) {
 		if n.list, err = j.readNamings(ctx, records); err != nil {
 			return nil, err
 		}
@@ -56,21 +53,21 @@ func (j *Joiner) documentNamings(ctx context.Context, host string) ([]naming, er
 
 // loadDocuments returns the records of a host's documents. It treats a damaged record as absent:
 // the host's own page reports it.
-func (j *Joiner) loadDocuments(ctx context.Context, host string) (records [3]store.Record, seqs [3]uint64, err error) {
-	for i, kind := range kinds {
+func (j *Joiner) loadDocuments(ctx context.Context, host string) (records []store.Record, seqs []uint64, err error) {
+	for _, kind := range document.ServiceKinds() {
 		record, err := j.store.Get(ctx, store.DocumentKey(host, string(kind)))
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt):
-			continue
+			record = store.Record{}
 		case err != nil:
-			return records, seqs, fmt.Errorf("read %s of %s: %w", kind, host, err)
+			return nil, nil, fmt.Errorf("read %s of %s: %w", kind, host, err)
 		}
-		records[i], seqs[i] = record, record.Seq
+		records, seqs = append(records, record), append(seqs, record.Seq)
 	}
 	return records, seqs, nil
 }
 
-func (j *Joiner) readNamings(ctx context.Context, records [3]store.Record) ([]naming, error) {
+func (j *Joiner) readNamings(ctx context.Context, records []store.Record) ([]naming, error) {
 	var all []naming
 	for i, record := range records {
 		if record.Seq == 0 {
@@ -92,7 +89,7 @@ func (j *Joiner) readNamings(ctx context.Context, records [3]store.Record) ([]na
 			return nil, fmt.Errorf("read the bytes %s: %w", d.Digest, err)
 		}
 		for _, m := range document.Mentions(blob.Value) {
-			all = append(all, naming{m, kinds[i], d.URL, d.FetchedAt})
+			all = append(all, naming{m, document.ServiceKinds()[i], d.URL, d.FetchedAt})
 		}
 	}
 	return all, nil

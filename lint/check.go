@@ -11,7 +11,6 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/fetch"
-	"gazetteer/internal/psl"
 	"gazetteer/lint/repair"
 	"gazetteer/protocol"
 	"gazetteer/protocol/agis"
@@ -148,9 +147,8 @@ func CheckAll(inputs []Input, o Options) []Result {
 // checkedInput is one text while it is checked.
 type checkedInput struct {
 	Result
-	url     string // where the text comes from
-	summary *agis.Summary
-	full    *agis.Document
+	url    string // where the text comes from
+	parsed document.Parsed
 }
 
 func checkInput(in Input, o Options) *checkedInput {
@@ -178,9 +176,6 @@ func checkInput(in Input, o Options) *checkedInput {
 		}
 	}
 	c.readDocument(in, o, guess, err)
-	if c.Kind == document.AI && root != nil && !c.unread {
-		c.Savings = aidiscovery.Savings(root)
-	}
 	return c
 }
 
@@ -195,54 +190,33 @@ func transportFindings(a *fetch.Answer, kind document.Kind) []protocol.Finding {
 
 // readDocument runs the reader of the kind.
 func (c *checkedInput) readDocument(in Input, o Options, guess Guess, syntax error) {
-	switch c.Kind {
-	case document.AI, document.AIAlias:
-		read := func(text []byte) (*aidiscovery.Document, []protocol.Finding, error) {
-			return aidiscovery.Parse(text, aidiscovery.Options{Host: hostOf(in.URL), SameSite: psl.SameDomain, Now: o.Today})
-		}
-		doc := readStandardJSON(c, in.Text, "AI203", read)
-		if doc != nil {
-			c.Operations = len(doc.Capabilities)
-		}
-	case document.AGIS:
-		doc, findings, err := agis.Parse(in.Text, agis.Options{Level: o.Level})
-		c.addFindings(findings, err)
-		if doc != nil {
-			c.full, c.Operations = doc, len(doc.Endpoints)
-		}
-	case document.AGISSummary:
-		read := func(text []byte) (*agis.Summary, []protocol.Finding, error) {
-			return agis.ParseSummary(text, agis.Options{})
-		}
-		doc := readStandardJSON(c, in.Text, "WK101", read)
-		if doc != nil {
-			c.summary, c.Operations = doc, len(doc.Methods)
-		}
-	default:
-		if _, ok := document.FormatOf(c.Kind); !ok {
-			c.unread = true
-			c.Findings = append(c.Findings, unreadableFinding(in, guess, syntax))
-			return
-		}
-		doc, err := document.Read(document.Input{Kind: c.Kind, Host: hostOf(in.URL), URL: in.URL, FetchedAt: o.Today, Bytes: in.Text})
-		c.addFindings(doc.Findings, err)
-		c.Operations = len(doc.Operations)
+	format, ok := document.FormatOf(c.Kind)
+	if !ok {
+		c.unread = true
+		c.Findings = append(c.Findings, unreadableFinding(in, guess, syntax))
+		return
+	}
+	p, err := parseText(format, in.Text, document.ParseOptions{Host: hostOf(in.URL), Today: o.Today, Level: o.Level})
+	c.addFindings(p.Findings, err)
+	c.parsed, c.Operations = p, p.Operations
+	if ai, ok := p.Document.(*aidiscovery.Document); ok && !c.unread && !c.Kind.IsAlias() {
+		c.Savings = aidiscovery.Savings(ai.Root)
 	}
 }
 
-// readStandardJSON runs a reader of JSON. If the text has trailing commas, comments or single
-// quotes, these are findings of the rule invalid, and the rest is checked as well. The text counts as
-// unreadable all the same.
-func readStandardJSON[D any](c *checkedInput, text []byte, invalid string, read func([]byte) (*D, []protocol.Finding, error)) *D {
-	doc, findings, err := read(text)
-	if err != nil && len(findings) == 1 && findings[0].Code == invalid {
+// parseText runs the reader of a format. If a JSON text has trailing commas, comments or single
+// quotes, these are findings of the rule about its syntax, and the rest is checked as well. The text
+// counts as unreadable all the same.
+func parseText(format document.Format, text []byte, o document.ParseOptions) (document.Parsed, error) {
+	p, err := format.Parse(text, o)
+	if err != nil && format.Syntax == document.JSON && len(p.Findings) == 1 && p.Findings[0].Code == format.SyntaxCode {
 		standard, faults := repair.StandardJSON(text)
-		if again, more, errAgain := read(standard); len(faults) > 0 && errAgain == nil {
-			doc, findings = again, append(repair.SyntaxFindings(text, findings[0], faults), more...)
+		if again, errAgain := format.Parse(standard, o); len(faults) > 0 && errAgain == nil {
+			again.Findings = append(repair.SyntaxFindings(text, p.Findings[0], faults), again.Findings...)
+			return again, err
 		}
 	}
-	c.addFindings(findings, err)
-	return doc
+	return p, err
 }
 
 func (c *checkedInput) addFindings(findings []protocol.Finding, err error) {
@@ -265,10 +239,7 @@ func (c *checkedInput) buildResult(o Options) Result {
 	worst, any := protocol.Worst(c.Findings)
 	c.Valid = !c.unread && (!any || worst < protocol.Error)
 	if c.Valid {
-		c.Level = 1
-		if c.full != nil && c.full.LevelTwo() {
-			c.Level = 2
-		}
+		c.Level = c.parsed.Level()
 	}
 	if o.Baseline != nil {
 		all := len(c.Findings)
@@ -289,9 +260,13 @@ func findingRank(f protocol.Finding) int {
 // compareSummaries compares each summary with the full documents of its service.
 func compareSummaries(checks []*checkedInput) {
 	for _, s := range checks {
+		summary, ok := s.parsed.Document.(*agis.Summary)
+		if !ok {
+			continue
+		}
 		for _, d := range checks {
-			if s.summary != nil && d.full != nil && sameService(s.summary, d) {
-				s.Findings = append(s.Findings, agis.CrossCheck(s.summary, d.full)...)
+			if full, ok := d.parsed.Document.(*agis.Document); ok && sameService(summary, full, d.url) {
+				s.Findings = append(s.Findings, agis.CrossCheck(summary, full)...)
 			}
 		}
 	}
@@ -299,9 +274,9 @@ func compareSummaries(checks []*checkedInput) {
 
 // sameService reports whether a document is the full one of a summary: it is at the address in the
 // summary, or has the same agtp address or service.
-func sameService(s *agis.Summary, d *checkedInput) bool {
+func sameService(s *agis.Summary, full *agis.Document, address string) bool {
 	same := func(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
-	return same(s.Links.AGISDocument, d.url) || same(s.AGTP, d.full.AGTP) || same(s.Service, d.full.Service)
+	return same(s.Links.AGISDocument, address) || same(s.AGTP, full.AGTP) || same(s.Service, full.Service)
 }
 
 // unreadableFinding returns the finding for a text of no known format.

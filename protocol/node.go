@@ -95,6 +95,17 @@ func MemberPointer(parent, name string) string {
 // ItemPointer returns the pointer of the i-th element of the array at parent.
 func ItemPointer(parent string, i int) string { return parent + "/" + strconv.Itoa(i) }
 
+// PointerShape returns a pointer with an asterisk in place of each number: /endpoints/*/semantic.
+func PointerShape(pointer string) string {
+	segments := strings.Split(pointer, "/")
+	for i, s := range segments {
+		if _, err := strconv.ParseUint(s, 10, 64); err == nil {
+			segments[i] = "*"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Elements returns the elements of an Array node, and nothing for nil or any

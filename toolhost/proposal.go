@@ -49,10 +49,10 @@ func (h *Host) Propose(ctx context.Context, host, operation string) (proposed []
 		return nil, nil, err
 	}
 	skipped = map[string]string{}
-	whole := slices.ContainsFunc(documents, func(d document.Document) bool { return d.Kind == document.AGIS })
+	detailed := slices.ContainsFunc(documents, func(d document.Document) bool { return d.Kind.HasSchemas() })
 	for _, d := range documents {
-		if d.Kind == document.AGISSummary && whole {
-			continue // it names the operations of the AGIS document, without their calls
+		if d.Kind.IsSummary() && detailed {
+			continue // it names the operations of the full document, without their calls
 		}
 		from := h.readSource(ctx, d)
 		for _, o := range d.Operations {
@@ -139,12 +139,13 @@ func (h *Host) readSource(ctx context.Context, d document.Document) source {
 	if err != nil {
 		return from
 	}
-	switch d.Kind {
-	case document.AGIS:
+	if d.Kind.HasSchemas() {
 		from.schemas = call.InputSchemas(text.Value)
-	case document.AI:
-		if parsed, _, err := aidiscovery.Parse(text.Value, aidiscovery.Options{}); err == nil {
-			from.requestsPerMinute = parsed.RateLimits.RequestsPerMinute
+	} else if format, ok := document.FormatOf(d.Kind); ok {
+		// The error is left alone: a text that is no longer readable declares no limit.
+		parsed, _ := format.Parse(text.Value, document.ParseOptions{})
+		if ai, ok := parsed.Document.(*aidiscovery.Document); ok {
+			from.requestsPerMinute = ai.RateLimits.RequestsPerMinute
 		}
 	}
 	return from
@@ -165,7 +166,7 @@ func (h *Host) contractOf(from source, o document.Operation, name string, taken 
 		made.Effect = string(o.Effect)
 	}
 	note := tool.InputNote
-	if from.Kind == document.AGIS && from.schemas[o.Pointer] == nil {
+	if from.Kind.HasSchemas() && from.schemas[o.Pointer] == nil {
 		note = "the JSON Schema of the document cannot be read, and only names and types of parameters are checked"
 	}
 	return Contract{Contract: made, Added: time.Now().UTC(), InputNote: note, Pin: &Pin{

@@ -257,7 +257,7 @@ func operationsOf(s answer.Service) []listedOperation {
 	full := slices.ContainsFunc(s.Documents, func(d answer.DocumentView) bool { return answer.HasOperations(d.Document) })
 	var all []listedOperation
 	for _, d := range s.Documents {
-		if d.Kind == document.AGISSummary && full {
+		if d.Kind.IsSummary() && full {
 			continue
 		}
 		for _, o := range d.Operations {

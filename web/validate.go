@@ -312,7 +312,7 @@ func resultOf(n int, j answer.ValidationResult) resultView {
 	if !j.Valid {
 		v.Verdict, v.Tone = "Not valid", "error"
 	}
-	if j.Kind == document.AGIS {
+	if j.Kind.HasLevels() {
 		v.Level = fmt.Sprintf("Level %d", j.Level)
 	}
 	v.Facts = fmt.Sprintf("%s, about %s tokens for a model, %s without white space",

@@ -173,7 +173,7 @@ func (a *Answers) DataClass(ctx context.Context, name string) (DataClass, error)
 
 // readHolder reads the declaration of a data class in a host's document.
 func (a *Answers) readHolder(ctx context.Context, host, class string) (Holder, bool, error) {
-	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary} {
+	for _, kind := range document.NamespaceKinds() {
 		d, there, err := a.readDocument(ctx, host, kind)
 		if err != nil {
 			return Holder{}, false, err

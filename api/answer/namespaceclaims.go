@@ -112,7 +112,7 @@ var relationOrder = []string{relationOwnDomain, relationOwnName, relationDeclare
 // readClaim reads the document of a host that uses a namespace.
 func (a *Answers) readClaim(ctx context.Context, host, namespace string) (Claim, bool, error) {
 	best, found := Claim{}, false
-	for _, kind := range []document.Kind{document.AGIS, document.AGISSummary, document.AI, document.AIAlias} {
+	for _, kind := range document.NamespaceKinds() {
 		d, there, err := a.readDocument(ctx, host, kind)
 		if err != nil {
 			return best, false, err

@@ -57,7 +57,7 @@ func (a *Answers) AddSchemas(ctx context.Context, offers []call.Offer) error {
 	for i := range offers {
 		o := &offers[i]
 		host, kind, _, _ := splitOperationID(o.ID)
-		if kind != document.AGIS {
+		if !kind.HasSchemas() {
 			continue
 		}
 		if _, read := schemas[host]; !read {

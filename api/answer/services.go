@@ -323,7 +323,7 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 		first(&s.Description, d.Service.Description)
 		first(&s.Namespace, d.Service.Namespace)
 		first(&s.Domain, d.Service.Domain)
-		if (!d.Kind.IsAlias() || len(sorted) == 1) && (d.Kind != document.AGISSummary || !full) {
+		if (!d.Kind.IsAlias() || len(sorted) == 1) && (!d.Kind.IsSummary() || !full) {
 			s.Operations += len(d.Operations)
 		}
 		for _, c := range append(slices.Clone(d.Service.Categories), d.Service.Domain) {
@@ -353,7 +353,7 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 // HasOperations reports whether a document describes operations in full. A summary repeats the bare
 // verbs of another document, so its operations count only for a host without such a document.
 func HasOperations(d document.Document) bool {
-	return len(d.Operations) > 0 && d.Kind != document.AGISSummary && !d.Kind.IsAlias()
+	return len(d.Operations) > 0 && !d.Kind.IsSummary() && !d.Kind.IsAlias()
 }
 
 // relatedHosts lists the other hosts that the documents name, sorted.

@@ -180,10 +180,6 @@ func (e *segmentEntries) translateBitmap(r *roaring.Bitmap) Bitset {
 
 // supersedingKind returns the kind whose operations replace those of kind k of the same host.
 func supersedingKind(k document.Kind) (document.Kind, bool) {
-	if k == document.AGISSummary {
-		// The summary repeats verb and path of the full document's operations,
-		// without intent or parameters.
-		return document.AGIS, true
-	}
-	return "", false
+	f, _ := document.FormatOf(k)
+	return f.SupersededBy, f.SupersededBy != ""
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gazetteer/document"
 	"gazetteer/lint"
 	"gazetteer/protocol"
 )
@@ -378,7 +377,7 @@ func (t textWriter) writeVerdict(r Report) {
 	}
 	kind = cmp.Or(kind, "no kind of document that is known here")
 	fmt.Fprintf(t, "%s: %s; %s", Visible(r.Input), t.paintText(colour, word), kind)
-	if r.Valid && r.Kind == document.AGIS {
+	if r.Valid && r.Kind.HasLevels() {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}
 	if r.Operations > 0 {

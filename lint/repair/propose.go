@@ -93,14 +93,15 @@ func proposeSyntaxRepairs(r *reading) []Repair {
 	if len(r.findings) == 0 {
 		return nil
 	}
+	first, standard := r.findings[0], r.format.Syntax == document.JSON
 	switch {
-	case r.kind == document.AGISSummary && r.skip > 0:
-		return []Repair{{r.findings[0], []protocol.Edit{{Offset: 0, End: r.skip}}}}
-	case (r.kind == document.AI || r.kind == document.AIAlias) && r.findings[0].Code == "AI203",
-		r.kind == document.AGISSummary && r.findings[0].Code == "WK101":
-		return r.appendRepair(nil, r.findings[0], syntaxEdits(r.body))
-	case r.kind == document.AGIS && r.findings[0].Code == "AGIS101":
-		return r.appendRepair(nil, r.findings[0], quoteTransitions(r.body))
+	case first.Code != r.format.SyntaxCode:
+		return nil
+	case standard && r.skip > 0:
+		return []Repair{{first, []protocol.Edit{{Offset: 0, End: r.skip}}}}
+	case standard:
+		return r.appendRepair(nil, first, syntaxEdits(r.body))
+	default:
+		return r.appendRepair(nil, first, quoteTransitions(r.body))
 	}
-	return nil
 }

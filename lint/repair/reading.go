@@ -7,8 +7,6 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/protocol"
-	"gazetteer/protocol/agis"
-	"gazetteer/protocol/aidiscovery"
 )
 
 // allFindings is a limit that no document reaches, since every finding must be seen to be repaired.
@@ -16,12 +14,12 @@ const allFindings = 1 << 20
 
 // A reading is a text with its tree and findings.
 type reading struct {
-	kind document.Kind
-	text []byte
+	format document.Format
+	text   []byte
 	// body is the text without a byte order mark, skip the length of that mark.
 	body []byte
 	skip int
-	// root is the tree of body, nil if err is set.
+	// root is the tree of body, empty for a text without one.
 	root     *protocol.Node
 	nodes    map[string]*protocol.Node // by pointer, filled by at
 	findings []protocol.Finding
@@ -31,34 +29,16 @@ type reading struct {
 	meaning *document.Document
 }
 
-// readText reads a text. It returns nil only for an unknown kind.
-func (m *repairer) readText(text []byte) (*reading, error) {
+func (m *repairer) readText(text []byte) *reading {
 	m.readings++
-	r := &reading{kind: m.kind, text: text, body: text}
+	r := &reading{format: m.format, text: text, body: text}
 	if body, marked := protocol.TrimBOM(text); marked {
 		r.body, r.skip = body, len(text)-len(body)
 	}
-	limits := protocol.Limits{Findings: allFindings}
-	switch m.kind {
-	case document.AI, document.AIAlias:
-		if _, r.findings, r.err = aidiscovery.Parse(text, aidiscovery.Options{Limits: limits}); r.err == nil {
-			r.root, r.err = protocol.ReadJSON(r.body, limits)
-		}
-	case document.AGISSummary:
-		if _, r.findings, r.err = agis.ParseSummary(text, agis.Options{Limits: limits}); r.err == nil {
-			r.root, r.err = protocol.ReadJSON(r.body, limits)
-		}
-	case document.AGIS:
-		var doc *agis.Document
-		if doc, r.findings, r.err = agis.Parse(text, agis.Options{Limits: limits}); r.err == nil {
-			r.root = doc.Root
-		}
-	default: // no safe repairs for this format
-		d, err := document.Read(document.Input{Kind: m.kind, Host: "example.com", Bytes: text})
-		if d == nil {
-			return nil, errUnknownKind(m.kind)
-		}
-		r.findings, r.err, r.root = d.Findings, err, &protocol.Node{}
+	parsed, err := m.format.Parse(text, document.ParseOptions{Limits: protocol.Limits{Findings: allFindings}})
+	r.findings, r.err, r.root = parsed.Findings, err, parsed.Root
+	if r.root == nil {
+		r.root = &protocol.Node{}
 	}
 	for _, f := range r.findings {
 		if f.Severity == protocol.Error {
@@ -66,9 +46,9 @@ func (m *repairer) readText(text []byte) (*reading, error) {
 		}
 	}
 	if r.errors == 0 && r.err == nil {
-		r.meaning = comparableDocument(m.kind, text)
+		r.meaning = comparableDocument(m.format.Kind, text)
 	}
-	return r, r.err
+	return r
 }
 
 // blockingFinding returns the finding that prevents a part of the document from being checked at

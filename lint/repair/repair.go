@@ -27,11 +27,12 @@ const maxReadings = 100
 // or [protocol.ErrOtherFormat], that the text is not a document of that kind and could not be
 // repaired to one.
 func Fix(kind document.Kind, text []byte) (fixed []byte, repaired []Repair, err error) {
-	m := &repairer{kind: kind}
-	now, err := m.readText(text)
-	if now == nil {
-		return text, nil, err
+	format, ok := document.FormatOf(kind)
+	if !ok {
+		return text, nil, fmt.Errorf("repair a document: %w", &document.UnknownKindError{Kind: kind})
 	}
+	m := &repairer{format: format}
+	now := m.readText(text)
 	for {
 		better, repairs := m.repairOnce(now)
 		if m.readings > maxReadings {
@@ -54,7 +55,7 @@ func Diff(name string, before, after []byte) []byte {
 }
 
 type repairer struct {
-	kind     document.Kind
+	format   document.Format
 	readings int
 }
 
@@ -121,7 +122,7 @@ func (t *trial) keepImproving(repairs []Repair) {
 		base = t.before
 	}
 	if text, err := protocol.ApplyEdits(t.before.text, edits); err == nil {
-		if after, _ := t.readText(text); after != nil && after.isBetterThan(base) {
+		if after := t.readText(text); after.isBetterThan(base) {
 			t.best, t.kept = after, append(t.kept, repairs...)
 			return
 		}
@@ -130,9 +131,4 @@ func (t *trial) keepImproving(repairs []Repair) {
 		t.keepImproving(repairs[:half])
 		t.keepImproving(repairs[half:])
 	}
-}
-
-// errUnknownKind returns the error for an unknown kind.
-func errUnknownKind(kind document.Kind) error {
-	return fmt.Errorf("repair a document: %w", &document.UnknownKindError{Kind: kind})
 }

@@ -157,7 +157,37 @@ var (
 	vocabularyFields = []string{"declared_verbs", "domain", "namespace", "version", "negotiable"}
 	manifestFields   = []string{"available_data", "pre_auth_discovery"}
 	dataFields       = []string{"class", "description", "formats", "sensitivity", "requires_authorization"}
+	summaryFields    = []string{"agis", "service", "agtp", "agis_document", "methods", "domain", "namespace", "negotiable", "capability_summary",
+		"data_classes", "interaction_protocols", "pre_auth_discovery", "version", "related_services", "mcp_tools_list"}
 )
+
+// MemberNames returns the fields that the draft defines for the object of a full document at a JSON
+// Pointer (§6, §8), nil if it defines no object there.
+func MemberNames(pointer string) []string {
+	switch protocol.PointerShape(pointer) {
+	case "":
+		return topFields
+	case "/endpoints/*":
+		return endpointFields
+	case "/endpoints/*/semantic":
+		return semanticFields
+	case "/vocabulary":
+		return vocabularyFields
+	case "/data_manifest":
+		return manifestFields
+	case "/data_manifest/available_data/*":
+		return dataFields
+	}
+	return nil
+}
+
+// SummaryMemberNames does the same for the object of a summary (§11.1).
+func SummaryMemberNames(pointer string) []string {
+	if pointer != "" {
+		return nil
+	}
+	return summaryFields
+}
 
 // checkFields reports names that are misspelled (AGIS121) or unknown (AGIS122).
 func (c *checker) checkFields(n *protocol.Node, names ...string) {

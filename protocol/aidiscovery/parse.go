@@ -144,14 +144,28 @@ func otherFormat(root *protocol.Node) (string, bool) {
 	return "", false
 }
 
-var topLevel = []string{"aiendpoint", "service", "capabilities", "auth", "token_hints", "rate_limits", "meta"}
+// memberNames are the members that the draft defines (§3), by the shape of the pointer of their
+// object.
+var memberNames = map[string][]string{
+	"":                {"aiendpoint", "service", "capabilities", "auth", "token_hints", "rate_limits", "meta"},
+	"/service":        {"name", "description", "category", "language"},
+	"/capabilities/*": {"id", "description", "endpoint", "method", "params", "returns"},
+	"/auth":           {"type", "header", "docs"},
+	"/token_hints":    {"compact_mode", "field_filtering", "delta_support"},
+	"/rate_limits":    {"requests_per_minute", "agent_tier_available"},
+	"/meta":           {"last_updated", "changelog", "status"},
+}
+
+// MemberNames returns the members that the draft defines for the object at a JSON Pointer, nil if it
+// defines no object there.
+func MemberNames(pointer string) []string { return memberNames[protocol.PointerShape(pointer)] }
 
 func (c *checker) readDocument(root *protocol.Node) *Document {
 	c.checkVersion(root)
 	if c.strict {
 		for _, m := range root.Items {
-			if !slices.Contains(topLevel, m.Key) {
-				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+suggestNearest(topLevel, m.Key))
+			if top := memberNames[""]; !slices.Contains(top, m.Key) {
+				c.AddKey("AI219", m, "the draft has no top-level member "+protocol.Quote(m.Key), "remove it, or move it into meta"+suggestNearest(top, m.Key))
 			}
 		}
 	}
@@ -220,7 +234,7 @@ func (c *checker) readObject(root *protocol.Node, name string) *protocol.Node {
 
 // checkNestedMembers warns of members that the draft does not define (its JSON Schema
 // forbids them, its text does not).
-func (c *checker) checkNestedMembers(n *protocol.Node, names ...string) {
+func (c *checker) checkNestedMembers(n *protocol.Node, names []string) {
 	if !c.strict {
 		return
 	}

@@ -382,7 +382,7 @@ func (c *savingFinder) visitMeta(n *protocol.Node) {
 		c.suggestRemoval(n, "meta is empty: leave it out")
 	}
 	for _, m := range n.Items {
-		if c.strict && !slices.Contains([]string{"last_updated", "changelog", "status"}, m.Key) {
+		if c.strict && !slices.Contains(memberNames["/meta"], m.Key) {
 			c.suggestRemoval(m, "remove "+protocol.Quote(m.Key)+" unless agents need it: every one of them pays for it")
 		}
 	}
