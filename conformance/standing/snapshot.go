@@ -120,14 +120,14 @@ func (f *Follower) readSnapshot() error {
 					return errors.New("a link leads to no host")
 				}
 			}
-			h.links = append(h.links, links{l.Kind, l.Digest, l.To})
+			h.links = append(h.links, documentLinks{l.Kind, l.Digest, l.To})
 		}
 		f.labels[i] = h.packStates()
 		f.figures.countHost(h, +1)
 	}
 	for n := range f.hosts {
 		for _, to := range f.hosts[n].linkTargets() {
-			f.hosts[to].from = append(f.hosts[to].from, uint32(n))
+			f.hosts[to].linkedFrom = append(f.hosts[to].linkedFrom, uint32(n))
 		}
 	}
 	f.sortHosts(0)

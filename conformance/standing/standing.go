@@ -45,7 +45,7 @@ type Follower struct {
 	mu      sync.RWMutex      // guards the following fields
 	numbers map[string]uint32 // of hosts; a number is never given to another host
 	hosts   []host            // by number
-	labels  []uint8           // by number: bit i is set when the i-th state holds
+	labels  []uint8           // states by number: bit i is set when the i-th of [conformance.Names] holds
 	shared  bool              // labels were handed out, and must not be changed
 	order   []uint32          // numbers by reversed name
 	figures Figures
@@ -61,12 +61,12 @@ type host struct {
 	known, visited bool
 	blocked        conformance.Class // OptedOut or Excluded, "" for a host that may be visited
 	firstTurn      time.Time         // zero for a host without history
-	links          []links           // to other hosts, by document
-	from           []uint32          // hosts that name this one, each once
+	links          []documentLinks   // to other hosts
+	linkedFrom     []uint32          // hosts that name this one, each once
 }
 
-// links are those of one document to other hosts.
-type links struct {
+// documentLinks are the links of one document to other hosts.
+type documentLinks struct {
 	kind   document.Kind
 	digest uint64 // of the document's digest
 	to     []uint32
@@ -129,18 +129,18 @@ func (f *Follower) WaitFor(ctx context.Context, seq uint64) error {
 
 // A change is one record as the follower reads it, before the lock is taken.
 type change struct {
-	kind, name string
-	deleted    bool
+	prefix, host string // of the key
+	deleted      bool
 
 	// Of a host: its track, and whether it was visited.
 	track   conformance.Track
 	visited bool
 	// Of a document: its links. unchanged is set when the follower knows them already.
-	document  links
-	names     []string
+	document  documentLinks
+	names     []string // of the hosts that it links to
 	unchanged bool
-	blocked   conformance.Class
-	turned    time.Time
+	blocked   conformance.Class // of a block
+	turned    time.Time         // of a turn
 }
 
 // applyBatch reads records and updates the state.
@@ -178,12 +178,12 @@ func (f *Follower) readRecord(ctx context.Context, r store.Record) (change, bool
 	if len(parts) < 2 {
 		return change{}, false, nil
 	}
-	c := change{kind: parts[0] + "/", name: parts[1], deleted: r.Deleted}
+	c := change{prefix: parts[0] + "/", host: parts[1], deleted: r.Deleted}
 	var err error
-	switch c.kind {
+	switch c.prefix {
 	case store.HostPrefix:
 		if !c.deleted {
-			if err = f.readHost(ctx, &c, r.Value); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) && !errors.Is(err, store.ErrUnknown) {
+			if err = f.readHost(ctx, &c, r.Value); err != nil && !isStoreError(ctx, err) {
 				f.log.Error("the record of a host cannot be read; its states are left out", "key", r.Key, "error", err)
 				c.deleted, err = true, nil
 			}
@@ -216,6 +216,11 @@ func (f *Follower) readRecord(ctx context.Context, r store.Record) (change, bool
 	return c, true, err
 }
 
+// isStoreError reports whether an error is one of the store, and not of a record.
+func isStoreError(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrUnknown)
+}
+
 // readHost reads the track of a host's record. It stops behind the track: the rest of the record is
 // many times longer.
 func (f *Follower) readHost(ctx context.Context, c *change, text []byte) error {
@@ -233,7 +238,7 @@ func (f *Follower) readHost(ctx context.Context, c *change, text []byte) error {
 		}
 		return !found || name == "", err
 	})
-	if err == nil && name != c.name {
+	if err == nil && name != c.host {
 		err = fmt.Errorf("it names the host %q", name)
 	}
 	if err != nil || found {
@@ -260,7 +265,7 @@ func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) err
 	for _, f := range h.Fetches {
 		in.Fetches = append(in.Fetches, f)
 	}
-	for r, err := range f.store.List(ctx, store.DocumentsOf(c.name), "") {
+	for r, err := range f.store.List(ctx, store.DocumentsOf(c.host), "") {
 		if store.Damaged(r, err) {
 			continue
 		}
@@ -280,7 +285,7 @@ func (f *Follower) judgeOldHost(ctx context.Context, c *change, text []byte) err
 // readLinks reads the hosts that a document names as related services, unless the follower has read
 // the same version.
 func (f *Follower) readLinks(c *change, text []byte) error {
-	known := f.knownDigest(c.name, c.document.kind)
+	known := f.knownDigest(c.host, c.document.kind)
 	var list []document.Link
 	err := eachMember(text, func(member string, value jsontext.Value) (more bool, err error) {
 		switch member {
@@ -298,7 +303,7 @@ func (f *Follower) readLinks(c *change, text []byte) error {
 		return true, nil
 	})
 	for _, l := range list {
-		if l.Rel == document.RelRelated && l.Host != "" && l.Host != c.name && len(c.names) < maxLinks && !slices.Contains(c.names, l.Host) {
+		if l.Rel == document.RelRelated && l.Host != "" && l.Host != c.host && len(c.names) < maxLinks && !slices.Contains(c.names, l.Host) {
 			c.names = append(c.names, l.Host)
 		}
 	}
@@ -365,13 +370,13 @@ func (f *Follower) unshareLabels() {
 
 // applyChange updates the state with one change. f.mu is held.
 func (f *Follower) applyChange(c change) {
-	if _, known := f.numbers[c.name]; !known && c.deleted {
+	if _, known := f.numbers[c.host]; !known && c.deleted {
 		return
 	}
-	n := f.numberOf(c.name)
+	n := f.numberOf(c.host)
 	h := &f.hosts[n]
 	f.figures.countHost(h, -1)
-	switch c.kind {
+	switch c.prefix {
 	case store.HostPrefix:
 		h.known, h.visited, h.track = !c.deleted, c.visited && !c.deleted, c.track
 		if c.deleted {
@@ -410,7 +415,7 @@ func (f *Follower) setLinks(n uint32, c change) {
 	}
 	h := &f.hosts[n]
 	before := h.linkTargets()
-	h.links = slices.DeleteFunc(h.links, func(l links) bool { return l.kind == c.document.kind })
+	h.links = slices.DeleteFunc(h.links, func(l documentLinks) bool { return l.kind == c.document.kind })
 	if !c.deleted {
 		c.document.to = to
 		h.links = append(h.links, c.document)
@@ -418,12 +423,12 @@ func (f *Follower) setLinks(n uint32, c change) {
 	after := h.linkTargets()
 	for _, t := range before {
 		if !slices.Contains(after, t) {
-			f.hosts[t].from = slices.DeleteFunc(f.hosts[t].from, func(from uint32) bool { return from == n })
+			f.hosts[t].linkedFrom = slices.DeleteFunc(f.hosts[t].linkedFrom, func(from uint32) bool { return from == n })
 		}
 	}
 	for _, t := range after {
 		if !slices.Contains(before, t) {
-			f.hosts[t].from = append(f.hosts[t].from, n)
+			f.hosts[t].linkedFrom = append(f.hosts[t].linkedFrom, n)
 		}
 	}
 }
@@ -465,7 +470,7 @@ func (f *Follower) sortHosts(from int) {
 func compareReversed(a, b string) int {
 	for {
 		i, j := strings.LastIndexByte(a, '.'), strings.LastIndexByte(b, '.')
-		// The label with what would follow it in the key.
+		// The last part of the name, with the dot that follows it in the key.
 		x, y := a[i+1:], b[j+1:]
 		if x != y {
 			if i >= 0 {

@@ -132,17 +132,18 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 	if after != "" {
 		from = sort.Search(len(f.order), func(i int) bool { return compareReversed(f.hosts[f.order[i]].name, after) > 0 })
 	}
-	is, not := labelOf(s.Is), labelOf(s.Not)
+	is, not := stateBits(s.Is), stateBits(s.Not)
 	for _, n := range f.order[from:] {
 		label := f.labels[n]
 		if label&is != is || label&not != 0 {
 			continue
 		}
 		h := &f.hosts[n]
-		if class := h.hostClass(); class == "" || s.Class != "" && class != s.Class {
+		class := h.hostClass()
+		if class == "" || s.Class != "" && class != s.Class {
 			continue
 		}
-		if s.Publishing && !publishesDocument(h.hostClass()) {
+		if s.Publishing && !publishesDocument(class) {
 			continue
 		}
 		if len(names) == limit {
@@ -158,8 +159,8 @@ func publishesDocument(c conformance.Class) bool {
 	return c == conformance.Publishes || c == conformance.OtherDialect
 }
 
-// labelOf returns states as the bits of a label.
-func labelOf(names []conformance.Name) uint8 {
+// stateBits returns states as bits, in the order of [conformance.Names].
+func stateBits(names []conformance.Name) uint8 {
 	var bits uint8
 	for i, name := range conformance.Names() {
 		if slices.Contains(names, name) {
@@ -179,7 +180,7 @@ func (f *Follower) Links(name string, limit int) (in, out []string, numIn, numOu
 		return nil, nil, 0, 0
 	}
 	targets := f.hosts[n].linkTargets()
-	return f.firstNames(f.hosts[n].from, limit), f.firstNames(targets, limit), len(f.hosts[n].from), len(targets)
+	return f.firstNames(f.hosts[n].linkedFrom, limit), f.firstNames(targets, limit), len(f.hosts[n].linkedFrom), len(targets)
 }
 
 // firstNames returns the names of hosts, sorted, at most limit. f.mu is held.
