@@ -415,7 +415,7 @@ func TestIdentifiers(t *testing.T) {
 			t.Errorf("%s: %+v", id, v)
 		}
 	}
-	// Whoever asks for the did:web form finds that as the id, in all of it.
+	// A request for the did:web form finds that form in all ids of the document.
 	web := strings.Replace(a.CreatorDID, "did:wba:", "did:web:", 1)
 	v = ask(web, 200)
 	text, err := json.Marshal(v.Document)

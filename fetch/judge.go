@@ -52,7 +52,7 @@ func wrongMediaType(kind string, from *url.URL, contentType string) string {
 		return "" // the caller tells the format from the bytes
 	}
 	if kind == KindRobots {
-		return "" // RFC 9309 §2.3 asks for text/plain; nobody heeds it
+		return "" // RFC 9309 §2.3 asks for text/plain; most sites send other types, too
 	}
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

@@ -47,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 	catchUp(t, x, s)
 	checkAgainstStore(t, x, s)
 
-	// Whoever begins with what is on the full disk has what its cursor says.
+	// An index that is opened from the full disk has what its cursor says.
 	before = failToWrite(t, x, s, log, ballast, docs)
 	stop()
 	must(t, x.Close())

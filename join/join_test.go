@@ -294,7 +294,7 @@ func TestOneSidedClaims(t *testing.T) {
 	if got := w.join(bank, anything); len(got.Agents) != 3 {
 		t.Errorf("%s", story(got))
 	}
-	// Whoever wants more gets none of them, and hears why.
+	// A request for better evidence gets none of them, and the reason.
 	for _, want := range []join.Want{{Least: join.Proved}, {Least: join.Mutual}, {Require: []string{registry.SignalDomain}}, {Require: []string{registry.SignalAGIS}}} {
 		got := w.want("with proof", bank, want)
 		if len(got.Omitted) != 3 || !strings.Contains(got.None, got.Omitted[0].Why) {

@@ -20,14 +20,14 @@ import (
 // A finding is recognized by its input, code, pointer and message. Lines and columns do not matter,
 // so text may move. A repaired finding stays in the list until the list is written again.
 type Baseline struct {
-	known map[entry]bool
+	known map[acceptedFinding]bool
 }
 
 // baselineVersion is the version of the file format.
 const baselineVersion = 1
 
-// entry is one accepted finding in the file.
-type entry struct {
+// acceptedFinding is one accepted finding in the file.
+type acceptedFinding struct {
 	Input   string `json:"input"`
 	Code    string `json:"code"`
 	Pointer string `json:"pointer"`
@@ -37,8 +37,8 @@ type entry struct {
 }
 
 type baselineFile struct {
-	Version  int     `json:"version"`
-	Findings []entry `json:"findings"`
+	Version  int               `json:"version"`
+	Findings []acceptedFinding `json:"findings"`
 }
 
 // ReadBaseline reads what [Baseline.Write] wrote.
@@ -52,7 +52,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	if file.Version != baselineVersion {
 		return nil, fmt.Errorf("read baseline: its version is %d, this program supports version %d: write it again", file.Version, baselineVersion)
 	}
-	b := &Baseline{known: map[entry]bool{}}
+	b := &Baseline{known: map[acceptedFinding]bool{}}
 	for _, e := range file.Findings {
 		b.known[e] = true
 	}
@@ -61,10 +61,10 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 
 // NewBaseline returns a baseline that accepts every finding of the results.
 func NewBaseline(results []Result) *Baseline {
-	b := &Baseline{known: map[entry]bool{}}
+	b := &Baseline{known: map[acceptedFinding]bool{}}
 	for _, r := range results {
 		for _, f := range r.Findings {
-			b.known[entryOf(r.Input, f)] = true
+			b.known[acceptedFindingOf(r.Input, f)] = true
 		}
 	}
 	return b
@@ -72,7 +72,7 @@ func NewBaseline(results []Result) *Baseline {
 
 // Knows reports whether a finding of an input is in the baseline.
 func (b *Baseline) Knows(input string, f protocol.Finding) bool {
-	return b.known[entryOf(input, f)]
+	return b.known[acceptedFindingOf(input, f)]
 }
 
 // Len returns the number of accepted findings.
@@ -80,11 +80,11 @@ func (b *Baseline) Len() int { return len(b.known) }
 
 // Write writes the baseline as indented JSON in a fixed order, so that its changes can be reviewed.
 func (b *Baseline) Write(w io.Writer) error {
-	file := baselineFile{Version: baselineVersion, Findings: []entry{}}
+	file := baselineFile{Version: baselineVersion, Findings: []acceptedFinding{}}
 	for e := range b.known {
 		file.Findings = append(file.Findings, e)
 	}
-	slices.SortFunc(file.Findings, func(a, b entry) int {
+	slices.SortFunc(file.Findings, func(a, b acceptedFinding) int {
 		return cmp.Or(cmp.Compare(a.Input, b.Input), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
 	e := json.NewEncoder(w)
@@ -96,9 +96,9 @@ func (b *Baseline) Write(w io.Writer) error {
 	return nil
 }
 
-func entryOf(input string, f protocol.Finding) entry {
+func acceptedFindingOf(input string, f protocol.Finding) acceptedFinding {
 	sum := sha256.Sum256([]byte(f.Message))
-	return entry{Input: cleanName(input), Code: f.Code, Pointer: f.Pointer, Message: hex.EncodeToString(sum[:8])}
+	return acceptedFinding{Input: cleanName(input), Code: f.Code, Pointer: f.Pointer, Message: hex.EncodeToString(sum[:8])}
 }
 
 // cleanName returns one name for a file: "ai.json" for "./ai.json". Addresses stay as they are.

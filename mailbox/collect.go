@@ -35,8 +35,8 @@ type Collector struct {
 	Keep bool
 }
 
-// A Batch is what one request brought.
-type Batch struct {
+// Collected is the result of one request for mail.
+type Collected struct {
 	// New are the messages that were stored, in the order of the relay. Mail that was there already
 	// is not among them.
 	New []Message
@@ -50,12 +50,12 @@ type Batch struct {
 // Collect pulls the mail behind a cursor, judges it, stores it, and then acknowledges it. While there
 // is no mail it waits for up to a time. The errors are those of [a2ahttp.Inbox.Pull] and of the
 // mailbox.
-func (c *Collector) Collect(ctx context.Context, cursor string, wait time.Duration) (Batch, error) {
+func (c *Collector) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
 	page, err := c.Inbox.Pull(ctx, cursor, wait)
 	if err != nil {
-		return Batch{}, err
+		return Collected{}, err
 	}
-	out := Batch{Cursor: page.Cursor, More: page.More}
+	out := Collected{Cursor: page.Cursor, More: page.More}
 	var arrived []arrival
 	for _, mail := range page.Mail {
 		a, err := c.authenticate(ctx, mail)

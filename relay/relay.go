@@ -38,7 +38,8 @@ type Inbox struct {
 	// Addresses are all texts that the member "to" of an envelope may hold for this inbox.
 	Addresses []string
 	AirID     string // "" for an inbox of another registry's agent
-	// Key is the current key of the agent as text, for comparison.
+	// Key is the current key of the agent as text, with a note while a recovery is under way. It is
+	// only compared: a reader that began under another Key is cut off.
 	Key string
 	// Foreign is set for an agent of another registry.
 	Foreign bool

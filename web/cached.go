@@ -8,7 +8,7 @@ import (
 
 // cached stores a value that is expensive to compute. Use newCached; the zero value is not usable.
 type cached[T any] struct {
-	turn    chan struct{} // of one place: a goroutine that has filled it may replace current
+	slot    chan struct{} // of capacity 1: the goroutine that filled it may replace current
 	current atomic.Pointer[cachedValue[T]]
 }
 
@@ -17,7 +17,7 @@ type cachedValue[T any] struct {
 	until time.Time
 }
 
-func newCached[T any]() *cached[T] { return &cached[T]{turn: make(chan struct{}, 1)} }
+func newCached[T any]() *cached[T] { return &cached[T]{slot: make(chan struct{}, 1)} }
 
 // minAge is how old a cached value may be at least.
 const minAge = 5 * time.Second
@@ -33,18 +33,18 @@ func (c *cached[T]) readCached(ctx context.Context, now func() time.Time, read f
 			return before.value, nil
 		}
 		select {
-		case c.turn <- struct{}{}:
+		case c.slot <- struct{}{}:
 		default:
 			return before.value, nil
 		}
 	} else {
 		select {
-		case c.turn <- struct{}{}:
+		case c.slot <- struct{}{}:
 		case <-ctx.Done():
 			return none, ctx.Err()
 		}
 	}
-	defer func() { <-c.turn }()
+	defer func() { <-c.slot }()
 	began := now()
 	if v := c.current.Load(); v != nil && began.Before(v.until) {
 		return v.value, nil

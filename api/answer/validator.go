@@ -118,7 +118,7 @@ type ValidationResult struct {
 // address, one for each document of a host. What is wrong with the documents or
 // with the way they are served is in the judgements. The error is
 // [ErrNothingToValidate], [ErrNoFetcher], [ErrBusy], a *[fetch.HostError] for an
-// address without a public host, a *[QuotaError] for one who asks too often, or that
+// address without a public host, a *[QuotaError] for a client over its limit, or that
 // of ctx.
 func (a *Answers) Validate(ctx context.Context, s ValidationRequest) ([]ValidationResult, error) {
 	return a.Validator.validateRequest(ctx, s)

@@ -79,7 +79,7 @@ func caTemplate(name string, pathLen int, now time.Time) *x509.Certificate {
 		IsCA:                  true,
 		MaxPathLen:            pathLen,
 		MaxPathLenZero:        pathLen == 0,
-		// Whoever trusts this root by mistake trusts it for .test names and
+		// A client that trusts this root by mistake trusts it for .test names and
 		// nothing else: a permitted DNS name does not limit addresses, so
 		// those are excluded.
 		PermittedDNSDomainsCritical: true,

@@ -73,7 +73,7 @@ func (s *NameServer) serveUDP() {
 			out = replyTo(in[:n], CutOff)
 		}
 		if out != nil {
-			_, _ = s.udp.WriteTo(out, from) // who asked may be gone
+			_, _ = s.udp.WriteTo(out, from) // the client may be gone
 		}
 	}
 }

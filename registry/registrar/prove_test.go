@@ -178,7 +178,7 @@ func TestRefusedChallengeResponses(t *testing.T) {
 			}
 		})
 	}
-	// Whoever cannot pay by a mistake of another sort keeps the challenge.
+	// A registration that is refused for another mistake does not use up the challenge.
 	if _, _, err := registerBody(r, answered(t, registration(t, "", 1, nil), fresh, 1)); refused(t, err).Field != "name" {
 		t.Error(err)
 	}

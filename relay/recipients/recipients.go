@@ -59,7 +59,7 @@ func (x Recipients) FindInbox(ctx context.Context, name string) (relay.Inbox, er
 	web := did.AgentDID(x.Registry.Host(), agent.AirID)
 	box := relay.Inbox{Name: web.String(), AirID: agent.AirID, Key: agent.Multikey(), Suspended: agent.Status == registry.Suspended}
 	if agent.Recovery != nil {
-		box.Key += " until recovery" // nobody reads meanwhile, not even who had begun to
+		box.Key += " until recovery" // nobody may read until it ends, and readers that began are cut off
 	}
 	box.Addresses = []string{box.Name, agent.AirID}
 	web.Method = did.MethodWeb
@@ -101,7 +101,7 @@ func (x Recipients) VerifyRead(ctx context.Context, box relay.Inbox, request htt
 		return err
 	}
 	if agent.Status == registry.Suspended {
-		return nil // the relay refuses it, and says why
+		return nil // the relay refuses suspended agents itself, with the reason
 	}
 	return x.Registry.VerifyRead(agent, request)
 }
@@ -136,7 +136,7 @@ func (x Recipients) verifyForeign(ctx context.Context, box relay.Inbox, request 
 	return errors.New("no signature names the key of this inbox: sign as " + box.Name + did.KeyFragment)
 }
 
-// AdmitSender implements relay.Inboxes.
+// AdmitSender implements relay.Inboxes. The evidence that it requires is the same for all inboxes.
 func (x Recipients) AdmitSender(ctx context.Context, _ relay.Inbox, sender string) error {
 	if len(x.Require) == 0 {
 		return nil
@@ -153,11 +153,11 @@ func (x Recipients) AdmitSender(ctx context.Context, _ relay.Inbox, sender strin
 	return nil
 }
 
-// readEvidence returns which signals a verified sender holds.
+// readEvidence returns a function that reports which signals a verified sender holds.
 func (x Recipients) readEvidence(ctx context.Context, sender string) (holds func(signal string) bool, err error) {
 	web, err := did.ParseWeb(sender)
 	if err != nil || !web.SameHost(x.Registry.Host()) {
-		return func(signal string) bool { return err == nil && foreignHolds(web, signal) }, nil
+		return func(signal string) bool { return err == nil && foreignSignatureShows(web, signal) }, nil
 	}
 	agent, _, err := x.Registry.Find(ctx, sender)
 	if err != nil {
@@ -167,11 +167,12 @@ func (x Recipients) readEvidence(ctx context.Context, sender string) (holds func
 	return func(signal string) bool { return agent.HoldsSignal(signal, now) }, nil
 }
 
-// foreignHolds reports which evidence the verified signature of a foreign sender is by itself. The
-// signature was checked with the key of the DID document that the sender's host serves: that shows
-// the key and that the document lists it. It shows a domain when the DID is that of the host itself,
-// not of one of its users. Everything else would be the word of another registry.
-func foreignHolds(sender did.Web, signal string) bool {
+// foreignSignatureShows reports whether the verified signature of a foreign sender is evidence for a
+// signal. The signature was checked with the key of the DID document that the sender's host serves.
+// So it shows the key, and that the document lists it; it shows the domain if the DID is that of the
+// host itself, not of one of its users. For all other signals there is only the statement of
+// another registry.
+func foreignSignatureShows(sender did.Web, signal string) bool {
 	switch signal {
 	case registry.SignalKey, registry.SignalDID:
 		return true

@@ -30,7 +30,7 @@ type Options struct {
 	// Client returns the address of the client of a request; that of the connection when nil.
 	Client func(r *http.Request) netip.Addr
 	// OpenDeployed lets anyone pull, stream and acknowledge by the routes of the reference without a
-	// signature, as the reference does. Whoever knows an AIR ID then reads its mail.
+	// signature, as the reference does. Anyone who knows an AIR ID can then read its mail.
 	OpenDeployed bool
 	Limits       *limit.Set
 	// StreamWriteTime is how long a write to a stream may take before the client is cut off; 20

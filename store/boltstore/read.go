@@ -84,15 +84,15 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[store.
 	}
 }
 
-// An entry of a page is a record, or the key of one that is damaged.
-type entry struct {
+// A listedRecord of a page is a record, or the key of one that is damaged.
+type listedRecord struct {
 	record store.Record
 	err    error
 }
 
 // readList returns a page of the records from a key on, and the key where the next page begins, nil
 // for none. On an error it also returns the records before the error.
-func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte, err error) {
+func (s *Store) readList(prefix string, from []byte) (page []listedRecord, next []byte, err error) {
 	err = s.file.View("list", func(tx *bolt.Tx) error {
 		visits, size := 0, 0
 		defer func() { s.file.ReleaseListed(tx, size) }()
@@ -108,9 +108,9 @@ func (s *Store) readList(prefix string, from []byte) (page []entry, next []byte,
 			r, err := decodeRecord(key, raw)
 			switch {
 			case err != nil:
-				page = append(page, entry{store.Record{Key: string(key)}, err})
+				page = append(page, listedRecord{store.Record{Key: string(key)}, err})
 			case !r.Deleted:
-				page, size = append(page, entry{record: cloneRecord(r)}), size+len(raw)
+				page, size = append(page, listedRecord{record: cloneRecord(r)}), size+len(raw)
 			}
 			return true, nil
 		})
@@ -198,7 +198,7 @@ func (s *Store) waitNewer(ctx context.Context, place uint64) {
 //
 // needed is a sequence up to which the reader misses no deletion. The place is gone when the
 // horizon has passed both needed and the place: a deletion in between may have been dropped.
-func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []entry, reached uint64, err error) {
+func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []listedRecord, reached uint64, err error) {
 	var seen uint64
 	err = s.file.View("read the log", func(tx *bolt.Tx) error {
 		horizon, err := readHorizon(tx)
@@ -231,7 +231,7 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []e
 			case err != nil:
 				return false, err // where the log itself is wrong, no place in it is to be trusted
 			}
-			page, size = append(page, entry{cloneRecord(r), err}), size+headerSize+len(r.Value)
+			page, size = append(page, listedRecord{cloneRecord(r), err}), size+headerSize+len(r.Value)
 			if len(page) == pageRecords || size >= pageBytes {
 				reached = r.Seq
 				return false, nil
