@@ -107,7 +107,7 @@ func readBlock(text []byte) (crawler.Block, error) {
 		if known++; n.Kind != protocol.String {
 			return b, refused(n, "why must be a text")
 		}
-		b.Why = protocol.ClipBytes(n.Text, 300)
+		b.Why = protocol.ClipRunes(n.Text, 300)
 	}
 	if known != len(root.Items) {
 		return b, refused(root, "the body has a member that is not known; known are host, subdomains and why")

@@ -1,0 +1,259 @@
+package operator_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"gazetteer/api/answer"
+	"gazetteer/api/operator"
+	"gazetteer/api/route"
+	"gazetteer/crawler"
+	"gazetteer/index"
+	"gazetteer/store"
+	"gazetteer/store/boltstore"
+
+	"github.com/gin-gonic/gin"
+)
+
+func TestMain(m *testing.M) {
+	gin.SetMode(gin.ReleaseMode)
+	m.Run()
+}
+
+// server is a store and a crawler behind the operator's side of a real server on loopback.
+type server struct {
+	t     *testing.T
+	store *boltstore.Store
+	base  string
+}
+
+func newServer(t *testing.T, o operator.Options) *server {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &server{t: t}
+	var err error
+	s.store, err = boltstore.Open(t.Context(), t.TempDir(), boltstore.Options{MinFree: -1})
+	must(err)
+	t.Cleanup(func() { s.store.Close() })
+	operations, err := index.Open(t.Context(), index.Options{Dir: t.TempDir() + "/index", Store: s.store})
+	must(err)
+	t.Cleanup(func() { operations.Close() })
+	c, err := crawler.New(crawler.Options{Store: s.store})
+	must(err)
+	mux, err := route.New(route.Options{Answers: &answer.Answers{Store: s.store, Index: operations, Blocks: c, Crawler: c}, Version: "test"})
+	must(err)
+	operator.New(mux, o).Declare(mux.Describe(mux.Admin, "test", "", ""))
+	listener := httptest.NewServer(mux.AdminHandler())
+	t.Cleanup(listener.Close)
+	s.base = listener.URL
+	return s
+}
+
+// send sends a request and returns the body of an answer with the status.
+func (s *server) send(method, path, body string, status int) []byte {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != status {
+		s.t.Fatalf("%s %s %s: %s, %v, want %d:\n%s", method, path, body, response.Status, err, status, text)
+	}
+	return text
+}
+
+// blockedHosts returns the hosts of a list of blocks.
+func (s *server) blockedHosts(text []byte) (hosts []string) {
+	s.t.Helper()
+	var list operator.BlockList
+	if err := json.Unmarshal(text, &list); err != nil || list.Blocks == nil {
+		s.t.Fatalf("%v: %s", err, text)
+	}
+	for _, b := range list.Blocks {
+		hosts = append(hosts, b.Host)
+	}
+	return hosts
+}
+
+// A host is blocked, listed and unblocked; one that is blocked with its parent is not unblocked by
+// itself.
+func TestBlocks(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	if hosts := s.blockedHosts(s.send("GET", "/admin/blocks", "", 200)); len(hosts) != 0 {
+		t.Errorf("at first %q are blocked", hosts)
+	}
+	var b crawler.Block
+	why := strings.Repeat("ein müder Grund ", 50)
+	if err := json.Unmarshal(s.send("POST", "/admin/blocks", fmt.Sprintf(`{"host": "Example.COM", "subdomains": true, "why": %q}`, why), 200), &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Host != "example.com" || !b.Subdomains || b.By != crawler.ByOperator || utf8.RuneCountInString(b.Why) != 300 || !strings.HasPrefix(why, strings.TrimSuffix(b.Why, "…")) {
+		t.Errorf("%+v", b)
+	}
+	s.send("POST", "/admin/blocks", `{"host": "other.example"}`, 200)
+	if hosts := s.blockedHosts(s.send("GET", "/admin/blocks", "", 200)); !slices.Equal(hosts, []string{"example.com", "other.example"}) {
+		t.Errorf("the list has %q", hosts)
+	}
+	if text := s.send("DELETE", "/admin/blocks/www.example.com", "", 409); !bytes.Contains(text, []byte("unblock example.com")) {
+		t.Errorf("a host below a blocked one: %s", text)
+	}
+	if hosts := s.blockedHosts(s.send("DELETE", "/admin/blocks/example.com", "", 200)); !slices.Equal(hosts, []string{"other.example"}) {
+		t.Errorf("then the list has %q", hosts)
+	}
+	s.send("DELETE", "/admin/blocks/www.example.com", "", 404)
+	for _, body := range []string{
+		``, `[]`, `{}`, `{"host": 1}`, `{"host": "10.0.0.1"}`, `{"host": "a.example", "subdomains": 1}`, `{"host": "a.example", "why": []}`,
+		`{"host": "a.example", "until": "tomorrow"}`, `{"host": "a.example", "host": "b.example"}`, `{"host": "a.example"} {}`,
+	} {
+		s.send("POST", "/admin/blocks", body, 400)
+	}
+}
+
+// A backup gets the cleaned path; its failure is a problem, and a process that writes none says so.
+func TestBackup(t *testing.T) {
+	s := newServer(t, operator.Options{Backup: func(_ context.Context, dir string) (operator.BackupResult, error) {
+		if dir == "/backups/full" {
+			return operator.BackupResult{}, errors.New("the disk is full")
+		}
+		return operator.BackupResult{Dir: dir, Files: 3}, nil
+	}})
+	var r operator.BackupResult
+	if err := json.Unmarshal(s.send("POST", "/admin/backup?dir=/backups/a/../b", "", 200), &r); err != nil || r.Dir != "/backups/b" || r.Files != 3 {
+		t.Errorf("%v %+v", err, r)
+	}
+	if text := s.send("POST", "/admin/backup?dir=backups", "", 400); !bytes.Contains(text, []byte(`"parameter":"dir"`)) {
+		t.Errorf("a relative path: %s", text)
+	}
+	s.send("POST", "/admin/backup", "", 400)
+	if text := s.send("POST", "/admin/backup?dir=/backups/full", "", 503); !bytes.Contains(text, []byte("the disk is full")) {
+		t.Errorf("a backup that fails: %s", text)
+	}
+	newServer(t, operator.Options{}).send("POST", "/admin/backup?dir=/backups/d", "", 503)
+}
+
+// A census ends with the line of its result, and one that cannot be written with that of its error.
+func TestCensus(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	host, err := json.Marshal(crawler.Host{Name: "a.example", Visited: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Apply(t.Context(), store.Put(store.HostKey("a.example"), host)); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "census")
+	last := func(text []byte) (l operator.CensusLine) {
+		t.Helper()
+		lines := bufio.NewScanner(bytes.NewReader(text))
+		for lines.Scan() {
+			l = operator.CensusLine{}
+			if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+				t.Fatalf("%v: %s", err, lines.Text())
+			}
+		}
+		return l
+	}
+	if l := last(s.send("POST", "/admin/census?at=2026-11-20&dir="+dir, "", 200)); l.Result == nil || l.Error != "" || l.Result.Dir != dir || l.Result.Hosts != 1 {
+		t.Errorf("%+v", l)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) == 0 {
+		t.Errorf("the folder has %d files: %v", len(entries), err)
+	}
+	if l := last(s.send("POST", "/admin/census?at=2026-11-20&dir="+dir, "", 200)); l.Result != nil || !strings.Contains(l.Error, "exists") {
+		t.Errorf("a folder that exists: %+v", l)
+	}
+	for _, query := range []string{"", "?dir=census", "?at=yesterday&dir=" + dir} {
+		s.send("POST", "/admin/census"+query, "", 400)
+	}
+}
+
+// A crawl names its hosts as they are visited, and refuses the whole list for one bad name.
+func TestCrawl(t *testing.T) {
+	added := make(chan []string, 2)
+	s := newServer(t, operator.Options{
+		Add: func(_ context.Context, hosts ...string) error { added <- hosts; return nil },
+		Crawl: func(_ context.Context, hosts []string, yield func(crawler.Result) error) error {
+			for _, host := range hosts {
+				if err := yield(crawler.Result{Host: host}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	lines := bytes.Split(bytes.TrimSpace(s.send("POST", "/admin/crawl", `{"hosts": ["https://A.example/", "b.example"]}`, 200)), []byte("\n"))
+	var second crawler.Result
+	if len(lines) != 2 || json.Unmarshal(lines[1], &second) != nil || second.Host != "b.example" || !slices.Equal(<-added, []string{"a.example", "b.example"}) {
+		t.Errorf("%q", lines)
+	}
+	s.send("POST", "/admin/crawl", `{"hosts": ["a.example", "10.0.0.1"]}`, 400)
+	if len(added) > 0 {
+		t.Errorf("%q were added", <-added)
+	}
+	newServer(t, operator.Options{}).send("POST", "/admin/crawl", `{"hosts": ["a.example"]}`, 503)
+}
+
+// A compaction keeps deletions for as long as the request says.
+func TestCompaction(t *testing.T) {
+	var views atomic.Int32
+	s := newServer(t, operator.Options{CompactViews: func(context.Context) error { views.Add(1); return nil }})
+	for _, w := range []store.Write{store.Put("x/1", nil), store.Delete("x/1"), store.Put("x/2", nil)} {
+		if _, err := s.store.Apply(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		query     string
+		forgotten int
+	}{{"", 0}, {"?keep=168h", 0}, {"?keep=0s", 1}} {
+		var r operator.CompactResult
+		if err := json.Unmarshal(s.send("POST", "/admin/compact"+c.query, "", 200), &r); err != nil || r.Forgotten != c.forgotten {
+			t.Errorf("%s: %v, %+v", c.query, err, r)
+		}
+	}
+	if n := views.Load(); n != 3 {
+		t.Errorf("the views were compacted %d times", n)
+	}
+	for _, keep := range []string{"-1h", "a+week"} {
+		s.send("POST", "/admin/compact?keep="+keep, "", 400)
+	}
+}
+
+// The status names the version and is not ready while the index is behind.
+func TestStatus(t *testing.T) {
+	s := newServer(t, operator.Options{})
+	if _, err := s.store.Apply(t.Context(), store.Put("x/1", nil)); err != nil {
+		t.Fatal(err)
+	}
+	var status operator.OperatorStatus
+	if err := json.Unmarshal(s.send("GET", "/admin/status", "", 200), &status); err != nil || status.Version != "test" || status.PID != os.Getpid() || status.Store.Seq == 0 || status.Ready {
+		t.Errorf("%v %+v", err, status)
+	}
+}
