@@ -459,7 +459,7 @@ func byKeyboard(t *testing.T, tab *tab) {
 	tab.press(kb.ArrowUp)
 	tab.press(kb.ArrowUp)
 	if got := evaluate[string](tab, `document.activeElement.id`); got != "q" {
-		t.Errorf("the arrows lead back to %q", got)
+		t.Errorf("the arrows lead back to %q", evaluate[string](tab, `document.activeElement.outerHTML.slice(0, 200)`))
 	}
 	// Suggestions: chosen by the arrows, closed by Escape, taken by Enter.
 	tab.open("/")
@@ -844,6 +844,7 @@ func (b *tab) click(selector string) {
 
 func (b *tab) press(key string) {
 	b.Helper()
+	evaluate[bool](b, `document.readyState === "complete" || new Promise(done => addEventListener("load", () => done(true)))`, chromedp.EvalAwaitPromise) // scripts run by then
 	must(b.T, chromedp.Do(b.ctx, chromedp.KeyEvent(key)))
 }
 
