@@ -87,6 +87,11 @@ func TestSlowClients(t *testing.T) {
 		"drips its headers":        {send: "GET /healthz HTTP/1.1\r\nHost: x\r\nA: ", drip: "a", within: 5 * time.Second, read: true},
 		"never sends its body":     {send: "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n", within: 11 * time.Second, read: true, status: 408},
 		"drips its body":           {send: "POST /api/v1/agents/register HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n", drip: " ", within: 11 * time.Second, read: true, status: 408},
+		"sends half of no body":    {send: "POST /api/v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{", within: 11 * time.Second, read: true, status: 408},
+		"drips chunks of no body":  {send: "POST /api/v1/challenges HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", drip: "0", within: 11 * time.Second, read: true, status: 408},
+		"promises a body for none": {send: "POST /api/v1/challenges HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", within: time.Second, read: true, status: 400},
+		"drips a body to a read":   {send: "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", drip: " ", within: 11 * time.Second, read: true, status: 200},
+		"drips a body to nothing":  {send: "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", drip: " ", within: 11 * time.Second, read: true, status: 404},
 		"stays after its answer":   {send: "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", within: 60 * time.Second, read: true, status: 200},
 		"does not read its answer": {send: "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", within: 60 * time.Second},
 	} {

@@ -25,8 +25,13 @@ func NodeLocation(n *protocol.Node) Location {
 	return Location{Pointer: n.Pointer, Line: n.Line, Column: n.Column}
 }
 
-// bodyTimeout is the time limit for receiving a body.
+// bodyTimeout is the time limit for receiving a body: see [NewServer].
 const bodyTimeout = 10 * time.Second
+
+// lateBody returns the problem of a body that took longer than [bodyTimeout].
+func lateBody() error {
+	return NewProblem(bodyTimeoutProblem, "the body did not arrive in time", "send it at once")
+}
 
 // DescribeBody adds a JSON body to the description of an operation. Call it after huma has set the
 // operation up, because huma must not read the body: it would accept duplicate members and other
@@ -69,10 +74,19 @@ func (b *RequestBody) ReadEmpty(ctx huma.Context) {
 	c := humagin.Unwrap(ctx)
 	b.Client = ClientAddress(c)
 	if c.Request.ContentLength != 0 {
-		text, err := io.ReadAll(io.LimitReader(c.Request.Body, 3))
-		if b.Text = text; err != nil || len(text) > 0 && string(text) != "{}" {
-			CloseAfter(c)
+		var err error
+		const none = "{}"
+		if c.Request.ContentLength <= int64(len(none)) { // or unknown
+			b.Text, err = io.ReadAll(io.LimitReader(c.Request.Body, int64(len(none))+1))
+		}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			b.Err = lateBody()
+		case err != nil, c.Request.ContentLength > int64(len(none)), len(b.Text) > 0 && string(b.Text) != none:
 			b.Err = NewProblem(BadBody, "this request has no body", "send it without one")
+		}
+		if b.Err != nil {
+			CloseAfter(c)
 			return
 		}
 	}
@@ -141,14 +155,11 @@ func ReadBody(ctx huma.Context, mediaTypes ...string) ([]byte, error) {
 		CloseAfter(c)
 		return nil, tooLarge
 	}
-	// The deadline of the connection is restored by the server for the next
-	// request.
-	http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTimeout))
 	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		CloseAfter(c)
-		return nil, NewProblem(bodyTimeoutProblem, "the body did not arrive in time", "send it at once")
+		return nil, lateBody()
 	case err != nil:
 		CloseAfter(c)
 		return nil, NewProblem(BadBody, "the body was cut off or is not well formed", "send the whole body")

@@ -24,7 +24,7 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &http.Server{
-		Handler:           closeAfterChunkedBody(handler),
+		Handler:           limitBodies(handler),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      WriteTime,
@@ -34,11 +34,16 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// closeAfterChunkedBody closes a connection after a chunked body. [StrictLines] does not see where
-// it ends, and a request that also had a length may be two requests in disguise (RFC 9112 §6.3); by
-// now net/http has dropped the Content-Length.
-func closeAfterChunkedBody(handler http.Handler) http.Handler {
+// limitBodies gives each body its time, also where the handler does not read it: net/http reads the
+// rest of a short body before it sends the answer. It closes a connection after a chunked body:
+// [StrictLines] does not see where it ends, and a request that also had a length may be two requests
+// in disguise (RFC 9112 §6.3); by now net/http has dropped the Content-Length.
+func limitBodies(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			// The server restores the deadline of the connection for the next request.
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+		}
 		if len(r.TransferEncoding) > 0 {
 			w.Header().Set("Connection", "close")
 		}
