@@ -211,14 +211,10 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []l
 		records, log := tx.Bucket(recordsBucket), tx.Bucket(logBucket)
 		size := 0
 		defer func() { s.file.ReleaseListed(tx, size) }()
-		last, _, err := boltfile.FindLast(log)
-		if err != nil {
+		if reached, err = s.readEnd(records, log); err != nil {
 			return err
 		}
-		if len(last) != 8 {
-			return corruptError("the log ends with the entry %x", last)
-		}
-		seen, reached = binary.BigEndian.Uint64(last), binary.BigEndian.Uint64(last)
+		seen = reached
 		if err := checkEntryBefore(records, log, place+1); err != nil {
 			return err
 		}
@@ -245,6 +241,32 @@ func (s *Store) readChanges(ctx context.Context, place, needed uint64) (page []l
 	return page, reached, err
 }
 
+// readEnd returns the sequence of the last entry of the log.
+func (s *Store) readEnd(records, log *bolt.Bucket) (uint64, error) {
+	last, key, err := boltfile.FindLast(log)
+	if err != nil {
+		return 0, err
+	}
+	if len(last) != 8 {
+		return 0, corruptError("the log ends with the entry %x", last)
+	}
+	seq := binary.BigEndian.Uint64(last)
+	if durable, _ := s.file.Progress(); seq <= durable {
+		return seq, nil
+	}
+	// Either its commit is being written, or the entry is damaged: then the caller would wait
+	// without end for that commit.
+	if _, err := readLogged(records, last, key); err != nil && !isRecordError(err) {
+		return 0, err
+	}
+	return seq, nil
+}
+
+func isRecordError(err error) bool {
+	_, ok := errors.AsType[*recordError](err)
+	return ok
+}
+
 // checkEntryBefore checks the entry of the log before place: a damaged entry that belongs at place
 // may be there, and reading from place on would omit it.
 func checkEntryBefore(records, log *bolt.Bucket, place uint64) error {
@@ -257,7 +279,7 @@ func checkEntryBefore(records, log *bolt.Bucket, place uint64) error {
 		return nil
 	}
 	_, err := readLogged(records, seq, key)
-	if _, ok := errors.AsType[*recordError](err); ok {
+	if isRecordError(err) {
 		return nil // the entry is right, and its record was reported
 	}
 	return err
