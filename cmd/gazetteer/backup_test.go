@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -168,6 +169,46 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 	if out, code := p.cli("check"); code != exit.NotFound || !strings.Contains(out, "the transparency log: ") {
 		t.Errorf("%d\n%s", code, out)
+	}
+}
+
+// TestCheckNamesDamagedEntryOfTheStore damages the name in an entry of the store's log. The check
+// names it with the remedy, and still checks the other parts.
+func TestCheckNamesDamagedEntryOfTheStore(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "crawler.enabled=false")
+	for _, name := range []string{"First", "Second"} {
+		if out, code := p.cli("agent", "new", name, "--key", name+".key"); code != exit.OK {
+			t.Fatalf("%d\n%s", code, out)
+		}
+	}
+	stopped(t, p)
+	path := filepath.Join(p.data(), "store.bolt")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := regexp.MustCompile(`\x00{7}[\x01-\x7f]agent/AIR-`).FindAllIndex(content, -1)
+	if len(entries) == 0 {
+		t.Fatal("the store's log has no entry of an agent")
+	}
+	first := content[entries[0][0]+7]
+	for _, e := range entries {
+		first = min(first, content[e[0]+7])
+	}
+	for _, e := range entries {
+		if content[e[0]+7] == first { // the last entry would prevent the start
+			content[e[0]+10] ^= 1
+		}
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := p.cli("check")
+	for _, want := range []string{"the log names", "what to do: restore the newest backup", "checking the mail"} {
+		if code != exit.NotFound || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, exit.NotFound, want, out)
+		}
 	}
 }
 

@@ -103,6 +103,15 @@ func (c *checker) addProblem(remedy, format string, args ...any) {
 	c.damage.Problems = append(c.damage.Problems, Problem{fmt.Sprintf(format, args...), remedy})
 }
 
+// nameStoreDamage adds a problem for damage of the store that the check of another part met.
+func (c *checker) nameStoreDamage(err error) error {
+	if !errors.Is(err, store.ErrCorrupt) {
+		return err
+	}
+	c.addProblem(remedyBackup, "%v", err)
+	return nil
+}
+
 func (c *checker) checkAll(ctx context.Context) (err error) {
 	c.progress("the keys", 0, 0)
 	c.checkKeys()
@@ -124,11 +133,11 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 		}
 	}
 	c.progress("the transparency log", 0, 0)
-	if err := c.checkLog(ctx, s); err != nil {
+	if err := c.nameStoreDamage(c.checkLog(ctx, s)); err != nil {
 		return err
 	}
 	if s != nil {
-		if err := c.checkIndex(ctx, s); err != nil {
+		if err := c.nameStoreDamage(c.checkIndex(ctx, s)); err != nil {
 			return err
 		}
 	}
