@@ -172,7 +172,7 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// TestCheckNamesDamagedEntryOfTheStore damages the name in an entry of the store's log. The check
+// TestCheckNamesDamagedEntryOfTheStore damages the names in entries of the store's log. The check
 // names it with the remedy, and still checks the other parts.
 func TestCheckNamesDamagedEntryOfTheStore(t *testing.T) {
 	t.Parallel()
@@ -190,14 +190,14 @@ func TestCheckNamesDamagedEntryOfTheStore(t *testing.T) {
 	}
 	entries := regexp.MustCompile(`\x00{7}[\x01-\x7f]agent/AIR-`).FindAllIndex(content, -1)
 	if len(entries) == 0 {
-		t.Fatal("the store's log has no entry of an agent")
+		t.Fatal("the log of the store has no entry of an agent")
 	}
-	first := content[entries[0][0]+7]
+	last := byte(0)
 	for _, e := range entries {
-		first = min(first, content[e[0]+7])
+		last = max(last, content[e[0]+7])
 	}
 	for _, e := range entries {
-		if content[e[0]+7] == first { // the last entry would prevent the start
+		if content[e[0]+7] != last { // that would prevent the start
 			content[e[0]+10] ^= 1
 		}
 	}

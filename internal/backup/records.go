@@ -60,6 +60,35 @@ func (c *checker) checkRecords(ctx context.Context, s *boltstore.Store) error {
 			c.report.Unused++
 		}
 	}
+	return c.checkOrder(ctx, s)
+}
+
+// checkOrder reads the store's log, which has the order of its records: the index and the others
+// that follow the store read it.
+func (c *checker) checkOrder(ctx context.Context, s *boltstore.Store) error {
+	head, logged := s.Head().Seq, 0
+	if head == 0 {
+		return nil // nothing was written, and Changes would wait for the first write
+	}
+	c.progress("the log of the store", 0, 0)
+	for record, err := range s.Changes(ctx, store.Cursor{}) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case store.Damaged(record, err): // it is named already
+		case err != nil:
+			c.addProblem(remedyBackup, "the log of the store cannot be read to its end: %v", err)
+			return nil
+		case !record.Deleted:
+			logged++
+		}
+		if record.Seq >= head {
+			break
+		}
+	}
+	if logged != c.report.Records {
+		c.addProblem(remedyBackup, "the log of the store names %d records, and the store has %d", logged, c.report.Records)
+	}
 	return nil
 }
 
