@@ -254,7 +254,7 @@ func (h *testServer) openLog() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.answers.Witness, err = audit.OpenWitness(audit.WitnessOptions{Dir: dir + "/witness", Key: other, Logs: []note.Verifier{own}})
+	h.answers.Witness, err = audit.OpenWitness(h.t.Context(), audit.WitnessOptions{Dir: dir + "/witness", Key: other, Logs: []note.Verifier{own}})
 	if err != nil {
 		h.t.Fatal(err)
 	}

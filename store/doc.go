@@ -27,6 +27,7 @@
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)
 //	admission                        admission.StoredPolicy: how new agents are taken, when the operator was last active (JSON)
 //	mail                             the position of the queue of mail, within a minute
+//	witness/<hash>                   the size of the newest tree that this server has cosigned, by its witness key and the log
 //	checkpoint                       the newest signed checkpoint of the transparency log (C2SP tlog-checkpoint), within a minute
 //	pending/{air id}                 admission.Application: a registration that waits for the operator (JSON)
 //	ban/{kind}/{value}               admission.Ban: an entry of the registry's block lists (JSON)

@@ -27,6 +27,7 @@ const (
 	BanPrefix         = "ban/"
 	ReportPrefix      = "report/"
 	ContractPrefix    = "contract/"
+	WitnessPrefix     = "witness/"
 )
 
 // Keys of the registry's admission policy.

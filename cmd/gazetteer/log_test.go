@@ -125,7 +125,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *checkpoint.Ke
 	if err != nil {
 		return nil, err
 	}
-	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: func() time.Time { return time.Unix(1772625845, 0) }})
+	w, err := audit.OpenWitness(ctx, audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: func() time.Time { return time.Unix(1772625845, 0) }})
 	if err != nil {
 		return nil, err
 	}

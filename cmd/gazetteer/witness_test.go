@@ -89,6 +89,58 @@ func TestOneRegistryWitnessesAnother(t *testing.T) {
 	t.Error("the operator is not told that an older copy was put back")
 }
 
+// TestOlderCopyOfAWitnessIsRefused checks that a witness does not cosign after its directory was
+// lost or an older copy was put back while its store is newer: it could cosign a fork. With another
+// key it can begin again.
+func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
+	t.Parallel()
+	first, second := t.TempDir(), t.TempDir()
+	log, cosigner := ownKey(t, first, "log.key", "first.example/log"), ownKey(t, second, "witness.key", "second.example/witness")
+	witnessFor := "registry.witness_for=" + log.Public()
+	witness := startProgramIn(t, second, "crawler.enabled=false", "registry.did_host=second.example", witnessFor)
+	signer := startProgramIn(t, first, "crawler.enabled=false", "registry.did_host=first.example", "registry.witnesses="+cosigner.PublicWitness()+" "+witness.base+"/witness")
+	cosign := func(change ...string) {
+		t.Helper()
+		if out, code := signer.cli(append([]string{"agent"}, change...)...); code != exit.OK {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		if out, code := signer.cli("registry", "cosign"); code != exit.OK {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+	}
+	dir, aside := filepath.Join(witness.data(), "witness"), filepath.Join(second, "aside")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cosign("new", "Witnessed")
+	must(os.CopyFS(aside, os.DirFS(dir)))
+	cosign("update", "--description", "later")
+	stopped(t, signer)
+	stopped(t, witness)
+
+	start := []string{"--set", "registry.did_host=second.example", "--set", witnessFor, "agents"}
+	refused := func(want string) {
+		t.Helper()
+		if out, code := witness.cli(start...); code != exit.Data || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want %d and %q:\n%s", code, exit.Data, want, out)
+		}
+	}
+	must(os.RemoveAll(dir))
+	refused("with 2 leaves was cosigned, and this one has 0")
+	must(os.RemoveAll(dir))
+	must(os.CopyFS(dir, os.DirFS(aside)))
+	must(os.Chmod(dir, 0o700))
+	refused("with 2 leaves was cosigned, and this one has 1")
+	must(os.RemoveAll(dir))
+	must(os.Remove(filepath.Join(witness.data(), "witness.key")))
+	if out, code := witness.cli(start...); code != exit.OK {
+		t.Errorf("with another key: exit code %d:\n%s", code, out)
+	}
+}
+
 // TestMissingLogIsNotRecreated checks that the key that has signed a log signs no other of its
 // name.
 func TestMissingLogIsNotRecreated(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (h *Server) openRegistry(ctx context.Context, e Environment, relayKey ed255
 	if h.witnesses, err = parseCosigners(c.Witnesses, h.audit); err != nil {
 		return err
 	}
-	h.witness, err = openWitness(h.Config, e, h.log)
+	h.witness, err = h.openWitness(ctx, e)
 	return err
 }
 
@@ -116,7 +115,8 @@ func explainLogError(err error) error {
 
 // openWitness opens the witness of other registries' checkpoints. Its key exists from the first
 // start, so that the operator can publish it before the configuration names other registries.
-func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness, error) {
+func (h *Server) openWitness(ctx context.Context, e Environment) (*audit.Witness, error) {
+	c := h.Config
 	var logs []note.Verifier
 	for _, text := range c.Registry.WitnessFor {
 		v, err := checkpoint.NewVerifier(text)
@@ -135,7 +135,7 @@ func openWitness(c config.Config, e Environment, l *slog.Logger) (*audit.Witness
 	if err != nil {
 		return nil, err
 	}
-	w, err := audit.OpenWitness(audit.WitnessOptions{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Log: l})
+	w, err := audit.OpenWitness(ctx, audit.WitnessOptions{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Store: h.Store, Log: h.log})
 	if err != nil {
 		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestCosignersCosign(t *testing.T) {
 	must(err)
 	other, err := checkpoint.OpenKey(filepath.Join(dir, "witness.key"), "witness.example")
 	must(err)
-	w, err := audit.OpenWitness(audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
+	w, err := audit.OpenWitness(t.Context(), audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
 	must(err)
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())

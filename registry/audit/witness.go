@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"gazetteer/internal/privatefile"
 	"gazetteer/protocol"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -34,6 +36,9 @@ type WitnessOptions struct {
 	Key *checkpoint.Key
 	// Logs contains the keys of the logs to cosign. The name of a key is the origin of its log.
 	Logs []note.Verifier
+	// Store records the sizes of the cosigned trees, so that an older copy of Dir is refused; nil
+	// for none.
+	Store store.Store
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Log receives a line when a log contradicts itself; nil discards it.
@@ -43,27 +48,30 @@ type WitnessOptions struct {
 // A Witness cosigns the checkpoints of other logs. It requires a proof that each checkpoint
 // contains the previous one (C2SP tlog-witness). All methods may be called from any goroutine.
 type Witness struct {
-	key  *checkpoint.Key
-	now  func() time.Time
-	log  *slog.Logger
-	lock *os.File
-	logs map[string]*witnessed // by origin
+	key   *checkpoint.Key
+	store store.Store // nil for none
+	now   func() time.Time
+	log   *slog.Logger
+	lock  *os.File
+	logs  map[string]*witnessed // by origin
 }
 
 // witnessed is one log that a witness cosigns.
 type witnessed struct {
 	verifier note.Verifier
 	path     string
+	record   string // its key in the store
 
 	mu     sync.Mutex // held while a checkpoint is compared and stored; guards following
 	tree   tlog.Tree  // size 0 if nothing was cosigned
 	signed []byte     // with the cosignature
+	stored int64      // the size in the store
 }
 
 // OpenWitness reads the earlier cosigned checkpoints. Close must be called. The error matches
 // [ErrHeld] if another process has the directory open, and [ErrDamaged] if a file there differs
-// from what the witness wrote.
-func OpenWitness(o WitnessOptions) (*Witness, error) {
+// from what the witness wrote, or is older than the store.
+func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
 	if o.Key == nil {
 		return nil, errors.New("open witness: it needs a key")
 	}
@@ -73,7 +81,7 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Witness{key: o.Key, now: o.Now, log: o.Log, logs: map[string]*witnessed{}}
+	w := &Witness{key: o.Key, store: o.Store, now: o.Now, log: o.Log, logs: map[string]*witnessed{}}
 	err := makeDir(o.Dir)
 	if err == nil {
 		w.lock, err = lockDir(o.Dir)
@@ -83,8 +91,14 @@ func OpenWitness(o WitnessOptions) (*Witness, error) {
 	}
 	for _, verifier := range o.Logs {
 		sum := sha256.Sum256([]byte(verifier.Name()))
-		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, hex.EncodeToString(sum[:16]))}
-		if err := w.loadWitnessed(l); err != nil {
+		name := hex.EncodeToString(sum[:16])
+		ofKey := sha256.Sum256([]byte(o.Key.PublicWitness()))
+		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, name), record: store.WitnessPrefix + hex.EncodeToString(ofKey[:16]) + name}
+		err := w.loadWitnessed(l)
+		if err == nil {
+			err = w.compareWithStore(ctx, l)
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("open witness %s: %w", o.Dir, err), w.Close())
 		}
 		w.logs[verifier.Name()] = l
@@ -117,6 +131,41 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 			Remedy: "put back the newest copy of it, or use the key that it was cosigned with; if it is lost, begin a witness with another name and key"}
 	}
 	l.tree, l.signed = c.Tree, signed
+	return nil
+}
+
+// compareWithStore refuses a cosigned checkpoint that is older than the last one that was cosigned.
+func (w *Witness) compareWithStore(ctx context.Context, l *witnessed) error {
+	if w.store == nil {
+		return nil
+	}
+	r, err := w.store.Get(ctx, l.record)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if l.stored, err = strconv.ParseInt(string(r.Value), 10, 64); err != nil {
+		return fmt.Errorf("record %s: %w", l.record, err)
+	}
+	if l.stored > l.tree.N {
+		return &DamagedError{File: l.path, Problem: fmt.Sprintf("is missing, or an older copy: a tree of %s with %d leaves was cosigned, and this one has %d", l.verifier.Name(), l.stored, l.tree.N),
+			Remedy: "put back the newest copy of it; if it is lost, move its directory and witness.key away, and publish the new key"}
+	}
+	return nil
+}
+
+// storeSize records the size of the cosigned tree in the store. The caller holds the lock of the
+// log.
+func (w *Witness) storeSize(ctx context.Context, l *witnessed) error {
+	if w.store == nil || l.stored >= l.tree.N {
+		return nil
+	}
+	if _, err := w.store.Apply(ctx, store.Put(l.record, strconv.AppendInt(nil, l.tree.N, 10))); err != nil {
+		return fmt.Errorf("record the size of the cosigned tree of %s: %w", l.verifier.Name(), err)
+	}
+	l.stored = l.tree.N
 	return nil
 }
 
@@ -180,7 +229,11 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	if err := w.checkCheckpoint(l, older, proof, c); err != nil {
 		return nil, err
 	}
-	return w.signCheckpoint(l, c, signed)
+	line, err := w.signCheckpoint(l, c, signed)
+	if err != nil {
+		return nil, err
+	}
+	return line, w.storeSize(ctx, l)
 }
 
 // checkCheckpoint compares a checkpoint with the previously cosigned one.

@@ -95,7 +95,7 @@ func openWitness(t *testing.T, dir string, key *checkpoint.Key, logs ...*checkpo
 	for _, l := range logs {
 		o.Logs = append(o.Logs, l.Verifier())
 	}
-	w, err := OpenWitness(o)
+	w, err := OpenWitness(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestWitnessFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(key *checkpoint.Key) error {
-		w, err := OpenWitness(WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.Verifier()}})
+		w, err := OpenWitness(t.Context(), WitnessOptions{Dir: dir, Key: key, Logs: []note.Verifier{s.key.Verifier()}})
 		if err == nil {
 			w.Close()
 		}
@@ -464,7 +464,7 @@ func TestCosignAnswers(t *testing.T) {
 func TestWitnessHTTP(t *testing.T) {
 	s, key := newStranger(t, "other.example/log"), newKey(t, "witness.example/w1")
 	said := &lines{}
-	w, err := OpenWitness(WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.Verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
+	w, err := OpenWitness(t.Context(), WitnessOptions{Dir: filepath.Join(t.TempDir(), "w"), Key: key, Logs: []note.Verifier{s.key.Verifier()}, Log: slog.New(slog.NewTextHandler(said, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
