@@ -250,25 +250,29 @@ func (a *verbs) approveCommand() *cobra.Command {
 func (a *verbs) refuseCommand() *cobra.Command {
 	reason := ""
 	c := &cobra.Command{
-		Use:   "refuse AIR-ID",
-		Short: "Refuse a registration that waits",
-		Long: `Refuse ends a waiting registration. Anyone who asks for its AIR ID sees the reason;
-the registration itself is deleted at once.
+		Use:   "refuse AIR-ID…",
+		Short: "Refuse registrations that wait",
+		Long: `Refuse ends waiting registrations. Anyone who asks for the AIR ID of one sees the
+reason; the registration itself is deleted at once.
 
   gazetteer registry refuse AIR-7G3K-M9JQ-X2PT --reason "we know of no such company"`,
-		Args: cli.ExactArgs(1, "the AIR ID of a registration"),
+		Args: cli.MinArgs(1, "the AIR IDs of registrations"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return exit.Usagef("refuse needs --reason, which the applicant sees")
 			}
 			return a.withOperator(c.Context(), func(server *cli.Client) error {
-				var v air.RefusedApplication
-				done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(args[0])+"/refuse", map[string]string{"reason": reason}, &v)
-				if done || err != nil {
-					return err
+				for _, id := range args {
+					var v air.RefusedApplication
+					done, err := a.sendRequest(c.Context(), server, http.MethodPost, operatorRoot+"/applications/"+url.PathEscape(id)+"/refuse", map[string]string{"reason": reason}, &v)
+					if err != nil {
+						return err
+					}
+					if !done {
+						a.PrintField("refused", v.AirID)
+						a.PrintField("reason", v.Reason)
+					}
 				}
-				a.PrintField("refused", v.AirID)
-				a.PrintField("reason", v.Reason)
 				return nil
 			})
 		},
