@@ -474,7 +474,7 @@ func byKeyboard(t *testing.T, tab *tab) {
 	tab.press(kb.ArrowDown)
 	tab.until(`document.querySelector("#q-suggestions [aria-selected=true]")`)
 	taken := evaluate[string](tab, `document.querySelector("#q-suggestions [aria-selected=true]").dataset.text`)
-	tab.arrive(http.StatusOK, chromedp.KeyEvent(kb.Enter))
+	tab.arrive(http.StatusOK, chromedp.Evaluate[chromedp.Void](keyDown("Enter")))
 	if got := evaluate[string](tab, `new URLSearchParams(location.search).get("q")`); got != taken {
 		t.Errorf("the suggestion %q leads to %q", taken, got)
 	}
@@ -854,14 +854,19 @@ func (b *tab) awaitScripts() {
 	evaluate[bool](b, `document.readyState === "complete" || new Promise(done => addEventListener("load", () => done(true)))`, chromedp.EvalAwaitPromise)
 }
 
-// pressSlash presses the key / as one event. The browser's protocol sends the character as a second
-// one, which on a busy machine is typed although the page prevents it.
+// pressSlash presses the key / as one event.
 func (b *tab) pressSlash() {
 	b.Helper()
 	b.awaitScripts()
-	if !evaluate[bool](b, `(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true, cancelable: true})) === false`) {
+	if !evaluate[bool](b, keyDown("/")+" === false") {
 		b.Error("the page lets the character / through")
 	}
+}
+
+// keyDown is a script that presses a key as one event. The browser's protocol sends the character as
+// a second one, which on a busy machine is typed, or submits a form, although the page prevents it.
+func keyDown(key string) string {
+	return fmt.Sprintf(`(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true, cancelable: true}))`, key)
 }
 
 // sees checks that an element that the selector finds shows the text.
