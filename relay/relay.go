@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -352,17 +351,12 @@ func (r *Relay) Read(ctx context.Context, name string, request httpsig.Message) 
 	})
 }
 
-// checkNonces refuses a verified request with a nonce that was used before. A nonce is not required: a
-// signature without one counts once itself.
+// checkNonces refuses a verified request with a nonce that was used before. A nonce is not required.
 func (r *Relay) checkNonces(box Inbox, request httpsig.Message) error {
 	signatures, err := httpsig.Read(request)
 	for _, s := range signatures {
-		once, what := s.Nonce, "nonce"
-		if once == "" {
-			once, what = string(s.Bytes()), "signature"
-		}
-		if !r.nonces.addNonce(box.Name, once, r.Due()) {
-			return fmt.Errorf("a request with this %s was answered before: sign each request with a new nonce", what)
+		if s.Nonce != "" && !r.nonces.addNonce(box.Name, s.Nonce, r.Due()) {
+			return errors.New("a request with this nonce was answered before: sign each request with a new nonce")
 		}
 	}
 	return err

@@ -123,8 +123,8 @@ func checkWithTable(table *curve.EdwardsBasepointTable, key ed25519.PublicKey, m
 	return bytes.Equal(encoded[:], signature[:32])
 }
 
-// usedNonces remembers the nonces of signed reads, or signatures without one, while the signatures are
-// valid, so that a captured request cannot be repeated. It is no store: after a restart, or when an inbox has used its share, a
+// usedNonces remembers the nonces of signed reads while their signatures are valid, so that a captured
+// request cannot be repeated. It is no store: after a restart, or when an inbox has used its share, a
 // repetition is answered again, which changes nothing.
 type usedNonces struct {
 	mu sync.Mutex // guards the fields below

@@ -37,9 +37,6 @@ type Signature struct {
 	value []byte
 }
 
-// Bytes returns the 64 bytes of the signature.
-func (s *Signature) Bytes() []byte { return s.value }
-
 // Read returns the signatures of a request in their order. It skips an unreadable signature, such
 // as that of a proxy of another kind, if another one is readable. If there is none, the error has
 // [CodeMissing]; every error is an [*Error].

@@ -469,24 +469,6 @@ func TestOnlyOwnerReadsMail(t *testing.T) {
 			t.Errorf("a nonce of %s: %d, want %d", c.by, response.StatusCode, c.status)
 		}
 	}
-	// So does a request whose signature has no nonce.
-	bare := w.request("GET", "/inbox/"+bob+"/pull?limit=3", "", "")
-	params := fmt.Sprintf(`("@method" "@authority" "@path" "@query");created=%d;keyid="%s"`, time.Now().Unix(), prefix+bob+did.KeyFragment)
-	base := fmt.Sprintf("\"@method\": GET\n\"@authority\": %s\n\"@path\": %s\n\"@query\": ?limit=3\n\"@signature-params\": %s", bare.Host, bare.URL.Path, params)
-	bare.Header.Set("Signature-Input", "first="+params)
-	bare.Header.Set("Signature", "first=:"+base64.StdEncoding.EncodeToString(ed25519.Sign(w.agents.keys[bob], []byte(base)))+":")
-	again := bare.Clone(t.Context())
-	again.Header.Set("Signature-Input", "second="+params)
-	again.Header.Set("Signature", strings.Replace(bare.Header.Get("Signature"), "first", "second", 1))
-	for i, r := range []*http.Request{bare, again} {
-		if response, err = http.DefaultClient.Do(r); err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if want := []int{200, 401}[i]; response.StatusCode != want {
-			t.Errorf("request %d with a signature without a nonce: %d, want %d", i, response.StatusCode, want)
-		}
-	}
 	w.want(w.do("GET", "/inbox/"+carol+"/pull", carol, ""), 403, "error", "Forbidden")
 	w.want(w.do("POST", "/inbox/"+carol, "", string(w.envelope(alice, carol, nil).Text)), 202, "status", "queued")
 	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
