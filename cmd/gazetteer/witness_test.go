@@ -121,7 +121,8 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 	stopped(t, signer)
 	stopped(t, witness)
 
-	start := []string{"--set", "registry.did_host=second.example", "--set", witnessFor, "agents"}
+	// A list of this directory alone: nothing listens on the address.
+	start := []string{"--set", "listen=127.0.0.1:1", "--set", "registry.did_host=second.example", "--set", witnessFor, "agents"}
 	refused := func(want string) {
 		t.Helper()
 		if out, code := witness.cli(start...); code != exit.Data || !strings.Contains(out, want) {
@@ -136,7 +137,7 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 	refused("with 2 leaves was cosigned, and this one has 1")
 	must(os.RemoveAll(dir))
 	must(os.Remove(filepath.Join(witness.data(), "witness.key")))
-	if out, code := witness.cli(start...); code != exit.OK {
+	if out, code := witness.cli(start...); code == exit.Data || !strings.Contains(out, "no agents") {
 		t.Errorf("with another key: exit code %d:\n%s", code, out)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -107,7 +105,7 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 		fmt.Fprintf(a.Err, "There are 0 services in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
 		return c, closeNothing, stop()
 	}
-	fmt.Fprintf(a.Err, "There are 0 services in %s, and no server answers at %s.\n", format.Visible(dir), baseOf(settings.Listen))
+	fmt.Fprintf(a.Err, "There are 0 services in %s, and no server answers at %s.\n", format.Visible(dir), config.LocalURL(settings.Listen))
 	return own, stop, nil
 }
 
@@ -118,9 +116,9 @@ func noDataError(settings config.Config, access Access) error {
 	case Operate:
 		return exit.Dataf("there is no data in %s: start a server (gazetteer serve), or name its data directory with --data-dir", settings.DataDir)
 	case Registry:
-		return exit.Dataf("there is no registry in %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", settings.DataDir, baseOf(settings.Listen))
+		return exit.Dataf("there is no registry in %s, and no server answers at %s: start one (gazetteer serve), or name one with --server or --data-dir", settings.DataDir, config.LocalURL(settings.Listen))
 	default:
-		return exit.Dataf("there is no data in %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", settings.DataDir, baseOf(settings.Listen))
+		return exit.Dataf("there is no data in %s yet, and no server answers at %s: crawl something first (gazetteer crawl example.com), or name a directory with --data-dir or a server with --server", settings.DataDir, config.LocalURL(settings.Listen))
 	}
 }
 
@@ -133,7 +131,7 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	if access == Operate || settings.Listen == "" {
 		return nil, false
 	}
-	c := &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: baseOf(settings.Listen), silence: a.Timeout}
+	c := &Client{HTTP: &http.Client{CheckRedirect: followOnlyReads}, Base: config.LocalURL(settings.Listen), silence: a.Timeout}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var status struct {
@@ -141,19 +139,6 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	}
 	_, err := c.GetJSON(ctx, "/api/v1/status", &status)
 	return c, err == nil && status.Version != ""
-}
-
-// baseOf returns the URL of the server that listens on an address. A server that listens on all
-// addresses answers on loopback, too.
-func baseOf(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return "http://" + listen
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }
 
 // isEmpty reports whether a server has no service at all.
@@ -234,7 +219,6 @@ func (a *App) startOwnServer(ctx context.Context, settings config.Config, crawl 
 	if settings.LogLevel == config.Default().LogLevel {
 		settings.LogLevel = "warn" // the command reports events itself; the log would repeat them
 	}
-	settings.PublicURL = cmp.Or(settings.PublicURL, baseOf(settings.Listen))
 	h, err := server.Open(ctx, settings, a.Environment, NewLogger(a.Err, settings.LogLevel), nil)
 	if _, held := errors.AsType[*boltstore.HeldError](err); held {
 		if c, ok := a.awaitSocket(ctx, settings.DataDir); ok {

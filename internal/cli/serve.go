@@ -44,42 +44,42 @@ shutdown_grace.`,
 	return c
 }
 
-func (a *App) runServer(ctx context.Context, config config.Config) (err error) {
-	l := NewLogger(a.Err, config.LogLevel)
-	server.TuneMemory(config)
-	public, err := server.ListenTCP(config.Listen, "--listen")
+func (a *App) runServer(ctx context.Context, settings config.Config) (err error) {
+	l := NewLogger(a.Err, settings.LogLevel)
+	server.TuneMemory(settings)
+	public, err := server.ListenTCP(settings.Listen, "--listen")
 	if err != nil {
 		return err
 	}
 	defer public.Close()
-	if config.PublicURL == "" {
-		config.PublicURL = baseOf(public.Addr().String())
+	if settings.PublicURL == "" {
+		settings.PublicURL = config.LocalURL(public.Addr().String())
 		if at, err := netip.ParseAddrPort(public.Addr().String()); err == nil && !at.Addr().IsLoopback() {
-			l.Warn("public_url is not set: DID documents and links contain the address of the listener", "public_url", config.PublicURL)
+			l.Warn("public_url is not set: DID documents and links contain the address of the listener", "public_url", settings.PublicURL)
 		}
 	}
-	h, err := server.Open(ctx, config, a.Environment, l, nil)
+	h, err := server.Open(ctx, settings, a.Environment, l, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	h.NotifyManager = server.NewServiceNotifier(l)
-	if config.Crawler.BlockListFile != "" {
+	if settings.Crawler.BlockListFile != "" {
 		if err := h.ApplyBlockList(ctx); err != nil {
 			return &exit.Error{Code: exit.Usage, Err: err}
 		}
 	}
-	if config.Crawler.Enabled {
-		if err := h.Crawler.Add(ctx, config.Crawler.Seeds...); err != nil {
+	if settings.Crawler.Enabled {
+		if err := h.Crawler.Add(ctx, settings.Crawler.Seeds...); err != nil {
 			return fmt.Errorf("crawler.seeds: %w", err)
 		}
 	}
-	return h.Run(ctx, public, config.Crawler.Enabled, func() {
-		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", config.DataDir, "head", h.Store.Head().Seq)
+	return h.Run(ctx, public, settings.Crawler.Enabled, func() {
+		l.Info("serving", "address", "http://"+public.Addr().String(), "data_dir", settings.DataDir, "head", h.Store.Head().Seq)
 		if IsTerminal(a.Err) {
 			fmt.Fprint(a.Err, formatInvitation("http://"+public.Addr().String()))
 		}
-		h.NotifyManager("READY=1\nSTATUS=serving " + config.DataDir + "; the index catches up")
+		h.NotifyManager("READY=1\nSTATUS=serving " + settings.DataDir + "; the index catches up")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"reflect"
@@ -261,6 +262,19 @@ func Load(file string, environ, settings []string) (Config, error) {
 		}
 	}
 	return c, c.validate()
+}
+
+// LocalURL returns the URL at which this machine reaches a server that listens on an address. A
+// server that listens on all addresses answers on loopback, too.
+func LocalURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 func (c *Config) readFile(file string, environ []string) error {

@@ -7,6 +7,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ type Server struct {
 // visit.
 func Open(ctx context.Context, c config.Config, e Environment, l *slog.Logger, observe func(crawler.Result)) (_ *Server, err error) {
 	captureStandardLog(l)
+	c.PublicURL = cmp.Or(c.PublicURL, config.LocalURL(cmp.Or(c.Listen, config.Default().Listen)))
 	h := &Server{Config: c, log: l, NotifyManager: func(string) {}, clock: steadyclock.New(e.Now, l)}
 	e.Clock = h.clock.Now
 	defer func() {
