@@ -136,7 +136,9 @@ func (ad *Admission) Report(ctx context.Context, airID string, q ReportRequest) 
 		_, err = ad.store.Apply(ctx, store.PutIf(store.ReportKey(report.ID), value, 0))
 	}
 	if err != nil {
-		giveBack()
+		if _, _, missing := ad.loadReport(context.WithoutCancel(ctx), report.ID); missing != nil { // a failed commit may be stored
+			giveBack()
+		}
 		return Report{}, fmt.Errorf("write a report: %w", err)
 	}
 	ad.log.Info("agent reported", "air_id", airID, "report", report.ID, "reason", report.Reason, "network", report.Network)
@@ -364,6 +366,7 @@ func (ad *Admission) SettleReport(ctx context.Context, id, outcome, note string)
 		return nil, &registry.Error{Field: "outcome", Code: "value", Message: "Field 'outcome' must say what is done", Help: "it is one of " + strings.Join([]string{ReportDismissed, ReportSuspended, ReportDeleted}, ", ")}
 	}
 	if err != nil {
+		ad.releaseStoredSettlements(ctx, settled)
 		return nil, err
 	}
 	for i := range settled {
@@ -375,10 +378,22 @@ func (ad *Admission) SettleReport(ctx context.Context, id, outcome, note string)
 	return settled, nil
 }
 
+// releaseStoredSettlements ends the counting of reports that are settled in the store although their
+// commit is reported as failed: nobody can settle them again.
+func (ad *Admission) releaseStoredSettlements(ctx context.Context, attempted []Report) {
+	for _, report := range attempted {
+		stored, _, err := ad.loadReport(context.WithoutCancel(ctx), report.ID)
+		if err == nil && stored.Settled.Equal(report.Settled) && stored.Outcome == report.Outcome { // not by another operator
+			ad.openReports.releaseSlot(report.counterKeys())
+		}
+	}
+}
+
 // settleByAction settles all open reports about an agent by an action on it.
 func (ad *Admission) settleByAction(ctx context.Context, report Report, outcome, note string) (settled []Report, err error) {
 	reason := helpWithNote(note, "reported for "+report.Reason)
 	_, err = ad.registry.ChangeAgent(ctx, report.AirID, func(c *registry.Change) error {
+		settled = nil
 		if _, _, err := ad.loadOpenReport(ctx, report.ID); err != nil {
 			return err // another operator was first
 		}
@@ -418,6 +433,7 @@ func (report *Report) settleWrite(seq uint64, outcome, note string, now time.Tim
 	return store.PutIf(store.ReportKey(report.ID), value, seq), nil
 }
 
+// dismissReport returns the report also if it is not known whether its settlement is stored.
 func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Report, error) {
 	for ctx.Err() == nil {
 		report, seq, err := ad.loadOpenReport(ctx, id)
@@ -433,9 +449,9 @@ func (ad *Admission) dismissReport(ctx context.Context, id, note string) ([]Repo
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("settle report %s: %w", id, err)
+			err = fmt.Errorf("settle report %s: %w", id, err)
 		}
-		return []Report{report}, nil
+		return []Report{report}, err
 	}
 	return nil, ctx.Err()
 }

@@ -307,6 +307,54 @@ func TestSettlementThatIsKilled(t *testing.T) {
 	}
 }
 
+// TestFailedCommitsOfReports checks that a report counts as open exactly while it is open in the store, when
+// the commit of the report or of its settlement is reported as failed and may be stored.
+func TestFailedCommitsOfReports(t *testing.T) {
+	for _, outcome := range []string{admission.ReportDismissed, admission.ReportSuspended} {
+		s := &endingStore{Store: openStore(t)}
+		r := open(t, registrar.Options{Store: s, Now: newClock().Now})
+		agent, _ := register(t, r, someone(1))
+		report := func() (admission.Report, error) {
+			return r.Report(t.Context(), agent.AirID, admission.ReportRequest{Reason: "spam", Text: "x", Client: client("192.0.2.1")})
+		}
+		settle := func(id string, before, after bool) error {
+			s.before, s.after = before, after
+			defer func() { s.before, s.after = false, false }()
+			_, err := r.SettleReport(t.Context(), id, outcome, "")
+			return err
+		}
+		s.before = true
+		if _, err := report(); !errors.Is(err, errEnded) {
+			t.Fatal(err)
+		}
+		s.before, s.after = false, true
+		if _, err := report(); !errors.Is(err, errEnded) { // the one before was not stored
+			t.Fatal(err)
+		}
+		s.after = false
+		_, err := report()
+		refusal(t, err, "reported") // this one was
+		open, _, err := r.Reports(t.Context(), admission.ReportFilter{}, "", 0)
+		if err != nil || len(open) != 1 {
+			t.Fatal(open, err)
+		}
+		if err := settle(open[0].ID, true, false); !errors.Is(err, errEnded) {
+			t.Fatal(err)
+		}
+		_, err = report()
+		refusal(t, err, "reported")
+		if err := settle(open[0].ID, false, true); !errors.Is(err, errEnded) {
+			t.Fatal(err)
+		}
+		refusal(t, settle(open[0].ID, false, false), "report-settled")
+		if _, err := report(); err != nil {
+			t.Errorf("%s: %v, although no report is open", outcome, err)
+		}
+		_, err = report()
+		refusal(t, err, "reported")
+	}
+}
+
 func TestReadReport(t *testing.T) {
 	q, err := airjson.ReadReport([]byte(`{"reason":"spam","text":"x\ny","contact":null,"more":1}`))
 	if err != nil || q != (admission.ReportRequest{Reason: "spam", Text: "x\ny"}) {
