@@ -204,7 +204,7 @@ func TestFilters(t *testing.T) {
 	w.publish("a.example", aiText("A", "https://a.example/book"), began)
 	w.publish("b.example", aiText("B", "https://b.example/book"), began)
 	w.publish("b.example", aiText("B", "https://c.example/book"), began.Add(time.Hour))
-	w.apply(store.Put(store.EntryKey("AIR-1", 1), mustJSON(registry.Entry{N: 1, AirID: "AIR-1", Event: registry.EventRegistered, At: began, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge"}})))
+	w.apply(store.Put(store.EntryKey("AIR-1", 1), mustJSON(registry.HistoryEntry{N: 1, AirID: "AIR-1", Event: registry.EventRegistered, At: began, Agent: &registry.Agent{AirID: "AIR-1", Name: "Concierge"}})))
 	for name, c := range map[string]struct {
 		filter changefeed.Filter
 		want   int
@@ -335,7 +335,7 @@ func TestPublisherStatesAreReported(t *testing.T) {
 func TestErasedAgentKeepsOneItem(t *testing.T) {
 	w := newWorld(t, 0)
 	for n, event := range []string{registry.EventRegistered, registry.EventUpdated, registry.EventErased} {
-		e := registry.Entry{N: n + 1, AirID: "AIR-1", Event: event, At: began}
+		e := registry.HistoryEntry{N: n + 1, AirID: "AIR-1", Event: event, At: began}
 		if event != registry.EventErased {
 			e.Agent = &registry.Agent{AirID: "AIR-1", Name: "Private name"}
 		}

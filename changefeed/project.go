@@ -383,7 +383,7 @@ var agentSeverities = map[Kind]diff.Severity{AgentRotated: diff.Medium, AgentEnd
 // readEntry makes the item of an entry of an agent's history. An agent that was erased has no other
 // items.
 func (p *projection) readEntry(r store.Record, airID string) error {
-	var e registry.Entry
+	var e registry.HistoryEntry
 	if err := json.Unmarshal(r.Value, &e); err != nil {
 		return fmt.Errorf("%w: read %s: %w", store.ErrCorrupt, r.Key, err)
 	}

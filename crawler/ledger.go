@@ -22,8 +22,8 @@ import (
 // LedgerAge is the time for which a ledger entry is stored.
 const LedgerAge = 90 * oneDay
 
-// An Entry lists the requests to a host during one visit.
-type Entry struct {
+// A LedgerEntry lists the requests to a host during one visit.
+type LedgerEntry struct {
 	Host string `json:"host"` // that was requested
 	// Visited is the host of the visit; it differs from Host when a redirect or a link led from
 	// there to Host.
@@ -60,7 +60,7 @@ func (s *session) noteRequest(a *fetch.Ask, asked string) {
 		if len(v.ledger) == maxEntries {
 			return
 		}
-		e = &Entry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
+		e = &LedgerEntry{Host: asked, Visited: v.host.Name, Why: v.why, At: a.Made.At}
 		v.ledger[asked] = e
 	}
 	if a.Lost != nil && len(e.Requests) < maxLedgerRequests {
@@ -126,7 +126,7 @@ func (b *batch) ledgerWrites(ctx context.Context, v *visit) error {
 	return nil
 }
 
-func (b *batch) addEntry(ctx context.Context, host string, e *Entry, visited string) error {
+func (b *batch) addEntry(ctx context.Context, host string, e *LedgerEntry, visited string) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write the ledger of %s: %w", host, err)
@@ -150,12 +150,12 @@ func (b *batch) addEntry(ctx context.Context, host string, e *Entry, visited str
 // Ledger returns the requests to a host during the last 90 days, latest first, at most limit
 // entries. If before is not zero, only older entries are returned. The error is a
 // *[fetch.HostError] for a bad host name, or one of the store.
-func (c *Crawler) Ledger(ctx context.Context, host string, before time.Time, limit int) ([]Entry, error) {
+func (c *Crawler) Ledger(ctx context.Context, host string, before time.Time, limit int) ([]LedgerEntry, error) {
 	return Ledger(ctx, c.store, host, c.now(), before, limit)
 }
 
 // Ledger is [Crawler.Ledger] for a store without a running crawler.
-func Ledger(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]Entry, error) {
+func Ledger(ctx context.Context, s store.Store, host string, now, before time.Time, limit int) ([]LedgerEntry, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 		before = now.Add(oneDay)
 	}
 	last := store.LedgerKey(name, before, "")
-	var out []Entry
+	var out []LedgerEntry
 	for r, err := range s.List(ctx, store.LedgerOf(name), store.LedgerKey(name, now.Add(-LedgerAge), "")) {
 		if err != nil && !store.Damaged(r, err) {
 			return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
@@ -172,7 +172,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 		if r.Key >= last {
 			break
 		}
-		var e Entry
+		var e LedgerEntry
 		if err != nil || json.Unmarshal(r.Value, &e) != nil {
 			continue // damaged; the others are still useful
 		}
@@ -188,7 +188,7 @@ func Ledger(ctx context.Context, s store.Store, host string, now, before time.Ti
 // Record adds requests to the ledger that something other than a crawl made, such as a requested
 // check.
 func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) error {
-	entries := map[string]*Entry{}
+	entries := map[string]*LedgerEntry{}
 	for _, m := range made {
 		u, err := url.Parse(m.URL)
 		if err != nil {
@@ -197,7 +197,7 @@ func (c *Crawler) Record(ctx context.Context, why string, made ...fetch.Made) er
 		host := u.Hostname()
 		e := entries[host]
 		if e == nil {
-			e = &Entry{Host: host, Visited: host, Why: why, At: m.At}
+			e = &LedgerEntry{Host: host, Visited: host, Why: why, At: m.At}
 			entries[host] = e
 		}
 		e.Requests = append(e.Requests, Request{m, why})
@@ -221,7 +221,7 @@ func (c *Crawler) recordCut(ctx context.Context, flown map[string]journal.Starte
 	b := c.newBatch()
 	for visited, f := range flown {
 		for _, asked := range f.Asked {
-			e := &Entry{Host: asked.Host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.At, Requests: []Request{}, Cut: true}
+			e := &LedgerEntry{Host: asked.Host, Visited: visited, Why: "a visit that was cut off: our program ended", At: asked.At, Requests: []Request{}, Cut: true}
 			if err := b.addEntry(ctx, asked.Host, e, visited); err != nil {
 				return err
 			}

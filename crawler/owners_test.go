@@ -17,7 +17,7 @@ import (
 )
 
 // ledger reads what a host was asked, oldest first.
-func (w *world) ledger(host string) []crawler.Entry {
+func (w *world) ledger(host string) []crawler.LedgerEntry {
 	w.t.Helper()
 	entries, err := w.crawler.Ledger(w.t.Context(), host, time.Time{}, 1000)
 	if err != nil {

@@ -39,9 +39,9 @@ type visit struct {
 	fresh  map[document.Kind][]byte
 	result Result
 
-	ledger    map[string]*Entry // by the host that was asked
-	why       string            // the visit is made
-	requests  int               // that were made
+	ledger    map[string]*LedgerEntry // by the host that was asked
+	why       string                  // the visit is made
+	requests  int                     // that were made
 	wireBytes int64
 	waited    time.Duration // for turns and intervals
 }
@@ -91,7 +91,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 		visit: &visit{
 			entry: e, docs: map[document.Kind]*document.Document{},
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
-			ledger: map[string]*Entry{},
+			ledger: map[string]*LedgerEntry{},
 		},
 		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}

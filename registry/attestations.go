@@ -99,7 +99,7 @@ func (c *Change) WriteRevocation(ctx context.Context, a *Attestation, seq uint64
 		}
 	}
 	c.Agent.Standing = SummarizeAttestations(about)
-	return c.AddEntry(Entry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
+	return c.AddEntry(HistoryEntry{Event: EventRevoked, Actor: actor, Fields: []string{"attestations"}, Authority: authority, Attestation: a})
 }
 
 // revokeIssued revokes the attestations of an agent that ends.

@@ -60,7 +60,7 @@ func (r *Registry) beginChange(ctx context.Context, airID string) (*Change, erro
 	c.old, c.seq = old, seq
 	c.Agent.orderKeys(c.Now)
 	if c.Agent.applyDueRecovery(r.DueTime()) {
-		if err := c.AddEntry(Entry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
+		if err := c.AddEntry(HistoryEntry{Event: EventRecovered, Actor: ActorSystem}); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +89,7 @@ func (c *Change) OtherAgent(ctx context.Context, airID string) (*Change, error) 
 }
 
 // AddEntry adds an entry to the history, with the agent as it is now.
-func (c *Change) AddEntry(e Entry) error {
+func (c *Change) AddEntry(e HistoryEntry) error {
 	e.At = c.Now
 	c.Agent.Updated = c.Now
 	w, err := c.Agent.AppendEntry(e)

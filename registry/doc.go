@@ -18,7 +18,8 @@
 // The registry has no state of its own except open challenges: package store lists the keys of its
 // records. Every change is one Apply, on the condition that nobody else wrote any of the records
 // meanwhile. So one of any number of claims to a handle, a key, a nonce or a rotation succeeds. Every
-// change also writes an [Entry], which is never overwritten and becomes a leaf of the transparency log.
+// change also writes a [HistoryEntry], which is never overwritten and becomes a leaf of the
+// transparency log.
 //
 // The core knows nothing of the other parts. It asks a [Guard] whether a change is admitted.
 package registry

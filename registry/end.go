@@ -20,7 +20,7 @@ func (r *Registry) Deactivate(ctx context.Context, airID string, who Credentials
 		if err := c.Agent.CheckNoRecovery(); err != nil {
 			return err
 		}
-		return c.EndAgent(ctx, Deactivated, Entry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
+		return c.EndAgent(ctx, Deactivated, HistoryEntry{Event: EventDeactivated, Actor: ActorOwner, Authority: authority})
 	})
 }
 
@@ -34,7 +34,7 @@ func (c *Change) DeleteAgent(ctx context.Context, reason string) error {
 		return fmt.Errorf("%s: %w", c.Agent.AirID, ErrNoAgent) // the reference's answer
 	}
 	c.Agent.Reason = reason
-	return c.EndAgent(ctx, Deleted, Entry{Event: EventDeleted, Actor: ActorAdmin})
+	return c.EndAgent(ctx, Deleted, HistoryEntry{Event: EventDeleted, Actor: ActorAdmin})
 }
 
 // Suspend takes an agent out of service until [Registry.Restore], as the operator. The agent keeps
@@ -53,7 +53,7 @@ func (c *Change) SuspendAgent(reason string) error {
 		return err
 	}
 	c.Agent.Status, c.Agent.Reason = Suspended, reason
-	return c.AddEntry(Entry{Event: EventSuspended, Actor: ActorAdmin})
+	return c.AddEntry(HistoryEntry{Event: EventSuspended, Actor: ActorAdmin})
 }
 
 // Restore ends the suspension of an agent, as the operator.
@@ -63,12 +63,12 @@ func (r *Registry) Restore(ctx context.Context, airID string) (Agent, error) {
 			return &Refusal{Kind: ErrState, Code: "not-suspended", Message: "the agent is " + c.Agent.Status, Help: "only a suspended agent can be restored"}
 		}
 		c.Agent.Status, c.Agent.Reason = Active, ""
-		return c.AddEntry(Entry{Event: EventRestored, Actor: ActorAdmin})
+		return c.AddEntry(HistoryEntry{Event: EventRestored, Actor: ActorAdmin})
 	})
 }
 
 // EndAgent takes an agent out of service permanently.
-func (c *Change) EndAgent(ctx context.Context, status string, e Entry) error {
+func (c *Change) EndAgent(ctx context.Context, status string, e HistoryEntry) error {
 	c.Agent.Status, c.Agent.Handle, c.Agent.Recovery = status, "", nil
 	if err := c.revokeIssued(ctx, e.Actor, e.Authority); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (c *Change) eraseRecords(ctx context.Context, actor string) error {
 	}
 	a := &c.Agent
 	*a = Agent{AirID: a.AirID, Status: Erased, Created: a.Created.Truncate(24 * time.Hour), Updated: c.Now, Entries: a.Entries, LastHash: a.LastHash}
-	return c.AddEntry(Entry{Event: EventErased, Actor: actor})
+	return c.AddEntry(HistoryEntry{Event: EventErased, Actor: actor})
 }
 
 // replaceWrite adds a write and replaces an earlier one of the change for the same key.

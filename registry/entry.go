@@ -44,10 +44,10 @@ const (
 	ActorSystem     = "system"
 )
 
-// An Entry is one event in the history of an agent, with the whole public record after it. Entries
-// are never overwritten. They are written together with the change, and each becomes a leaf of the
-// transparency log.
-type Entry struct {
+// A HistoryEntry is one event in the history of an agent, with the whole public record after it.
+// Entries are never overwritten. They are written together with the change, and each becomes a leaf
+// of the transparency log.
+type HistoryEntry struct {
 	N     int    `json:"n"` // from 1
 	AirID string `json:"air_id"`
 	Event string `json:"event"`
@@ -87,7 +87,7 @@ const Genesis = "GENESIS"
 
 // ComputeHash returns the hash of the entry by the formula of the reference, which covers the names
 // of changed members and not their content. The transparency log proves the content.
-func (e Entry) ComputeHash() string {
+func (e HistoryEntry) ComputeHash() string {
 	fields := ""
 	if len(e.Fields) > 0 {
 		sorted := slices.Sorted(slices.Values(e.Fields))
@@ -103,7 +103,7 @@ func (e Entry) ComputeHash() string {
 
 // AppendEntry adds an entry to the agent and returns its write. Call it last, because the entry
 // contains the agent as it is then.
-func (a *Agent) AppendEntry(e Entry) (store.Write, error) {
+func (a *Agent) AppendEntry(e HistoryEntry) (store.Write, error) {
 	a.Entries++
 	e.N, e.AirID = a.Entries, a.AirID
 	e.PrevHash = a.LastHash
@@ -129,7 +129,7 @@ const MaxHistory = 100
 // History returns at most limit entries of an agent after the first offset ones, oldest first, and
 // the number of all entries. A limit outside 1 to [MaxHistory] means 50. Erased entries are left
 // out. The error is an [*Error] for a text that is no AIR ID, and [ErrNoAgent].
-func (r *Registry) History(ctx context.Context, airID string, limit, offset int) ([]Entry, int, error) {
+func (r *Registry) History(ctx context.Context, airID string, limit, offset int) ([]HistoryEntry, int, error) {
 	if limit < 1 || limit > MaxHistory {
 		limit = 50
 	}
@@ -137,7 +137,7 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 	if err != nil {
 		return nil, 0, err
 	}
-	out := []Entry{}
+	out := []HistoryEntry{}
 	for record, err := range r.store.List(ctx, store.EntriesOf(airID), store.EntryKey(airID, max(offset, 0))) {
 		if store.Damaged(record, err) {
 			continue
@@ -145,7 +145,7 @@ func (r *Registry) History(ctx context.Context, airID string, limit, offset int)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read the history of %s: %w", airID, err)
 		}
-		var e Entry
+		var e HistoryEntry
 		if err := json.Unmarshal(record.Value, &e); err != nil {
 			return nil, 0, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 		}

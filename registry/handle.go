@@ -154,7 +154,7 @@ func (c *Change) takeOwnName(ctx context.Context) error {
 		return nil // it has released the handle; the name is the owner's also before others may claim it
 	}
 	holder.Agent.Handle, holder.Agent.HandleSince, holder.handleWritten = "", time.Time{}, true
-	return holder.AddEntry(Entry{Event: EventUpdated, Actor: ActorSystem, Fields: []string{"username"}})
+	return holder.AddEntry(HistoryEntry{Event: EventUpdated, Actor: ActorSystem, Fields: []string{"username"}})
 }
 
 // checkAvailable returns nil if an agent may claim the handle: it has no holder, and no other agent

@@ -93,7 +93,7 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if x.Commitment != "" {
 		c.Agent.Commitment = x.Commitment
 	}
-	return c.AddEntry(Entry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
+	return c.AddEntry(HistoryEntry{Event: EventRotated, Actor: ActorOwner, Fields: []string{"public_key"},
 		Authority: &Authority{By: ProofStatement, Key: x.From, Signed: string(x.Statement()),
 			Signatures: map[string]string{x.From: x.OldSignature, x.To: x.NewSignature}}})
 }
@@ -281,7 +281,7 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	}
 	authority.Signatures[x.To] = x.NewSignature
 	c.Agent.Recovery = &PendingRecovery{To: next, Next: x.Next, Asked: c.Now, Due: c.Now.Add(c.registry.recoveryDelay)}
-	return c.AddEntry(Entry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	return c.AddEntry(HistoryEntry{Event: EventRecovery, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
 func (c *Change) withdrawRecovery(authority *Authority) error {
@@ -289,7 +289,7 @@ func (c *Change) withdrawRecovery(authority *Authority) error {
 		return &Refusal{Kind: ErrState, Code: "recovery-none-pending", Message: "no recovery is under way"}
 	}
 	c.Agent.Recovery = nil
-	return c.AddEntry(Entry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
+	return c.AddEntry(HistoryEntry{Event: EventWithdrawn, Actor: ActorOwner, Fields: []string{"recovery"}, Authority: authority})
 }
 
 // applyDueRecovery applies a recovery that is due, and reports whether there was one.

@@ -29,7 +29,7 @@ type Domain struct {
 	Probes []Probe `json:"probes,omitempty"`
 	// EarlierProbes are Probes in the spelling of entries that were written before December 2026. They
 	// keep it when they are written again, because an entry is a leaf of the transparency log. Only an
-	// [Entry] has them: reading an agent moves them to Probes.
+	// [HistoryEntry] has them: reading an agent moves them to Probes.
 	EarlierProbes []Probe `json:"looks,omitempty" hidden:"true"`
 }
 

@@ -12,7 +12,7 @@ import (
 // TestStoredBytesAreStable compares the bytes of an entry that has every member with those that earlier
 // versions wrote: an entry is a leaf of the transparency log, so equal entries must give equal bytes.
 func TestStoredBytesAreStable(t *testing.T) {
-	var e Entry
+	var e HistoryEntry
 	n := 0
 	fillAll(reflect.ValueOf(&e).Elem(), &n)
 	got, err := json.Marshal(e)
@@ -26,7 +26,7 @@ func TestStoredBytesAreStable(t *testing.T) {
 	if string(got)+"\n" != string(want) {
 		t.Errorf("an entry is written as\n%s\nwant\n%s", got, want)
 	}
-	var back Entry
+	var back HistoryEntry
 	if err := json.Unmarshal(want, &back); err != nil || !reflect.DeepEqual(back, e) {
 		t.Errorf("it is read as %+v, %v", back, err)
 	}
@@ -40,7 +40,7 @@ func TestEntriesOfEarlierVersionsKeepTheirBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e Entry
+		var e HistoryEntry
 		if err := json.Unmarshal(want, &e); err != nil {
 			t.Fatal(err)
 		}

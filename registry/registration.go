@@ -73,7 +73,7 @@ func (r *Registry) NewAgentWrites(ctx context.Context, agent *Agent, reg Registr
 	if err != nil {
 		return nil, err
 	}
-	entry, err := agent.AppendEntry(Entry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
+	entry, err := agent.AppendEntry(HistoryEntry{Event: EventRegistered, Actor: ActorRegistrant, At: agent.Created, Authority: authority})
 	if err != nil {
 		return nil, err
 	}

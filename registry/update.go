@@ -61,7 +61,7 @@ func (r *Registry) Update(ctx context.Context, airID string, who Credentials, u 
 		if len(fields) == 0 {
 			return ErrNothingToUpdate
 		}
-		return c.AddEntry(Entry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
+		return c.AddEntry(HistoryEntry{Event: EventUpdated, Actor: ActorOwner, Fields: fields, Authority: authority})
 	})
 	if err != nil {
 		return Agent{}, nil, err

@@ -17,11 +17,11 @@
 //	ver/{rev}/{kind}/{time}-{digest} one stored version: when it was first seen (JSON), never overwritten
 //	turn/{rev}/{time}                conformance.Turn: a change of a host's class or states, or its first sight (JSON), never overwritten
 //	blob/{digest}                    raw bytes of a document, never overwritten
-//	log/{rev}/{time}-{host}          crawler.Entry: the requests to {rev} during a visit to {host} (JSON), for 90 days
+//	log/{rev}/{time}-{host}          crawler.LedgerEntry: the requests to {rev} during a visit to {host} (JSON), for 90 days
 //	block/{rev}                      crawler.Block: why a host is not visited, and its removed documents (JSON)
 //	domain/{rev}                     crawler.Domain: hosts that links added below a registrable domain (JSON)
 //	agent/{air id}                   registry.Agent (JSON)
-//	agent/{air id}/{n}               registry.Entry: a change of the agent, n from 00000001 (JSON), never overwritten
+//	agent/{air id}/{n}               registry.HistoryEntry: a change of the agent, n from 00000001 (JSON), never overwritten
 //	handle/{handle}                  AIR ID that holds the handle, or held it until a time (text)
 //	key/{multikey}                   AIR ID that has proved that the key is its own, now or before (text)
 //	attestation/{n}                  registry.Attestation, n from 0000000001 (JSON)

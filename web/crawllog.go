@@ -60,7 +60,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 	return frame.View{Name: "crawllog", Title: "Requests to " + host, Body: v}, nil
 }
 
-func (p *Pages) visitOf(e crawler.Entry) visitView {
+func (p *Pages) visitOf(e crawler.LedgerEntry) visitView {
 	v := visitView{At: p.MomentOf(e.At), Why: frame.AsSentence(e.Why), Cut: e.Cut}
 	if e.Visited != e.Host {
 		v.Visited = e.Visited

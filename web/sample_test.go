@@ -381,7 +381,7 @@ func (s sample) AgentDetails(ctx context.Context, id string) (answer.AgentDetail
 			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "creator_name: " + s.word("Ristorante"), Date: now, Cost: "nothing"},
 			{Signal: registry.SignalClaims, Grade: registry.Claimed, What: "documentation_url: " + s.word("https://docs.test/alice"), Date: now, Cost: "nothing"},
 		},
-		History: []registry.Entry{
+		History: []registry.HistoryEntry{
 			{N: 3, AirID: airID, Event: registry.EventRotated, Actor: registry.ActorOwner, Fields: []string{"public_key"}, At: now.Add(-48 * time.Hour), Agent: &a,
 				Authority: &registry.Authority{By: registry.ProofStatement, Key: "z6MkOld", Signed: s.word("gazetteer rotation 1\n"), Signatures: map[string]string{"z6MkOld": "z1", "z6MkNew": "z2"}}},
 			{N: 2, AirID: airID, Event: registry.EventUpdated, Actor: registry.ActorOwner, Fields: []string{"service_endpoints", "documentation_url"}, At: now.Add(-50 * time.Hour), Agent: &first},
@@ -505,16 +505,16 @@ func (s sample) Rule(code string) (answer.RuleView, error) {
 	return new(answer.Answers).Rule(code)
 }
 
-func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
+func (s sample) CrawlLog(_ context.Context, host string, before time.Time, limit int) ([]crawler.LedgerEntry, error) {
 	if host == "unknown.test" {
 		return nil, answer.ErrNoService
 	}
 	if host == "empty.test" {
 		return nil, s.err
 	}
-	var out []crawler.Entry
+	var out []crawler.LedgerEntry
 	for i := range limit {
-		out = append(out, crawler.Entry{
+		out = append(out, crawler.LedgerEntry{
 			Host: host, Visited: []string{host, s.word("other.test")}[i%2], Why: s.word("due again"), At: now.Add(-time.Duration(i) * time.Hour), Cut: i%3 == 0,
 			Requests: []crawler.Request{{Made: fetch.Made{URL: s.word("https://ristorante.test/robots.txt"), Status: 200 * (i % 2), Took: 7, WireBytes: 12}, Why: s.word("before anything else")}},
 		})

@@ -14,7 +14,7 @@ import (
 type Registry interface {
 	DID(airID string) string
 	BaseURL() string
-	History(ctx context.Context, airID string, limit, offset int) ([]registry.Entry, int, error)
+	History(ctx context.Context, airID string, limit, offset int) ([]registry.HistoryEntry, int, error)
 }
 
 // Graph is the source of the answers about attestations.

@@ -61,7 +61,7 @@ type AgentDetails struct {
 	AgentAnswer
 	Evidence []evidence.Signal
 	// History holds the newest entries, newest first; Entries counts all.
-	History []registry.Entry
+	History []registry.HistoryEntry
 	Entries int
 	// About are the attestations of the agent by others, Issued those of others by it, oldest
 	// first, with revoked ones.
@@ -224,7 +224,7 @@ func (a *Answers) readLeaf(ctx context.Context, index int64) (LogLeaf, error) {
 
 // entryTime returns the time of a leaf: an agent's entry contains it, a version of a document has
 // it in its key.
-func entryTime(e audit.Entry) (at time.Time, event string) {
+func entryTime(e audit.LogEntry) (at time.Time, event string) {
 	if strings.HasPrefix(e.Key, store.VersionPrefix) {
 		parts := store.SplitKey(e.Key)
 		if len(parts) == 4 {

@@ -13,7 +13,7 @@ import (
 // CrawlLog returns the requests that a host received in the last 90 days, at most limit visits, the
 // latest first; before, if not zero, leaves out visits that are not older. The error is a
 // *[fetch.HostError] for an invalid host name, and [ErrNoService] for an unknown host.
-func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.Entry, error) {
+func (a *Answers) CrawlLog(ctx context.Context, host string, before time.Time, limit int) ([]crawler.LedgerEntry, error) {
 	host, err := fetch.CheckHost(host)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ const progressStep = 2000
 // an agent before its entries, raw documents before the versions that name them.
 type records struct {
 	*checker
-	agents map[string]bool // by AIR ID
-	agent  *registry.Agent // whose entries come now
-	last   registry.Entry  // of its entries, the one before
-	blobs  map[string]bool // by digest: whether a record names it
+	agents map[string]bool       // by AIR ID
+	agent  *registry.Agent       // whose entries come now
+	last   registry.HistoryEntry // of its entries, the one before
+	blobs  map[string]bool       // by digest: whether a record names it
 	// claims are the keys of handles whose agent was not seen, by AIR ID: it may wait for approval.
 	claims map[string]string
 }
@@ -175,7 +175,7 @@ func (r *records) beginAgent(record store.Record, id string) {
 		return
 	}
 	r.report.Agents++
-	r.agent, r.last = &a, registry.Entry{}
+	r.agent, r.last = &a, registry.HistoryEntry{}
 }
 
 // checkEntry compares an entry with the one before it.
@@ -186,7 +186,7 @@ func (r *records) checkEntry(record store.Record, id, number string) {
 		}
 		return
 	}
-	var e registry.Entry
+	var e registry.HistoryEntry
 	if err := json.Unmarshal(record.Value, &e); err != nil {
 		r.addProblem(remedyBackup, "the entry %s cannot be read: %v", record.Key, err)
 		r.agent = nil

@@ -233,11 +233,11 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 		agent := application.Agent
 		agent.Status, agent.Created = registry.Active, ad.recordTime()
 		agent.Updated = agent.Created
-		registered, err := agent.AppendEntry(registry.Entry{Event: registry.EventRegistered, Actor: registry.ActorRegistrant, At: agent.Created, Authority: application.Authority})
+		registered, err := agent.AppendEntry(registry.HistoryEntry{Event: registry.EventRegistered, Actor: registry.ActorRegistrant, At: agent.Created, Authority: application.Authority})
 		if err != nil {
 			return registry.Agent{}, err
 		}
-		approved, err := agent.AppendEntry(registry.Entry{Event: registry.EventApproved, Actor: registry.ActorAdmin, At: agent.Created})
+		approved, err := agent.AppendEntry(registry.HistoryEntry{Event: registry.EventApproved, Actor: registry.ActorAdmin, At: agent.Created})
 		if err != nil {
 			return registry.Agent{}, err
 		}

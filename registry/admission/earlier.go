@@ -69,7 +69,7 @@ func (ad *Admission) findRegistered(ctx context.Context, airID string) (registry
 	if err != nil {
 		return none, nil, fmt.Errorf("read the history of %s: %w", airID, err)
 	}
-	var e registry.Entry
+	var e registry.HistoryEntry
 	if err := json.Unmarshal(record.Value, &e); err != nil {
 		return none, nil, fmt.Errorf("read %s: %w: %w", record.Key, store.ErrCorrupt, err)
 	}

@@ -174,7 +174,7 @@ func (g *Graph) addAttestation(ctx context.Context, c *registry.Change, q Reques
 	c.Agent.Attested = append(c.Agent.Attested, a.N)
 	by.Agent.Issued = append(by.Agent.Issued, a.N)
 	c.Agent.Standing = registry.SummarizeAttestations(append(about, a))
-	return a, c.AddEntry(registry.Entry{Event: registry.EventAttested, Actor: registry.ActorOwner, Fields: []string{"attestations"}, Authority: authority, Attestation: &a})
+	return a, c.AddEntry(registry.HistoryEntry{Event: registry.EventAttested, Actor: registry.ActorOwner, Fields: []string{"attestations"}, Authority: authority, Attestation: &a})
 }
 
 // checkAttester checks the conditions of the reference for an attester; beyond them, the domain

@@ -151,7 +151,7 @@ type EntryView struct {
 	Leaf string `json:"leaf,omitempty"`
 }
 
-func viewOf(e Entry) EntryView {
+func viewOf(e LogEntry) EntryView {
 	return EntryView{Index: e.Index, Key: e.Key, LeafHash: e.Hash, Erased: e.Erased, Deleted: e.Deleted, Leaf: string(e.Leaf)}
 }
 

@@ -160,7 +160,7 @@ func (h *house) checkWriter(w, acknowledged int) (last int) {
 	if last < acknowledged || last > acknowledged+1 {
 		h.t.Errorf("writer %d stands at %d, %d were acknowledged", w, last, acknowledged)
 	}
-	leaves := map[string][]Entry{} // newest first
+	leaves := map[string][]LogEntry{} // newest first
 	for e, err := range h.log.Find(h.t.Context(), fmt.Sprintf("agent/AIR-%04d", w)) {
 		if err != nil {
 			h.t.Fatal(err)

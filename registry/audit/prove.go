@@ -120,22 +120,22 @@ func (l *Log) locateDamage(head checkpoint.Checkpoint) error {
 }
 
 // Entry returns one leaf.
-func (l *Log) Entry(ctx context.Context, index int64) (_ Entry, err error) {
+func (l *Log) Entry(ctx context.Context, index int64) (_ LogEntry, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
-		return Entry{}, err
+		return LogEntry{}, err
 	}
 	defer release()
 	if index < 0 || index >= head.N {
-		return Entry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
+		return LogEntry{}, fmt.Errorf("%w: leaf %d of %d", ErrRange, index, head.N)
 	}
 	return l.readVerified(head, index)
 }
 
 // readVerified reads one leaf and verifies its hash. An erased leaf has no content, so its hash is
 // verified against the root.
-func (l *Log) readVerified(head checkpoint.Checkpoint, index int64) (Entry, error) {
+func (l *Log) readVerified(head checkpoint.Checkpoint, index int64) (LogEntry, error) {
 	e, _, err := l.leaves.readEntry(index, l.hashes)
 	if err == nil && e.Erased {
 		_, err = l.proveInclusion(head, index, head.N)
@@ -147,8 +147,8 @@ func (l *Log) readVerified(head checkpoint.Checkpoint, index int64) (Entry, erro
 // "agent/{air id}" the whole history of the agent, for "ver/{rev}" all versions of the host's
 // documents, for a complete key that record. The key must have at least two parts. A damaged leaf
 // ends the sequence with its error.
-func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func (l *Log) Find(ctx context.Context, key string) iter.Seq2[LogEntry, error] {
+	return func(yield func(LogEntry, error) bool) {
 		group := l.salter.tablePlace(groupOf(key))
 		_, at := l.chains.chainHeads(0, group)
 		step := func(r row) (here bool, before int64) { return r.groupHash == group, r.prevGroup }
@@ -162,7 +162,7 @@ func (l *Log) Find(ctx context.Context, key string) iter.Seq2[Entry, error] {
 
 // Newest returns the newest leaf of a record or, if there is none, the newest leaf of the records
 // below its key. The error matches [ErrRange] if neither exists.
-func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
+func (l *Log) Newest(ctx context.Context, key string) (LogEntry, error) {
 	place := l.salter.tablePlace(key)
 	at, _ := l.chains.chainHeads(place, 0)
 	step := func(r row) (here bool, before int64) { return r.keyHash == place, r.prevKey }
@@ -174,17 +174,17 @@ func (l *Log) Newest(ctx context.Context, key string) (Entry, error) {
 	for e, err := range l.Find(ctx, key) {
 		return e, err
 	}
-	return Entry{}, fmt.Errorf("%w: no leaf of %s", ErrRange, protocol.ClipBytes(key, checkpoint.MaxQuoted))
+	return LogEntry{}, fmt.Errorf("%w: no leaf of %s", ErrRange, protocol.ClipBytes(key, checkpoint.MaxQuoted))
 }
 
 // followChain yields the leaves of one place, backwards from a number plus one. The function step
 // reports whether a row is one of them, and where the chain continues.
-func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, int64)) iter.Seq2[LogEntry, error] {
+	return func(yield func(LogEntry, error) bool) {
 		for at > 0 {
 			e, here, before, err := l.readLink(ctx, at-1, step)
 			if err != nil {
-				yield(Entry{}, err)
+				yield(LogEntry{}, err)
 				return
 			}
 			if here && !yield(e, nil) {
@@ -196,19 +196,19 @@ func (l *Log) followChain(ctx context.Context, at int64, step func(row) (bool, i
 }
 
 // readLink reads one leaf of a chain, if it is under the newest checkpoint.
-func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, int64)) (e Entry, here bool, before int64, err error) {
+func (l *Log) readLink(ctx context.Context, index int64, step func(row) (bool, int64)) (e LogEntry, here bool, before int64, err error) {
 	defer l.haltIfDamaged(&err)
 	head, release, err := l.acquireFiles(ctx)
 	if err != nil {
-		return Entry{}, false, 0, err
+		return LogEntry{}, false, 0, err
 	}
 	defer release()
 	r, err := l.leaves.readRow(index)
 	if err != nil {
-		return Entry{}, false, 0, err
+		return LogEntry{}, false, 0, err
 	}
 	if here, before = step(r); !here || index >= head.N {
-		return Entry{}, false, before, nil
+		return LogEntry{}, false, before, nil
 	}
 	e, err = l.readVerified(head, index)
 	return e, err == nil, before, err

@@ -238,8 +238,8 @@ func (l *leaves) scanRows(ctx context.Context, c *chains, size, bytes int64) (un
 	return unfinished, nil
 }
 
-// An Entry is one leaf of the log.
-type Entry struct {
+// A LogEntry is one leaf of the log.
+type LogEntry struct {
 	Index int64
 	// Key is the key of the record in the store.
 	Key string
@@ -253,24 +253,24 @@ type Entry struct {
 }
 
 // readEntry reads one leaf.
-func (l *leaves) readEntry(index int64, hashes *hashes) (Entry, row, error) {
+func (l *leaves) readEntry(index int64, hashes *hashes) (LogEntry, row, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	r, err := l.readRow(index)
 	if err != nil {
-		return Entry{}, row{}, err
+		return LogEntry{}, row{}, err
 	}
 	key, leaf, err := l.readContent(index, r)
 	if err != nil {
-		return Entry{}, row{}, err
+		return LogEntry{}, row{}, err
 	}
 	hash, err := hashes.leafHash(index)
 	if err != nil {
-		return Entry{}, row{}, err
+		return LogEntry{}, row{}, err
 	}
-	e := Entry{Index: index, Key: key, Hash: hash, Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
+	e := LogEntry{Index: index, Key: key, Hash: hash, Leaf: leaf, Erased: leaf == nil, Deleted: r.flags&flagDeleted != 0}
 	if leaf != nil && tlog.RecordHash(leaf) != e.Hash {
-		return Entry{}, row{}, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
+		return LogEntry{}, row{}, &DamagedError{File: l.entries.Name(), Problem: fmt.Sprintf("and %s disagree on leaf %d", hashesFile, index), Remedy: remedyRestore}
 	}
 	return e, r, nil
 }

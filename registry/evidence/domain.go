@@ -71,7 +71,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		switch {
 		case i >= 0 && c.Agent.Domains[i].Withdrawn.IsZero():
 			// A repeated request: only the check below is new.
-			return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+			return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 		case i >= 0:
 			c.Agent.Domains[i] = registry.Domain{Name: name, Requested: c.Now}
 		case len(c.Agent.Domains) >= registry.MaxDomains:
@@ -79,7 +79,7 @@ func (e *Collector) ProveDomain(ctx context.Context, airID, domain string, who r
 		default:
 			c.Agent.Domains = append(c.Agent.Domains, registry.Domain{Name: name, Requested: c.Now})
 		}
-		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
 	if err != nil {
 		return registry.Domain{}, registry.Agent{}, err
@@ -112,7 +112,7 @@ func (e *Collector) RemoveDomain(ctx context.Context, airID, domain string, who 
 		if len(c.Agent.Domains) == before {
 			return &registry.Refusal{Kind: registry.ErrNotFound, Code: "domain-unknown", Message: "the agent has no such domain"}
 		}
-		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
+		return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorOwner, Fields: []string{"domains"}, Authority: authority})
 	})
 }
 
@@ -140,7 +140,7 @@ func recordProbes(c *registry.Change, name, multikey, method string, probes []re
 			return nil
 		}
 		d.Withdrawn = c.Now
-		return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
+		return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
 	}
 	changed := d.Since.IsZero() || d.Key != multikey || d.Method != method
 	d.Failures, d.Method, d.Key = 0, method, multikey
@@ -150,7 +150,7 @@ func recordProbes(c *registry.Change, name, multikey, method string, probes []re
 	if !changed {
 		return nil
 	}
-	return c.AddEntry(registry.Entry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
+	return c.AddEntry(registry.HistoryEntry{Event: registry.EventDomain, Actor: registry.ActorSystem, Fields: []string{"domains"}})
 }
 
 // probeDomain checks whether the owner of a domain names the agent: by TXT records at both names,

@@ -139,5 +139,5 @@ func recordObservation(c *registry.Change, signal string, o registry.Observation
 	if had && old.Holds == o.Holds || !had && !o.Holds || c.Agent.Status != registry.Active {
 		return nil
 	}
-	return c.AddEntry(registry.Entry{Event: registry.EventObserved, Actor: registry.ActorSystem, Fields: []string{"observed." + signal}})
+	return c.AddEntry(registry.HistoryEntry{Event: registry.EventObserved, Actor: registry.ActorSystem, Fields: []string{"observed." + signal}})
 }

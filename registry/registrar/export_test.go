@@ -380,7 +380,7 @@ func TestLongHistoryIsImported(t *testing.T) {
 	r := open(t, registrar.Options{Now: c.Now})
 	a, _ := register(t, r, someone(1))
 	lines := strings.Split(export(t, r, a.AirID, transfer.ExportOptions{}), "\n")
-	var first struct{ Entry registry.Entry }
+	var first struct{ Entry registry.HistoryEntry }
 	if err := json.Unmarshal([]byte(lines[1]), &first); err != nil {
 		t.Fatal(err)
 	}

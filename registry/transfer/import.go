@@ -33,7 +33,7 @@ var exportLimits = protocol.Limits{Bytes: maxExportLine, Depth: 24, Members: 200
 // parsedExport is an export that was read and is consistent.
 type parsedExport struct {
 	head       exportHead
-	entries    []registry.Entry
+	entries    []registry.HistoryEntry
 	raw        [][]byte // the entries as they are stored
 	attested   []registry.Attestation
 	agent      registry.Agent
@@ -166,7 +166,7 @@ func (x *parsedExport) addLine(l exportLine, n int) error {
 	case x.agent.AirID != "":
 		return exportError(n, "order", "it is after the agent", "only the last line may")
 	case l.Entry != nil && len(x.attested) == 0 && len(x.entries) < x.head.Entries:
-		var e registry.Entry
+		var e registry.HistoryEntry
 		if err := json.Unmarshal(l.Entry, &e); err != nil {
 			return exportError(n, "type", "the entry has members of the wrong type", protocol.ClipBytes(err.Error(), registry.MaxQuoted))
 		}
@@ -250,7 +250,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	if err := t.reserveKeys(ctx, c); err != nil {
 		return result, err
 	}
-	if err := c.AddEntry(registry.Entry{Event: registry.EventImported, Actor: registry.ActorAdmin, Origin: x.head.Registry, Fields: []string{"agent"}}); err != nil {
+	if err := c.AddEntry(registry.HistoryEntry{Event: registry.EventImported, Actor: registry.ActorAdmin, Origin: x.head.Registry, Fields: []string{"agent"}}); err != nil {
 		return result, err
 	}
 	if err := t.writeHistory(ctx, c, x); err != nil {

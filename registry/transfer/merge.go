@@ -65,7 +65,7 @@ func (t *Transfer) Merge(ctx context.Context, airID string, x Merge) (registry.A
 	}
 	authority := &registry.Authority{By: registry.ProofStatement, Key: x.IntoKey, Signed: string(x.Statement()),
 		Signatures: map[string]string{x.FromKey: x.FromSignature, x.IntoKey: x.IntoSignature}}
-	agent, err := t.mergeAgents(ctx, airID, into, func(from, into *registry.Change) (registry.Entry, error) {
+	agent, err := t.mergeAgents(ctx, airID, into, func(from, into *registry.Change) (registry.HistoryEntry, error) {
 		for _, side := range []struct {
 			c                          *registry.Change
 			agent, key, sig, signature string
@@ -73,10 +73,10 @@ func (t *Transfer) Merge(ctx context.Context, airID string, x Merge) (registry.A
 			err := side.c.VerifyStatement(ctx, registry.SignedStatement{Kind: "merge", Agent: side.agent, Key: side.key, Text: x.Statement(),
 				Field: side.sig, Signature: side.signature, Created: x.Created, Nonce: x.Nonce, Client: x.Client})
 			if err != nil {
-				return registry.Entry{}, err
+				return registry.HistoryEntry{}, err
 			}
 		}
-		return registry.Entry{Actor: registry.ActorOwner, Authority: authority}, nil
+		return registry.HistoryEntry{Actor: registry.ActorOwner, Authority: authority}, nil
 	})
 	return agent, err
 }
@@ -88,14 +88,14 @@ func (t *Transfer) MergeByOperator(ctx context.Context, airID, into, reason stri
 	if err != nil {
 		return registry.Agent{}, err
 	}
-	return t.mergeAgents(ctx, airID, into, func(from, _ *registry.Change) (registry.Entry, error) {
+	return t.mergeAgents(ctx, airID, into, func(from, _ *registry.Change) (registry.HistoryEntry, error) {
 		from.Agent.Reason = reason
-		return registry.Entry{Actor: registry.ActorAdmin}, nil
+		return registry.HistoryEntry{Actor: registry.ActorAdmin}, nil
 	})
 }
 
 // mergeAgents merges two agents unless may returns an error.
-func (t *Transfer) mergeAgents(ctx context.Context, airID, intoID string, may func(from, into *registry.Change) (registry.Entry, error)) (registry.Agent, error) {
+func (t *Transfer) mergeAgents(ctx context.Context, airID, intoID string, may func(from, into *registry.Change) (registry.HistoryEntry, error)) (registry.Agent, error) {
 	if airID == intoID {
 		return registry.Agent{}, &registry.Refusal{Kind: registry.ErrState, Code: "merge-same", Message: "an agent cannot be merged into itself", Help: "name the agent that stays"}
 	}
@@ -128,7 +128,7 @@ func (t *Transfer) mergeAgents(ctx context.Context, airID, intoID string, may fu
 	return stays, nil
 }
 
-func mergeInto(ctx context.Context, c, into *registry.Change, e registry.Entry) error {
+func mergeInto(ctx context.Context, c, into *registry.Change, e registry.HistoryEntry) error {
 	fields := []string{"status"}
 	if c.PassHandle(into) {
 		fields = append(fields, "username")

@@ -17,7 +17,7 @@ import (
 // history are valid. It returns the number of signed entries.
 func (x *parsedExport) verifyHistory() (signed int, err error) {
 	hosts := x.entryHosts()
-	var before registry.Entry
+	var before registry.HistoryEntry
 	for i, e := range x.entries {
 		line := i + 2
 		if err := x.checkEntry(before, e, i+1); err != nil {
@@ -68,7 +68,7 @@ func (x *parsedExport) entryHosts() []string {
 }
 
 // checkEntry checks whether an entry is the n-th of the agent.
-func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
+func (x *parsedExport) checkEntry(before, e registry.HistoryEntry, n int) error {
 	refuse := func(code, message string) error {
 		return &registry.Error{Code: code, Message: message, Help: "the history was changed: export the agent again"}
 	}
@@ -96,7 +96,7 @@ func (x *parsedExport) checkEntry(before, e registry.Entry, n int) error {
 // verifyEntry verifies the signatures of an entry that was made in the registry of host, and that
 // keys change only with the required signatures. Before is the agent before the entry, nil for the
 // first one. It returns the keys of the agent that have signed the entry.
-func verifyEntry(before *registry.Agent, e registry.Entry, host did.Web) (own []string, err error) {
+func verifyEntry(before *registry.Agent, e registry.HistoryEntry, host did.Web) (own []string, err error) {
 	agentDID := did.AgentDID(host, e.AirID).String()
 	if a := e.Authority; a != nil && a.Signed != "" {
 		for by, signature := range a.Signatures {
@@ -126,7 +126,7 @@ func isAgentKey(before *registry.Agent, now registry.Agent, multikey string) boo
 // isStatementOfAgent reports whether a signed text is about this agent in that registry: a
 // statement that names the agent, or the signature base of a request to it. A text that was signed
 // for something else does not count.
-func isStatementOfAgent(text string, e registry.Entry, host did.Web, agentDID string) bool {
+func isStatementOfAgent(text string, e registry.HistoryEntry, host did.Web, agentDID string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	switch first {
 	case "gazetteer registration 1":
@@ -140,7 +140,7 @@ func isStatementOfAgent(text string, e registry.Entry, host did.Web, agentDID st
 }
 
 // checkKeyChange checks whether an entry may change the keys of an agent as it does.
-func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a *registry.Authority) error {
+func checkKeyChange(before registry.Agent, e registry.HistoryEntry, agentDID string, a *registry.Authority) error {
 	now := *e.Agent
 	refuse := func(message string) error {
 		return &registry.Error{Code: "key", Message: message, Help: "the history was changed: export the agent again"}
@@ -168,7 +168,7 @@ func checkKeyChange(before registry.Agent, e registry.Entry, agentDID string, a 
 
 // checkRecoveryRequest checks that a recovery was signed by the key that the agent had committed
 // to.
-func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e registry.Entry, agentDID string, a *registry.Authority) error {
+func checkRecoveryRequest(before registry.Agent, p registry.PendingRecovery, e registry.HistoryEntry, agentDID string, a *registry.Authority) error {
 	to := did.FormatMultikey(p.To)
 	if e.Event == registry.EventRecovery && a != nil && isStatementOfKeys(a.Signed, "recovery", agentDID, before.Multikey(), to) && a.Signatures[a.Key] != "" && a.Signatures[to] != "" {
 		if key, err := did.ParseMultikey(a.Key); err == nil && registry.RecoveryCommitment(key) == before.Commitment {

@@ -356,7 +356,7 @@ func keyEntry(d answer.AgentDetails, key []byte) int {
 // there, in the API.
 func entryLink(d answer.AgentDetails, n int) string {
 	history := "/api/v1/agents/" + d.Agent.AirID + "/history"
-	shown := slices.ContainsFunc(d.History[:min(len(d.History), maxEntries)], func(e registry.Entry) bool { return e.N == n })
+	shown := slices.ContainsFunc(d.History[:min(len(d.History), maxEntries)], func(e registry.HistoryEntry) bool { return e.N == n })
 	switch {
 	case shown:
 		return "#entry-" + strconv.Itoa(n)
@@ -464,7 +464,7 @@ var actorWords = map[string]string{
 	registry.ActorSystem:     "the registry itself",
 }
 
-func (p *Pages) entryViewOf(e registry.Entry) entryView {
+func (p *Pages) entryViewOf(e registry.HistoryEntry) entryView {
 	v := entryView{N: e.N, Event: eventWords[e.Event], Actor: actorWords[e.Actor], At: p.MomentOf(e.At), Fields: strings.Join(e.Fields, ", "), LogKey: store.EntryKey(e.AirID, e.N)}
 	if v.Event == "" {
 		v.Event = e.Event

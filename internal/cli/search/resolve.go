@@ -121,7 +121,7 @@ func (a *verbs) proveAgent(ctx context.Context, c *cli.Client, head *cli.LogHead
 		if err != nil {
 			return "", err
 		}
-		var leaf struct{ Record registry.Entry }
+		var leaf struct{ Record registry.HistoryEntry }
 		if json.Unmarshal([]byte(proved.Leaf), &leaf) != nil || leaf.Record.Agent == nil {
 			continue
 		}
