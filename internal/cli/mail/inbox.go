@@ -54,7 +54,7 @@ With --save DIR each new envelope is written to DIR/ID.json, and the relay's rec
 DIR/ID.receipt, for gazetteer envelope check. With --keep the mail stays at the relay.`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.pullMail(c.Context(), server, f) })
+			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return v.pullMail(c.Context(), server, f) })
 		},
 	}
 	c.Flags().BoolVar(&f.follow, "follow", false, "wait for more messages until you stop it")

@@ -325,7 +325,7 @@ has the draft's error body with its status, with which a server can answer.
   gazetteer inbox add - < request-body`,
 		Args: cli.ExactArgs(1, "one file, or - for the standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error { return v.addEnvelope(c.Context(), server, args[0]) })
+			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error { return v.addEnvelope(c.Context(), server, args[0]) })
 		},
 	}
 }

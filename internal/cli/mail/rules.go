@@ -34,7 +34,7 @@ comes first; if there is an allow list, nobody else may write.
   gazetteer inbox rules --allow ""`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
+			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				return v.showRules(c.Context(), server, f, c.Flags().Changed)
 			})
 		},

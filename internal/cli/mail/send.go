@@ -45,7 +45,7 @@ Sent messages are stored in the mailbox beside the key file. --again sends an un
 message again, with its old id, so that it arrives once.`,
 		Args: cli.MaxArgs(1, "at most one recipient"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.WithServer(c.Context(), cli.Read, func(server *cli.Client) error {
+			return v.WithServer(c.Context(), cli.Registry, func(server *cli.Client) error {
 				to := ""
 				if len(args) == 1 {
 					to = args[0]
