@@ -139,7 +139,7 @@ func TestHitForms(t *testing.T) {
 	h.publish("many.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Many", "description": "Sorts"}, "capabilities": [{"id": "sort_by", "description": "Sort by everything",
 		"endpoint": "/sort/`+strings.Join(path12, "/")+`", "method": "POST", "params": {`+strings.Join(params, ", ")+`}}]}`, seen)
 	places := readAs[api.ShortPage](h, "/api/v1/search?host=many.example", 200).Hits[0].Call.Parameters
-	required := len(slices.DeleteFunc(slices.Clone(places), func(p call.Place) bool { return !p.Required }))
+	required := len(slices.DeleteFunc(slices.Clone(places), func(p call.PlacedParameter) bool { return !p.Required }))
 	if required != 12 || len(places) != 12 {
 		t.Errorf("of 60 parameters %d are shown, %d of them required", len(places), required)
 	}

@@ -119,7 +119,7 @@ func TestLinesAreSafeToPaste(t *testing.T) {
 		need.Missing(t, "there is no shell here")
 	}
 	for _, bad := range hostile {
-		h := call.How{Protocol: "http", Method: "POST", URL: "https://a.example/" + bad + "/{" + bad + "}?q=" + bad, MediaType: "application/json", Parameters: []call.Place{
+		h := call.How{Protocol: "http", Method: "POST", URL: "https://a.example/" + bad + "/{" + bad + "}?q=" + bad, MediaType: "application/json", Parameters: []call.PlacedParameter{
 			{Name: bad, In: "query"}, {Name: bad, In: "body"}, {Name: bad + "2", In: "body", Type: bad}, {Name: bad, In: "path"}, {Name: bad, In: "header"}, {Name: "X-Token", In: "header"},
 		}}
 		line, ok := h.Curl()
@@ -174,7 +174,7 @@ func FuzzCurl(f *testing.F) {
 		f.Add(bad, bad, bad)
 	}
 	f.Fuzz(func(t *testing.T, address, name, kind string) {
-		h := call.How{Protocol: "http", Method: "PUT", URL: address, MediaType: "application/json", Parameters: []call.Place{
+		h := call.How{Protocol: "http", Method: "PUT", URL: address, MediaType: "application/json", Parameters: []call.PlacedParameter{
 			{Name: name, In: "query"}, {Name: name, In: "body", Type: kind}, {Name: name, In: "header"},
 		}}
 		if line, ok := h.Curl(); ok {

@@ -88,8 +88,8 @@ var (
 const maxSample = 30
 
 // wantedParameters returns the parameters that must be given, or all when none must.
-func wantedParameters(all []Place) []Place {
-	var required []Place
+func wantedParameters(all []PlacedParameter) []PlacedParameter {
+	var required []PlacedParameter
 	for _, p := range all {
 		if p.Required {
 			required = append(required, p)
@@ -102,7 +102,7 @@ func wantedParameters(all []Place) []Place {
 }
 
 // sampleValue is a value of a parameter's type to begin with.
-func sampleValue(p Place) any {
+func sampleValue(p PlacedParameter) any {
 	switch strings.ToLower(p.Type) {
 	case "integer", "number":
 		return 0

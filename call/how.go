@@ -20,7 +20,7 @@ type How struct {
 	// Target is the path of an AGTP request; "" for HTTP.
 	Target string `json:"target,omitempty" doc:"the path of the request over AGTP"`
 	// Parameters are the parameters of the operation, with the place of each.
-	Parameters []Place `json:"parameters,omitempty" doc:"the parameters, and the place of each"`
+	Parameters []PlacedParameter `json:"parameters,omitempty" doc:"the parameters, and the place of each"`
 	// MediaType is the media type of the body, "" if no parameter goes there.
 	MediaType string `json:"media_type,omitempty" doc:"of the body, if it has a parameter"`
 	// Auth says how callers authenticate, in the words of the document.
@@ -39,8 +39,8 @@ type How struct {
 // place.
 const MissingPlaces = "where to put "
 
-// A Place is a parameter and its place in the request.
-type Place struct {
+// A PlacedParameter is a parameter and its place in the request.
+type PlacedParameter struct {
 	Name     string `json:"name"`
 	In       string `json:"in,omitempty" doc:"path, query, body or header; absent where the document does not settle it"`
 	Type     string `json:"type,omitempty"`
@@ -59,7 +59,7 @@ func Of(o document.Operation, s document.Service) How {
 	}
 	var nowhere []string
 	if len(o.Parameters) > 0 {
-		h.Parameters = make([]Place, 0, len(o.Parameters))
+		h.Parameters = make([]PlacedParameter, 0, len(o.Parameters))
 	}
 	for _, p := range o.Parameters {
 		in := p.In
@@ -72,7 +72,7 @@ func Of(o document.Operation, s document.Service) How {
 		case "body":
 			h.MediaType = "application/json"
 		}
-		h.Parameters = append(h.Parameters, Place{p.Name, in, p.Type, p.Required})
+		h.Parameters = append(h.Parameters, PlacedParameter{p.Name, in, p.Type, p.Required})
 	}
 	if h.Method == "" {
 		h.Missing = append(h.Missing, "the method")
@@ -147,7 +147,7 @@ func (h How) Inputs() string {
 	return strings.Join(parts, ", ")
 }
 
-func (p Place) where() string {
+func (p PlacedParameter) where() string {
 	if p.In == "" {
 		return ""
 	}

@@ -48,10 +48,10 @@ const (
 	maxConstraint = 200
 )
 
-// fenceSchema returns the schema of a document in a form for models: structure, names of a safe
+// restrictSchema returns the schema of a document in a form for models: structure, names of a safe
 // alphabet, short values, and descriptions that are cut and quoted. The error says why a text
 // cannot be handed on: it is no schema of an object, too long, or has other names or values.
-func fenceSchema(text []byte) (json.RawMessage, error) {
+func restrictSchema(text []byte) (json.RawMessage, error) {
 	if len(text) > maxInput {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxInput)
 	}
@@ -59,15 +59,15 @@ func fenceSchema(text []byte) (json.RawMessage, error) {
 	if err != nil || root.Kind != protocol.Object {
 		return nil, errors.New("it is not a JSON object")
 	}
-	if err := fenceNode(root, ""); err != nil {
+	if err := restrictNode(root, ""); err != nil {
 		return nil, err
 	}
 	out := protocol.WriteJSON(root, "")
 	return out, checkSchema(out)
 }
 
-// fenceNode fences one schema in place. The error names the place that cannot be handed on.
-func fenceNode(n *protocol.Node, path string) error {
+// restrictNode restricts one schema in place. The error names the place that cannot be handed on.
+func restrictNode(n *protocol.Node, path string) error {
 	if n.Kind == protocol.Bool {
 		return nil
 	}
@@ -80,8 +80,8 @@ func fenceNode(n *protocol.Node, path string) error {
 			first = unsafeSchema(at, reason)
 		}
 	}
-	fence := func(item *protocol.Node, at string) {
-		if err := fenceNode(item, at); first == nil {
+	restrict := func(item *protocol.Node, at string) {
+		if err := restrictNode(item, at); first == nil {
 			first = err
 		}
 	}
@@ -95,15 +95,15 @@ func fenceNode(n *protocol.Node, path string) error {
 			return m.Kind != protocol.String || m.Text == ""
 		case m.Kind == protocol.Array && slices.Contains(schemaLists, m.Key):
 			for _, item := range m.Items {
-				fence(item, at)
+				restrict(item, at)
 			}
 		case slices.Contains(schemaKeywords, m.Key):
-			fence(m, at)
+			restrict(m, at)
 		case slices.Contains(schemaMaps, m.Key):
 			check(m.Kind == protocol.Object, at, "is not an object")
 			for _, item := range m.Items {
 				check(isPropertyName(item.Key), at, "has a name other than 1 to 64 of A-Z, a-z, 0-9 and _.$@[]-")
-				fence(item, at+"/"+item.Key)
+				restrict(item, at+"/"+item.Key)
 			}
 		case slices.Contains(namesKeywords, m.Key):
 			check(areNames(m), at, "has a name other than 1 to 64 of A-Z, a-z, 0-9 and _.$@[]-")

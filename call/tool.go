@@ -214,7 +214,7 @@ func singleLine(s string) string {
 // parameters. The note describes the omitted parts.
 func inputSchema(o Offer) (schema json.RawMessage, note string) {
 	if len(o.Input) > 0 {
-		schema, err := fenceSchema(o.Input)
+		schema, err := restrictSchema(o.Input)
 		if err == nil {
 			return withPathParameters(schema, o.Operation), ""
 		}

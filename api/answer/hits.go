@@ -230,7 +230,7 @@ func appendJSON(to []byte, v any) ([]byte, error) {
 }
 
 // shortenParameters leaves the required parameters and the first of the others.
-func shortenParameters(all []call.Place) []call.Place {
+func shortenParameters(all []call.PlacedParameter) []call.PlacedParameter {
 	if len(all) <= shortParameters {
 		return all
 	}
@@ -240,7 +240,7 @@ func shortenParameters(all []call.Place) []call.Place {
 			optional--
 		}
 	}
-	var out []call.Place
+	var out []call.PlacedParameter
 	for _, p := range all {
 		if !p.Required {
 			if optional <= 0 {
