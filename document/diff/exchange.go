@@ -63,17 +63,44 @@ func (d description) exchangesSpan(o description) bool {
 // reachesOther reports whether two descriptions of an act are the same but for whom it reaches: "Sends
 // a reminder to the customer", "Sends a reminder to the manager".
 func (d description) reachesOther(o description) bool {
-	at := slices.Index(d.words, "to")
-	if d.verb != o.verb || reading[d.verb] != nil || at < 1 || at != slices.Index(o.words, "to") || !slices.Equal(d.words[:at], o.words[:at]) {
+	before := "to"
+	if d.verb == "share" {
+		before = "with"
+	}
+	at := slices.Index(d.words, before)
+	if d.verb != o.verb || reading[d.verb] != nil || at < 1 || at != slices.Index(o.words, before) || !slices.Equal(d.words[:at], o.words[:at]) {
 		return false
 	}
-	whom, other := headOfPhrase(d.words[at+1:]), headOfPhrase(o.words[at+1:])
+	whom, other := headOfPhrase(firstPhrase(d.words[at+1:])), headOfPhrase(firstPhrase(o.words[at+1:]))
 	return whom != "" && other != "" && !areRelated(whom, other)
+}
+
+// tellsOther reports whether d and o tell of something, in the same words, that differs: "that the party is
+// cancelled", "that the party takes place".
+func (d description) tellsOther(o description) bool {
+	same := 0
+	for same < min(len(d.words), len(o.words)) && d.words[same] == o.words[same] {
+		same++
+	}
+	x, y := d.words[same:], o.words[same:]
+	if !slices.Contains(d.words[:same], "that") || len(x) == 0 || len(y) == 0 || len(x)+len(y) > maxSpans || slices.ContainsFunc(x, func(w string) bool { return mentions(y, w) }) {
+		return false
+	}
+	near, known := textSimilarity(x, y)
+	return known && near < farObjects
+}
+
+// firstPhrase returns the words up to the first preposition.
+func firstPhrase(words []string) []string {
+	if end := slices.IndexFunc(words, func(w string) bool { return endsObject[w] }); end > 0 {
+		return words[:end]
+	}
+	return words
 }
 
 // headOfPhrase returns the last noun of a short phrase, in the singular, "" if the words are no phrase.
 func headOfPhrase(words []string) string {
-	if len(words) > 0 && determiners[words[0]] {
+	for len(words) > 1 && (determiners[words[0]] || emptyWords[words[0]]) {
 		words = words[1:]
 	}
 	if len(words) == 0 || len(words) > 3 || slices.ContainsFunc(words, func(w string) bool { return endsObject[w] || emptyWords[w] || pronouns[w] }) {
@@ -110,7 +137,44 @@ func (d description) reverses(o description) bool {
 		return false
 	}
 	head, other := d.object[len(d.object)-1], o.object[len(o.object)-1]
-	return head != other && d.target() == other && o.target() == head
+	return head != other && d.target() == other && o.target() == head || d.exchangesEnds(o)
+}
+
+// exchangesEnds reports whether what d goes from is what o goes to and the other way round: "from the
+// first account to another one", "from another account to the first one".
+func (d description) exchangesEnds(o description) bool {
+	from, to := d.ends()
+	back, forth := o.ends()
+	onlyIn := func(w string, in, besides []string) bool {
+		return slices.Contains(in, w) && !slices.Contains(besides, w)
+	}
+	meets := func(one, against, other, behind []string) bool {
+		return slices.ContainsFunc(one, func(w string) bool { return onlyIn(w, one, against) && onlyIn(w, other, behind) })
+	}
+	return meets(from, to, forth, back) && meets(to, from, back, forth)
+}
+
+// ends returns the words of what a description goes from, or its object, and those of what it goes to.
+func (d description) ends() (from, to []string) {
+	from = d.object
+	for i := 0; i < len(d.words); i++ {
+		var into *[]string
+		switch d.words[i] {
+		case "from":
+			from, into = nil, &from
+		case "to", "into":
+			into = &to
+		default:
+			continue
+		}
+		for i+1 < len(d.words) && !endsObject[d.words[i+1]] {
+			i++
+			if !articles[d.words[i]] && d.words[i] != "s" {
+				*into = append(*into, singular(d.words[i]))
+			}
+		}
+	}
+	return from, to
 }
 
 // restricts reports whether d and o both read, and d only what is no longer current: "historical
@@ -134,8 +198,33 @@ func (d description) excludes(o description) bool {
 			}
 		}
 	}
+	return d.limitsPublic(o) || o.limitsPublic(d) || d.precedes(o) || o.precedes(d)
+}
+
+// precedes reports whether d takes place before something and o with or after it: "before the order
+// ships", "when the order ships".
+func (d description) precedes(o description) bool {
+	at := slices.Index(d.words, "before")
+	if at < 0 || at+2 >= len(d.words) || slices.Contains(o.words, "before") {
+		return false
+	}
+	for i, w := range o.words {
+		if (w == "when" || w == "after" || w == "once") && i+2 < len(o.words) && slices.Equal(o.words[i+1:i+3], d.words[at+1:at+3]) {
+			return true
+		}
+	}
 	return false
 }
+
+// limitsPublic reports whether an act of d reaches everybody and that of o only some: "for everyone",
+// "for members only".
+func (d description) limitsPublic(o description) bool {
+	return reading[d.verb] == nil && slices.ContainsFunc(d.words, func(w string) bool { return everybody[w] }) && slices.Contains(o.words, "only") &&
+		!slices.Contains(d.words, "only") && !slices.ContainsFunc(o.words, func(w string) bool { return everybody[w] })
+}
+
+// everybody are words for all people.
+var everybody = setOf("everyone everybody anyone anybody public publicly")
 
 // undoes reports whether d takes away what the verb of o denies: "Removes a like", "Unlikes".
 func (d description) undoes(o description) bool {
@@ -162,7 +251,7 @@ func (d description) negates(o description) bool {
 			}
 			continue
 		}
-		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && o.affirms(denied) {
+		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && o.affirms(d.words[i+1:]) {
 			return true
 		}
 	}
@@ -212,10 +301,16 @@ func (d description) foregoesAct(act string) bool {
 	return false
 }
 
-// affirms reports whether a description says that something takes place: "with immediate payment".
-func (d description) affirms(thing string) bool {
-	with := slices.Index(d.words, "with")
-	return with >= 0 && slices.Contains(d.words[with:], thing)
+// affirms reports whether a description speaks of the first thing of a phrase and does not deny it.
+func (d description) affirms(phrase []string) bool {
+	for _, thing := range phrase {
+		if articles[thing] || emptyWords[thing] {
+			continue
+		}
+		at := slices.Index(d.words, thing)
+		return at > 0 && !slices.ContainsFunc(d.words[max(0, at-3):at], func(w string) bool { return negations[w] || w == "no" })
+	}
+	return false
 }
 
 // widening are words that let an operation take away more than before.

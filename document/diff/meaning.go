@@ -77,7 +77,7 @@ func (d description) differsFrom(o description) bool {
 	if x, y, one := d.exchanges(o); one {
 		return !areRelated(x, y)
 	}
-	if d.exchangesSpan(o) || d.reachesOther(o) || d.givesRights(o) || o.givesRights(d) {
+	if d.exchangesSpan(o) || d.reachesOther(o) || d.tellsOther(o) || d.givesRights(o) || o.givesRights(d) {
 		return true
 	}
 	if d.readsAspect(o) || o.readsAspect(d) {
@@ -146,6 +146,8 @@ type description struct {
 	translated bool
 	// unsureVerb says that the main verb can be a noun of the text that was translated.
 	unsureVerb bool
+	// sureVerb says that the text was translated and begins or ends with its main verb.
+	sureVerb bool
 }
 
 // anyMethod is a method that no verb contradicts, so that effect.Compare only finds the main verb
@@ -155,11 +157,71 @@ const anyMethod = "DO"
 // introduction are words before what an operation does: "This endpoint allows agents to".
 var introduction = regexp.MustCompile(`(?i)^(?:description:\s*)?(?:(?:this|the|an?) (?:rest )?(?:action|operation|endpoint|api|method|function|call|tool|service|request|capability)\s+)?(?:(?:is |can be |may be )?used to |(?:allows?|lets|enables) (?:an? |the |your )?(?:agents?|users?|callers?|clients?|you|one)? ?(?:to )?)?`)
 
+// readPerformed makes the main verb out of the noun of an act that is performed: "Performs a search of
+// the archive".
+func (d *description) readPerformed() {
+	if !performing[d.verb] {
+		return
+	}
+	for i, w := range d.words[1:min(len(d.words), maxPerformed)] {
+		if endsObject[w] {
+			return
+		}
+		for _, v := range append([]string{w}, english.VerbsOf(w)...) {
+			if effect.Of(v) != 0 && english.Lookup(w).Noun && (i+2 == len(d.words) || endsObject[d.words[i+2]] || d.words[i+2] == "of") {
+				d.words = append([]string{v}, slices.Concat(d.words[i+2:], d.words[1:i+1])...)
+				d.verb, d.text = v, strings.Join(d.words, " ")
+				return
+			}
+		}
+	}
+}
+
+// performing are verbs that say no more than that an act takes place; maxPerformed is the number of words
+// within which the noun of the act stands.
+var performing = setOf("perform conduct carry_out do")
+
+const maxPerformed = 6
+
+// splitName returns the words of a name: "Mark-Message-As-Read", "getHotelOffers".
+func splitName(name string) string {
+	var out strings.Builder
+	lower := false
+	for _, r := range name {
+		switch {
+		case r == '-' || r == '_':
+			r = ' '
+		case lower && unicode.IsUpper(r):
+			out.WriteByte(' ')
+		}
+		lower = unicode.IsLower(r)
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// onOrOff is a switch in both directions: "Turns a lamp on or off".
+var onOrOff = regexp.MustCompile(`(?i)^(?:switch|turn)(?:es|s)? (?:on or off )?(.*?)(?: on or off)?$`)
+
 func readDescription(text string) description {
-	text = introduction.ReplaceAllString(text, "")
+	if !strings.Contains(strings.TrimSpace(text), " ") {
+		text = splitName(text)
+	}
+	text = introduction.ReplaceAllString(putTitleLast(text), "")
+	if strings.Contains(text, " on or off") {
+		text = onOrOff.ReplaceAllString(text, "Toggles $1")
+	}
 	d := description{text: text, verb: effect.Compare(anyMethod, text).Verb}
 	if effect.Of(d.verb) == 0 {
-		if language := translate.Detect(text); language != "" {
+		language := translate.Detect(text)
+		verb, rest := foreignVerb(text)
+		if first, _, _ := strings.Cut(strings.ToLower(text), " "); language == "" && english.Lookup(first).Known() {
+			verb = ""
+		}
+		switch {
+		case verb != "":
+			d.text, d.verb, d.translated, d.sureVerb = verb+" "+translateText(language, rest), verb, true, true
+		case language != "":
 			d.text, d.translated = translateText(language, text), true
 			first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 			d.unsureVerb = language != "de" || germanVerb(first, "") == nil
@@ -170,6 +232,7 @@ func readDescription(text string) description {
 	if d.verb == "" && len(d.words) > 2 && determiners[d.words[1]] && !endsObject[d.words[0]] && !emptyWords[d.words[0]] && !questions[d.words[0]] {
 		d.verb = d.words[0] // a verb that no dictionary has: "Deallocates a machine"
 	}
+	d.readPerformed()
 	d.verbs = d.findVerbs()
 	for _, w := range d.words {
 		if emptyWords[w] || !d.isHeadedByNoun() && (slices.Contains(strings.Fields(d.verb), w) || slices.Contains(english.Base(w), d.verb)) {
@@ -181,10 +244,33 @@ func readDescription(text string) description {
 	return d
 }
 
+// longestTitle is how many words a title before a description has at most.
+const longestTitle = 5
+
+// putTitleLast moves a title before a sentence that begins with a verb behind it: "Service health. Tests
+// whether the service is up".
+func putTitleLast(text string) string {
+	title, rest, found := strings.Cut(strings.TrimSpace(text), ". ")
+	words := strings.Fields(title)
+	if !found || len(words) == 0 || len(words) > longestTitle || strings.TrimSpace(rest) == "" {
+		return text
+	}
+	if v := effect.Compare(anyMethod, title).Verb; v != "" && isFormOf(v, strings.ToLower(words[0])) && english.Lookup(strings.ToLower(words[0])).VerbCount >= english.Lookup(strings.ToLower(words[0])).NounCount {
+		return text
+	}
+	first, _, _ := strings.Cut(rest, " ")
+	if bases := english.Base(strings.ToLower(first)); !strings.HasSuffix(first, "s") || len(bases) == 0 || effect.Of(bases[0]) == 0 {
+		return text
+	}
+	return strings.TrimRight(rest, ". ") + ". " + title
+}
+
 // endsObject are words that end the object of a verb; containers are words before the object
 // itself: "a list of".
 var (
 	endsObject = setOf("for near in on from to by with that which within at using based given per whose under into onto as via where when if so because about between against during through after before until since without is are was were be can will used including containing leaving having belonging")
+	giving     = setOf("send give grant offer show tell issue hand assign award pay lend sell email mail text write bring")
+	articles   = setOf("a an the your")
 	pronouns   = setOf("you me us him her them it somebody someone something anybody anyone anything everybody everyone")
 	containers = setOf("property attribute field list set batch number collection array page group series detail information info data summary content overview metadata copy record instance object resource name number entry item document account file code value service")
 )
@@ -206,24 +292,29 @@ func (d description) findObject() []string {
 	if at < 0 {
 		return nil
 	}
-	if _, particle, found := strings.Cut(d.verb, " "); found && at+1 < len(words) && words[at+1] == particle {
-		at++
+	for _, particle := range strings.Fields(d.verb)[1:] {
+		if at+1 < len(words) && words[at+1] == particle {
+			at++
+		}
 	}
 	var object []string
+	reads := reading[d.verb] != nil
 	for _, w := range words[at+1:] {
 		one := singular(w)
 		switch {
 		case w == "s": // "a guest's address"
 			object = nil
 		case w == "of" || w == "about" || w == "on":
-			if len(object) > 0 && !containers[object[len(object)-1]] {
+			if len(object) > 0 && (!containers[object[len(object)-1]] || len(object) > 1 && w == "of" && !reads) {
 				return object
 			}
 			object = nil // "details of an order" are of the order
 		case (w == "and" || w == "or") && len(object) == 1 && isAdjective(object[0]): // "high and low tides"
 		case pronouns[w] || questions[w] || len(object) > 0 && (w == "and" || isParticiple(w) && !isParticiple(object[len(object)-1])):
 			return object
-		case endsObject[w]:
+		case articles[w] && len(object) > 0 && (giving[d.verb] || words[at+1] == "or" || words[at+1] == "and"): // "sends a guest an offer", "adds or changes a rule"
+			object = nil
+		case endsObject[w] || articles[w]: // "the card an order is charged to"
 			if len(object) > 0 {
 				return object
 			}
@@ -240,8 +331,14 @@ func (d description) asks() bool {
 		return false
 	}
 	next := d.words[1]
+	if telling[d.verb] && (questions[next] || next == "if") {
+		return true // "Says whether a shop is open"
+	}
 	return questions[d.words[0]] || auxiliaries[d.words[0]] || reading[d.verb] != nil && (questions[next] || questions[d.words[2]] && (pronouns[next] || next == "out" || next == "up"))
 }
+
+// telling are verbs that ask or answer a question if a question word follows them.
+var telling = setOf("say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
 
 var auxiliaries = setOf("is are was were does did has")
 
@@ -296,6 +393,12 @@ func (d description) actsOnOther(o description) bool {
 	if reading[d.verb] == nil && reading[o.verb] == nil && (d.actsOnPart(o) || o.actsOnPart(d)) {
 		return true
 	}
+	if d.verb == o.verb && effect.Of(d.verb) == effect.End && !areRelated(head, other) && mentions(d.things, other) && mentions(o.things, head) && !mentions(d.object, other) && !mentions(o.object, head) {
+		return true // "Removes a tag from a photo", "Removes a photo with a tag"
+	}
+	if messaging[d.verb] || messaging[o.verb] {
+		return false // whom one texts is no message
+	}
 	ends := effect.Of(d.verb) == effect.End && effect.Of(o.verb) == effect.End && !d.translated && !o.translated
 	if ends && (!mentions(o.things, head) && !mentions(d.object, other) || !mentions(d.things, other) && !mentions(o.object, head)) {
 		return true // "Removes the background of an image", "Deletes an image"
@@ -314,7 +417,7 @@ func (d description) actsOnOther(o description) bool {
 	case d.verb == o.verb:
 		far = farExchanged // authors who rewrite a text rarely keep its verb and exchange its object
 	}
-	if d.differsOnlyInObject(o) {
+	if d.differsOnlyInObject(o) && !d.translated && !o.translated {
 		heads, others, far = []string{head}, []string{other}, farExchanged
 	}
 	near, known := textSimilarity(heads, others)
@@ -323,6 +426,9 @@ func (d description) actsOnOther(o description) bool {
 	}
 	return known && near < far
 }
+
+// messaging are verbs whose object is whom a message reaches, or the message.
+var messaging = setOf("text email mail message phone call notify inform tell alert remind ask")
 
 // actsOnPart reports whether d acts on something of what o acts on: "Creates an evaluation of a
 // bundle", "Creates a bundle".
@@ -412,7 +518,7 @@ func (d description) compareVerbs(o description) verbComparison {
 			switch {
 			case i > 0 && j > 0: // may be nouns: "the address and phone number"
 			case i > 0 && reading[v] != nil || j > 0 && reading[w] != nil: // "and returns it"
-			case v == w || (english.SameSense(v, w) && (reading[v] == nil) == (reading[w] == nil) || shareGroup(verbGroups, v, w)) && (v != "return" || d.bringsBack()) && (w != "return" || o.bringsBack()):
+			case v == w || (english.SameSense(v, w) && (reading[v] == nil) == (reading[w] == nil) || areSynonyms(v, w)) && (v != "return" || d.bringsBack()) && (w != "return" || o.bringsBack()):
 				return sameVerb
 			case i == 0 && j == 0 && d.isAct(v) && o.isAct(w):
 				result = otherVerb
@@ -424,26 +530,29 @@ func (d description) compareVerbs(o description) verbComparison {
 
 // isAct reports whether a verb of d names an act of its own and does not only tell what is there.
 func (d description) isAct(verb string) bool {
-	if d.isHeadedByNoun() {
+	if d.isHeadedByNoun() || d.asks() {
 		return false
 	}
 	if verb == "return" {
 		return d.bringsBack()
 	}
+	if verb == "give" && slices.Contains(d.words, "to") {
+		return true
+	}
 	if reading[verb] != nil {
 		return false
 	}
-	return verbGroups[verb] != nil || effect.Of(verb)&^effect.Read != 0 || effect.Of(verb) == 0 && d.isImperative()
+	return verbGroups[verb] != nil || verbSynonyms[verb] != nil || effect.Of(verb)&^effect.Read != 0 || effect.Of(verb) == 0 && d.isImperative()
 }
 
 // actsWhileReads reports whether d does something and o only tells what is there.
 func (d description) actsWhileReads(o description) bool {
 	act := d.leadingVerb()
-	if act == "" || d.translated || o.translated || !o.onlyReads() {
+	if act == "" || d.translated && !d.sureVerb || o.translated && !o.sureVerb || !o.onlyReads() {
 		return false
 	}
 	if renaming[act] {
-		return !slices.ContainsFunc(o.words, func(w string) bool { return haveOneStem(w, act) || shareGroup(verbGroups, w, act) })
+		return !slices.ContainsFunc(o.words, func(w string) bool { return haveOneStem(w, act) || areSynonyms(w, act) })
 	}
 	if act == "request" && slices.ContainsFunc(d.words, func(w string) bool { return containers[singular(w)] }) {
 		return false // "Request a list of orders"
@@ -467,7 +576,16 @@ var vagueVerbs = setOf("give use handle manage process obtain")
 
 // isNamedAfter reports whether a word of d is a noun of the act: "payment" of "pay".
 func (d description) isNamedAfter(act string) bool {
+	state := effect.Of(act)&(effect.Read|effect.Compute) == 0
 	return slices.ContainsFunc(d.words, func(w string) bool {
+		if state && isParticiple(w) {
+			return false // "published articles" tells of what was published before
+		}
+		if slices.ContainsFunc(english.VerbsOf(w), func(v string) bool {
+			return v != w && !manySenses[v] && !manySenses[act] && (areSynonyms(v, act) || english.SameSense(v, act))
+		}) {
+			return true
+		}
 		return slices.Contains(english.VerbsOf(w), act) || slices.Contains(english.VerbsOf(singular(w)), act) || strings.HasPrefix(w, strings.ReplaceAll(act, " ", "-"))
 	})
 }
@@ -526,7 +644,7 @@ func (d description) speaksOf(act string, strictly bool) bool {
 			return false
 		}
 		return moneyWords[act] && (moneyWords[w] || isFormOf(w, "pay")) || slices.ContainsFunc(append(english.Base(w), w), func(v string) bool {
-			return english.SameSense(v, act) || !manySenses[v] && shareGroup(verbGroups, v, act)
+			return english.SameSense(v, act) || !manySenses[v] && areSynonyms(v, act)
 		})
 	})
 }
@@ -555,18 +673,18 @@ func (d description) names(o description) bool {
 	}
 	return slices.ContainsFunc(named, func(w string) bool {
 		particle, compound := strings.CutPrefix(w, o.verb)
-		return isFormOf(o.verb, w) || len(o.verb) > stemLength && haveOneStem(o.verb, w) || compound && particles[particle] || slices.Contains(english.VerbsOf(w), o.verb)
+		return isFormOf(o.verb, w) || w == strings.ReplaceAll(o.verb, " ", "") || len(o.verb) > stemLength && haveOneStem(o.verb, w) || compound && particles[particle] || slices.Contains(english.VerbsOf(w), o.verb)
 	}) ||
 		slices.ContainsFunc(d.object, func(w string) bool { return shareGroup(verbGroups, w, o.verb) })
 }
 
 var (
 	// lightVerbs leave it to their object to say what is done.
-	lightVerbs = setOf("produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
+	lightVerbs = setOf("submit produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
 	// particles end nouns of an act: "playback".
 	particles = setOf("back up off in out down over")
 	// makingVerbs are those that leave it to their object alone: "sends an invitation".
-	makingVerbs = setOf("produce generate send")
+	makingVerbs = setOf("submit produce generate send")
 	// reading are verbs that tell what is there. They can describe the result of most others.
 	reading = groupWords("browse check describe display fetch find get give handle list locate look_up manage obtain process provide query read retrieve return search see show tell use view")
 )
@@ -591,6 +709,9 @@ func germanVerb(word, prefix string) []translate.Word {
 
 // translateText returns the likeliest English words of a text in another language.
 func translateText(language, text string) string {
+	if language == "" {
+		return text
+	}
 	var out []string
 	fields := strings.Fields(text)
 	for i, field := range fields {
@@ -772,6 +893,11 @@ func mentions(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		return w == word || haveOneStem(w, word) || shareGroup(nounGroups, w, word)
 	})
+}
+
+// areSynonyms reports whether two verbs may be used for the same act.
+func areSynonyms(a, b string) bool {
+	return shareGroup(verbGroups, a, b) || slices.Contains(verbSynonyms[a], b)
 }
 
 // shareGroup reports whether two words are in one group.

@@ -118,7 +118,43 @@ var verbGroups = groupWords(
 	"call phone dial ring",
 	"play", "skip", "calibrate", "escalate",
 	"increase raise", "decrease lower reduce", "compress reduce shrink", "crop cut trim", "resize scale",
+	"award give assign grant confer credit", "define create declare specify establish add", "hire book engage employ recruit appoint take_on", "get_rid_of delete remove dispose_of",
+	"prompt ask request", "tokenize store save vault", "store keep save retain preserve persist archive", "rename relabel retitle", "annotate label tag comment",
+	"remind notify alert warn send", "postpone delay defer push_back put_off reschedule", "fix repair mend correct resolve", "rent hire lease borrow", "discontinue stop end terminate cancel cease",
+	"trigger fire start launch invoke run execute set_off kick_off", "tear_down destroy delete remove terminate decommission", "spin_up launch start create provision boot bring_up", "swap exchange replace substitute switch",
+	"redirect reroute forward divert", "promote upgrade advance", "demote downgrade", "dismiss fire lay_off", "book_in check_in register admit", "return bring_back hand_back give_back hand_in take_back", "anonymize anonymise mask redact pseudonymize obscure",
+	"enrich augment enhance extend", "synchronize sync synchronise refresh update", "dispute contest challenge object appeal", "certify attest confirm verify", "issue hand_out give award grant", "mint create issue", "deliver ship send bring hand_over",
+	"reassign hand_over transfer move delegate pass", "hail order call book request", "turn_down reject decline refuse", "accept take_on assume", "stream play broadcast", "record tape capture log", "fork clone copy duplicate", "compile build assemble make",
+	"benchmark test measure", "shuffle randomize mix", "pin fix stick", "bookmark save favorite favourite star", "narrate read_out speak voice synthesize read_aloud", "caption subtitle describe", "proofread correct check spell_check",
+	"rewrite rephrase paraphrase reword", "attend join participate", "leave exit quit", "plant sow", "harvest pick reap", "heat warm warm_up", "cool chill", "dim darken lower", "clean tidy vacuum sweep wash", "assess appraise evaluate value estimate judge",
+	"populate fill fill_in", "evict remove expel kick", "isolate quarantine", "hide conceal", "unhide show reveal", "mail post send ship", "waive forgive", "disburse pay pay_out", "impersonate act_as", "onboard register sign_up enroll add",
+	"retrain train", "train teach fit", "inspect scan check examine", "index crawl", "crawl scrape spider", "reserve set_aside earmark", "sanitize clean cleanse", "organize arrange plan hold", "open raise", "draw sketch paint", "pledge donate promise", "hand_in submit turn_in",
+	"erase blank wipe", "save bookmark", "change switch", "shift move", "file record", "nominate propose suggest", "appoint name", "name label call", "merge fuse", "cut shorten truncate", "lengthen extend", "notarize certify", "convert render", "insure cover",
+	"forward pass_on relay redirect", "report flag", "guess predict", "strip remove", "purge flush", "flush clear empty purge", "invalidate flush purge", "drain empty", "settle pay", "clear settle", "log_off log_out sign_out", "sign_off log_out",
 	"scale_up", "scale_down",
+)
+
+// verbSynonyms are verbs, each with others that descriptions use for it. The others need not mean the same
+// as one another: one may register or define what is created.
+var verbSynonyms = synonymWords(
+	"concatenate: join merge combine append", "strike: delete remove", "strike_out: delete remove", "look_for: search find", "create: define add make open set_up register build generate start issue produce establish introduce compile compose put_together draw_up form", "refresh: renew update reload regenerate extend", "renew: refresh extend prolong regenerate",
+	"prevent: block lock stop forbid prohibit disallow bar", "send: share transmit deliver forward text email mail submit pass_on hand_over post dispatch message push relay", "share: distribute make_available pass_on circulate give",
+	"convert: make turn transform change render", "change: switch toggle edit modify set adjust alter amend revise update make", "rename: change update", "push: send ask", "link: register", "toggle: switch turn flip change", "submit: send enter hand_in file add post upload supply deliver register lodge",
+	"register: enroll enrol add sign_up record submit", "reset: set_back clear restore", "grant: give approve allow award assign", "approve: grant accept authorize sign_off confirm clear okay", "confirm: verify validate accept acknowledge", "pay: settle",
+	"cancel: call_off withdraw revoke void annul scrap drop abort terminate", "charge: bill debit collect take", "refund: give_back pay_back return reimburse credit send_back", "transfer: move send wire remit pass shift hand_over", "book: reserve order hire schedule arrange",
+	"schedule: plan set book arrange fix time", "order: buy request purchase place commission", "buy: purchase order acquire", "upload: store send submit put add attach import host save", "import: load bring_in read_in ingest upload", "export: save download dump write output turn convert",
+	"restart: start_again reboot relaunch rerun", "run: execute start launch perform carry_out", "execute: run carry_out perform", "perform: carry_out execute run", "stop: end halt abort kill shut_down terminate cease interrupt", "start: begin launch run open kick_off commence initiate trigger fire_up boot",
+	"update: change edit modify set amend correct refresh adjust revise", "set: change assign define specify configure adjust fix establish choose put store write", "assign: give set allocate attribute appoint", "add: attach append insert put include create connect enter place save", "put: place add set insert",
+	"remove: take_off take_out take_away delete strip drop detach unlink clear", "delete: erase remove wipe destroy discard purge scrap clear throw_away eliminate", "close: shut end complete resolve settle finish", "lock: block freeze secure bar close", "unlock: open unblock free", "block: freeze lock suspend ban bar prevent",
+	"suspend: pause block freeze halt interrupt", "resume: continue take_up restart reactivate unpause", "extend: prolong renew lengthen", "end: finish close stop terminate conclude complete", "notify: inform tell alert let_know message warn", "report: notify file submit tell flag announce log register",
+	"rate: review score grade judge evaluate", "review: rate", "reply: answer respond", "respond: answer reply", "invite: ask", "translate: render convert", "extract: pull parse scrape recognize lift read take", "recognize: identify detect read", "identify: detect recognize determine spot", "detect: identify recognize spot discover sense",
+	"generate: create make produce draw build compute render write", "draw: make plot generate create pick", "pick: choose select draw", "produce: make generate create", "combine: merge join put_together fuse", "split: divide share partition", "sort: order rank arrange", "group: cluster bundle", "train: fit teach", "deploy: roll_out release install launch publish",
+	"compress: shrink reduce pack", "crop: cut trim", "ship: send deliver dispatch post mail", "track: follow trace locate", "monitor: watch track observe supervise", "log: record write note enter store", "record: log note store enter register save write", "store: save keep record put", "keep: store hold save retain", "link: connect associate", "connect: link attach join pair",
+	"disconnect: unlink sever detach", "authenticate: log_in verify sign_in", "revoke: withdraw invalidate take_away", "withdraw: revoke retract take_back take_out", "escalate: raise pass_on forward hand_over", "redeem: cash_in use apply claim exchange", "claim: request redeem demand ask_for", "request: ask_for apply_for demand claim call_for",
+	"contribute: add submit", "supply: provide submit enter", "specify: set define", "return: give_back bring_back send_back take_back", "accept: approve agree_to agree take", "reject: decline refuse turn_down dismiss deny", "clear: empty remove delete wipe reset", "sign: approve", "enter: record add submit input", "input: enter submit",
+	"simulate: model imitate", "model: simulate", "evaluate: assess test score rate judge calculate", "search: look_for browse scan", "drop: remove delete", "publish: post release put_online put_up", "post: publish put_up write add", "write: post add save record compose", "unpublish: take_offline take_down hide",
+	"provision: set_up create allocate", "reserve: book hold keep set_aside", "hold: reserve block keep freeze", "shut_down: stop turn_off switch_off power_off power_down", "turn_off: switch_off shut_off disable deactivate power_off", "turn_on: switch_on enable activate power_on start", "disable: switch_off turn_off deactivate", "enable: switch_on turn_on activate allow",
+	"move: transfer shift relocate put bring", "copy: duplicate clone", "replace: swap exchange substitute overwrite change", "recover: restore get_back bring_back", "restore: bring_back recover get_back reinstate reset", "accelerate: speed_up", "speed_up: accelerate", "slow_down: decelerate throttle", "throttle: limit slow_down", "limit: restrict cap throttle", "restrict: limit confine",
 )
 
 // emptyWords say nothing about the topic of an operation.
@@ -139,6 +175,13 @@ var nounGroups = groupWords(
 	"pdf page document", "query statement", "webpage page url site website", "taxi cab ride", "certificate cert", "newsletter list mailing", "subscriber email address contact member", "vote choice ballot", "poll survey election", "task todo reminder", "alert warning notification",
 	"right permission", "door car vehicle", "temperature heat warm thermostat", "calendar schedule agenda", "charity organisation organization non-profit nonprofit", "holiday vacation", "colleague person user coworker", "summary digest abstract", "headline news story", "fact information detail", "movie film picture",
 	"config configuration setting", "plane flight aircraft", "courier carrier delivery", "track shipment", "name title", "id identifier number code key", "key token secret credential", "pupil student learner", "teacher instructor tutor", "lawyer attorney", "apartment flat", "shop store", "disk volume drive", "repository repo", "currency money",
+	"child kid", "babysitter sitter nanny", "ticket admission pass", "friend contact", "colleague co-worker coworker teammate", "screenshot capture screen", "boundary outline border", "note comment annotation remark", "iban account", "wireless wifi wlan ssid network", "balance credit",
+	"measurement metric gauge", "presentation powerpoint pptx slide deck", "graphic image picture illustration drawing", "plate registration", "minutes summary protocol", "inventory stock", "warehouse depot", "salary pay wage payroll", "vehicle truck van", "luggage baggage suitcase bag",
+	"clip video recording footage", "spreadsheet sheet excel workbook", "folder directory", "mailbox inbox", "phone telephone mobile cellphone device", "crypto cryptocurrency coin", "bug defect issue", "deployment release rollout", "password credential login", "subscriber follower fan", "audience viewer listener",
+	"lesson class course", "exam test quiz", "grade mark score", "homework assignment", "vacation leave absence", "shift rota roster schedule", "candidate applicant", "cv resume", "illness disease condition", "prescription medication", "vaccination jab immunization vaccine shot", "power electricity energy current",
+	"consumption usage use", "outage blackout failure incident disruption", "garbage waste trash rubbish bin refuse", "pickup collection", "area region district zone neighbourhood neighborhood", "property estate home house", "landlord owner", "tenant renter lessee", "lease tenancy", "mortgage loan", "itinerary trip plan",
+	"order booking reservation", "payee recipient beneficiary", "way method means option mode", "program programme media show", "news article story", "loyalty frequent", "airline flyer", "avatar picture", "payslip salary", "timesheet hour", "bid offer", "loan borrow", "instalment installment payment", "consent permission", "timetable schedule", "train rail railway", "bike bicycle cycle", "restroom toilet lavatory bathroom", "callback webhook", "thumbnail preview poster picture", "petrol fuel gas gasoline", "lyric word", "quotation quote saying", "definition meaning", "elevation height altitude", "credential token", "maintenance service servicing upkeep", "guest visitor", "attendee participant guest", "meal recipe dish", "cover image",
+	"feedback review rating opinion", "chart graph plot diagram", "analytics statistic", "log record", "user follower", "bond security stock", "fine penalty ticket", "parent guardian", "spouse partner", "earthquake quake tremor", "kid pupil", "blog post article", "tutorial guide lesson", "branch location store", "map chart",
 	"audio speech voice recording sound", "space spot place lot", "info information detail", "setting configuration option preference", "directory list catalog catalogue", "server machine host instance", "plan subscription", "employee worker staff",
 )
 
@@ -157,6 +200,21 @@ func setOf(words string) map[string]bool {
 		set[w] = true
 	}
 	return set
+}
+
+// synonymWords returns the synonyms of each word of lines such as "word: synonym synonym", and the words
+// of each synonym.
+func synonymWords(lines ...string) map[string][]string {
+	of := map[string][]string{}
+	for _, line := range lines {
+		word, others, _ := strings.Cut(strings.ReplaceAll(line, "_", "\x00"), ":")
+		word = strings.ReplaceAll(word, "\x00", " ")
+		for other := range strings.FieldsSeq(others) {
+			other = strings.ReplaceAll(other, "\x00", " ")
+			of[word], of[other] = append(of[word], other), append(of[other], word)
+		}
+	}
+	return of
 }
 
 // groupWords returns the numbers of the groups of each word.
