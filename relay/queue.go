@@ -117,6 +117,10 @@ type Queue interface {
 	// at least one but no more than maxBytes of text. Expired mail is left out, from now on. Receipt is
 	// empty but for mail that an older version stored.
 	Pull(ctx context.Context, inbox string, after uint64, limit int, maxBytes int, now time.Time) (Page, error)
+	// NoteDelivered records that the mail of an inbox up to a number was given to its recipient. It
+	// expires at a time then, to the hour and not before, instead of its own; mail that was delivered
+	// before keeps its time. A record of the last minute may be lost with the process.
+	NoteDelivered(inbox string, number uint64, expires time.Time)
 	// Acknowledge deletes the mail with these envelope ids from an inbox and returns how many
 	// envelopes it deleted. Ids that are not there are ignored.
 	Acknowledge(ctx context.Context, inbox string, ids []string) (int, error)

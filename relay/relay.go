@@ -24,6 +24,7 @@ import (
 // Defaults of [Options].
 const (
 	DefaultKeep             = 7 * 24 * time.Hour // §7.3
+	DefaultKeepUnread       = 30 * 24 * time.Hour
 	defaultMaxMail          = 10_000
 	defaultMaxBytes         = 64 << 20
 	defaultSendersPerMinute = 100
@@ -75,8 +76,9 @@ type Options struct {
 	// Profile is how strictly envelopes are read: a2a.Wire also accepts the form that deployed
 	// clients send.
 	Profile a2a.Profile
-	// Keep is how long unacknowledged mail waits.
-	Keep time.Duration
+	// Keep is how long mail waits for its acknowledgement after it was first delivered, KeepUnread how
+	// long it waits to be delivered, at least Keep.
+	Keep, KeepUnread time.Duration
 	// MaxMail and MaxBytes bound the mail that waits in one inbox.
 	MaxMail  int
 	MaxBytes int64
@@ -150,6 +152,7 @@ func (w *wipedInboxes) dropOld(now time.Time) {
 // New returns a relay. It starts nothing: see [Relay.Run].
 func New(o Options) *Relay {
 	o.Keep = cmp.Or(o.Keep, DefaultKeep)
+	o.KeepUnread = max(cmp.Or(o.KeepUnread, DefaultKeepUnread), o.Keep)
 	o.MaxMail, o.MaxBytes = cmp.Or(o.MaxMail, defaultMaxMail), cmp.Or(o.MaxBytes, defaultMaxBytes)
 	o.FirstContacts = cmp.Or(o.FirstContacts, defaultFirstContacts)
 	o.SenderPerWindow = cmp.Or(o.SenderPerWindow, a2a.DefaultPerThread)
@@ -276,7 +279,7 @@ func (r *Relay) storeMail(ctx context.Context, box Inbox, e *a2a.Verified, rules
 	pending := r.receipts.addReceipt(receipt)
 	number, err := r.Queue.Push(ctx, Incoming{
 		Inbox: box.Name, Sender: e.From, ID: e.ID, ThreadID: e.ThreadID, Nonce: e.Nonce, To: to, Digest: receipt.Digest,
-		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.Keep), Text: e.Text,
+		Received: receipt.ReceivedAt, Expires: receipt.ReceivedAt.Add(r.KeepUnread), Text: e.Text,
 		MaxMail: r.MaxMail, MaxBytes: r.MaxBytes, MaxSenderPerWindow: max(r.SenderPerWindow, 0), MaxFirstContacts: r.FirstContacts, Wake: r.Wake != nil && rules.WakeURL != "",
 	})
 	if err != nil {
@@ -395,6 +398,9 @@ func (b *Reader) Pull(ctx context.Context, after uint64, limit int) (Page, error
 	page, err := b.relay.Queue.Pull(ctx, b.box.Name, after, min(max(limit, 1), MaxPage), maxPageBytes, b.relay.Due())
 	if err != nil {
 		return Page{}, b.relay.explainRead(ctx, "pull mail", err)
+	}
+	if n := len(page.Mail); n > 0 {
+		b.relay.Queue.NoteDelivered(b.box.Name, page.Mail[n-1].Number, b.relay.Due().Add(b.relay.Keep))
 	}
 	b.relay.addReceipts(b.box.Name, page.Mail)
 	b.relay.metrics.pulled.Add(uint64(len(page.Mail)))

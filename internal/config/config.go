@@ -64,6 +64,7 @@ type AltarConfig struct {
 type RelayConfig struct {
 	Enabled             bool     `toml:"enabled"`
 	Keep                Duration `toml:"keep"`
+	KeepUnread          Duration `toml:"keep_unread"`
 	ReplayWindow        Duration `toml:"replay_window"`
 	MailPerInbox        int      `toml:"mail_per_inbox"`
 	BytesPerInbox       int64    `toml:"bytes_per_inbox"`
@@ -205,7 +206,7 @@ func Default() Config {
 		Search:   SearchConfig{Timeout: Duration(2 * time.Second)},
 		Registry: RegistryConfig{DIDHost: "localhost", Admission: "open", RemoteRegistries: []string{}, Witnesses: []string{}, WitnessFor: []string{}},
 		Relay: RelayConfig{
-			Enabled: true, Keep: Duration(168 * time.Hour), ReplayWindow: Duration(24 * time.Hour), MailPerInbox: 10_000, BytesPerInbox: 64 << 20,
+			Enabled: true, Keep: Duration(168 * time.Hour), KeepUnread: Duration(720 * time.Hour), ReplayWindow: Duration(24 * time.Hour), MailPerInbox: 10_000, BytesPerInbox: 64 << 20,
 			SenderPerMinute: 100, NetworkPerMinute: 1000, FirstContactsPerDay: 1000, Allow: []string{}, Block: []string{}, ForeignInboxes: []string{},
 		},
 		Altar: AltarConfig{

@@ -94,7 +94,7 @@ func (h *Server) openRelay(ctx context.Context, e Environment, key ed25519.Priva
 		Inboxes: recipients.New(recipients.Options{
 			Registry: h.registry, Require: require, Foreign: c.ForeignInboxes, Resolver: resolve.Directory{Resolver: h.resolver}, Now: e.Now,
 		}), DID: h.registry.Host().String(), Key: key, Profile: profile,
-		Keep: time.Duration(c.Keep), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
+		Keep: time.Duration(c.Keep), KeepUnread: time.Duration(c.KeepUnread), MaxMail: c.MailPerInbox, MaxBytes: c.BytesPerInbox,
 		SenderPerMinute: c.SenderPerMinute, NetworkPerMinute: c.NetworkPerMinute, FirstContacts: c.FirstContactsPerDay,
 		Allow: c.Allow, Block: c.Block, Limits: h.limits, Log: h.log, Now: e.Now, Due: h.clock.Due,
 		Wake: wake, Host: h.publicHost(), AllowLoopback: h.Config.Registry.AllowLoopback,

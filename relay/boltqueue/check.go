@@ -26,7 +26,12 @@ func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail in
 			if err := findRulesDamage(tx.Tx); err != nil {
 				report(err.Error())
 			}
-			return nil
+			return tx.Bucket(deliveredBucket).ForEach(func(inbox, raw []byte) error {
+				if _, err := decodeDeliveries(string(inbox), raw); err != nil {
+					report(fmt.Sprintf("the inbox %q: %v", inbox, err))
+				}
+				return nil
+			})
 		})
 	}})
 	return mail, err

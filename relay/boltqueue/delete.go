@@ -73,7 +73,11 @@ func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	return q.deleteAll(ctx, limit, func(tx *boltfile.Tx) (deleted int, err error) {
+	logs := q.delivered.cloneLogs()
+	deleted, err := q.deleteAll(ctx, limit, func(tx *boltfile.Tx) (deleted int, err error) {
+		if err := putDeliveries(tx, logs); err != nil {
+			return 0, err
+		}
 		merged, err := q.mergeIfDue(tx.Tx, unixMillis(now)-uint64((q.window/windowPeriods).Milliseconds()))
 		if err != nil {
 			return 0, err
@@ -97,6 +101,10 @@ func (q *Queue) Expire(ctx context.Context, now time.Time, limit int) (int, erro
 		}
 		return deleted, nil
 	})
+	if err == nil {
+		q.delivered.forgetStored(logs)
+	}
+	return deleted, err
 }
 
 // listDue returns up to most inboxes that hold expired mail.
@@ -120,19 +128,27 @@ func (q *Queue) listDue(ctx context.Context, now time.Time, most int) (due []str
 // notes when the next one expires.
 func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int) (deleted int, err error) {
 	prefix := inboxPrefix(inbox)
+	delivered := q.readDeliveries(tx.Tx, inbox)
 	var expired []uint64
-	next := ^uint64(0)
+	first, next := uint64(0), ^uint64(0) // of the mail that stays
 	c := tx.Bucket(mailBucket).Cursor()
 	for key, raw := c.Seek(prefix); isMailOf(key, prefix); key, raw = c.Next() {
 		if len(expired) == most {
 			next = now // more of it
 			break
 		}
-		if len(raw) < recordHead || binary.BigEndian.Uint64(raw[8:]) <= now {
-			expired = append(expired, lastNumber(key))
+		number, expires := lastNumber(key), uint64(0)
+		if len(raw) >= recordHead {
+			expires = delivered.expiryOf(number, binary.BigEndian.Uint64(raw[8:]))
+		}
+		if expires <= now {
+			expired = append(expired, number)
 			continue
 		}
-		next = min(next, binary.BigEndian.Uint64(raw[8:]))
+		next = min(next, expires)
+		if first == 0 {
+			first = number
+		}
 	}
 	for _, number := range expired {
 		if _, err := q.deleteMail(tx.Tx, inbox, number); err != nil {
@@ -148,6 +164,11 @@ func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int)
 	box := decodeTally(v)
 	box.expires = next
 	tx.MarkChanged()
+	if first > 0 {
+		if err := trimDeliveries(tx.Tx, inbox, delivered, first); err != nil {
+			return deleted, err
+		}
+	}
 	return deleted, boxes.Put([]byte(inbox), box.encodeTally())
 }
 

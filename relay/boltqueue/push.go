@@ -103,7 +103,7 @@ func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, erro
 	box.mail--
 	box.bytes -= int64(len(m.Text))
 	if box.mail <= 0 {
-		return true, cmp.Or(boxes.Delete([]byte(inbox)), tx.Bucket(wakesBucket).Delete(wakeKey(wakeInbox, inbox)))
+		return true, cmp.Or(boxes.Delete([]byte(inbox)), tx.Bucket(wakesBucket).Delete(wakeKey(wakeInbox, inbox)), tx.Bucket(deliveredBucket).Delete([]byte(inbox)))
 	}
 	prefix := inboxPrefix(inbox)
 	if first, raw := mail.Cursor().Seek(prefix); isMailOf(first, prefix) && len(raw) >= recordHead {

@@ -17,6 +17,7 @@
 //	contacts start of a period    → a bucket of its own as well (contacts.go):
 //	           'p' hash of inbox, sender  → the sender has written to the inbox
 //	           'b' hash of sender         → since when its budget counts, what was used of it
+//	delivered inbox               → up to which numbers mail was given out, and when it expires since (delivered.go)
 //	rules    inbox                → who may write to it, and its wake-up address (JSON)
 //	wakes    'i' inbox            → number of the newest envelope for which it was not woken yet
 //	         'h' host             → failures of wake-ups in a row, and when the host may be asked again
@@ -39,6 +40,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"gazetteer/relay"
+	"gazetteer/store"
 	"gazetteer/store/boltfile"
 )
 
@@ -71,6 +73,8 @@ var (
 	rulesBucket    = []byte("rules")
 	wakesBucket    = []byte("wakes")
 	sequenceKey    = []byte("sequence")
+
+	deliveredBucket = []byte("delivered")
 )
 
 // Options are the settings of [Open]. The zero value works.
@@ -88,6 +92,8 @@ type Queue struct {
 	window  time.Duration
 	watches watches
 	recent  recent // see there for who may touch it
+	// delivered is not in the file yet.
+	delivered newDeliveries
 	// mergeAfter is how many envelopes may be recent; tests lower it before the first request.
 	mergeAfter int
 	// rulesDamage is why an inbox without rules may have had some, nil when all could be read at the
@@ -127,7 +133,9 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 }
 
 // laterBuckets are those that the first layout lacks.
-func laterBuckets() [][]byte { return [][]byte{recentBucket, contactsBucket, rulesBucket, wakesBucket} }
+func laterBuckets() [][]byte {
+	return [][]byte{recentBucket, contactsBucket, rulesBucket, wakesBucket, deliveredBucket}
+}
 
 // oldDueBucket is a bucket of the first layout, in which ids were not hashed.
 var oldDueBucket = []byte("due")
@@ -209,7 +217,17 @@ func readSequence(tx *bolt.Tx) (uint64, error) {
 func (q *Queue) File() *boltfile.File { return q.file }
 
 // Close waits for running calls and releases the file.
-func (q *Queue) Close() error { return q.file.Close() }
+func (q *Queue) Close() error {
+	if logs := q.delivered.cloneLogs(); len(logs) > 0 && q.file.Err() == nil {
+		_, err := q.file.Write(context.Background(), boltfile.Request{Frees: true, Write: func(tx *boltfile.Tx) (refused, err error) {
+			return nil, boltfile.CatchDamage("read the queue", func() error { return putDeliveries(tx, logs) })
+		}})
+		if err != nil && !errors.Is(err, store.ErrClosed) {
+			q.log.Warn("note which mail was delivered", "error", err)
+		}
+	}
+	return q.file.Close()
+}
 
 // nextNumber gives out the number of the next envelope and records its sequence.
 func (q *Queue) nextNumber(tx *boltfile.Tx) (uint64, error) {

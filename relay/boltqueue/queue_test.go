@@ -111,6 +111,49 @@ func TestDamagedMail(t *testing.T) {
 	}
 }
 
+// An inbox that is pulled for a year has few deliveries. Damaged ones count as none, and are reported.
+func TestDeliveriesAreBounded(t *testing.T) {
+	q := openQueue(t, t.TempDir(), time.Hour)
+	defer q.Close()
+	in := testLetter(1)
+	in.Expires = in.Received.Add(400 * 24 * time.Hour)
+	number, err := q.Push(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.NoteDelivered(in.Inbox, number-1, in.Received.Add(time.Hour))
+	for i := range 365 * 24 * 4 {
+		q.NoteDelivered(in.Inbox, number+uint64(i), in.Received.Add(time.Duration(i)*15*time.Minute).Add(48*time.Hour))
+		if i%5000 == 0 {
+			if n, err := q.Expire(t.Context(), in.Received, 10); err != nil || n != 0 {
+				t.Fatal(n, err)
+			}
+		}
+	}
+	if _, err := q.Expire(t.Context(), in.Received, 10); err != nil {
+		t.Fatal(err)
+	}
+	_, err = q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		raw := bytes.Clone(tx.Bucket(deliveredBucket).Get([]byte(in.Inbox)))
+		if len(raw) != 16*maxDeliveries+4 {
+			t.Errorf("the deliveries of one inbox have %d bytes", len(raw))
+		}
+		raw[0] ^= 1
+		return nil, tx.Bucket(deliveredBucket).Put([]byte(in.Inbox), raw)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := q.Pull(t.Context(), in.Inbox, 0, 10, 1<<20, in.Expires.Add(-time.Millisecond)); err != nil || len(page.Mail) != 1 {
+		t.Errorf("with damaged deliveries: %d envelopes, %v", len(page.Mail), err)
+	}
+	problems := 0
+	if _, err := q.Check(t.Context(), func(string) { problems++ }); err != nil || problems != 1 {
+		t.Errorf("%d problems, %v", problems, err)
+	}
+}
+
 // The window is a few buckets that are dropped whole, however much mail there was.
 func TestWindowPeriodsAreBounded(t *testing.T) {
 	q := openQueue(t, t.TempDir(), 8*time.Hour)

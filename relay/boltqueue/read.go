@@ -22,6 +22,7 @@ func (q *Queue) Pull(ctx context.Context, inbox string, after uint64, limit, max
 		if after == ^uint64(0) {
 			return nil
 		}
+		delivered := q.readDeliveries(tx, inbox)
 		size := 0
 		for key, raw := c.Seek(mailKey(inbox, after+1)); isMailOf(key, prefix); key, raw = c.Next() {
 			if err := ctx.Err(); err != nil {
@@ -31,7 +32,7 @@ func (q *Queue) Pull(ctx context.Context, inbox string, after uint64, limit, max
 			if err != nil {
 				return err
 			}
-			if !m.Expires.After(now) {
+			if m.Expires = time.UnixMilli(int64(delivered.expiryOf(m.Number, unixMillis(m.Expires)))).UTC(); !m.Expires.After(now) {
 				continue
 			}
 			if len(page.Mail) == limit || len(page.Mail) > 0 && size+len(m.Text) > maxBytes {

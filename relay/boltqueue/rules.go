@@ -42,11 +42,11 @@ func encodeRules(inbox string, rules relay.Rules) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(text, " %08x", sumRules(inbox, text)), nil
+	return fmt.Appendf(text, " %08x", sumRecord(inbox, text)), nil
 }
 
-// sumRules computes the checksum of the rules of an inbox.
-func sumRules(inbox string, text []byte) uint32 {
+// sumRecord computes the checksum of a record of an inbox.
+func sumRecord(inbox string, text []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(inbox), castagnoli), castagnoli, text)
 }
 
@@ -55,7 +55,7 @@ func decodeRules(inbox string, raw []byte) (rules relay.Rules, err error) {
 	text := raw
 	if at := len(raw) - sumLength; at > 0 && !bytes.HasSuffix(raw, []byte("}")) {
 		text = raw[:at]
-		if string(raw[at:]) != fmt.Sprintf(" %08x", sumRules(inbox, text)) {
+		if string(raw[at:]) != fmt.Sprintf(" %08x", sumRecord(inbox, text)) {
 			return rules, corruptError("the rules of an inbox do not match their checksum")
 		}
 	}

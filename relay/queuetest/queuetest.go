@@ -40,6 +40,7 @@ func Run(t *testing.T, s Subject) {
 		{"the replay window forgets in time", testWindow},
 		{"quotas", testQuotas},
 		{"expired mail is gone", testExpire},
+		{"delivered mail expires at its own time", testDelivered},
 		{"wipe", testWipe},
 		{"inboxes whose names begin alike", testNames},
 		{"waiting for mail", testWatch},
@@ -333,6 +334,68 @@ func testExpire(t *testing.T, s Subject) {
 	if w, err := q.Count(t.Context(), "a"); err != nil || w.Mail != 2 {
 		t.Fatalf("%+v, %v", w, err)
 	}
+}
+
+func testDelivered(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	const day = 24 * time.Hour
+	var numbers []uint64
+	for i := range 5 {
+		in := newEnvelope("a", "did:x", i)
+		in.Expires = start.Add(30 * day)
+		numbers = append(numbers, pushMail(t, q, in))
+	}
+	other := newEnvelope("b", "did:x", 9)
+	other.Expires = start.Add(30 * day)
+	pushMail(t, q, other)
+	wantAt := func(after time.Duration, want ...string) {
+		t.Helper()
+		page, err := q.Pull(t.Context(), "a", 0, all, all, start.Add(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIDs(t, page.Mail, want...)
+	}
+	expire := func(after time.Duration, want int) {
+		t.Helper()
+		if n, err := q.Expire(t.Context(), start.Add(after), 100); err != nil || n != want {
+			t.Fatalf("after %s %d expired, want %d: %v", after, n, want, err)
+		}
+	}
+	note := func(i int, after time.Duration) { q.NoteDelivered("a", numbers[i], start.Add(after)) }
+	note(1, 7*day)
+	note(1, 9*day) // it was delivered before
+	note(2, 8*day-time.Minute)
+	for range 2 {
+		wantAt(7*day-time.Millisecond, "id-0", "id-1", "id-2", "id-3", "id-4")
+		wantAt(7*day, "id-2", "id-3", "id-4")
+		wantAt(8*day-2*time.Minute, "id-2", "id-3", "id-4")
+		wantAt(8*day, "id-3", "id-4")
+		expire(time.Hour, 0)
+		q.Close()
+		q = s.Open(t, dir, window)
+	}
+	expire(7*day, 2)
+	wantAt(0, "id-2", "id-3", "id-4")
+	note(3, 31*day) // delivered shortly before it expired
+	expire(8*day, 1)
+	wantAt(30*day, "id-3")
+	q.Close()
+	q = s.Open(t, dir, window)
+	expire(30*day, 2) // with the other inbox
+	wantAt(31*day-time.Millisecond, "id-3")
+	wantAt(31 * day)
+	expire(31*day, 1)
+	if w, err := q.CountAll(t.Context()); err != nil || w.Mail != 0 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	in := newEnvelope("a", "did:x", 20)
+	in.Received, in.Expires = start.Add(31*day), start.Add(61*day)
+	pushMail(t, q, in) // what was noted is about earlier mail
+	expire(60*day, 0)
+	wantAt(60*day, "id-20")
 }
 
 func testWipe(t *testing.T, s Subject) {

@@ -486,48 +486,87 @@ func TestReaderThatStopsReading(t *testing.T) {
 	}
 }
 
-// TestMailExpiresOnTime checks that unacknowledged mail is available exactly until its expiry.
+// TestMailExpiresOnTime checks that mail waits exactly as long as it may: one time for mail that was
+// never pulled, another from the first pull on.
 func TestMailExpiresOnTime(t *testing.T) {
 	queue, err := boltqueue.Open(t.Context(), t.TempDir(), boltqueue.Options{File: boltfile.Options{MinFree: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer queue.Close()
-	received := time.Now().Truncate(time.Millisecond)
+	received := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	clock := testclock.New(received)
 	r := relay.New(relay.Options{
 		Queue: queue, Senders: a2a.DocumentKeys{Resolver: named{}}, Inboxes: named{}, DID: "did:wba:registry.test", Key: namedKey("relay"), Profile: a2a.Wire,
 		Limits: &limit.Set{}, Now: clock.Now,
 	})
-	e, err := a2a.Sign(a2a.Message{From: prefix + "alice", To: prefix + "bob", Timestamp: received, Body: a2a.Withdraw{}}, a2a.Wire, namedKey("alice"))
-	if err == nil {
-		_, err = r.Accept(t.Context(), "bob", e.Text, netip.Addr{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	waits := func() int {
-		t.Helper()
-		if _, err := queue.Expire(t.Context(), clock.Now(), 100); err != nil {
-			t.Fatal(err)
+	for _, inbox := range []string{"unread", "pulled", "late", "acknowledged"} {
+		e, err := a2a.Sign(a2a.Message{ID: "018fde3a-1234-4abc-8def-aabbccddeeff", From: prefix + "alice", To: prefix + inbox, Timestamp: received, Body: a2a.Withdraw{}}, a2a.Wire, namedKey("alice"))
+		if err == nil {
+			_, err = r.Accept(t.Context(), inbox, e.Text, netip.Addr{})
 		}
-		reader, err := r.ReadUnsigned(context.Background(), "bob")
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := reader.Pull(t.Context(), 0, 10)
+	}
+	open := func(inbox string) *relay.Reader {
+		t.Helper()
+		reader, err := r.ReadUnsigned(context.Background(), inbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reader
+	}
+	pull := func(inbox string) int {
+		t.Helper()
+		page, err := open(inbox).Pull(t.Context(), 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(page.Mail)
 	}
+	stored := func(inbox string) int {
+		t.Helper()
+		w, err := queue.Count(t.Context(), prefix+inbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Mail
+	}
+	const tick, keep, unread = time.Millisecond, relay.DefaultKeep, relay.DefaultKeepUnread
 	for _, c := range []struct {
-		after time.Duration
-		want  int
-	}{{time.Minute, 1}, {24 * time.Hour, 1}, {relay.DefaultKeep - time.Millisecond, 1}, {relay.DefaultKeep, 0}, {30 * 24 * time.Hour, 0}} {
+		after                              time.Duration
+		unread, pulled, late, acknowledged int // how many are stored
+	}{
+		{0, 1, 1, 1, 0},
+		{time.Hour, 1, 1, 1, 0},
+		{keep - tick, 1, 1, 1, 0}, // unread mail is not delivered mail
+		{keep, 1, 0, 1, 0},
+		{unread - time.Hour, 1, 0, 1, 0},
+		{unread - tick, 1, 0, 1, 0},
+		{unread, 0, 0, 1, 0}, // late was pulled in the last hour
+		{unread - time.Hour + keep - tick, 0, 0, 1, 0},
+		{unread - time.Hour + keep, 0, 0, 0, 0},
+	} {
 		clock.Set(received.Add(c.after))
-		if n := waits(); n != c.want {
-			t.Errorf("after %s %d envelopes wait, want %d", c.after, n, c.want)
+		if _, err := queue.Expire(t.Context(), clock.Now(), 100); err != nil {
+			t.Fatal(err)
+		}
+		switch c.after {
+		case 0:
+			if n, err := open("acknowledged").Acknowledge(t.Context(), []string{"018fde3a-1234-4abc-8def-aabbccddeeff"}); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		case unread - time.Hour:
+			pull("late")
+		}
+		if n := pull("pulled"); n != c.pulled {
+			t.Errorf("after %s %d envelopes are pulled, want %d", c.after, n, c.pulled)
+		}
+		for inbox, want := range map[string]int{"unread": c.unread, "pulled": c.pulled, "late": c.late, "acknowledged": c.acknowledged} {
+			if n := stored(inbox); n != want {
+				t.Errorf("after %s %d envelopes of %s are stored, want %d", c.after, n, inbox, want)
+			}
 		}
 	}
 	if w, err := queue.CountAll(t.Context()); err != nil || w.Mail != 0 || w.Bytes != 0 {
