@@ -37,6 +37,8 @@ type Family struct {
 	Definition string
 	// Fixed orders the table by its values' own order and not by their figures.
 	Fixed bool
+	// Ranges is set if the values are ranges between powers of two.
+	Ranges bool
 	// Strangers is set if services choose the values.
 	Strangers bool
 	// Link is the address of the page behind a value, nil for the list of its hosts.
@@ -74,11 +76,11 @@ var families = []Family{
 		Definition: "The categories that a current AI Discovery document declares, and the domain of a current AGIS document, in lower case."},
 	{Name: "language", Title: "Languages", Column: "language", Strangers: true,
 		Definition: "The languages that a current document declares (BCP 47), in lower case."},
-	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true,
+	{Name: "size", Title: "Sizes of documents", Column: "bytes", Fixed: true, Ranges: true,
 		Definition: "The number of bytes of a current document, as served and unpacked, in powers of two. A host has one feature for each size that a document of it has."},
-	{Name: "tokens", Title: "Tokens of documents", Column: "tokens", Fixed: true,
+	{Name: "tokens", Title: "Tokens of documents", Column: "tokens", Fixed: true, Ranges: true,
 		Definition: "The estimated number of tokens of a language model for a current document, in powers of two: ASCII characters / 4 + other characters / 1.5, rounded up. Documents whose bytes are not stored are not counted."},
-	{Name: "operations", Title: "Operations of documents", Column: "operations", Fixed: true,
+	{Name: "operations", Title: "Operations of documents", Column: "operations", Fixed: true, Ranges: true,
 		Definition: "The number of operations of a current document, in powers of two."},
 	{Name: "tls", Title: "TLS", Column: "version",
 		Definition: "The protocol version of the last TLS connection to the host."},
@@ -88,7 +90,7 @@ var families = []Family{
 		Definition: "The rules of the host's robots.txt for our crawler at the last visit. `none`: there is no such file. `open`: it forbids none of the paths that we request. `partly`: it forbids some. `closed`: it forbids everything. `failed`: it could not be read, which counts as closed (RFC 9309 §2.3.1.4). `unknown`: it was not requested."},
 	{Name: "outcome", Title: "Outcomes of requests", Column: "format and outcome",
 		Definition: "The format and how the last request for it ended. Hosts whose last visit was after the date are not counted."},
-	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true,
+	{Name: "version-count", Title: "Versions of documents", Column: "versions", Fixed: true, Ranges: true,
 		Definition: "The number of stored versions of a format of the host, in powers of two. 1 means that the document has not changed since it was first seen."},
 	{Name: "observed", Title: "Hosts by time observed", Column: "days at least", Fixed: true,
 		Definition: "Hosts that were observed for at least that many days: from the first stored version until the date or, for a host that no longer publishes, until it ended. These are the hosts at risk of the survival table."},
@@ -215,6 +217,14 @@ func powerOfTwo(n int) string {
 	}
 	from := 1 << (bits.Len(uint(n)) - 1)
 	return fmt.Sprintf("%d-%d", from, 2*from-1)
+}
+
+// missingRanges returns the ranges between two of [powerOfTwo]
+func missingRanges(from, to string) (list []string) {
+	for n := max(2*rangeStart(from), 1); n < rangeStart(to); n *= 2 {
+		list = append(list, powerOfTwo(n))
+	}
+	return list
 }
 
 // rangeStart is the number at the beginning of a range, for its order.

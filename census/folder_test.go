@@ -555,6 +555,39 @@ func TestForeignTextIsEscaped(t *testing.T) {
 	}
 }
 
+// TestRangesWithoutGaps has documents of few and of many operations: the plot has the ranges between
+// them, too, and the table has only ranges with hosts.
+func TestRangesWithoutGaps(t *testing.T) {
+	s := fill(t, 3, false)
+	for r, err := range s.List(t.Context(), store.DocumentsOf("s000001.bank.test"), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record map[string]any
+		if err := json.Unmarshal(r.Value, &record); err != nil {
+			t.Fatal(err)
+		}
+		record["size"] = 200_000
+		text, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(t.Context(), store.Put(r.Key, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := write(t, s, day)
+	sizes, drawing := table(t, dir, "size"), read(t, dir, "plots/size.svg")
+	if sizes["131072-262143"] != "1" || sizes["32768-65535"] != "" {
+		t.Fatalf("sizes %v", sizes)
+	}
+	for _, gap := range []string{"8192-16383", "32768-65535", "65536-131071"} {
+		if !strings.Contains(drawing, ">"+gap+"<") {
+			t.Errorf("the plot has no %s", gap)
+		}
+	}
+}
+
 // TestFailedCensusLeavesNoFiles cancels one, has one write to a full disk, and has one find the
 // rest of one that was killed.
 func TestFailedCensusLeavesNoFiles(t *testing.T) {

@@ -95,11 +95,12 @@ func (f *Figures) summaryTable() Table {
 var seriesTables = []struct {
 	name, title, definition, family string
 	names                           []string // drawn and on the page; nil for all
+	axis                            string
 }{
-	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil},
-	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. The plot and census.html have only the verdict yes.", seriesStates, yesNames()},
-	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil},
-	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil},
+	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil, "hosts"},
+	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. The plot and census.html have only the verdict yes.", seriesStates, yesNames(), "hosts"},
+	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil, "hosts"},
+	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil, "versions"},
 }
 
 func yesNames() []string {
@@ -114,6 +115,7 @@ func yesNames() []string {
 func (f *Figures) seriesTable(s struct {
 	name, title, definition, family string
 	names                           []string
+	axis                            string
 }) (Table, bool) {
 	t := Table{Name: s.name, Title: s.title, Definition: s.definition, Columns: []string{"date"}, onPage: s.names}
 	var all []Series
@@ -151,7 +153,7 @@ func (f *Figures) seriesTable(s struct {
 		return int(b.Points[len(b.Points)-1].Value - a.Points[len(a.Points)-1].Value)
 	})
 	if f.hasSeries(s.family) {
-		t.Chart = plot.NewLines(s.title, "", lines)
+		t.Chart = plot.NewLines(s.title, s.axis, lines)
 	}
 	return t, true
 }
@@ -168,17 +170,27 @@ func (f *Figures) familyTable(family Family) Table {
 		t.Columns = append(t.Columns, "operations")
 	}
 	var bars []plot.Bar
-	for _, v := range f.Values(family) {
+	values := f.Values(family)
+	for i, v := range values {
 		row := Row{Cells: []string{v.Feature.Value, fmt.Sprint(v.Hosts)}, Feature: v.Feature}
 		if family.Name == "verb" {
 			row.Cells = append(row.Cells, fmt.Sprint(f.VerbOperations[v.Feature.Value]))
 		}
 		t.Rows = append(t.Rows, row)
+		if family.Ranges && i > 0 { // an axis of ranges has no gaps
+			for _, empty := range missingRanges(values[i-1].Feature.Value, v.Feature.Value) {
+				bars = append(bars, plot.Bar{Label: empty})
+			}
+		}
 		if len(bars) < maxBars {
 			bars = append(bars, plot.Bar{Label: sanitizeLabel(v.Feature.Value), Value: float64(v.Hosts)})
 		}
 	}
-	t.Chart = plot.NewBars(family.Title, family.Column, "hosts", bars)
+	label := family.Column
+	if len(values) > maxBars {
+		label += fmt.Sprintf(" (%d of %d)", maxBars, len(values))
+	}
+	t.Chart = plot.NewBars(family.Title, label, "hosts", bars)
 	return t
 }
 

@@ -25,6 +25,7 @@ import (
 	"gazetteer/changefeed"
 	"gazetteer/conformance/standing"
 	"gazetteer/index"
+	"gazetteer/internal/cputime"
 	"gazetteer/internal/fakestore"
 	"gazetteer/registry/registrar"
 	"gazetteer/store/boltstore"
@@ -71,6 +72,14 @@ func BenchmarkCensusPages(b *testing.B) {
 	for _, page := range censusPages { // what is cached is read once
 		read(page)
 	}
+	for _, page := range censusPages { // one client at a time, so that the time belongs to the page
+		const times = 50
+		before := cputime.Used()
+		for range times {
+			read(page)
+		}
+		fmt.Printf("%-55s %7.2f ms of processor time\n", page, float64((cputime.Used()-before).Microseconds())/1000/times)
+	}
 	var all []time.Duration
 	took := map[string][]time.Duration{}
 	for b.Loop() {
@@ -98,7 +107,7 @@ func BenchmarkCensusPages(b *testing.B) {
 	for _, page := range censusPages {
 		p99 := percentile(took[page], .99)
 		worst = max(worst, p99)
-		b.Logf("%-55s %6d requests, p50 %7.2f ms, p99 %7.2f ms", page, len(took[page]), percentile(took[page], .5), p99)
+		fmt.Printf("%-55s %6d requests, p50 %7.2f ms, p99 %7.2f ms\n", page, len(took[page]), percentile(took[page], .5), p99)
 	}
 	b.ReportMetric(worst, "p99-ms")
 	b.ReportMetric(percentile(all, .99), "all-p99-ms")

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // A Chart is a plot of figures, with their table. The plot is one string of SVG that takes its
@@ -65,16 +67,18 @@ const maxLines = 6
 // The size of a chart with lines, of its margins and of its legend.
 const (
 	chartWidth              = Width
-	linesHeight             = 220
+	linesHeight             = 240
 	chartLeft, chartRight   = left, right
-	chartTop, chartBottom   = 10, 30
+	chartTop, chartBottom   = 30, 30
 	legendWidth, legendLine = 168, 20
-	legendKey, legendText   = 24, 18 // units, characters
+	legendKey, legendText   = 24, 138
 )
 
-// NewLines draws lines over time, above an axis that begins at 0. It is nil if no line has two
-// points of different times. Only the first six lines are drawn; the table has those.
-func NewLines(title, unit string, lines []Line) *Chart {
+// NewLines draws lines over time, above an axis that begins at 0. The axis names what the figures
+// count. It is nil if no line has two points of different times. Only the first six lines are drawn;
+// the table has those.
+func NewLines(title, axis string, lines []Line) *Chart {
+	all := len(lines)
 	lines = lines[:min(len(lines), maxLines)]
 	var from, to time.Time
 	highest := 0.0
@@ -105,7 +109,10 @@ func NewLines(title, unit string, lines []Line) *Chart {
 		}
 	}
 	c.Says = fmt.Sprintf("%s, from %s to %s. At the end: ", title, from.UTC().Format("2 January 2006"), to.UTC().Format("2 January 2006"))
-	c.drawLines(lines, series, ticks, highest, unit)
+	if all > len(lines) {
+		axis += fmt.Sprintf(" (%d of %d lines)", len(lines), all)
+	}
+	c.drawLines(lines, series, ticks, highest, "", axis)
 	longest := 0
 	for i, l := range lines {
 		if len(l.Points) > len(lines[longest].Points) {
@@ -133,8 +140,8 @@ func NewLines(title, unit string, lines []Line) *Chart {
 
 type xy struct{ x, value float64 }
 
-// drawLines draws lines, their axes and a legend below them.
-func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest float64, unit string) {
+// drawLines draws lines, their axes and a legend below them. The unit follows each figure.
+func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest float64, unit, axis string) {
 	fractional := slices.ContainsFunc(series, func(points []xy) bool {
 		return slices.ContainsFunc(points, func(p xy) bool { return !isWhole(p.value) })
 	})
@@ -142,6 +149,7 @@ func (c *Chart) drawLines(lines []Line, series [][]xy, ticks []Tick, highest flo
 	roof := step * math.Max(1, math.Ceil(highest/step))
 	y := func(v float64) float64 { return chartTop + (linesHeight-chartTop-chartBottom)*(1-v/roof) }
 	var b strings.Builder
+	fmt.Fprintf(&b, `<text x="%d" y="14">%s</text>`, chartLeft, html.EscapeString(axis))
 	for n := 0.0; n <= roof+step/2; n += step {
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/><text x="%d" y="%s" dy="4" text-anchor="end">%s</text>`,
 			chartLeft, chartWidth-chartRight, formatNumber(y(n)), formatNumber(y(n)), chartLeft-8, formatNumber(y(n)), formatValue(n)+unit)
@@ -197,7 +205,7 @@ func NewSteps(title, name string, days []int, shares []float64) *Chart {
 	for d := 0.0; d <= last; d += step {
 		ticks = append(ticks, Tick{formatNumber(x(d)), formatValue(d) + " d"})
 	}
-	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %")
+	c.drawLines([]Line{{Name: name}}, [][]xy{points}, ticks, 100, " %", "share of the hosts")
 	return c
 }
 
@@ -212,16 +220,25 @@ const (
 	barLine  = 24
 	barLeft  = 170
 	barRight = 56
-	barText  = 20 // characters of a label
+	barTop   = 20 // of the first bar, below the name of the labels
+	// Labels that are too long for the place beside the bars stand above them.
+	stackedLine = 40
+	stackedLeft = 12
 	// digitWidth is the width of a digit in the font of charts.
 	digitWidth = 8
 )
 
-// NewBars draws bars from left to right, on an axis that begins at 0, each with its figure. It
-// returns nil without bars.
+// NewBars draws bars from left to right, on an axis that begins at 0, each with its figure. The label
+// names what the bars are, the value what the axis counts. It returns nil without bars.
 func NewBars(title, label, value string, bars []Bar) *Chart {
 	if len(bars) == 0 {
 		return nil
+	}
+	line, left, labelX, anchor := barLine, barLeft, barLeft-8, "end"
+	labelWidth := float64(labelX)
+	if textWidth(label) > labelWidth || slices.ContainsFunc(bars, func(bar Bar) bool { return textWidth(bar.Label) > labelWidth }) {
+		line, left, labelX, anchor = stackedLine, stackedLeft, stackedLeft, "start"
+		labelWidth = chartWidth - 2*stackedLeft
 	}
 	highest := 0.0
 	for _, bar := range bars {
@@ -229,9 +246,9 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 	}
 	step := niceStep(highest, !slices.ContainsFunc(bars, func(bar Bar) bool { return !isWhole(bar.Value) }))
 	roof := step * math.Max(1, math.Ceil(highest/step))
-	x := func(v float64) float64 { return barLeft + (chartWidth-barLeft-barRight)*v/roof }
-	c := &Chart{Title: title, Columns: []string{label, value}, width: chartWidth, height: len(bars)*barLine + 34}
-	bottom := len(bars)*barLine + 6
+	x := func(v float64) float64 { return float64(left) + float64(chartWidth-left-barRight)*v/roof }
+	bottom := barTop + len(bars)*line + 6
+	c := &Chart{Title: title, Columns: []string{label, value}, width: chartWidth, height: bottom + 28}
 	// Marks of one kind are one path, and texts of one alignment one group: a page has dozens of
 	// charts.
 	var grid, marks, labels, rectangles, figures strings.Builder
@@ -244,28 +261,71 @@ func NewBars(title, label, value string, bars []Bar) *Chart {
 			fmt.Fprintf(&marks, `<text x="%s" y="%d">%s</text>`, at, bottom+18, formatValue(float64(i)*step))
 		}
 	}
-	fmt.Fprintf(&labels, `<text x="%d" y="%d">%s</text>`, barLeft-16, bottom+18, html.EscapeString(clipText(value, barText-2)))
+	writeLabel := func(x, y int, text string, most float64) {
+		fmt.Fprintf(&labels, `<text x="%d" y="%d">%s</text>`, x, y, html.EscapeString(clipText(text, most)))
+	}
+	if anchor == "end" {
+		writeLabel(labelX, 14, label, labelWidth)
+		writeLabel(labelX-8, bottom+18, value, labelWidth-8)
+	} else {
+		writeLabel(labelX, 14, label+": "+value, labelWidth)
+	}
 	c.Says = title + ": "
 	for i, bar := range bars {
-		top := i*barLine + 5
-		end := max(x(bar.Value), barLeft)
-		fmt.Fprintf(&labels, `<text x="%d" y="%d">%s</text>`, barLeft-8, top+barLine/2+2, html.EscapeString(clipText(bar.Label, barText)))
-		fmt.Fprintf(&rectangles, "M%d %dH%sv%dH%dz", barLeft, top, formatNumber(end), barLine-7, barLeft)
+		top := barTop + i*line + 5
+		baseline := top + barLine/2 + 2
+		if line == stackedLine {
+			baseline -= 5 // no descender reaches the bar
+		}
+		writeLabel(labelX, baseline, bar.Label, labelWidth)
+		top += line - barLine
+		end := max(x(bar.Value), float64(left))
+		fmt.Fprintf(&rectangles, "M%d %dH%sv%dH%dz", left, top, formatNumber(end), barLine-7, left)
 		fmt.Fprintf(&figures, `<text x="%s" y="%d">%s</text>`, formatNumber(end+6), top+barLine/2+2, formatValue(bar.Value))
 		c.Rows = append(c.Rows, []string{bar.Label, formatValue(bar.Value)})
 		if i < maxLines {
 			c.Says += fmt.Sprintf("%s %s; ", bar.Label, formatValue(bar.Value))
 		}
 	}
-	c.body = fmt.Sprintf(`<path class="grid" d="%s"/><g text-anchor="middle">%s</g><g text-anchor="end">%s</g><path class="s1 bars" d="%s"/>%s`,
-		grid.String(), marks.String(), labels.String(), rectangles.String(), figures.String())
+	c.body = fmt.Sprintf(`<path class="grid" d="%s"/><g text-anchor="middle">%s</g><g text-anchor="%s">%s</g><path class="s1 bars" d="%s"/>%s`,
+		grid.String(), marks.String(), anchor, labels.String(), rectangles.String(), figures.String())
 	return c
 }
 
-// clipText shortens a text to so many characters.
-func clipText(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
+// textWidth estimates the width of a text in the font of charts, in units of the drawing. Texts are
+// not narrower than it in the common fonts.
+func textWidth(s string) float64 {
+	sum := 0.0
+	for _, r := range s {
+		sum += runeWidth(r)
+	}
+	return sum
+}
+
+func runeWidth(r rune) float64 {
+	switch kind := width.LookupRune(r).Kind(); {
+	case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+		return 16.5 // as emoji, the widest of them
+	case strings.ContainsRune("WMmw@%…", r):
+		return 13
+	case strings.ContainsRune("iljt.,:;'|! frI-()[]/", r):
+		return 5.7
+	case unicode.IsUpper(r) || r > unicode.MaxLatin1:
+		return 10.5
+	}
+	return 8.3
+}
+
+// clipText shortens a text to so many units.
+func clipText(s string, most float64) string {
+	if textWidth(s) <= most {
 		return s
 	}
-	return string([]rune(s)[:n-1]) + "…"
+	most -= runeWidth('…')
+	for i, r := range s {
+		if most -= runeWidth(r); most < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

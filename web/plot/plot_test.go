@@ -57,7 +57,7 @@ func TestPlotHasTextDescription(t *testing.T) {
 // over another.
 func TestAxisOfMonths(t *testing.T) {
 	from := time.Date(2019, 11, 21, 23, 59, 59, 0, time.UTC)
-	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="211" text-anchor="middle">((?:[A-Z][a-z]{2} )?[0-9]{4}|[0-9]+ [A-Z][a-z]{2})</text>`)
+	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="231" text-anchor="middle">((?:[A-Z][a-z]{2} )?[0-9]{4}|[0-9]+ [A-Z][a-z]{2})</text>`)
 	for _, days := range []int{20, 57, 80, 200, 365, 800, 2500} {
 		c := plot.NewLines("Hosts", "", []plot.Line{{Name: "ai", Points: []plot.Point{{At: from, Value: 1}, {At: from.AddDate(0, 0, days), Value: 2}}}})
 		last := -100.0
@@ -118,10 +118,67 @@ func TestTextsFitDrawing(t *testing.T) {
 	}
 }
 
+// TestLabelsFit draws bars and lines with labels of wide letters of several scripts. A label beside its
+// bar is complete; one that is too long stands above its bar, and ends inside the drawing.
+func TestLabelsFit(t *testing.T) {
+	// The widths of letters in DejaVu Sans and Noto Sans CJK at 13 pixels, as a browser draws them.
+	widths := map[rune]float64{'W': 12.9, 'm': 12.7, 'O': 10.3, 'a': 8, 'l': 3.7, '-': 4.7, '8': 8.3, '漢': 13, 'Ж': 10.3, '…': 13, '.': 4.2}
+	measure := func(text string) (sum float64) {
+		for _, r := range text {
+			sum += widths[r]
+		}
+		return sum
+	}
+	label := regexp.MustCompile(`<text x="([0-9]+)" y="[0-9]+">([^<0-9]{3,}|8{9,}…?)</text>`)
+	for letter := range widths {
+		for _, n := range []int{9, 19, 25, 60} {
+			long := strings.Repeat(string(letter), n)
+			drawing := string(plot.NewBars("Hosts", "1", "1", []plot.Bar{{Label: long, Value: 3}, {Label: "al", Value: 2}}).SVG())
+			found := label.FindStringSubmatch(drawing)
+			if found == nil {
+				t.Fatalf("%s: no label in %s", long, drawing)
+			}
+			x, _ := strconv.ParseFloat(found[1], 64)
+			begin, end := x, x+measure(found[2])
+			if strings.Contains(drawing, `<g text-anchor="end">`) {
+				begin, end = x-measure(found[2]), x
+				if found[2] != long {
+					t.Errorf("%s: beside its bar the label is %s", long, found[2])
+				}
+			}
+			if begin < 0 || end > plot.Width {
+				t.Errorf("%s goes from %.0f to %.0f of %d", found[2], begin, end, plot.Width)
+			}
+			if measure(long) < 280 && letter != 'l' && letter != '漢' && found[2] != long {
+				t.Errorf("%s was cut to %s", long, found[2])
+			}
+		}
+	}
+}
+
+// TestAxesAreNamed has the name of what each axis counts, and of what the bars are.
+func TestAxesAreNamed(t *testing.T) {
+	points := []plot.Point{{At: began, Value: 1}, {At: began.AddDate(0, 1, 0), Value: 2}}
+	var lines []plot.Line
+	for _, name := range strings.Fields("a b c d e f g h") {
+		lines = append(lines, plot.Line{Name: name, Points: points})
+	}
+	long := strings.Repeat("a-", 20)
+	for want, c := range map[string]*plot.Chart{
+		">hosts<": plot.NewLines("Formats", "hosts", lines[:2]), ">hosts (6 of 8 lines)<": plot.NewLines("Classes", "hosts", lines),
+		">bytes<": plot.NewBars("Sizes", "bytes", "hosts", []plot.Bar{{Label: "1", Value: 1}}), ">per cent<": plot.NewBars("Changes", "format", "per cent", []plot.Bar{{Label: "1", Value: 1}}),
+		">format: hosts<": plot.NewBars("Sizes", "format", "hosts", []plot.Bar{{Label: long, Value: 1}}), ">" + long + "<": plot.NewBars("Sizes", "format", "hosts", []plot.Bar{{Label: long, Value: 1}}),
+	} {
+		if !strings.Contains(c.File(), want) {
+			t.Errorf("%s: no %s in %s", c.Title, want, c.File())
+		}
+	}
+}
+
 // TestMarksOfBars draws bars of few and of many: the marks of the axis are whole numbers, and none
 // covers the one before it.
 func TestMarksOfBars(t *testing.T) {
-	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="48">([0-9.,]+)</text>`)
+	mark := regexp.MustCompile(`<text x="([0-9.]+)" y="68">([0-9.,]+)</text>`)
 	for _, highest := range []float64{1, 2, 3, 7, 40, 999, 20_000, 40_000, 1_234_567} {
 		c := plot.NewBars("Hosts", "class", "hosts", []plot.Bar{{Label: "a", Value: highest}})
 		end := 0.0
