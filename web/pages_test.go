@@ -740,3 +740,35 @@ func TestHugeServicePage(t *testing.T) {
 		t.Errorf("a class that is named often stands there %d times", n)
 	}
 }
+
+// twofold has a host that describes one operation in two documents.
+type twofold struct{ sample }
+
+func (s twofold) Service(ctx context.Context, host string) (answer.Service, error) {
+	v, err := s.sample.Service(ctx, host)
+	if err != nil {
+		return v, err
+	}
+	full := v.Documents[0].Document
+	other := document.Operation{ID: "listMenus", Verb: "LIST", Intent: "Lists the menus of the week", Call: document.Call{Protocol: "http", Method: "GET", URL: "https://ristorante.test/menus"}}
+	twin := document.Operation{ID: "reserveTable", Verb: "RESERVE", Intent: full.Operations[1].Intent + ".", Call: document.Call{Protocol: "http", Method: "POST", URL: "https://ristorante.test/api/tables"}}
+	discovery := document.Document{Kind: document.AI, Host: host, Operations: []document.Operation{other, twin}}
+	v.Documents = append([]answer.DocumentView{{Document: discovery}}, v.Documents...)
+	return v, nil
+}
+
+func TestOperationOfTwoDocumentsIsOneLine(t *testing.T) {
+	h := engine(t, twofold{sample{word: plainWord, hits: 1}})
+	for _, target := range []string{"/services/ristorante.test", "/services/ristorante.test?kind=ai&op=reserveTable"} {
+		page := parse(t, get(t, h, target).Body.String())
+		text := textOf(page)
+		for _, want := range []string{"3 operations", "GET https://ristorante.test/menus", "POST https://ristorante.test/api/tables"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", target, want)
+			}
+		}
+		if strings.Contains(text, "reserveTable") {
+			t.Errorf("%s lists the operation twice", target)
+		}
+	}
+}

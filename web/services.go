@@ -55,7 +55,8 @@ type listedOperation struct {
 	operationView
 	Kind     string
 	Programs []programView
-	Wanted   bool // the address asked for this one
+	Also     *listedOperation // the same operation as another document describes it, nil without one
+	Wanted   bool             // the address asked for this one
 }
 
 type documentView struct {
@@ -252,17 +253,36 @@ func distinctClasses(all []document.DataClass) []document.DataClass {
 }
 
 // operationsOf lists the operations of the documents. A summary repeats the bare verbs of another
-// document, so it counts only if no document describes operations in full.
+// document, so it counts only if no document describes operations in full. An operation that two
+// documents describe is listed once, with both ways to call it.
 func operationsOf(s answer.Service) []listedOperation {
 	full := slices.ContainsFunc(s.Documents, func(d answer.DocumentView) bool { return answer.HasOperations(d.Document) })
+	documents := make([]document.Document, len(s.Documents))
+	for i, d := range s.Documents {
+		documents[i] = d.Document
+	}
+	yields, remains, twins := answer.FindTwins(documents)
 	var all []listedOperation
-	for _, d := range s.Documents {
+	also := make(map[int]*listedOperation) // by the place of the operation that remains
+	first := 0                             // the place of the first of those in all
+	for i, d := range documents {
 		if d.Kind.IsSummary() && full {
 			continue
 		}
-		for _, o := range d.Operations {
-			all = append(all, listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), Programs: programsOf(o, d.Service)})
+		if &documents[i] == remains {
+			first = len(all)
 		}
+		for n, o := range d.Operations {
+			listed := listedOperation{operationView: operationOf(o, d.Service), Kind: string(d.Kind), Programs: programsOf(o, d.Service)}
+			if place, ok := twins[n]; ok && &documents[i] == yields {
+				also[place] = &listed
+				continue
+			}
+			all = append(all, listed)
+		}
+	}
+	for place, twin := range also {
+		all[first+place].Also = twin
 	}
 	return all
 }
@@ -272,9 +292,8 @@ func placeOf(all []listedOperation, id, kind string) int {
 	if id == "" {
 		return -1
 	}
-	return slices.IndexFunc(all, func(o listedOperation) bool {
-		return o.ID == id && (kind == "" || o.Kind == kind)
-	})
+	named := func(o listedOperation) bool { return o.ID == id && (kind == "" || o.Kind == kind) }
+	return slices.IndexFunc(all, func(o listedOperation) bool { return named(o) || o.Also != nil && named(*o.Also) })
 }
 
 func (p *Pages) documentOf(d answer.DocumentView) documentView {

@@ -317,6 +317,8 @@ func summarizeService(host string, documents []document.Document) ServiceSummary
 	var worst protocol.Severity
 	found := false
 	full := slices.ContainsFunc(documents, func(d document.Document) bool { return HasOperations(d) })
+	_, _, twins := FindTwins(documents)
+	s.Operations = -len(twins)
 	for _, d := range sorted {
 		s.Kinds = append(s.Kinds, d.Kind)
 		first(&s.Name, d.Service.Name)
