@@ -62,8 +62,11 @@ func (c *comparison) compareAGISServices() {
 			c.compareMember("", name, a, b)
 		}
 	})
+	for _, name := range []string{"domain", "namespace"} { // of the vocabulary; some put them outside
+		c.compareIdentity(c.a.memberAt(name), c.b.memberAt(name))
+	}
 	c.compareDataManifest(c.a.memberAt("data_manifest"), c.b.memberAt("data_manifest"))
-	c.compareMembers("", c.a.root, c.b.root, setOf("agis service agtp version endpoints vocabulary data_manifest schemas"))
+	c.compareMembers("", c.a.root, c.b.root, setOf("agis service agtp version domain namespace endpoints vocabulary data_manifest schemas"))
 }
 
 // compareServiceVersion records a change of the service's version once, although two members may
