@@ -219,7 +219,7 @@ func (d description) precedes(o description) bool {
 // limitsPublic reports whether an act of d reaches everybody and that of o only some: "for everyone",
 // "for members only".
 func (d description) limitsPublic(o description) bool {
-	return reading[d.verb] == nil && slices.ContainsFunc(d.words, func(w string) bool { return everybody[w] }) && slices.Contains(o.words, "only") &&
+	return slices.ContainsFunc(d.words, func(w string) bool { return everybody[w] }) && slices.Contains(o.words, "only") &&
 		!slices.Contains(d.words, "only") && !slices.ContainsFunc(o.words, func(w string) bool { return everybody[w] })
 }
 
@@ -251,7 +251,7 @@ func (d description) negates(o description) bool {
 			}
 			continue
 		}
-		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && o.affirms(d.words[i+1:]) {
+		if slices.ContainsFunc(o.verbs, func(v string) bool { return isFormOf(v, denied) }) || w == "without" && (o.affirms(d.words[i+1:]) || moneyWords[denied] && slices.ContainsFunc(o.verbs, func(v string) bool { return takingMoney[v] })) {
 			return true
 		}
 	}
@@ -283,7 +283,7 @@ var safeguards = setOf("asking confirmation confirming approval consent permissi
 
 // onlyPrepares reports whether d leaves something as a draft and o carries it out.
 func (d description) onlyPrepares(o description) bool {
-	isDraft := func(w string) bool { return w == "draft" || w == "drafts" }
+	isDraft := func(w string) bool { return w == "draft" || w == "drafts" || w == "later" }
 	return slices.ContainsFunc(d.words, isDraft) && !slices.ContainsFunc(o.words, isDraft) && slices.ContainsFunc(o.verbs, func(v string) bool { return releasing[v] }) &&
 		!slices.ContainsFunc(d.verbs, func(v string) bool { return releasing[v] })
 }
@@ -300,6 +300,9 @@ func (d description) foregoesAct(act string) bool {
 	}
 	return false
 }
+
+// takingMoney are verbs of acts that cost somebody money.
+var takingMoney = setOf("charge pay bill debit")
 
 // affirms reports whether a description speaks of the first thing of a phrase and does not deny it.
 func (d description) affirms(phrase []string) bool {

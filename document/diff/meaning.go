@@ -177,6 +177,33 @@ func (d *description) readPerformed() {
 	}
 }
 
+// readCausative makes the main verb out of the participle of what is had done: "Has a room cleaned". What
+// one leaves for others to read is written.
+func (d *description) readCausative() {
+	switch d.verb {
+	case "have":
+		for i := 2; i < min(len(d.words), maxPerformed); i++ {
+			w := d.words[i]
+			if bases := english.Base(w); isParticiple(w) && len(bases) > 0 && effect.Of(bases[0]) != 0 {
+				d.verb, d.words = bases[0], append([]string{bases[0]}, slices.Concat(d.words[1:i], d.words[i+1:])...)
+				d.text = strings.Join(d.words, " ")
+				return
+			}
+		}
+	case "leave":
+		for i := 1; i < min(len(d.words), maxPerformed); i++ {
+			if written[d.words[i]] {
+				d.verb, d.words[0] = "write", "write"
+				d.text = strings.Join(d.words, " ")
+				return
+			}
+		}
+	}
+}
+
+// written are things that one leaves for others to read.
+var written = setOf("comment review note message feedback rating reply remark")
+
 // performing are verbs that say no more than that an act takes place; maxPerformed is the number of words
 // within which the noun of the act stands.
 var performing = setOf("perform conduct carry_out do")
@@ -233,6 +260,7 @@ func readDescription(text string) description {
 		d.verb = d.words[0] // a verb that no dictionary has: "Deallocates a machine"
 	}
 	d.readPerformed()
+	d.readCausative()
 	d.verbs = d.findVerbs()
 	for _, w := range d.words {
 		if emptyWords[w] || !d.isHeadedByNoun() && (slices.Contains(strings.Fields(d.verb), w) || slices.Contains(english.Base(w), d.verb)) {
@@ -680,11 +708,11 @@ func (d description) names(o description) bool {
 
 var (
 	// lightVerbs leave it to their object to say what is done.
-	lightVerbs = setOf("submit produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
+	lightVerbs = setOf("initiate submit produce generate send issue file add begin cast create do give make mark move perform place put run set start take")
 	// particles end nouns of an act: "playback".
 	particles = setOf("back up off in out down over")
 	// makingVerbs are those that leave it to their object alone: "sends an invitation".
-	makingVerbs = setOf("submit produce generate send")
+	makingVerbs = setOf("initiate submit produce generate send")
 	// reading are verbs that tell what is there. They can describe the result of most others.
 	reading = groupWords("browse check describe display fetch find get give handle list locate look_up manage obtain process provide query read retrieve return search see show tell use view")
 )

@@ -139,7 +139,7 @@ var verbGroups = groupWords(
 var verbSynonyms = synonymWords(
 	"concatenate: join merge combine append", "strike: delete remove", "strike_out: delete remove", "look_for: search find", "create: define add make open set_up register build generate start issue produce establish introduce compile compose put_together draw_up form", "refresh: renew update reload regenerate extend", "renew: refresh extend prolong regenerate",
 	"prevent: block lock stop forbid prohibit disallow bar", "send: share transmit deliver forward text email mail submit pass_on hand_over post dispatch message push relay", "share: distribute make_available pass_on circulate give",
-	"convert: make turn transform change render", "change: switch toggle edit modify set adjust alter amend revise update make", "rename: change update", "push: send ask", "link: register", "toggle: switch turn flip change", "submit: send enter hand_in file add post upload supply deliver register lodge",
+	"convert: make turn transform change render", "change: switch toggle edit modify set adjust alter amend revise update make", "rename: change update", "push: send ask", "link: register", "open: load", "load: open", "transcribe: write_down type_up", "withdraw: take_out", "dial: call", "toggle: switch turn flip change", "submit: send enter hand_in file add post upload supply deliver register lodge",
 	"register: enroll enrol add sign_up record submit", "reset: set_back clear restore", "grant: give approve allow award assign", "approve: grant accept authorize sign_off confirm clear okay", "confirm: verify validate accept acknowledge", "pay: settle",
 	"cancel: call_off withdraw revoke void annul scrap drop abort terminate", "charge: bill debit collect take", "refund: give_back pay_back return reimburse credit send_back", "transfer: move send wire remit pass shift hand_over", "book: reserve order hire schedule arrange",
 	"schedule: plan set book arrange fix time", "order: buy request purchase place commission", "buy: purchase order acquire", "upload: store send submit put add attach import host save", "import: load bring_in read_in ingest upload", "export: save download dump write output turn convert",
@@ -165,7 +165,7 @@ var emptyWords = setOf("s available existing current a an the of for to from in 
 // them.
 var nounGroups = groupWords(
 	"discount voucher coupon promotion promo", "product item article good merchandise", "order purchase", "customer client user account member person people profile holder", "parcel package shipment delivery",
-	"bill invoice", "case ticket issue", "job position vacancy", "message text sms mail email", "stock share equity quote", "direction route path",
+	"bill invoice", "case ticket issue", "job position vacancy", "message text sms mail email", "stock share equity quote", "direction route path way",
 	"term keyword word phrase query", "text sentence article passage document paragraph", "fund money balance amount cash", "quantity number amount count many much",
 	"forecast weather condition", "doctor physician", "table seat reservation booking", "restaurant place venue eatery", "photo image picture", "car vehicle",
 	"trip journey ride travel", "hotel room lodging accommodation", "file document", "price cost rate fee fare quote", "value reading measurement", "menu dish", "row record entry line", "network chain", "appointment visit meeting event slot", "comment review rating",
