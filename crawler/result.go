@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,4 +97,46 @@ func formatOperations(n int) string {
 		return "1 operation"
 	}
 	return fmt.Sprintf("%d operations", n)
+}
+
+// MaxShownName is the number of bytes of a bad host name in a result: more than any valid name has.
+const MaxShownName = 300
+
+// BadHost returns the result for a text that is not a host name; err is the reason.
+func BadHost(asked string, err error, now time.Time) Result {
+	asked = protocol.ClipBytes(asked, MaxShownName)
+	return Result{
+		Host: asked, State: Refused,
+		Fetches: []fetch.Fetch{{URL: asked, Outcome: fetch.BadHost, Detail: err.Error(), At: now}},
+		Summary: string(fetch.BadHost) + ": " + err.Error(),
+	}
+}
+
+// optedOut returns the result for a host that must not be visited.
+func optedOut(host, why string, now time.Time) Result {
+	return Result{
+		Host: host, State: Refused,
+		Fetches: []fetch.Fetch{{URL: "https://" + host + "/", Outcome: fetch.OptedOut, Detail: why, At: now}},
+		Summary: string(fetch.OptedOut) + ": " + why,
+	}
+}
+
+// Outcome returns the outcome that describes the visit best: OK when there is a current document,
+// otherwise that of the last fetch.
+func (r Result) Outcome() fetch.Outcome {
+	_, outcome := r.decidingFetch()
+	return outcome
+}
+
+// decidingFetch returns the kind and the outcome that describe the visit best.
+func (r Result) decidingFetch() (kind string, outcome fetch.Outcome) {
+	for _, f := range slices.Backward(r.Fetches) {
+		if kind == "" || outcome != fetch.OK && f.Outcome == fetch.OK && f.Kind != fetch.KindRobots {
+			kind, outcome = f.Kind, f.Outcome
+		}
+	}
+	if r.Documents > 0 {
+		outcome = fetch.OK
+	}
+	return kind, outcome
 }
