@@ -292,6 +292,33 @@ func TestKoreanWordsAreCorrected(t *testing.T) {
 	}
 }
 
+// TestSynonymsOfRareWords checks that a request in everyday words finds the services that use
+// others, and that the request's own word counts where services use it.
+func TestSynonymsOfRareWords(t *testing.T) {
+	restrooms := agis("restrooms.test", "FIND /restrooms: Finds restrooms of a place", "LIST /places: Lists places of a town")
+	movies := agis("movies.test", "LIST /movies: Lists movies", "FIND /movies: Finds movies by title", "PLAY /movies/{id}: Plays one of the movies")
+	films := agis("films.test", "LIST /films: Lists films")
+	for _, c := range []struct {
+		docs        []*document.Document
+		asked, want string
+		meanings    bool // whether the first hit has another word for one of the request
+	}{
+		{[]*document.Document{restrooms}, "public toilets", "FIND /restrooms", true},
+		{[]*document.Document{films}, "list of movies", "LIST /films", true},
+		{[]*document.Document{films, movies}, "list of movies", "LIST /movies", false},
+	} {
+		x, _ := indexed(t, c.docs...)
+		hits := search(t, x, query.Query{Words: c.asked}).Hits
+		if len(hits) == 0 || hits[0].Operation.ID != c.want {
+			t.Errorf("%q: %q, want %s", c.asked, named(Result{Hits: hits}), c.want)
+			continue
+		}
+		if met := slices.ContainsFunc(hits[0].Why.Matched, func(m Match) bool { return m.Kind == matchMeaning }); met != c.meanings {
+			t.Errorf("%q: matched by another word: %v: %+v", c.asked, met, hits[0].Why.Matched)
+		}
+	}
+}
+
 func TestArgumentsTellOperationsApart(t *testing.T) {
 	x, _ := indexed(t, agis("zones.test", "LOOKUP /timezone: Returns the timezone",
 		"SEARCH /timezone: Returns the timezone, its name, its offset and the rules of summer time of a latitude and longitude"))

@@ -29,6 +29,8 @@ const FarFit = 0.2
 const (
 	// nearMatch is the weight of a word that matches another word of similar meaning.
 	nearMatch = 0.3
+	// synonymMatch is the weight of a word that services may use instead (see [query.Word]).
+	synonymMatch = 0.6
 	// contextMatch is the weight of a word that occurs only in the service or in a parameter.
 	contextMatch = 0.4
 	// cosineShare is the weight of the cosine in the fit, relative to the covered words. fullCosine
@@ -113,7 +115,7 @@ func (s *searcher) fitOf(why *Why, operation *preparedOperation, cosine float32)
 	}
 	var covered, absent, all float64
 	for i, importance := range s.importance {
-		credit := why.creditOf(s.request.Words[i].Asked)
+		credit := why.creditOf(&s.request.Words[i])
 		all += importance
 		covered += importance * credit
 		if s.absent[i] && credit <= nearMatch {
@@ -150,29 +152,31 @@ func (s *searcher) actFactor(why *Why) float64 {
 		}
 		objects++
 		absent = absent || s.absent[i]
-		found = found || why.creditOf(w.Asked) > nearMatch
+		found = found || why.creditOf(&w) > nearMatch
 	}
 	factor := 1.0
 	if objects > 0 && absent && !found {
 		factor *= missingObject
 	}
 	// A translated verb has other meanings, too.
-	if s.request.Language == "" && s.importance[s.verb] >= minVerb && why.Verb == nil && why.creditOf(s.request.Words[s.verb].Asked) <= nearMatch {
+	if s.request.Language == "" && s.importance[s.verb] >= minVerb && why.Verb == nil && why.creditOf(&s.request.Words[s.verb]) <= nearMatch {
 		factor *= missingVerb
 	}
 	return factor
 }
 
 // creditOf returns the quality of the match of a word of the request, 0 to 1.
-func (w *Why) creditOf(asked string) float64 {
+func (w *Why) creditOf(asked *query.Word) float64 {
 	credit := 0.0
 	for _, m := range w.Matched {
 		switch {
-		case m.Term != asked:
+		case m.Term != asked.Asked:
 		case m.Kind == matchVector:
 			credit = max(credit, nearMatch)
 		case m.Field == entry.CtxField.String():
 			credit = max(credit, contextMatch)
+		case m.Kind == matchMeaning && len(asked.Synonyms) > 0:
+			credit = max(credit, synonymMatch)
 		default:
 			credit = 1
 		}

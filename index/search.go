@@ -166,6 +166,9 @@ func (s *searcher) findPage(ctx context.Context) (page, error) {
 	if err := s.weighNames(); err != nil {
 		return page{}, err
 	}
+	if err := s.addSynonyms(); err != nil {
+		return page{}, err
+	}
 	s.embedding = v.Directory.EmbedQuery(s.request.Words)
 	if len(q.Phrases) == 0 { // phrases would remove operations from the masks
 		defer s.embedding.StartNearest(v, masks)()
@@ -235,6 +238,48 @@ func (s *searcher) weighNames() error {
 		}
 	}
 	return nil
+}
+
+// addSynonyms makes those synonyms meanings of a word that more operations have than the word itself.
+func (s *searcher) addSynonyms() error {
+	for i := range s.request.Words {
+		w := &s.request.Words[i]
+		if len(w.Synonyms) == 0 {
+			continue
+		}
+		own, err := s.frequencyOf(w.Terms)
+		if err != nil {
+			return err
+		}
+		for _, t := range w.Synonyms {
+			n, err := s.frequencyOf([]tokens.Token{t})
+			if err != nil {
+				return err
+			}
+			if n <= own {
+				continue
+			}
+			if w.Meanings == nil {
+				w.Meanings = slices.Clone(w.Terms)
+			}
+			w.Meanings = append(w.Meanings, t)
+		}
+	}
+	return nil
+}
+
+// frequencyOf returns the number of operations that have the rarest of terms.
+func (s *searcher) frequencyOf(terms []tokens.Token) (least int, err error) {
+	for i, t := range terms {
+		found, err := s.view.FindPostings(t.Stem)
+		if err != nil {
+			return 0, err
+		}
+		if n := s.view.DocumentFrequency(t.Stem, found); i == 0 || n < least {
+			least = n
+		}
+	}
+	return least, nil
 }
 
 // allowedOperations returns for each segment the operations that the filters and the excluded words

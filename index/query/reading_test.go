@@ -49,6 +49,8 @@ func TestRequestParsing(t *testing.T) {
 	}
 	for text, meant := range map[string]string{
 		"switch the porch lamp off":        "disabl",
+		"is the name still available":      "availability",
+		"how do I get to the lake":         "directions",
 		"turn on notifications for deals":  "enabl",
 		"look up the owner of a domain":    "search",
 		"the rules of chess in Portuguese": "pt",

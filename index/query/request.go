@@ -112,6 +112,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	weighEnds(fields, lower, weights, from)
 	weighContents(lower, weights, from, clauses)
 	weighLightVerbs(lower, weights, from, clauses)
+	expressions := findExpressions(lower, weights, from, clauses)
 	for _, s := range findProhibitions(fields[from:to]) {
 		if s.end-s.start == to-from {
 			continue // the request contains nothing else
@@ -148,6 +149,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 			} else if w.Meanings == nil {
 				w.Meanings = otherForms(a, lower[i])
 			}
+			w.Synonyms = synonymsAt(a, expressions, i)
 			if single := particleMeaning(lower[i:]); single != "" && (i == from || clauses[i-1] != clauses[i]) {
 				r.Words = append(r.Words, Word{Asked: asked, Meanings: tokens.Tokenize(a, single), Clause: clauses[i], Weight: phraseWeight})
 			}
@@ -155,6 +157,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 		}
 	}
 	r.addPhrases(a)
+	r.addExpressions(a, expressions, fields, clauses)
 	r.addQuestions(a, fields, from, clauses)
 	r.addQuantities(a, lower, fields, clauses, from)
 	r.addConversion(a, lower, from, clauses)

@@ -24,6 +24,9 @@ type Word struct {
 	// Meanings contains the English translations of a foreign word, or the corrections of a
 	// misspelt one, the likeliest first. The search looks for them and for the word itself.
 	Meanings []tokens.Token
+	// Synonyms contains words that services may use instead. The search looks for those that more
+	// operations have than the word itself.
+	Synonyms []tokens.Token
 }
 
 // maxTerms bounds the terms of a query after analysis: a word without spaces
