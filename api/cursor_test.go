@@ -12,6 +12,7 @@ import (
 	"gazetteer/api"
 	"gazetteer/document"
 	"gazetteer/internal/testclock"
+	"gazetteer/store"
 )
 
 // page is what all lists have in common.
@@ -111,6 +112,29 @@ func TestServicesAreSortedByHost(t *testing.T) {
 	got := walkPages(t, h, "/api/v1/services?limit=1", false)
 	if !slices.Equal(got, want) {
 		t.Errorf("services are %q", got)
+	}
+}
+
+// TestServiceListIsCurrent changes documents between two requests for the list, which keeps summaries.
+func TestServiceListIsCurrent(t *testing.T) {
+	h := newTestServer(t, options{})
+	names := func() (list []string) {
+		for _, s := range decoded[api.ServiceList](h, h.get("/api/v1/services", 200)).Services {
+			list = append(list, s.Host+" "+s.Name)
+		}
+		return list
+	}
+	h.publishAll("a.example", "b.example")
+	before := names()
+	h.publish("a.example", document.AI, "application/json", aiText("Another name"), seen.Add(time.Hour))
+	if got, want := names(), []string{"a.example Another name", before[1]}; !slices.Equal(got, want) {
+		t.Errorf("after a change %q, want %q", got, want)
+	}
+	if _, err := h.store.Apply(t.Context(), store.Delete(store.DocumentKey("b.example", string(document.AI)))); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(), []string{"a.example Another name"}; !slices.Equal(got, want) {
+		t.Errorf("without the document %q, want %q", got, want)
 	}
 }
 

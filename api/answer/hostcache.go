@@ -87,8 +87,7 @@ type hostSummary struct {
 // readSummary reads the summary of a service. It decodes the documents only if one has changed. The
 // slices of the summary are shared with other answers and must not be changed.
 func (a *Answers) readSummary(ctx context.Context, host string) (ServiceSummary, error) {
-	a.summaries.once.Do(func() { a.summaries.summaries = cache.New[string, *hostSummary](maxSummaryCache) })
-	kept, _ := a.summaries.summaries.Lookup(host)
+	kept := a.cachedSummary(host)
 	head := a.Store.Head().Seq // before the documents: what has not changed until then is as it was
 	if kept != nil && kept.head.Load() == head {
 		return kept.summary, nil
@@ -97,11 +96,24 @@ func (a *Answers) readSummary(ctx context.Context, host string) (ServiceSummary,
 	if err != nil {
 		return ServiceSummary{}, err
 	}
+	return a.summarizeRecords(host, records, head)
+}
+
+// cachedSummary returns the cached summary of a service, which may be an old one, or nil.
+func (a *Answers) cachedSummary(host string) *hostSummary {
+	a.summaries.once.Do(func() { a.summaries.summaries = cache.New[string, *hostSummary](maxSummaryCache) })
+	kept, _ := a.summaries.summaries.Lookup(host)
+	return kept
+}
+
+// summarizeRecords returns the summary of a service whose documents are these records at that head of
+// the store. It decodes them only if they have changed.
+func (a *Answers) summarizeRecords(host string, records []store.Record, head uint64) (ServiceSummary, error) {
 	seqs := make([]uint64, len(records))
 	for i, r := range records {
 		seqs[i] = r.Seq
 	}
-	if kept != nil && slices.Equal(kept.seqs, seqs) {
+	if kept := a.cachedSummary(host); kept != nil && slices.Equal(kept.seqs, seqs) {
 		kept.head.Store(head)
 		return kept.summary, nil
 	}

@@ -26,16 +26,20 @@ const maxVersions = 100
 func (a *Answers) Services(ctx context.Context, after string, limit int) (ServicePage, error) {
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Store.Head().Seq}
 	var host string
-	var documents []document.Document
+	var records []store.Record
 	// finish adds the host that was gathered and reports whether there is room
 	// for more.
-	finish := func() bool {
-		if summary := summarizeService(host, documents); isListed(summary) {
+	finish := func() (bool, error) {
+		summary, err := a.summarizeRecords(host, records, page.Seq)
+		if err != nil {
+			return false, err
+		}
+		if isListed(summary) {
 			page.Services = append(page.Services, summary)
 			page.After = lastDocumentKey(host)
 		}
-		documents = nil
-		return len(page.Services) < limit
+		records = nil
+		return len(page.Services) < limit, nil
 	}
 	for record, err := range a.Store.List(ctx, store.DocumentPrefix, after) {
 		if store.Damaged(record, err) {
@@ -45,18 +49,22 @@ func (a *Answers) Services(ctx context.Context, after string, limit int) (Servic
 			return ServicePage{}, fmt.Errorf("list services: %w", err)
 		}
 		next := store.SplitKey(record.Key)[1]
-		if host != "" && next != host && !finish() {
-			return page, nil
+		if host != "" && next != host {
+			more, err := finish()
+			if err != nil {
+				return ServicePage{}, err
+			}
+			if !more {
+				return page, nil
+			}
 		}
 		host = next
-		d, err := decodeRecord[document.Document](record)
-		if err != nil {
-			return ServicePage{}, err
-		}
-		documents = append(documents, d)
+		records = append(records, record)
 	}
 	if host != "" {
-		finish()
+		if _, err := finish(); err != nil {
+			return ServicePage{}, err
+		}
 	}
 	page.After = ""
 	return page, nil

@@ -62,20 +62,23 @@ func Compare(a, b string) (before, after []Part, unmarked bool) {
 	if !ok {
 		return []Part{{Text: a}}, []Part{{Text: b}}, true
 	}
-	mark := func(words []string, kept []bool) []Part {
+	mark := func(text string, words []string, kept []bool) []Part {
 		var parts []Part
+		start, end := 0, 0 // of the last part: to join words one by one would copy it each time
 		for i, w := range words {
 			inside := i >= head && i < len(words)-tail
 			change := inside && !kept[i-head]
+			end += len(w)
 			if n := len(parts); n > 0 && parts[n-1].Change == change {
-				parts[n-1].Text += w
+				parts[n-1].Text = text[start:end]
 				continue
 			}
+			start = end - len(w)
 			parts = append(parts, Part{Text: w, Change: change})
 		}
 		return parts
 	}
-	return mark(x, keptX), mark(y, keptY), false
+	return mark(a, x, keptX), mark(b, y, keptY), false
 }
 
 // matchWords says which words of x and y belong to a longest common subsequence, and false where more

@@ -2,6 +2,7 @@ package worddiff
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -65,4 +66,23 @@ func TestCompare(t *testing.T) {
 	if _, _, unmarked := Compare(long, strings.Repeat("d e f ", 2000)); !unmarked {
 		t.Error("two texts without a word in common are marked")
 	}
+}
+
+// TestLongTextsAreNotCopiedByWord compares texts of the length that the pages show, and allocates a
+// few times their length.
+func TestLongTextsAreNotCopiedByWord(t *testing.T) {
+	text := strings.Repeat("book a table ", 4000)
+	before := allocatedBytes()
+	if _, after, _ := Compare(text, text+"today"); len(after) != 2 {
+		t.Fatalf("%d parts", len(after))
+	}
+	if n := allocatedBytes() - before; n > 200*uint64(len(text)) {
+		t.Errorf("%d bytes were allocated for texts of %d", n, len(text))
+	}
+}
+
+func allocatedBytes() uint64 {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return memory.TotalAlloc
 }
