@@ -3,6 +3,7 @@ package boltqueue
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -40,15 +41,10 @@ func (q *Queue) Check(ctx context.Context, report func(problem string)) (mail in
 // checkMail compares the envelopes with the data that is derived from them.
 func (q *Queue) checkMail(ctx context.Context, tx *bolt.Tx, report func(string)) (mail int, err error) {
 	tallies := map[string]*tally{}
-	err = tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {
+	checkRecord := func(inbox string, number uint64, raw []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(key) < 10 {
-			report(fmt.Sprintf("an envelope has the impossible key %x", key))
-			return nil
-		}
-		inbox, number := string(key[:len(key)-9]), lastNumber(key)
 		if tallies[inbox] == nil {
 			tallies[inbox] = &tally{}
 		}
@@ -64,8 +60,8 @@ func (q *Queue) checkMail(ctx context.Context, tx *bolt.Tx, report func(string))
 			report(fmt.Sprintf("the inbox %q: envelope %d cannot be acknowledged by its id", inbox, number))
 		}
 		return nil
-	})
-	if err != nil {
+	}
+	if err := eachRecord(tx, report, checkRecord); err != nil {
 		return mail, err
 	}
 	err = tx.Bucket(inboxBucket).ForEach(func(inbox, v []byte) error {
@@ -83,4 +79,31 @@ func (q *Queue) checkMail(ctx context.Context, tx *bolt.Tx, report func(string))
 		report(fmt.Sprintf("the inbox %q counts no envelopes and has %d", inbox, t.mail))
 	}
 	return mail, err
+}
+
+// eachRecord calls each with all mail, and report with keys that no mail can have.
+func eachRecord(tx *bolt.Tx, report func(string), each func(inbox string, number uint64, raw []byte) error) error {
+	mail := tx.Bucket(mailBucket)
+	err := mail.ForEach(func(key, raw []byte) error {
+		if len(key) < 10 {
+			report(fmt.Sprintf("an envelope has the impossible key %x", key))
+			return nil
+		}
+		return each(string(key[:len(key)-9]), lastNumber(key), raw)
+	})
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(arrivedBucket).ForEach(func(key, value []byte) error {
+		inbox, raw, found := strings.Cut(string(value), "\x00")
+		number := lastNumber(key)
+		switch {
+		case len(key) != 8 || !found:
+			report(fmt.Sprintf("an envelope has the impossible key %x", key))
+			return nil
+		case mail.Get(mailKey(inbox, number)) != nil: // a merge is under way
+			return nil
+		}
+		return each(inbox, number, []byte(raw))
+	})
 }

@@ -41,16 +41,15 @@ func (q *Queue) Acknowledge(ctx context.Context, inbox string, ids []string) (in
 // Wipe deletes the mail of an inbox in requests of bounded size: see relay.Queue.
 func (q *Queue) Wipe(ctx context.Context, inbox string) (int, error) {
 	const chunk = 500
-	prefix := inboxPrefix(inbox)
 	all := 0
 	for {
 		n, err := q.deleteAll(ctx, chunk, func(tx *boltfile.Tx) (deleted int, err error) {
 			for deleted < chunk {
-				key, _ := tx.Bucket(mailBucket).Cursor().Seek(prefix)
-				if !isMailOf(key, prefix) {
+				number, raw := q.firstMail(tx.Tx, inbox)
+				if raw == nil {
 					break
 				}
-				if _, err := q.deleteMail(tx.Tx, inbox, lastNumber(key)); err != nil {
+				if _, err := q.deleteMail(tx.Tx, inbox, number); err != nil {
 					return deleted, err
 				}
 				deleted++
@@ -127,28 +126,30 @@ func (q *Queue) listDue(ctx context.Context, now time.Time, most int) (due []str
 // expireInbox deletes up to most expired envelopes of an inbox. When it has seen all of the inbox, it
 // notes when the next one expires.
 func (q *Queue) expireInbox(tx *boltfile.Tx, inbox string, now uint64, most int) (deleted int, err error) {
-	prefix := inboxPrefix(inbox)
 	delivered := q.readDeliveries(tx.Tx, inbox)
 	var expired []uint64
 	first, next := uint64(0), ^uint64(0) // of the mail that stays
-	c := tx.Bucket(mailBucket).Cursor()
-	for key, raw := c.Seek(prefix); isMailOf(key, prefix); key, raw = c.Next() {
+	err = eachMail(tx.Tx, inbox, 0, q.arrivals.numbersAfter(inbox, 0), func(number uint64, raw []byte) (more bool, err error) {
 		if len(expired) == most {
 			next = now // more of it
-			break
+			return false, nil
 		}
-		number, expires := lastNumber(key), uint64(0)
+		expires := uint64(0)
 		if len(raw) >= recordHead {
 			expires = delivered.expiryOf(number, binary.BigEndian.Uint64(raw[8:]))
 		}
 		if expires <= now {
 			expired = append(expired, number)
-			continue
+			return true, nil
 		}
 		next = min(next, expires)
 		if first == 0 {
 			first = number
 		}
+		return true, nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	for _, number := range expired {
 		if _, err := q.deleteMail(tx.Tx, inbox, number); err != nil {

@@ -83,22 +83,18 @@ func (s subject) writeChange(tx *boltfile.Tx, c filetest.Change) (refused, err e
 // Get returns the text of an envelope.
 func (s subject) Get(_ context.Context, key string) (text []byte, err error) {
 	err = store.ErrNotFound
+	arrived := s.arrivals.numbersAfter(testInbox, 0)
 	viewErr := s.file.View("read", func(tx *bolt.Tx) error {
-		prefix := inboxPrefix(testInbox)
-		c := tx.Bucket(mailBucket).Cursor()
-		for k, raw := c.Seek(prefix); isMailOf(k, prefix); k, raw = c.Next() {
+		return eachMail(tx, testInbox, 0, arrived, func(number uint64, raw []byte) (more bool, bad error) {
 			if len(raw) >= recordHead && binary.BigEndian.Uint32(raw[16:]) == recordChecksum(raw) && !bytes.Contains(raw, []byte(key)) {
-				continue // decodeMail copies, and the tests look up thousands of keys
+				return true, nil // decodeMail copies, and the tests look up thousands of keys
 			}
-			m, bad := decodeMail(lastNumber(k), raw)
-			if bad != nil {
-				return bad
-			}
-			if m.ID == key {
+			m, bad := decodeMail(number, raw)
+			if bad == nil && m.ID == key {
 				text, err = m.Text, nil
 			}
-		}
-		return nil
+			return true, bad
+		})
 	})
 	if viewErr != nil {
 		return nil, viewErr
@@ -120,11 +116,11 @@ func (s subject) Verify(t testing.TB) {
 	}
 }
 
-func (s subject) verify(tx *bolt.Tx) error {
+func (s subject) verify(tx *bolt.Tx) (err error) {
 	tallies := map[string]*tally{}
 	mail, named := 0, 0
-	err := tx.Bucket(mailBucket).ForEach(func(key, raw []byte) error {
-		inbox, number := string(key[:len(key)-9]), lastNumber(key)
+	report := func(problem string) { err = errors.Join(err, errors.New(problem)) }
+	eachErr := eachRecord(tx, report, func(inbox string, number uint64, raw []byte) error {
 		m, err := decodeMail(number, raw)
 		if err != nil {
 			return err
@@ -139,7 +135,7 @@ func (s subject) verify(tx *bolt.Tx) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err := errors.Join(err, eachErr); err != nil {
 		return err
 	}
 	for _, e := range s.recent.entries {

@@ -71,11 +71,11 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 	mail.number = number
 	box.countMail(in)
 	return nil, cmp.Or(
-		tx.Bucket(mailBucket).Put(mailKey(in.Inbox, number), mail.raw),
+		q.putArrived(tx.Tx, in.Inbox, number, mail.raw),
 		tx.Bucket(inboxBucket).Put([]byte(in.Inbox), box.encodeTally()),
 		putContact(tx.Bucket(contactsBucket), known, in),
 		putWake(tx.Bucket(wakesBucket), in, number),
-		q.putRecent(tx.Tx, keys, number, in),
+		q.putRecent(tx.Tx, mail, number),
 	)
 }
 
@@ -83,14 +83,12 @@ func (q *Queue) putMail(tx *boltfile.Tx, mail *pendingMail) (refused, err error)
 // envelope is not there. Of a damaged envelope it deletes what its key leads to; the entry of its id
 // leads nowhere then, and is deleted by the acknowledgement that meets it.
 func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, error) {
-	mail := tx.Bucket(mailBucket)
-	key := mailKey(inbox, number)
-	raw := mail.Get(key)
+	raw := getMail(tx, inbox, number)
 	if raw == nil {
 		return false, nil
 	}
 	m, damaged := decodeMail(number, raw)
-	if err := mail.Delete(key); err != nil {
+	if err := q.removeMail(tx, inbox, number); err != nil {
 		return false, err
 	}
 	if damaged == nil {
@@ -105,8 +103,7 @@ func (q *Queue) deleteMail(tx *bolt.Tx, inbox string, number uint64) (bool, erro
 	if box.mail <= 0 {
 		return true, cmp.Or(boxes.Delete([]byte(inbox)), tx.Bucket(wakesBucket).Delete(wakeKey(wakeInbox, inbox)), tx.Bucket(deliveredBucket).Delete([]byte(inbox)))
 	}
-	prefix := inboxPrefix(inbox)
-	if first, raw := mail.Cursor().Seek(prefix); isMailOf(first, prefix) && len(raw) >= recordHead {
+	if _, raw := q.firstMail(tx, inbox); len(raw) >= recordHead {
 		box.oldest = binary.BigEndian.Uint64(raw)
 	}
 	return true, boxes.Put([]byte(inbox), box.encodeTally())

@@ -7,6 +7,7 @@
 // # The file
 //
 //	mail     inbox 0 number       → time received, expiry, checksum, sender, id, receipt, text (record.go)
+//	arrived  number               → inbox 0, then as in mail: mail that is not there yet (arrivals.go)
 //	inbox    inbox                → number of envelopes, their bytes, the oldest, the first expiry
 //	recent   number               → what the envelope adds to ids and seen (recent.go)
 //	ids      hash of inbox, id; number → nothing: finds the mail of an acknowledgement
@@ -48,7 +49,7 @@ import (
 const QueueFile = "queue.bolt"
 
 const (
-	format = 2
+	format = 3
 	// sequenceBits of a number are the sequence, the bits above the incarnation.
 	sequenceBits   = 40
 	maxIncarnation = 1<<(53-sequenceBits) - 1
@@ -69,6 +70,7 @@ var (
 	seenBucket     = []byte("seen")
 	stateBucket    = []byte("state")
 	recentBucket   = []byte("recent")
+	arrivedBucket  = []byte("arrived")
 	contactsBucket = []byte("contacts")
 	rulesBucket    = []byte("rules")
 	wakesBucket    = []byte("wakes")
@@ -94,6 +96,7 @@ type Queue struct {
 	recent  recent // see there for who may touch it
 	// delivered is not in the file yet.
 	delivered newDeliveries
+	arrivals  arrivals // may be read from any goroutine
 	// mergeAfter is how many envelopes may be recent; tests lower it before the first request.
 	mergeAfter int
 	// rulesDamage is why an inbox without rules may have had some, nil when all could be read at the
@@ -134,7 +137,7 @@ func Open(ctx context.Context, dir string, o Options) (*Queue, error) {
 
 // laterBuckets are those that the first layout lacks.
 func laterBuckets() [][]byte {
-	return [][]byte{recentBucket, contactsBucket, rulesBucket, wakesBucket, deliveredBucket}
+	return [][]byte{recentBucket, contactsBucket, rulesBucket, wakesBucket, deliveredBucket, arrivedBucket}
 }
 
 // oldDueBucket is a bucket of the first layout, in which ids were not hashed.
@@ -160,7 +163,7 @@ func (q *Queue) prepareLayout(ctx context.Context) error {
 					return err
 				}
 			}
-			if q.recent, err = readRecent(tx.Tx); err != nil {
+			if err := q.readRecent(tx.Tx); err != nil {
 				return err
 			}
 			if q.rulesDamage = findRulesDamage(tx.Tx); q.rulesDamage != nil {

@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -79,9 +81,9 @@ func TestDamagedMail(t *testing.T) {
 	inbox := testLetter(1).Inbox
 	_, err = q.file.Write(ctx, boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
 		tx.MarkChanged()
-		raw := bytes.Clone(tx.Bucket(mailBucket).Get(mailKey(inbox, number)))
+		raw := bytes.Clone(getMail(tx.Tx, inbox, number))
 		raw[len(raw)-1] ^= 1
-		return nil, tx.Bucket(mailBucket).Put(mailKey(inbox, number), raw)
+		return nil, tx.Bucket(arrivedBucket).Put(numberKey(number), append([]byte(inbox+"\x00"), raw...))
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +101,7 @@ func TestDamagedMail(t *testing.T) {
 		t.Fatalf("expired %d, %v: the entry of the damaged envelope must not count", n, err)
 	}
 	err = q.file.View("look", func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{mailBucket, idsBucket, inboxBucket} {
+		for _, name := range [][]byte{mailBucket, arrivedBucket, idsBucket, inboxBucket} {
 			if n := tx.Bucket(name).Stats().KeyN; n != 0 {
 				t.Errorf("bucket %s holds %d entries of nothing", name, n)
 			}
@@ -370,6 +372,10 @@ func TestFirstLayoutIsOpened(t *testing.T) {
 	}
 	_, err := q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
 		tx.MarkChanged()
+		var records [][]byte
+		for _, number := range numbers {
+			records = append(records, bytes.Clone(getMail(tx.Tx, testInbox, number)))
+		}
 		for _, name := range laterBuckets() {
 			if err := tx.DeleteBucket(name); err != nil {
 				return nil, err
@@ -381,8 +387,7 @@ func TestFirstLayoutIsOpened(t *testing.T) {
 		}
 		mail := tx.Bucket(mailBucket)
 		for n, number := range numbers {
-			key := mailKey(testInbox, number)
-			if err := mail.Put(key, encodeOldMail(testLetter(n), mail.Get(key))); err != nil {
+			if err := mail.Put(mailKey(testInbox, number), encodeOldMail(testLetter(n), records[n])); err != nil {
 				return nil, err
 			}
 		}
@@ -463,4 +468,147 @@ func TestDamagedRulesRefuseEverySender(t *testing.T) {
 	if _, err := q.Check(t.Context(), func(problem string) { problems = append(problems, problem) }); err != nil || len(problems) == 0 {
 		t.Errorf("the check finds %q, %v", problems, err)
 	}
+}
+
+// A recipient that never acknowledges and asks for what came since the last number gets all mail once,
+// in order, while merges move it; what another recipient acknowledges meanwhile stays deleted.
+func TestPullsDuringMerges(t *testing.T) {
+	const senders, each = 4, 60
+	dir := t.TempDir()
+	q := openQueue(t, dir, 0)
+	q.mergeAfter = 32
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var pushing, pulling sync.WaitGroup
+	for sender := range senders {
+		pushing.Go(func() {
+			for n := range each {
+				for _, inbox := range []string{"kept", "acknowledged"} {
+					in := testLetter(sender*each + n)
+					in.Inbox = inbox
+					if _, err := q.Push(ctx, in); err != nil {
+						t.Error(err)
+						stop()
+						return
+					}
+				}
+			}
+		})
+	}
+	pull := func(inbox string, after uint64) []relay.Mail {
+		pushed, end := q.Watch(inbox)
+		defer end()
+		page, err := q.Pull(ctx, inbox, after, 7, 1<<20, time.Now())
+		if err != nil {
+			t.Error(err)
+			stop()
+		}
+		if len(page.Mail) == 0 {
+			select {
+			case <-pushed:
+			case <-ctx.Done():
+			}
+		}
+		return page.Mail
+	}
+	var kept, acknowledged []string
+	pulling.Go(func() {
+		for after := uint64(0); len(kept) < senders*each && ctx.Err() == nil; {
+			for _, m := range pull("kept", after) {
+				kept, after = append(kept, m.ID), m.Number
+			}
+		}
+	})
+	pulling.Go(func() {
+		for len(acknowledged) < senders*each && ctx.Err() == nil {
+			var ids []string
+			for _, m := range pull("acknowledged", 0) {
+				ids = append(ids, m.ID)
+			}
+			if n, err := q.Acknowledge(ctx, "acknowledged", ids); err != nil || n != len(ids) {
+				t.Errorf("%d of %d acknowledged, %v", n, len(ids), err)
+				stop()
+				return
+			}
+			acknowledged = append(acknowledged, ids...)
+		}
+	})
+	pushing.Wait()
+	pulling.Wait()
+	for _, ids := range [][]string{kept, acknowledged} {
+		next := [senders]int{}
+		for _, id := range ids {
+			n, err := strconv.Atoi(strings.TrimPrefix(id, "id-"))
+			if err != nil || n%each != next[n/each] {
+				t.Fatalf("%s comes in place of the envelope %d of its sender, %v", id, next[n/each], err)
+			}
+			next[n/each]++
+		}
+		if len(ids) != senders*each {
+			t.Fatalf("%d envelopes of %d", len(ids), senders*each)
+		}
+	}
+	subject{q}.Verify(t)
+	q.Close()
+	q = openQueue(t, dir, 0)
+	defer q.Close()
+	subject{q}.Verify(t)
+	if w, err := q.CountAll(t.Context()); err != nil || w.Mail != senders*each {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// Large mail is moved before there are mergeAfter envelopes, so that a step of a merge is not large.
+func TestLargeMailIsMovedEarlier(t *testing.T) {
+	q := openQueue(t, t.TempDir(), 0)
+	defer q.Close()
+	const size = 1 << 20
+	for n := range mergeBytes/size + mergeSteps {
+		in := testLetter(n)
+		in.Text = bytes.Repeat([]byte("x"), size)
+		if _, err := q.Push(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q.recent.merging > 0 || len(q.recent.entries) > mergeSteps {
+		t.Errorf("%d of %d entries are being merged", q.recent.merging, len(q.recent.entries))
+	}
+	subject{q}.Verify(t)
+}
+
+// A file of the second layout, whose new mail is in its inbox at once, is opened; later mail comes
+// behind that.
+func TestSecondLayoutIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	q := openQueue(t, dir, 0)
+	push := func(from, to int) {
+		for n := from; n < to; n++ {
+			if _, err := q.Push(t.Context(), testLetter(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	push(0, 3)
+	_, err := q.file.Write(t.Context(), boltfile.Request{Write: func(tx *boltfile.Tx) (refused, err error) {
+		tx.MarkChanged()
+		return nil, errors.Join(moveMail(tx.Tx, q.arrivals.sortAll()), tx.DeleteBucket(arrivedBucket))
+	}})
+	if err := errors.Join(err, q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	q = openQueue(t, dir, 0)
+	defer q.Close()
+	push(3, 6)
+	if n, err := q.Acknowledge(t.Context(), testInbox, []string{"id-0", "id-4"}); err != nil || n != 2 {
+		t.Errorf("acknowledged %d, %v", n, err)
+	}
+	page, err := q.Pull(t.Context(), testInbox, 0, 10, 1<<20, time.Time{})
+	var ids []string
+	for _, m := range page.Mail {
+		ids = append(ids, m.ID)
+	}
+	if err != nil || !slices.Equal(ids, []string{"id-1", "id-2", "id-3", "id-5"}) {
+		t.Errorf("%q, %v", ids, err)
+	}
+	subject{q}.Verify(t)
 }

@@ -16,33 +16,28 @@ func (q *Queue) Pull(ctx context.Context, inbox string, after uint64, limit, max
 	if err := checkName("the inbox", inbox, maxInbox); err != nil {
 		return page, err
 	}
+	arrived, size := q.arrivals.numbersAfter(inbox, after), 0
 	err := q.file.View("pull mail", func(tx *bolt.Tx) error {
-		prefix := inboxPrefix(inbox)
-		c := tx.Bucket(mailBucket).Cursor()
-		if after == ^uint64(0) {
-			return nil
-		}
 		delivered := q.readDeliveries(tx, inbox)
-		size := 0
-		for key, raw := c.Seek(mailKey(inbox, after+1)); isMailOf(key, prefix); key, raw = c.Next() {
+		return eachMail(tx, inbox, after, arrived, func(number uint64, raw []byte) (more bool, err error) {
 			if err := ctx.Err(); err != nil {
-				return err
+				return false, err
 			}
-			m, err := decodeMail(lastNumber(key), raw)
+			m, err := decodeMail(number, raw)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if m.Expires = time.UnixMilli(int64(delivered.expiryOf(m.Number, unixMillis(m.Expires)))).UTC(); !m.Expires.After(now) {
-				continue
+				return true, nil
 			}
 			if len(page.Mail) == limit || len(page.Mail) > 0 && size+len(m.Text) > maxBytes {
 				page.More = true
-				return nil
+				return false, nil
 			}
 			size += len(m.Text)
 			page.Mail = append(page.Mail, m)
-		}
-		return nil
+			return true, nil
+		})
 	})
 	if err != nil {
 		return relay.Page{}, err

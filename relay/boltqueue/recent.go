@@ -9,19 +9,18 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
-
-	"gazetteer/relay"
 )
 
 // The keys of the buckets ids and seen are hashes, so that each entry lands on another page of the
 // file. Written one envelope at a time they would cost three pages of 4 KiB each. So what an
 // envelope adds to them goes into the bucket recent first, one entry behind the other, and into
-// memory; when defaultMergeAfter envelopes have come, all their entries are written in the order of
-// their keys. A merge of so many has mergeSteps steps, each in another transaction and for another
-// part of the keys: a transaction keeps the pages that it changes in memory, and in a large queue
-// each key has its own.
+// memory; when defaultMergeAfter envelopes or mergeBytes have come, all their entries are written in
+// the order of their keys, and their mail is moved (arrivals.go). A merge of so many has mergeSteps
+// steps, each in another transaction and for another part of the keys: a transaction keeps the pages
+// that it changes in memory, and in a large queue each key has its own.
 const (
 	defaultMergeAfter = 1 << 15
+	mergeBytes        = 32 << 20
 	mergeSteps        = 16
 )
 
@@ -57,6 +56,7 @@ type recent struct {
 	committed   bool     // and was committed
 	first, last uint64   // when the first and the last entry were received, in milliseconds
 	entries     []entry
+	bytes       int // of their mail when it arrived
 	sent        map[seenKey]uint64
 	// merging is how many of the entries a merge is about, 0 for none, step the next of its steps,
 	// steps how many it has, stepped the transaction of the one before, until when the last of the
@@ -65,6 +65,9 @@ type recent struct {
 	stepped              *bolt.Tx
 	until                uint64
 	merged               map[seenKey]uint64
+	// moving is the mail that a merge moves, movingBytes what bytes was for it.
+	moving      []arrival
+	movingBytes int
 	// slots is a hash table with the positions of entries by each of their three hashes, as 4 times the
 	// position, counted from 1, and which of the hashes it is. It is at most half full. Senders choose
 	// what is hashed, so the table has a seed.
@@ -84,11 +87,9 @@ func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 		return nil
 	}
 	if r.changed && !r.committed {
-		again, err := readRecent(tx)
-		if err != nil {
+		if err := q.readRecent(tx); err != nil {
 			return err
 		}
-		q.recent = again
 	}
 	r.tx, r.changed, r.committed = tx, false, false
 	tx.OnCommit(func() { r.committed = true })
@@ -96,8 +97,9 @@ func (q *Queue) reloadRecent(tx *bolt.Tx) error {
 }
 
 // addEntry adds the entry of an envelope.
-func (r *recent) addEntry(number, received uint64, keys seenKeys, digest hash) {
+func (r *recent) addEntry(number, received uint64, keys seenKeys, digest hash, size int) {
 	r.changed = true
+	r.bytes += size
 	if len(r.entries) == 0 {
 		r.first = received
 	}
@@ -168,8 +170,9 @@ func encodeEntry(inbox string, received uint64, keys seenKeys, digest hash) []by
 	return append(raw, inbox...)
 }
 
-// readRecent reads the entries of an earlier process. Mail that was deleted meanwhile has no number.
-func readRecent(tx *bolt.Tx) (recent, error) {
+// readRecent reads the entries of an earlier process or transaction, and which mail is in the bucket
+// arrived. Mail that was deleted meanwhile has no number.
+func (q *Queue) readRecent(tx *bolt.Tx) error {
 	r := newRecent()
 	err := tx.Bucket(recentBucket).ForEach(func(key, raw []byte) error {
 		if len(key) != 8 || len(raw) < 8+5*16 {
@@ -180,14 +183,23 @@ func readRecent(tx *bolt.Tx) (recent, error) {
 		for i, part := range [][]byte{keys.name[:], keys.id[1:], keys.nonce[1:], keys.sender[1:], digest[:]} {
 			copy(part, raw[8+16*i:])
 		}
-		r.addEntry(number, binary.BigEndian.Uint64(raw), keys, digest)
-		if tx.Bucket(mailBucket).Get(mailKey(inbox, number)) == nil {
+		r.addEntry(number, binary.BigEndian.Uint64(raw), keys, digest, 0)
+		if getMail(tx, inbox, number) == nil {
 			r.removeNumber(keys.name, number)
 		}
 		return nil
 	})
-	r.changed = false
-	return r, err
+	if err != nil {
+		return err
+	}
+	arrived, size, err := readArrived(tx)
+	if err != nil {
+		return err
+	}
+	r.changed, r.bytes = false, size
+	q.recent = r
+	q.arrivals.replaceAll(arrived)
+	return nil
 }
 
 // mergeIfDue makes the next step of a merge that is under way, or begins one when enough envelopes have
@@ -196,10 +208,12 @@ func (q *Queue) mergeIfDue(tx *bolt.Tx, before uint64) (merged bool, err error) 
 	r := &q.recent
 	if r.merging == 0 {
 		n := len(r.entries)
-		if n == 0 || n < q.mergeAfter && r.first > before {
+		if n == 0 || n < q.mergeAfter && r.bytes < mergeBytes && r.first > before {
 			return false, nil
 		}
-		r.merging, r.step, r.steps = n, 0, 1+min(n, q.mergeAfter)*(mergeSteps-1)/q.mergeAfter
+		share := min(1, max(float64(n)/float64(q.mergeAfter), float64(r.bytes)/mergeBytes))
+		r.merging, r.step, r.steps = n, 0, 1+int(share*(mergeSteps-1))
+		r.moving, r.movingBytes = q.arrivals.sortAll(), r.bytes
 		r.until, r.merged, r.sent = r.last, r.sent, map[seenKey]uint64{}
 	}
 	if r.stepped == tx {
@@ -230,6 +244,10 @@ func (q *Queue) mergePart(tx *bolt.Tx, part int) error {
 			return cmp.Or(bytes.Compare(a.hash(which)[:], b.hash(which)[:]), cmp.Compare(a.number, b.number))
 		})
 		return out
+	}
+	moving := q.recent.moving
+	if err := moveMail(tx, moving[len(moving)*part/q.recent.steps:len(moving)*(part+1)/q.recent.steps]); err != nil {
+		return err
 	}
 	ids := tx.Bucket(idsBucket)
 	for _, e := range sorted(nameHash) {
@@ -269,45 +287,64 @@ func (q *Queue) endMerge(tx *bolt.Tx) error {
 			return err
 		}
 	}
-	rest := r.entries[r.merging:]
-	kept := make([][]byte, len(rest))
-	bucket := tx.Bucket(recentBucket)
-	for i, e := range rest {
-		kept[i] = bytes.Clone(bucket.Get(recentKey(e.number)))
-	}
-	if err := tx.DeleteBucket(recentBucket); err != nil {
-		return err
-	}
-	if bucket, err = tx.CreateBucket(recentBucket); err != nil {
+	rest, last := r.entries[r.merging:], r.entries[r.merging-1].number&^entryGone
+	kept, err := keepEntries(tx, recentBucket, rest)
+	if err != nil {
 		return err
 	}
 	for i, e := range rest {
 		if len(kept[i]) < 8 {
 			return corruptError("the bucket recent lacks envelope %d", e.number&^entryGone)
 		}
-		if err := bucket.Put(recentKey(e.number), kept[i]); err != nil {
-			return err
-		}
 	}
+	if _, err := keepEntries(tx, arrivedBucket, rest); err != nil {
+		return err
+	}
+	tx.OnCommit(func() { q.arrivals.removeThrough(last) })
 	if len(rest) > 0 {
 		r.first = binary.BigEndian.Uint64(kept[0])
 	}
-	r.entries, r.merging, r.merged = append(r.entries[:0], rest...), 0, nil
+	r.entries, r.merging, r.merged, r.moving, r.bytes = append(r.entries[:0], rest...), 0, nil, nil, r.bytes-r.movingBytes
 	clear(r.slots)
 	r.indexAll()
 	return nil
 }
 
-// recentKey is the key of an entry in the bucket recent.
-func recentKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number&^entryGone) }
+// keepEntries drops everything from a bucket but the values under the numbers of some entries, and
+// returns these, nil for those that are not there.
+func keepEntries(tx *bolt.Tx, name []byte, entries []entry) (kept [][]byte, err error) {
+	kept = make([][]byte, len(entries))
+	bucket := tx.Bucket(name)
+	for i, e := range entries {
+		kept[i] = bytes.Clone(bucket.Get(numberKey(e.number)))
+	}
+	if err := tx.DeleteBucket(name); err != nil {
+		return nil, err
+	}
+	if bucket, err = tx.CreateBucket(name); err != nil {
+		return nil, err
+	}
+	bucket.FillPercent = appendFill
+	for i, e := range entries {
+		if kept[i] == nil {
+			continue
+		}
+		if err := bucket.Put(numberKey(e.number), kept[i]); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
 
 // putRecent records what an envelope adds to ids and seen.
-func (q *Queue) putRecent(tx *bolt.Tx, keys seenKeys, number uint64, in relay.Incoming) error {
-	received, digest := unixMillis(in.Received), hash(in.Digest[:16])
-	if err := tx.Bucket(recentBucket).Put(recentKey(number), encodeEntry(in.Inbox, received, keys, digest)); err != nil {
+func (q *Queue) putRecent(tx *bolt.Tx, mail *pendingMail, number uint64) error {
+	received, digest := unixMillis(mail.Received), hash(mail.Digest[:16])
+	bucket := tx.Bucket(recentBucket)
+	bucket.FillPercent = appendFill
+	if err := bucket.Put(numberKey(number), encodeEntry(mail.Inbox, received, mail.keys, digest)); err != nil {
 		return err
 	}
-	q.recent.addEntry(number, received, keys, digest)
+	q.recent.addEntry(number, received, mail.keys, digest, len(mail.raw))
 	_, err := q.mergeIfDue(tx, 0)
 	return err
 }
