@@ -491,6 +491,9 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// NetConn returns the connection below, for code that writes without waiting.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
+
 // CloseWrite lets net/http end an answer so that the client still reads it.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -202,7 +202,15 @@ func (w upgradeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // markUpgraded lets everything that follows on a connection pass.
 func markUpgraded(conn net.Conn) {
-	if strict, ok := conn.(*strictConn); ok {
-		strict.upgraded.Store(true)
+	for {
+		if strict, ok := conn.(*strictConn); ok {
+			strict.upgraded.Store(true)
+			return
+		}
+		wrapper, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return
+		}
+		conn = wrapper.NetConn()
 	}
 }
