@@ -21,7 +21,8 @@ import (
 )
 
 // Handler serves the public routes. Requests to the tool host bypass the request log and the
-// response cache: the audit trail is their log, and calls must be fast.
+// response cache: the audit trail is their log, and calls must be fast. Of calls with equal headers on
+// one connection, only the first passes what wraps the tool host.
 func (a *API) Handler() http.Handler { return a.withTools(a.Mux.Handler(), false) }
 
 // AdminHandler returns the handler of [route.Mux] with the tool host, where the operator is the

@@ -15,7 +15,8 @@ type Caller struct {
 	wake    chan struct{}
 
 	// inv.mu guards the following.
-	next int // the number of the chunk that it takes next
+	next int    // the number of the chunk that it takes next
+	then func() // of Notify; nil: Wait and Next wait for wake
 	cut  *altar.Error
 	left bool
 }
@@ -30,6 +31,10 @@ func (h *Host) newWake() chan struct{} {
 
 // wakeUp wakes a caller.
 func (c *Caller) wakeUp() {
+	if c.then != nil {
+		go c.then()
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -82,7 +87,31 @@ func (c *Caller) Wait(ctx context.Context) (altar.ToolResult, error) {
 	if err := c.awaitAudit(ctx); err != nil {
 		return altar.ToolResult{}, err
 	}
-	return c.makeResult(), nil
+	return c.Result(), nil
+}
+
+// Notify calls then once [Caller.Result] is there, in place of Wait. It is called from the goroutine
+// that ends the call, which other calls need: it must not wait for anything. It may be called after
+// Leave.
+func (c *Caller) Notify(then func()) {
+	if c.inv.contract.irreversible {
+		result := then
+		then = func() {
+			go func() {
+				c.awaitAudit(context.Background())
+				result()
+			}()
+		}
+	}
+	c.inv.mu.Lock()
+	ended := c.inv.done || c.cut != nil
+	if !ended {
+		c.then = then
+	}
+	c.inv.mu.Unlock()
+	if ended {
+		then()
+	}
 }
 
 // awaitAudit waits until the outcome of an irreversible call is in the audit trail. A trail that cannot
@@ -103,8 +132,8 @@ func (c *Caller) awaitAudit(ctx context.Context) error {
 	return nil
 }
 
-// makeResult returns the outcome of an invocation that is done.
-func (c *Caller) makeResult() altar.ToolResult {
+// Result returns the outcome of a call that has ended.
+func (c *Caller) Result() altar.ToolResult {
 	inv := c.inv
 	inv.mu.Lock()
 	defer inv.mu.Unlock()

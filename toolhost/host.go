@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +59,7 @@ type Host struct {
 	counter atomic.Uint64
 	calls   *limit.Limiter // of a client and a tool; nil: none
 	audit   *auditTrail
-	conns   sync.WaitGroup // connections of runtimes
+	conns   sync.WaitGroup // connections that transports serve
 	wakes   sync.Pool      // empty channels of callers that have left
 
 	// Counters for the operator.
@@ -82,6 +84,7 @@ type Host struct {
 	running                int
 	idle                   chan struct{} // closed when running becomes 0 while draining; nil otherwise
 	draining               bool
+	stops                  map[*func()]struct{} // of connections: called when draining begins
 }
 
 // clientState counts what one client uses.
@@ -106,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{
 		o: o, id: cmp.Or(o.ID, "host-"+randomHex(8)), key: make([]byte, 32), prefix: randomHex(6) + "-",
 		known: map[string]Contract{}, contracts: map[string]*contract{}, runtimes: map[string]*Runtime{}, offers: map[string]*offer{},
-		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{},
+		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{}, stops: map[*func()]struct{}{},
 	}
 	rand.Read(h.key) // never fails
 	if o.CallsPerMinute > 0 {
@@ -176,7 +179,11 @@ func (h *Host) drainCalls(grace time.Duration) error {
 	} else {
 		h.idle = idle
 	}
+	stops := slices.Collect(maps.Keys(h.stops))
 	h.mu.Unlock()
+	for _, stop := range stops {
+		(*stop)()
+	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -203,17 +210,27 @@ func (h *Host) drainCalls(grace time.Duration) error {
 	return nil
 }
 
-// AddConnection counts a connection of a runtime that a transport serves, so that draining waits
-// for it. The transport calls done when the connection has ended. It returns false when the host
-// drains.
-func (h *Host) AddConnection() (done func(), ok bool) {
+// AddConnection counts a connection that a transport serves, so that draining waits for it. stop is
+// called when draining begins, unless it is nil; the connections of runtimes are closed later. The
+// transport calls done when the connection has ended. It returns false when the host drains.
+func (h *Host) AddConnection(stop func()) (done func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.draining {
 		return nil, false
 	}
 	h.conns.Add(1)
-	return h.conns.Done, true
+	if stop == nil {
+		return h.conns.Done, true
+	}
+	key := &stop
+	h.stops[key] = struct{}{}
+	return func() {
+		h.mu.Lock()
+		delete(h.stops, key)
+		h.mu.Unlock()
+		h.conns.Done()
+	}, true
 }
 
 // Figures are counts for the operator.

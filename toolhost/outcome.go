@@ -88,8 +88,13 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		inv.chunks = append(inv.chunks, altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(inv.base + len(inv.chunks)), Error: o.err, IsFinal: true})
 	}
 	inv.audited = h.audit.addEntry(h.entryOf(inv, "end", o.err, now))
+	notify := make([]func(), 0, 4)
 	for _, c := range inv.callers {
-		c.wakeUp()
+		if c.then != nil {
+			notify = append(notify, c.then)
+		} else {
+			c.wakeUp()
+		}
 	}
 	runtime, timer, size := inv.runtime, inv.timer, len(o.payload)+inv.kept
 	// Results are kept for a while, and these would be kept with them.
@@ -108,6 +113,9 @@ func (h *Host) finishCall(inv *invocation, o outcome) {
 		}
 	}
 	h.releaseCall(inv, o.again, size)
+	for _, then := range notify {
+		then()
+	}
 }
 
 // releaseCall removes a finished call from the counts, and keeps it for replays unless again is set.

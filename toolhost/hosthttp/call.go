@@ -35,29 +35,11 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 	if cap(text) <= keptBuffer {
 		*buffer = text[:0]
 	}
-	in, err := altar.ReadCall(text)
-	if err != nil {
-		result := altar.ToolResult{Status: altar.Failure}
-		if bad, ok := errors.AsType[*altar.FrameError](err); ok {
-			result.InvocationID = bad.InvocationID
-		}
-		status, result.Error = statusOfBody(err)
-		writeResult(w, status, &result)
-		return
-	}
-	session := r.PathValue("id")
-	fail := func(err *altar.Error) {
-		setRetry(w, err)
-		writeResult(w, statusOf(err), &altar.ToolResult{InvocationID: in.InvocationID, Status: altar.Failure, Error: err})
-	}
-	if in.SessionID != "" && in.SessionID != session {
-		fail(otherSession())
-		return
-	}
-	streams := wantsEvents(r.Header.Values("Accept"))
-	caller, refused := h.Host.Call(r.Context(), who.ID, session, in, streams)
-	if refused != nil {
-		fail(refused)
+	session, streams := r.PathValue("id"), wantsEvents(r.Header.Values("Accept"))
+	caller, failed, status := h.beginCall(r.Context(), who, session, text, streams)
+	if failed != nil {
+		setRetry(w, failed.Error)
+		writeResult(w, status, failed)
 		return
 	}
 	defer caller.Leave()
@@ -69,10 +51,39 @@ func (h *Handler) callTool(w http.ResponseWriter, r *http.Request, who toolhost.
 	if err != nil {
 		return // the client has left
 	}
+	if result.Error == nil {
+		if c := h.takeOver(w, r, session); c != nil {
+			c.begin(&result)
+			return
+		}
+	}
 	if server := serverOf(r); server == nil || server.WriteTimeout < bodyTime+caller.Timeout()+writeTime {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 	}
 	writeResult(w, statusOfResult(&result), &result)
+}
+
+// beginCall begins the call that a body describes, or returns the answer that refuses it.
+func (h *Handler) beginCall(ctx context.Context, who toolhost.Identity, session string, body []byte, streams bool) (caller *toolhost.Caller, failed *altar.ToolResult, status int) {
+	in, err := altar.ReadCall(body)
+	if err != nil {
+		failed = &altar.ToolResult{Status: altar.Failure}
+		if bad, ok := errors.AsType[*altar.FrameError](err); ok {
+			failed.InvocationID = bad.InvocationID
+		}
+		status, failed.Error = statusOfBody(err)
+		return nil, failed, status
+	}
+	var refused *altar.Error
+	if in.SessionID != "" && in.SessionID != session {
+		refused = otherSession()
+	} else {
+		caller, refused = h.Host.Call(ctx, who.ID, session, in, streams)
+	}
+	if refused != nil {
+		return nil, &altar.ToolResult{InvocationID: in.InvocationID, Status: altar.Failure, Error: refused}, statusOf(refused)
+	}
+	return caller, nil, 0
 }
 
 func statusOfResult(r *altar.ToolResult) int {

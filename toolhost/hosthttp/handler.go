@@ -39,6 +39,8 @@ type Handler struct {
 	Options
 	mux    *http.ServeMux
 	origin *http.CrossOriginProtection
+	// returned holds the clients' addresses of the connections that went back to net/http.
+	returned sync.Map
 }
 
 // Limits of one request.
@@ -273,9 +275,17 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, err *altar.Error) {
 }
 
 func setRetry(w http.ResponseWriter, err *altar.Error) {
-	if wait, quota := toolhost.QuotaWait(err); quota {
-		w.Header().Set("Retry-After", strconv.Itoa(limit.CeilSeconds(wait)))
+	if wait := retryAfter(err); wait != "" {
+		w.Header().Set("Retry-After", wait)
 	}
+}
+
+// retryAfter returns when a call that a quota refuses may be tried again, "" for another error.
+func retryAfter(err *altar.Error) string {
+	if wait, quota := toolhost.QuotaWait(err); quota {
+		return strconv.Itoa(limit.CeilSeconds(wait))
+	}
+	return ""
 }
 
 // buffers holds buffers for bodies, of at most keptBuffer bytes each.

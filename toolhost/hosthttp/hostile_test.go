@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // the search library starts some when it is imported
 }
 
 // frame writes a WebSocket frame as a client: any first byte, any payload.

@@ -33,7 +33,7 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 		writeError(w, r, http.StatusUpgradeRequired, altar.Errorf(altar.InvalidParameters, "a runtime connects with a WebSocket (RFC 6455)"))
 		return
 	}
-	done, ok := h.Host.AddConnection()
+	done, ok := h.Host.AddConnection(nil)
 	if !ok {
 		writeError(w, r, http.StatusServiceUnavailable, altar.Errorf(altar.RuntimeUnavailable, "the Host stops"))
 		return

@@ -96,7 +96,7 @@ func (r *Runtime) Close(string) {
 
 // Run fulfils contracts until the host closes the connection.
 func (r *Runtime) Run(ctx context.Context) error {
-	done, ok := r.o.Host.AddConnection()
+	done, ok := r.o.Host.AddConnection(nil)
 	if !ok {
 		return nil
 	}
