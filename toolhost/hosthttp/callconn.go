@@ -58,10 +58,11 @@ type callConn struct {
 	mu       sync.Mutex       // guards the following fields
 	caller   *toolhost.Caller // waits for the running call; who takes it away leaves it
 	returned bool             // the connection belongs to net/http again
+	sending  bool             // the rest of an answer is being sent
 }
 
 // takeOver takes the connection of a call over before the answer is written. It returns nil where
-// that is not possible. The caller then sends the answer and calls serve.
+// that is not possible.
 func (h *Handler) takeOver(w http.ResponseWriter, r *http.Request, session string) *callConn {
 	server := serverOf(r)
 	if server == nil || r.ProtoMajor != 1 || r.ProtoMinor != 1 || r.TLS != nil || r.Close || r.ContentLength <= 0 || len(r.TransferEncoding) > 0 ||
@@ -223,6 +224,9 @@ func (c *callConn) readCall() (size int, body []byte) {
 	if have < size {
 		c.deadline = time.Time{}
 		c.conn.SetReadDeadline(time.Now().Add(bodyTime))
+		if c.stopping.Load() { // or the new deadline would delay the stop
+			return 0, nil
+		}
 		c.in = slices.Grow(c.in, size-have)
 		n, err := io.ReadFull(c.conn, c.in[have:size])
 		if c.in = c.in[:have+n]; err != nil {
@@ -331,17 +335,28 @@ func (c *callConn) send(status int, result *altar.ToolResult) {
 	}
 	rest := bytes.Clone(text[sent:])
 	go func() {
-		limit := writeTime
-		if c.stopping.Load() {
-			limit = closeTime
-		}
-		c.conn.SetWriteDeadline(time.Now().Add(limit))
+		c.setSending(true)
 		if _, err := c.conn.Write(rest); err != nil {
 			c.conn.Close()
 		}
-		c.conn.SetWriteDeadline(time.Time{})
+		c.setSending(false)
 		c.endAnswer()
 	}()
+}
+
+// setSending sets the time for the rest of an answer.
+func (c *callConn) setSending(sending bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sending = sending
+	switch {
+	case !sending:
+		c.conn.SetWriteDeadline(time.Time{})
+	case c.stopping.Load():
+		c.conn.SetWriteDeadline(time.Now().Add(closeTime))
+	default:
+		c.conn.SetWriteDeadline(time.Now().Add(writeTime))
+	}
 }
 
 // endAnswer lets the next call begin.
@@ -376,6 +391,9 @@ func (c *callConn) stop() {
 	c.stopping.Store(true)
 	if !c.returned {
 		c.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+	if c.sending {
+		c.conn.SetWriteDeadline(time.Now().Add(closeTime))
 	}
 }
 
