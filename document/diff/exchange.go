@@ -198,23 +198,24 @@ func (d description) excludes(o description) bool {
 			}
 		}
 	}
-	return d.limitsPublic(o) || o.limitsPublic(d) || d.precedes(o) || o.precedes(d)
+	return d.limitsPublic(o) || o.limitsPublic(d) || d.goesAgainst(o)
 }
 
-// precedes reports whether d takes place before something and o with or after it: "before the order
-// ships", "when the order ships".
-func (d description) precedes(o description) bool {
-	at := slices.Index(d.words, "before")
-	if at < 0 || at+2 >= len(d.words) || slices.Contains(o.words, "before") {
-		return false
-	}
-	for i, w := range o.words {
-		if (w == "when" || w == "after" || w == "once") && i+2 < len(o.words) && slices.Equal(o.words[i+1:i+3], d.words[at+1:at+3]) {
-			return true
+// goesAgainst reports whether d and o say the same of something but for a preposition that excludes the
+// other: "before the order ships", "when the order ships".
+func (d description) goesAgainst(o description) bool {
+	for i, w := range d.words[:max(0, len(d.words)-2)] {
+		for j, v := range o.words[:max(0, len(o.words)-2)] {
+			if v != w && shareGroup(opposing, w, v) && slices.Equal(d.words[i+1:i+3], o.words[j+1:j+3]) && !slices.Contains(d.words, v) && !slices.Contains(o.words, w) {
+				return true
+			}
 		}
 	}
 	return false
 }
+
+// opposing are prepositions and conjunctions that exclude each other before the same words.
+var opposing = groupWords("before when", "before after", "before once", "for against", "to from", "into from", "above below", "over under", "until after")
 
 // limitsPublic reports whether an act of d reaches everybody and that of o only some: "for everyone",
 // "for members only".
@@ -240,6 +241,9 @@ var negations = setOf("not without never cannot")
 
 // negates reports whether d denies something that o does: "without charging the card".
 func (d description) negates(o description) bool {
+	if len(d.words) == len(o.words)+1 && slices.Equal(slices.DeleteFunc(slices.Clone(d.words), func(w string) bool { return negations[w] }), o.words) {
+		return true // "that are not selected", "that are selected"
+	}
 	for i, w := range d.words {
 		if i+1 == len(d.words) || !negations[w] && w != "no" {
 			continue

@@ -155,7 +155,10 @@ type description struct {
 const anyMethod = "DO"
 
 // introduction are words before what an operation does: "This endpoint allows agents to".
-var introduction = regexp.MustCompile(`(?i)^(?:description:\s*)?(?:(?:this|the|an?) (?:rest )?(?:action|operation|endpoint|api|method|function|call|tool|service|request|capability)\s+)?(?:(?:is |can be |may be )?used to |(?:allows?|lets|enables) (?:an? |the |your )?(?:agents?|users?|callers?|clients?|you|one)? ?(?:to )?)?`)
+var introduction = regexp.MustCompile(`(?i)^(?:description:\s*)?(?:(?:this|the|an?) (?:rest )?(?:action|operation|endpoint|api|method|function|call|tool|service|request|capability)\s+)?(?:(?:is |can be |may be )?used to |(?:allows?|lets|enables) (?:(?:an? |the |your )?(?:agents?|users?|callers?|clients?|you|one) (?:to )?|to ))?`)
+
+// allowance is before an act that is named by a gerund: "Allows searching".
+var allowance = regexp.MustCompile(`(?i)^(?:allows?|enables) (?:the )?([a-z]+ing )`)
 
 // readPerformed makes the main verb out of the noun of an act that is performed: "Performs a search of
 // the archive".
@@ -234,7 +237,7 @@ func readDescription(text string) description {
 	if !strings.Contains(strings.TrimSpace(text), " ") {
 		text = splitName(text)
 	}
-	text = introduction.ReplaceAllString(putTitleLast(text), "")
+	text = allowance.ReplaceAllString(introduction.ReplaceAllString(putTitleLast(text), ""), "$1")
 	if strings.Contains(text, " on or off") {
 		text = onOrOff.ReplaceAllString(text, "Toggles $1")
 	}
@@ -280,7 +283,7 @@ const longestTitle = 5
 func putTitleLast(text string) string {
 	title, rest, found := strings.Cut(strings.TrimSpace(text), ". ")
 	words := strings.Fields(title)
-	if !found || len(words) == 0 || len(words) > longestTitle || strings.TrimSpace(rest) == "" {
+	if !found || len(words) == 0 || len(words) > longestTitle || strings.TrimSpace(rest) == "" || len(words) > 1 && determiners[words[1]] && effect.Of(strings.ToLower(words[0])) != 0 {
 		return text
 	}
 	if v := effect.Compare(anyMethod, title).Verb; v != "" && isFormOf(v, strings.ToLower(words[0])) && english.Lookup(strings.ToLower(words[0])).VerbCount >= english.Lookup(strings.ToLower(words[0])).NounCount {
@@ -366,7 +369,7 @@ func (d description) asks() bool {
 }
 
 // telling are verbs that ask or answer a question if a question word follows them.
-var telling = setOf("say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
+var telling = setOf("decide say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
 
 var auxiliaries = setOf("is are was were does did has")
 
@@ -817,6 +820,9 @@ func (d description) isHeadedByNoun() bool {
 		return false
 	}
 	first, next := d.words[0], d.words[1]
+	if next == "that" && telling[d.verb] {
+		return false // "Reports that the gate is open"
+	}
 	if first == d.verb {
 		use := english.Lookup(first)
 		if use.NounCount > use.VerbCount && (next == "by" || next == "between" || isParticiple(next)) {
