@@ -114,6 +114,7 @@ func TestForm(t *testing.T) {
 		{"two values", append(text(), text()...), 400, 400, "syntax"},
 		{"byte order mark", append([]byte("\ufeff"), text()...), 400, 400, "syntax"},
 		{"array", []byte(`[]`), 400, 400, "object"},
+		{"wrapped by DIDComm", []byte(`{"protected":"eyJ0eXAiOiJhcHBsaWNhdGlvbi9kaWRjb21tLWVuY3J5cHRlZCtqc29uIn0","recipients":[],"iv":"AAAA","ciphertext":"` + base64.RawURLEncoding.EncodeToString(text()) + `","tag":"AAAA"}`), 400, 400, "required"},
 		{"string", []byte(`"x"`), 400, 400, "object"},
 		{"null", []byte(`null`), 400, 400, "object"},
 		{"not UTF-8", text("nonce", "\"\xff\""), 400, 400, "utf-8"},

@@ -650,6 +650,24 @@ func TestPushWhileRecipientEnds(t *testing.T) {
 	}
 }
 
+// TestUnknownVersions checks that the relay refuses no request for its version, and names its own (§11.3).
+func TestUnknownVersions(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, version := range []string{"", "draft-1", "v1", "v9.3", "\"none\" of these"} {
+		a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text), a2ahttp.VersionHeader, version)
+		w.want(a, 202, "status", "queued")
+		pulled := w.do("GET", "/inbox/"+bob+"/pull", bob, "", a2ahttp.VersionHeader, version)
+		w.want(pulled, 200, "has_more", "false")
+		ack := w.do("POST", "/inbox/"+bob+"/ack", bob, fmt.Sprintf(`{"envelope_ids":[%q]}`, a.body["envelope_id"]), a2ahttp.VersionHeader, version)
+		w.want(ack, 200, "acked_count", "1")
+		for _, answer := range []answer{a, pulled, ack} {
+			if got := answer.header.Get(a2ahttp.VersionHeader); got != "draft-1" {
+				t.Errorf("an answer to version %q names version %q", version, got)
+			}
+		}
+	}
+}
+
 // TestSenderOfSilentHost checks that a sender is told when to try again if its registry does not
 // answer.
 func TestSenderOfSilentHost(t *testing.T) {
