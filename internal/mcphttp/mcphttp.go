@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -48,6 +49,11 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 		if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			w.Header().Set("Connection", "close")
 			writeError(w, http.StatusRequestEntityTooLarge, nil, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+			return
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			w.Header().Set("Connection", "close")
+			writeError(w, http.StatusRequestTimeout, nil, "the body did not arrive in time")
 			return
 		}
 		if err != nil {
