@@ -105,7 +105,7 @@ func (r *Runtime) receiveBad(bad *altar.FrameError) {
 	reply := bad.Protocol()
 	if bad.Type == (altar.StreamChunk{}).MessageType() || bad.Type == (altar.ToolResult{}).MessageType() {
 		if inv := r.findCall(bad.InvocationID); inv != nil {
-			r.h.finishCall(inv, outcome{err: altar.Errorf(altar.InternalError, "the runtime sent a %s that cannot be read: %s", bad.Type, bad.Reason), cancel: "protocol error"})
+			r.h.finishCall(inv, outcome{err: altar.Errorf(altar.InternalError, "the runtime sent a %s that cannot be read: %v", bad.Type, bad), cancel: "protocol error"})
 		}
 	}
 	r.sendMessage(reply)

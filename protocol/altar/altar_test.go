@@ -147,7 +147,10 @@ func TestInvalidFrameErrors(t *testing.T) {
 		{`{"type":"StreamChunk","invocation_id":"i","chunk_id":"0"}`, "i", "/chunk_id"},
 		{`{"invocation_id":"i","type":"StreamChunk","chunk_id":1.0}`, "i", "/chunk_id"}, {`{"type":"FulfillTools","session_id":"s"}`, "s", "/tool_names"}, {`{"type":"StreamChunk","invocation_id":"i"}`, "i", "/chunk_id"},
 		{`{"type":"FulfillTools","tool_names":"a"}`, "FulfillTools", "/tool_names"},
-		{"{\"type\":\"FulfillTools\",\"session_id\":\"\xff\"}", "", "broken JSON"},
+		{"{\"type\":\"FulfillTools\",\"session_id\":\"\xff\"}", "FulfillTools", "broken JSON"},
+		{`{"type":"StreamChunk","invocation_id":"i","chunk_id":null}`, "i", "/chunk_id"},
+		{`{"type":"ToolResult","invocation_id":"i","status":"success","payload":{"a":1,"a":2}}`, "i", "broken JSON"},
+		{`{"type":"ToolResult","invocation_id":"i","status":"success","payload":"\ud800"}`, "i", "broken JSON"},
 	} {
 		m, err := altar.ReadMessage([]byte(test.text), false)
 		wrong, ok := err.(*altar.FrameError)
@@ -209,9 +212,9 @@ func TestClientBodiesAreParsedStrictly(t *testing.T) {
 	if _, err := altar.ReadBody[altar.CreateSession]([]byte(`{"session_id":"","security_context":{"claims":{"a":null}}}`)); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{``, ` null`, `[]`, `"x"`, `{`, `{} {}`} {
-		if _, err := altar.ReadBody[altar.CreateSession]([]byte(text)); err == nil || !err.(*altar.FrameError).Broken {
-			t.Errorf("%s: %v does not count as broken", text, err)
+	for text, broken := range map[string]bool{``: true, `{`: true, `{} {}`: true, `{"a":1,"a":2}`: true, ` null`: false, `[]`: false, `"x"`: false} {
+		if _, err := altar.ReadBody[altar.CreateSession]([]byte(text)); err == nil || err.(*altar.FrameError).Broken != broken {
+			t.Errorf("%s: %v, want broken %v", text, err, broken)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type FrameError struct {
 	Type string
 	// InvocationID and SessionID are the ids in the frame, if they can be read.
 	InvocationID, SessionID string
-	// Broken says that the text is not JSON or not an object.
+	// Broken says that the text is not JSON.
 	Broken bool
 	// Path is a JSON Pointer to the member that is wrong, "" when it is not one member.
 	Path   string
@@ -186,15 +186,15 @@ func ReadMessage(text []byte, strict bool) (Message, error) {
 		path, reason := describeDecode(err)
 		return nil, describeFrame(text, name, path, reason)
 	}
-	if missing := missingMember(m); missing != "" {
+	if missing := missingMember(m, text); missing != "" {
 		return nil, describeFrame(text, name, "/"+missing, "is missing")
 	}
 	return m, nil
 }
 
-// missingMember returns a required member that is absent and whose default would change the
+// missingMember returns a required member that is absent or null, and whose default would change the
 // meaning: no tools, or the first chunk.
-func missingMember(m Message) string {
+func missingMember(m Message, text []byte) string {
 	switch m := m.(type) {
 	case FulfillTools:
 		if m.ToolNames == nil {
@@ -202,6 +202,13 @@ func missingMember(m Message) string {
 		}
 	case StreamChunk:
 		if m.ChunkID == noChunk {
+			return "chunk_id"
+		}
+		if m.ChunkID != 0 {
+			return ""
+		}
+		// The decoder takes null for 0.
+		if members, err := frameMembers(text); err == nil && members["chunk_id"].Kind() == 'n' {
 			return "chunk_id"
 		}
 	}
@@ -506,12 +513,19 @@ func frameType(text []byte) (string, error) {
 // frameMembers returns the members of a frame.
 func frameMembers(text []byte) (map[string]jsontext.Value, error) {
 	var members map[string]jsontext.Value
-	if err := jsonv2.Unmarshal(text, &members); err != nil || members == nil {
-		reason := "a frame is a JSON object"
-		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-			reason = "broken JSON: " + strings.TrimPrefix(syntax.Error(), "jsontext: ")
+	err := jsonv2.Unmarshal(text, &members)
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		bad := &FrameError{Broken: true, Reason: "broken JSON: " + strings.TrimPrefix(syntax.Error(), "jsontext: ")}
+		// A duplicate name or half a surrogate pair in a payload does not hide whose frame it is.
+		var readable map[string]jsontext.Value
+		twice := errors.Is(err, jsontext.ErrDuplicateName) && strings.Count(string(syntax.JSONPointer), "/") == 1
+		if !twice && jsonv2.Unmarshal(text, &readable, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) == nil {
+			bad.Type, bad.InvocationID, bad.SessionID = textOf(readable["type"]), textOf(readable["invocation_id"]), textOf(readable["session_id"])
 		}
-		return nil, &FrameError{Broken: true, Reason: reason}
+		return nil, bad
+	}
+	if err != nil || members == nil {
+		return nil, &FrameError{Reason: "want a JSON object"}
 	}
 	return members, nil
 }
