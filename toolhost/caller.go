@@ -166,20 +166,20 @@ func (c *Caller) Result() altar.ToolResult {
 }
 
 // Next returns the chunks that have come since the last Next, waiting for at least one. The last has
-// is_final. ended is true when nothing follows: then the outcome is that of [Caller.Wait], which has no
+// is_final. ended is true when nothing follows: then the outcome is that of [Caller.Wait]. There are no
 // chunks if the call was refused, failed before the first one, or does not stream.
 func (c *Caller) Next(ctx context.Context, buffer []altar.StreamChunk) (chunks []altar.StreamChunk, ended bool, err error) {
 	inv := c.inv
 	for {
 		inv.mu.Lock()
+		if c.cut != nil {
+			last := altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(c.next), Error: c.cut, IsFinal: true}
+			inv.mu.Unlock()
+			return append(buffer[:0], last), true, nil
+		}
 		chunks = append(buffer[:0], inv.chunks[max(c.next-inv.base, 0):]...)
 		c.next = inv.base + len(inv.chunks)
 		done := inv.done
-		if c.cut != nil {
-			next := c.next
-			inv.mu.Unlock()
-			return append(buffer[:0], altar.StreamChunk{InvocationID: inv.id, ChunkID: int64(next), Error: c.cut, IsFinal: true}), true, nil
-		}
 		inv.mu.Unlock()
 		if len(chunks) > 0 && inv.space != nil {
 			select {

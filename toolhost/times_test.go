@@ -201,3 +201,43 @@ func TestTimesOfCalls(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowCallerIsCut checks that a caller who does not take the chunks gets an error in their place:
+// its chunk_id follows those that it has taken.
+func TestSlowCallerIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "count", "streaming": true, "effect": "informational"}]`)
+		conn := &frameLog{}
+		r := h.Attach(Identity{ID: "rt", Kind: RuntimeIdentity}, conn)
+		t.Cleanup(r.Detach)
+		r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt", "language": "go", "protocol_version": "1.0", "capabilities": ["streaming"]}`))
+		r.Receive([]byte(`{"type": "FulfillTools", "tool_names": ["count"]}`))
+		session, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		c, refused := h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: "i", ToolName: "count"}, true)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		defer c.Leave()
+		id, payload := conn.lastCall(t), strings.Repeat("x", 256<<10)
+		send := func(n int) {
+			r.Receive(fmt.Appendf(nil, `{"type":"StreamChunk","invocation_id":"%s","chunk_id":%d,"payload":"%s"}`, id, n, payload))
+		}
+		send(0)
+		if chunks, ended, err := c.Next(t.Context(), nil); len(chunks) != 1 || ended || err != nil {
+			t.Fatalf("%d chunks, %v, %v", len(chunks), ended, err)
+		}
+		for n := 1; n < 30; n++ { // 7 MiB, and 4 may wait
+			send(n)
+		}
+		chunks, ended, err := c.Next(t.Context(), nil)
+		if len(chunks) != 1 || !ended || err != nil {
+			t.Fatalf("%d chunks, %v, %v", len(chunks), ended, err)
+		}
+		if last := chunks[0]; last.ChunkID != 1 || !last.IsFinal || last.Error == nil || last.Error.Details["reason"] != "slow_client" {
+			t.Errorf("%+v", last)
+		}
+	})
+}
