@@ -225,6 +225,8 @@ func TestAcceptance10ParametersAreChecked(t *testing.T) {
 		}
 	}
 	h.want(h.ask("POST", callPath(session), "me-token", `{"invocation_id":"i"`), 400, altar.InvalidParameters)
+	h.want(h.ask("POST", callPath(session), "me-token", `[]`), 422, altar.InvalidParameters)
+	h.want(h.ask("POST", "/altar/v1/sessions", "me-token", `null`), 422, altar.InvalidParameters)
 	h.want(h.ask("POST", callPath(session), "me-token", `{"invocation_id":"i","tool_name":"echo","parameters":{},"more":1}`), 422, altar.InvalidParameters)
 	h.want(h.ask("POST", callPath(session), "me-token", `{"invocation_id":"i","tool_name":"echo","parameters":{},"type":"ToolResult"}`), 422, altar.InvalidParameters)
 	h.want(h.ask("POST", callPath(session), "me-token", `{"invocation_id":"i","tool_name":"echo","parameters":{},"session_id":"x"}`), 422, altar.InvalidParameters)
@@ -558,6 +560,18 @@ func TestAcceptance23ErrorChunkEndsTheStream(t *testing.T) {
 		t.Errorf("behind the error: %+v, %v", e, err)
 	}
 	<-sent
+	// Before the first payload the error is the status, also when the runtime sends it in a chunk.
+	for code, want := range map[altar.Code]altar.Code{altar.ExecutionFailed: altar.ExecutionFailed, altar.ExecutionTimeout: altar.ExecutionTimeout, "OF_ITS_OWN": altar.ExecutionFailed} {
+		status := 502
+		if want == altar.ExecutionTimeout {
+			status = 504
+		}
+		for _, accept := range []string{"text/event-stream", "application/json"} {
+			failing := h.callLater(context.Background(), session, string(code)+accept, "count", `{}`, "Accept", accept)
+			p.send(altar.StreamChunk{InvocationID: p.nextCall().InvocationID, Error: altar.Errorf(code, "at once")})
+			h.want(<-failing, status, want)
+		}
+	}
 }
 
 func TestAcceptance24GapsInChunkIDs(t *testing.T) {
@@ -581,10 +595,13 @@ func TestAcceptance24GapsInChunkIDs(t *testing.T) {
 		p.barrier()
 	}
 	// Before the first chunk the error is the status.
-	running := h.callLater(context.Background(), session, "first", "count", `{}`, "Accept", "text/event-stream")
-	p.chunk(p.nextCall().InvocationID, 1, `1`, false)
-	h.want(<-running, 500, altar.InternalError)
-	p.nextCancel()
+	for _, id := range []string{"1", "null"} {
+		running := h.callLater(context.Background(), session, "first "+id, "count", `{}`, "Accept", "text/event-stream")
+		p.sendText(`{"type":"StreamChunk","invocation_id":"` + p.nextCall().InvocationID + `","chunk_id":` + id + `,"payload":1}`)
+		h.want(<-running, 500, altar.InternalError)
+		p.nextCancel()
+		p.barrier()
+	}
 	plain := h.callLater(context.Background(), session, "plain", "echo", `{}`)
 	p.chunk(p.nextCall().InvocationID, 0, `1`, true)
 	h.want(<-plain, 500, altar.InternalError)
@@ -733,23 +750,33 @@ func TestAcceptance29UnknownMessageTypes(t *testing.T) {
 }
 
 func TestAcceptance30RestartLeavesNothingHalfOpen(t *testing.T) {
-	h := newTestHost(t, nil)
-	p := h.connect("rt", "echo")
+	setup := hostSetup{dir: t.TempDir(), grace: time.Second}
+	h := startHost(t, setup)
+	p := h.connect("rt", "echo", "count")
 	session := h.session("me-token", `{}`)
 	running := h.callLater(context.Background(), session, "i", "echo", `{}`)
 	p.nextCall()
+	go func() { p.chunk(p.nextCall().InvocationID, 0, `0`, false) }()
+	_, next := h.stream(context.Background(), session, "s", "count")
+	if e, err := next(); err != nil || e.id != 0 {
+		t.Fatalf("%+v, %v", e, err)
+	}
 	ended := make(chan struct{})
 	go func() { h.stop(); close(ended) }()
 	p.wantClosed(websocket.StatusGoingAway)
 	if a := <-running; a.status != 410 && a.status != 503 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+	if e, err := next(); err != nil || e.id != 1 || !e.IsFinal || e.Error == nil || e.Error.Code != altar.SessionInvalid {
+		t.Errorf("the open stream ends with %+v, %v", e, err)
+	}
 	<-ended
 	if f := h.host.Figures(); f.Sessions != 0 || f.Runtimes != 0 || f.Running != 0 {
 		t.Errorf("%+v", f)
 	}
-	next := newTestHost(t, nil)
-	next.want(next.call(session, "i", "echo", `{}`), 410, altar.SessionInvalid)
+	again := startHost(t, setup) // with the same store
+	again.connect("rt", "echo")
+	again.want(again.call(session, "i", "echo", `{}`), 410, altar.SessionInvalid)
 }
 
 // waitFor waits until something holds.

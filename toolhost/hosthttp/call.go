@@ -124,8 +124,8 @@ func wantsEvents(accept []string) bool {
 	return events
 }
 
-// sendEvents sends the chunks of a call as events. What fails before the first chunk is answered with
-// the status of its error.
+// sendEvents sends the chunks of a call as events. What fails before the first payload is answered
+// with the status of its error.
 func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *toolhost.Caller) {
 	s := eventStream{w: w, out: eventstream.NewWriter(w, writeTime)}
 	var buffer []altar.StreamChunk
@@ -134,17 +134,7 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 		if err != nil {
 			return // the client has left
 		}
-		for i := range chunks {
-			s.writeChunk(&chunks[i])
-		}
-		if !ended {
-			if !s.flushEvents() {
-				return
-			}
-			buffer = chunks
-			continue
-		}
-		if !s.begun {
+		if ended && !s.begun && (len(chunks) == 0 || chunks[0].Error != nil) {
 			result, err := caller.Wait(r.Context())
 			if err != nil {
 				return
@@ -155,10 +145,15 @@ func (h *Handler) sendEvents(w http.ResponseWriter, r *http.Request, caller *too
 				writeResult(w, statusOf(result.Error), &result)
 				return
 			}
-			s.writeChunk(&altar.StreamChunk{InvocationID: result.InvocationID, Payload: result.Payload, IsFinal: true})
+			chunks = []altar.StreamChunk{{InvocationID: result.InvocationID, Payload: result.Payload, IsFinal: true}}
 		}
-		s.flushEvents()
-		return
+		for i := range chunks {
+			s.writeChunk(&chunks[i])
+		}
+		if !s.flushEvents() || ended {
+			return
+		}
+		buffer = chunks
 	}
 }
 

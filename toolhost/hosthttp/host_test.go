@@ -56,7 +56,20 @@ func newTestHost(t testing.TB, change func(*toolhost.Options)) *testHost {
 // newTimedHost is newTestHost with the time that runtimes have to answer.
 func newTimedHost(t testing.TB, change func(*toolhost.Options), runtimeTimeout time.Duration) *testHost {
 	t.Helper()
-	dir := t.TempDir()
+	return startHost(t, hostSetup{dir: t.TempDir(), change: change, runtimeTimeout: runtimeTimeout, grace: time.Second})
+}
+
+// hostSetup is what tests change of a host.
+type hostSetup struct {
+	dir            string
+	change         func(*toolhost.Options)
+	runtimeTimeout time.Duration
+	grace          time.Duration // of running calls when the host stops
+}
+
+func startHost(t testing.TB, setup hostSetup) *testHost {
+	t.Helper()
+	dir, change := setup.dir, setup.change
 	ctx := context.Background()
 	db, err := boltstore.Open(ctx, dir+"/store", boltstore.Options{MinFree: -1})
 	if err != nil {
@@ -84,11 +97,11 @@ func newTimedHost(t testing.TB, change func(*toolhost.Options), runtimeTimeout t
 		t.Fatal(err)
 	}
 	h.addr = l.Addr().String()
-	handler := hosthttp.New(hosthttp.Options{Host: host, MCP: hostmcp.New(hostmcp.Options{Host: host}), RuntimeTimeout: runtimeTimeout})
+	handler := hosthttp.New(hosthttp.Options{Host: host, MCP: hostmcp.New(hostmcp.Options{Host: host}), RuntimeTimeout: setup.runtimeTimeout})
 	server := &http.Server{Handler: handler, ReadTimeout: 20 * time.Second, WriteTimeout: 60 * time.Second}
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)
-	go func() { ended <- host.Run(running, time.Second) }()
+	go func() { ended <- host.Run(running, setup.grace) }()
 	go func() { ended <- server.Serve(l) }()
 	transport := &http.Transport{MaxIdleConnsPerHost: 200}
 	h.http = &http.Client{Transport: transport}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,25 +72,31 @@ func (h *testHost) raw() (net.Conn, *bufio.Reader) {
 // closeCode reads frames until that which closes, and returns its status; 0 when the connection just
 // ends.
 func closeCode(r *bufio.Reader) int {
+	code, _, _ := nextClose(r)
+	return code
+}
+
+// nextClose reads frames until that which closes, and returns its status and its reason.
+func nextClose(r *bufio.Reader) (code int, reason string, err error) {
 	for {
 		var head [2]byte
 		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return 0
+			return 0, "", err
 		}
 		n := int(head[1] & 0x7f)
 		if n == 126 {
 			var more [2]byte
 			if _, err := io.ReadFull(r, more[:]); err != nil {
-				return 0
+				return 0, "", err
 			}
 			n = int(binary.BigEndian.Uint16(more[:]))
 		}
 		payload := make([]byte, n)
 		if _, err := io.ReadFull(r, payload); err != nil {
-			return 0
+			return 0, "", err
 		}
 		if head[0]&0x0f == 8 && n >= 2 {
-			return int(binary.BigEndian.Uint16(payload))
+			return int(binary.BigEndian.Uint16(payload)), string(payload[2:]), nil
 		}
 	}
 }
@@ -188,6 +195,78 @@ func TestEndlessEmptyContinuationFrames(t *testing.T) {
 	h.waitFor("the end of its runtime", func() bool { return h.host.Figures().Runtimes == 0 })
 }
 
+// TestSlowFrame checks that a frame has its time, and not also that of the ping which its runtime does
+// not answer.
+func TestSlowFrame(t *testing.T) {
+	h := newTimedHost(t, nil, 3*time.Second)
+	conn, reader := h.raw()
+	conn.Write(frame(0x81, make([]byte, 100))[:50]) // and then nothing
+	if code, reason, err := nextClose(reader); err != nil || code != 1008 || reason != "a frame takes too long" {
+		t.Errorf("closed with %d %q, %v", code, reason, err)
+	}
+}
+
+// TestHandshakeRefusals checks that a refused handshake is answered as every other request is.
+func TestHandshakeRefusals(t *testing.T) {
+	h := newTestHost(t, nil)
+	const key, version = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "Sec-WebSocket-Version: 13\r\n"
+	const rt, upgrade = "Authorization: Bearer rt-token\r\n", "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+	for header, want := range map[string]struct {
+		status int
+		code   altar.Code
+	}{
+		upgrade + version + key: {401, altar.AuthorizationFailed},
+		"Authorization: Bearer me-token\r\n" + upgrade + version + key:    {403, altar.AuthorizationFailed},
+		rt + "Origin: https://evil.example\r\n" + upgrade + version + key: {403, altar.AuthorizationFailed},
+		rt: {426, altar.InvalidParameters},
+		rt + "Connection: Upgrade\r\nUpgrade: h2c\r\n" + version + key: {426, altar.InvalidParameters},
+		rt + "Upgrade: websocket\r\n" + version + key:                  {426, altar.InvalidParameters},
+		rt + upgrade + "Sec-WebSocket-Version: 8\r\n" + key:            {400, altar.InvalidParameters},
+		rt + upgrade + version:                                         {400, altar.InvalidParameters},
+		rt + upgrade + version + "Sec-WebSocket-Key: short\r\n":        {400, altar.InvalidParameters},
+	} {
+		conn, err := net.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(testTime))
+		fmt.Fprintf(conn, "GET /altar/v1/runtimes HTTP/1.1\r\nHost: %s\r\n%s\r\n", h.addr, header)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refusal altar.Error
+		err = json.NewDecoder(response.Body).Decode(&refusal)
+		conn.Close()
+		if err != nil || response.StatusCode != want.status || refusal.Code != want.code || refusal.Message == "" || response.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%q: %s %v, %+v, %v", header, response.Status, response.Header, refusal, err)
+		}
+	}
+}
+
+// TestUnreadableResultEndsItsCall checks that a caller does not wait for the timeout when the runtime's
+// answer cannot be read, and that the connection stays.
+func TestUnreadableResultEndsItsCall(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "echo")
+	session := h.session("me-token", `{}`)
+	for i, payload := range []string{`{"a":1,"a":2}`, `"\ud800"`, `1,"status":7`} {
+		running := h.callLater(context.Background(), session, fmt.Sprint(i), "echo", `{}`)
+		call := p.nextCall()
+		p.sendText(`{"type":"ToolResult","invocation_id":"` + call.InvocationID + `","payload":` + payload + `}`)
+		h.want(<-running, 500, altar.InternalError)
+		p.nextCancel()
+		if e := p.nextError(altar.InvalidParameters); e.InReplyTo != call.InvocationID {
+			t.Errorf("%s: %+v", payload, e)
+		}
+	}
+	fine := h.callLater(context.Background(), session, "fine", "echo", `{}`)
+	p.succeed(p.nextCall().InvocationID, `1`)
+	if a := <-fine; a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 // TestHalfOpenRuntimeFreesItsID checks that the id of a live runtime is refused a second time; that
 // of a runtime which answers no ping is free within three times the timeout, which is 30 s by
 // default.
@@ -280,6 +359,21 @@ func TestConfirmation(t *testing.T) {
 	h.want(h.ask("POST", callPath(session), "me-token", confirm("i", "wrong")), 403, altar.AuthorizationFailed)
 	go func() { p.succeed(p.nextCall().InvocationID, `1`) }()
 	if a := h.ask("POST", callPath(session), "me-token", confirm("i", token)); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	// It confirms these parameters, in this session.
+	h.addContracts(`[{"name": "wipe", "effect": "irreversible", "parameters": [{"name": "n", "type": "integer"}]}]`)
+	p.fulfill("", "wipe")
+	p.barrier()
+	body := func(n, token string) string {
+		return `{"invocation_id":"w","tool_name":"wipe","parameters":{"n":` + n + `},"confirmation":"` + token + `"}`
+	}
+	token, _ = h.ask("POST", callPath(session), "me-token", body("1", "")).Error.Details["confirmation"].(string)
+	second := h.session("me-token", `{}`)
+	h.want(h.ask("POST", callPath(session), "me-token", body("2", token)), 403, altar.AuthorizationFailed)
+	h.want(h.ask("POST", callPath(second), "me-token", body("1", token)), 403, altar.AuthorizationFailed)
+	go func() { p.succeed(p.nextCall().InvocationID, `2`) }()
+	if a := h.ask("POST", callPath(session), "me-token", body("1", token)); string(a.Payload) != "2" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -141,9 +141,27 @@ func (c *queuedConn) Close() error {
 }
 
 // queuingHijacker hands the connection of a request out as a queuedConn.
+// A refusal of the handshake, which the library writes as text, is kept for the caller.
 type queuingHijacker struct {
 	http.ResponseWriter
-	conn *queuedConn // set by Hijack
+	conn    *queuedConn // set by Hijack
+	refused int         // the status of a refusal; 0 for none
+	reason  []byte
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *queuingHijacker) WriteHeader(status int) {
+	if status == http.StatusSwitchingProtocols {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.refused = status
+}
+
+// Write implements http.ResponseWriter.
+func (w *queuingHijacker) Write(text []byte) (int, error) {
+	w.reason = append(w.reason, text...)
+	return len(text), nil
 }
 
 // Hijack implements http.Hijacker.

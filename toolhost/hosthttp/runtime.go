@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,10 @@ const (
 	maxFrame      = 1 << 20
 	maxQueueBytes = 16 << 20 // of frames that wait to be sent
 	closeTime     = 5 * time.Second
-	maxPings      = 100      // of the runtime, between two of ours
-	keptBuffer    = 64 << 10 // a larger buffer is given back after its frame
-	maxReason     = 120      // bytes of the reason of a close frame
+	maxPings      = 100         // of the runtime, between two of ours
+	keptBuffer    = 64 << 10    // a larger buffer is given back after its frame
+	maxReason     = 120         // bytes of the reason of a close frame
+	cutTime       = time.Second // between the close frame and the end of a connection in mid frame
 )
 
 // connectRuntime is GET /altar/v1/runtimes.
@@ -44,6 +46,9 @@ func (h *Handler) connectRuntime(w http.ResponseWriter, r *http.Request, who too
 	ws, err := websocket.Accept(hijacker, r, &websocket.AcceptOptions{OnPingReceived: c.countPing})
 	if err != nil {
 		h.Log.Debug("a runtime did not connect", "identity", who.ID, "error", err)
+		if hijacker.refused != 0 {
+			writeError(w, r, hijacker.refused, altar.Errorf(altar.InvalidParameters, "%s", strings.TrimSpace(string(hijacker.reason))))
+		}
 		return
 	}
 	ws.SetReadLimit(maxFrame)
@@ -100,7 +105,7 @@ func (c *runtimeConn) closeWith(code websocket.StatusCode, reason string) {
 			code = websocket.StatusGoingAway
 		}
 		c.code, c.reason = code, reason
-		c.cut = time.AfterFunc(2*closeTime, func() { c.ws.CloseNow() })
+		c.cut = time.AfterFunc(2*closeTime, func() { c.conn.Close() }) // CloseNow would wait for Close
 		close(c.closing)
 		c.stopPing()
 	})
@@ -171,34 +176,47 @@ func (c *runtimeConn) refuseFrame(code websocket.StatusCode, reason string) {
 // watchLiveness ends a connection whose runtime does not announce itself, does not answer pings, sends
 // a frame too slowly or pings without end. It sends the close frame behind what waits.
 func (c *runtimeConn) watchLiveness(ctx context.Context) {
-	tick := time.NewTicker(c.timeout / 2)
-	defer tick.Stop()
-	begun, pinged := time.Now(), time.Now()
+	look := time.NewTimer(c.timeout / 2)
+	defer look.Stop()
+	var pinging sync.WaitGroup
+	defer pinging.Wait()
+	pong := make(chan bool, 1) // whether a ping was answered
+	begun, pinged, waiting := time.Now(), time.Now(), false
 	for {
 		select {
 		case <-c.closing:
 			c.ws.Close(c.code, c.reason) // waits for a bounded time
 			return
-		case <-tick.C:
-		}
-		now := time.Now()
-		if at := c.reading.Load(); at != 0 && now.Sub(time.Unix(0, at)) > c.timeout {
-			c.closeWith(websocket.StatusPolicyViolation, "a frame takes too long")
+		case alive := <-pong:
+			if !alive {
+				c.closeWith(websocket.StatusPolicyViolation, "no answer to a ping")
+				c.ws.CloseNow()
+				return
+			}
+			waiting = false
 			continue
+		case <-look.C:
 		}
+		now, next := time.Now(), c.timeout/2
+		at := c.reading.Load()
+		if at != 0 {
+			left := c.timeout - now.Sub(time.Unix(0, at))
+			if left <= 0 {
+				c.closeWith(websocket.StatusPolicyViolation, "a frame takes too long")
+				c.cut.Reset(cutTime) // the answer would be behind the frame
+				continue
+			}
+			next = min(next, left)
+		}
+		look.Reset(next)
 		if !c.announced.Load() && now.Sub(begun) >= c.timeout {
 			c.closeWith(websocket.StatusPolicyViolation, "the runtime did not announce itself in time")
 			continue
 		}
-		if now.Sub(pinged) < c.timeout {
-			continue
-		}
-		pinged = now
-		c.pings.Store(0)
-		if !c.pingRuntime(ctx) {
-			c.closeWith(websocket.StatusPolicyViolation, "no answer to a ping")
-			c.ws.CloseNow()
-			return
+		if at == 0 && !waiting && now.Sub(pinged) >= c.timeout { // a frame that arrives needs no ping
+			pinged, waiting = now, true
+			c.pings.Store(0)
+			pinging.Go(func() { pong <- c.pingRuntime(ctx) })
 		}
 	}
 }
