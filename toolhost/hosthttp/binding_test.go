@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,10 @@ func TestRequestsForSessions(t *testing.T) {
 // not fit are refused at once, and others still reach the runtimes that read.
 func TestRuntimeThatReadsNothing(t *testing.T) {
 	h := newTimedHost(t, func(o *toolhost.Options) { o.CallTimeout = 5 * testTime }, 10*testTime)
-	conn, _ := h.raw() // reads nothing more
+	conn, _ := h.raw()                                                  // reads nothing more
+	if err := conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil { // or the system takes tens of MiB
+		t.Fatal(err)
+	}
 	conn.Write(frame(0x81, []byte(`{"type":"FulfillTools","tool_names":["echo"]}`)))
 	h.waitFor("the tool", func() bool { list := h.host.Runtimes(); return len(list) == 1 && len(list[0].Tools) == 1 })
 	good := h.connect("rt", "need")

@@ -31,11 +31,12 @@ type queuedConn struct {
 
 	writing sync.Mutex // held while a batch is sent; taken before mu
 
-	mu      sync.Mutex // guards the following fields
-	queue   []byte     // waits to be sent
-	spare   []byte     // the buffer of the last batch
-	sending int        // bytes of the batch that is being sent
-	err     error      // of the first write that failed
+	mu       sync.Mutex // guards the following fields
+	queue    []byte     // waits to be sent
+	spare    []byte     // the buffer of the last batch
+	sending  int        // bytes of the batch that is being sent
+	reserved int        // bytes of frames that are about to be written
+	err      error      // of the first write that failed
 }
 
 func newQueuedConn(conn net.Conn) *queuedConn {
@@ -88,11 +89,23 @@ func (c *queuedConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hasRoom reports whether another frame may wait.
-func (c *queuedConn) hasRoom(size int) bool {
+// reserve reports whether another frame may wait, and keeps its room until [queuedConn.release]:
+// frames of several callers are written one after the other.
+func (c *queuedConn) reserve(size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err == nil && len(c.queue)+c.sending+size <= maxQueueBytes
+	if c.err != nil || len(c.queue)+c.sending+c.reserved+size > maxQueueBytes {
+		return false
+	}
+	c.reserved += size
+	return true
+}
+
+// release ends a reservation, when the frame is written.
+func (c *queuedConn) release(size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserved -= size
 }
 
 // sendQueued sends what waits until ctx ends or a write fails.

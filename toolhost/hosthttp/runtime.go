@@ -85,9 +85,10 @@ func (c *runtimeConn) Send(frame []byte, lone bool) bool {
 		return false
 	default:
 	}
-	if !c.conn.hasRoom(len(frame)) {
+	if !c.conn.reserve(len(frame)) {
 		return false
 	}
+	defer c.conn.release(len(frame))
 	c.conn.lone.Store(lone)
 	return c.ws.Write(context.Background(), websocket.MessageText, frame) == nil // it does not wait
 }
