@@ -114,7 +114,7 @@ section{margin-top:3rem;break-inside:avoid-page}a{color:var(--accent)}nav ul{col
 .definition,.rest{color:var(--soft);font-size:.9rem}figure{margin:1rem 0}figure svg{display:block;width:100%;max-width:32rem;height:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{text-align:left;padding:.2rem .5rem .2rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;font-weight:400}
-thead th{font-weight:600;overflow-wrap:normal}tbody th{min-width:5.5rem}.number{text-align:right;padding:.2rem 0 .2rem .75rem}
+thead th{font-weight:600;overflow-wrap:normal}tbody th{min-width:5.5rem}td.number{overflow-wrap:normal}.number{text-align:right;padding:.2rem 0 .2rem .75rem}
 .scrolls{overflow-x:auto}
 @media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}.scrolls{overflow:visible}table{font-size:.7rem}.number{padding-left:.25rem;overflow-wrap:normal}thead th,thead .number{overflow-wrap:anywhere}}
 `
