@@ -316,6 +316,15 @@ func TestInvalidMCPMessages(t *testing.T) {
 	if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": "x", "method": "tools/explode"}`); r.StatusCode != 200 || !strings.Contains(string(r.body), `"code":-32601`) || !strings.Contains(string(r.body), `"id":"x"`) {
 		t.Errorf("an unknown method is answered with %s %s", r.Status, r.body)
 	}
+	for id, status := range map[string]int{"0": 200, "-1": 200, "9007199254740991": 200, `""`: 200, "1.5": 400, "1e3": 400, "9007199254740993": 400, "-9007199254740993": 400, "99999999999999999999": 400} {
+		r := postMCP(t, h, `{"jsonrpc": "2.0", "id": `+id+`, "method": "ping"}`)
+		if r.StatusCode != status || status == 200 && !strings.Contains(string(r.body), `"id":`+id+`,`) {
+			t.Errorf("the id %s is answered with %s %s", id, r.Status, r.body)
+		}
+	}
+	if r := postMCP(t, h, `[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2.5, "method": "ping"}]`); r.StatusCode != 400 || !strings.Contains(string(r.body), "the id 2.5") {
+		t.Errorf("a batch with a fraction is answered with %s %s", r.Status, r.body)
+	}
 	for _, headers := range [][]string{{"Content-Type", "text/plain"}, {"Accept", "text/html"}, {"Mcp-Protocol-Version", "1999-01-01"}, {"Content-Encoding", "gzip"}} {
 		if r := postMCP(t, h, `{"jsonrpc": "2.0", "id": 1, "method": "ping"}`, headers...); r.StatusCode >= 500 {
 			t.Errorf("%v: %s %s", headers, r.Status, r.body)

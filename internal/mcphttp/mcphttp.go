@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -60,6 +61,10 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, http.StatusBadRequest, nil, "the body was cut off")
 			return
 		}
+		if id := inexactID(body); id != "" {
+			writeError(w, http.StatusBadRequest, nil, fmt.Sprintf("the id %.40s is no integer of at most 53 bits, and could not be repeated exactly: send another one, or a text", id))
+			return
+		}
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		answer := &refusalRecorder{ResponseWriter: w}
@@ -68,6 +73,33 @@ func Handler(server func(*http.Request) *mcp.Server, o Options) http.Handler {
 			writeError(w, answer.status, body, strings.TrimSpace(answer.text.String()))
 		}
 	})
+}
+
+// inexactID returns the first id of a message or batch that is a number and would be answered as
+// another number, because the library reads numbers as floats; "" if there is none. What cannot be
+// read is left to the library, which says why.
+func inexactID(body []byte) string {
+	type message struct {
+		ID json.RawMessage `json:"id"`
+	}
+	messages := make([]message, 1)
+	into := any(&messages[0])
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
+		into = &messages
+	}
+	if json.Unmarshal(body, into) != nil {
+		return ""
+	}
+	const most = 1 << 53
+	for _, m := range messages {
+		if len(m.ID) == 0 || m.ID[0] != '-' && (m.ID[0] < '0' || m.ID[0] > '9') {
+			continue
+		}
+		if n, err := strconv.ParseInt(string(m.ID), 10, 64); err != nil || n > most-1 || n < 1-most {
+			return string(m.ID)
+		}
+	}
+	return ""
 }
 
 // A refusalRecorder passes answers on, but keeps a refusal in plain text.
