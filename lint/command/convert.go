@@ -59,7 +59,7 @@ type convertRun struct {
 func (v *convertRun) runConvert(ctx context.Context, args []string) error {
 	if v.list {
 		for _, c := range convert.Conversions {
-			fmt.Fprintf(v.Out, "%-10s --to %-6s %s\n", c.From, c.To, c.Summary)
+			fmt.Fprintf(v.Out, "%-10s --to %-7s %s\n", c.From, c.To, c.Summary)
 		}
 		return nil
 	}
