@@ -59,6 +59,12 @@ func TestBackupWhileServing(t *testing.T) {
 	if out, code := p.cli("backup", "saved"); code == exit.OK || !strings.Contains(out, "exists already") {
 		t.Errorf("a second backup under the same name: %d\n%s", code, out)
 	}
+	if out, code := p.cli("backup", filepath.Join("missing", "saved")); code == exit.OK || !strings.Contains(out, "there is no directory") || !strings.Contains(out, "mount its disk") {
+		t.Errorf("a backup below a directory that does not exist: %d\n%s", code, out)
+	}
+	if out, code := p.cli("--data-dir", "elsewhere", "restore", filepath.Join("saved", "FORMAT")); code == exit.OK || !strings.Contains(out, "is a file") {
+		t.Errorf("a restore from a file: %d\n%s", code, out)
+	}
 	if out, code := p.cli("restore", "saved"); code == exit.OK || !strings.Contains(out, "is not empty") {
 		t.Errorf("a restore over a directory in use: %d\n%s", code, out)
 	}

@@ -101,7 +101,9 @@ func Write(ctx context.Context, s Sources, dir string, progress func(part string
 	if err := os.RemoveAll(partial); err != nil {
 		return m, err
 	}
-	if err := os.Mkdir(partial, privatefile.DirMode); err != nil {
+	if err := os.Mkdir(partial, privatefile.DirMode); errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("there is no directory %s: make it, or mount its disk", filepath.Dir(dir))
+	} else if err != nil {
 		return m, err
 	}
 	defer func() {

@@ -101,6 +101,9 @@ func Restore(ctx context.Context, from, dataDir string, progress Progress) (m Ma
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
+	if info, err := os.Stat(from); err == nil && !info.IsDir() {
+		return m, fmt.Errorf("%s is a file: name the directory of a backup, or send an archive to standard input (gazetteer restore - < %[1]s)", from)
+	}
 	progress("the checksums of the backup", 0, 0)
 	if m, err = readManifest(ctx, from); err != nil {
 		return m, err
