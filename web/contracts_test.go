@@ -108,13 +108,13 @@ func TestContractsPage(t *testing.T) {
 	want("proposed https://api.example/tables/{city}")
 	submit(303, approve)
 	want("approved https://api.example/tables/{city}")
-	page("<td>http</td>", "<p>None. <code>gazetteer altar identity add --runtime")
+	page(`data-label="Runtimes">http</td>`, "<p>None. <code>gazetteer altar identity add --runtime")
 
 	r := tools.Attach(toolhost.Identity{ID: toolhost.HTTPRuntime, Kind: toolhost.RuntimeIdentity}, silentConn{})
 	r.Receive([]byte(`{"type":"AnnounceRuntime","runtime_id":"http-1","protocol_version":"1.0"}`))
 	r.Receive([]byte(`{"type":"FulfillTools","tool_names":["find_table"]}`))
 	since := tools.Runtimes()[0].Connected.Format(time.DateTime)
-	page(`<tr><th scope="row"><code>http-1</code></th><td>http</td><td>` + since + `</td><td>0</td><td>find_table</td></tr>`)
+	page(`<code>http-1</code></th>`, `data-label="Identity">http</td>`, `>`+since+`</td>`, `data-label="Tools">find_table</td>`)
 	r.Detach()
 
 	publishTable(t, db, "https://other.example/tables/:city")
