@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,16 @@ type Pin struct {
 	// RequestsPerMinute is the rate that the document declares (AI Discovery 3.6); 0 when it
 	// declares none.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
+}
+
+// DescribeSource says what a contract was made from, and which host it calls if that is another one: a
+// credential of that host goes there.
+func (p *Pin) DescribeSource() string {
+	source := p.Host + " " + p.Operation
+	if u, err := url.Parse(p.Copy.Call.URL); err == nil && u.Host != "" && u.Host != p.Host {
+		source += ", which calls " + u.Host
+	}
+	return source
 }
 
 // ContractFile is a contract as an operator's file has it: a contract that is approved as it is added.

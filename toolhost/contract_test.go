@@ -3,6 +3,7 @@ package toolhost
 import (
 	"testing"
 
+	"gazetteer/document"
 	"gazetteer/protocol/altar"
 )
 
@@ -57,5 +58,21 @@ func TestContractOfAJSONSchema(t *testing.T) {
 	}
 	if _, err := ReadContracts([]byte(`[{"name": "one", "input_schema": {"type": "string"}}]`)); err == nil {
 		t.Error("a schema of a string became a contract")
+	}
+}
+
+// TestSourceOfAContract checks that the operator sees when a document makes the host call another one.
+func TestSourceOfAContract(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://api.example/tables/{city}":   "api.example find",
+		"agtp://api.example":                  "api.example find",
+		"https://bank.example/pay":            "api.example find, which calls bank.example",
+		"https://api.example:8443/tables":     "api.example find, which calls api.example:8443",
+		"https://api.example.evil.test/:city": "api.example find, which calls api.example.evil.test",
+	} {
+		pin := Pin{Host: "api.example", Operation: "find", Copy: document.Operation{Call: document.Call{URL: address}}}
+		if got := pin.DescribeSource(); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
 		}
 		if c.Pin != nil {
-			row.From = c.Pin.Host + " " + c.Pin.Operation
+			row.From = c.Pin.DescribeSource()
 		}
 		v.Contracts = append(v.Contracts, row)
 	}

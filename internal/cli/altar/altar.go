@@ -310,7 +310,7 @@ func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
 	}
 	about = strings.TrimSpace(about + " for " + c.DescribeClients() + ", by " + c.DescribeRuntimes())
 	if c.Pin != nil {
-		about += ", from " + c.Pin.Host + " " + c.Pin.Operation
+		about += ", from " + c.Pin.DescribeSource()
 	}
 	if c.Reason != "" {
 		about += ": " + c.Reason
