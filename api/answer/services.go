@@ -144,6 +144,10 @@ func (a *Answers) ListServices(ctx context.Context, q census.ServiceQuery) (Serv
 			out.Services = append(out.Services, s)
 		}
 	}
+	if q.Order == census.ByOperations {
+		// The census counts an operation of two documents twice, so its order is only near to this one.
+		slices.SortStableFunc(out.Services, func(a, b ServiceSummary) int { return b.Operations - a.Operations })
+	}
 	return out, nil
 }
 
