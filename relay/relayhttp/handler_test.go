@@ -668,6 +668,79 @@ func TestUnknownVersions(t *testing.T) {
 	}
 }
 
+// TestSendersThatTheOperatorAllows checks the operator's lists of senders: DIDs and their hosts, and the
+// list of blocked ones first.
+func TestSendersThatTheOperatorAllows(t *testing.T) {
+	for _, c := range []struct {
+		allow, block []string
+		status       int
+	}{
+		{nil, nil, 202},
+		{[]string{prefix + alice}, nil, 202},
+		{[]string{"REGISTRY.test"}, nil, 202},
+		{[]string{prefix + carol, "elsewhere.test"}, nil, 403},
+		{[]string{prefix + alice}, []string{"registry.test"}, 403},
+		{nil, []string{"istry.test", prefix + carol}, 202},
+	} {
+		w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Allow, o.Block = c.allow, c.block })
+		a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text))
+		if a.status != c.status || c.status == 403 && a.body["code"] != "sender_blocked" {
+			t.Errorf("allow %q, block %q: %d %s", c.allow, c.block, a.status, a.text)
+		}
+	}
+}
+
+// TestStrictRelay checks that a relay of the strict profile refuses a body of a type that the draft does
+// not define, and one of the wire profile takes it.
+func TestStrictRelay(t *testing.T) {
+	for profile, status := range map[a2a.Profile]int{a2a.Strict: 400, a2a.Wire: 202} {
+		w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Profile = profile })
+		e, err := a2a.Sign(a2a.Message{From: prefix + alice, To: prefix + bob, Timestamp: time.Now(), Body: a2a.Other{Kind: "text", JSON: []byte(`{"text":"hello","type":"text"}`)}}, a2a.Wire, w.agents.keys[alice])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := w.do("POST", "/inbox/"+bob, "", string(e.Text)); a.status != status {
+			t.Errorf("%s: %d %s", profile, a.status, a.text)
+		}
+		w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	}
+}
+
+// TestFullDisk checks that a relay without space refuses pushes, tells when to come again, and still
+// gives out mail and deletes what is acknowledged.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	open := func(free int64) *boltqueue.Queue {
+		t.Helper()
+		queue, err := boltqueue.Open(t.Context(), dir, boltqueue.Options{File: boltfile.Options{MinFree: free}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return queue
+	}
+	queue := open(-1)
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Queue = queue })
+	e := w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(e.Text)), 202, "status", "queued")
+	if err := queue.Close(); err != nil {
+		t.Fatal(err)
+	}
+	full := open(1 << 60) // no disk has so much
+	defer full.Close()
+	w = newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { o.Queue = full })
+	for _, version := range []string{"", "draft-1"} {
+		a := w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text), a2ahttp.VersionHeader, version)
+		w.want(a, 503, "error", "Relay Error")
+		if wait := a.header.Get("Retry-After"); wait != "30" {
+			t.Errorf("Retry-After: %q", wait)
+		}
+	}
+	if page := w.do("GET", "/inbox/"+bob+"/pull", bob, ""); page.status != 200 || !strings.Contains(page.text, e.ID) {
+		t.Errorf("%d %s", page.status, page.text)
+	}
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, `{"envelope_ids":["`+e.ID+`"]}`), 200, "acked_count", "1")
+}
+
 // TestSenderOfSilentHost checks that a sender is told when to try again if its registry does not
 // answer.
 func TestSenderOfSilentHost(t *testing.T) {
