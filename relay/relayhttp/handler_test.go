@@ -706,6 +706,30 @@ func TestStrictRelay(t *testing.T) {
 	}
 }
 
+// TestStreamsPerNetwork checks that one network gets 64 streams, and that a pull is still answered.
+// Clients on the server's own machine have no such limit.
+func TestStreamsPerNetwork(t *testing.T) {
+	w := newWorld(t, func(_ *relay.Options, o *relayhttp.Options) {
+		o.Client = func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }
+	})
+	for i := range 64 {
+		response, err := http.DefaultClient.Do(w.request("GET", "/inbox/"+bob+"/stream", bob, ""))
+		if err != nil || response.StatusCode != 200 {
+			t.Fatalf("stream %d: %v, %v", i, response, err)
+		}
+		defer response.Body.Close()
+	}
+	response, err := http.DefaultClient.Do(w.request("GET", "/inbox/"+bob+"/stream", bob, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != 429 || response.Header.Get("Retry-After") != "30" {
+		t.Errorf("stream 64: %d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
+	}
+	w.want(w.do("GET", "/inbox/"+bob+"/pull", bob, ""), 200, "has_more", "false")
+}
+
 // TestFullDisk checks that a relay without space refuses pushes, tells when to come again, and still
 // gives out mail and deletes what is acknowledged.
 func TestFullDisk(t *testing.T) {
