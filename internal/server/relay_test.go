@@ -11,6 +11,9 @@ import (
 	"gazetteer/internal/config"
 )
 
+// privateHosts are hosts that no stranger may have requested, in several notations.
+var privateHosts = []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "10.0.0.1", "169.254.169.254"}
+
 // An untrusted wake-up address does not reach this machine in any notation.
 func TestWakeUpsRefusePrivateAddresses(t *testing.T) {
 	var reached atomic.Int64
@@ -31,7 +34,7 @@ func TestWakeUpsRefusePrivateAddresses(t *testing.T) {
 		}
 	}
 	_, port, _ := net.SplitHostPort(inside.Listener.Addr().String())
-	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "10.0.0.1", "169.254.169.254"} {
+	for _, host := range privateHosts {
 		ask(&Server{Config: config.Default()}, "https://"+host+":"+port+"/")
 	}
 	// Where loopback is allowed, the operator's listener still gets no wake-up.

@@ -64,22 +64,31 @@ func (h *Server) openHTTPRuntime(e Environment) error {
 			return exit.Usagef("altar.credentials_file: %v", err)
 		}
 	}
-	guard, err := newGuard(h.Config)
+	transport, err := h.newToolTransport(e)
 	if err != nil {
 		return err
+	}
+	h.httpRuntime = httpruntime.New(httpruntime.Options{
+		Host: h.tools, Credentials: credentials, UserAgent: userAgent(h.Config), Log: h.log, Transport: transport,
+	})
+	return nil
+}
+
+// newToolTransport returns the transport of the HTTP runtime. It applies the address rules of the
+// crawler, because documents choose the destination.
+func (h *Server) newToolTransport(e Environment) (*http.Transport, error) {
+	guard, err := newGuard(h.Config)
+	if err != nil {
+		return nil, err
 	}
 	dial := DialFunc(guard.DialContext)
 	if e.Dial != nil {
 		dial = e.Dial(dial)
 	}
-	h.httpRuntime = httpruntime.New(httpruntime.Options{
-		Host: h.tools, Credentials: credentials, UserAgent: userAgent(h.Config), Log: h.log,
-		Transport: &http.Transport{
-			DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: e.Roots, MinVersion: tls.VersionTLS12},
-			MaxResponseHeaderBytes: 32 << 10, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 4,
-		},
-	})
-	return nil
+	return &http.Transport{
+		DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: e.Roots, MinVersion: tls.VersionTLS12},
+		MaxResponseHeaderBytes: 32 << 10, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 4,
+	}, nil
 }
 
 // admitToolClient refuses a client unless it is an agent of this registry with the evidence that
