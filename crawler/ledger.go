@@ -106,7 +106,7 @@ func whyVisit(h *Host) string {
 		if !h.ByOwner {
 			return "another visit, on request"
 		}
-		return "another visit, on request of the owner"
+		return "another visit, on request of the owner, or of the operator of this server"
 	case h.Visits == 0:
 		return "a first visit: the host was submitted, or is on one of our lists"
 	case worst != "":
