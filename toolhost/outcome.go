@@ -24,9 +24,11 @@ type outcome struct {
 	again   bool // nothing is replayed: the next call of the same id begins anew
 }
 
-// knownError returns the error of a runtime with a code of appendix A.
+// knownError returns the error of a runtime with a code of appendix A. What only the host can know is
+// not taken from a runtime: that a session has ended, and the token that confirms a call.
 func knownError(e *altar.Error) *altar.Error {
-	if e.Code.Known() {
+	delete(e.Details, "confirmation")
+	if e.Code.Known() && e.Code != altar.SessionInvalid {
 		return e
 	}
 	return &altar.Error{Code: altar.ExecutionFailed, Message: e.Message, Details: map[string]any{"code": string(e.Code), "details": e.Details}}

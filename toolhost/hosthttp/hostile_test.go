@@ -2,6 +2,7 @@ package hosthttp_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -264,6 +265,27 @@ func TestUnreadableResultEndsItsCall(t *testing.T) {
 	p.succeed(p.nextCall().InvocationID, `1`)
 	if a := <-fine; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestErrorsThatOnlyTheHostGives checks that no runtime can tell a client that its session has ended,
+// or give it a token for a confirmation.
+func TestErrorsThatOnlyTheHostGives(t *testing.T) {
+	h := newTestHost(t, nil)
+	p := h.connect("rt", "echo")
+	session := h.session("me-token", `{}`)
+	for i, c := range []struct {
+		code   altar.Code
+		status int
+		want   altar.Code
+	}{{altar.SessionInvalid, 502, altar.ExecutionFailed}, {"MADE_UP", 502, altar.ExecutionFailed}, {altar.AuthorizationFailed, 403, altar.AuthorizationFailed}} {
+		running := h.callLater(context.Background(), session, fmt.Sprint(i), "echo", `{}`)
+		p.sendText(fmt.Sprintf(`{"type":"ToolResult","invocation_id":%q,"status":"error","error":{"code":%q,"message":"no","details":{"confirmation":"token"}}}`, p.nextCall().InvocationID, c.code))
+		a := <-running
+		h.want(a, c.status, c.want)
+		if bytes.Contains(a.body, []byte("token")) {
+			t.Errorf("%s: %s", c.code, a.body)
+		}
 	}
 }
 
