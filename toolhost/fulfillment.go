@@ -1,6 +1,7 @@
 package toolhost
 
 import (
+	"context"
 	"time"
 
 	"gazetteer/protocol/altar"
@@ -23,6 +24,9 @@ const (
 	// maxLostOffers bounds how many runtimes that are gone are remembered, lostTime how long.
 	maxLostOffers = 10_000
 	lostTime      = time.Hour
+	// answerTime is how long a call waits for runtimes that were asked what they execute and have not
+	// answered yet: it counts from the question, so a runtime that never answers delays nobody later.
+	answerTime = time.Second
 )
 
 // forgetLostOffers drops the offers of runtimes that disconnected long ago. h.mu is held.
@@ -82,7 +86,12 @@ func (r *Runtime) receiveFulfillment(m altar.FulfillTools) {
 	} else {
 		h.setGeneralOffer(r, tools)
 	}
-	delete(r.asked, m.SessionID)
+	if session != nil {
+		delete(r.asked, m.SessionID)
+	} else if r.questions > 0 {
+		r.questions--
+	}
+	h.wakeWaiting()
 	frames := r.nextRequests()
 	h.mu.Unlock()
 	for _, err := range refused {
@@ -129,7 +138,7 @@ func (r *Runtime) nextRequests() [][]byte {
 		if r.h.sessions[id] == nil {
 			continue
 		}
-		r.asked[id] = true
+		r.asked[id] = time.Now()
 		frames = append(frames, altar.Encode(altar.RequestFulfillment{SessionID: id}))
 	}
 	return frames
@@ -170,11 +179,60 @@ func (h *Host) requestFulfillment() {
 	h.mu.Lock()
 	runtimes := make([]*Runtime, 0, len(h.runtimes))
 	for _, r := range h.runtimes {
+		r.questions++
+		r.questioned = time.Now()
 		runtimes = append(runtimes, r)
 	}
 	h.mu.Unlock()
 	for _, r := range runtimes {
 		r.sendMessage(altar.RequestFulfillment{})
+	}
+}
+
+// unanswered returns how long the answer of a runtime is still awaited that may offer tools for a
+// session, 0 or less when none is. h.mu is held.
+func (h *Host) unanswered(s *session) time.Duration {
+	var last time.Time
+	for _, r := range h.runtimes {
+		if r.questions > 0 && r.questioned.After(last) {
+			last = r.questioned
+		}
+		if at, ok := r.asked[s.id]; ok && at.After(last) {
+			last = at
+		}
+	}
+	return time.Until(last.Add(answerTime))
+}
+
+// wakeWaiting wakes the calls that wait in [Host.awaitRuntime]. h.mu is held.
+func (h *Host) wakeWaiting() {
+	close(h.answered)
+	h.answered = make(chan struct{})
+}
+
+// awaitRuntime is chooseRuntime for a call that begins. Right after a contract was approved, a session
+// was made or a runtime has connected, the runtimes have not said yet that they execute the tool: it
+// waits for them, a second at most, so that the call is not refused for that.
+func (h *Host) awaitRuntime(ctx context.Context, s *session, tool, pinned string) (best *Runtime, lost bool) {
+	end := time.Now().Add(answerTime)
+	for {
+		h.mu.Lock()
+		best, lost = h.chooseRuntime(s, tool, pinned, nil)
+		wait, answered := min(h.unanswered(s), time.Until(end)), h.answered
+		h.mu.Unlock()
+		if best != nil || lost || wait <= 0 {
+			return best, lost
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-answered:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil, false
+		}
 	}
 }
 

@@ -76,6 +76,7 @@ type Host struct {
 	runtimes               map[string]*Runtime            // by runtime id, connected
 	offers                 map[string]*offer              // by runtime id, for all sessions, also of runtimes that are gone
 	fulfillers             map[string]map[string]*Runtime // by tool and runtime id: who offers it for all sessions, connected
+	answered               chan struct{}                  // closed and replaced when a runtime has said what it executes, or is gone
 	sessions               map[string]*session
 	byClient               map[string]*clientState
 	mcpSessions            map[string]string // by client: the session of its MCP calls
@@ -110,6 +111,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		o: o, id: cmp.Or(o.ID, "host-"+randomHex(8)), key: make([]byte, 32), prefix: randomHex(6) + "-",
 		known: map[string]Contract{}, contracts: map[string]*contract{}, runtimes: map[string]*Runtime{}, offers: map[string]*offer{},
 		fulfillers: map[string]map[string]*Runtime{}, sessions: map[string]*session{}, byClient: map[string]*clientState{}, mcpSessions: map[string]string{}, stops: map[*func()]struct{}{},
+		answered: make(chan struct{}),
 	}
 	rand.Read(h.key) // never fails
 	if o.CallsPerMinute > 0 {

@@ -34,10 +34,12 @@ type Runtime struct {
 	// h.mu guards the following.
 	registered bool
 	detached   bool
-	connected  time.Time       // when the Host acknowledged it
-	general    bool            // it has said what it executes in all sessions
-	asked      map[string]bool // sessions it was asked about and has not answered for
-	waiting    []string        // sessions it is still to be asked about
+	connected  time.Time            // when the Host acknowledged it
+	general    bool                 // it has said what it executes in all sessions
+	questions  int                  // how often it was asked that and has not answered
+	questioned time.Time            // when it was asked that last
+	asked      map[string]time.Time // sessions it was asked about and has not answered for
+	waiting    []string             // sessions it is still to be asked about
 
 	mu    sync.Mutex // guards the following fields
 	calls map[string]*invocation
@@ -183,7 +185,8 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 		return altar.Errorf(altar.AuthorizationFailed, "the runtime %s is connected already", m.RuntimeID)
 	}
 	r.id, r.streaming, r.registered = m.RuntimeID, slices.Contains(m.Capabilities, altar.Streaming), true
-	r.asked, r.connected = map[string]bool{}, time.Now()
+	r.questions, r.questioned = 1, time.Now() // receiveAnnouncement asks
+	r.asked, r.connected = map[string]time.Time{}, time.Now()
 	h.runtimes[r.id] = r
 	return nil
 }
@@ -195,6 +198,7 @@ func (r *Runtime) Detach() {
 	r.detached = true
 	if r.registered && h.runtimes[r.id] == r {
 		delete(h.runtimes, r.id)
+		h.wakeWaiting()
 		if o := h.offers[r.id]; o != nil && o.runtime == r {
 			o.lost = time.Now()
 			for name := range o.tools {

@@ -119,6 +119,69 @@ func TestIdleRuntimesTakeTurns(t *testing.T) {
 	})
 }
 
+// TestCallWaitsForAnswers checks that a call that comes right after a contract was added, or right after
+// a runtime has connected, waits until the runtime has said what it executes, and that a runtime that
+// does not answer delays calls for a second after the question only.
+func TestCallWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "one", "effect": "informational"}]`)
+		session, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		// call calls a tool and returns how long it took until the call was sent or refused.
+		count := 0
+		call := func(tool string) (time.Duration, *altar.Error) {
+			count++
+			begun := time.Now()
+			c, refused := h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: fmt.Sprint(count), ToolName: tool}, false)
+			if c != nil {
+				c.Leave()
+			}
+			return time.Since(begun), refused
+		}
+		if took, refused := call("one"); took != 0 || refused == nil || refused.Code != altar.ToolNotFound {
+			t.Errorf("without a runtime: %v after %v", refused, took)
+		}
+
+		r := h.Attach(Identity{ID: "rt", Kind: RuntimeIdentity}, &frameLog{})
+		defer r.Detach()
+		r.Receive([]byte(`{"type": "AnnounceRuntime", "runtime_id": "rt", "language": "go", "protocol_version": "1.0", "capabilities": []}`))
+		answer := func(tools string) {
+			time.Sleep(300 * time.Millisecond)
+			r.Receive([]byte(`{"type": "FulfillTools", "tool_names": ` + tools + `}`))
+		}
+		go answer(`["one"]`)
+		if took, refused := call("one"); refused != nil || took != 300*time.Millisecond {
+			t.Errorf("right after a runtime has connected: %v after %v", refused, took)
+		}
+
+		list, err := ReadContracts([]byte(`[{"name": "two", "effect": "informational"}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.AddContracts(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		go answer(`["one", "two"]`)
+		if took, refused := call("two"); refused != nil || took != 300*time.Millisecond {
+			t.Errorf("right after a contract was added: %v after %v", refused, took)
+		}
+
+		if list, err = ReadContracts([]byte(`[{"name": "three", "effect": "informational"}]`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.AddContracts(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []time.Duration{time.Second, 0} {
+			if took, refused := call("three"); took != want || refused == nil || refused.Code != altar.ToolNotFound {
+				t.Errorf("a runtime that does not answer: %v after %v, want %v", refused, took, want)
+			}
+		}
+	})
+}
+
 // TestTimesOfCalls checks the times of the draft with a clock that the test sets: a result is
 // replayed for five minutes, a confirmation holds for 60 s, and a session ends after its ttl.
 func TestTimesOfCalls(t *testing.T) {
