@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 )
 
@@ -83,31 +81,7 @@ func scalarText(n *protocol.Node) string {
 			return r.RatString()
 		}
 	}
-	return normalizeSpace(n.Text)
-}
-
-// normalizeSpace returns a text in Unicode's composed form with single spaces.
-func normalizeSpace(s string) string {
-	if isNormalized(s) {
-		return s
-	}
-	return strings.Join(strings.Fields(norm.NFC.String(s)), " ")
-}
-
-// isNormalized reports whether a text is ASCII with single spaces, as most texts are.
-func isNormalized(s string) bool {
-	space := true
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == ' ' && !space:
-			space = true
-		case c <= ' ' || c > '~':
-			return false
-		default:
-			space = false
-		}
-	}
-	return !space || s == ""
+	return meaning.NormalizeSpace(n.Text)
 }
 
 // equalValues reports whether two values mean the same. One of them may be nil.
@@ -190,17 +164,4 @@ func showNode(n *protocol.Node) string {
 		return n.Text
 	}
 	return string(protocol.WriteJSON(n, ""))
-}
-
-// isSameText reports whether two texts differ in letter case and punctuation at most.
-func isSameText(a, b string) bool { return lowerLetters(a) == lowerLetters(b) }
-
-// lowerLetters returns the letters and digits of a text in lower case.
-func lowerLetters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, norm.NFC.String(s))
 }

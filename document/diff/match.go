@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol/english"
 )
 
@@ -102,7 +103,7 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 		return []func(a, b *operation) bool{
 			sameContent,
 			func(a, b *operation) bool {
-				return c.a.callOf(a) == c.b.callOf(b) && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
+				return c.a.callOf(a) == c.b.callOf(b) && meaning.Compare(a.intent.Str(), b.intent.Str()) != meaning.Replaced
 			},
 			func(a, b *operation) bool {
 				return a.canonicalContent("endpoint", "method") == b.canonicalContent("endpoint", "method")
@@ -119,7 +120,7 @@ func (c *comparison) renameTests() []func(a, b *operation) bool {
 		},
 		func(a, b *operation) bool {
 			return a.path == b.path && english.SameSense(strings.ToLower(a.verb), strings.ToLower(b.verb)) &&
-				a.canonicalContent("semantic") == b.canonicalContent("semantic") && judgeMeaning(a.intent.Str(), b.intent.Str()) != replaced
+				a.canonicalContent("semantic") == b.canonicalContent("semantic") && meaning.Compare(a.intent.Str(), b.intent.Str()) != meaning.Replaced
 		},
 		func(a, b *operation) bool { return (a.verb == b.verb || a.path == b.path) && c.haveSameTask(a, b) },
 	}
@@ -161,7 +162,7 @@ func (c *comparison) findReplaced(pairs []pair) map[*operation]bool {
 	return out
 }
 
-func intentOf(_ *version, o *operation) string { return normalizeSpace(o.intent.Str()) }
+func intentOf(_ *version, o *operation) string { return meaning.NormalizeSpace(o.intent.Str()) }
 
 // findExchanges finds operations that exchanged a property, two with each other or several in a
 // cycle.

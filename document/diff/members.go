@@ -222,3 +222,11 @@ func (l namedNodes) eachWith(other namedNodes, do func(name string, a, b *protoc
 		}
 	}
 }
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 	"gazetteer/protocol/effect"
 )
@@ -43,12 +44,12 @@ func (c *comparison) compareOperation(p pair) {
 	if p.renamed {
 		c.compareNames(p)
 	}
-	verdict := judgeMeaning(p.a.intent.Str(), p.b.intent.Str())
-	if verdict == replaced || c.methodContradicts(p) || c.verbContradicts(p) || verdict == rewritten && c.replacesContract(p) {
+	relation := meaning.Compare(p.a.intent.Str(), p.b.intent.Str())
+	if relation == meaning.Replaced || c.methodContradicts(p) || c.verbContradicts(p) || relation == meaning.Rewritten && c.replacesContract(p) {
 		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 		return
 	}
-	if verdict == rewritten {
+	if relation == meaning.Rewritten {
 		c.addChange(IntentRewritten, p.a.name, valueOf(p.a.intent), valueOf(p.b.intent))
 	}
 	switch c.a.kind {

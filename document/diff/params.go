@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 	"gazetteer/protocol/aidiscovery"
 )
@@ -115,7 +116,7 @@ func (c *comparison) compareParam(operation string, na, nb *protocol.Node, inPat
 	textA, textB := a, b
 	textA.Required, textA.Stated, textA.Type, textA.Dialect = false, false, "", 0
 	textB.Required, textB.Stated, textB.Type, textB.Dialect = false, false, "", 0
-	if len(c.changes) == before && normalizeSpace(describeParam(textA)) != normalizeSpace(describeParam(textB)) {
+	if len(c.changes) == before && meaning.NormalizeSpace(describeParam(textA)) != meaning.NormalizeSpace(describeParam(textB)) {
 		c.addChange(TextChanged, operation, valueOf(na), valueOf(nb))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 )
 
@@ -124,4 +125,6 @@ func (c *comparison) compareErrors(p pair) {
 
 func errorName(n *protocol.Node) string { return n.Str() + n.Member("name").Str() }
 
-func describeError(n *protocol.Node) string { return normalizeSpace(n.Member("description").Str()) }
+func describeError(n *protocol.Node) string {
+	return meaning.NormalizeSpace(n.Member("description").Str())
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"gazetteer/document"
+	"gazetteer/document/diff/meaning"
 	"gazetteer/protocol"
 )
 
@@ -104,7 +105,7 @@ func (c *comparison) compareIdentity(a, b *protocol.Node) {
 		return
 	}
 	kind := ServiceIdentityChanged
-	if a != nil && b != nil && isSameText(a.Text, b.Text) {
+	if a != nil && b != nil && meaning.HaveSameLetters(a.Text, b.Text) {
 		kind = TextChanged
 	}
 	c.addChange(kind, "", valueOf(a), valueOf(b))
@@ -242,7 +243,7 @@ func dataClassName(n *protocol.Node) string {
 	if n.Kind == protocol.Object {
 		n = n.Member("class")
 	}
-	return strings.ToLower(normalizeSpace(n.Str()))
+	return strings.ToLower(meaning.NormalizeSpace(n.Str()))
 }
 
 // sensitivities orders the words for the sensitivity of data; a missing or unknown one is lowest.

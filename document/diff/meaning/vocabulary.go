@@ -1,8 +1,8 @@
-package diff
+package meaning
 
 import "strings"
 
-// The words that judgeMeaning knows: groups of verbs and of nouns that services use for one thing, and
+// The words that [Compare] knows: groups of verbs and of nouns that services use for one thing, and
 // words that exclude each other. Words that English has beside them are in protocol/english.
 
 // verbGroups are verbs that descriptions of operations use for one act. Two verbs that are both here

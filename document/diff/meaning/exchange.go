@@ -1,4 +1,4 @@
-package diff
+package meaning
 
 // Rules that find another operation behind the same verb: one word exchanged for another, something
 // denied, a safeguard left out, more of it taken away.

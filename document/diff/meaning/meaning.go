@@ -1,4 +1,13 @@
-package diff
+// Package meaning compares two descriptions of an operation: whether they say the same in other words
+// or describe two operations. Package diff asks it whether an operation of an unchanged name was
+// replaced by another.
+//
+// Begin with [Compare]. It reads each text as a description: its main verb, the object of the verb and
+// the other things that the text names (description.go). The rules for verbs are in verbs.go, those for
+// objects in objects.go, those for texts that are alike but for a few words in exchange.go, and those
+// for what is denied, left out or widened in negation.go. Texts in other languages are translated word by
+// word (translate.go). The tables of words are in vocabulary.go.
+package meaning
 
 import (
 	"cmp"
@@ -13,13 +22,14 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// meaning is the relation between two descriptions of an operation.
-type meaning uint8
+// Relation is the relation between two descriptions of an operation.
+type Relation uint8
 
+// The relations between two descriptions.
 const (
-	same      meaning = iota
-	rewritten         // the same meaning in other words, as far as can be told
-	replaced          // they describe two operations
+	Same      Relation = iota
+	Rewritten          // the same meaning in other words, as far as can be told
+	Replaced           // they describe two operations
 )
 
 // Limits for the similarity of two texts, as the cosine of the sums of their words' vectors. They
@@ -34,23 +44,23 @@ const (
 	farExchanged  = 0.62 // one noun instead of another, all else the same
 )
 
-// judgeMeaning reports whether two descriptions describe the same operation. Verbs decide first: an
+// Compare reports whether two descriptions describe the same operation. Verbs decide first: an
 // operation that ends or removes something is not one that does not. Then the objects decide: if
 // the descriptions share none and are about different topics, they describe two operations. If it
 // cannot tell, for example for a text in an unknown language, it assumes the same meaning in other
 // words.
-func judgeMeaning(a, b string) meaning {
-	if normalizeSpace(a) == normalizeSpace(b) {
-		return same
+func Compare(a, b string) Relation {
+	if NormalizeSpace(a) == NormalizeSpace(b) {
+		return Same
 	}
-	if isSameText(a, b) || strings.TrimSpace(a) == "" || strings.TrimSpace(b) == "" || haveSameWords(a, b) {
-		return rewritten
+	if HaveSameLetters(a, b) || strings.TrimSpace(a) == "" || strings.TrimSpace(b) == "" || haveSameWords(a, b) {
+		return Rewritten
 	}
 	x, y := readDescription(a), readDescription(b)
 	if x.differsFrom(y) {
-		return replaced
+		return Replaced
 	}
-	return rewritten
+	return Rewritten
 }
 
 // haveSameWords reports whether two texts have the same words in the same order, the plural of nouns
