@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -256,6 +257,9 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 			continue // decided meanwhile
 		}
 		if err != nil {
+			if ad.hasValue(ctx, store.AgentKey(airID), value) {
+				ad.applications.releaseSlot(application.counterKeys())
+			}
 			return registry.Agent{}, fmt.Errorf("approve %s: %w", airID, err)
 		}
 		ad.applications.releaseSlot(application.counterKeys())
@@ -263,6 +267,12 @@ func (ad *Admission) Approve(ctx context.Context, airID string) (registry.Agent,
 		return agent, nil
 	}
 	return registry.Agent{}, ctx.Err()
+}
+
+// hasValue reports whether the store has a value: a write whose commit is reported as failed may be stored.
+func (ad *Admission) hasValue(ctx context.Context, key string, value []byte) bool {
+	record, err := ad.store.Get(context.WithoutCancel(ctx), key)
+	return err == nil && bytes.Equal(record.Value, value)
 }
 
 // loadUndecided reads an application that the operator can still decide.
@@ -396,6 +406,9 @@ func (ad *Admission) deleteExpiredApplications(ctx context.Context) error {
 			continue // somebody else has
 		}
 		if err != nil {
+			if _, _, failed := ad.loadApplication(context.WithoutCancel(ctx), application.Agent.AirID); errors.Is(failed, registry.ErrNotFound) {
+				ad.applications.releaseSlot(application.counterKeys())
+			}
 			return fmt.Errorf("forget a registration that has run out: %w", err)
 		}
 		ad.applications.releaseSlot(application.counterKeys())

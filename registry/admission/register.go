@@ -144,7 +144,9 @@ func (ad *Admission) writeRegistration(ctx context.Context, agent *registry.Agen
 		_, err = ad.store.Apply(ctx, writes...)
 	}
 	if err != nil {
-		releaseSlot()
+		if n := len(writes); n == 0 || !ad.hasValue(ctx, writes[n-1].Key, writes[n-1].Value) { // else the application waits
+			releaseSlot()
+		}
 		return fmt.Errorf("register agent: %w", err)
 	}
 	return nil

@@ -180,6 +180,66 @@ func TestPendingRegistrationsAreLimited(t *testing.T) {
 	}
 }
 
+// TestFailedCommitsOfApplications checks that an application has a slot exactly while it is in the store, when
+// the commit of the application, of its approval or of its deletion is reported as failed and may be
+// stored.
+func TestFailedCommitsOfApplications(t *testing.T) {
+	for _, stored := range []bool{false, true} {
+		c, s := newClock(), &endingStore{Store: openStore(t)}
+		r := open(t, registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}})
+		next := byte(0)
+		from := func() error {
+			next++
+			reg := someone(next)
+			reg.Client = client("192.0.2.1")
+			_, _, err := r.Register(t.Context(), reg)
+			return err
+		}
+		failing := func(call func() error) {
+			t.Helper()
+			s.before, s.after = !stored, stored
+			if err := call(); !errors.Is(err, errEnded) {
+				t.Fatal(err)
+			}
+			s.before, s.after = false, false
+		}
+		// fill registers until the limit of the network is reached.
+		fill := func(want int) {
+			t.Helper()
+			for range want {
+				if err := from(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			refusal(t, from(), "applications-network")
+		}
+		changed := 0 // slots that a failed commit takes or ends
+		if stored {
+			changed = 1
+		}
+		if err := from(); err != nil { // its first write is not the application
+			t.Fatal(err)
+		}
+		failing(from)
+		fill(19 - changed)
+		waiting, _, err := r.Applications(t.Context(), "", 0)
+		if err != nil || len(waiting) != 20 {
+			t.Fatal(len(waiting), err)
+		}
+		failing(func() error {
+			_, err := r.Approve(t.Context(), waiting[0].Agent.AirID)
+			return err
+		})
+		fill(changed)
+		c.Advance(14 * 24 * time.Hour)
+		failing(func() error { return r.DeleteExpired(t.Context()) })
+		if err := r.DeleteExpired(t.Context()); err != nil { // the rest
+			t.Fatal(err)
+		}
+		fill(20)
+	}
+}
+
 func TestConcurrentDecisionsHaveOneWinner(t *testing.T) {
 	r := open(t, registrar.Options{Mode: admission.ModeApproval})
 	for round := range byte(4) {
