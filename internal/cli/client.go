@@ -102,10 +102,10 @@ func (a *App) connectToServer(ctx context.Context, access Access) (*Client, func
 		return own, stop, err
 	}
 	if c, ok := a.findConfiguredServer(ctx, settings, access); ok {
-		fmt.Fprintf(a.Err, "There are 0 services in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
+		fmt.Fprintf(a.Err, "There are 0 services and 0 agents in %s; the server at %s answers.\n", format.Visible(dir), c.Base)
 		return c, closeNothing, stop()
 	}
-	fmt.Fprintf(a.Err, "There are 0 services in %s, and no server answers at %s.\n", format.Visible(dir), config.LocalURL(settings.Listen))
+	fmt.Fprintf(a.Err, "There are 0 services and 0 agents in %s, and no server answers at %s.\n", format.Visible(dir), config.LocalURL(settings.Listen))
 	return own, stop, nil
 }
 
@@ -141,13 +141,17 @@ func (a *App) findConfiguredServer(ctx context.Context, settings config.Config, 
 	return c, err == nil && status.Version != ""
 }
 
-// isEmpty reports whether a server has no service at all.
+// isEmpty reports whether a server has no service and no agent.
 func isEmpty(ctx context.Context, c *Client) bool {
 	var page struct {
 		Services []json.RawMessage `json:"services"`
+		Agents   []json.RawMessage `json:"agents"`
 	}
-	_, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &page)
-	return err == nil && len(page.Services) == 0
+	if _, err := c.GetJSON(ctx, "/api/v1/services?limit=1", &page); err != nil || len(page.Services) > 0 {
+		return false
+	}
+	_, err := c.GetJSON(ctx, "/api/v1/agents?limit=1", &page)
+	return err == nil && len(page.Agents) == 0
 }
 
 // newRemoteClient returns a client of the server in --server.
