@@ -4,7 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"gazetteer/protocol/altar"
 )
 
 // A Credential is sent to one host.
@@ -13,8 +19,9 @@ type Credential struct {
 	Value  string `json:"value"`  // for example "Bearer …"
 }
 
-// ReadCredentials reads the operator's file: a JSON object with a credential for each host. No
-// other user may be able to read the file.
+// ReadCredentials reads the operator's file: a JSON object with a credential for each host, as
+// [Options.Credentials] wants it. No other user may be able to read the file. An error quotes no
+// value.
 func ReadCredentials(file string) (map[string]Credential, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -27,16 +34,32 @@ func ReadCredentials(file string) (map[string]Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	var list map[string]Credential
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	var list map[string]Credential
-	if err := decoder.Decode(&list); err != nil {
-		return nil, fmt.Errorf(`%s is not {"HOST": {"header": "Authorization", "value": "Bearer …"}}`, file)
+	_, strict := altar.ReadValue(text) // the decoder takes the last of two equal names
+	if err := decoder.Decode(&list); err != nil || strict != nil {
+		return nil, fmt.Errorf(`%s is not {"HOST": {"header": "Authorization", "value": "Bearer …"}}, with each host once`, file)
 	}
-	for host, c := range list {
-		if c.Header == "" || c.Value == "" {
-			return nil, fmt.Errorf("%s: %s needs header and value", file, host)
+	credentials := map[string]Credential{}
+	for name, c := range list {
+		host := authorityOf(name)
+		_, twice := credentials[host]
+		switch at, err := url.Parse("https://" + name); {
+		case err != nil || at.Host != name || at.Hostname() == "" || strings.HasSuffix(name, ":"):
+			return nil, fmt.Errorf("%s: %.140q is no host; want api.example, or api.example:8443 for another port than 443", file, name)
+		case twice:
+			return nil, fmt.Errorf("%s: %s is there twice", file, host)
+		case c.Header == "" || c.Value == "":
+			return nil, fmt.Errorf("%s: %s needs header and value", file, name)
+		case !httpguts.ValidHeaderFieldName(c.Header) || !httpguts.ValidHeaderFieldValue(c.Value):
+			return nil, fmt.Errorf("%s: header or value of %s cannot stand in a request", file, name)
 		}
+		credentials[host] = c
 	}
-	return list, nil
+	return credentials, nil
 }
+
+// authorityOf returns the form of a host and its port under which credentials are kept: another port
+// than that of HTTPS belongs to it, because another service may answer there.
+func authorityOf(host string) string { return strings.TrimSuffix(strings.ToLower(host), ":443") }

@@ -40,8 +40,10 @@ const (
 type Options struct {
 	Host *toolhost.Host
 	// Transport makes the requests, under the rules about addresses.
-	Transport   http.RoundTripper
-	Credentials map[string]Credential // by host
+	Transport http.RoundTripper
+	// Credentials are those of services, by host in lower case: "api.example" for the port of HTTPS,
+	// "api.example:8443" for another.
+	Credentials map[string]Credential
 	UserAgent   string
 	Log         *slog.Logger
 }
@@ -191,7 +193,7 @@ func (r *Runtime) callService(ctx context.Context, m altar.ToolCall) (payload, m
 	if r.o.UserAgent != "" {
 		request.Header.Set("User-Agent", r.o.UserAgent)
 	}
-	if credential, ok := r.o.Credentials[request.URL.Hostname()]; ok {
+	if credential, ok := r.o.Credentials[authorityOf(request.URL.Host)]; ok {
 		request.Header.Set(credential.Header, credential.Value)
 	}
 	if refused := r.rates.awaitTurn(ctx, request.URL.Host, c.Pin.RequestsPerMinute); refused != nil {

@@ -1,6 +1,8 @@
 package httpruntime_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -29,14 +31,35 @@ import (
 type service struct {
 	mu       sync.Mutex
 	requests []string
+	answers  map[string]http.HandlerFunc // by path, beside those of ServeHTTP
+	sent     int                         // bytes of the large answer
+}
+
+// answer sets what the service answers at a path.
+func (s *service) answer(path string, handler http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers == nil {
+		s.answers = map[string]http.HandlerFunc{}
+	}
+	s.answers[path] = handler
+}
+
+func (s *service) largeBytes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	s.requests = append(s.requests, strings.TrimSpace(fmt.Sprintf("%s https://%s%s %s %s", r.Method, r.Host, r.URL.RequestURI(), body, r.Header.Get("X-Key"))))
+	handler := s.answers[r.URL.Path]
 	s.mu.Unlock()
 	switch {
+	case handler != nil:
+		handler(w, r)
 	case strings.HasPrefix(r.URL.Path, "/moved"):
 		http.Redirect(w, r, "https://other.example/", http.StatusTemporaryRedirect)
 	case strings.HasPrefix(r.URL.Path, "/private"):
@@ -51,7 +74,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		chunk := strings.Repeat("x", 1<<16)
 		for range 1 << 14 {
-			if _, err := io.WriteString(w, chunk); err != nil {
+			n, err := io.WriteString(w, chunk)
+			s.mu.Lock()
+			s.sent += n
+			s.mu.Unlock()
+			if err != nil {
 				return
 			}
 		}
@@ -102,7 +129,9 @@ func newTimedWorld(t *testing.T, limit time.Duration) *world {
 	}
 	server := httptest.NewTLSServer(w.service)
 	runtime := httpruntime.New(httpruntime.Options{
-		Host: w.host, Credentials: map[string]httpruntime.Credential{"api.example": {Header: "X-Key", Value: "k1"}, "other.example": {Header: "X-Key", Value: "k2"}},
+		Host: w.host, Credentials: map[string]httpruntime.Credential{
+			"api.example": {Header: "X-Key", Value: "k1"}, "other.example": {Header: "X-Key", Value: "k2"}, "port.example:8443": {Header: "X-Key", Value: "k3"},
+		},
 		Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the server has a certificate of another name
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -319,17 +348,159 @@ func TestServiceResponses(t *testing.T) {
 			t.Errorf("%+v", r.Error)
 		}
 	}
+	if n := w.service.largeBytes(); n > 100<<20 { // of 1 GiB; the system holds some
+		t.Errorf("%d bytes of the large answer were taken", n)
+	}
 }
 
+// publishFinds publishes and approves operations without parameters at paths of their names.
+func (w *world) publishFinds(names ...string) {
+	w.t.Helper()
+	var list []string
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(`{"id": "%s", "description": "Find it", "endpoint": "/%s", "method": "GET", "returns": "it"}`, name, name))
+	}
+	w.publish(strings.Join(list, ","))
+	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range names {
+		w.approve(name)
+	}
+}
+
+// A service that does not answer, or begins an answer and does not end it, has the time of the call.
 func TestServiceDoesNotAnswer(t *testing.T) {
 	w := newTimedWorld(t, time.Second)
-	w.publish(`{"id": "slow", "description": "Find it", "endpoint": "/slow", "method": "GET", "returns": "it"}`)
-	if _, _, err := w.host.Propose(context.Background(), "api.example", ""); err != nil {
-		t.Fatal(err)
+	w.service.answer("/drip", func(out http.ResponseWriter, r *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		io.WriteString(out, "[1,")
+		http.NewResponseController(out).Flush()
+		<-r.Context().Done()
+	})
+	w.publishFinds("slow", "drip")
+	for _, name := range []string{"slow", "drip"} {
+		if r := w.call(name, `{}`); r.Error == nil || r.Error.Code != altar.ExecutionTimeout {
+			t.Errorf("%s: %+v, want %s", name, r, altar.ExecutionTimeout)
+		}
 	}
-	w.approve("slow")
-	if r := w.call("slow", `{}`); r.Error == nil || r.Error.Code != altar.ExecutionTimeout {
-		t.Errorf("%+v, want %s", r, altar.ExecutionTimeout)
+}
+
+// TestAnswersAreMapped checks what a caller gets of each kind of answer of a service.
+func TestAnswersAreMapped(t *testing.T) {
+	w := newWorld(t)
+	bomb := func(out http.ResponseWriter, _ *http.Request) { // 16 MiB of spaces in some 16 KiB
+		out.Header().Set("Content-Type", "application/json")
+		out.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(out)
+		for range 256 {
+			packed.Write(bytes.Repeat([]byte(" "), 64<<10))
+		}
+		packed.Close()
+	}
+	for name, test := range map[string]struct {
+		status     int
+		kind, text string
+		handler    http.HandlerFunc
+		payload    string
+		details    string // of EXECUTION_FAILED; "" when the call succeeds
+		about      string
+	}{
+		"object":    {status: 200, kind: "application/json; charset=utf-8", text: `{"a": 9007199254740993}`, payload: `{"a": 9007199254740993}`},
+		"created":   {status: 201, kind: "application/hal+json", text: `[1]`, payload: `[1]`},
+		"nothing":   {status: 204},
+		"plain":     {status: 200, kind: "text/plain", text: "ünï\n", payload: `"ünï\n"`},
+		"csv":       {status: 200, kind: "text/csv", text: "a,b", payload: `"a,b"`},
+		"missing":   {status: 404, kind: "application/problem+json", text: `{"title": "no table"}`, details: `{"problem":{"title":"no table"},"status":404}`, about: "404 Not Found"},
+		"forbidden": {status: 403, kind: "text/html", text: "<p>", details: `{"status":403}`},
+		"broken":    {status: 500, details: `{"status":500}`},
+		"twice":     {status: 200, kind: "application/json", text: `{"a":1,"a":2}`, details: `{"status":200}`, about: "broken JSON"},
+		"latin":     {status: 200, kind: "text/plain", text: "\xfc", details: `{"status":200}`, about: "UTF-8"},
+		"unnamed":   {status: 200, text: "\x00\x01", details: `{"status":200}`, about: "no data"},
+		"bomb":      {handler: bomb, details: `{"status":200}`, about: "larger than"},
+		"cut": {handler: func(out http.ResponseWriter, _ *http.Request) {
+			out.Header().Set("Content-Length", "100")
+			io.WriteString(out, "{")
+			http.NewResponseController(out).Flush()
+			panic(http.ErrAbortHandler)
+		}, details: "null", about: "cut off"},
+	} {
+		handler := test.handler
+		if handler == nil {
+			handler = func(out http.ResponseWriter, _ *http.Request) {
+				if test.kind != "" {
+					out.Header().Set("Content-Type", test.kind)
+				}
+				out.WriteHeader(test.status)
+				io.WriteString(out, test.text)
+			}
+		}
+		w.service.answer("/"+name, handler)
+		w.publishFinds(name)
+		r := w.call(name, `{}`)
+		if test.details == "" {
+			var meta struct {
+				Status int
+				Host   string
+			}
+			if err := json.Unmarshal(r.RuntimeMetadata, &meta); err != nil || r.Error != nil || string(r.Payload) != test.payload || meta.Status != test.status || meta.Host != "api.example" {
+				t.Errorf("%s: %s, %+v, %s, %v", name, r.Payload, r.Error, r.RuntimeMetadata, err)
+			}
+			continue
+		}
+		if r.Error == nil || r.Error.Code != altar.ExecutionFailed || !strings.Contains(r.Error.Message, test.about) {
+			t.Errorf("%s: %s, %+v, want %q", name, r.Payload, r.Error, test.about)
+			continue
+		}
+		if details, err := json.Marshal(r.Error.Details); err != nil || string(details) != test.details {
+			t.Errorf("%s: details %s, want %s", name, details, test.details)
+		}
+	}
+}
+
+// TestCredentialsOfPorts checks that a credential goes to its host and its port alone: another service
+// may answer at another port.
+func TestCredentialsOfPorts(t *testing.T) {
+	w := newWorld(t)
+	keys := map[string]string{
+		"https://api.example/a": "k1", "https://api.example:443/b": "k1", "https://API.Example/c": "k1",
+		"https://api.example:8443/d": "", "https://port.example:8443/e": "k3", "https://port.example/f": "", "https://sub.api.example/g": "",
+	}
+	var list []string
+	for address := range keys {
+		id := address[len(address)-1:]
+		list = append(list, fmt.Sprintf(`{"id": "find_%s", "description": "Find it", "endpoint": "%s", "method": "GET", "returns": "it"}`, id, address))
+	}
+	w.publish(strings.Join(list, ","))
+	if _, skipped, err := w.host.Propose(context.Background(), "api.example", ""); err != nil || len(skipped) > 0 {
+		t.Fatal(skipped, err)
+	}
+	for address, key := range keys {
+		id := address[len(address)-1:]
+		w.approve("find_" + id)
+		if r := w.call("find_"+id, `{}`); r.Error != nil {
+			t.Fatalf("%s: %v", address, r.Error)
+		}
+		got := w.service.last()
+		if !strings.HasSuffix(strings.TrimSpace(got), strings.TrimSpace("/"+id+"  "+key)) || strings.Contains(got, " k") != (key != "") {
+			t.Errorf("%s: asked %q, want the key %q", address, got, key)
+		}
+	}
+}
+
+// Only HTTPS is spoken: an operation over plain HTTP gets no contract, and a contract of one that the
+// store has anyway is not called.
+func TestOnlyHTTPSIsCalled(t *testing.T) {
+	w := newWorld(t)
+	w.publish(`{"id": "plain", "description": "Find it", "endpoint": "http://api.example/plain", "method": "GET", "returns": "it"}`)
+	if proposed, skipped, err := w.host.Propose(context.Background(), "api.example", ""); err != nil || len(proposed) != 0 || !strings.Contains(skipped["plain"], "https") {
+		t.Errorf("%v, %v, %v", proposed, skipped, err)
+	}
+	for _, address := range []string{"http://api.example/plain", "//api.example/plain", "ftp://api.example/", "https://user:word@api.example/", "https://"} {
+		pin := &toolhost.Pin{Operation: "plain", Copy: document.Operation{Call: document.Call{URL: address, Method: "GET"}}}
+		if r, err := httpruntime.NewRequest(context.Background(), pin, json.RawMessage(`{}`)); err == nil {
+			t.Errorf("%s is called at %s", address, r.URL)
+		}
 	}
 }
 
@@ -508,16 +679,35 @@ func TestCallOverAGTP(t *testing.T) {
 
 func TestCredentialsFile(t *testing.T) {
 	file := t.TempDir() + "/credentials.json"
-	if err := os.WriteFile(file, []byte(`{"api.example": {"header": "Authorization", "value": "Bearer x"}}`), 0o644); err != nil {
-		t.Fatal(err)
+	write := func(text string, mode os.FileMode) (map[string]httpruntime.Credential, error) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		return httpruntime.ReadCredentials(file)
 	}
-	if _, err := httpruntime.ReadCredentials(file); err == nil {
-		t.Error("a file that others may read was taken")
+	const good = `{"api.example": {"header": "Authorization", "value": "Bearer x"}, "API.example:8443": {"header": "X-Key", "value": "y"}, "other.example:443": {"header": "X-Key", "value": "z"}}`
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o604} {
+		if _, err := write(good, mode); err == nil {
+			t.Errorf("a file of the mode %o was read", mode)
+		}
 	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := httpruntime.ReadCredentials(file); err != nil || list["api.example"].Value != "Bearer x" {
+	list, err := write(good, 0o600)
+	if err != nil || len(list) != 3 || list["api.example"].Value != "Bearer x" || list["api.example:8443"].Value != "y" || list["other.example"].Value != "z" {
 		t.Errorf("%v, %v", list, err)
+	}
+	const c = `{"header": "X-Key", "value": "a-secret"}`
+	for _, bad := range []string{
+		`[]`, `{"api.example": "a-secret"}`, `{"api.example": ` + c, `{"api.example": ` + c + `} x`, `{"api.example": {"header": "X-Key", "value": "a-secret", "more": 1}}`,
+		`{"api.example": ` + c + `, "api.example": ` + c + `}`, `{"api.example": ` + c + `, "API.example:443": ` + c + `}`,
+		`{"https://api.example": ` + c + `}`, `{"api.example/path": ` + c + `}`, `{"user@api.example": ` + c + `}`, `{"api.example:": ` + c + `}`, `{"": ` + c + `}`, `{":8443": ` + c + `}`,
+		`{"api.example": {"header": "X-Key", "value": ""}}`, `{"api.example": {"value": "a-secret"}}`, `{"api.example": {"header": "X Key", "value": "a-secret"}}`, `{"api.example": {"header": "X-Key", "value": "a-secret\r\nX: y"}}`,
+	} {
+		if list, err := write(bad, 0o600); err == nil || strings.Contains(err.Error(), "a-secret") {
+			t.Errorf("%s: %v, %v", bad, list, err)
+		}
 	}
 }

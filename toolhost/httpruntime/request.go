@@ -82,7 +82,7 @@ func NewRequest(ctx context.Context, pin *toolhost.Pin, parameters json.RawMessa
 		return nil, fmt.Errorf("the address needs %s", strings.Join(missing, ", "))
 	}
 	target, err := url.Parse("https://" + authority + path)
-	if err != nil || target.User != nil {
+	if err != nil || target.User != nil || target.Hostname() == "" {
 		return nil, fmt.Errorf("%s is no address that can be called", address)
 	}
 	method, overAGTP := strings.ToUpper(pin.Copy.Call.Method), pin.Copy.Call.Protocol == "agtp"
