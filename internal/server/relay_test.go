@@ -1,6 +1,10 @@
 package server
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -46,5 +50,33 @@ func TestWakeUpsRefusePrivateAddresses(t *testing.T) {
 	ask(local, operator.URL+"/metrics")
 	if n := reached.Load(); n != 0 {
 		t.Errorf("this machine was reached %d times", n)
+	}
+}
+
+// TestWakeUpTLSVersions checks that wake-ups are sent over TLS 1.2 and later only (A2A §7.1).
+func TestWakeUpTLSVersions(t *testing.T) {
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		var reached atomic.Int64
+		recipient := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+		recipient.Config.ErrorLog = log.New(io.Discard, "", 0)
+		recipient.TLS = &tls.Config{MinVersion: version, MaxVersion: version}
+		recipient.StartTLS()
+		t.Cleanup(recipient.Close)
+		roots := x509.NewCertPool()
+		roots.AddCert(recipient.Certificate())
+		h := &Server{Config: config.Default()}
+		h.Config.Registry.AllowLoopback = true
+		transport, err := h.newWakeTransport(Environment{Roots: roots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequest(http.MethodPost, recipient.URL, http.NoBody)
+		response, err := transport.RoundTrip(request.WithContext(t.Context()))
+		if err == nil {
+			response.Body.Close()
+		}
+		if (err == nil) != accepted || accepted != (reached.Load() == 1) {
+			t.Errorf("%s: %v, %d requests arrived", tls.VersionName(version), err, reached.Load())
+		}
 	}
 }

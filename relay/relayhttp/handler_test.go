@@ -730,6 +730,53 @@ func TestStreamsPerNetwork(t *testing.T) {
 	w.want(w.do("GET", "/inbox/"+bob+"/pull", bob, ""), 200, "has_more", "false")
 }
 
+// TestPollsPerNetwork checks that one network gets 64 pulls that wait, that further ones are refused with
+// the time to try again, and that a poll that has ended makes room for another.
+func TestPollsPerNetwork(t *testing.T) {
+	watched := watchedQueue{pulled: make(chan struct{}, 1000)}
+	w := newWorld(t, func(r *relay.Options, o *relayhttp.Options) {
+		watched.Queue = r.Queue
+		r.Queue = watched
+		o.Client = func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }
+	})
+	const polls = 64
+	ended := make(chan error, polls+1)
+	poll := func() {
+		request := w.request("GET", "/inbox/"+bob+"/pull?wait=25", bob, "")
+		go func() {
+			response, err := http.DefaultClient.Do(request)
+			if err == nil {
+				response.Body.Close()
+				if response.StatusCode != 200 {
+					err = errors.New(response.Status)
+				}
+			}
+			ended <- err
+		}()
+		<-watched.pulled
+	}
+	for range polls {
+		poll()
+	}
+	for path, reason := range map[string]string{"/inbox/" + bob + "/pull": "Rate Limited", "/pull/" + bob: "rate_limited"} {
+		refused := w.do("GET", path+"?wait=25", bob, "")
+		w.want(refused, 429, "error", reason)
+		if wait := refused.header.Get("Retry-After"); wait != "5" {
+			t.Errorf("%s: Retry-After is %q", path, wait)
+		}
+		w.want(w.do("GET", path, bob, ""), 200, "has_more", "false")
+	}
+	w.want(w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text)), 202, "status", "queued")
+	for range polls {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if a := w.do("GET", "/inbox/"+bob+"/pull?wait=25", bob, ""); a.status != 200 {
+		t.Errorf("after the polls: %d %s", a.status, a.text)
+	}
+}
+
 // TestFullDisk checks that a relay without space refuses pushes, tells when to come again, and still
 // gives out mail and deletes what is acknowledged.
 func TestFullDisk(t *testing.T) {
