@@ -306,6 +306,33 @@ func TestCommandsDoNotRedirectWrites(t *testing.T) {
 	}
 }
 
+// TestRelayThatDoesNotWait checks that inbox --wait asks a relay that answers at once, because the draft has
+// no parameter wait, a few times and not without end (A2A §7.5).
+func TestRelayThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	var pulls atomic.Int64
+	relay := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/pull") {
+			http.NotFound(w, r) // no key for receipts
+			return
+		}
+		pulls.Add(1)
+		io.WriteString(w, `{"envelopes":[],"cursor":"0","has_more":false}`)
+	}))
+	defer relay.Close()
+	p := startProgram(t, "registry.allow_loopback=true")
+	if out, code := p.cli("agent", "new", "Reader", "--inbox", relay.URL+"/inbox/reader"); code != exit.OK {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	if out, code := p.cli("inbox", "--wait", "2s"); code != exit.OK || !strings.Contains(out, "no new mail") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	// At once, after that with a wait, and once more at the end.
+	if n := pulls.Load(); n < 1 || n > 3 {
+		t.Errorf("the relay was asked %d times", n)
+	}
+}
+
 // TestForeignDataDirectories checks that a directory that others can write to is refused, and so is
 // one with a symbolic link in it; what the link leads to stays as it is.
 func TestForeignDataDirectories(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"gazetteer/internal/cli"
 	"gazetteer/internal/exit"
+	pause "gazetteer/internal/wait"
 	"gazetteer/lint/format"
 	"gazetteer/mailbox"
 	"gazetteer/protocol/a2a"
@@ -89,6 +90,7 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	}
 	printed, deadline := 0, time.Now().Add(f.wait)
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
+		asked := time.Now()
 		batch, err := collector.Collect(ctx, cursor, wait)
 		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
 			return printErr
@@ -112,8 +114,10 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 			fmt.Fprintf(v.Err, "stays at the relay: %s\n", format.Visible(problem.Error()))
 		}
 		cursor = batch.Cursor
+		early := wait > 0 && len(batch.New) == 0
 		switch {
 		case batch.More:
+			continue
 		case f.follow:
 			wait = pollTime
 		case printed > 0:
@@ -122,6 +126,15 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 			return v.printNothingNew(ctx, me)
 		default:
 			wait = min(max(time.Until(deadline), time.Second), pollTime)
+		}
+		if early { // the relay may not know that it can wait
+			rest := a2ahttp.PollInterval() - time.Since(asked)
+			if !f.follow {
+				rest = min(rest, time.Until(deadline))
+			}
+			if pause.For(ctx, rest) != nil {
+				return nil
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -52,9 +53,14 @@ const PageSize = 200
 // maxPage is the largest page in bytes: relays send at most 4 MiB of envelopes, and their receipts.
 const maxPage = 16 << 20
 
+// PollInterval returns the time from one pull to the next at a relay that answers at once although
+// there is no mail: 5 s, a fifth more or less at random (§7.5).
+func PollInterval() time.Duration { return 4*time.Second + rand.N(2*time.Second) }
+
 // Pull returns the mail after a cursor, "" for the beginning. While there is none, the relay waits
-// for up to wait, in whole seconds; relays allow at most 25. The error is an [*InboxError] or a
-// transient one: see [IsTransient].
+// for up to wait, in whole seconds; relays allow at most 25. The draft has no such parameter, so a
+// relay may also answer at once: see [PollInterval]. The error is an [*InboxError] or a transient one:
+// see [IsTransient].
 func (b *Inbox) Pull(ctx context.Context, cursor string, wait time.Duration) (Page, error) {
 	q := url.Values{"limit": {strconv.Itoa(PageSize)}}
 	if cursor != "" {

@@ -113,3 +113,14 @@ func TestInboxRefusals(t *testing.T) {
 		t.Errorf("a page that is none: %+v, %v", page, err)
 	}
 }
+
+// TestPollInterval checks that recipients who begin together do not stay together (§7.5).
+func TestPollInterval(t *testing.T) {
+	var intervals []time.Duration
+	for range 1000 {
+		intervals = append(intervals, a2ahttp.PollInterval())
+	}
+	if least, most := slices.Min(intervals), slices.Max(intervals); least < 4*time.Second || least > 4500*time.Millisecond || most < 5500*time.Millisecond || most > 6*time.Second {
+		t.Errorf("between %s and %s", least, most)
+	}
+}
