@@ -56,5 +56,12 @@ func refuseUnavailable(detail string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: reasonRelayError, Code: "relay_unavailable", Detail: detail, Wait: 30 * time.Second}
 }
 
+// refuseFull refuses because of a full disk, which takes its operator more than a moment to change.
+func refuseFull() *Refusal {
+	refusal := refuseUnavailable("the disk of the relay is full")
+	refusal.Wait = 5 * time.Minute
+	return refusal
+}
+
 // maxQuoted is how many bytes of a foreign text a message quotes.
 const maxQuoted = 120

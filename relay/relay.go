@@ -324,7 +324,7 @@ func (r *Relay) explainPush(ctx context.Context, e *a2a.Verified, err error) err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, store.ErrFull):
-		return refuseUnavailable("the disk of the relay is full")
+		return refuseFull()
 	}
 	r.Log.Error("store an envelope", "error", err)
 	return refuseUnavailable("the envelope could not be stored; it is not known whether it was")

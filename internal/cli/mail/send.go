@@ -40,7 +40,8 @@ that was received, or a file with an envelope.
 
 The message is checked against its thread before it is sent. --seal encrypts the body, so
 that only the recipient can read it. A failed delivery is tried again after 1, 2, 4 and 8
-seconds, or when the inbox says so; a recipient whose key changed is resolved once more.
+seconds, or when the inbox says so within 30 seconds; standard error says why. A
+recipient whose key changed is resolved once more.
 Sent messages are stored in the mailbox beside the key file. --again sends an undelivered
 message again, with its old id, so that it arrives once.`,
 		Args: cli.MaxArgs(1, "at most one recipient"),
@@ -68,6 +69,14 @@ message again, with its old id, so that it arrives once.`,
 	return c
 }
 
+// maxInboxWait is the longest time that send waits because an inbox asks it to. Its user can decide
+// about a longer one.
+const maxInboxWait = 30 * time.Second
+
+func (v *verbs) reportRetry(failed *a2ahttp.Error, wait time.Duration) {
+	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(failed.Error()), wait)
+}
+
 // answered is the message to which another one replies.
 type answered struct {
 	id, threadID, from, to string
@@ -80,7 +89,8 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 	if err != nil {
 		return err
 	}
-	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: &cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now}
+	client := &a2ahttp.Client{From: me.owner.String(), Key: me.key, Directory: &cli.Directory{Server: server}, AllowLoopback: true, Now: v.Environment.Now,
+		MaxWait: maxInboxWait, Retrying: v.reportRetry}
 	if f.again != "" {
 		return v.sendAgain(ctx, me, client, f.again)
 	}
@@ -286,7 +296,11 @@ func (v *verbs) explainSend(err error, id string) error {
 	case !ok:
 		return exit.NotFoundf("not sent: %s", format.Visible(err.Error()))
 	case errors.Is(err, a2ahttp.ErrGaveUp):
-		return exit.Networkf("%s after %s\nTo try again later, under the same id: %s", format.Visible(e.Error()), cli.Plural(e.Attempts, "attempt"), again)
+		later := "later"
+		if e.RetryAfter > 0 {
+			later = "in " + e.RetryAfter.String()
+		}
+		return exit.Networkf("%s after %s\nTo try again %s, under the same id: %s", format.Visible(e.Error()), cli.Plural(e.Attempts, "attempt"), later, again)
 	}
 	return exit.NotFoundf("%s%s", format.Visible(e.Error()), adviceFor(e, again))
 }

@@ -51,8 +51,11 @@ type Client struct {
 	AllowLoopback bool
 	// MaxWait is the longest Retry-After for which the client waits; 0 means 10 minutes.
 	MaxWait time.Duration
-	Now     func() time.Time                                 // time.Now when nil
-	Sleep   func(ctx context.Context, d time.Duration) error // a timer when nil
+	// Retrying, if set, is called before each wait with the failed attempt and the time until the
+	// next one.
+	Retrying func(failed *Error, wait time.Duration)
+	Now      func() time.Time                                 // time.Now when nil
+	Sleep    func(ctx context.Context, d time.Duration) error // a timer when nil
 }
 
 // Options of [Client.Send].
@@ -84,6 +87,9 @@ var (
 	ErrGaveUp = errors.New("the inbox could not be reached")
 )
 
+// errFailed is the kind of an attempt that another one follows.
+var errFailed = errors.New("the attempt failed")
+
 // An Error says why an envelope was not delivered. It matches [ErrRefused] or [ErrGaveUp], and the
 // error of the last attempt.
 type Error struct {
@@ -93,8 +99,10 @@ type Error struct {
 	Status   int    // of the last answer, 0 for none
 	Reason   string // the member "error" of it, untrusted
 	Detail   string // the member "detail" or "message", untrusted
-	kind     error
-	cause    error
+	// RetryAfter is how long the inbox asks to wait before another attempt, 0 if it does not say.
+	RetryAfter time.Duration
+	kind       error
+	cause      error
 }
 
 func (e *Error) Error() string {
@@ -260,6 +268,9 @@ func (d *delivery) attemptUntilSettled(ctx context.Context) (Sent, error) {
 		if !ok {
 			return Sent{}, d.newError(ErrGaveUp, answer, err)
 		}
+		if d.client.Retrying != nil {
+			d.client.Retrying(d.newError(errFailed, answer, err), wait)
+		}
 		if err := d.client.sleep(ctx, wait); err != nil {
 			return Sent{}, err
 		}
@@ -285,8 +296,8 @@ func (d *delivery) nextWait(a answer) (time.Duration, bool) {
 	return schedule[max(made, 1)-1], true
 }
 
-func (d *delivery) newError(kind error, a answer, cause error) error {
-	return &Error{d.envelope, d.inbox, d.attempts, a.status, a.reason, a.detail, kind, cause}
+func (d *delivery) newError(kind error, a answer, cause error) *Error {
+	return &Error{d.envelope, d.inbox, d.attempts, a.status, a.reason, a.detail, a.retryAfter, kind, cause}
 }
 
 func (c *Client) now() time.Time {

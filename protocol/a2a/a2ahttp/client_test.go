@@ -233,6 +233,23 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// The caller learns why an attempt failed before the client waits.
+func TestRetryingIsReported(t *testing.T) {
+	s := newScene(t, reply{503, "7", `{"error":"Unavailable","detail":"the disk is full"}`}, reply{503, "290", ""})
+	s.MaxWait = 30 * time.Second
+	var reported []string
+	s.Retrying = func(failed *a2ahttp.Error, wait time.Duration) {
+		reported = append(reported, fmt.Sprintf("%d after %v: %d %s, %v; waited %v", failed.Attempts, s.waits, failed.Status, failed.Detail, failed.RetryAfter, wait))
+	}
+	_, err := s.send(a2ahttp.Options{})
+	if want := []string{"1 after []: 503 the disk is full, 7s; waited 7s"}; !slices.Equal(reported, want) {
+		t.Errorf("%q, want %q", reported, want)
+	}
+	if e, ok := errors.AsType[*a2ahttp.Error](err); !ok || !errors.Is(err, a2ahttp.ErrGaveUp) || e.RetryAfter != 290*time.Second || e.Attempts != 2 {
+		t.Errorf("%#v", err)
+	}
+}
+
 // An envelope that waited for minutes is signed again, under the same id.
 func TestSignedAgain(t *testing.T) {
 	s := newScene(t, reply{429, "290", ""})
