@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,7 +25,12 @@ type foreignDocuments struct {
 	foreign map[string]did.Document
 }
 
+var errSilent = errors.New("dial tcp 192.0.2.7:443: connection refused")
+
 func (d foreignDocuments) Resolve(ctx context.Context, id string) (did.Document, error) {
+	if id == partnerSilent {
+		return did.Document{}, errSilent
+	}
 	if document, ok := d.foreign[id]; ok {
 		return document, nil
 	}
@@ -45,6 +51,8 @@ const (
 	partnerAnn  = "did:wba:partner.example:user:ann"
 	partnerHost = "did:wba:partner.example"
 	strangerBob = "did:wba:stranger.example:user:bob"
+
+	partnerSilent = "did:wba:partner.example:user:silent" // its host does not answer
 )
 
 // newForeignRelay serves a relay that gives inboxes to agents of partner.example.
@@ -118,6 +126,20 @@ func TestInboxesOfForeignAgents(t *testing.T) {
 	}
 	if r := h.requestSigned(alice.key, alice.CreatorDID+did.KeyFragment, "GET", pull, "", read); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("an agent of the registry reads it: %s %s", r.Status, r.body)
+	}
+}
+
+// While the host of a foreign recipient does not answer, senders and the recipient are asked to try again
+// (A2A §9.1), and learn nothing of the connection.
+func TestSilentHostOfForeignInbox(t *testing.T) {
+	h, _ := newForeignRelay(t)
+	alice := registerProved(t, h, 1, "")
+	pull := h.requestSigned(keyFromSeed(204), partnerSilent+did.KeyFragment, "GET", "/inbox/"+partnerSilent+"/pull", "", httpsig.SignOptions{Components: httpsig.ReadComponents()})
+	for name, r := range map[string]bufferedResponse{"push": h.push(alice.CreatorDID, alice.key, partnerSilent), "pull": pull} {
+		var problem struct{ Error string }
+		if err := json.Unmarshal(r.body, &problem); err != nil || r.StatusCode != http.StatusBadGateway || problem.Error != a2a.ErrorBadGateway || r.Header.Get("Retry-After") != "5" || strings.Contains(string(r.body), "192.0.2.7") {
+			t.Errorf("%s: %s, Retry-After %q: %s", name, r.Status, r.Header.Get("Retry-After"), r.body)
+		}
 	}
 }
 

@@ -39,6 +39,11 @@ func refuseUnknown(name string) *Refusal {
 		Detail: "no agent of this registry has an inbox under the name " + protocol.ClipBytes(name, maxQuoted)}
 }
 
+// refuseUnresolved is the refusal while the registry of a foreign recipient does not answer.
+func refuseUnresolved() *Refusal {
+	return &Refusal{Status: http.StatusBadGateway, Reason: a2a.ErrorBadGateway, Code: "recipient_unresolved", Detail: ErrNoAnswer.Error(), Wait: 5 * time.Second}
+}
+
 func refuseGone(status string) *Refusal {
 	return &Refusal{Status: http.StatusGone, Reason: reasonGone, Code: "recipient_gone", Detail: "the agent is " + status + " and accepts no mail"}
 }

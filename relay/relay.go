@@ -52,18 +52,23 @@ type Inbox struct {
 // Inboxes finds inboxes by name. Package relay/recipients implements it over the registry's agents.
 type Inboxes interface {
 	// FindInbox returns the inbox for a name in a path: an AIR ID or a DID. The error matches
-	// ErrNoInbox if there is none.
+	// ErrNoInbox if there is none, and ErrNoAnswer.
 	FindInbox(ctx context.Context, name string) (Inbox, error)
 	// VerifyRead reports whether a request is signed with the current key of the inbox. The error
-	// says why it is not.
+	// says why it is not, or matches ErrNoAnswer.
 	VerifyRead(ctx context.Context, box Inbox, request httpsig.Message) error
 	// AdmitSender reports whether a verified sender may write to an inbox, by the evidence that the
 	// operator requires. The error says what is missing.
 	AdmitSender(ctx context.Context, box Inbox, sender string) error
 }
 
-// ErrNoInbox: no inbox has this name.
-var ErrNoInbox = errors.New("no such inbox")
+// Errors of [Inboxes].
+var (
+	// ErrNoInbox: no inbox has this name.
+	ErrNoInbox = errors.New("no such inbox")
+	// ErrNoAnswer: the registry of the recipient does not answer; a later request may succeed.
+	ErrNoAnswer = errors.New("the registry of the recipient does not answer")
+)
 
 // Options configure a [Relay]. Queue, Senders, Inboxes, DID and Key are required.
 type Options struct {
@@ -231,6 +236,8 @@ func (r *Relay) findInbox(ctx context.Context, name string) (Inbox, error) {
 		return box, refuseUnknown(name)
 	case ctx.Err() != nil:
 		return box, ctx.Err()
+	case errors.Is(err, ErrNoAnswer):
+		return box, refuseUnresolved()
 	case err != nil:
 		r.Log.Error("look up an inbox", "error", err)
 		return box, refuseUnavailable("the recipient cannot be looked up at the moment")
@@ -375,7 +382,9 @@ func (r *Relay) openInbox(ctx context.Context, name string, verify func(Inbox) e
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(box); err != nil {
+	if err := verify(box); errors.Is(err, ErrNoAnswer) {
+		return nil, refuseUnresolved()
+	} else if err != nil {
 		return nil, &Refusal{Status: http.StatusUnauthorized, Reason: reasonUnauthorized, Code: "unauthorized", Detail: err.Error()}
 	}
 	if box.Suspended {

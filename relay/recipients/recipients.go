@@ -82,7 +82,7 @@ func (x Recipients) findForeign(ctx context.Context, name string) (relay.Inbox, 
 		return relay.Inbox{}, relay.ErrNoInbox
 	}
 	if err != nil {
-		return relay.Inbox{}, err
+		return relay.Inbox{}, fmt.Errorf("%w: %w", relay.ErrNoAnswer, err)
 	}
 	key, err := document.Multikey()
 	if err != nil {
@@ -115,8 +115,11 @@ const (
 // verifyForeign checks a signature with the current key of the DID document.
 func (x Recipients) verifyForeign(ctx context.Context, box relay.Inbox, request httpsig.Message) error {
 	document, err := x.Resolver.Resolve(ctx, box.Name)
-	if err != nil {
+	if errors.Is(err, a2a.ErrUnknownSender) {
 		return fmt.Errorf("the DID document of the inbox cannot be read: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", relay.ErrNoAnswer, err)
 	}
 	key, err := document.Key()
 	if err != nil {

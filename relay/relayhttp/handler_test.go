@@ -400,6 +400,74 @@ func TestRefusedPushes(t *testing.T) {
 	}
 }
 
+// TestForgedSenders checks that an envelope is judged by its sender only after its signature was verified
+// (A2A §10.5), and that one that is refused occupies neither an id nor a nonce of its alleged sender (§6.1,
+// §8.4).
+func TestForgedSenders(t *testing.T) {
+	now := time.Now() // stands still, so that no rate recovers
+	w := newWorld(t, func(o *relay.Options, h *relayhttp.Options) {
+		o.SenderPerMinute, o.SenderPerWindow, o.FirstContacts = 2, 2, 1
+		o.Limits = &limit.Set{Now: func() time.Time { return now }}
+		h.Limits = o.Limits
+	})
+	push := func(text string) answer {
+		return w.do("POST", "/inbox/"+bob, "", text, a2ahttp.VersionHeader, "draft-1")
+	}
+	genuine := w.envelope(alice, bob, nil)
+	forged := strings.Replace(string(genuine.Text), "table", "chair", 1)
+	stale := w.envelope(alice, bob, func(m *a2a.Message) {
+		m.ID, m.ThreadID, m.Nonce, m.Timestamp = genuine.ID, genuine.ThreadID, genuine.Nonce, now.Add(-time.Hour)
+	})
+	for range 5 {
+		w.want(push(forged), 401, "error", "Bad Signature")
+		w.want(push(string(stale.Text)), 409, "error", "Stale Timestamp")
+	}
+	blockedSender := strings.Replace(string(w.envelope(blocked, bob, nil).Text), "table", "chair", 1)
+	w.want(push(blockedSender), 401, "error", "Bad Signature")
+	w.want(push(string(genuine.Text)), 202, "status", "queued")
+	w.want(push(string(genuine.Text)), 409, "error", "Replay")
+	w.want(push(string(w.envelope(alice, bob, nil).Text)), 429, "error", "Rate Limited")
+}
+
+// brokenQueue and brokenAgents fail with errors that name a path.
+type brokenQueue struct{ relay.Queue }
+
+type brokenAgents struct{ agents }
+
+var errInternal = errors.New("write /var/lib/gazetteer/relay/queue.bolt: input/output error")
+
+func (brokenQueue) Push(context.Context, relay.Incoming) (uint64, error) { return 0, errInternal }
+func (brokenQueue) Pull(context.Context, string, uint64, int, int, time.Time) (relay.Page, error) {
+	return relay.Page{}, errInternal
+}
+
+func (brokenAgents) FindInbox(context.Context, string) (relay.Inbox, error) {
+	return relay.Inbox{}, errInternal
+}
+
+// TestInternalErrorsAreNotShown checks that a failure of the relay is one that its clients can repeat
+// later, and that its answer contains no internal path (A2A §9.3).
+func TestInternalErrorsAreNotShown(t *testing.T) {
+	for name, fail := range map[string]func(*relay.Options){
+		"queue":  func(o *relay.Options) { o.Queue = brokenQueue{o.Queue} },
+		"agents": func(o *relay.Options) { o.Inboxes = brokenAgents{o.Inboxes.(agents)} },
+	} {
+		w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) { fail(o) })
+		for _, version := range []string{"", "draft-1"} {
+			for _, a := range []answer{
+				w.do("POST", "/inbox/"+bob, "", string(w.envelope(alice, bob, nil).Text), a2ahttp.VersionHeader, version),
+				w.do("GET", "/inbox/"+bob+"/pull", bob, "", a2ahttp.VersionHeader, version),
+				w.do("GET", "/pull/"+bob, bob, "", a2ahttp.VersionHeader, version),
+			} {
+				w.want(a, 503, "error", "Relay Error")
+				if a.header.Get("Retry-After") == "" || strings.Contains(a.text, "/var") || strings.Contains(a.text, "output error") {
+					t.Errorf("%s: Retry-After %q: %s", name, a.header.Get("Retry-After"), a.text)
+				}
+			}
+		}
+	}
+}
+
 // addOrder adds the order of the base point to S, which makes another text of the same signature.
 func addOrder(signature []byte) []byte {
 	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
