@@ -161,6 +161,18 @@ func TestRelayRequiresEvidence(t *testing.T) {
 	}
 }
 
+// TestDraftLabel checks the label of the draft. The tests of protocol/a2a hold every build against its
+// published vectors (A2A §13).
+func TestDraftLabel(t *testing.T) {
+	h, _ := newForeignRelay(t)
+	for _, path := range []string{"/health", "/api/v1/health"} {
+		var health struct{ Status, Draft string }
+		if r := h.request("GET", path, ""); json.Unmarshal(r.body, &health) != nil || health.Status != "ok" || health.Draft != "draft-1" {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
+}
+
 // The metrics and the status count the relay's work without naming senders or recipients.
 func TestFiguresOfTheRelay(t *testing.T) {
 	h, keys := newForeignRelay(t)

@@ -461,6 +461,42 @@ func TestDeliveredAgain(t *testing.T) {
 	}
 }
 
+// TestForgedMailOfARelay checks that what a relay that verifies nothing delivers counts as if it had never
+// arrived (§6.1): a forged envelope occupies neither the id nor the nonce nor the thread of the genuine
+// one behind it.
+func TestForgedMailOfARelay(t *testing.T) {
+	e := newEnvironment(t)
+	genuine, err := a2a.Sign(a2a.Message{From: alice, To: bob, Body: offer("a table for two", 500)}, a2a.Wire, keyOf(1))
+	must(t, err)
+	accept, err := a2a.Sign(a2a.Message{From: mallory, To: bob, ThreadID: genuine.ThreadID, InReplyTo: genuine.ID, Body: a2a.Accept{AcceptedPrice: offer("", 500).Price}}, a2a.Wire, keyOf(3))
+	must(t, err)
+	envelopes := []string{
+		strings.Replace(string(genuine.Text), "500", "900", 1), // changed on the way
+		strings.Replace(string(accept.Text), mallory, alice, 1),
+		strings.Replace(string(accept.Text), mallory, prefix+"AIR-0000-0000-0000", 1),
+		string(genuine.Text),
+	}
+	pipe := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"envelopes":[%s],"cursor":"4","has_more":false}`, strings.Join(envelopes, ","))
+	}))
+	defer pipe.Close()
+	c := e.collector(bob)
+	c.RelayKey, c.Inbox.Address = nil, pipe.URL
+	batch, err := c.Collect(t.Context(), "", 0)
+	must(t, err)
+	if len(batch.New) != 4 || len(batch.Waiting) != 0 {
+		t.Fatalf("%+v", batch)
+	}
+	for i, rule := range []string{a2a.RuleSignature, a2a.RuleSignature, a2a.RuleSender} {
+		if m := batch.New[i]; m.Refused == nil || m.Refused.Rule != rule || m.State != "" {
+			t.Errorf("forged envelope %d: %+v, want rule %s", i, m, rule)
+		}
+	}
+	if m := batch.New[3]; m.Refused != nil || m.State != a2a.Offered || e.state(bob, genuine.ThreadID) != a2a.Offered {
+		t.Errorf("the genuine one: %+v", m)
+	}
+}
+
 type unreachable struct{}
 
 func (unreachable) FindKeys(context.Context, string, time.Time) ([]ed25519.PublicKey, error) {

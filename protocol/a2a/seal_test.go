@@ -167,6 +167,46 @@ func TestSealRefuses(t *testing.T) {
 	}
 }
 
+// TestBoundMembers checks that nobody seals for, or opens in, an envelope of which one of the four members
+// that a body is bound to is empty or has a NUL, which would make two envelopes alike (§14.3 step 5).
+func TestBoundMembers(t *testing.T) {
+	public := keyOf(bob).Public().(ed25519.PublicKey)
+	good := a2a.Binding{ID: "018fde3a-1234-4abc-8def-aabbccddeeff", From: alice, To: bob, ThreadID: "018fde3a-5678-4abc-9012-aabbccddeeff"}
+	if _, err := a2a.Seal([]byte(`{}`), good, public, a2a.NewSealSecret()); err != nil {
+		t.Fatal(err)
+	}
+	for name, member := range map[string]func(b *a2a.Binding) *string{
+		"id": func(b *a2a.Binding) *string { return &b.ID }, "from": func(b *a2a.Binding) *string { return &b.From },
+		"to": func(b *a2a.Binding) *string { return &b.To }, "thread_id": func(b *a2a.Binding) *string { return &b.ThreadID },
+	} {
+		for _, change := range []func(string) string{
+			func(string) string { return "" }, func(text string) string { return text + "\x00" },
+			func(text string) string { return "\x00" + text }, func(text string) string { return text[:9] + "\x00" + text[9:] },
+		} {
+			b := good
+			*member(&b) = change(*member(&good))
+			if _, err := a2a.Seal([]byte(`{}`), b, public, a2a.NewSealSecret()); statusOf(err) != 400 {
+				t.Errorf("sealed with the %s %q: %v", name, *member(&b), err)
+			}
+		}
+	}
+	// An id with a NUL is read in the wire profile alone.
+	b := good
+	b.ID = "x\x00y"
+	body := box(t, []byte(`{"text":"secret words","type":"text"}`), b, public, bytes.Repeat([]byte{7}, 32), make([]byte, 12))
+	e, err := a2a.SignText(text("id", `"x\u0000y"`, "body", body), a2a.Wire, keyOf(alice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := verifier(a2a.Wire).Verify(t.Context(), e.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened, err := v.Open(keyOf(bob)); statusOf(err) != 400 || opened.Plaintext != nil {
+		t.Errorf("opened: %+v, %v", opened, err)
+	}
+}
+
 // The conversion to X25519 keeps key pairs: the converted public key belongs to the converted
 // private key (§14.2).
 func TestAgreementKeyPairs(t *testing.T) {

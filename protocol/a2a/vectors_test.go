@@ -64,6 +64,38 @@ func statusOf(err error) int {
 	return 0
 }
 
+// TestPublishedFilesAreUnchanged checks that the label draft-1 is earned with the files as they were published:
+// they may change until the draft ends (§13.2).
+func TestPublishedFilesAreUnchanged(t *testing.T) {
+	examples := sha256.New()
+	names, err := filepath.Glob("testdata/examples/*.json") // in the order of their names
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples.Write(text)
+	}
+	sums := map[string]string{"examples": hex.EncodeToString(examples.Sum(nil))}
+	for _, name := range []string{"test-vectors.json", "e2e-interop-vectors.json", "envelope.schema.json"} {
+		sum := sha256.Sum256(readFile(t, name))
+		sums[name] = hex.EncodeToString(sum[:])
+	}
+	for name, want := range map[string]string{
+		"test-vectors.json":        "6fbfaa2a65ef9f8fd715bda09c20c4f3bc55f895bef5aaec300163e11159e32a",
+		"e2e-interop-vectors.json": "e52816026027916c148b55233053873b0495fdeabe61d1b10d060d95c4afe3eb",
+		"envelope.schema.json":     "cb36fd8c81254dea791770940f17ab6a576db2ed313e3f1c1e2b7bf6177b6f9f",
+		"examples":                 "60a02c25c3ba6a3676c0ee106bf5c7a65c7d02d734a4b1a0b8a787064f3539b5",
+	} {
+		if sums[name] != want {
+			t.Errorf("the SHA-256 of %s is %s, want %s", name, sums[name], want)
+		}
+	}
+}
+
 func TestVectors(t *testing.T) {
 	var file struct {
 		Vectors []struct {

@@ -1,6 +1,7 @@
 package a2ahttp_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -8,9 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +173,58 @@ func TestSend(t *testing.T) {
 	if h := s.inbox.lastHeader(); h.Get("Content-Type") != "application/json" || h.Get("X-A2A-Version") != "draft-1" {
 		t.Errorf("%v", h)
 	}
+}
+
+// TestFreshMembers checks what the client fills in: an id, a thread and a nonce of their own for each message,
+// and the time to the millisecond (§4.2). A message in a thread keeps the thread and names what it answers.
+func TestFreshMembers(t *testing.T) {
+	s := newScene(t)
+	form := regexp.MustCompile(`"timestamp":"2026-05-28T12:00:00\.000Z"`)
+	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := map[string]bool{}
+	for i := range 50 {
+		sent, err := s.send(a2ahttp.Options{Seal: i%2 == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := sent.Envelope
+		for name, text := range map[string]string{"id": e.ID, "thread_id": e.ThreadID, "nonce": e.Nonce} {
+			if seen[text] || name != "nonce" && !uuid.MatchString(text) || len(text) < 22 {
+				t.Errorf("%s %q", name, text)
+			}
+			seen[text] = true
+		}
+		if !form.Match(e.Text) || bytes.Contains(e.Text, []byte("in_reply_to")) {
+			t.Errorf("%s", e.Text)
+		}
+	}
+	thread, before := a2a.NewID(), a2a.NewID()
+	sent, err := s.Send(t.Context(), a2a.Message{To: bob, ThreadID: thread, InReplyTo: before, Body: a2a.Decline{}}, a2ahttp.Options{})
+	if err != nil || sent.Envelope.ThreadID != thread || sent.Envelope.InReplyTo != before || seen[sent.Envelope.ID] || seen[sent.Envelope.Nonce] {
+		t.Errorf("%+v, %v", sent.Envelope, err)
+	}
+}
+
+// TestInboxThatNeverAnswers checks that an inbox that accepts the connection and never answers is tried five
+// times (§7.4), and that the error holds the envelope.
+func TestInboxThatNeverAnswers(t *testing.T) {
+	s := newScene(t)
+	ended := make(chan struct{})
+	var attempts atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		attempts.Add(1)
+		<-ended
+	}))
+	defer silent.Close()
+	defer close(ended)
+	s.people.publish(bob, keyOf(2), silent.URL)
+	s.HTTP = &http.Client{Timeout: 20 * time.Millisecond, Transport: &http.Transport{}} // reached however slow the machine is
+	_, err := s.send(a2ahttp.Options{})
+	e, ok := errors.AsType[*a2ahttp.Error](err)
+	if !ok || !errors.Is(err, a2ahttp.ErrGaveUp) || e.Envelope == nil || e.Attempts != 5 || !slices.Equal(s.waits, seconds(1, 2, 4, 8)) || attempts.Load() > 5 {
+		t.Errorf("%v after %d attempts and %v", err, attempts.Load(), s.waits)
+	}
+	s.verify(t, e.Envelope.Text)
 }
 
 func TestSendSealed(t *testing.T) {
