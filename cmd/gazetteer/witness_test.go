@@ -123,6 +123,13 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 
 	// A list of this directory alone: nothing listens on the address.
 	start := []string{"--set", "listen=127.0.0.1:1", "--set", "registry.did_host=second.example", "--set", witnessFor, "agents"}
+	checked := func(wantCode int, want string) {
+		t.Helper()
+		if out, code := witness.cli("check"); code != wantCode || !strings.Contains(out, want) {
+			t.Errorf("check: exit code %d, want %d and %q:\n%s", code, wantCode, want, out)
+		}
+	}
+	checked(exit.OK, "")
 	refused := func(want string) {
 		t.Helper()
 		if out, code := witness.cli(start...); code != exit.Data || !strings.Contains(out, want) {
@@ -130,10 +137,12 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 		}
 	}
 	must(os.RemoveAll(dir))
+	checked(exit.NotFound, "of which a tree with 2 leaves was cosigned\n  what to do: put the newest copy")
 	refused("with 2 leaves was cosigned, and this one has 0")
 	must(os.RemoveAll(dir))
 	must(os.CopyFS(dir, os.DirFS(aside)))
 	must(os.Chmod(dir, 0o700))
+	checked(exit.NotFound, "is an older copy: a tree of first.example/log with 2 leaves was cosigned, and this one has 1")
 	refused("with 2 leaves was cosigned, and this one has 1")
 	must(os.RemoveAll(dir))
 	must(os.Remove(filepath.Join(witness.data(), "witness.key")))

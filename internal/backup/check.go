@@ -37,11 +37,12 @@ func (p Problem) String() string {
 
 // The remedies of a check.
 const (
-	remedyBackup = "restore the newest backup (gazetteer restore) into an empty data directory"
-	remedyIndex  = "nothing: the next start makes the index again from the store"
-	remedyHost   = "have the host visited again (gazetteer crawler recrawl HOST), or restore the newest backup"
-	remedyLog    = "restore the newest backup; if it lacks newer signed records, the server says at its start how to continue (docs/log.md, Protection against forks)"
-	remedyMail   = "restore the newest backup, or begin an empty queue: move the directory relay away; the mail that waited is then lost"
+	remedyBackup  = "restore the newest backup (gazetteer restore) into an empty data directory"
+	remedyIndex   = "nothing: the next start makes the index again from the store"
+	remedyHost    = "have the host visited again (gazetteer crawler recrawl HOST), or restore the newest backup"
+	remedyLog     = "restore the newest backup; if it lacks newer signed records, the server says at its start how to continue (docs/log.md, Protection against forks)"
+	remedyWitness = "put the newest copy of the directory witness back; if it is lost, move it and witness.key away, and publish the new key"
+	remedyMail    = "restore the newest backup, or begin an empty queue: move the directory relay away; the mail that waited is then lost"
 )
 
 // A Report says what a check has read. Every comparison is of the whole, none of a sample.
@@ -53,6 +54,7 @@ type Report struct {
 	Agents   int                   `json:"agents"`    // each with the chain of its entries
 	Leaves   int64                 `json:"leaves"`    // of the transparency log, each with its hash
 	Logged   audit.StoreComparison `json:"logged"`    // records compared with their leaves
+	Cosigned int                   `json:"cosigned"`  // checkpoints of other logs, compared with the store
 	HasIndex bool                  `json:"has_index"`
 	Index    index.Comparison      `json:"index"`
 	HasMail  bool                  `json:"has_mail"`
@@ -137,6 +139,9 @@ func (c *checker) checkAll(ctx context.Context) (err error) {
 		return err
 	}
 	if s != nil {
+		if err := c.nameStoreDamage(c.checkWitness(ctx, s)); err != nil {
+			return err
+		}
 		if err := c.nameStoreDamage(c.checkIndex(ctx, s)); err != nil {
 			return err
 		}
@@ -222,6 +227,21 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		c.addProblem(remedyLog, "the transparency log: %v", err)
 		return nil
 	}
+	return err
+}
+
+// checkWitness compares the checkpoints of other logs that this server has cosigned with the store.
+func (c *checker) checkWitness(ctx context.Context, s *boltstore.Store) (err error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, "witness.key"))
+	if err != nil {
+		return nil // no witness, or checkKeys names it
+	}
+	key, err := checkpoint.ParseKey(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil // checkKeys names it
+	}
+	c.report.Cosigned, err = audit.CompareWitness(ctx, filepath.Join(c.dir, "witness"), key, s,
+		func(problem string) { c.addProblem(remedyWitness, "the witness: %s", problem) })
 	return err
 }
 

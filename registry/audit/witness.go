@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,10 +92,8 @@ func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
 		return nil, fmt.Errorf("open witness %s: %w", o.Dir, err)
 	}
 	for _, verifier := range o.Logs {
-		sum := sha256.Sum256([]byte(verifier.Name()))
-		name := hex.EncodeToString(sum[:16])
-		ofKey := sha256.Sum256([]byte(o.Key.PublicWitness()))
-		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, name), record: store.WitnessPrefix + hex.EncodeToString(ofKey[:16]) + name}
+		name := witnessFile(verifier.Name())
+		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, name), record: witnessRecords(o.Key) + name}
 		err := w.loadWitnessed(l)
 		if err == nil {
 			err = w.compareWithStore(ctx, l)
@@ -106,25 +106,85 @@ func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
 	return w, nil
 }
 
-// loadWitnessed reads the cosigned checkpoint of a log.
-func (w *Witness) loadWitnessed(l *witnessed) error {
-	signed, err := os.ReadFile(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// witnessFile returns the name of the file with the cosigned checkpoint of a log.
+func witnessFile(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return hex.EncodeToString(sum[:16])
+}
+
+// witnessRecords returns the prefix of the records of what a key has cosigned. The names of the files
+// follow it.
+func witnessRecords(key *checkpoint.Key) string {
+	sum := sha256.Sum256([]byte(key.PublicWitness()))
+	return store.WitnessPrefix + hex.EncodeToString(sum[:16])
+}
+
+// readCosigned reads a checkpoint that a key has cosigned.
+func readCosigned(path string, key *checkpoint.Key) (c checkpoint.Checkpoint, signed []byte, err error) {
+	if signed, err = os.ReadFile(path); err != nil {
+		return c, nil, err
 	}
+	own, err := checkpoint.NewVerifier(key.PublicWitness())
 	if err != nil {
-		return err
-	}
-	own, err := checkpoint.NewVerifier(w.key.PublicWitness())
-	if err != nil {
-		return err
+		return c, nil, err
 	}
 	c, n, err := checkpoint.Open(signed, own)
 	switch {
 	case err == nil && len(n.Sigs) == 0:
 		err = fmt.Errorf("it is not cosigned by %s", own.Name())
-	case err == nil && c.Origin != l.verifier.Name():
+	case err == nil && witnessFile(c.Origin) != filepath.Base(path):
 		err = fmt.Errorf("it is of the log %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted))
+	}
+	return c, signed, err
+}
+
+// CompareWitness compares the cosigned checkpoints in the directory of a witness with the sizes of the
+// cosigned trees that the store knows. It calls report with each difference, and returns the number of
+// checkpoints that agree. It changes nothing.
+func CompareWitness(ctx context.Context, dir string, key *checkpoint.Key, s store.Store, report func(problem string)) (agree int, err error) {
+	sizes := map[string]int64{} // by the name of the file
+	for r, err := range s.List(ctx, witnessRecords(key), "") {
+		if store.Damaged(r, err) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("list the cosigned trees: %w", err)
+		}
+		if sizes[strings.TrimPrefix(r.Key, witnessRecords(key))], err = strconv.ParseInt(string(r.Value), 10, 64); err != nil {
+			report(fmt.Sprintf("record %s of the store is no size of a tree", r.Key))
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for _, e := range entries {
+		if _, err := hex.DecodeString(e.Name()); err != nil || len(e.Name()) != 32 {
+			continue // the lock, or a file that was being written
+		}
+		size := sizes[e.Name()]
+		delete(sizes, e.Name())
+		c, _, err := readCosigned(filepath.Join(dir, e.Name()), key)
+		switch {
+		case err != nil:
+			report(fmt.Sprintf("%s should be a checkpoint that this witness cosigned: %v", filepath.Join(dir, e.Name()), err))
+		case c.N < size:
+			report(fmt.Sprintf("%s is an older copy: a tree of %s with %d leaves was cosigned, and this one has %d", filepath.Join(dir, e.Name()), c.Origin, size, c.N))
+		default:
+			agree++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		report(fmt.Sprintf("%s is missing: it is the checkpoint of a log of which a tree with %d leaves was cosigned", filepath.Join(dir, name), sizes[name]))
+	}
+	return agree, nil
+}
+
+// loadWitnessed reads the cosigned checkpoint of a log.
+func (w *Witness) loadWitnessed(l *witnessed) error {
+	c, signed, err := readCosigned(l.path, w.key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	if err != nil {
 		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
