@@ -109,7 +109,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 		if time.Since(begun) > maxDelay {
 			delay = minDelay
 		}
-		r.logger().Info("the connection to the Host is lost", "error", err, "again_in", delay)
+		r.logger().Warn("there is no connection to the Host", "error", err, "again_in", delay)
 		timer := time.NewTimer(delay/2 + rand.N(delay/2+1))
 		select {
 		case <-timer.C:
@@ -149,6 +149,10 @@ func (r *Runtime) serveConnection(ctx context.Context) error {
 	ws, response, err := websocket.Dial(ctx, r.URL, &websocket.DialOptions{HTTPClient: r.HTTP, HTTPHeader: header})
 	if err != nil {
 		if response != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) {
+			refusal := &altar.Error{}
+			if json.NewDecoder(response.Body).Decode(refusal) == nil && refusal.Code.Known() {
+				return &RefusedError{refusal.Error()}
+			}
 			return &RefusedError{response.Status}
 		}
 		return err
@@ -198,6 +202,8 @@ func (c *connection) sendMessage(ctx context.Context, m altar.Message) error {
 // receiveMessage handles one message of the Host.
 func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error {
 	switch m := m.(type) {
+	case altar.AcknowledgeRuntime:
+		c.r.logger().Info("connected to the Host", "runtime", c.r.ID)
 	case altar.RequestFulfillment:
 		if m.SessionID != "" {
 			return nil // what was said for all sessions holds there, too

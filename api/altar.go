@@ -288,7 +288,10 @@ func readStrictly(text []byte, v any) error {
 
 // toolProblem returns the problem for a contract that does not exist or cannot be made.
 func toolProblem(err error) error {
-	if errors.Is(err, toolhost.ErrNoContract) || errors.Is(err, toolhost.ErrNoProposal) {
+	if errors.Is(err, toolhost.ErrNoProposal) {
+		return route.NewProblem(route.NoName, err.Error(), "gazetteer show HOST shows the operations of a host, and gazetteer crawl HOST visits it")
+	}
+	if errors.Is(err, toolhost.ErrNoContract) {
 		return route.NewProblem(route.NoName, err.Error(), "gazetteer contracts list shows the contracts that there are")
 	}
 	return err

@@ -2,6 +2,7 @@ package toolhost
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,7 +153,13 @@ func ReadContracts(text []byte) ([]ContractFile, error) {
 	decoder.DisallowUnknownFields()
 	var list []ContractFile
 	if err := decoder.Decode(&list); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text names types of Go
+			return nil, fmt.Errorf("want a JSON list of contracts, with members as docs/altar.md has them; found %s at byte %d (%s)", wrong.Value, wrong.Offset, cmp.Or(wrong.Field, "the list"))
+		}
 		return nil, fmt.Errorf("want a JSON list of contracts: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the list has no contract")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more after the list of contracts")

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 
@@ -19,7 +20,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: calculator ws://HOST/altar/v1/runtimes RUNTIME-ID")
 		os.Exit(2)
 	}
-	r := altarkit.Runtime{URL: os.Args[1], ID: os.Args[2], Token: os.Getenv("ALTAR_TOKEN")}
+	r := altarkit.Runtime{URL: os.Args[1], ID: os.Args[2], Token: os.Getenv("ALTAR_TOKEN"), Log: slog.Default()}
 	r.Handle("add", func(_ context.Context, c *altarkit.Call) (any, error) {
 		var in struct{ A, B int64 }
 		if err := c.Decode(&in); err != nil {

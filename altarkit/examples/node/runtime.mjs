@@ -2,7 +2,13 @@
 // Node 22 or later, whose own WebSocket takes headers, and no packages.
 //
 //   ALTAR_TOKEN=… node runtime.mjs ws://127.0.0.1:8080/altar/v1/runtimes calculator
+//
+// JSON.parse rounds integers beyond 2^53; a tool that needs all digits reads the text itself.
 const [url, runtimeId] = process.argv.slice(2);
+if (!runtimeId || typeof WebSocket === "undefined" || Number.parseInt(process.versions.node) < 22) {
+  console.error("usage, with Node 22 or later: ALTAR_TOKEN=… node runtime.mjs ws://HOST/altar/v1/runtimes RUNTIME-ID");
+  process.exit(2);
+}
 const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${process.env.ALTAR_TOKEN}` } });
 const send = (type, members) => socket.send(JSON.stringify({ type, ...members }));
 const running = new Map(); // calls by invocation_id
@@ -58,4 +64,7 @@ socket.addEventListener("message", ({ data }) => {
   }
 });
 socket.addEventListener("close", ({ code, reason }) => process.exit(code === 1000 || code === 1001 ? 0 : (console.error(code, reason), 1)));
-socket.addEventListener("error", ({ message }) => console.error(message));
+socket.addEventListener("error", ({ message }) => {
+  console.error(`no connection to ${url}: ${message} Is the server running, and ALTAR_TOKEN the token of this runtime?`);
+  process.exitCode = 1;
+});

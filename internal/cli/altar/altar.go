@@ -21,6 +21,7 @@ import (
 	"gazetteer/internal/exit"
 	"gazetteer/lint/format"
 	"gazetteer/toolhost"
+	"gazetteer/toolhost/hosthttp"
 )
 
 type verbs struct{ *cli.App }
@@ -71,7 +72,8 @@ func (v *verbs) addIdentityCommand() *cobra.Command {
 		Short: "Give a runtime or a client access, or another credential",
 		Long: `Add gives access to the holder of a bearer token or of a client certificate. Only the
 SHA-256 of either is kept, in altar/identities.json of the data directory. A token file
-holds the token and nothing else; spaces and line ends around it do not count.
+holds the token and nothing else; spaces and line ends around it do not count. To replace a
+credential, add the identity again: the earlier credential is no longer valid.
 
   head -c 32 /dev/urandom | base64 > planner.token
   gazetteer altar identity add --client planner --token-file planner.token`,
@@ -270,7 +272,11 @@ runtimes that may execute it. "when": {"tenant_id": "acme"} restricts it to the 
 				if len(open) > 0 {
 					fmt.Fprintf(v.Err, "Every runtime that has an identity may execute %s. The member runtimes names those that may.\n", strings.Join(open, ", "))
 				}
-				return nil
+				contracts := make([]toolhost.Contract, len(list.Contracts))
+				for i, c := range list.Contracts {
+					contracts[i] = c.Contract
+				}
+				return v.warnOfMissingIdentities(c.Context(), server, contracts...)
 			})
 		},
 	}
@@ -297,6 +303,44 @@ func (v *verbs) listContractsCommand() *cobra.Command {
 			})
 		},
 	}
+}
+
+// warnOfMissingIdentities names the clients and runtimes of contracts that have no identity yet.
+func (v *verbs) warnOfMissingIdentities(ctx context.Context, server *cli.Client, contracts ...toolhost.Contract) error {
+	var list api.IdentityList
+	if _, err := server.GetJSON(ctx, "/admin/altar/identities", &list); err != nil {
+		return operatorError(v, err)
+	}
+	known := map[string]bool{ // what needs no identity
+		toolhost.ClientIdentity + " " + hosthttp.Operator:     true,
+		toolhost.RuntimeIdentity + " " + toolhost.HTTPRuntime: true,
+	}
+	for _, i := range list.Identities {
+		known[i.Kind+" "+i.ID] = true
+	}
+	var missing []string
+	add := func(kind, id string) {
+		if name := kind + " " + id; !known[name] {
+			known[name] = true
+			missing = append(missing, format.Visible(name))
+		}
+	}
+	for _, c := range contracts {
+		for _, id := range c.Allow {
+			add(toolhost.ClientIdentity, id)
+		}
+		runtimes, every := c.AllowedRuntimes()
+		if every {
+			continue
+		}
+		for _, id := range runtimes {
+			add(toolhost.RuntimeIdentity, id)
+		}
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(v.Err, "There is no identity yet for: %s. %s adds one.\n", strings.Join(missing, ", "), v.FormatCommand("altar identity add"))
+	}
+	return nil
 }
 
 func (v *verbs) printContract(c toolhost.Contract) {

@@ -86,7 +86,7 @@ func searchOperations(ctx context.Context, server *cli.Client, words string) ([]
 		list = append(list, api.ProposalBody{Host: hit.Host, Operation: hit.Operation.ID})
 	}
 	if len(list) == 0 {
-		return nil, exit.NotFoundf("no operation was found for %q", words)
+		return nil, exit.NotFoundf("no operation was found for %q; contracts are made from hosts that were crawled", words)
 	}
 	return list, nil
 }
@@ -108,6 +108,11 @@ The contract stays as you approved it until you approve the change:
 				if err != nil || v.JSON {
 					return v.PrintJSON(raw, err)
 				}
+				if len(args) > 0 {
+					if err := findContract(c.Context(), server, args[0]); err != nil {
+						return err
+					}
+				}
 				shown := 0
 				for _, change := range list.Changes {
 					if len(args) == 0 || args[0] == change.Contract {
@@ -122,6 +127,18 @@ The contract stays as you approved it until you approve the change:
 			})
 		},
 	}
+}
+
+// findContract returns an error unless there is a contract of the name.
+func findContract(ctx context.Context, server *cli.Client, name string) error {
+	var list api.ContractList
+	if _, err := server.GetJSON(ctx, "/admin/altar/contracts", &list); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list.Contracts, func(c toolhost.ContractStatus) bool { return c.Name == name }) {
+		return exit.NotFoundf("there is no such contract: %s\ngazetteer contracts list shows the contracts that there are", name)
+	}
+	return nil
 }
 
 func (v *verbs) printChange(c toolhost.Change) {
@@ -176,7 +193,9 @@ func (v *verbs) revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "End a contract: it cannot be called any more",
-		Args:  cli.ExactArgs(1, "the name of a contract"),
+		Long: `Revoke ends a contract: no client can call it any more. It stays in the list of contracts,
+and contracts approve makes it valid again.`,
+		Args: cli.ExactArgs(1, "the name of a contract"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.changeContract(c.Context(), args[0], "revoke", nil)
 		},
@@ -191,7 +210,10 @@ func (v *verbs) changeContract(ctx context.Context, name, verb string, body any)
 			return v.PrintJSON(raw, err)
 		}
 		v.printContract(c)
-		return nil
+		if verb == "revoke" {
+			return nil
+		}
+		return v.warnOfMissingIdentities(ctx, server, c)
 	})
 }
 

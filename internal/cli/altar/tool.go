@@ -183,7 +183,7 @@ func (v *verbs) withSession(ctx context.Context, f *callFlags, use func(*session
 		return errors.Join(err, endErr)
 	})
 	if failed, ok := errors.AsType[*callError](err); ok {
-		return failed.exitError()
+		return v.exitError(failed)
 	}
 	return err
 }
@@ -253,13 +253,24 @@ type callError struct {
 // Error implements error.
 func (e *callError) Error() string { return e.err.Error() }
 
-// exitError returns the error with its exit code.
-func (e *callError) exitError() error {
-	switch e.err.Code {
-	case altar.ToolNotFound:
-		return exit.NotFoundf("%v", e.err)
-	case altar.InvalidParameters, altar.AuthorizationFailed, altar.SessionInvalid:
+// exitError returns the error of a call with its exit code, and names the command that shows more.
+func (v *verbs) exitError(e *callError) error {
+	operator := v.Server == ""
+	switch {
+	case e.err.Code == altar.ToolNotFound && operator:
+		return exit.NotFoundf("%v\n%s shows what may be called, %s shows what is connected", e.err, v.FormatCommand("contracts list"), v.FormatCommand("tool runtimes"))
+	case e.err.Code == altar.ToolNotFound:
+		return exit.NotFoundf("%v\ngazetteer tool list shows the tools that you may call now", e.err)
+	case e.err.Code == altar.InvalidParameters:
+		return exit.Usagef("%v\ngazetteer tool list shows the parameters of each tool", e.err)
+	case e.status == http.StatusUnauthorized:
+		return exit.Usagef("%v\nthe operator of the server gives access: gazetteer altar identity add --client ID --token-file FILE", e.err)
+	case e.err.Code == altar.AuthorizationFailed && operator:
+		return exit.Usagef("%v\n%s shows who may call each tool", e.err, v.FormatCommand("contracts list"))
+	case e.err.Code == altar.AuthorizationFailed, e.err.Code == altar.SessionInvalid:
 		return exit.Usagef("%v", e.err)
+	case e.err.Code == altar.RuntimeUnavailable && operator:
+		return exit.Networkf("%v\n%s shows the connected runtimes", e.err, v.FormatCommand("tool runtimes"))
 	}
 	return exit.Networkf("%v", e.err)
 }
@@ -408,6 +419,9 @@ func (s *session) buildParameters(ctx context.Context, name string, f *callFlags
 		key, text, found := strings.Cut(argument, "=")
 		if !found || key == "" {
 			return nil, exit.Usagef("--arg %s: want NAME=VALUE", argument)
+		}
+		if values[key] != nil {
+			return nil, exit.Usagef("--arg %s is there twice", key)
 		}
 		if values[key], err = argumentValue(text, types[key]); err != nil {
 			return nil, exit.Usagef("--arg %s: %v", key, err)
