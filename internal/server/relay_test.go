@@ -3,16 +3,20 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gazetteer/internal/config"
+	"gazetteer/relay/recipients"
 )
 
 // privateHosts are hosts that no stranger may have requested, in several notations.
@@ -78,5 +82,39 @@ func TestWakeUpTLSVersions(t *testing.T) {
 		if (err == nil) != accepted || accepted != (reached.Load() == 1) {
 			t.Errorf("%s: %v, %d requests arrived", tls.VersionName(version), err, reached.Load())
 		}
+	}
+}
+
+// TestRelaySettings checks that each setting of the table [relay] reaches the relay.
+func TestRelaySettings(t *testing.T) {
+	c := config.Default()
+	c.DataDir = t.TempDir()
+	c.Relay = config.RelayConfig{
+		Enabled: true, Keep: config.Duration(time.Hour), KeepUnread: config.Duration(2 * time.Hour), ReplayWindow: config.Duration(minReplayWindow), MailPerInbox: 3, BytesPerInbox: 4,
+		SenderPerMinute: 5, NetworkPerMinute: 6, FirstContactsPerDay: 7, Require: "key,domain", Allow: []string{"allowed.example"}, Block: []string{"blocked.example"},
+		Strict: true, OpenPull: true, ForeignInboxes: []string{"partner.example"},
+	}
+	h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	o, boxes := h.relay.Options, h.relay.Inboxes.(recipients.Recipients)
+	got := fmt.Sprintln(o.Keep, o.KeepUnread, o.MaxMail, o.MaxBytes, o.SenderPerMinute, o.NetworkPerMinute, o.FirstContacts, boxes.Require, o.Allow, o.Block, o.Profile, h.relayHTTP.OpenDeployed, boxes.Foreign)
+	if want := "1h0m0s 2h0m0s 3 4 5 6 7 [key domain] [allowed.example] [blocked.example] strict true [partner.example]\n"; got != want {
+		t.Errorf("the relay has %swant %s", got, want)
+	}
+	c.DataDir, c.Relay.ReplayWindow = t.TempDir(), config.Duration(minReplayWindow-1)
+	if h, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil); err == nil || !strings.Contains(err.Error(), "relay.replay_window") {
+		t.Errorf("a window shorter than the lifetime of an envelope: %v, %v", h, err)
+	}
+	c.DataDir, c.Relay = t.TempDir(), config.RelayConfig{}
+	without, err := Open(t.Context(), c, Environment{}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer without.Close()
+	if without.relay != nil || without.relayHTTP != nil {
+		t.Error("there is a relay, although the settings say that there is none")
 	}
 }

@@ -542,6 +542,46 @@ func TestOnlyOwnerReadsMail(t *testing.T) {
 	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, ack), 200, "acked_count", "1")
 }
 
+// TestOpenPullIsThatOfTheReference checks that open_pull opens the routes of the reference alone, and that a
+// wrong signature does not count as none there.
+func TestOpenPullIsThatOfTheReference(t *testing.T) {
+	w := newWorld(t, func(_ *relay.Options, o *relayhttp.Options) { o.OpenDeployed = true })
+	ack := `{"envelope_ids":["x"]}`
+	for _, c := range []struct {
+		method, path, by, body string
+		status                 int
+	}{
+		{"GET", "/pull/" + bob, "", "", 200}, {"POST", "/ack/" + bob, "", ack, 200},
+		{"GET", "/pull/" + bob, alice, "", 401}, {"GET", "/pull/" + bob + "?stream=1", alice, "", 401}, {"POST", "/ack/" + bob, alice, ack, 401},
+		{"GET", "/inbox/" + bob + "/pull", "", "", 401}, {"GET", "/inbox/" + bob + "/stream", "", "", 401}, {"GET", "/inbox/" + bob + "/rules", "", "", 401},
+		{"PUT", "/inbox/" + bob + "/rules", "", `{}`, 401}, {"POST", "/inbox/" + bob + "/ack", "", ack, 401},
+	} {
+		if a := w.do(c.method, c.path, c.by, c.body); a.status != c.status {
+			t.Errorf("%s %s as %q: %d %s", c.method, c.path, c.by, a.status, a.text)
+		}
+	}
+}
+
+// TestHeldMail checks that mail of a suspended agent is stored, given to nobody, and there when the agent is
+// restored.
+func TestHeldMail(t *testing.T) {
+	var bobs *changing
+	w := newWorld(t, func(o *relay.Options, _ *relayhttp.Options) {
+		bobs = &changing{agents: o.Inboxes.(agents)}
+		o.Inboxes = bobs
+	})
+	first, second := w.envelope(alice, bob, nil), w.envelope(alice, bob, nil)
+	w.want(w.do("POST", "/inbox/"+bob, "", string(first.Text)), 202, "status", "queued")
+	bobs.change.Store(&relay.Inbox{Suspended: true})
+	w.want(w.do("POST", "/inbox/"+bob, "", string(second.Text)), 202, "status", "queued")
+	w.want(w.do("GET", "/inbox/"+bob+"/pull", bob, ""), 403, "error", "Forbidden")
+	w.want(w.do("POST", "/inbox/"+bob+"/ack", bob, `{"envelope_ids":["`+first.ID+`"]}`), 403, "error", "Forbidden")
+	bobs.change.Store(nil)
+	if page := w.do("GET", "/inbox/"+bob+"/pull", bob, ""); page.status != 200 || !strings.Contains(page.text, first.ID) || !strings.Contains(page.text, second.ID) {
+		t.Errorf("after the agent was restored: %d %s", page.status, page.text)
+	}
+}
+
 func TestLongPoll(t *testing.T) {
 	w := newWorld(t, nil)
 	poll := func() <-chan answer {
