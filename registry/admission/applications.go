@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	crowdApplications        = 4  // times those of one network, from the /16 or /32 around it
 	keptApplications         = 50 // for networks that are known
 )
+
+// crowdPrefix is before the /16 or /32 in a key of the counter.
+const crowdPrefix = "around "
 
 // An Application is a registration that waits for the operator. It is not an agent yet: it has no
 // history, the transparency log contains nothing of it, and only its AIR ID finds it.
@@ -48,11 +52,15 @@ func (application Application) isClosed(now time.Time) bool {
 	return !application.Refused.IsZero() || !now.Before(application.Expires)
 }
 
-// counterKeys returns the keys under which an application is counted.
+// counterKeys returns the keys under which an application is counted. A refused one is not counted:
+// the operator has made room.
 func (application Application) counterKeys() []string {
+	if !application.Refused.IsZero() {
+		return nil
+	}
 	names := []string{"network " + application.Network}
 	if p, err := netip.ParsePrefix(application.Network); err == nil {
-		names = append(names, "around "+limit.Truncate(p.Addr(), 16, 32).String())
+		names = append(names, crowdPrefix+limit.Truncate(p.Addr(), 16, 32).String())
 	}
 	return names
 }
@@ -105,6 +113,15 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 		most, limits = ad.applicationLimits(reg.Client)
 		full = ad.applications.reserveSlot(most, names, limits)
 	}
+	if full == "all" && reg.Client.IsValid() {
+		made, err := ad.displaceApplication(ctx, names[len(names)-1])
+		if err != nil {
+			return nil, err
+		}
+		if made {
+			full = ad.applications.reserveSlot(most, names, limits)
+		}
+	}
 	switch full {
 	case "":
 		return func() { ad.applications.releaseSlot(names) }, nil
@@ -114,6 +131,54 @@ func (ad *Admission) reserveApplicationSlot(ctx context.Context, reg registry.Re
 	}
 	return nil, &registry.Refusal{Kind: registry.ErrTooMany, Code: "applications-network", Message: "very many registrations from your network wait for the operator's approval already",
 		Help: "register again when the operator has decided about them", Wait: 24 * time.Hour}
+}
+
+// displaceApplication makes room in a full queue for an application from the /16 or /32 that the
+// counter knows as crowd: it deletes the newest application from the one that has the most, if that
+// has at least two more than the newcomer's. So a flood that came first gives way until each /16 or
+// /32 has about as many. It reports whether there is room now.
+func (ad *Admission) displaceApplication(ctx context.Context, crowd string) (bool, error) {
+	largest, most := ad.applications.largestName(crowdPrefix)
+	if most < ad.applications.countOf(crowd)+2 {
+		return false, nil
+	}
+	var newest Application
+	var seq uint64
+	for record, err := range ad.store.List(ctx, store.PendingPrefix, "") {
+		if store.Damaged(record, err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("list the registrations that wait: %w", err)
+		}
+		application, err := decodeApplication(record)
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(application.counterKeys(), largest) && !application.Asked.Before(newest.Asked) {
+			newest, seq = application, record.Seq
+		}
+	}
+	if seq == 0 {
+		return false, nil // decided meanwhile
+	}
+	writes, err := ad.releaseKeyWrites(ctx, newest.Agent)
+	if err != nil {
+		return false, err
+	}
+	_, err = ad.store.Apply(ctx, append(writes, deleteIfUnchanged(store.PendingKey(newest.Agent.AirID), seq))...)
+	if errors.Is(err, store.ErrConflict) {
+		return false, nil
+	}
+	if err != nil {
+		if _, _, failed := ad.loadApplication(context.WithoutCancel(ctx), newest.Agent.AirID); errors.Is(failed, registry.ErrNotFound) {
+			ad.applications.releaseSlot(newest.counterKeys())
+		}
+		return false, fmt.Errorf("make room for a registration: %w", err)
+	}
+	ad.applications.releaseSlot(newest.counterKeys())
+	ad.log.Info("registration gave way to another network's", "air_id", newest.Agent.AirID, "network", newest.Network)
+	return true, nil
 }
 
 // applicationLimits returns the numbers of waiting applications up to which one more from a client
@@ -152,7 +217,7 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 	record, err := p.store.Get(ctx, store.PendingKey(airID))
 	if errors.Is(err, store.ErrNotFound) {
 		return Application{}, 0, &registry.Refusal{Kind: registry.ErrNotFound, Code: "application-unknown", Message: "no registration waits under " + airID,
-			Help: "it was approved, was never made, or has run out: it waits for " + formatDays(registry.ApprovalPeriod)}
+			Help: "it was approved, was never made, gave way to other networks in a full queue, or has run out: it waits for " + formatDays(registry.ApprovalPeriod)}
 	}
 	if err != nil {
 		return Application{}, 0, fmt.Errorf("read a registration: %w", err)
@@ -312,6 +377,9 @@ func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string
 	if err != nil {
 		return err
 	}
+	if err := ad.loadApplicationCounts(ctx); err != nil {
+		return err
+	}
 	for ctx.Err() == nil {
 		application, seq, err := ad.loadApplication(ctx, airID)
 		if err != nil {
@@ -336,8 +404,12 @@ func (ad *Admission) RefuseApplication(ctx context.Context, airID, reason string
 			continue
 		}
 		if err != nil {
+			if ad.hasValue(context.WithoutCancel(ctx), store.PendingKey(airID), value) {
+				ad.applications.releaseSlot(application.counterKeys())
+			}
 			return fmt.Errorf("refuse %s: %w", airID, err)
 		}
+		ad.applications.releaseSlot(application.counterKeys())
 		ad.log.Info("registration refused", "air_id", airID)
 		return nil
 	}

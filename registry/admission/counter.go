@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +66,25 @@ func (t *recordCounter) recordCount() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.total
+}
+
+// countOf returns how many records are counted under a name.
+func (t *recordCounter) countOf(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[name]
+}
+
+// largestName returns the name with a prefix under which most records are counted, and their number.
+func (t *recordCounter) largestName(prefix string) (largest string, most int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, n := range t.byName {
+		if strings.HasPrefix(name, prefix) && (n > most || n == most && name < largest) {
+			largest, most = name, n
+		}
+	}
+	return largest, most
 }
 
 func (t *recordCounter) addCounts(n int, names []string) {

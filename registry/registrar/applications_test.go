@@ -180,6 +180,99 @@ func TestPendingRegistrationsAreLimited(t *testing.T) {
 	}
 }
 
+// TestFloodGivesWayInFullQueue fills the queue from 4,000 networks in 400 wider ones. Others still
+// apply: each displaces one of the flood.
+func TestFloodGivesWayInFullQueue(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	o := registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}}
+	r := open(t, o)
+	apply := func(from string) (string, error) {
+		t.Helper()
+		c.Advance(time.Millisecond)
+		reg := someone(1)
+		reg.Client = client(from)
+		agent, _, err := r.Register(t.Context(), reg)
+		return agent.AirID, err
+	}
+	owner, err := apply("203.0.113.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4000 {
+		apply(fmt.Sprintf("%d.%d.%d.1", 10+i%2, i/2%200, i/400))
+	}
+	waiting, err := countApplications(t, r)
+	if err != nil || waiting != 950 {
+		t.Fatal(waiting, err)
+	}
+	for i := range 200 {
+		if _, err := apply(fmt.Sprintf("172.%d.0.1", i)); err != nil {
+			t.Fatalf("newcomer %d: %v", i, err)
+		}
+	}
+	if _, err := r.Application(t.Context(), owner); err != nil {
+		t.Errorf("the first application of a network of its own: %v", err)
+	}
+	if waiting, err := countApplications(t, r); err != nil || waiting != 950 {
+		t.Error(waiting, err)
+	}
+	refusalAfter := func(r *registrar.Registrar) {
+		t.Helper()
+		reg := someone(1)
+		reg.Client = client("10.7.200.1") // of the crowd
+		_, _, err := r.Register(t.Context(), reg)
+		if err == nil {
+			t.Error("the crowd displaces others")
+		}
+	}
+	refusalAfter(r)
+	refusalAfter(open(t, o))
+}
+
+func countApplications(t *testing.T, r *registrar.Registrar) (n int, err error) {
+	t.Helper()
+	for after := ""; ; {
+		waiting, next, err := r.Applications(t.Context(), after, 0)
+		if n += len(waiting); err != nil || next == "" {
+			return n, err
+		}
+		after = next
+	}
+}
+
+// TestRefusedApplicationsMakeRoom checks that the operator empties a queue by refusing, also after a
+// restart.
+func TestRefusedApplicationsMakeRoom(t *testing.T) {
+	c, s := newClock(), openStore(t)
+	o := registrar.Options{Store: s, Now: c.Now, Mode: admission.ModeApproval, Limits: admission.Limits{Registrations: -1, AllRegistrations: -1}}
+	r := open(t, o)
+	for round := range 3 {
+		for i := range 20 {
+			reg := someone(byte(i + 1))
+			reg.Client = client("192.0.2.1")
+			if _, _, err := r.Register(t.Context(), reg); err != nil {
+				t.Fatalf("round %d, %d: %v", round, i, err)
+			}
+		}
+		reg := someone(99)
+		reg.Client = client("192.0.2.1")
+		_, _, err := r.Register(t.Context(), reg)
+		refusal(t, err, "applications-network")
+		waiting, _, err := r.Applications(t.Context(), "", 0)
+		if err != nil || len(waiting) != 20 {
+			t.Fatal(len(waiting), err)
+		}
+		for _, a := range waiting {
+			if err := r.RefuseApplication(t.Context(), a.Agent.AirID, "a flood"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if round == 1 {
+			r = open(t, o)
+		}
+	}
+}
+
 // TestFailedCommitsOfApplications checks that an application has a slot exactly while it is in the store, when
 // the commit of the application, of its approval or of its deletion is reported as failed and may be
 // stored.
