@@ -63,7 +63,8 @@ type Call struct {
 func (c *Call) Decode(v any) error { return json.Unmarshal(c.Parameters, v) }
 
 // Handle adds a tool that answers once. An *altar.Error keeps its code; every other error is
-// EXECUTION_FAILED. ctx ends at the deadline of the call and when no client waits for it any more.
+// EXECUTION_FAILED, or EXECUTION_TIMEOUT if it is that of ctx at its deadline. ctx ends at the
+// deadline of the call and when no client waits for it any more.
 func (r *Runtime) Handle(name string, answer func(ctx context.Context, c *Call) (any, error)) {
 	r.addTool(name, tool{answer: answer})
 }
@@ -82,28 +83,36 @@ func (r *Runtime) addTool(name string, t tool) {
 
 // A RefusedError says that the Host does not take the runtime: its identity, its id or its version.
 // Trying again does not help.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	// connected says that the Host still has a connection of this id.
+	connected bool
+}
 
 // Error implements error.
 func (e *RefusedError) Error() string { return "the Host refuses the runtime: " + e.Reason }
 
-// Delays between attempts to connect.
 const (
+	// Delays between attempts to connect.
 	minDelay = 100 * time.Millisecond
 	maxDelay = 30 * time.Second
+	// pingInterval is the time between two pings, and the time that the Host has to answer one.
+	pingInterval = 20 * time.Second
 )
 
 // Run connects and executes calls until ctx ends, which is no error. It connects again when the
 // connection is lost. The error is a [*RefusedError].
 func (r *Runtime) Run(ctx context.Context) error {
-	delay := minDelay
+	delay, known := minDelay, false
 	for {
 		begun := time.Now()
-		err := r.serveConnection(ctx)
+		accepted, err := r.serveConnection(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if refused, ok := errors.AsType[*RefusedError](err); ok {
+		known = known || accepted
+		// A Host that has not noticed the end of the last connection takes the next one later.
+		if refused, ok := errors.AsType[*RefusedError](err); ok && !(refused.connected && known) {
 			return refused
 		}
 		if time.Since(begun) > maxDelay {
@@ -128,20 +137,25 @@ func (r *Runtime) logger() *slog.Logger {
 	return r.Log
 }
 
-// maxFrame is the largest frame that a Host sends.
-const maxFrame = 2 << 20
+const (
+	maxFrame   = 2 << 20        // bytes of the largest frame that a Host sends
+	maxPayload = 1<<20 - 16<<10 // bytes of a payload: a Host closes the connection at a frame of more than 1 MiB
+	maxMessage = 2 << 10        // characters of the message of an error
+)
 
 // connection is one connection to the Host.
 type connection struct {
-	r     *Runtime
-	ws    *websocket.Conn
-	calls sync.WaitGroup
+	r        *Runtime
+	ws       *websocket.Conn
+	work     sync.WaitGroup // calls and pings
+	accepted bool           // the Host has acknowledged the runtime; owned by serveConnection
 
 	mu      sync.Mutex // guards the following fields
 	running map[string]context.CancelFunc
 }
 
-func (r *Runtime) serveConnection(ctx context.Context) error {
+// serveConnection connects once. accepted says that the Host took the runtime.
+func (r *Runtime) serveConnection(ctx context.Context) (accepted bool, err error) {
 	header := http.Header{}
 	if r.Token != "" {
 		header.Set("Authorization", "Bearer "+r.Token)
@@ -151,28 +165,29 @@ func (r *Runtime) serveConnection(ctx context.Context) error {
 		if response != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) {
 			refusal := &altar.Error{}
 			if json.NewDecoder(response.Body).Decode(refusal) == nil && refusal.Code.Known() {
-				return &RefusedError{refusal.Error()}
+				return false, &RefusedError{Reason: refusal.Error()}
 			}
-			return &RefusedError{response.Status}
+			return false, &RefusedError{Reason: response.Status}
 		}
-		return err
+		return false, err
 	}
 	defer ws.CloseNow()
 	ws.SetReadLimit(maxFrame)
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{r: r, ws: ws, running: map[string]context.CancelFunc{}}
-	defer c.calls.Wait()
+	defer c.work.Wait()
 	defer cancel()
 	if err := c.sendMessage(ctx, r.newAnnouncement()); err != nil {
-		return err
+		return false, err
 	}
+	c.work.Go(func() { c.pingHost(ctx) })
 	for {
 		_, text, err := ws.Read(ctx)
 		if err != nil {
 			if websocket.CloseStatus(err) == websocket.StatusGoingAway {
-				return errors.New("the Host stops")
+				err = errors.New("the Host stops")
 			}
-			return err
+			return c.accepted, err
 		}
 		m, err := altar.ReadMessage(text, false)
 		if err != nil {
@@ -180,7 +195,27 @@ func (r *Runtime) serveConnection(ctx context.Context) error {
 			continue
 		}
 		if err := c.receiveMessage(ctx, m); err != nil {
-			return err
+			return c.accepted, err
+		}
+	}
+}
+
+// pingHost ends the connection when the Host does not answer any more.
+func (c *connection) pingHost(ctx context.Context) {
+	ticker := time.NewTicker(pingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		waiting, cancel := context.WithTimeout(ctx, pingInterval)
+		err := c.ws.Ping(waiting)
+		cancel()
+		if err != nil {
+			c.ws.CloseNow()
+			return
 		}
 	}
 }
@@ -203,6 +238,7 @@ func (c *connection) sendMessage(ctx context.Context, m altar.Message) error {
 func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error {
 	switch m := m.(type) {
 	case altar.AcknowledgeRuntime:
+		c.accepted = true
 		c.r.logger().Info("connected to the Host", "runtime", c.r.ID)
 	case altar.RequestFulfillment:
 		if m.SessionID != "" {
@@ -224,7 +260,7 @@ func (c *connection) receiveMessage(ctx context.Context, m altar.Message) error 
 		}
 	case altar.ProtocolError:
 		if m.InReplyTo == (altar.AnnounceRuntime{}).MessageType() && m.Error != nil && m.Error.Code != altar.RuntimeUnavailable {
-			return &RefusedError{m.Error.Error()}
+			return &RefusedError{m.Error.Error(), m.Error.Details["reason"] == "connected"}
 		}
 		c.r.logger().Warn("the Host reports an error", "error", m.Error, "in_reply_to", m.InReplyTo)
 	}
@@ -242,7 +278,7 @@ func (c *connection) startCall(ctx context.Context, m altar.ToolCall) {
 	c.mu.Lock()
 	c.running[m.InvocationID] = cancel
 	c.mu.Unlock()
-	c.calls.Go(func() {
+	c.work.Go(func() {
 		defer func() {
 			cancel()
 			c.mu.Lock()
@@ -265,8 +301,12 @@ func (c *connection) runTool(ctx context.Context, call *Call) (last altar.Messag
 	t := c.r.tools[call.ToolName]
 	fail := func(err error) altar.Message {
 		known, ok := errors.AsType[*altar.Error](err)
-		if !ok {
-			known = altar.Errorf(altar.ExecutionFailed, "%v", err)
+		switch {
+		case ok:
+		case errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			known = altar.Errorf(altar.ExecutionTimeout, "the tool did not end in time") // as the Host says at the same moment
+		default:
+			known = altar.Errorf(altar.ExecutionFailed, "%.*s", maxMessage, err)
 		}
 		if t.stream != nil {
 			return altar.StreamChunk{InvocationID: call.InvocationID, ChunkID: next, Error: known, IsFinal: true}
@@ -281,7 +321,7 @@ func (c *connection) runTool(ctx context.Context, call *Call) (last altar.Messag
 	switch {
 	case t.stream != nil:
 		err := t.stream(ctx, call, func(payload any) error {
-			text, err := json.Marshal(payload)
+			text, err := encodePayload(payload)
 			if err != nil {
 				return err
 			}
@@ -301,7 +341,7 @@ func (c *connection) runTool(ctx context.Context, call *Call) (last altar.Messag
 		if err != nil {
 			return fail(err)
 		}
-		text, err := json.Marshal(payload)
+		text, err := encodePayload(payload)
 		if err != nil {
 			return fail(err)
 		}
@@ -309,4 +349,13 @@ func (c *connection) runTool(ctx context.Context, call *Call) (last altar.Messag
 	default:
 		return fail(altar.Errorf(altar.ToolNotFound, "this runtime has no tool %s", call.ToolName))
 	}
+}
+
+// encodePayload encodes what a tool returns.
+func encodePayload(payload any) (json.RawMessage, error) {
+	text, err := json.Marshal(payload)
+	if err == nil && len(text) > maxPayload {
+		err = fmt.Errorf("the payload has %d bytes, and a Host takes %d at once", len(text), maxPayload)
+	}
+	return text, err
 }

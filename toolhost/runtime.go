@@ -182,7 +182,7 @@ func (r *Runtime) registerID(m altar.AnnounceRuntime) *altar.Error {
 		return altar.Errorf(altar.AuthorizationFailed, "the identity %s may not announce the runtime %s", r.identity.ID, m.RuntimeID)
 	}
 	if h.runtimes[m.RuntimeID] != nil {
-		return altar.Errorf(altar.AuthorizationFailed, "the runtime %s is connected already", m.RuntimeID)
+		return altar.Errorf(altar.AuthorizationFailed, "the runtime %s is connected already", m.RuntimeID).With("reason", "connected")
 	}
 	r.id, r.streaming, r.registered = m.RuntimeID, slices.Contains(m.Capabilities, altar.Streaming), true
 	r.questions, r.questioned = 1, time.Now() // receiveAnnouncement asks

@@ -1,0 +1,249 @@
+package hosthttp_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gazetteer/altarkit"
+	"gazetteer/protocol/altar"
+)
+
+// newKit returns a runtime that is written with the kit.
+func (h *testHost) newKit(id string) *altarkit.Runtime {
+	return &altarkit.Runtime{URL: "ws://" + h.addr + "/altar/v1/runtimes", Token: strings.SplitN(id, "-", 2)[0] + "-token", ID: id}
+}
+
+// run runs a runtime until the end of the test, and waits until the host knows its tools.
+func (h *testHost) run(r *altarkit.Runtime, tools int) {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	h.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			h.t.Error(err)
+		}
+	})
+	h.waitFor("the tools", func() bool { list := h.host.Runtimes(); return len(list) == 1 && len(list[0].Tools) == tools })
+}
+
+// TestKitOutcomes checks what callers get of each way in which a tool can end, and that none of them
+// costs the runtime its connection.
+func TestKitOutcomes(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.addContracts(`[{"name": "flow", "streaming": true, "parameters": [{"name": "text", "type": "string"}]}]`)
+	r := h.newKit("rt")
+	large := strings.Repeat("x", 2<<20)
+	end := func(how string) (any, error) {
+		switch how {
+		case "fails":
+			return nil, errors.New("no luck")
+		case "fails with a long message":
+			return nil, errors.New(large)
+		case "has a code":
+			return nil, altar.Errorf(altar.RuntimeUnavailable, "later").With("retry", true)
+		case "panics":
+			panic("oh")
+		case "returns too much":
+			return large, nil
+		case "returns no data":
+			return make(chan int), nil
+		}
+		return how, nil
+	}
+	text := func(c *altarkit.Call) string {
+		var in struct{ Text string }
+		if err := c.Decode(&in); err != nil {
+			t.Error(err)
+		}
+		return in.Text
+	}
+	r.Handle("need", func(_ context.Context, c *altarkit.Call) (any, error) { return end(text(c)) })
+	r.HandleStream("flow", func(_ context.Context, c *altarkit.Call, send func(any) error) error {
+		if err := send(1); err != nil {
+			return err
+		}
+		payload, err := end(text(c))
+		if err != nil {
+			return err
+		}
+		return send(payload)
+	})
+	h.run(r, 2)
+	connected := h.host.Runtimes()[0].Connected
+	session := h.session("me-token", `{}`)
+	for i, test := range []struct {
+		how     string
+		status  int
+		code    altar.Code
+		message string
+	}{
+		{"works", 200, "", ""},
+		{"fails", 502, altar.ExecutionFailed, "no luck"},
+		{"fails with a long message", 502, altar.ExecutionFailed, "xxx"},
+		{"has a code", 503, altar.RuntimeUnavailable, "later"},
+		{"panics", 502, altar.ExecutionFailed, "the tool panicked: oh"},
+		{"returns too much", 502, altar.ExecutionFailed, "2097154 bytes"},
+		{"returns no data", 502, altar.ExecutionFailed, "chan int"},
+	} {
+		for tool, payload := range map[string]string{"need": `"works"`, "flow": `[1,"works"]`} {
+			a := h.call(session, fmt.Sprint(tool, i), tool, `{"text":"`+test.how+`"}`)
+			h.want(a, test.status, test.code)
+			if test.code == "" && string(a.Payload) != payload || test.code != "" && (a.Error == nil || !strings.Contains(a.Error.Message, test.message) || len(a.Error.Message) > 3000) {
+				t.Errorf("%s %s: %.300s", tool, test.how, a.body)
+			}
+			if test.how == "has a code" && (a.Error == nil || a.Error.Details["retry"] != true) {
+				t.Errorf("%s: %s", tool, a.body)
+			}
+		}
+	}
+	if list := h.host.Runtimes(); len(list) != 1 || !list[0].Connected.Equal(connected) {
+		t.Errorf("the connection was lost: %+v", list)
+	}
+}
+
+// TestKitStopsTools checks that the context of a tool ends at the deadline of its call, and when no
+// client waits for it any more.
+func TestKitStopsTools(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.addContracts(`[{"name": "short", "timeout_ms": 2000}]`)
+	r := h.newKit("rt")
+	begun, stopped := make(chan string), make(chan string)
+	wait := func(ctx context.Context, c *altarkit.Call) (any, error) {
+		begun <- c.ToolName
+		<-ctx.Done()
+		stopped <- c.ToolName
+		return nil, ctx.Err()
+	}
+	r.Handle("short", wait)
+	r.Handle("echo", wait)
+	h.run(r, 2)
+	session := h.session("me-token", `{}`)
+	timed := h.callLater(context.Background(), session, "1", "short", `{}`)
+	<-begun
+	if name := <-stopped; name != "short" {
+		t.Errorf("%s was stopped", name)
+	}
+	h.want(<-timed, 504, altar.ExecutionTimeout)
+	ctx, leave := context.WithCancel(context.Background())
+	left := h.callLater(ctx, session, "2", "echo", `{}`)
+	<-begun
+	leave()
+	if name := <-stopped; name != "echo" {
+		t.Errorf("%s was stopped", name)
+	}
+	<-left
+}
+
+// keptConn is a connection that stays open for the Host when the runtime closes it.
+type keptConn struct{ net.Conn }
+
+// Close implements net.Conn.
+func (c keptConn) Close() error { return c.SetDeadline(time.Unix(1, 0)) }
+
+// TestKitConnectsAgain checks that a runtime comes back after the loss of its connection, also when the
+// Host does not know yet that it is lost.
+func TestKitConnectsAgain(t *testing.T) {
+	for name, halfOpen := range map[string]bool{"closed": false, "half-open": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newTimedHost(t, nil, time.Second)
+			conns := make(chan net.Conn, 100)
+			dialer := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				t.Cleanup(func() { conn.Close() })
+				if halfOpen {
+					conn = keptConn{conn}
+				}
+				conns <- conn
+				return conn, nil
+			}}
+			r := h.newKit("rt")
+			r.HTTP = &http.Client{Transport: dialer}
+			r.Handle("echo", func(_ context.Context, c *altarkit.Call) (any, error) { return c.Parameters, nil })
+			h.run(r, 1)
+			session, calls := h.session("me-token", `{}`), 0
+			(<-conns).Close()
+			<-conns
+			h.waitFor("a call over another connection", func() bool {
+				calls++
+				a := h.call(session, fmt.Sprint(calls), "echo", `{"n":1}`)
+				if a.status != 200 && a.status != 503 { // 503: the lost connection
+					t.Errorf("%d %s", a.status, a.body)
+				}
+				return a.status == 200
+			})
+		})
+	}
+}
+
+// TestKitIsRefused checks that a runtime that the Host does not take ends with an error.
+func TestKitIsRefused(t *testing.T) {
+	h := newTestHost(t, nil)
+	h.connect("rt2")
+	stranger := h.newKit("rt")
+	stranger.Token = "wrong"
+	for name, r := range map[string]*altarkit.Runtime{"known bearer token": stranger, "may not announce": {URL: stranger.URL, Token: "rt-token", ID: "rt2"}, "connected already": h.newKit("rt2")} {
+		err := r.Run(context.Background())
+		if _, ok := errors.AsType[*altarkit.RefusedError](err); !ok || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKitNoticesSilentHost checks that a runtime connects again when its Host answers nothing any more,
+// although the connection is open.
+func TestKitNoticesSilentHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials atomic.Int64
+		dialer := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				in := bufio.NewReader(theirs)
+				request, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				key := sha1.Sum([]byte(request.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+				fmt.Fprintf(theirs, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: %s\r\n\r\n", base64.StdEncoding.EncodeToString(key[:]))
+				io.Copy(io.Discard, in)
+			}()
+			return ours, nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r := &altarkit.Runtime{URL: "ws://host.test/altar/v1/runtimes", ID: "rt", HTTP: &http.Client{Transport: dialer}}
+		go func() { ended <- r.Run(ctx) }()
+		time.Sleep(39 * time.Second) // the clock of the test
+		synctest.Wait()
+		if n := dials.Load(); n != 1 {
+			t.Errorf("connected %d times while the ping may still be answered", n)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := dials.Load(); n != 2 {
+			t.Errorf("connected %d times, want a second time", n)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
