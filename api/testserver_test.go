@@ -36,6 +36,7 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
 	"gazetteer/relay"
@@ -254,7 +255,7 @@ func (h *testServer) openLog() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.answers.Witness, err = audit.OpenWitness(h.t.Context(), audit.WitnessOptions{Dir: dir + "/witness", Key: other, Logs: []note.Verifier{own}})
+	h.answers.Witness, err = witness.Open(h.t.Context(), witness.Options{Dir: dir + "/witness", Key: other, Logs: []note.Verifier{own}})
 	if err != nil {
 		h.t.Fatal(err)
 	}

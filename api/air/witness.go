@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gazetteer/api/route"
-	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/witness"
 )
 
 // witnessRoutes declares the routes of a witness (C2SP tlog-witness), and two routes for
@@ -76,7 +76,7 @@ func (a *Routes) addCheckpoint(ctx context.Context, in *checkpointInput) (*route
 	}
 	status, mediaType := http.StatusOK, "text/plain; charset=utf-8"
 	line, err := a.Answers.Witness.Add(ctx, in.text)
-	if e, refused := errors.AsType[*audit.WitnessError](err); refused {
+	if e, refused := errors.AsType[*witness.Refusal](err); refused {
 		if e.Status != http.StatusConflict {
 			return nil, route.CosignProblem(e)
 		}

@@ -20,6 +20,7 @@ import (
 	"gazetteer/protocol/did"
 	"gazetteer/registry"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
 	"gazetteer/store"
@@ -43,7 +44,7 @@ type Answers struct {
 	// Feed is the feed of changes; nil: there is none.
 	Feed *changefeed.Feed
 	// Witness cosigns the checkpoints of other logs; nil: none are cosigned.
-	Witness       *audit.Witness
+	Witness       *witness.Witness
 	Crawler       CrawlStatus    // nil in a process that does not crawl
 	Validator     *Validator     // judges documents on request
 	Submitter     *Submitter     // takes hosts that strangers name; nil: none are taken

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/witness"
 	"net/http"
 	"time"
 )
@@ -25,7 +26,7 @@ func ResumeProblem(err error) error {
 }
 
 // CosignProblem returns why a checkpoint was not cosigned, for its log.
-func CosignProblem(e *audit.WitnessError) *Error {
+func CosignProblem(e *witness.Refusal) *Error {
 	switch e.Status {
 	case http.StatusForbidden:
 		return NewProblem(notSigned, e.Problem, "sign it with the key that the operator of this witness was given").WithCause(e)

@@ -10,7 +10,7 @@ import (
 
 	"gazetteer/api/airjson"
 	"gazetteer/protocol/a2a"
-	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/relay/relayhttp"
 )
 
@@ -110,7 +110,7 @@ var Table = []Route{
 	{ID: "log-tile", Method: http.MethodGet, Path: "/log/tile/*path", Summary: "A tile of hashes, or of leaves below entries/ (C2SP tlog-tiles); the path has slashes"},
 	{ID: "readiness", Method: http.MethodGet, Path: "/readyz", Summary: "The kinds of work that are possible: reading, writing, signing; 503 while the requested one is not", NoStore: true},
 	{ID: "schema", Method: http.MethodGet, Path: "/schemas/{name}", Summary: "The JSON Schema (2020-12) of a format, for editors"},
-	{ID: "add-checkpoint", Method: http.MethodPost, Path: "/witness/add-checkpoint", Summary: "Have a checkpoint cosigned that contains the one before (C2SP tlog-witness)", Body: audit.MaxAdd},
+	{ID: "add-checkpoint", Method: http.MethodPost, Path: "/witness/add-checkpoint", Summary: "Have a checkpoint cosigned that contains the one before (C2SP tlog-witness)", Body: witness.MaxAdd},
 	{ID: "witness-checkpoint", Method: http.MethodGet, Path: "/witness/checkpoint", Summary: "The newest checkpoint of another log that was cosigned here"},
 	{ID: "witness-key", Method: http.MethodGet, Path: "/witness/key", Summary: "The public key that this server cosigns the checkpoints of other logs with; trust one that you have from elsewhere more"},
 

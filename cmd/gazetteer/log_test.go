@@ -15,6 +15,7 @@ import (
 	"gazetteer/internal/need"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -125,7 +126,7 @@ func keepsakes(ctx context.Context, l *audit.Log, dir string, key *checkpoint.Ke
 	if err != nil {
 		return nil, err
 	}
-	w, err := audit.OpenWitness(ctx, audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: func() time.Time { return time.Unix(1772625845, 0) }})
+	w, err := witness.Open(ctx, witness.Options{Dir: filepath.Join(dir, "witness"), Key: witnessKey, Logs: []note.Verifier{verifier}, Now: func() time.Time { return time.Unix(1772625845, 0) }})
 	if err != nil {
 		return nil, err
 	}

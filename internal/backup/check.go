@@ -13,6 +13,7 @@ import (
 	"gazetteer/index/view"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/keyfile"
 	"gazetteer/relay/boltqueue"
 	"gazetteer/store"
@@ -240,7 +241,7 @@ func (c *checker) checkWitness(ctx context.Context, s *boltstore.Store) (err err
 	if err != nil {
 		return nil // checkKeys names it
 	}
-	c.report.Cosigned, err = audit.CompareWitness(ctx, filepath.Join(c.dir, "witness"), key, s,
+	c.report.Cosigned, err = witness.Compare(ctx, filepath.Join(c.dir, "witness"), key, s,
 		func(problem string) { c.addProblem(remedyWitness, "the witness: %s", problem) })
 	return err
 }

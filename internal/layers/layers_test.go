@@ -36,7 +36,7 @@ var rows = [][]string{
 	{"crawler/frontier", "crawler/journal", "crawler/politeness", "index/entry", "conformance", "registry/audit/checkpoint", "registry/resolve"},
 	{"index/view"},
 	{"store/boltstore", "conformance/standing", "crawler", "index", "registry", "lint", "relay"},
-	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/attestation", "changefeed"},
+	{"mailbox", "relay/boltqueue", "relay/queuetest", "relay/relayhttp", "lint/format", "registry/audit", "registry/audit/witness", "registry/attestation", "changefeed"},
 	{"toolhost"},
 	{"toolhost/hosthttp", "toolhost/hostmcp", "toolhost/httpruntime"},
 	{"registry/evidence"},
@@ -50,8 +50,8 @@ var rows = [][]string{
 	{"web/frame", "web/history"},
 	{"web/agentpages", "web/crawlerpages", "web/docpages", "web/operatorpages"},
 	{"web", "api/mcpserver", "api/selfdescription"},
-	{"internal/fakenet", "internal/need"},                                                                                      // for the demo and the tests: they import nothing of the program
-	{"internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
+	{"internal/fakenet", "internal/need"}, // for the demo and the tests: they import nothing of the program
+	{"registry/audit/audittest", "internal/fakestore", "internal/privatenet", "internal/nameserver", "internal/mcpconformance", "store/boltfile/filetest"}, // tests alone
 	{"internal/exit", "internal/version", "internal/nearest"},
 	{"internal/config"},
 	{"internal/backup"},

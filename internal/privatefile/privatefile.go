@@ -87,6 +87,41 @@ func ReplaceUnsynced(path string, write func(*bufio.Writer) error) error {
 	return err
 }
 
+// MakeDir creates a private directory if it is missing. Its parent must exist, so that a mistyped path
+// fails.
+func MakeDir(dir string) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.Mkdir(dir, DirMode); err != nil {
+			return err
+		}
+		return errors.Join(os.Chmod(dir, DirMode), SyncDir(filepath.Dir(dir))) // Mkdir obeys the umask
+	}
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file, not a directory", dir)
+	}
+	return err
+}
+
+// ErrLocked says that another process holds a file. Test with errors.Is.
+var ErrLocked = errors.New("another process has it open")
+
+// Lock locks a file for this process until the file is closed. It creates the file if it is missing.
+func Lock(path string) (*os.File, error) {
+	f, err := Open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrLocked
+		}
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
 // SyncDir makes the names in a directory survive a loss of power.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)

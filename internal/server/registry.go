@@ -17,6 +17,7 @@ import (
 	"gazetteer/registry/admission"
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/evidence"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
@@ -115,7 +116,7 @@ func explainLogError(err error) error {
 
 // openWitness opens the witness of other registries' checkpoints. Its key exists from the first
 // start, so that the operator can publish it before the configuration names other registries.
-func (h *Server) openWitness(ctx context.Context, e Environment) (*audit.Witness, error) {
+func (h *Server) openWitness(ctx context.Context, e Environment) (*witness.Witness, error) {
 	c := h.Config
 	var logs []note.Verifier
 	for _, text := range c.Registry.WitnessFor {
@@ -135,7 +136,7 @@ func (h *Server) openWitness(ctx context.Context, e Environment) (*audit.Witness
 	if err != nil {
 		return nil, err
 	}
-	w, err := audit.OpenWitness(ctx, audit.WitnessOptions{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Store: h.Store, Log: h.log})
+	w, err := witness.Open(ctx, witness.Options{Now: e.Now, Dir: filepath.Join(c.DataDir, "witness"), Key: key, Logs: logs, Store: h.Store, Log: h.log})
 	if err != nil {
 		return nil, fmt.Errorf("open what cosigns other logs: %w", err)
 	}

@@ -33,6 +33,7 @@ import (
 	"gazetteer/join"
 	"gazetteer/limit"
 	"gazetteer/registry/audit"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/registry/directory"
 	"gazetteer/registry/registrar"
 	"gazetteer/registry/resolve"
@@ -64,7 +65,7 @@ type Server struct {
 	checkpointCopy string
 	limits         *limit.Set
 	witnesses      *audit.Cosigners // of our log
-	witness        *audit.Witness   // of the logs of others
+	witness        *witness.Witness // of the logs of others
 	Crawler        *crawler.Crawler
 	api            *api.API
 	relay          *relay.Relay // nil when it is switched off, as are the next two

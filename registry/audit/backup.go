@@ -14,7 +14,7 @@ import (
 // WriteBackup copies the directory of the log into a new directory, in its state between two
 // batches. The log waits meanwhile. A store that is copied later contains all records of this copy.
 func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err error) {
-	if err := makeDir(dir); err != nil {
+	if err := privatefile.MakeDir(dir); err != nil {
 		return 0, err
 	}
 	l.writing.Lock()

@@ -11,6 +11,7 @@ import (
 
 	"gazetteer/registry/audit"
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 	"gazetteer/store"
 	"gazetteer/store/boltstore"
 
@@ -38,7 +39,7 @@ func TestCosignersCosign(t *testing.T) {
 	must(err)
 	other, err := checkpoint.OpenKey(filepath.Join(dir, "witness.key"), "witness.example")
 	must(err)
-	w, err := audit.OpenWitness(t.Context(), audit.WitnessOptions{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
+	w, err := witness.Open(t.Context(), witness.Options{Dir: filepath.Join(dir, "witness"), Key: other, Logs: []note.Verifier{logKey}})
 	must(err)
 	defer w.Close()
 	server := httptest.NewServer(w.Handler())

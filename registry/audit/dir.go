@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"gazetteer/internal/privatefile"
 	"gazetteer/protocol"
@@ -34,47 +33,17 @@ const (
 	newSuffix = privatefile.NewSuffix // of a file before it is renamed
 )
 
-const (
-	dirMode  = 0o700
-	fileMode = privatefile.Mode
-)
+const fileMode = privatefile.Mode
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// makeDir creates a directory if it is missing. Its parent must exist, so that a mistyped path
-// fails.
-func makeDir(dir string) error {
-	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.Mkdir(dir, dirMode); err != nil {
-			return err
-		}
-		return errors.Join(os.Chmod(dir, dirMode), privatefile.SyncDir(filepath.Dir(dir))) // Mkdir obeys the umask
-	}
-	if err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file, not a directory", dir)
-	}
-	return err
-}
-
-// lockDir locks a directory for this process until the file is closed.
-func lockDir(dir string) (*os.File, error) { return takeLock(filepath.Join(dir, lockFile)) }
-
-// takeLock locks a file for this process until the file is closed. It creates the file if it is
-// missing.
+// takeLock locks a file for this process until the file is closed.
 func takeLock(path string) (*os.File, error) {
-	f, err := privatefile.Open(path, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, err
+	f, err := privatefile.Lock(path)
+	if errors.Is(err, privatefile.ErrLocked) {
+		return nil, ErrHeld
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrHeld
-		}
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return f, nil
+	return f, err
 }
 
 // openPart opens one of the growing files. It fails if the file is missing or too short.

@@ -3,11 +3,10 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 
@@ -40,8 +39,8 @@ func FuzzTileName(f *testing.F) {
 }
 
 func FuzzProof(f *testing.F) {
-	s := newSignedTree(f, origin)
-	checkpoint := s.sign(f, 5)
+	s := audittest.NewTree(f, origin)
+	checkpoint := s.Grow(5, "leaf")
 	p, err := tlog.ProveRecord(5, 3, s)
 	if err != nil {
 		f.Fatal(err)
@@ -50,7 +49,7 @@ func FuzzProof(f *testing.F) {
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nextra AA==\nindex 0\n\n"), []byte(""))
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nindex 0\n\n\n"), []byte("x"))
 	f.Fuzz(func(t *testing.T, text, leaf []byte) {
-		p, c, err := CheckProof(text, leaf, s.key.Verifier())
+		p, c, err := CheckProof(text, leaf, s.Key.Verifier())
 		if err == nil && (c.N != 5 || tlog.CheckRecord(p.Hashes, 5, c.Hash, p.Index, tlog.RecordHash(leaf)) != nil) {
 			t.Fatalf("a proof of %q for %+v is taken", leaf, c)
 		}
@@ -59,72 +58,6 @@ func FuzzProof(f *testing.F) {
 			if err != nil || again.Index != p.Index || len(again.Hashes) != len(p.Hashes) {
 				t.Fatalf("%q is written as %q: %v", text, p.Text(checkpoint), err)
 			}
-		}
-	})
-}
-
-// A signedTree is a small tree for the fuzz targets.
-type signedTree struct {
-	key    *checkpoint.Key
-	hashes []tlog.Hash
-}
-
-func newSignedTree(f *testing.F, name string) *signedTree {
-	s := &signedTree{key: newKey(f, name)}
-	for n := range int64(5) {
-		hashes, err := tlog.StoredHashes(n, []byte{'l', 'e', 'a', 'f', ' ', '0' + byte(n)}, s)
-		if err != nil {
-			f.Fatal(err)
-		}
-		s.hashes = append(s.hashes, hashes...)
-	}
-	return s
-}
-
-func (s *signedTree) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
-	for _, i := range indexes {
-		hashes = append(hashes, s.hashes[i])
-	}
-	return hashes, nil
-}
-
-func (s *signedTree) sign(f *testing.F, size int64) []byte {
-	root, err := tlog.TreeHash(size, s)
-	if err != nil {
-		f.Fatal(err)
-	}
-	signed, err := (checkpoint.Checkpoint{Origin: s.key.Name(), Tree: tlog.Tree{N: size, Hash: root}}).Sign(s.key)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return signed
-}
-
-// FuzzWitness checks that a witness cosigns only checkpoints that its log has signed.
-func FuzzWitness(f *testing.F) {
-	s := newSignedTree(f, origin)
-	genuine := [][]byte{s.sign(f, 2), s.sign(f, 5)}
-	for _, checkpoint := range genuine {
-		f.Add(append([]byte("old 0\n\n"), checkpoint...))
-		f.Add(append([]byte("old 0\n"+s.hashes[0].String()+"\n\n"), checkpoint...))
-	}
-	f.Add([]byte("old 1\n\n"))
-	key := newKey(f, "witness.example/w1")
-	f.Fuzz(func(t *testing.T, request []byte) {
-		w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.key)
-		line, err := w.Add(t.Context(), request)
-		if (line == nil) == (err == nil) {
-			t.Fatalf("%q, %v", line, err)
-		}
-		if err != nil {
-			if e, ok := err.(*WitnessError); !ok || e.Status < 400 || e.Status > http.StatusUnprocessableEntity {
-				t.Fatalf("%v", err)
-			}
-			return
-		}
-		c, err := checkpoint.Parse(w.Checkpoint(origin), s.key.Verifier())
-		if err != nil || c.N != 2 && c.N != 5 {
-			t.Fatalf("it has cosigned %q: %v", w.Checkpoint(origin), err)
 		}
 	})
 }
@@ -152,7 +85,7 @@ func FuzzBundle(f *testing.F) {
 }
 
 func FuzzVerifier(f *testing.F) {
-	k := newKey(f, origin)
+	k := audittest.NewKey(f, origin)
 	f.Add(k.Public())
 	f.Add(k.PublicWitness())
 	f.Add("a+00000000+BAAA")

@@ -147,9 +147,9 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 		l.checkpoints, l.copy = append(l.checkpoints, o.Copy), o.Copy
 	}
 	l.known = o.Known
-	err := makeDir(o.Dir)
+	err := privatefile.MakeDir(o.Dir)
 	if err == nil {
-		l.lock, err = lockDir(o.Dir)
+		l.lock, err = takeLock(filepath.Join(o.Dir, lockFile))
 	}
 	if err == nil && o.Copy != "" {
 		if l.signer, err = takeLock(o.Copy + ".lock"); errors.Is(err, ErrHeld) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 
@@ -40,7 +41,7 @@ func TestPromise(t *testing.T) {
 	if err != nil || e.Hash != p.Leaf || tlog.RecordHash(e.Leaf) != p.Leaf {
 		t.Errorf("the leaf has the hash %s, promised was %s, %v", e.Hash, p.Leaf, err)
 	}
-	other, err := note.NewVerifier(newKey(t, origin).Public())
+	other, err := note.NewVerifier(audittest.NewKey(t, origin).Public())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 
@@ -155,7 +156,7 @@ func TestProofText(t *testing.T) {
 	if _, _, err := CheckProof(withExtra, e.Leaf, v); err != nil {
 		t.Errorf("with extra data: %v", err)
 	}
-	other, err := checkpoint.NewVerifier(newKey(t, "other.example").Public())
+	other, err := checkpoint.NewVerifier(audittest.NewKey(t, "other.example").Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,15 +190,6 @@ func TestProofText(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-}
-
-func newKey(t testing.TB, name string) *checkpoint.Key {
-	t.Helper()
-	k, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 // tilesOf reads tiles for tlog's own client.

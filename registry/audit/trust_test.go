@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
 	"gazetteer/store"
 
@@ -109,14 +110,7 @@ func TestStoreRecordsItsLog(t *testing.T) {
 	h.shut()
 	s := openStore(t, filepath.Join(h.dir, "store"))
 	defer s.Close()
-	newKey := func(name string) *checkpoint.Key {
-		key, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key
-	}
-	for name, key := range map[string]*checkpoint.Key{"no log": own, "no log and a new key": newKey(own.Name())} {
+	for name, key := range map[string]*checkpoint.Key{"no log": own, "no log and a new key": audittest.NewKey(t, own.Name())} {
 		dir := filepath.Join(t.TempDir(), "log")
 		l, err := Open(t.Context(), Options{Dir: dir, Store: s, Key: key, Known: [][]byte{known}})
 		if err == nil {
@@ -129,7 +123,7 @@ func TestStoreRecordsItsLog(t *testing.T) {
 			t.Errorf("%s: a log was begun", name)
 		}
 	}
-	l, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "log"), Store: s, Key: newKey("other.test/log"), Known: [][]byte{known}})
+	l, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "log"), Store: s, Key: audittest.NewKey(t, "other.test/log"), Known: [][]byte{known}})
 	if err == nil {
 		l.Close()
 	}
@@ -256,7 +250,7 @@ func (s *lockServer) cosigner(t *testing.T) *Cosigner {
 // newLock makes a lock for the log of a house.
 func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	t.Helper()
-	s := &lockServer{key: newKey(t, "lock.test")}
+	s := &lockServer{key: audittest.NewKey(t, "lock.test")}
 	handler := openWitness(t, t.TempDir(), s.key, log).Handler()
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.silent.Load() {

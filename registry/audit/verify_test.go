@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"gazetteer/registry/audit/audittest"
 	"gazetteer/store"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -76,7 +77,7 @@ func TestVerifyTampered(t *testing.T) {
 	if r, err := Verify(t.Context(), FilesIn(exported), v, first); err != nil || r.Erased != 1 {
 		t.Fatalf("as exported: %+v, %v", r, err)
 	}
-	forged := newStranger(t, origin)
+	forged := audittest.NewTree(t, origin)
 
 	var dir string
 	edit := func(name string, change func([]byte) []byte) {
@@ -173,7 +174,7 @@ func TestVerifyTampered(t *testing.T) {
 			edit("checkpoint", func(b []byte) []byte { return bytes.Replace(b, []byte("\n701\n"), []byte("\n700\n"), 1) })
 		}, "the signature of registry.example/log is invalid"},
 		{"the checkpoint of a forger", func() {
-			edit("checkpoint", func([]byte) []byte { return forged.grow(701, "x") })
+			edit("checkpoint", func([]byte) []byte { return forged.Grow(701, "x") })
 		}, "is not signed with the key registry.example/log+"},
 		{"the checkpoint lost", func() {
 			if err := os.Remove(filepath.Join(dir, "checkpoint")); err != nil {
@@ -192,12 +193,12 @@ func TestVerifyTampered(t *testing.T) {
 	}
 
 	// The operator rewrites history and signs it: everyone who kept an older checkpoint sees it.
-	rewritten := newStranger(t, origin)
-	rewritten.key = openKey(t, h.dir)
-	if _, err := Verify(t.Context(), rewritten.files(700), v); err != nil {
+	rewritten := audittest.NewTree(t, origin)
+	rewritten.Key = openKey(t, h.dir)
+	if _, err := Verify(t.Context(), filesOf(rewritten, 700), v); err != nil {
 		t.Fatalf("without an older checkpoint: %v", err)
 	}
-	if _, err := Verify(t.Context(), rewritten.files(700), v, first); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "older checkpoint 1") {
+	if _, err := Verify(t.Context(), filesOf(rewritten, 700), v, first); !errors.Is(err, ErrFork) || !strings.Contains(err.Error(), "older checkpoint 1") {
 		t.Errorf("with an older checkpoint: %v", err)
 	}
 	if _, err := Verify(t.Context(), FilesIn(exported), v, []byte("noise")); err == nil || !strings.Contains(err.Error(), "verify older checkpoint 1: it is not a signed checkpoint") {
@@ -210,9 +211,9 @@ func TestVerifyTampered(t *testing.T) {
 	}
 }
 
-// files are the files of another registry's log, made by the tile code of tlog.
-func (s *stranger) files(size int64) Files {
-	checkpoint := s.grow(size, "leaf")
+// filesOf returns the files of another registry's log, made by the tile code of tlog.
+func filesOf(s *audittest.Tree, size int64) Files {
+	checkpoint := s.Grow(size, "leaf")
 	return func(_ context.Context, name string) ([]byte, error) {
 		if name == checkpointFile {
 			return checkpoint, nil
@@ -236,8 +237,8 @@ func (s *stranger) files(size int64) Files {
 // TestVerifyOthers verifies logs of many sizes that other code has made.
 func TestVerifyOthers(t *testing.T) {
 	for _, size := range []int64{0, 1, 2, 255, 256, 257, 65535, 65536, 65537, 66000} {
-		s := newStranger(t, "other.example/log")
-		if r, err := Verify(t.Context(), s.files(size), s.key.Verifier()); err != nil || r.N != size {
+		s := audittest.NewTree(t, "other.example/log")
+		if r, err := Verify(t.Context(), filesOf(s, size), s.Key.Verifier()); err != nil || r.N != size {
 			t.Errorf("%d leaves: %+v, %v", size, r, err)
 		}
 	}
@@ -245,7 +246,7 @@ func TestVerifyOthers(t *testing.T) {
 
 // TestRemoteAnswers checks the handling of invalid answers of servers.
 func TestRemoteAnswers(t *testing.T) {
-	v := newKey(t, "other.example/log").Verifier()
+	v := audittest.NewKey(t, "other.example/log").Verifier()
 	tests := []struct {
 		name   string
 		answer func(http.ResponseWriter, *http.Request)

@@ -1,4 +1,8 @@
-package audit
+// Package witness cosigns the checkpoints of other registries' logs: it requires a proof that each
+// checkpoint contains the one before (C2SP tlog-witness), so that a log cannot show different trees to
+// different readers. Begin with [Open] and [Witness.Add]. The log's own side, which asks witnesses, is
+// in package audit.
+package witness
 
 import (
 	"bytes"
@@ -7,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -28,8 +33,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// WitnessOptions of [OpenWitness].
-type WitnessOptions struct {
+// Options of [Open].
+type Options struct {
 	// Dir contains one file per log with the newest cosigned checkpoint. It is created if it is
 	// missing; its parent must exist. Never restore an older copy of it: the witness would cosign
 	// checkpoints that contradict its earlier cosignatures.
@@ -70,10 +75,10 @@ type witnessed struct {
 	stored int64      // the size in the store
 }
 
-// OpenWitness reads the earlier cosigned checkpoints. Close must be called. The error matches
-// [ErrHeld] if another process has the directory open, and [ErrDamaged] if a file there differs
-// from what the witness wrote, or is older than the store.
-func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
+// Open reads the earlier cosigned checkpoints. Close must be called. The error matches
+// [privatefile.ErrLocked] if another process has the directory open. It names the file, and what to do,
+// if a file there differs from what the witness wrote or is older than the store.
+func Open(ctx context.Context, o Options) (*Witness, error) {
 	if o.Key == nil {
 		return nil, errors.New("open witness: it needs a key")
 	}
@@ -84,16 +89,16 @@ func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Witness{key: o.Key, store: o.Store, now: o.Now, log: o.Log, logs: map[string]*witnessed{}}
-	err := makeDir(o.Dir)
+	err := privatefile.MakeDir(o.Dir)
 	if err == nil {
-		w.lock, err = lockDir(o.Dir)
+		w.lock, err = privatefile.Lock(filepath.Join(o.Dir, "LOCK"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open witness %s: %w", o.Dir, err)
 	}
 	for _, verifier := range o.Logs {
-		name := witnessFile(verifier.Name())
-		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, name), record: witnessRecords(o.Key) + name}
+		name := fileName(verifier.Name())
+		l := &witnessed{verifier: verifier, path: filepath.Join(o.Dir, name), record: recordPrefix(o.Key) + name}
 		err := w.loadWitnessed(l)
 		if err == nil {
 			err = w.compareWithStore(ctx, l)
@@ -106,15 +111,15 @@ func OpenWitness(ctx context.Context, o WitnessOptions) (*Witness, error) {
 	return w, nil
 }
 
-// witnessFile returns the name of the file with the cosigned checkpoint of a log.
-func witnessFile(origin string) string {
+// fileName returns the name of the file with the cosigned checkpoint of a log.
+func fileName(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return hex.EncodeToString(sum[:16])
 }
 
-// witnessRecords returns the prefix of the records of what a key has cosigned. The names of the files
+// recordPrefix returns the prefix of the records of what a key has cosigned. The names of the files
 // follow it.
-func witnessRecords(key *checkpoint.Key) string {
+func recordPrefix(key *checkpoint.Key) string {
 	sum := sha256.Sum256([]byte(key.PublicWitness()))
 	return store.WitnessPrefix + hex.EncodeToString(sum[:16])
 }
@@ -132,25 +137,25 @@ func readCosigned(path string, key *checkpoint.Key) (c checkpoint.Checkpoint, si
 	switch {
 	case err == nil && len(n.Sigs) == 0:
 		err = fmt.Errorf("it is not cosigned by %s", own.Name())
-	case err == nil && witnessFile(c.Origin) != filepath.Base(path):
+	case err == nil && fileName(c.Origin) != filepath.Base(path):
 		err = fmt.Errorf("it is of the log %q", protocol.ClipBytes(c.Origin, checkpoint.MaxQuoted))
 	}
 	return c, signed, err
 }
 
-// CompareWitness compares the cosigned checkpoints in the directory of a witness with the sizes of the
+// Compare compares the cosigned checkpoints in the directory of a witness with the sizes of the
 // cosigned trees that the store knows. It calls report with each difference, and returns the number of
 // checkpoints that agree. It changes nothing.
-func CompareWitness(ctx context.Context, dir string, key *checkpoint.Key, s store.Store, report func(problem string)) (agree int, err error) {
+func Compare(ctx context.Context, dir string, key *checkpoint.Key, s store.Store, report func(problem string)) (agree int, err error) {
 	sizes := map[string]int64{} // by the name of the file
-	for r, err := range s.List(ctx, witnessRecords(key), "") {
+	for r, err := range s.List(ctx, recordPrefix(key), "") {
 		if store.Damaged(r, err) {
 			continue
 		}
 		if err != nil {
 			return 0, fmt.Errorf("list the cosigned trees: %w", err)
 		}
-		if sizes[strings.TrimPrefix(r.Key, witnessRecords(key))], err = strconv.ParseInt(string(r.Value), 10, 64); err != nil {
+		if sizes[strings.TrimPrefix(r.Key, recordPrefix(key))], err = strconv.ParseInt(string(r.Value), 10, 64); err != nil {
 			report(fmt.Sprintf("record %s of the store is no size of a tree", r.Key))
 		}
 	}
@@ -187,8 +192,8 @@ func (w *Witness) loadWitnessed(l *witnessed) error {
 		return nil
 	}
 	if err != nil {
-		return &DamagedError{File: l.path, Problem: fmt.Sprintf("should be the last checkpoint of %s that was cosigned: %v", l.verifier.Name(), err),
-			Remedy: "put back the newest copy of it, or use the key that it was cosigned with; if it is lost, begin a witness with another name and key"}
+		return fmt.Errorf("%s should be the last checkpoint of %s that was cosigned: %w; nothing was changed: "+
+			"put back the newest copy of it, or use the key that it was cosigned with; if it is lost, begin a witness with another name and key", l.path, l.verifier.Name(), err)
 	}
 	l.tree, l.signed = c.Tree, signed
 	return nil
@@ -210,8 +215,8 @@ func (w *Witness) compareWithStore(ctx context.Context, l *witnessed) error {
 		return fmt.Errorf("record %s: %w", l.record, err)
 	}
 	if l.stored > l.tree.N {
-		return &DamagedError{File: l.path, Problem: fmt.Sprintf("is missing, or an older copy: a tree of %s with %d leaves was cosigned, and this one has %d", l.verifier.Name(), l.stored, l.tree.N),
-			Remedy: "put back the newest copy of it; if it is lost, move its directory and witness.key away, and publish the new key"}
+		return fmt.Errorf("%s is missing, or an older copy: a tree of %s with %d leaves was cosigned, and this one has %d; nothing was changed: "+
+			"put back the newest copy of it; if it is lost, move its directory and witness.key away, and publish the new key", l.path, l.verifier.Name(), l.stored, l.tree.N)
 	}
 	return nil
 }
@@ -247,23 +252,23 @@ func (w *Witness) Checkpoint(origin string) []byte {
 	return bytes.Clone(l.signed)
 }
 
-// A WitnessError is the reason why a witness refuses to cosign.
-type WitnessError struct {
+// A Refusal is the reason why a witness does not cosign.
+type Refusal struct {
 	Status  int   // of the answer (C2SP tlog-witness)
 	Size    int64 // of the last cosigned tree; set with http.StatusConflict
 	Problem string
 }
 
-func (e *WitnessError) Error() string { return e.Problem }
+func (e *Refusal) Error() string { return e.Problem }
 
 func newRefusal(status int, format string, args ...any) error {
-	return &WitnessError{Status: status, Problem: fmt.Sprintf(format, args...)}
+	return &Refusal{Status: status, Problem: fmt.Sprintf(format, args...)}
 }
 
 // Add cosigns the checkpoint of a request and returns the line with the cosignature. The request is
 // the body of C2SP tlog-witness: a line with "old" and a size; the hashes of the consistency proof
 // from that size, one per line; an empty line; and the signed checkpoint. A refusal is a
-// *WitnessError. Add writes the checkpoint to disk before it returns the cosignature.
+// *Refusal. Add writes the checkpoint to disk before it returns the cosignature.
 func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 	older, proof, signed, err := parseAdd(request)
 	if err != nil {
@@ -300,14 +305,14 @@ func (w *Witness) Add(ctx context.Context, request []byte) ([]byte, error) {
 func (w *Witness) checkCheckpoint(l *witnessed, older int64, proof []tlog.Hash, c checkpoint.Checkpoint) error {
 	switch {
 	case older != l.tree.N:
-		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("the last checkpoint that was cosigned has size %d, not %d", l.tree.N, older)}
+		return &Refusal{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("the last checkpoint that was cosigned has size %d, not %d", l.tree.N, older)}
 	case older == 0 && len(proof) > 0:
 		return newRefusal(http.StatusUnprocessableEntity, "from size 0 a proof has no hashes")
 	case older == 0:
 		return nil
 	case older == c.N && c.Hash != l.tree.Hash:
 		w.log.Error("a log has signed two trees of one size", "log", c.Origin, "size", c.N, "cosigned", l.tree.Hash.String(), "other", c.Hash.String())
-		return &WitnessError{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("another tree of size %d was cosigned, with the root %s: the log contradicts itself", older, l.tree.Hash)}
+		return &Refusal{Status: http.StatusConflict, Size: l.tree.N, Problem: fmt.Sprintf("another tree of size %d was cosigned, with the root %s: the log contradicts itself", older, l.tree.Hash)}
 	}
 	if err := tlog.CheckTree(proof, c.N, c.Hash, older, l.tree.Hash); err != nil {
 		w.log.Error("a log could not show that its checkpoint contains the one before", "log", c.Origin, "old", older, "size", c.N, "root", c.Hash.String())
@@ -365,29 +370,28 @@ func parseAdd(request []byte) (older int64, proof []tlog.Hash, signed []byte, er
 // MaxAdd is the maximum size of a request of [Witness.Add], in bytes.
 const MaxAdd = checkpoint.MaxSize + checkpoint.MaxHashes*64
 
-// Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that
-// the caller strips.
+// Handler answers POST /add-checkpoint of C2SP tlog-witness, below a prefix that the caller strips.
 func (w *Witness) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /add-checkpoint", func(answer http.ResponseWriter, r *http.Request) {
-		request, err := readBounded(http.MaxBytesReader(answer, r.Body, MaxAdd), "the request", MaxAdd)
+		request, err := io.ReadAll(http.MaxBytesReader(answer, r.Body, MaxAdd))
 		if err != nil {
-			writeProblem(answer, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it has at most %d bytes", MaxAdd))
+			http.Error(answer, fmt.Sprintf("the request could not be read; it has at most %d bytes", MaxAdd), http.StatusRequestEntityTooLarge)
 			return
 		}
 		line, err := w.Add(r.Context(), request)
-		var refused *WitnessError
+		var refusal *Refusal
 		switch {
-		case errors.As(err, &refused) && refused.Status == http.StatusConflict:
+		case errors.As(err, &refusal) && refusal.Status == http.StatusConflict:
 			answer.Header().Set("Content-Type", "text/x.tlog.size")
-			answer.WriteHeader(refused.Status)
-			fmt.Fprintf(answer, "%d\n", refused.Size)
-		case errors.As(err, &refused):
-			writeProblem(answer, refused.Status, refused.Problem)
+			answer.WriteHeader(refusal.Status)
+			fmt.Fprintf(answer, "%d\n", refusal.Size)
+		case errors.As(err, &refusal):
+			http.Error(answer, refusal.Problem, refusal.Status)
 		case r.Context().Err() != nil:
 		case err != nil:
 			w.log.Error("a checkpoint could not be cosigned", "error", err)
-			writeProblem(answer, http.StatusInternalServerError, "the checkpoint could not be stored; the operator has been notified")
+			http.Error(answer, "the checkpoint could not be stored; the operator has been notified", http.StatusInternalServerError)
 		default:
 			answer.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			answer.Write(line)

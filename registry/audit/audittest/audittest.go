@@ -1,0 +1,92 @@
+// Package audittest holds a log in memory, for tests of witnesses and of verification. Begin with
+// [NewTree].
+package audittest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gazetteer/registry/audit/checkpoint"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// NewKey makes the key of a log or a witness.
+func NewKey(t testing.TB, name string) *checkpoint.Key {
+	t.Helper()
+	k, err := checkpoint.OpenKey(filepath.Join(t.TempDir(), "key"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// A Tree is the log of another registry: a tree of texts, and a key.
+type Tree struct {
+	Key    *checkpoint.Key
+	Hashes []tlog.Hash // stored as tlog.StoredHashIndex has it
+
+	t testing.TB
+}
+
+// NewTree makes an empty log with a key of that name.
+func NewTree(t testing.TB, name string) *Tree { return &Tree{Key: NewKey(t, name), t: t} }
+
+// Fork returns a copy of the log, with the same key.
+func (l *Tree) Fork() *Tree { return &Tree{Key: l.Key, Hashes: slices.Clone(l.Hashes), t: l.t} }
+
+// ReadHashes implements tlog.HashReader.
+func (l *Tree) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
+	for _, i := range indexes {
+		hashes = append(hashes, l.Hashes[i])
+	}
+	return hashes, nil
+}
+
+// Grow adds leaves up to a size and returns the signed checkpoint of that size. Each leaf is the text
+// with its number.
+func (l *Tree) Grow(size int64, text string) []byte {
+	l.t.Helper()
+	for n := l.size(); n < size; n++ {
+		hashes, err := tlog.StoredHashes(n, fmt.Appendf(nil, "%s %d", text, n), l)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.Hashes = append(l.Hashes, hashes...)
+	}
+	root, err := tlog.TreeHash(size, l)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	signed, err := (checkpoint.Checkpoint{Origin: l.Key.Name(), Tree: tlog.Tree{N: size, Hash: root}}).Sign(l.Key)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return signed
+}
+
+func (l *Tree) size() (n int64) {
+	for tlog.StoredHashCount(n) < int64(len(l.Hashes)) {
+		n++
+	}
+	return n
+}
+
+// Request returns the request to a witness to cosign a checkpoint (C2SP tlog-witness).
+func (l *Tree) Request(older, newer int64, checkpoint []byte) []byte {
+	l.t.Helper()
+	var proof tlog.TreeProof
+	if older > 0 && older < newer {
+		var err error
+		if proof, err = tlog.ProveTree(newer, older, l); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	body := fmt.Appendf(nil, "old %d\n", older)
+	for _, h := range proof {
+		body = fmt.Appendf(body, "%s\n", h)
+	}
+	return append(append(body, '\n'), checkpoint...)
+}
