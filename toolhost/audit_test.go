@@ -3,11 +3,17 @@ package toolhost
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gazetteer/protocol/altar"
+	"gazetteer/store/boltstore"
 )
 
 // A line of the audit trail is what encoding/json writes, on one line.
@@ -61,4 +67,73 @@ func TestAuditDelay(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAuditThatCannotBeWritten checks that an irreversible call is refused when the disk is full, before
+// a runtime has it, and that other calls continue.
+func TestAuditThatCannotBeWritten(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("this system has no " + full)
+	}
+	ctx, dir := context.Background(), t.TempDir()
+	if err := os.Symlink(full, filepath.Join(dir, auditFile)); err != nil {
+		t.Fatal(err)
+	}
+	db, err := boltstore.Open(ctx, t.TempDir(), boltstore.Options{MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(ctx, Options{Store: db, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(running, 0) }()
+	list, err := ReadContracts([]byte(`[{"name": "erase", "effect": "irreversible"}, {"name": "one", "effect": "informational"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AddContracts(ctx, list); err != nil {
+		t.Fatal(err)
+	}
+	conn := &frameLog{}
+	r := connectRuntime(t, h, "rt", conn, `["one", "erase"]`)
+	session, refused := h.CreateSession("me", altar.CreateSession{})
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	call := altar.ToolCall{InvocationID: "i", ToolName: "erase"}
+	_, refused = h.Call(ctx, "me", session.SessionID, call, false)
+	if refused == nil {
+		t.Fatal("the call needs no confirmation")
+	}
+	call.Confirmation, _ = refused.Details["confirmation"].(string)
+	before := len(conn.frames)
+	c, refused := h.Call(ctx, "me", session.SessionID, call, false)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	result, err := c.Wait(ctx)
+	c.Leave()
+	if err != nil || result.Error == nil || result.Error.Code != altar.InternalError || len(conn.frames) != before {
+		t.Errorf("%+v, %v; %d frames were sent", result, err, len(conn.frames)-before)
+	}
+	c, refused = h.Call(ctx, "me", session.SessionID, altar.ToolCall{InvocationID: "j", ToolName: "one"}, false)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	r.Receive([]byte(`{"type":"ToolResult","invocation_id":"` + conn.lastCall(t) + `","status":"success","payload":1}`))
+	if result, err := c.Wait(ctx); err != nil || string(result.Payload) != "1" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	c.Leave()
+	stop()
+	if err := <-ended; !errors.Is(err, syscall.ENOSPC) { // what was lost is reported
+		t.Errorf("the host ends with %v", err)
+	}
+	if err := errors.Join(h.Close(), db.Close()); err != nil {
+		t.Error(err)
+	}
 }
