@@ -1,6 +1,8 @@
 package toolhost
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"gazetteer/document"
@@ -58,6 +60,37 @@ func TestContractOfAJSONSchema(t *testing.T) {
 	}
 	if _, err := ReadContracts([]byte(`[{"name": "one", "input_schema": {"type": "string"}}]`)); err == nil {
 		t.Error("a schema of a string became a contract")
+	}
+}
+
+// TestContractFilesAreReadStrictly checks that nothing in an operator's file is ignored.
+func TestContractFilesAreReadStrictly(t *testing.T) {
+	const all = `[{"name": "one", "description": "d", "parameters": [{"name": "n", "type": "array[object]", "description": "d", "required": true, "properties": [{"name": "m", "type": "binary"}]}],
+		"streaming": true, "timeout_ms": 5, "effect": "reversible", "allow": ["me"], "runtimes": ["rt"], "when": {"tenant_id": "t"}}]`
+	list, err := ReadContracts([]byte(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := list[0]; !c.Streaming || c.TimeoutMS != 5 || c.Effect != "reversible" || c.Allow[0] != "me" || c.Runtimes[0] != "rt" || c.When.TenantID != "t" || c.Parameters[0].Properties[0].Type != "binary" {
+		t.Errorf("%+v", c)
+	}
+	deep, many := strings.Repeat(`[{"name": "p", "type": "object", "properties": `, 18)+"[]"+strings.Repeat("}]", 18), ""
+	for i := range 1001 {
+		many += fmt.Sprintf(`{"name": "p%d", "type": "string"},`, i)
+	}
+	for name, text := range map[string]string{
+		"no list": `{"name": "one"}`, "broken": `[{"name": "one"}`, "more behind it": `[] []`, "a member of no contract": `[{"name": "one", "timeout": 5}]`, "a member of no parameter": `[{"name": "one", "parameters": [{"name": "a", "type": "string", "enum": ["b"]}]}]`,
+		"a member twice": `[{"name": "one", "allow": ["me"], "allow": []}]`, "a name twice": `[{"name": "one"}, {"name": "one"}]`, "another condition": `[{"name": "one", "when": {"principal_id": "p"}}]`,
+		"a wrong type": `[{"name": "one", "allow": "me"}]`, "a fraction": `[{"name": "one", "timeout_ms": 0.5}]`, "too deep": `[{"name": "one", "parameters": ` + deep + `}]`, "too many": `[{"name": "one", "parameters": [` + many[:len(many)-1] + `]}]`,
+		"too long": `[{"name": "one", "description": "` + strings.Repeat("x", 17<<10) + `"}]`, "another document": `[{"name": "one", "input_schema": {"type": "object", "properties": {"a": {"$ref": "https://other.example/schema"}}}}]`,
+	} {
+		list, err := ReadContracts([]byte(text))
+		if err == nil {
+			_, err = compileContract(Contract{Contract: list[0].Contract})
+		}
+		if err == nil {
+			t.Errorf("%s was read as %+v", name, list)
+		}
 	}
 }
 

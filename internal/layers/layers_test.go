@@ -147,6 +147,21 @@ func TestProtocolImportsAreFew(t *testing.T) {
 	}
 }
 
+// TestKitImportsAreFew checks that a runtime takes along only the messages and a WebSocket.
+func TestKitImportsAreFew(t *testing.T) {
+	imports, found := load(t)["altarkit"]
+	if !found {
+		t.Fatal("there is no altarkit")
+	}
+	for _, imported := range imports {
+		ours := strings.HasPrefix(imported, "gazetteer/")
+		standard := !ours && !strings.Contains(strings.Split(imported, "/")[0], ".")
+		if !standard && imported != "gazetteer/protocol/altar" && imported != "github.com/coder/websocket" {
+			t.Errorf("altarkit imports %s", imported)
+		}
+	}
+}
+
 func TestReadersDoNotImportServers(t *testing.T) {
 	packages := load(t)
 	var walk func(name string, seen map[string]bool)

@@ -119,6 +119,7 @@ func TestMessageRoundTrip(t *testing.T) {
 		altar.ToolResult{InvocationID: "i", Status: "success", Payload: json.RawMessage(`[1]`)}, altar.ToolResult{InvocationID: "i", Status: "error", Error: altar.Errorf(altar.ExecutionFailed, "no")},
 		altar.StreamChunk{InvocationID: "i", ChunkID: math.MaxInt64, Payload: json.RawMessage(`"x"`)}, altar.CancelCall{InvocationID: "i", Reason: "timeout"},
 		altar.CreateSession{TTLSeconds: &ttl, SecurityContext: &altar.SecurityContext{TenantID: "t"}}, altar.DestroySession{SessionID: "s"},
+		altar.SessionCreated{SessionID: "s", TTLSeconds: 60, ExpiresAt: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC)}, altar.SessionDestroyed{SessionID: "s"},
 		altar.ProtocolError{Error: altar.Errorf(altar.InternalError, "x"), InReplyTo: "y"},
 	} {
 		back, err := altar.ReadMessage(altar.Encode(m), true)
