@@ -9,12 +9,12 @@ import (
 	"gazetteer/internal/exit"
 )
 
-// WriteNewFile writes the file that --out names. The file must not exist. An incomplete file is
+// WriteNewFile writes a file. The file must not exist. An incomplete file is
 // removed.
 func WriteNewFile(name string, mode os.FileMode, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return exit.Usagef("--out: %v", err)
+		return exit.Usagef("write a new file: %v", err)
 	}
 	if err := write(f); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(name))

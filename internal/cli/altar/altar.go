@@ -313,6 +313,7 @@ func (v *verbs) warnOfMissingIdentities(ctx context.Context, server *cli.Client,
 	}
 	known := map[string]bool{ // what needs no identity
 		toolhost.ClientIdentity + " " + hosthttp.Operator:     true,
+		toolhost.ClientIdentity + " *":                        true,
 		toolhost.RuntimeIdentity + " " + toolhost.HTTPRuntime: true,
 	}
 	for _, i := range list.Identities {

@@ -49,7 +49,7 @@ the one that --profile names.`,
 	}
 	profileFlag(c, &o.profile)
 	c.Flags().StringVar(&o.sender, "sender", "", "key of the sender, or a file with its DID document: verify the signature")
-	c.Flags().StringVar(&o.at, "at", "", "judge the timestamp at this time instead of now (needs --sender)")
+	c.Flags().StringVar(&o.at, "at", "", "judge the timestamp at this time; with --sender the default is now")
 	c.Flags().StringVar(&o.receipt, "receipt", "", "file with a relay's receipt: verify it, and judge the timestamp by it (needs --relay-key)")
 	c.Flags().StringVar(&o.relayKey, "relay-key", "", "public key of the relay, or a file with the DID document of its registry")
 	return c
@@ -215,9 +215,13 @@ func (e *verbs) readRelayKey(value string) (ed25519.PublicKey, error) {
 // verifySender verifies the signature with a given key or DID document.
 func (e *verbs) verifySender(ctx context.Context, envelope *a2a.Envelope, sender string) (*a2a.Verified, error) {
 	v := a2a.Verifier{Profile: a2a.Wire}
-	if key, err := did.ParseMultikey(sender); err == nil {
+	key, err := did.ParseMultikey(sender)
+	if err == nil {
 		v.Keys = givenKey(key)
 	} else {
+		if _, statErr := os.Stat(sender); sender != "-" && statErr != nil {
+			return nil, exit.Usagef("--sender %s is neither a key (%s) nor a file", format.Visible(sender), format.Visible(err.Error()))
+		}
 		document, err := e.readDocument(sender, envelope.From)
 		if err != nil {
 			return nil, err

@@ -297,6 +297,9 @@ func (v *verbs) importMail(ctx context.Context, name string) error {
 	}
 	defer closeFile()
 	added, err := box.Import(ctx, from)
+	if err != nil && added == 0 {
+		return explainMailbox(err)
+	}
 	v.PrintField("imported", cli.Plural(added, "message")+" into "+box.Dir())
 	return explainMailbox(err)
 }

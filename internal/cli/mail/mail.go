@@ -81,7 +81,9 @@ func (v *verbs) noAgentError() error {
 // explainMailbox adds the exit code to an error of the mailbox.
 func explainMailbox(err error) error {
 	switch {
-	case errors.Is(err, mailbox.ErrNotFound), errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
+	case errors.Is(err, mailbox.ErrNotFound):
+		return exit.NotFoundf("%s: gazetteer inbox list and gazetteer thread show the ids", format.Visible(err.Error()))
+	case errors.Is(err, mailbox.ErrAmbiguous), errors.Is(err, mailbox.ErrImport), errors.Is(err, mailbox.ErrDelivered):
 		return exit.NotFoundf("%s", format.Visible(err.Error()))
 	case errors.Is(err, mailbox.ErrOwner):
 		return exit.Usagef("%v: give each agent its own key file", err)

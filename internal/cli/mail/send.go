@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -115,6 +116,9 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 		return cli.UsageError(c, "name the recipient, or the message that is answered by --reply-to")
 	default:
 		document, err := (&cli.Directory{Server: server}).Resolve(ctx, to)
+		if cli.IsRefusedWithStatus(err, http.StatusNotFound) {
+			return exit.NotFoundf("%s: %w\n%s lists the AIR IDs", format.Visible(to), err, v.FormatCommand("agents"))
+		}
 		if err != nil {
 			return err
 		}
@@ -178,6 +182,9 @@ func (v *verbs) makeBody(before *answered, f *sendFlags) (a2a.Body, error) {
 	}
 	if chosen != 1 {
 		return nil, exit.Usagef("say one of --offer, --counter, --accept, --decline and --withdraw")
+	}
+	if f.expires <= 0 {
+		return nil, exit.Usagef("--expires %v: want a time span ahead, such as 30m or 24h", f.expires)
 	}
 	if f.offer == "" && before == nil {
 		return nil, exit.Usagef("an answer needs --reply-to, the message that is answered: gazetteer inbox list shows the ids")

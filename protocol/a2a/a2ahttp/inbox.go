@@ -152,7 +152,7 @@ type InboxError struct {
 }
 
 func (e *InboxError) Error() string {
-	text := fmt.Sprintf("read the inbox %s: the relay answers %d", e.Address, e.Status)
+	text := fmt.Sprintf("inbox %s: the relay answers %d", e.Address, e.Status)
 	for _, part := range []string{e.Reason, e.Detail} {
 		if part != "" {
 			text += fmt.Sprintf(" %.300q", part)

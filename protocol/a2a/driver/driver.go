@@ -126,7 +126,9 @@ func Answer(ctx context.Context, line []byte) (results [2]Result) {
 		id = json.RawMessage(raw)
 	}
 	if err == nil {
-		c.members, err = membersOf(outer["input"])
+		if c.members, err = membersOf(outer["input"]); err != nil {
+			err = fmt.Errorf("input: %w", err)
+		}
 	}
 	if err != nil {
 		return both(rejectedResult(fmt.Errorf("the case cannot be read: %w", err)))
