@@ -88,7 +88,8 @@ func TestNoQuestionIsAnsweredByAChange(t *testing.T) {
 	spending, _ := indexed(t, agis("bank.test", "TRANSFER /money: Transfers money that is spent on something", "SPEND /money: Spends money from an account"),
 		agis("budget.test", "LIST /spending: Lists what money people spend", "RETRIEVE /month: Retrieves what money people spend in a month", "COUNT /accounts: Counts the money that people spend on an account"))
 	forms := []string{"is the %s ready", "was the %s cancelled", "has my %s been deleted", "who removed the %s", "what did I pay for the %s", "how much is the %s", "which %s is mine",
-		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "find out who moved the %s", "check whether the %s is open", "see if the %s was sent", "when was the %s sent", "how do I know the %s"}
+		"did anyone book the %s", "am I allowed a %s", "isn't the %s locked", "show me the %s", "do you know the %s", "the %s?", "find out who moved the %s", "check whether the %s is open", "see if the %s was sent", "when was the %s sent", "how do I know the %s",
+		"I was wondering what the %s costs", "any idea whether the %s is mine", "I forgot when the %s was sent", "just show me the %s"}
 	for _, thing := range []string{"taxi", "room", "lights", "door", "money", "invoice", "event", "calendar", "email", "text", "session"} {
 		for _, form := range forms {
 			asked := fmt.Sprintf(form, thing)
@@ -164,6 +165,10 @@ func TestOppositesYield(t *testing.T) {
 		"pause the sending of the list, it must be possible to resume it": {"PAUSE /sending", "RESUME /sending"},
 		"cancel my gym membership":                                        {"CANCEL /membership", "JOIN /gym"},
 		"delete an event of my calendar":                                  {"DELETE /event", "CLEAR /calendar"},
+		"bring the car back to the station":                               {"RETURN /car", "RENT /car"},
+		"I no longer need the gym membership":                             {"CANCEL /membership", "JOIN /gym"},
+		"the gym was too far away, cancel the membership":                 {"CANCEL /membership", "JOIN /gym"},
+		"quiero devolver el coche":                                        {"RETURN /car", "RENT /car"},
 	} {
 		hits := search(t, x, query.Query{Words: asked}).Hits
 		first, second := placeOf(hits, order[0]), placeOf(hits, order[1])

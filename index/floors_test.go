@@ -114,7 +114,7 @@ func TestEverydayRequestsFloors(t *testing.T) {
 	}{
 		{"everyday", 0.78, 0.85, 0, 15, 0.05},
 		{"agents", 0.67, 0.80, 1, 10, 0.05},
-		{"fresh", 0.62, 0.79, 15, 45, 0.075}, // it forbids also what is marked as far
+		{"fresh", 0.62, 0.79, 3, 45, 0.075}, // it forbids also what is marked as far
 	} {
 		good, forbidden := judgedPairs(t, c.set+"-qrels.tsv"), judgedPairs(t, c.set+"-forbidden.tsv")
 		n, first, three, bad, far := 0, 0, 0, 0, 0

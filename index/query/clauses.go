@@ -54,7 +54,7 @@ func numberClauses(words []string) []int {
 func endOfSegment(words []string, from int) int {
 	for i := from + MinClauseWords; i < len(words); i++ {
 		if endsSentence(words[i-1]) || strings.ContainsAny(lastRune(words[i-1]), ",:") && asksQuestion(words[i:]) ||
-			lastRune(words[i-1]) == "," && asksForNext(words[i:]) {
+			lastRune(words[i-1]) == "," && (asksForNext(words[i:]) || ordersAfterStatement(words[from:i], words[i:])) {
 			return i
 		}
 		if !slices.Contains(clauseJoiners, normalizeWord(words[i])) || slices.Contains(articles, normalizeWord(words[i-1])) {
@@ -90,6 +90,37 @@ func asksForNext(words []string) bool {
 	first := normalizeWord(words[0])
 	return english.Lookup(first).Verb && effect.Of(first) != 0 && refersBack(words[1:2])
 }
+
+// ordersAfterStatement reports whether words that follow a statement and a comma are a request: the
+// soup was cold, cancel the order.
+func ordersAfterStatement(statement, words []string) bool {
+	if len(words) < 2 || len(statement) < MinClauseWords+1 || !slices.Contains(determiners, normalizeWord(words[1])) {
+		return false
+	}
+	first := normalizeWord(words[0])
+	return english.Lookup(first).Verb && effect.Of(first) != 0 && isStatement(statement)
+}
+
+// isStatement reports whether words have a subject and a finite verb: the soup was cold, somebody
+// took it.
+func isStatement(words []string) bool {
+	if first := normalizeWord(words[0]); !slices.Contains(determiners, first) && !slices.Contains(statementSubjects, first) {
+		return false
+	}
+	for _, w := range words[1:] {
+		if w = normalizeWord(w); isFormOfBe(w) || slices.Contains(finiteForms, w) || isPast(w) && english.Lookup(baseVerb(w)).Verb {
+			return true
+		}
+	}
+	return false
+}
+
+// statementSubjects begin statements, beside determiners. finiteForms are verbs that only statements
+// have after their subject.
+var (
+	statementSubjects = strings.Fields("he nobody she somebody someone")
+	finiteForms       = strings.Fields("has have had isn't aren't wasn't weren't hasn't haven't didn't doesn't don't won't can't cannot does did will")
+)
 
 // refersBack reports whether a clause refers to an object of an earlier one: what lands there, send
 // it.

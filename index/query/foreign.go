@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 
@@ -89,12 +90,20 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 			}
 		}
 	}
-	r.Act = foreignAct(language, spoken, asks)
+	r.Act = foreignAct(language, spoken, asks, language == translate.German && endsWithInfinitive(fields))
 	if asksForFact(language, text) {
 		r.Act = Act{Wanted: Reading, Question: true}
 	}
 	r.Acts = []Act{r.Act}
 	return r
+}
+
+// endsWithInfinitive reports whether German words end with an infinitive, which is the verb of the
+// request: das Buch verlängern.
+func endsWithInfinitive(fields []string) bool {
+	last := fields[len(fields)-1]
+	first, _ := utf8.DecodeRuneInString(last)
+	return len(fields) > 1 && unicode.IsLower(first) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln"))
 }
 
 // separableParticles end a German sentence whose verb they belong to: "sag den Termin ab" is absagen.
@@ -179,9 +188,10 @@ func isMark(w translate.Word) bool {
 }
 
 // foreignAct finds the act of a request in the English translations of its words. In Japanese and
-// Korean the verb is last.
-func foreignAct(language string, spoken []string, asks bool) Act {
+// Korean, and after an infinitive, the verb is last.
+func foreignAct(language string, spoken []string, asks, endsWithVerb bool) Act {
 	act := Act{}
+	endsWithVerb = endsWithVerb || language == translate.Japanese || language == translate.Korean
 	for i, w := range spoken {
 		class := effect.Of(w)
 		if isMostlyNoun(w) {
@@ -190,10 +200,16 @@ func foreignAct(language string, spoken []string, asks bool) Act {
 		if endsSomething(spoken, i) && (i == 0 || spoken[i-1] != "not") {
 			act.Ends = true
 		}
-		if class == 0 || class&Reading != 0 && class&^Reading != 0 {
+		if class == 0 {
 			continue
 		}
-		if act.Verb == "" || language == translate.Japanese || language == translate.Korean {
+		if class&Reading != 0 && class&^Reading != 0 { // return: to give back, or to show
+			if act.Verb == "" && !endsWithVerb {
+				act.Verb, act.Wanted = w, class
+			}
+			continue
+		}
+		if act.Verb == "" || endsWithVerb {
 			act.Verb, act.Wanted = w, class
 		}
 	}

@@ -8,11 +8,11 @@ import (
 // particleVerbs maps English verbs with a particle to single verbs of the same meaning. Names of
 // operations use the single verb more often than people do.
 var particleVerbs = map[string]string{
-	"back up": "backup", "call off": "cancel", "call up": "phone", "check in": "register", "check out": "pay", "clean up": "remove", "come back": "return",
+	"back out": "cancel", "back up": "backup", "bring back": "return", "call off": "cancel", "call up": "phone", "check in": "register", "check out": "pay", "clean up": "remove", "come back": "return",
 	"figure out": "determine", "fill in": "complete", "fill out": "complete", "find out": "retrieve", "get back": "recover", "get rid": "delete",
-	"give back": "return", "hand in": "submit", "hand over": "transfer", "hold back": "pause", "kick off": "start", "leave out": "exclude",
-	"log in": "authenticate", "log out": "logout", "look for": "search", "look up": "search", "make up": "generate", "pass on": "forward",
-	"pay back": "refund", "pick out": "select", "pick up": "collect", "put off": "postpone", "put up": "publish", "roll back": "revert",
+	"give back": "return", "hand back": "return", "hand in": "submit", "hand over": "transfer", "hold back": "pause", "kick off": "start", "leave out": "exclude",
+	"log in": "authenticate", "log out": "logout", "look for": "search", "look up": "search", "make up": "generate", "opt out": "unsubscribe", "pass on": "forward",
+	"pay back": "refund", "pick out": "select", "pick up": "collect", "pull out": "withdraw", "put off": "postpone", "put up": "publish", "roll back": "revert",
 	"send back": "return", "send out": "send", "set off": "trigger", "set up": "create", "shut down": "stop", "sign in": "authenticate",
 	"sign off": "approve", "sign up": "register", "switch off": "disable", "switch on": "enable", "take back": "withdraw", "take down": "remove",
 	"take off": "remove", "throw away": "delete", "throw out": "delete", "turn down": "reject", "turn into": "convert", "turn off": "disable",

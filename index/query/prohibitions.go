@@ -6,6 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2/analysis"
+
+	"gazetteer/index/tokens"
 	"gazetteer/protocol/effect"
 	"gazetteer/protocol/english"
 )
@@ -269,4 +272,34 @@ func isNameIn(fields []string, i, from int) bool {
 	}
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(fields[i], unicode.IsPunct))
 	return unicode.IsUpper(r) && capitalized*2 < words
+}
+
+// Words of statements that something that was arranged is not wanted: I no longer need the cab, the
+// cleaner should not come.
+var (
+	renounced = strings.Fields("attend be come coming go going make need needed needing wanted want")
+	notToDo   = strings.Fields("can't cannot don't doesn't longer needn't shouldn't won't not")
+	notYet    = strings.Fields("can could did do does has have longer may might must need needs should will would i'm we're am are is be")
+)
+
+// renounces reports whether a statement says that something is not wanted or that somebody does not
+// come. "did not come" complains, and "don't want to" forbids.
+func renounces(lower []string) bool {
+	for i := 1; i+1 < len(lower); i++ {
+		w, next := lower[i], lower[i+1]
+		if !slices.Contains(notToDo, w) || !slices.Contains(renounced, next) || i+2 < len(lower) && lower[i+2] == "to" && next != "need" {
+			continue
+		}
+		if w != "not" && (w != "longer" || lower[i-1] == "no") || w == "not" && slices.Contains(notYet, lower[i-1]) && lower[i-1] != "did" {
+			return true
+		}
+	}
+	return false
+}
+
+// addRenouncement adds what is to be done about what is no longer wanted.
+func (r *Request) addRenouncement(a analysis.Analyzer, lower []string) {
+	if renounces(lower) && !slices.Contains(lower, "cancel") {
+		r.Words = append(r.Words, Word{Asked: "not", Meanings: tokens.Tokenize(a, "cancel"), Weight: 1})
+	}
 }

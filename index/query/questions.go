@@ -277,16 +277,26 @@ const weatherWords = "rain raining rainy snow snowing snowy hail freeze freezing
 // along is it.
 var progressWords = strings.Fields("along come gone got gotten progressed")
 
-// introducesQuestion returns the number of words before an indirect question: see, find out, tell me.
+// introducesQuestion returns the number of words before an indirect question: see, find out, tell me,
+// I was wondering.
 func introducesQuestion(words []string) int {
-	n := 0
-	for n < len(words) && n < 3 && slices.Contains(questionIntroductions, words[n]) {
+	n, asks := 0, false
+	for n < len(words) && n < maxIntroduction && (slices.Contains(askingWords, words[n]) || slices.Contains(besideAsking, words[n])) {
+		asks = asks || slices.Contains(askingWords, words[n])
 		n++
 	}
-	if n < len(words) && (slices.Contains(questionWords, words[n]) || words[n] == "whether" || words[n] == "if") {
+	if asks && n < len(words) && (slices.Contains(questionWords, words[n]) || words[n] == "whether" || words[n] == "if") {
 		return n
 	}
 	return 0
 }
 
-var questionIntroductions = strings.Fields("see check find work figure determine out tell show say report ask look up me us know wonder i")
+// maxIntroduction is the maximum number of words before an indirect question.
+const maxIntroduction = 6
+
+// askingWords ask for an answer, besideAsking stand beside them.
+var (
+	askingWords = strings.Fields(`ask asking check clue curious determine explain figure find forget forgot forgotten hear idea know learn look
+		remember report say see show sure tell understand unsure wonder wondered wondering work`)
+	besideAsking = strings.Fields("a about am any anyone been can can't do don't got had have i i'd i'm just keep let like love me my no not of only out really to up us want wanted was we would you")
+)

@@ -162,6 +162,7 @@ func ParseRequest(a analysis.Analyzer, text string) Request {
 	r.addQuantities(a, lower, fields, clauses, from)
 	r.addConversion(a, lower, from, clauses)
 	r.addMedium(a, lower, from, clauses)
+	r.addRenouncement(a, lower[from:])
 	r.addTranslation(a, lower)
 	r.setActs(fields, weights, from, to, clauses)
 	return r
@@ -408,7 +409,7 @@ func actOf(polite, words []string, weights []float32) Act {
 		}
 		act.Question, act.Method = true, methodClass(lower)
 		act.NamesMethod = !slices.Contains(lightVerbs, lower[0])
-		act.Permission = slices.Contains(permissions, normalizeWord(polite[0]))
+		act.Permission = slices.Contains(permissions, normalizeWord(polite[0])) || normalizeWord(polite[0]) == "where"
 		if act.Ends && act.Method&making != 0 {
 			act.Method |= effect.End // how do I make a cancellation
 		}
@@ -423,6 +424,9 @@ func actOf(polite, words []string, weights []float32) Act {
 		if act.Question && act.Wanted == 0 {
 			act.Wanted = Reading
 		}
+	}
+	if act.Wanted == 0 && renounces(lower) {
+		act.Verb, act.Wanted, act.Ends = "cancel", effect.End, true
 	}
 	if act.Ends {
 		act.Object = tokens.StemOf(objectOf(lower[1:]))
@@ -472,7 +476,7 @@ func methodOf(words []string) effect.Class {
 		return methodClass(words[4:]) // is it possible to
 	}
 	i := 0
-	if words[0] == "how" || words[0] == "where" || words[0] == "when" {
+	if words[0] == "how" || words[0] == "where" { // when asks for a time
 		i = 1
 	}
 	if i < len(words) && words[i] == "to" {
@@ -492,7 +496,7 @@ func methodOf(words []string) effect.Class {
 func asksForMethod(polite []string) bool {
 	for i, w := range polite {
 		w = normalizeWord(w)
-		if w == "how" || i+1 < len(polite) && slices.Contains(permissions, w) && slices.Contains(speakers, normalizeWord(polite[i+1])) {
+		if w == "how" || w == "where" || i+1 < len(polite) && slices.Contains(permissions, w) && slices.Contains(speakers, normalizeWord(polite[i+1])) {
 			return true
 		}
 	}
@@ -566,6 +570,10 @@ func parseImperative(words []string) (verb string, wanted effect.Class) {
 					return first, class
 				}
 			}
+		}
+		// bring the car back
+		if single := particleMeaning(words); effect.Of(single) != 0 && words[1] != "to" {
+			return single, effect.Of(single)
 		}
 	}
 	u := english.Lookup(first)

@@ -147,6 +147,10 @@ do you know how to
 find somebody who can
 find someone who can
 give me
+just give me
+just let me know
+just show me
+just tell me
 good morning
 hello
 help me

@@ -395,6 +395,8 @@ func (v *View) RankOperations(r Ranking) (page []RankedEntry, more bool, total i
 	v.PenalizeHubs(pool, faint)
 	if r.Act.Question || r.Act.OnlyShows() {
 		r.putAnswersFirst(pool)
+	} else {
+		lowerBelow(pool, answerPlaces, 0, r.isReverse)
 	}
 	if first := v.SortTop(pool, perPage*(n+1)); first < len(pool) {
 		if page = v.firstEntries(pool[:first], n+1, grouped); len(page) > n {
@@ -427,9 +429,9 @@ const compression = 1000
 // world, unless there are no others.
 const answerPlaces = 3
 
-// plausibleAnswer is the share of the best score of such operations that the answers have but for
-// the first.
-const plausibleAnswer = 0.6
+// plausiblePermission is the share of the best score of operations that change something that the
+// best one that only reads needs to come first, where the request asks whether something can be done.
+const plausiblePermission = 0.6
 
 // The shares of the best score of other operations that the best one that only reads needs to come
 // first.
@@ -455,15 +457,38 @@ func (r *Ranking) putAnswersFirst(pool []RankedEntry) {
 	mayResult := func(e RankedEntry) bool {
 		return mayChange(e) || r.Effects.mayCompute(e.EntryRef, r.Act)
 	}
-	lowerBelow(pool, answerPlaces, plausibleAnswer, isNoAnswer)
+	lowerBelow(pool, answerPlaces, 0, isNoAnswer)
 	lowerBelow(pool, 1, plausibleRead, mayChange)
 	plausible := plausibleMethod
 	if r.Act.Permission {
-		plausible = plausibleAnswer
+		plausible = plausiblePermission
 	}
 	lowerBelow(pool, 1, plausible, func(e RankedEntry) bool { return mayResult(e) || r.isOtherMethod(e.EntryRef) })
 	lowerBelow(pool, 1, plausibleResult, mayResult)
 	lowerBelow(pool, 1, plausibleNoPost, func(e RankedEntry) bool { return mayResult(e) || r.Effects.isPost(e.EntryRef) })
+}
+
+// isReverse reports whether an operation does the reverse of what is requested: it undoes the act,
+// ends something that only has to be changed, or makes something where something is to be ended. Such
+// an operation is among the first only if there are no others.
+func (r *Ranking) isReverse(e RankedEntry) bool {
+	class, factor, general := r.Effects.ClassOf(e.EntryRef), 1.0, false
+	if r.Verbs != nil {
+		verb := r.Verbs.ValueNumber(e.EntryRef)
+		factor, general = r.VerbFactors[verb], slices.Contains(generalVerbs, r.Verbs.All[verb])
+	}
+	switch {
+	case factor < 1:
+		return true
+	case factor > 1:
+		return false
+	case class == effect.End:
+		return !r.Act.Ends || r.Act.Wanted != 0 && r.Act.Wanted&^effect.End != 0 && r.Act.Wanted&query.Reading == 0
+	}
+	if general && r.Act.Wanted != effect.End {
+		return false
+	}
+	return r.Act.Ends && r.Act.Wanted&(effect.Commit|query.Reading) == 0 && class&(effect.Commit|effect.End|query.Reading) == effect.Commit
 }
 
 // isOtherMethod reports whether an operation changes something by another verb than that of a
