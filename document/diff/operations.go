@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,6 +46,9 @@ func (c *comparison) compareOperation(p pair) {
 		c.compareNames(p)
 	}
 	relation := meaning.Compare(p.a.intent.Str(), p.b.intent.Str())
+	if relation == meaning.Replaced { // most descriptions have not changed
+		relation = meaning.CompareCall(p.a.intent.Str(), p.b.intent.Str(), c.wordsOfCall(p))
+	}
 	if relation == meaning.Replaced || c.methodContradicts(p) || c.verbContradicts(p) || relation == meaning.Rewritten && c.replacesContract(p) {
 		c.addChange(OperationReplaced, p.a.name, c.describeOperation(p.a), c.describeOperation(p.b))
 		return
@@ -123,6 +127,36 @@ func (v *version) namesOf(o *operation) (input, output []string) {
 		return memberNames(v.resolveSchema(block, block).Member("properties"))
 	}
 	return names(o.node.Member("input")), names(o.node.Member("output"))
+}
+
+// nameWord is a word of a name: "price" of "maxPrice", "max_price" and "/prices/max-price".
+var nameWord = regexp.MustCompile(`\p{Lu}?\p{Ll}+|\p{Lu}+|[^\p{Lu}\p{Ll}\W\d_]+`)
+
+// wordsOfCall returns the words of the path of an operation and of the names of its parameters and
+// results that both versions have, none if it is called in another way.
+func (c *comparison) wordsOfCall(p pair) []string {
+	var path string
+	switch {
+	case c.a.kind == document.AI && c.a.callOf(p.a) == c.b.callOf(p.b):
+		path = c.a.resolveEndpoint(p.a.node.Member("endpoint").Str()).rest
+	case c.a.kind == document.AGIS && p.a.verb == p.b.verb && p.a.node.Member("path").Str() == p.b.node.Member("path").Str():
+		path = p.a.node.Member("path").Str()
+	default:
+		return nil
+	}
+	inputA, outputA := c.a.namesOf(p.a)
+	inputB, outputB := c.b.namesOf(p.b)
+	names := []string{path}
+	for _, name := range append(inputA, outputA...) {
+		if slices.Contains(inputB, name) || slices.Contains(outputB, name) {
+			names = append(names, name)
+		}
+	}
+	words := nameWord.FindAllString(strings.Join(names, " "), -1)
+	for i, w := range words {
+		words[i] = strings.ToLower(w)
+	}
+	return words
 }
 
 func memberNames(n *protocol.Node) []string {

@@ -242,11 +242,21 @@ func (d description) asks() bool {
 		return false
 	}
 	next := d.words[1]
+	if handing[d.verbHead()] {
+		for i, w := range d.words[:len(d.words)-2] {
+			if w == "and" && telling[d.words[i+1]] && (questions[d.words[i+2]] || d.words[i+2] == "if") {
+				return true // "Upload a file and learn whether it is infected"
+			}
+		}
+	}
 	if telling[d.verb] && (questions[next] || next == "if") {
 		return true // "Says whether a shop is open"
 	}
 	return questions[d.words[0]] || auxiliaries[d.words[0]] || reading[d.verb] != nil && (questions[next] || questions[d.words[2]] && (pronouns[next] || next == "out" || next == "up"))
 }
+
+// handing are verbs that say how a question is put.
+var handing = setOf("upload give pass provide enter paste supply")
 
 // telling are verbs that ask or answer a question if a question word follows them.
 var telling = setOf("decide say report estimate explain state indicate determine calculate compute work_out figure_out find_out verify test learn predict forecast measure detect")
@@ -349,8 +359,14 @@ func (d description) isHeadedByNoun() bool {
 		return false
 	}
 	first, next := d.words[0], d.words[1]
+	if use := english.Lookup(first); first == d.verb && (use.Noun || use.Adjective) && effect.Of(next) == 0 && strings.HasPrefix(strings.ToLower(d.text), first+", ") {
+		return true // "Open, high, low and close of a share", but "Open, close or lock a door"
+	}
 	if next == "that" && telling[d.verb] {
 		return false // "Reports that the gate is open"
+	}
+	if one := singular(first); first == d.verb && one != first && effect.Of(first) == 0 && english.Lookup(one).Noun && english.Lookup(one).VerbCount == 0 {
+		return true // "Vacancies that match a title"
 	}
 	if first == d.verb {
 		use := english.Lookup(first)

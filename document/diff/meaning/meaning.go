@@ -2,7 +2,8 @@
 // or describe two operations. Package diff asks it whether an operation of an unchanged name was
 // replaced by another.
 //
-// Begin with [Compare]. It reads each text as a description: its main verb, the object of the verb and
+// Begin with [Compare], or with [CompareCall] if the call is known, whose names are evidence too
+// (call.go). It reads each text as a description: its main verb, the object of the verb and
 // the other things that the text names (description.go). The rules for verbs are in verbs.go, those for
 // objects in objects.go, and those for texts that are alike but for a few words in exchange.go; words
 // that exclude each other are in opposites.go, and what is denied, left out or widened in negation.go.
@@ -65,7 +66,7 @@ func haveSameWords(a, b string) bool {
 
 // differsFrom reports whether two descriptions speak of two operations.
 func (d description) differsFrom(o description) bool {
-	if d.restricts(o) || o.restricts(d) || d.negates(o) || o.negates(d) || d.losesSafeguard(o) || o.losesSafeguard(d) || d.onlyPrepares(o) || o.onlyPrepares(d) || d.widensAct(o) || o.widensAct(d) || d.reverses(o) || d.addsAct(o) || o.addsAct(d) {
+	if d.contradictsWhole(o) {
 		return true
 	}
 	verbs := d.compareVerbs(o)
@@ -80,10 +81,7 @@ func (d description) differsFrom(o description) bool {
 	if x, y, one := d.exchanges(o); one {
 		return !areRelated(x, y)
 	}
-	if d.exchangesSpan(o) || d.reachesOther(o) || d.tellsOther(o) || d.givesRights(o) || o.givesRights(d) {
-		return true
-	}
-	if d.readsAspect(o) || o.readsAspect(d) {
+	if d.exchangesOther(o) {
 		return true
 	}
 	named := d.verb != o.verb && (d.names(o) || o.names(d) || d.undoes(o) || o.undoes(d) || d.isTitled(o.verb) || o.isTitled(d.verb))
@@ -103,4 +101,27 @@ func (d description) differsFrom(o description) bool {
 	near, known := textSimilarity(d.things, o.things)
 	return known && near < far || !known && verbs == sameVerb && !d.translated && !o.translated && len(d.object) > 0 && len(o.object) > 0 &&
 		!strings.Contains(strings.Join(d.things, ""), strings.Join(o.object, "")) && !strings.Contains(strings.Join(o.things, ""), strings.Join(d.object, ""))
+}
+
+// contradictsWhole reports whether one description denies, restricts, widens or reverses the other, or
+// adds an act to it.
+func (d description) contradictsWhole(o description) bool {
+	return d.restricts(o) || o.restricts(d) || d.negates(o) || o.negates(d) || d.losesSafeguard(o) || o.losesSafeguard(d) || d.onlyPrepares(o) || o.onlyPrepares(d) || d.widensAct(o) || o.widensAct(d) || d.widensCircle(o) || o.widensCircle(d) ||
+		d.reverses(o) || d.addsAct(o) || o.addsAct(d)
+}
+
+// exchangesOther reports whether one description has another part, receiver, information, right or
+// aspect in the place of that of the other.
+func (d description) exchangesOther(o description) bool {
+	return d.exchangesSpan(o) || d.reachesOther(o) || d.tellsOther(o) || d.givesRights(o) || o.givesRights(d) || d.readsAspect(o) || o.readsAspect(d)
+}
+
+// differsSurely reports whether two descriptions speak of two operations whatever else the operation
+// has.
+func (d description) differsSurely(o description) bool {
+	if d.contradictsWhole(o) || d.exchangesOther(o) || d.readsOther(o) || o.readsOther(d) {
+		return true
+	}
+	x, y, one := d.exchanges(o)
+	return one && !areRelated(x, y)
 }

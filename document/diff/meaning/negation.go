@@ -125,3 +125,24 @@ func (d description) widensAct(o description) bool {
 	}
 	return false
 }
+
+var (
+	oneself  = setOf("own my myself yourself")
+	everyone = setOf("all every other others")
+	people   = setOf("user customer member people person employee tenant client patient student colleague")
+)
+
+// widensCircle reports whether d is about what belongs to the caller, and o about what belongs to
+// everybody: "Export your own data", "Export the data of all users".
+func (d description) widensCircle(o description) bool {
+	belongs := func(w string) bool { return oneself[w] }
+	if !slices.ContainsFunc(d.words, belongs) || slices.ContainsFunc(o.words, belongs) {
+		return false
+	}
+	for i, w := range o.words {
+		if everybody[w] || everyone[w] && i+1 < len(o.words) && people[singular(o.words[i+1])] {
+			return true
+		}
+	}
+	return false
+}

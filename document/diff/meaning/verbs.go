@@ -61,6 +61,9 @@ func (d description) actsWhileReads(o description) bool {
 	if act == "" || d.translated && !d.sureVerb || o.translated && !o.sureVerb || !o.onlyReads() {
 		return false
 	}
+	if o.asks() && effect.Of(act) != 0 && effect.Of(act)&^(effect.Read|effect.Compute) == 0 {
+		return false // "Compare the rates of carriers", "Returns what each carrier would charge"
+	}
 	if renaming[act] {
 		return !slices.ContainsFunc(o.words, func(w string) bool { return haveOneStem(w, act) || areSynonyms(w, act) })
 	}
@@ -194,6 +197,9 @@ func (d description) effects() effect.Class {
 	if d.isHeadedByNoun() {
 		return 0
 	}
+	if d.asks() {
+		return effect.Read
+	}
 	var all effect.Class
 	for _, v := range d.verbs {
 		class := effect.Of(v)
@@ -238,6 +244,9 @@ var vagueEnds = setOf("put set replace return")
 
 // endsAlone reports whether d ends something and o does not, or hardly.
 func (d description) endsAlone(o description) bool {
+	if d.asks() {
+		return false // "Whether a flight is late or cancelled"
+	}
 	x, y := effect.Of(d.verb), effect.Of(o.verb)
 	if d.endsPurely() && !o.endsSomehow() {
 		return true
