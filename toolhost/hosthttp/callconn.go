@@ -50,6 +50,7 @@ type callConn struct {
 	in            []byte // was read and not handled
 	before, after []byte // the head of a request around its Content-Length; nil until the second
 	deadline      time.Time
+	late          bool // the rest of a body did not come in its time
 
 	idle     chan struct{} // holds a value while no call runs and no answer is being sent
 	idleAt   atomic.Int64  // when the last answer was sent, in ns
@@ -230,6 +231,7 @@ func (c *callConn) readCall() (size int, body []byte) {
 		c.in = slices.Grow(c.in, size-have)
 		n, err := io.ReadFull(c.conn, c.in[have:size])
 		if c.in = c.in[:have+n]; err != nil {
+			c.late = errors.Is(err, os.ErrDeadlineExceeded) && !c.stopping.Load()
 			return 0, nil
 		}
 	}
@@ -404,7 +406,7 @@ func (c *callConn) handBack() {
 	c.mu.Unlock()
 	c.conn.SetReadDeadline(time.Time{})
 	c.h.returned.Store(c.request.RemoteAddr, true)
-	l := &singleListener{conn: &returnedConn{Conn: c.conn, rest: c.in, h: c.h}}
+	l := &singleListener{conn: &returnedConn{Conn: c.conn, rest: c.in, late: c.late, h: c.h}}
 	c.server.Serve(l)
 	if l.conn != nil {
 		l.conn.Close() // the server stops
@@ -435,10 +437,14 @@ type returnedConn struct {
 	net.Conn
 	h    *Handler
 	rest []byte // owned by the goroutine that reads
+	late bool   // nothing is read beyond rest: its time is over
 }
 
 // Read implements net.Conn.
 func (c *returnedConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 && c.late {
+		return 0, os.ErrDeadlineExceeded
+	}
 	if len(c.rest) == 0 {
 		return c.Conn.Read(p)
 	}

@@ -13,7 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/altarkit"
 	"gazetteer/api/route"
+	"gazetteer/protocol/altar"
 	"gazetteer/store/boltstore"
 	"gazetteer/toolhost"
 	"gazetteer/toolhost/hosthttp"
@@ -208,4 +210,53 @@ func TestSlowRuntimes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowCallAfterACall checks that a call on a connection which left net/http has a time, too.
+func TestSlowCallAfterACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, listener := serveInMemory(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r := &altarkit.Runtime{URL: "ws://host.test/altar/v1/runtimes", Token: "rt-token", ID: "rt", HTTP: &http.Client{Transport: &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.dial(), nil },
+		}}}
+		r.Handle("echo", func(_ context.Context, c *altarkit.Call) (any, error) { return c.Parameters, nil })
+		go func() { ended <- r.Run(ctx) }()
+		defer func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		created, refused := host.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		conn := listener.dial()
+		defer conn.Close()
+		in := bufio.NewReader(conn)
+		head := "POST " + callPath(created.SessionID) + " HTTP/1.1\r\nHost: host.test\r\nAuthorization: Bearer me-token\r\nContent-Length: "
+		for i := range 3 {
+			body := callBody(fmt.Sprint(i), "echo", `{"n":1}`)
+			go fmt.Fprintf(conn, "%s%d\r\n\r\n%s", head, len(body), body)
+			response, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != 200 {
+				t.Fatalf("%s %s, %v", response.Status, text, err)
+			}
+		}
+		begun := time.Now()
+		go fmt.Fprintf(conn, "%s100\r\n\r\n{", head)
+		answer, err := io.ReadAll(in)
+		if took := time.Since(begun); took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("cut off after %s", took)
+		}
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
 }
