@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,6 +149,48 @@ func TestOlderCopyOfAWitnessIsRefused(t *testing.T) {
 	must(os.Remove(filepath.Join(witness.data(), "witness.key")))
 	if out, code := witness.cli(start...); code == exit.Data || !strings.Contains(out, "no agents") {
 		t.Errorf("with another key: exit code %d:\n%s", code, out)
+	}
+}
+
+// TestMixedOlderCopiesAreRefused combines the store of the second day, the log of the first and the
+// lock of the third: the server refuses to start, before it acknowledges anything. With the store of
+// the third day the log grows again.
+func TestMixedOlderCopiesAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	days := make([]string, 3)
+	for day := range days {
+		p := startProgramIn(t, dir, "crawler.enabled=false")
+		if out, code := p.cli("agent", "new", "Agent", "--key", fmt.Sprint(day, ".key")); code != exit.OK {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		stopped(t, p)
+		days[day] = filepath.Join(dir, fmt.Sprint("day", day))
+		copyTree(t, p.data(), days[day])
+	}
+	for _, c := range []struct {
+		store, code int
+		says        string
+	}{
+		{1, exit.Data, "a checkpoint of 3 was signed, and the store has no more records"},
+		{2, exit.OK, "3 agents"},
+	} {
+		p := &program{t: t, dir: dir}
+		if err := os.RemoveAll(p.data()); err != nil {
+			t.Fatal(err)
+		}
+		copyTree(t, days[2], p.data())
+		for _, part := range []struct{ from, name string }{{days[c.store], "store.bolt"}, {days[c.store], "HEAD"}, {days[0], "log"}} {
+			to := filepath.Join(p.data(), part.name)
+			if err := os.RemoveAll(to); err != nil {
+				t.Fatal(err)
+			}
+			copyTree(t, filepath.Join(part.from, part.name), to)
+		}
+		// A list of this directory alone: nothing listens on the address.
+		if out, code := p.cli("--set", "listen=127.0.0.1:1", "agents"); code != c.code || !strings.Contains(out, c.says) {
+			t.Errorf("the store of day %d: exit code %d, want %d and %q:\n%s", c.store, code, c.code, c.says, out)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ const (
 	// stateLag is the maximum distance of the cursor from the one on disk while only records of
 	// other keys arrive. Reading them again is cheap.
 	stateLag = 10000
+	// growTimeout is how long a start waits for the growth of a tree from an older copy.
+	growTimeout = 30 * time.Second
 	// retryMost is the longest pause after a batch that failed because the disk was full.
 	retryMost = time.Minute
 )
@@ -42,7 +44,7 @@ func (l *Log) Run(ctx context.Context) error {
 			return nil
 		}
 		before := l.state.Size
-		err := l.followStore(ctx)
+		err := l.followStore(ctx, l.checkReach)
 		if cause := haltCause(err); cause != "" {
 			l.Halt(cause, err)
 			continue
@@ -81,15 +83,16 @@ func isPassing(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrLock) || limit.IsShortage(err)
 }
 
-// followStore applies the store's log until ctx ends or something fails.
-func (l *Log) followStore(ctx context.Context) error {
+// followStore applies the store's log until ctx ends or something fails. It calls check before the
+// first batch and after each, and ends with its error.
+func (l *Log) followStore(ctx context.Context, check func() error) error {
 	if err := l.checkStore(ctx); err != nil {
 		return err
 	}
 	if err := l.publishCheckpoint(ctx); err != nil { // a crash may have occurred between tree and checkpoint
 		return err
 	}
-	if err := l.checkReach(); err != nil {
+	if err := check(); err != nil {
 		return err
 	}
 	durable := l.state.Seq
@@ -101,7 +104,7 @@ func (l *Log) followStore(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return l.checkReach()
+		return check()
 	})
 	if err == nil && l.state.Seq != durable {
 		err = writeState(l.dir, l.state)
@@ -129,6 +132,32 @@ func (l *Log) checkReach() error {
 	}
 	return &ForkError{Problem: fmt.Sprintf("the tree has %d leaves, a checkpoint of %d was signed, and the store has no more records: an older copy of the log and of the store was put back", l.state.Size, l.mustReach()),
 		Remedy: "put back newer copies of both, or " + remedyAnew}
+}
+
+// errReached ends the growth of a log that has all leaves that were signed.
+var errReached = errors.New("the tree has all leaves that were signed")
+
+// growToSigned grows a tree that was restored from an older copy up to the size that was signed. It
+// returns a *ForkError if the store has too few records for that. Run repeats all other errors.
+func (l *Log) growToSigned(ctx context.Context) error {
+	if l.state.Size >= l.mustReach() {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, growTimeout)
+	defer stop()
+	err := l.followStore(ctx, func() error {
+		if err := l.checkReach(); err != nil {
+			return err
+		}
+		if l.state.Size >= l.mustReach() {
+			return errReached
+		}
+		return nil
+	})
+	if errors.Is(err, ErrFork) {
+		return err
+	}
+	return nil
 }
 
 // checkStore checks that the store still has the most recently logged records. They are missing if

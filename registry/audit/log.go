@@ -399,8 +399,9 @@ func (l *Log) truncateUncommitted() error {
 }
 
 // CheckStore reports whether the store is older than the log, or both are older than the last
-// signed checkpoint, before the first write to the store. Call it before [Log.Run], which checks
-// it, too. The error is a *ForkError, or that of the store.
+// signed checkpoint, before the first write to the store. To find out, it grows a tree from an older
+// copy. Call it before [Log.Run], which checks it, too. The error is a *ForkError, or that of the
+// store.
 func (l *Log) CheckStore(ctx context.Context) error {
 	err := l.checkStore(ctx)
 	if errors.Is(err, store.ErrCursorGone) {
@@ -412,7 +413,10 @@ func (l *Log) CheckStore(ctx context.Context) error {
 	if err := l.checkLock(ctx); err != nil {
 		return err
 	}
-	return l.checkReach()
+	if err := l.checkReach(); err != nil {
+		return err
+	}
+	return l.growToSigned(ctx)
 }
 
 // checkLock compares the tree with the lock's tree. If the lock does not answer, the log asks it
