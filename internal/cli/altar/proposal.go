@@ -145,6 +145,7 @@ func (v *verbs) printChange(c toolhost.Change) {
 	fmt.Fprintf(v.Out, "%s: %s\n", c.Contract, c.Severity)
 	if c.To == "" {
 		fmt.Fprintf(v.Out, "  the operation is gone; it was %s\n", format.Visible(c.From))
+		fmt.Fprintf(v.Out, "  until it is back, calls fail or reach what the owner left there: %s\n", v.FormatCommand("contracts revoke "+c.Contract))
 		return
 	}
 	if c.Renamed != "" {

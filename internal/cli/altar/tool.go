@@ -140,7 +140,7 @@ connected, the number of calls that it executes, and the tools that it executes.
 					fmt.Fprintf(v.Out, "%-30s %s, since %s, %d running; %s\n", format.Visible(r.ID), format.Visible(r.Identity), r.Connected.Format(time.DateTime), r.Running, strings.Join(r.Tools, ", "))
 				}
 				if len(list.Runtimes) == 0 {
-					fmt.Fprintln(v.Err, "no runtimes are connected")
+					fmt.Fprintln(v.Err, "no runtimes are connected; altar.http_runtime = true in config.toml starts the one inside the program")
 				}
 				return nil
 			})

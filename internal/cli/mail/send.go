@@ -101,6 +101,9 @@ func (v *verbs) sendMessage(c *cobra.Command, server *cli.Client, to string, f *
 			return err
 		}
 	}
+	if f.withdraw != "" && before != nil && before.from != me.owner.String() {
+		return exit.Usagef("--withdraw ends your own proposal, and --reply-to names it: %s shows the ids", v.FormatCommand("inbox list --sent"))
+	}
 	body, err := v.makeBody(before, f)
 	if err != nil {
 		return err
