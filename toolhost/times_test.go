@@ -304,3 +304,51 @@ func TestSlowCallerIsCut(t *testing.T) {
 		}
 	})
 }
+
+// fullQueue is a connection that takes no calls.
+type fullQueue struct{ frameLog }
+
+// Send implements [Conn].
+func (l *fullQueue) Send(frame []byte, lone bool) bool {
+	return !strings.Contains(string(frame), `"type":"ToolCall"`) && l.frameLog.Send(frame, lone)
+}
+
+// TestRuntimeWithAFullQueue checks that a call goes to another runtime when the chosen one cannot take
+// it, and is refused when there is no other or it is pinned.
+func TestRuntimeWithAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := openHost(t, `[{"name": "one", "effect": "informational"}]`)
+		connectRuntime(t, h, "full", &fullQueue{}, `["one"]`)
+		session, refused := h.CreateSession("me", altar.CreateSession{})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		call := func(id, tool string) *Caller {
+			t.Helper()
+			c, refused := h.Call(t.Context(), "me", session.SessionID, altar.ToolCall{InvocationID: id, ToolName: tool}, false)
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			return c
+		}
+		wantUnavailable := func(c *Caller) {
+			t.Helper()
+			defer c.Leave()
+			if result, err := c.Wait(t.Context()); err != nil || result.Error == nil || result.Error.Code != altar.RuntimeUnavailable {
+				t.Errorf("%+v, %v", result, err)
+			}
+		}
+		wantUnavailable(call("alone", "one"))
+		conn := &frameLog{}
+		free := connectRuntime(t, h, "free", conn, `["one"]`)
+		for i := range 10 { // each of them is chosen first at times
+			c := call(fmt.Sprint(i), "one")
+			free.Receive([]byte(`{"type":"ToolResult","invocation_id":"` + conn.lastCall(t) + `","status":"success","payload":1}`))
+			if result, err := c.Wait(t.Context()); err != nil || string(result.Payload) != "1" {
+				t.Errorf("%+v, %v", result, err)
+			}
+			c.Leave()
+		}
+		wantUnavailable(call("pinned", "full/one"))
+	})
+}
