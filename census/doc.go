@@ -17,5 +17,7 @@
 //	walk.go      the facts of all hosts of a store, one after the other
 //	tables.go    the figures as tables
 //	folder.go    the folder: data, tables, plots, definitions, checksums
-//	live.go      the follower
+//	live.go      the follower: opening, following, figures on request
+//	livehosts.go what the follower holds of each host, and how a record changes it
+//	livestats.go the figures that it makes of them every few seconds
 package census

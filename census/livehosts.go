@@ -1,0 +1,346 @@
+package census
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"gazetteer/conformance"
+	"gazetteer/fetch"
+	"gazetteer/protocol"
+	"gazetteer/registry"
+	"gazetteer/store"
+)
+
+type liveHost struct {
+	Host      string
+	Known     bool // there is a record of the host
+	Added     time.Time
+	Visited   time.Time
+	Fetches   []liveFetch
+	Visit     []uint32 // features of the last visit
+	Documents []liveDocument
+	Versions  []liveVersion // in order of format and time
+	Turns     []liveTurn
+	all       []uint32 // features that the sets have, in order
+}
+
+type liveFetch struct {
+	Kind    string
+	Outcome fetch.Outcome
+	Status  int
+}
+
+type liveDocument struct {
+	Kind       string
+	Digest     string
+	Level      int
+	Operations int
+	Judged     []protocol.Finding
+	Features   []uint32
+	// Verbs are the features of its verbs, VerbCounts how many operations have each of them.
+	Verbs, VerbCounts []uint32
+	Fetched           time.Time
+	// Name is that of the service, cut after maxListedName bytes; Changed is when the bytes changed.
+	Name    string
+	Changed time.Time
+}
+
+type liveVersion struct {
+	Kind string
+	Seen time.Time
+	// Severity is that of the change from the version before, "" where it was not compared yet.
+	Severity string
+}
+
+// orderVersions orders by format and time.
+func orderVersions(a, b liveVersion) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), a.Seen.Compare(b.Seen))
+}
+
+type liveTurn struct {
+	Key      string // its time as the key has it
+	At       time.Time
+	Standing uint16
+}
+
+type decoded struct {
+	key      string
+	parts    []string
+	deleted  bool
+	host     *hostRecord
+	document *documentRecord
+	tokens   int
+	turn     *turnRecord
+	agent    *registry.Agent
+	block    *blockRecord
+}
+
+func (l *Live) decodeChange(ctx context.Context, r store.Record) (d decoded, ok bool, err error) {
+	if !slices.ContainsFunc(followed, func(p string) bool { return strings.HasPrefix(r.Key, p) }) {
+		return d, false, nil
+	}
+	d = decoded{key: r.Key, parts: store.SplitKey(r.Key), deleted: r.Deleted || r.Value == nil}
+	if d.deleted {
+		return d, len(d.parts) > 1, nil
+	}
+	switch d.parts[0] + "/" {
+	case store.HostPrefix:
+		d.host = new(hostRecord)
+		d.deleted = decodeRecord(r.Value, d.host) != nil
+	case store.DocumentPrefix:
+		d.document = new(documentRecord)
+		if d.deleted = decodeRecord(r.Value, d.document) != nil; !d.deleted {
+			w := walker{store: l.store}
+			body, err := w.readBlob(ctx, d.document.Digest)
+			if err != nil {
+				return d, false, err
+			}
+			d.tokens = protocol.Tokens(string(body))
+		}
+	case store.TurnPrefix:
+		d.turn = new(turnRecord)
+		d.deleted = decodeRecord(r.Value, d.turn) != nil
+	case store.AgentPrefix:
+		if len(d.parts) != 2 {
+			return d, false, nil
+		}
+		d.agent = new(registry.Agent)
+		d.deleted = decodeStandardRecord(r.Value, d.agent) != nil
+	case store.BlockPrefix:
+		d.block = new(blockRecord)
+		_ = decodeRecord(r.Value, d.block) // a damaged reason does not lift the block
+	}
+	return d, len(d.parts) > 1, nil
+}
+
+// applyChange updates the facts about a host or agent. l.mu is held.
+func (l *Live) applyChange(d *decoded, touched map[uint32]bool) {
+	switch d.parts[0] + "/" {
+	case store.AgentPrefix:
+		delete(l.agents, d.parts[1])
+		if !d.deleted && d.agent.Status == registry.Active {
+			l.agents[d.parts[1]] = slimAgent(d.agent)
+		}
+		return
+	case store.BlockPrefix:
+		delete(l.blocks, d.parts[1])
+		if !d.deleted {
+			l.blocks[d.parts[1]] = *d.block
+		}
+		return
+	}
+	id := l.idOf(d.parts[1])
+	h := l.rows[id]
+	touched[id] = true
+	switch d.parts[0] + "/" {
+	case store.HostPrefix:
+		h.Known, h.Fetches, h.Visit = !d.deleted, nil, nil
+		if !d.deleted {
+			h.Added, h.Visited = d.host.Added, d.host.Visited
+			h.Fetches = d.host.listFetches()
+			tls := ""
+			if d.host.TLS != nil {
+				tls = d.host.TLS.Version
+			}
+			h.Visit = l.featureNumbers(visitFeatures(d.host.robotsState(), tls, d.host.listOutcomes()))
+		}
+	case store.DocumentPrefix:
+		if len(d.parts) != 3 {
+			return
+		}
+		h.Documents = slices.DeleteFunc(h.Documents, func(old liveDocument) bool { return old.Kind == d.parts[2] })
+		if !d.deleted {
+			doc := newDocument(d.document, d.tokens)
+			live := liveDocument{
+				Kind: strings.Clone(d.parts[2]), Digest: doc.Digest, Level: doc.Level, Operations: len(doc.Verbs), Judged: doc.judged, Features: l.featureNumbers(documentFeatures(&doc)), Fetched: doc.Fetched,
+				Name: strings.Clone(protocol.ClipBytes(d.document.Service.Name, maxListedName)), Changed: d.document.ChangedAt,
+			}
+			l.countVerbs(&live, doc.Verbs)
+			h.Documents = append(h.Documents, live)
+			slices.SortFunc(h.Documents, func(a, b liveDocument) int { return strings.Compare(a.Kind, b.Kind) })
+		}
+	case store.VersionPrefix:
+		l.takeVersion(h, d)
+		l.uncompared[id] = true
+	case store.TurnPrefix:
+		if len(d.parts) != 3 {
+			return
+		}
+		h.Turns = slices.DeleteFunc(h.Turns, func(t liveTurn) bool { return t.Key == d.parts[2] })
+		if !d.deleted {
+			at := d.turn.At
+			if !d.turn.Measured.IsZero() {
+				at = d.turn.Measured
+			}
+			h.Turns = append(h.Turns, liveTurn{strings.Clone(d.parts[2]), at, l.standingNumber(d.turn.Standing)})
+			slices.SortFunc(h.Turns, func(a, b liveTurn) int { return strings.Compare(a.Key, b.Key) })
+		}
+	}
+}
+
+func (l *Live) takeVersion(h *liveHost, d *decoded) {
+	if len(d.parts) != 4 {
+		return
+	}
+	seen, _, _ := strings.Cut(d.parts[3], "-")
+	at, err := time.Parse(keyTime, seen)
+	if err != nil {
+		return
+	}
+	v := liveVersion{Kind: d.parts[2], Seen: at}
+	i, found := slices.BinarySearchFunc(h.Versions, v, orderVersions)
+	switch {
+	case found && d.deleted:
+		h.Versions = slices.Delete(h.Versions, i, i+1)
+	case !found && !d.deleted:
+		v.Kind = strings.Clone(v.Kind)
+		h.Versions = slices.Insert(h.Versions, i, v)
+		i++
+	default:
+		return
+	}
+	if i < len(h.Versions) { // another version stands before it now
+		h.Versions[i].Severity = ""
+	}
+}
+
+// countVerbs counts the operations of each verb; verbs are in order. l.mu is held.
+func (l *Live) countVerbs(d *liveDocument, verbs []string) {
+	for i, verb := range verbs {
+		switch {
+		case verb == "":
+		case i > 0 && verb == verbs[i-1]:
+			d.VerbCounts[len(d.VerbCounts)-1]++
+		default:
+			d.Verbs = append(d.Verbs, l.featureNumbers([]Feature{{"verb", valueOf(verb)}})[0])
+			d.VerbCounts = append(d.VerbCounts, 1)
+		}
+	}
+}
+
+// slimAgent keeps what evidence is counted by.
+func slimAgent(a *registry.Agent) registry.Agent {
+	slim := registry.Agent{AirID: a.AirID, PublicKey: a.PublicKey, KeySince: a.KeySince, KeyProof: a.KeyProof, Created: a.Created, Status: a.Status, Standing: a.Standing}
+	for _, d := range a.Domains {
+		d.Probes, d.EarlierProbes = nil, nil
+		slim.Domains = append(slim.Domains, d)
+	}
+	if len(a.Observed) > 0 {
+		slim.Observed = map[string]registry.Observation{}
+		for signal, o := range a.Observed {
+			slim.Observed[signal] = registry.Observation{Holds: o.Holds, At: o.At}
+		}
+	}
+	return slim
+}
+
+// idOf returns the number of a host, a new one if it has none. l.mu is held.
+func (l *Live) idOf(host string) uint32 {
+	id, known := l.ids[host]
+	if !known {
+		host = strings.Clone(host)
+		id = uint32(len(l.rows))
+		l.ids[host] = id
+		l.rows = append(l.rows, &liveHost{Host: host})
+	}
+	return id
+}
+
+// featureNumbers returns the numbers of features. l.mu is held.
+func (l *Live) featureNumbers(list []Feature) []uint32 {
+	numbers := make([]uint32, 0, len(list))
+	for _, f := range list {
+		n, known := l.features[f]
+		if !known {
+			f = Feature{strings.Clone(f.Family), strings.Clone(f.Value)}
+			n = uint32(len(l.names))
+			l.features[f] = n
+			l.names = append(l.names, f)
+			l.hosts = append(l.hosts, roaring.New())
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+func (l *Live) standingNumber(s conformance.Standing) uint16 {
+	n, known := l.standings[s]
+	if !known {
+		n = uint16(len(l.turnsOf))
+		l.standings[s] = n
+		l.turnsOf = append(l.turnsOf, s)
+	}
+	return n
+}
+
+// updateFeatures updates the sets with the facts about a host. l.mu is held.
+func (l *Live) updateFeatures(id uint32) {
+	h := l.rows[id]
+	var all []uint32
+	if h.Known {
+		all = append(all, h.Visit...)
+		docs := make([]Document, len(h.Documents))
+		published := map[string]bool{}
+		for i, d := range h.Documents {
+			all = append(all, d.Features...)
+			docs[i] = Document{Kind: d.Kind, Level: d.Level, judged: d.Judged}
+			published[d.Kind] = true
+		}
+		all = append(all, l.featureNumbers(standingFeatures(judgeHost(h.Fetches, docs)))...)
+		all = append(all, l.featureNumbers(kindsFeatures(published))...)
+		all = append(all, l.featureNumbers(versionFeatures(h.storedVersions(time.Time{})))...)
+		slices.Sort(all)
+		all = slices.Clip(slices.Compact(all))
+	}
+	for _, n := range h.all {
+		if _, stays := slices.BinarySearch(all, n); !stays {
+			l.hosts[n].Remove(id)
+		}
+	}
+	for _, n := range all {
+		l.hosts[n].Add(id)
+	}
+	h.all = all
+}
+
+// storedVersions returns the stored versions as the figures want them: those since a time with the
+// severities of their changes.
+func (h *liveHost) storedVersions(since time.Time) []Version {
+	list := make([]Version, len(h.Versions))
+	for i, v := range h.Versions {
+		list[i] = Version{Kind: v.Kind, Seen: v.Seen, First: i == 0 || h.Versions[i-1].Kind != v.Kind}
+		if !list[i].First && v.Seen.After(since) {
+			list[i].Severity = cmp.Or(v.Severity, notCompared)
+		}
+	}
+	return list
+}
+
+// Hosts returns hosts that have a feature, in the order in which this server first read them, from
+// the one behind a place on; the place of the last of them, and how many there are in all.
+func (l *Live) Hosts(f Feature, after uint32, limit int) (hosts []string, last uint32, total int) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	n, known := l.features[f]
+	if !known {
+		return nil, after, 0
+	}
+	set := l.hosts[n]
+	i := set.Iterator()
+	i.AdvanceIfNeeded(after)
+	for i.HasNext() && len(hosts) < limit {
+		id := i.Next()
+		hosts, last = append(hosts, l.rows[id].Host), id+1
+	}
+	if !i.HasNext() {
+		last = 0
+	}
+	return hosts, last, int(set.GetCardinality())
+}
+
+// refreshRegularly refreshes the figures when they have changed, until ctx ends.
