@@ -235,7 +235,7 @@ func (t tools) showService(ctx context.Context, from http.Header, in showInput) 
 		return nil, err
 	}
 	// A summary has verbs alone, without what they do.
-	isDescribed := slices.ContainsFunc(v.Documents, func(d answer.DocumentView) bool { return d.Kind != document.AGISSummary && len(d.Operations) > 0 })
+	isDescribed := slices.ContainsFunc(v.Documents, func(d answer.DocumentView) bool { return !d.Kind.IsSummary() && len(d.Operations) > 0 })
 	out := service{Host: v.Host, Documents: []serviceDocument{}, Operations: []operation{}, Texts: serviceText{
 		Name: strangerText(v.Name, 100), Description: strangerText(v.Description, maxText), Namespace: strangerText(v.Namespace, 100),
 	}}
@@ -253,7 +253,7 @@ func (t tools) showService(ctx context.Context, from http.Header, in showInput) 
 		if out.Texts.Docs == "" {
 			out.Texts.Docs = strangerText(d.Service.Docs, maxText)
 		}
-		if isDescribed && d.Kind == document.AGISSummary {
+		if isDescribed && d.Kind.IsSummary() {
 			continue
 		}
 		for _, o := range d.Operations {
