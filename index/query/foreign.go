@@ -101,9 +101,12 @@ func parseForeign(a analysis.Analyzer, language, text string) Request {
 // endsWithInfinitive reports whether German words end with an infinitive, which is the verb of the
 // request: das Buch verlängern.
 func endsWithInfinitive(fields []string) bool {
+	if len(fields) < 2 {
+		return false
+	}
 	last := fields[len(fields)-1]
 	first, _ := utf8.DecodeRuneInString(last)
-	return len(fields) > 1 && unicode.IsLower(first) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln"))
+	return unicode.IsLower(first) && (strings.HasSuffix(last, "en") || strings.HasSuffix(last, "ern") || strings.HasSuffix(last, "eln"))
 }
 
 // separableParticles end a German sentence whose verb they belong to: "sag den Termin ab" is absagen.
