@@ -65,8 +65,8 @@ type Turn struct {
 	// At orders the turns of a host: it is the time of the key, and later than that of the turn
 	// before.
 	At time.Time `json:"at"`
-	// Measured is the time that the clock showed. It is set where the clock was behind the turn
-	// before and so differs from At. Readers correct it: see [Turn.Time].
+	// Measured is the time of the visit where it differs from At. The crawler sets it to what the
+	// clock showed if that was behind the turn before. [Turns] corrects it.
 	Measured time.Time `json:"measured,omitzero"`
 	Standing Standing  `json:"standing"`
 	// Before is the standing until then, nil at first sight.
@@ -82,8 +82,6 @@ type Turn struct {
 	Evidence []StateEvidence `json:"evidence,omitempty"`
 	// By is the User-Agent of the crawler that made the visit.
 	By string `json:"by"`
-
-	time time.Time // corrected by the reader
 }
 
 // StateEvidence is one reason why a state does not hold.
@@ -95,14 +93,9 @@ type StateEvidence struct {
 // First reports whether the turn is the first sight of its host.
 func (t Turn) First() bool { return t.Before == nil }
 
-// Time returns when the turn took place. [Turns] corrects what a wrong clock wrote:
-// a time after the reader's own is replaced by that of the next turn, and a time before that of the
-// turn before by that one.
+// Time returns when the turn took place.
 func (t Turn) Time() time.Time {
-	switch {
-	case !t.time.IsZero():
-		return t.time
-	case !t.Measured.IsZero():
+	if !t.Measured.IsZero() {
 		return t.Measured
 	}
 	return t.At
@@ -228,10 +221,12 @@ func (t *Turn) Write() (store.Write, error) {
 	return store.Put(store.TurnKey(t.Host, t.At), text), nil
 }
 
-// Turns returns the history of a host, oldest first. now is the reader's time: see [Turn.Time].
-// Damaged records are left out. The error is a *[fetch.HostError] for a bad host name, or one of
-// the store.
-func Turns(ctx context.Context, s store.Store, host string, now time.Time) ([]Turn, error) {
+// Turns returns the history of a host, oldest first, with corrected times: a time after the reader's
+// own, now, is replaced by that of the next turn, or by since for the last one; and a time before that of
+// the turn before by that one. since is when the present standing began as far as the record of the host
+// knows ([Track]), zero if it does not. Damaged records are left out. The error is a *[fetch.HostError]
+// for a bad host name, or one of the store.
+func Turns(ctx context.Context, s store.Store, host string, now, since time.Time) ([]Turn, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
 		return nil, err
@@ -246,28 +241,36 @@ func Turns(ctx context.Context, s store.Store, host string, now time.Time) ([]Tu
 			turns = append(turns, t)
 		}
 	}
-	correctTimes(turns, now)
+	correctTimes(turns, now, since)
 	return turns, nil
 }
 
 // correctTimes sets the corrected times of a host's turns.
-func correctTimes(turns []Turn, now time.Time) {
+func correctTimes(turns []Turn, now, since time.Time) {
+	next := now
+	if !since.IsZero() && since.Before(now) {
+		next = since
+	}
+	times := make([]time.Time, len(turns))
 	var latest time.Time
-	for i := range turns {
-		t := &turns[i]
-		t.time = time.Time{}
+	for i, t := range turns {
 		if at := t.Time(); at.After(now) {
 			continue
 		} else if at.After(latest) {
 			latest = at
 		}
-		t.time = latest
+		times[i] = latest
 	}
-	next := now
+	if next.Before(latest) {
+		next = latest
+	}
 	for i := len(turns) - 1; i >= 0; i-- {
-		if turns[i].time.IsZero() {
-			turns[i].time = next
+		if times[i].IsZero() {
+			times[i] = next
 		}
-		next = turns[i].time
+		next = times[i]
+		if turns[i].Measured = next; next.Equal(turns[i].At) {
+			turns[i].Measured = time.Time{}
+		}
 	}
 }

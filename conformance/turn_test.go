@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"encoding/json"
 	"io"
 	"log/slog"
 	"slices"
@@ -77,7 +78,7 @@ func TestTurnsAreChanges(t *testing.T) {
 	if len(turn.Evidence) != 1 || turn.Evidence[0].State != conformance.Answers || turn.Evidence[0].Outcome != fetch.ServerError {
 		t.Errorf("the evidence is %+v", turn.Evidence)
 	}
-	turns, err := conformance.Turns(t.Context(), p.store, "A.example", noon.AddDate(1, 0, 0))
+	turns, err := conformance.Turns(t.Context(), p.store, "A.example", noon.AddDate(1, 0, 0), time.Time{})
 	if err != nil || len(turns) != 2 || !turns[1].Time().Equal(noon.AddDate(0, 0, 40)) || turns[1].Standing.Verdict(conformance.Answers) != conformance.No {
 		t.Errorf("the store has %+v, %v", turns, err)
 	}
@@ -102,7 +103,7 @@ func TestFlapping(t *testing.T) {
 	if turn == nil || turn.Flapping || turn.Standing.Answers != conformance.Yes || p.track.Flapping {
 		t.Errorf("after two days it wrote %+v", turn)
 	}
-	turns, err := conformance.Turns(t.Context(), p.store, p.host, at.AddDate(1, 0, 0))
+	turns, err := conformance.Turns(t.Context(), p.store, p.host, at.AddDate(1, 0, 0), time.Time{})
 	if err != nil || len(turns) != 8 || !turns[6].Flapping || turns[5].Flapping {
 		t.Errorf("the store has %+v, %v", turns, err)
 	}
@@ -127,7 +128,7 @@ func TestWrongClocks(t *testing.T) {
 			for i, at := range c.clock {
 				p.visit(noon.Add(at), []conformance.Input{good, failed, silent}[i])
 			}
-			turns, err := conformance.Turns(t.Context(), p.store, p.host, noon.Add(10*day))
+			turns, err := conformance.Turns(t.Context(), p.store, p.host, noon.Add(10*day), time.Time{})
 			if err != nil || len(turns) != len(c.want) {
 				t.Fatalf("%d turns, %v; want %d", len(turns), err, len(c.want))
 			}
@@ -140,6 +141,26 @@ func TestWrongClocks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClockAheadAtTheLastTurn has visits with a right clock after a turn of the future: the standing has
+// lasted since the first of them, and not since today.
+func TestClockAheadAtTheLastTurn(t *testing.T) {
+	day := 24 * time.Hour
+	p := &past{t: t, store: openStore(t), host: "a.example"}
+	p.visit(noon, good)
+	p.visit(noon.Add(2000*day), failed)
+	p.visit(noon.Add(3*day), failed)
+	p.visit(noon.Add(6*day), failed)
+	turns, err := conformance.Turns(t.Context(), p.store, p.host, noon.Add(10*day), p.track.Since)
+	if err != nil || len(turns) != 2 || !turns[1].Time().Equal(noon.Add(3*day)) {
+		t.Fatalf("%+v, %v; want a second turn after three days", turns, err)
+	}
+	text, err := json.Marshal(turns[1])
+	var read conformance.Turn
+	if err != nil || json.Unmarshal(text, &read) != nil || !read.Time().Equal(noon.Add(3*day)) {
+		t.Errorf("a reader of %s has another time, error %v", text, err)
 	}
 }
 
@@ -157,7 +178,7 @@ func TestTurnsLeaveOutDamagedRecords(t *testing.T) {
 	}
 	for host, want := range map[string][]string{"a.test": {"22", "27"}, "c.example": nil} {
 		var got []string
-		turns, err := conformance.Turns(t.Context(), s, host, noon.AddDate(1, 0, 0))
+		turns, err := conformance.Turns(t.Context(), s, host, noon.AddDate(1, 0, 0), time.Time{})
 		for _, turn := range turns {
 			got = append(got, turn.Time().Format("02"))
 		}

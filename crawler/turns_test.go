@@ -15,7 +15,7 @@ import (
 
 func (w *world) turns(host string) []conformance.Turn {
 	w.t.Helper()
-	turns, err := conformance.Turns(w.t.Context(), w.store, host, time.Now())
+	turns, err := conformance.Turns(w.t.Context(), w.store, host, time.Now(), time.Time{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

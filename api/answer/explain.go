@@ -127,8 +127,10 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	if err != nil {
 		return Explanation{}, fmt.Errorf("read the state of %s: %w", s.Host, err)
 	}
+	var since time.Time
 	if h.Track != nil {
 		e.MeasuredBy, e.History.Flapping = h.Track.By, h.Track.Flapping
+		since = h.Track.Since
 	}
 	e.Recheck, e.OwnerRecheck = h.PreviewRecrawl(now, crawler.Anybody), h.PreviewRecrawl(now, crawler.ProvedOwner)
 	e.OriginProof = a.originProof(s.Host, h)
@@ -140,7 +142,7 @@ func (a *Answers) ExplainService(ctx context.Context, s Service) (Explanation, e
 	if i := slices.IndexFunc(visits, func(v crawler.LedgerEntry) bool { return v.Visited == s.Host }); i >= 0 {
 		e.LastVisit = &visits[i]
 	}
-	turns, err := conformance.Turns(ctx, a.Store, s.Host, now)
+	turns, err := conformance.Turns(ctx, a.Store, s.Host, now, since)
 	if err != nil {
 		return Explanation{}, err
 	}
