@@ -4,6 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+
+	"gazetteer/index/tokens"
 )
 
 // A request may have the form of a function: geocode(address) -> lat, lng. The name is the main
@@ -50,3 +54,38 @@ func splitCode(text string) (fields []string, weights []float32, ok bool) {
 	add(returned, returnedWeight)
 	return fields, weights, len(fields) > 0
 }
+
+// parseCode reads a request in the form of a function.
+func parseCode(a analysis.Analyzer, fields []string, weights []float32) Request {
+	r := Request{}
+	left := maxTerms
+	name := 0 // the number of fields of the name
+	for i, field := range fields {
+		if weights[i] == 1 {
+			name = i + 1
+		}
+		terms := tokens.Tokenize(a, tokens.PrepareName(field))
+		terms = terms[:min(len(terms), left)]
+		left -= len(terms)
+		for _, t := range terms {
+			w := Word{Asked: t.Surface, Terms: []tokens.Token{t}, Weight: weights[i], Argument: weights[i] == parameterWeight}
+			if long := abbreviations[strings.ToLower(t.Surface)]; long != "" {
+				w.Meanings = tokens.Tokenize(a, long)
+			}
+			r.Words = append(r.Words, w)
+		}
+	}
+	words := strings.Fields(strings.ToLower(tokens.PrepareName(strings.Join(fields[:name], " "))))
+	if len(words) > 0 {
+		r.Act.Verb, r.Act.Wanted = parseImperative(words)
+		if slices.Contains(gettingNames, words[0]) {
+			r.Act.Wanted = Reading // getUser makes none
+		}
+		r.Act.Ends = endsSomething(words[:1], 0)
+	}
+	r.Acts = []Act{r.Act}
+	return r
+}
+
+// gettingNames begin the names of functions that only read.
+var gettingNames = strings.Fields("fetch find get list load lookup query read retrieve search")

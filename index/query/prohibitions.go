@@ -13,6 +13,15 @@ import (
 	"gazetteer/protocol/english"
 )
 
+// A Prohibition is an act that a request forbids: "do not send it yet".
+type Prohibition struct {
+	Text string // as asked
+	// Verbs contains the forbidden verbs in their base form.
+	Verbs []string
+	// ReadOnly reports whether the request forbids all changes.
+	ReadOnly bool
+}
+
 // A prohibitionSpan is a prohibition and its words.
 type prohibitionSpan struct {
 	Prohibition
