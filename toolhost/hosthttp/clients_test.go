@@ -117,7 +117,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		}
 	}
 	// One without a length is counted as it comes.
-	r, err := http.NewRequest("POST", "http://"+h.addr+callPath(session), io.MultiReader(strings.NewReader(callBody("i", "echo", `{}`)), bytes.NewReader(make([]byte, 2<<20))))
+	r, err := http.NewRequest("POST", "http://"+h.addr+callPath(session), io.MultiReader(strings.NewReader(callBody("i", "echo", `{}`)), bytes.NewReader(make([]byte, 1<<20))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,6 +321,9 @@ func TestLeastLoadedRuntime(t *testing.T) {
 		if a := <-running; string(a.Payload) != `2` {
 			t.Errorf("%s", a.body)
 		}
+		h.waitFor("the end of the call", func() bool { // the client may have its answer before
+			return slices.ContainsFunc(h.host.Runtimes(), func(r toolhost.RuntimeStatus) bool { return r.ID == "rt2" && r.Running == 0 })
+		})
 	}
 	one.succeed(first.InvocationID, `1`)
 	<-pinned
