@@ -176,6 +176,23 @@ func newFigureBuilder(at time.Time) *figureBuilder {
 	}
 }
 
+// hasFullDocument reports whether a document describes the operations that a summary only names.
+func (h *Facts) hasFullDocument() bool {
+	return slices.ContainsFunc(h.Documents, func(d Document) bool { return describesOperations(d.Kind, len(d.Verbs)) })
+}
+
+func describesOperations(kind string, operations int) bool {
+	k := document.Kind(kind)
+	return operations > 0 && !k.IsSummary() && !k.IsAlias()
+}
+
+// countsOperations reports whether the operations of a document count for its host. Those of an alias
+// are at another address, and those of a summary are in the full document, if there is one.
+func countsOperations(kind string, full bool) bool {
+	k := document.Kind(kind)
+	return !k.IsAlias() && (!k.IsSummary() || !full)
+}
+
 // addHost counts a host.
 func (b *figureBuilder) addHost(h *Facts) {
 	b.f.Hosts++
@@ -187,15 +204,17 @@ func (b *figureBuilder) addHost(h *Facts) {
 	}
 	index := len(b.duplicates)
 	b.duplicates = append(b.duplicates, noDocument)
-	service := false
+	service, full := false, h.hasFullDocument()
 	for i := range h.Documents {
 		d := &h.Documents[i]
 		b.f.Documents++
-		b.f.Operations += len(d.Verbs)
 		service = service || !document.Kind(d.Kind).IsAlias()
-		for _, verb := range d.Verbs {
-			if verb != "" {
-				b.f.VerbOperations[valueOf(verb)]++
+		if countsOperations(d.Kind, full) {
+			b.f.Operations += len(d.Verbs)
+			for _, verb := range d.Verbs {
+				if verb != "" {
+					b.f.VerbOperations[valueOf(verb)]++
+				}
 			}
 		}
 		b.duplicates[index] = max(b.duplicates[index], noDuplicate)

@@ -588,6 +588,45 @@ func TestRangesWithoutGaps(t *testing.T) {
 	}
 }
 
+// TestOperationsOfAHostAreCountedOnce has a summary beside the document that describes its operations,
+// and a summary alone.
+func TestOperationsOfAHostAreCountedOnce(t *testing.T) {
+	const host = "s000001.bank.test"
+	s := fill(t, 3, false)
+	l, stop := follow(t, s, filepath.Join(t.TempDir(), "snapshot"))
+	defer stop()
+	var documents []store.Record
+	for r, err := range s.List(t.Context(), store.DocumentsOf(host), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, r)
+	}
+	if len(documents) != 1 {
+		t.Fatalf("%d documents", len(documents))
+	}
+	kind := strings.TrimPrefix(documents[0].Key, store.DocumentsOf(host))
+	summary := strings.Replace(string(documents[0].Value), `"kind":"`+kind+`"`, `"kind":"agis-summary"`, 1)
+	want := l.Stats().Operations
+	for _, change := range []store.Write{
+		store.Put(store.DocumentKey(host, "agis-summary"), []byte(summary)), // beside the document
+		store.Delete(documents[0].Key),                                      // alone
+	} {
+		if _, err := s.Apply(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.WaitFor(t.Context(), s.Head().Seq); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Stats().Operations; got != want {
+			t.Errorf("%s: the follower has %d operations, want %d", change.Key, got, want)
+		}
+		if got := table(t, write(t, s, day), "summary")["operations"]; got != fmt.Sprint(want) {
+			t.Errorf("%s: the census has %s operations, want %d", change.Key, got, want)
+		}
+	}
+}
+
 // TestFailedCensusLeavesNoFiles cancels one, has one write to a full disk, and has one find the
 // rest of one that was killed.
 func TestFailedCensusLeavesNoFiles(t *testing.T) {

@@ -156,15 +156,17 @@ func (l *Live) computeStats(at time.Time, observed []uint32) (*Stats, map[uint32
 		if h.Visited.After(s.LastVisit) {
 			s.LastVisit = h.Visited
 		}
-		service := false
+		service, full := false, h.hasFullDocument()
 		current := make([]string, len(h.Documents))
 		for i, d := range h.Documents {
 			b.f.Documents++
-			b.f.Operations += d.Operations
 			service = service || !document.Kind(d.Kind).IsAlias()
 			current[i] = d.Kind
-			for j, n := range d.Verbs {
-				operations[n] += int(d.VerbCounts[j])
+			if countsOperations(d.Kind, full) {
+				b.f.Operations += d.Operations
+				for j, n := range d.Verbs {
+					operations[n] += int(d.VerbCounts[j])
+				}
 			}
 		}
 		if service {

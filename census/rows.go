@@ -95,10 +95,12 @@ func renderLines(h *Facts) (*factLines, error) {
 		writers[i] = csv.NewWriter(&buffers[i])
 	}
 	var kinds []string
-	operations := 0
+	operations, full := 0, h.hasFullDocument()
 	for _, d := range h.Documents {
 		kinds = append(kinds, d.Kind)
-		operations += len(d.Verbs)
+		if countsOperations(d.Kind, full) {
+			operations += len(d.Verbs)
+		}
 	}
 	s := h.Standing
 	number := func(n int) string { return fmt.Sprint(n) }

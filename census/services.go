@@ -291,17 +291,18 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
+// hasFullDocument is that of [Facts].
+func (h *liveHost) hasFullDocument() bool {
+	return slices.ContainsFunc(h.Documents, func(d liveDocument) bool { return describesOperations(d.Kind, d.Operations) })
+}
+
 // listService returns the host as a service, and false if it publishes nothing of its own. The name is
 // that of the document that describes a service best.
 func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 	if !h.Known {
 		return s, false
 	}
-	name, rank := "", 0
-	full := slices.ContainsFunc(h.Documents, func(d liveDocument) bool {
-		kind := document.Kind(d.Kind)
-		return d.Operations > 0 && !kind.IsSummary() && !kind.IsAlias()
-	})
+	name, rank, full := "", 0, h.hasFullDocument()
 	for i := range h.Documents {
 		d := &h.Documents[i]
 		kind := document.Kind(d.Kind)
@@ -312,7 +313,7 @@ func (h *liveHost) listService(id uint32) (s listedService, ok bool) {
 		if d.Changed.After(s.changed) {
 			s.changed = d.Changed
 		}
-		if !kind.IsAlias() && (!kind.IsSummary() || !full) {
+		if countsOperations(d.Kind, full) {
 			s.operations += d.Operations
 		}
 	}

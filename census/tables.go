@@ -70,7 +70,7 @@ func (f *Figures) Tables() []Table {
 
 func (f *Figures) summaryTable() Table {
 	t := Table{Name: "summary", Title: "At a glance", Columns: []string{"figure", "value"},
-		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document that is no alias. Documents and operations are the current ones, versions all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
+		Definition: "Hosts are network hosts that the crawler knows. A visited host had at least one visit that ended. A service is a host with a current document that is no alias. Documents and operations are the current ones; a summary counts as a document, and its operations only if no other document describes them. Versions are all that are stored. Opted out are hosts whose owners do not want to be visited: nothing of them is in any other figure."}
 	add := func(name string, value any) { t.Rows = append(t.Rows, Row{Cells: []string{name, fmt.Sprint(value)}}) }
 	add("hosts", f.Hosts)
 	add("visited hosts", f.Visited)
