@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gazetteer/internal/need"
 	"gazetteer/protocol/altar"
 	"gazetteer/store/boltstore"
 )
@@ -74,7 +75,7 @@ func TestAuditDelay(t *testing.T) {
 func TestAuditThatCannotBeWritten(t *testing.T) {
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
-		t.Skip("this system has no " + full)
+		need.Missing(t, "this system has no %s", full)
 	}
 	ctx, dir := context.Background(), t.TempDir()
 	if err := os.Symlink(full, filepath.Join(dir, auditFile)); err != nil {
