@@ -146,8 +146,12 @@ const maxContracts = 10_000
 // ReadContracts reads a JSON list of contracts, strictly. One without parameters gets those of its JSON
 // Schema, if it has one.
 func ReadContracts(text []byte) ([]ContractFile, error) {
-	if _, err := altar.ReadValue(text); err != nil {
+	value, err := altar.ReadValue(text)
+	if err != nil {
 		return nil, fmt.Errorf("the contracts are not well-formed JSON: %w", err)
+	}
+	if err := refuseNullMembers(value); err != nil {
+		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -181,6 +185,21 @@ func ReadContracts(text []byte) ([]ContractFile, error) {
 		names[list[i].Name] = true
 	}
 	return list, nil
+}
+
+// refuseNullMembers refuses a contract with a member that is null: as allow, it would mean everyone
+// where a program meant nobody.
+func refuseNullMembers(value any) error {
+	list, _ := value.([]any)
+	for i, each := range list {
+		members, _ := each.(map[string]any)
+		for name, v := range members {
+			if v == nil {
+				return fmt.Errorf("contract %d: %.140q is null: leave the member out instead", i+1, name)
+			}
+		}
+	}
+	return nil
 }
 
 // contract is a contract that may be called, with the values that are derived from it.

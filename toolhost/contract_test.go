@@ -80,6 +80,7 @@ func TestContractFilesAreReadStrictly(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"no list": `{"name": "one"}`, "broken": `[{"name": "one"}`, "more behind it": `[] []`, "a member of no contract": `[{"name": "one", "timeout": 5}]`, "a member of no parameter": `[{"name": "one", "parameters": [{"name": "a", "type": "string", "enum": ["b"]}]}]`,
+		"nobody as null": `[{"name": "one", "allow": null}]`, "no runtime as null": `[{"name": "one"}, {"name": "two", "runtimes": null}]`,
 		"a member twice": `[{"name": "one", "allow": ["me"], "allow": []}]`, "a name twice": `[{"name": "one"}, {"name": "one"}]`, "another condition": `[{"name": "one", "when": {"principal_id": "p"}}]`,
 		"a wrong type": `[{"name": "one", "allow": "me"}]`, "a fraction": `[{"name": "one", "timeout_ms": 0.5}]`, "too deep": `[{"name": "one", "parameters": ` + deep + `}]`, "too many": `[{"name": "one", "parameters": [` + many[:len(many)-1] + `]}]`,
 		"too long": `[{"name": "one", "description": "` + strings.Repeat("x", 17<<10) + `"}]`, "another document": `[{"name": "one", "input_schema": {"type": "object", "properties": {"a": {"$ref": "https://other.example/schema"}}}}]`,
