@@ -23,11 +23,15 @@
 //	wakes    'i' inbox            → number of the newest envelope for which it was not woken yet
 //	         'h' host             → failures of wake-ups in a row, and when the host may be asked again
 //	state    "sequence"           → the last sequence
+//	         "base"               → what the numbers of new mail are counted from
 //	         "rules"              → the number of entries in the bucket rules
 //
-// Numbers and times are 8 bytes, big endian, times in milliseconds. The number of an envelope holds
-// the incarnation of the file in the bits from 2^40 on, and the sequence of its write below: after a
-// restore of an older copy, which begins a new incarnation, numbers go on above all earlier ones.
+// Numbers and times are 8 bytes, big endian, times in milliseconds. The number of an envelope is the
+// sequence of its write, counted from a base: the microsecond in which the queue was opened, or the
+// incarnation of the file times 2^40 if that is more. Clients that skip by number must see all that
+// comes after a restore of an older copy. A copy of the file alone begins a new incarnation. Of a copy
+// of the whole directory nothing inside tells that it is old, but the clock has gone on by more
+// microseconds than envelopes were lost. A clock that was set back leaves the base as it was.
 package boltqueue
 
 import (
@@ -53,6 +57,9 @@ const (
 	// sequenceBits of a number are the sequence, the bits above the incarnation.
 	sequenceBits   = 40
 	maxIncarnation = 1<<(53-sequenceBits) - 1
+	// maxClock bounds the base that is taken from the clock, in the year 2112: a clock that is wrong
+	// must not use up the numbers, which clients read as 53 bits.
+	maxClock = 1 << 52
 	// windowPeriods is into how many buckets the replay window is divided. Each Push looks into all of
 	// them, and entries are kept for up to one period longer than the window.
 	windowPeriods = 8
@@ -75,6 +82,7 @@ var (
 	rulesBucket    = []byte("rules")
 	wakesBucket    = []byte("wakes")
 	sequenceKey    = []byte("sequence")
+	baseKey        = []byte("base")
 
 	deliveredBucket = []byte("delivered")
 )
@@ -92,6 +100,7 @@ type Options struct {
 type Queue struct {
 	file    *boltfile.File
 	window  time.Duration
+	base    uint64 // set by Open
 	watches watches
 	recent  recent // see there for who may touch it
 	// delivered is not in the file yet.
@@ -156,6 +165,9 @@ func (q *Queue) prepareLayout(ctx context.Context) error {
 				if _, err := tx.CreateBucket(name); err != nil {
 					return err
 				}
+			}
+			if err := q.chooseBase(tx.Tx, time.Now()); err != nil {
+				return err
 			}
 			if tx.Bucket(oldDueBucket) != nil {
 				tx.MarkChanged()
@@ -232,14 +244,40 @@ func (q *Queue) Close() error {
 	return q.file.Close()
 }
 
-// nextNumber gives out the number of the next envelope and records its sequence.
+// chooseBase decides from where numbers are counted until the queue is closed.
+func (q *Queue) chooseBase(tx *bolt.Tx, now time.Time) error {
+	base, err := readBase(tx)
+	q.base = max(base, q.file.Incarnation()<<sequenceBits)
+	if clock := now.UnixMicro(); clock > 0 && clock < maxClock {
+		q.base = max(q.base, uint64(clock))
+	}
+	return err
+}
+
+func readBase(tx *bolt.Tx) (uint64, error) {
+	v := tx.Bucket(stateBucket).Get(baseKey)
+	if v == nil {
+		return 0, nil
+	}
+	if len(v) != 8 || binary.BigEndian.Uint64(v) >= 1<<53 {
+		return 0, corruptError("the base of the numbers is %x", v)
+	}
+	return binary.BigEndian.Uint64(v), nil
+}
+
+// nextNumber gives out the number of the next envelope and records its sequence, and the base with the
+// first one.
 func (q *Queue) nextNumber(tx *boltfile.Tx) (uint64, error) {
 	seq := tx.NextSequence()
-	if seq >= 1<<sequenceBits {
+	if seq >= 1<<sequenceBits || q.base+seq >= 1<<53 {
 		return 0, fmt.Errorf("the queue has numbered %d envelopes and has no number left", seq)
 	}
-	if err := tx.Bucket(stateBucket).Put(sequenceKey, binary.BigEndian.AppendUint64(nil, seq)); err != nil {
+	state := tx.Bucket(stateBucket)
+	if err := state.Put(sequenceKey, binary.BigEndian.AppendUint64(nil, seq)); err != nil {
 		return 0, err
 	}
-	return q.file.Incarnation()<<sequenceBits | seq, nil
+	if base, err := readBase(tx.Tx); err != nil || base == q.base {
+		return q.base + seq, err
+	}
+	return q.base + seq, state.Put(baseKey, binary.BigEndian.AppendUint64(nil, q.base))
 }

@@ -45,6 +45,56 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// A copy of the whole directory, as a snapshot of the file system has it, does not tell that it is old.
+// Its numbers go on above those that clients have seen all the same.
+func TestRestoredDirectory(t *testing.T) {
+	dir, old := t.TempDir(), t.TempDir()
+	push := func(n int) uint64 {
+		q := openQueue(t, dir, time.Hour)
+		defer q.Close()
+		number, err := q.Push(t.Context(), testLetter(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return number
+	}
+	push(1)
+	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	var last uint64
+	for n := 2; n < 6; n++ {
+		last = push(n)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(dir, os.DirFS(old)); err != nil {
+		t.Fatal(err)
+	}
+	if next := push(9); next <= last {
+		t.Errorf("after a restore the number is %d, clients have seen %d", next, last)
+	}
+}
+
+// Numbers grow although the clock was set back, and a clock of the year 2200 uses none up.
+func TestNumbersWhenClockIsWrong(t *testing.T) {
+	dir, last := t.TempDir(), uint64(0)
+	for n, ahead := range []time.Duration{0, time.Hour, -1000 * time.Hour, 0, 200 * 365 * 24 * time.Hour, 0} {
+		q := openQueue(t, dir, time.Hour)
+		err := q.file.View("read the base", func(tx *bolt.Tx) error { return q.chooseBase(tx, time.Now().Add(ahead)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := q.Push(t.Context(), testLetter(n))
+		if err != nil || number <= last || number >= maxClock {
+			t.Errorf("with a clock %s ahead: number %d after %d, %v", ahead, number, last, err)
+		}
+		last = number
+		q.Close()
+	}
+}
+
 func openQueue(t testing.TB, dir string, window time.Duration) *Queue {
 	t.Helper()
 	q, err := Open(t.Context(), dir, Options{Window: window, File: boltfile.Options{MinFree: -1}})
