@@ -246,6 +246,10 @@ func TestVerifyThenOpen(t *testing.T) {
 	d := rotated[bob]
 	d.VerificationMethod = append(d.VerificationMethod, did.VerificationMethod{ID: bob + "#retired-1", Controller: bob, PublicKeyMultibase: did.FormatMultikey(keyOf(carol).Public().(ed25519.PublicKey)), Revoked: "2026-01-01T00:00:00Z"})
 	rotated[bob] = d
+	agreement := world(alice, bob)
+	d = agreement[bob]
+	d.VerificationMethod = append(d.VerificationMethod, did.VerificationMethod{ID: bob + "#agree-1", Controller: bob, PublicKeyMultibase: did.FormatX25519(keyOf(bob).Public().(ed25519.PublicKey))})
+	agreement[bob] = d
 	tests := map[string]struct {
 		envelope  []byte
 		recipient string
@@ -259,6 +263,7 @@ func TestVerifyThenOpen(t *testing.T) {
 		"forged":                    {bytes.Replace(good, []byte(`"nonce":"`), []byte(`"nonce":"A`), 1), bob, "2026-05-28T12:00:00Z", world(alice, bob), "reject 401 Bad Signature"},
 		"moved to another envelope": {seal(func(m *a2a.Message) { m.ID = a2a.NewID() }), bob, "2026-05-28T12:00:00Z", world(alice, bob), "reject 400 Bad Request"},
 		"of another recipient":      {good, carol, "2026-05-28T12:00:00Z", world(alice), "reject 400 Bad Request"},
+		"a key of another kind":     {seal(func(m *a2a.Message) { m.ID = a2a.NewID() }), bob, "2026-05-28T12:00:00Z", agreement, "reject 400 Bad Request"},
 		"the key was rotated":       {seal(func(m *a2a.Message) { m.ID = a2a.NewID() }), bob, "2026-05-28T12:00:00Z", rotated, "reject 403 Stale Key"},
 		"not sealed":                {sign(t, a2a.Message{From: alice, To: bob, Timestamp: noon, Body: a2a.Decline{Reason: "secret words"}}), bob, "2026-05-28T12:00:00Z", world(alice, bob), "reject 400 Bad Request"},
 	}

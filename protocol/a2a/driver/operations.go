@@ -481,13 +481,16 @@ func (s *step) receiveStep(ctx context.Context, recipient *a2a.Receiver, p a2a.P
 	return o
 }
 
-// hasOtherKeys reports whether the document of a recipient has another key than the given one. A
-// sealed body that does not open may then be sealed to that key.
+// hasOtherKeys reports whether the document of a recipient has another Ed25519 key than the given one.
+// A sealed body that does not open may then be sealed to that key.
 func (w *world) hasOtherKeys(ctx context.Context, id string, key ed25519.PrivateKey) bool {
 	d, err := w.Resolve(ctx, id)
 	if err != nil {
 		return false
 	}
-	own := did.FormatMultikey(key.Public().(ed25519.PublicKey))
-	return slices.ContainsFunc(d.VerificationMethod, func(m did.VerificationMethod) bool { return m.PublicKeyMultibase != own })
+	own := key.Public().(ed25519.PublicKey)
+	return slices.ContainsFunc(d.VerificationMethod, func(m did.VerificationMethod) bool {
+		other, err := did.ParseMultikey(m.PublicKeyMultibase)
+		return err == nil && !own.Equal(other)
+	})
 }
