@@ -85,6 +85,15 @@ func (c *Contract) DescribeClients() string {
 	return describeIDs("client", c.Allow, c.Allow == nil || slices.Contains(c.Allow, everyID))
 }
 
+// DescribeEffect names the effect of the contract: the declared one, or irreversible where calls need a
+// confirmation because of the name or the description. "" when nothing is known.
+func (c *Contract) DescribeEffect() string {
+	if c.Effect == "" && isIrreversible(&c.Contract) {
+		return altar.Irreversible + " by its name or description"
+	}
+	return c.Effect
+}
+
 // DescribeRuntimes says who may execute the contract.
 func (c *Contract) DescribeRuntimes() string {
 	ids, every := c.AllowedRuntimes()

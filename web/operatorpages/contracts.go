@@ -77,7 +77,7 @@ func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
 	}
 	for _, c := range list {
 		row := contractRow{
-			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.Effect, Waiting: c.Waiting, InputNote: c.InputNote, Allow: c.DescribeClients(), Runtimes: c.DescribeRuntimes(),
+			Name: c.Name, State: c.State, Reason: c.Reason, Effect: c.DescribeEffect(), Waiting: c.Waiting, InputNote: c.InputNote, Allow: c.DescribeClients(), Runtimes: c.DescribeRuntimes(),
 			CanApprove: c.State == toolhost.Proposed || c.State == toolhost.Revoked, CanRevoke: c.State == toolhost.Approved,
 		}
 		if c.Pin != nil {

@@ -349,7 +349,7 @@ func (v *verbs) printContract(c toolhost.Contract) {
 }
 
 func (v *verbs) printContractStatus(c toolhost.ContractStatus) {
-	about := c.Effect
+	about := c.DescribeEffect()
 	if c.Streaming {
 		about = strings.TrimSpace(about + " streaming")
 	}
