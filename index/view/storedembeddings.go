@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -71,7 +72,9 @@ const headerBytes = int(unsafe.Sizeof(embeddingsHeader{}))
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // embeddingsFile returns the file of a segment's derived data, "" if the segment has no file
-// itself, and the header that the file must have except for the lengths and the sum.
+// itself, and the header that the file must have except for the lengths and the sum. The file of a
+// segment that was merged into another may be gone while a view still reads the segment, which is
+// mapped into memory.
 func embeddingsFile(s *scorch.SegmentSnapshot, l *semantic.Lexicon) (string, embeddingsHeader, error) {
 	h := embeddingsHeader{
 		Form: embeddingsForm, Table: l.Checksum(), Entries: uint32(s.FullSize()),
@@ -82,6 +85,9 @@ func embeddingsFile(s *scorch.SegmentSnapshot, l *semantic.Lexicon) (string, emb
 		return "", h, nil
 	}
 	f, err := os.Open(persisted.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", h, nil
+	}
 	if err != nil {
 		return "", h, err
 	}
