@@ -42,7 +42,7 @@ func BenchmarkProof(b *testing.B) {
 		}
 	})
 	b.Run("inclusion by key, over HTTP's handler", func(b *testing.B) {
-		h := &house{log: l}
+		h := &fixture{log: l}
 		for b.Loop() {
 			path := "/proof?key=" + eventKey(int(index())/100, int(index())%100)
 			if answer := h.serve("GET", path); answer.Code != 200 {

@@ -12,37 +12,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
-	"gazetteer/registry/audit/witness"
 
 	"golang.org/x/mod/sumdb/note"
 )
 
-func openWitness(t *testing.T, dir string, key *checkpoint.Key, logs ...*checkpoint.Key) *witness.Witness {
-	t.Helper()
-	o := witness.Options{Dir: dir, Key: key}
-	for _, l := range logs {
-		o.Logs = append(o.Logs, l.Verifier())
-	}
-	w, err := witness.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	return w
-}
-
 // TestCosign lets a log ask a witness over HTTP, before and after it has grown,
 // and when an older copy of it was put back.
 func TestCosign(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	key, other := audittest.NewKey(t, "witness.example/w1"), audittest.NewKey(t, "witness.example/w2")
 	servers := map[*checkpoint.Key]string{}
 	for _, k := range []*checkpoint.Key{key, other} {
-		w := openWitness(t, filepath.Join(t.TempDir(), "w"), k, openKey(t, h.dir))
+		w := audittest.OpenWitness(t, time.Now, filepath.Join(t.TempDir(), "w"), k, openKey(t, h.dir))
 		server := httptest.NewServer(w.Handler())
 		t.Cleanup(server.Close)
 		servers[k] = server.URL
@@ -108,14 +94,14 @@ func TestCosign(t *testing.T) {
 // process, and as the lock of a tree that is not published yet. The claim of a tree that this log
 // never submitted still does.
 func TestCosignDuringGrowth(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	key := audittest.NewKey(t, "witness.example/w1")
 	v, err := checkpoint.NewVerifier(key.PublicWitness())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, openKey(t, h.dir))
+	w := audittest.OpenWitness(t, time.Now, filepath.Join(t.TempDir(), "w"), key, openKey(t, h.dir))
 	overtake := func() {}
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		before := overtake
@@ -159,7 +145,7 @@ func TestCosignDuringGrowth(t *testing.T) {
 
 // TestCosignAnswers checks the handling of invalid answers of witnesses.
 func TestCosignAnswers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	key := audittest.NewKey(t, "witness.example/w1")
 	v, err := checkpoint.NewVerifier(key.PublicWitness())

@@ -42,7 +42,7 @@ func flip(t testing.TB, path string, at int64) {
 // TestDamage opens a log after each kind of damage. Every error names the file and the repair, and
 // the attempt changes nothing.
 func TestDamage(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 600)
 	h.shut()
 	backup := h.save("log", "copy", "key")
@@ -134,7 +134,7 @@ func stateOf(text string) string { // with its checksum
 }
 
 // openError opens the log and its key, and returns the error.
-func (h *house) openError() error {
+func (h *fixture) openError() error {
 	h.t.Helper()
 	key, err := checkpoint.OpenKey(filepath.Join(h.dir, "key"), origin)
 	if err != nil {
@@ -168,7 +168,7 @@ func fingerprint(t *testing.T, dir string) (list []string) {
 // TestDamagedRecord damages a record of the store before the log has read it: the log omits the
 // record and does not treat it as deleted.
 func TestDamagedRecord(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.stop()
 	seq, err := h.store.Apply(t.Context(), event(1, 3), event(1, 4))
@@ -214,11 +214,11 @@ func TestFlippedBitsInLog(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(flipsEnv)); err == nil {
 		flips = n
 	}
-	h := &house{t: t, dir: filetest.FastDir(t)}
+	h := &fixture{t: t, dir: filetest.FastDir(t)}
 	h.open(Options{})
 	h.events(1, 0, 280)
 	h.shut()
-	d := &flippedLog{house: h, dir: h.dir, store: openStore(t, filepath.Join(h.dir, "store")), files: map[string][]byte{}}
+	d := &flippedLog{fixture: h, dir: h.dir, store: openStore(t, filepath.Join(h.dir, "store")), files: map[string][]byte{}}
 	for _, name := range []string{"key", "copy", "log/" + stateFile, "log/" + checkpointFile, "log/" + hashesFile, "log/" + rowsFile, "log/" + entriesFile} {
 		content, err := os.ReadFile(filepath.Join(d.dir, name))
 		if err != nil {
@@ -246,7 +246,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 
 // A flippedLog is a log with the answers that it gives without damage.
 type flippedLog struct {
-	*house
+	*fixture
 	dir   string
 	store *boltstore.Store
 	files map[string][]byte

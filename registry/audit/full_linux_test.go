@@ -15,7 +15,7 @@ import (
 // TestFullDisk fills the log's disk while the log follows the store, and then frees space: no
 // signed leaf is lost, and the log finally contains all records.
 func TestFullDisk(t *testing.T) {
-	h := &house{t: t, dir: t.TempDir()}
+	h := &fixture{t: t, dir: t.TempDir()}
 	disk := filepath.Join(h.dir, "log")
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)

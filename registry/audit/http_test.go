@@ -15,7 +15,7 @@ import (
 )
 
 // serve answers one request below a prefix, as the API mounts the handler.
-func (h *house) serve(method, path string, header ...string) *httptest.ResponseRecorder {
+func (h *fixture) serve(method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/log"+path, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -26,7 +26,7 @@ func (h *house) serve(method, path string, header ...string) *httptest.ResponseR
 }
 
 func TestHTTP(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	h.events(2, 0, 30)
 	tests := []struct {
@@ -115,7 +115,7 @@ func TestHTTP(t *testing.T) {
 
 // TestHTTPProofs checks the JSON answers with tlog alone.
 func TestHTTPProofs(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	var inclusion struct {
 		Entry struct {
@@ -156,7 +156,7 @@ func TestHTTPProofs(t *testing.T) {
 	h.shut()
 }
 
-func (h *house) decode(path string, v any) {
+func (h *fixture) decode(path string, v any) {
 	h.t.Helper()
 	if err := json.Unmarshal(h.serve("GET", path).Body.Bytes(), v); err != nil {
 		h.t.Fatalf("%s: %v", path, err)
@@ -166,7 +166,7 @@ func (h *house) decode(path string, v any) {
 // TestHTTPDamage requests damaged files: the answer contains no internal details, and the
 // operator's log contains all.
 func TestHTTPDamage(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	flip(t, h.dir+"/log/"+entriesFile, 40)
 	for _, path := range []string{"/inclusion?index=0", "/tile/entries/000.p/3"} {

@@ -88,7 +88,7 @@ func TestKill(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = n
 	}
-	h := &house{t: t, dir: t.TempDir()}
+	h := &fixture{t: t, dir: t.TempDir()}
 	wrote := make([]int, writerCount)
 	var signed [][]byte
 	for range kills {
@@ -113,7 +113,7 @@ func TestKill(t *testing.T) {
 
 // killOnce runs the child until it has written a number of lines, kills it, and records all its
 // output.
-func (h *house) killOnce(after int, wrote []int) (signed [][]byte) {
+func (h *fixture) killOnce(after int, wrote []int) (signed [][]byte) {
 	h.t.Helper()
 	cmd, out := child(h.t, "write", h.dir)
 	if err := cmd.Start(); err != nil {
@@ -152,7 +152,7 @@ func (h *house) killOnce(after int, wrote []int) (signed [][]byte) {
 
 // checkWriter looks for a leaf of every acknowledged write of a writer, and returns the number of
 // leaves: there may be one more write, which was not acknowledged.
-func (h *house) checkWriter(w, acknowledged int) (last int) {
+func (h *fixture) checkWriter(w, acknowledged int) (last int) {
 	h.t.Helper()
 	if r, err := h.store.Get(h.t.Context(), fmt.Sprintf("count/%d", w)); err == nil {
 		last, _ = strconv.Atoi(string(r.Value))
@@ -196,7 +196,7 @@ func (h *house) checkWriter(w, acknowledged int) (last int) {
 }
 
 // checkNoDoubles checks that no record became two leaves.
-func (h *house) checkNoDoubles() {
+func (h *fixture) checkNoDoubles() {
 	h.t.Helper()
 	seen := map[string]int64{}
 	for i := range h.log.Head().N {

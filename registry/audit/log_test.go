@@ -19,7 +19,7 @@ import (
 )
 
 func TestFollow(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	version := "ver/com.example/agis/20260102T030405.000Z-sha256:00"
 	h.apply(
 		store.Put("agent/AIR-0001", []byte(`{"secret":"not for the public"}`)),
@@ -53,7 +53,7 @@ func TestFollow(t *testing.T) {
 
 // TestCheckpointOpens reads a checkpoint with the note package alone.
 func TestCheckpointOpens(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	public, err := note.NewVerifier(h.log.Key())
 	if err != nil {
@@ -131,7 +131,7 @@ func withoutSalt(t *testing.T, leaf []byte) string {
 // TestErase deletes a record in the store: no file contains its content, and all signatures and
 // proofs stay valid.
 func TestErase(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	secret := "the street where somebody lives"
 	h.events(1, 0, 5)
 	h.apply(store.Put("agent/AIR-0002/000001", []byte(`{"address":"`+secret+`"}`)))
@@ -192,7 +192,7 @@ func onDisk(t *testing.T, dir, text string) (found bool) {
 // TestInterruptedErase stops an erasure at the worst moment: the row is marked as erased, but the
 // bytes of the leaf still exist.
 func TestInterruptedErase(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.apply(store.Put("agent/AIR-0002/000001", []byte(`{"address":"secret"}`)))
 	entries := filepath.Join(h.dir, "log", entriesFile)
 	content, err := os.ReadFile(entries)
@@ -218,7 +218,7 @@ func TestInterruptedErase(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var writes []store.Write
 	for agent := range 40 {
 		writes = append(writes, event(agent, 1), event(agent, 2), store.Put(fmt.Sprintf("ver/com.example%d/agis/%d", agent, agent), []byte("{}")))
@@ -268,7 +268,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestOpenTwice(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	if _, err := Open(t.Context(), Options{Dir: filepath.Join(h.dir, "log"), Store: h.store, Key: openKey(t, h.dir)}); !errors.Is(err, ErrHeld) {
 		t.Errorf("a second time: %v", err)
 	}
@@ -288,7 +288,7 @@ func TestOpenTwice(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.shut()
 	err := filepath.WalkDir(filepath.Join(h.dir, "log"), func(path string, d fs.DirEntry, err error) error {
@@ -308,7 +308,7 @@ func TestModes(t *testing.T) {
 
 // TestKeyChanges replaces the key with another one of the same name.
 func TestKeyChanges(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	before, old := h.checkpoint(), h.verifier()
 	h.shut()

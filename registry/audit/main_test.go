@@ -67,13 +67,13 @@ func childFails(err error) {
 	os.Exit(3)
 }
 
-// A house is a store and the log that follows it, below one directory:
+// A fixture is a store and the log that follows it, below one directory:
 //
 //	dir/store   the store
 //	dir/log     the log
 //	dir/key     its secret key
 //	dir/copy    the second copy of its checkpoint
-type house struct {
+type fixture struct {
 	t     *testing.T
 	dir   string
 	store *boltstore.Store
@@ -147,16 +147,16 @@ func openKey(t testing.TB, dir string) *checkpoint.Key {
 	return k
 }
 
-// newHouse opens both and follows.
-func newHouse(t *testing.T) *house {
+// newFixture opens both and follows.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir()}
+	h := &fixture{t: t, dir: t.TempDir()}
 	h.open(Options{})
 	return h
 }
 
 // tryOpen opens both; the options are those that differ from the usual.
-func (h *house) tryOpen(o Options) error {
+func (h *fixture) tryOpen(o Options) error {
 	h.t.Helper()
 	h.store = openStore(h.t, filepath.Join(h.dir, "store"))
 	h.lines = &lines{}
@@ -176,7 +176,7 @@ func (h *house) tryOpen(o Options) error {
 	return err
 }
 
-func (h *house) open(o Options) {
+func (h *fixture) open(o Options) {
 	h.t.Helper()
 	if err := h.tryOpen(o); err != nil {
 		h.t.Fatal(err)
@@ -184,7 +184,7 @@ func (h *house) open(o Options) {
 	h.run()
 }
 
-func (h *house) run() {
+func (h *fixture) run() {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	ended := make(chan error, 1)
 	log := h.log
@@ -200,7 +200,7 @@ func (h *house) run() {
 }
 
 // close ends all and returns what Run said.
-func (h *house) close() error {
+func (h *fixture) close() error {
 	h.t.Helper()
 	err := h.stop()
 	if err := errors.Join(h.log.Close(), h.store.Close()); err != nil {
@@ -209,7 +209,7 @@ func (h *house) close() error {
 	return err
 }
 
-func (h *house) shut() {
+func (h *fixture) shut() {
 	h.t.Helper()
 	if err := h.close(); err != nil {
 		h.t.Fatal(err)
@@ -217,7 +217,7 @@ func (h *house) shut() {
 }
 
 // apply writes and waits until the log has it.
-func (h *house) apply(writes ...store.Write) {
+func (h *fixture) apply(writes ...store.Write) {
 	h.t.Helper()
 	seq, err := h.store.Apply(h.t.Context(), writes...)
 	if err != nil {
@@ -236,7 +236,7 @@ func event(agent, n int) store.Write {
 func eventKey(agent, n int) string { return fmt.Sprintf("agent/AIR-%04d/%06d", agent, n) }
 
 // events writes things that happened to an agent, from one number up to another.
-func (h *house) events(agent, from, to int) {
+func (h *fixture) events(agent, from, to int) {
 	h.t.Helper()
 	var writes []store.Write
 	for n := from; n < to; n++ {
@@ -247,7 +247,7 @@ func (h *house) events(agent, from, to int) {
 
 // check verifies the whole log from its own directory against all signed checkpoints, and returns
 // the report.
-func (h *house) check(older ...[]byte) Report {
+func (h *fixture) check(older ...[]byte) Report {
 	h.t.Helper()
 	r, err := Verify(h.t.Context(), FilesIn(filepath.Join(h.dir, "log")), h.verifier(), older...)
 	if err != nil {
@@ -256,7 +256,7 @@ func (h *house) check(older ...[]byte) Report {
 	return r
 }
 
-func (h *house) verifier() note.Verifier {
+func (h *fixture) verifier() note.Verifier {
 	h.t.Helper()
 	v, err := checkpoint.NewVerifier(openKey(h.t, h.dir).Public())
 	if err != nil {
@@ -265,7 +265,7 @@ func (h *house) verifier() note.Verifier {
 	return v
 }
 
-func (h *house) checkpoint() []byte {
+func (h *fixture) checkpoint() []byte {
 	h.t.Helper()
 	signed, err := h.log.Checkpoint()
 	if err != nil {
@@ -275,7 +275,7 @@ func (h *house) checkpoint() []byte {
 }
 
 // keys are the keys of all leaves, in order.
-func (h *house) keys() []string {
+func (h *fixture) keys() []string {
 	h.t.Helper()
 	var keys []string
 	for i := range h.log.Head().N {
@@ -288,8 +288,8 @@ func (h *house) keys() []string {
 	return keys
 }
 
-// save copies files and directories of the house, as a backup does.
-func (h *house) save(names ...string) (backup string) {
+// save copies files and directories of the fixture, as a backup does.
+func (h *fixture) save(names ...string) (backup string) {
 	h.t.Helper()
 	backup = h.t.TempDir()
 	for _, name := range names {
@@ -299,7 +299,7 @@ func (h *house) save(names ...string) (backup string) {
 }
 
 // restore restores the copies of save.
-func (h *house) restore(backup string, names ...string) {
+func (h *fixture) restore(backup string, names ...string) {
 	h.t.Helper()
 	for _, name := range names {
 		if err := os.RemoveAll(filepath.Join(h.dir, name)); err != nil {

@@ -17,7 +17,7 @@ import (
 // promise, a promise of another key and a checkpoint are refused as promises. A halted log promises
 // nothing.
 func TestPromise(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	seq, err := h.store.Apply(t.Context(), event(1, 0))
 	if err != nil {
 		t.Fatal(err)

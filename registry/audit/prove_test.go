@@ -24,7 +24,7 @@ var sizes = []int64{1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 700}
 // TestProofs checks proofs with the two libraries that others would check them
 // with, and every root against one computed from the leaves alone.
 func TestProofs(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 700)
 	leaves, roots := h.leavesAndRoots()
 	for _, size := range sizes {
@@ -72,7 +72,7 @@ func plain(hashes ...tlog.Hash) (out [][]byte) {
 
 // leavesAndRoots returns all leaves, and the root of each tree of the sizes as
 // the library for others computes it from the leaves alone.
-func (h *house) leavesAndRoots() (leaves [][]byte, roots map[int64]tlog.Hash) {
+func (h *fixture) leavesAndRoots() (leaves [][]byte, roots map[int64]tlog.Hash) {
 	h.t.Helper()
 	var stored []tlog.Hash
 	read := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
@@ -101,7 +101,7 @@ func (h *house) leavesAndRoots() (leaves [][]byte, roots map[int64]tlog.Hash) {
 }
 
 func TestProofOutside(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 5)
 	for _, p := range [][2]int64{{-1, 3}, {3, 3}, {0, 0}, {0, 6}, {5, 5}, {0, -1}} {
 		if _, err := h.log.Prove(t.Context(), p[0], p[1]); !errors.Is(err, ErrRange) {
@@ -128,7 +128,7 @@ func TestProofOutside(t *testing.T) {
 
 // TestProofText saves a proof and checks it without the log.
 func TestProofText(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	e, err := h.log.Entry(t.Context(), 77)
 	if err != nil {
@@ -222,7 +222,7 @@ func (r tilesOf) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 // TestTiles reads our tiles with the client of the Go checksum database: it fetches tiles, checks
 // them against the root, and makes proofs from them.
 func TestTiles(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 700)
 	leaves, roots := h.leavesAndRoots()
 	exported := t.TempDir()
@@ -293,7 +293,7 @@ func TestTileNames(t *testing.T) {
 			t.Errorf("%q is read as %d %d %d", name, level, n, width)
 		}
 	}
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	for _, name := range []string{"", "state", "rows", "../key", "tile/0/001.p/45", "tile/0/002", "tile/1/000", "tile/1/000.p/2", "tile/2/000.p/1", "tile/63/000", "tile/entries/001.p/45", "checkpoint/", "/checkpoint", "LOCK"} {
 		for source, files := range map[string]Files{"log": h.log.File, "directory": FilesIn(filepath.Join(h.dir, "log"))} {
@@ -308,7 +308,7 @@ func TestTileNames(t *testing.T) {
 // TestDamageProof flips a bit in a file of hashes while the log is open: no
 // proof that leads nowhere is given, and the error names the tile.
 func TestDamageProof(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 600)
 	flip(t, filepath.Join(h.dir, "log", hashesFile), tlog.StoredHashIndex(0, 300)*tlog.HashSize)
 	var damage *DamagedError
@@ -331,7 +331,7 @@ func TestDamageProof(t *testing.T) {
 // TestReadYourWrites proves a record immediately after its write, like the answer to a
 // registration.
 func TestReadYourWrites(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for n := range 3 {
 		seq, err := h.store.Apply(t.Context(), event(1, n), store.Put("agent/AIR-0001", fmt.Append(nil, n)))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // TestRestoredLog restores an older copy of the log alone: it grows from the store to the same
 // tree, and signs nothing before that.
 func TestRestoredLog(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	first := h.checkpoint()
 	h.shut()
@@ -57,7 +57,7 @@ func TestRestoredLog(t *testing.T) {
 // TestRestoredTwice kills a log that grows again: when it is opened again, it knows the newest
 // checkpoint, although its own file had an older one.
 func TestRestoredTwice(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	h.shut()
 	backup := h.save("log")
@@ -81,7 +81,7 @@ func TestRestoredTwice(t *testing.T) {
 // TestRestoredAll restores an older copy of all files except the checkpoint's second file: the log
 // signs nothing, even after further writes.
 func TestRestoredAll(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	h.shut()
 	backup := h.save("log", "store")
@@ -125,7 +125,7 @@ func TestRestoredAll(t *testing.T) {
 }
 
 // stopsWith waits until Run ends by itself, and closes.
-func (h *house) stopsWith(want error) error {
+func (h *fixture) stopsWith(want error) error {
 	h.t.Helper()
 	err := h.wait()
 	if h.close(); !errors.Is(err, want) {
@@ -135,7 +135,7 @@ func (h *house) stopsWith(want error) error {
 }
 
 // keepsSigned checks that nothing else was signed.
-func (h *house) keepsSigned(newest []byte) {
+func (h *fixture) keepsSigned(newest []byte) {
 	h.t.Helper()
 	for _, path := range []string{"copy", "log/checkpoint"} {
 		got, err := os.ReadFile(filepath.Join(h.dir, path))
@@ -148,7 +148,7 @@ func (h *house) keepsSigned(newest []byte) {
 // TestRestoredStore restores an older copy of the store alone.
 func TestRestoredStore(t *testing.T) {
 	for _, writes := range []int{0, 1, 500} {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.events(1, 0, 300)
 		h.shut()
 		backup := h.save("store")
@@ -194,7 +194,7 @@ func TestRestoredStore(t *testing.T) {
 // TestAcceptedLossStays opens a log again after a loss was accepted and nothing
 // was written.
 func TestAcceptedLossStays(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.shut()
 	backup := h.save("store")
@@ -221,7 +221,7 @@ func TestAcceptedLossStays(t *testing.T) {
 
 // TestOtherRecord finds another record in the place of the last that was logged.
 func TestOtherRecord(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.shut()
 	backup := h.save("store")
@@ -244,7 +244,7 @@ func TestOtherRecord(t *testing.T) {
 // TestUnseenDeletions deletes the newest logged records while the log does not run: that is not a
 // loss.
 func TestUnseenDeletions(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 5)
 	h.shut()
 	if err := h.tryOpen(Options{}); err != nil {
@@ -281,7 +281,7 @@ func TestUnseenDeletions(t *testing.T) {
 // TestDeletionUnderWay reads the store while a deletion of the newest logged records is being
 // written: the deletion may be visible before the store's head includes it, and that is not a loss.
 func TestDeletionUnderWay(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for n := range 10 {
 		h.events(1, n, n+1)
 		if err := h.stop(); err != nil {
@@ -312,7 +312,7 @@ func TestDeletionUnderWay(t *testing.T) {
 // TestNewIncarnation begins a new incarnation of the store without a loss of logged records: the
 // log reads the store again and finds nothing new.
 func TestNewIncarnation(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	h.apply(store.Delete(eventKey(1, 7)), store.Delete(eventKey(1, 299)))
 	h.shut()
@@ -344,7 +344,7 @@ func TestNewIncarnation(t *testing.T) {
 // TestLogBehindTheHorizon drops deletions from the store that the log has not read. Those of the
 // log's own keys stay in the store, so the log reads the store again and has a leaf for each.
 func TestLogBehindTheHorizon(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 300)
 	before := h.checkpoint()
 	h.shut()
@@ -382,7 +382,7 @@ func TestLogBehindTheHorizon(t *testing.T) {
 // TestLostDirectory removes the log's directory: the copy of its checkpoint
 // keeps it from beginning again under the same name.
 func TestLostDirectory(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.shut()
 	if err := os.RemoveAll(filepath.Join(h.dir, "log")); err != nil {
@@ -396,12 +396,12 @@ func TestLostDirectory(t *testing.T) {
 // TestInterruptedStart opens the files that a killed first Open leaves: an unfinished log is
 // created again, and not mistaken for a lost one.
 func TestInterruptedStart(t *testing.T) {
-	fresh := newHouse(t)
+	fresh := newFixture(t)
 	fresh.shut()
 	var there []string
 	for _, next := range []string{"key", "log/LOCK", "log/checkpoint.new", "log/checkpoint", "copy", "log/rows", "log/entries", "log/hashes", "log/state.new"} {
 		there = append(there, next)
-		h := &house{t: t, dir: t.TempDir()}
+		h := &fixture{t: t, dir: t.TempDir()}
 		for _, name := range there {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(h.dir, name)), 0o700); err != nil {
 				t.Fatal(err)
@@ -418,7 +418,7 @@ func TestInterruptedStart(t *testing.T) {
 }
 
 func TestAnotherStore(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.shut()
 	if err := os.RemoveAll(filepath.Join(h.dir, "store")); err != nil {

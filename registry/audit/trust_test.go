@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gazetteer/registry/audit/audittest"
 	"gazetteer/registry/audit/checkpoint"
@@ -20,7 +21,7 @@ import (
 // TestDamagedTileIsNotServed flips a bit in every hash that a tile holds: the tile, and those above
 // it, are refused with the name of the file, and all others are served as before.
 func TestDamagedTileIsNotServed(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 600)
 	names := []string{"tile/0/000", "tile/0/001", "tile/0/002.p/88", "tile/1/000.p/2"}
 	whole := map[string]string{}
@@ -65,7 +66,7 @@ func TestDamagedTileIsNotServed(t *testing.T) {
 // TestOnlyOneOfTwoCopiesSigns opens a copy of the directory with the same second checkpoint: while the
 // first signs, the other is refused; once the first has signed more, the other does not open at all.
 func TestOnlyOneOfTwoCopiesSigns(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	h.shut()
 	backup := h.save("log")
@@ -104,7 +105,7 @@ func TestOnlyOneOfTwoCopiesSigns(t *testing.T) {
 // TestStoreRecordsItsLog opens, beside a store that knows a checkpoint, no log, another one, and a
 // new one: each is refused before anything is written.
 func TestStoreRecordsItsLog(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	known, own := h.checkpoint(), h.log.key
 	h.shut()
@@ -136,7 +137,7 @@ func TestStoreRecordsItsLog(t *testing.T) {
 // and signs nothing, also after a restart, until its operator resumes it; it then signs the writes
 // of the meantime.
 func TestHaltedLogSignsNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	before := h.checkpoint()
 	h.log.Halt(CauseWitness, errors.New("a witness says otherwise"))
@@ -195,7 +196,7 @@ func TestDamageHaltsTheLog(t *testing.T) {
 		"by the next batch":  {hashesFile, hashesBytes(600) - 32, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.events(1, 0, 600)
 			before := h.checkpoint()
 			path := filepath.Join(h.dir, "log", c.file)
@@ -247,11 +248,11 @@ func (s *lockServer) cosigner(t *testing.T) *Cosigner {
 	return &c
 }
 
-// newLock makes a lock for the log of a house.
+// newLock makes a lock for the log of a fixture.
 func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 	t.Helper()
 	s := &lockServer{key: audittest.NewKey(t, "lock.test")}
-	handler := openWitness(t, t.TempDir(), s.key, log).Handler()
+	handler := audittest.OpenWitness(t, time.Now, t.TempDir(), s.key, log).Handler()
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.silent.Load() {
 			w.WriteHeader(http.StatusBadGateway)
@@ -267,7 +268,7 @@ func newLock(t *testing.T, log *checkpoint.Key) *lockServer {
 // on its disk, share a lock: only one of them signs, and the other one halts. While the lock is
 // silent nothing is signed; when it answers again, all is.
 func TestLockOnAnotherDisk(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	h.shut()
 	lock := newLock(t, openKey(t, h.dir))
@@ -277,7 +278,7 @@ func TestLockOnAnotherDisk(t *testing.T) {
 		t.Errorf("the lock has not cosigned: %s", signed)
 	}
 	h.shut()
-	copied := &house{t: t, dir: h.save("log", "store", "key", "copy")}
+	copied := &fixture{t: t, dir: h.save("log", "store", "key", "copy")}
 
 	h.open(Options{Lock: lock.cosigner(t)})
 	h.events(1, 20, 30)
@@ -324,7 +325,7 @@ func TestLockOnAnotherDisk(t *testing.T) {
 // TestOlderCopyWithLock checks that an older copy of store and log is refused before anything is
 // written, and an older copy of the log alone grows until it has what the lock has taken.
 func TestOlderCopyWithLock(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	lock := newLock(t, h.log.key)
 	h.events(1, 0, 10)
 	h.shut()

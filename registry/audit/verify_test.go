@@ -22,7 +22,7 @@ import (
 // TestVerifySources verifies one log from its own directory, from a copy of that
 // while it is open, from an export, and over HTTP.
 func TestVerifySources(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var older [][]byte
 	for _, size := range []int{0, 1, 256, 600} {
 		h.events(1, int(h.log.Head().N), size)
@@ -63,7 +63,7 @@ func TestVerifySources(t *testing.T) {
 // TestVerifyTampered changes an exported log in each way that a holder of the files could, and
 // checks that the error names the changed part.
 func TestVerifyTampered(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 10)
 	first := h.checkpoint()
 	h.events(1, 10, 700)
@@ -274,7 +274,7 @@ func TestRemoteAnswers(t *testing.T) {
 
 // The verification of a log's own directory names a missing file.
 func TestVerifyNamesMissingFile(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.events(1, 0, 3)
 	h.checkpoint()
 	own := h.log.dir

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"gazetteer/registry/audit/checkpoint"
+	"gazetteer/registry/audit/witness"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -21,6 +23,21 @@ func NewKey(t testing.TB, name string) *checkpoint.Key {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// OpenWitness opens a witness in dir, with that clock, for logs that have these keys.
+func OpenWitness(t testing.TB, now func() time.Time, dir string, key *checkpoint.Key, logs ...*checkpoint.Key) *witness.Witness {
+	t.Helper()
+	o := witness.Options{Dir: dir, Key: key, Now: now}
+	for _, l := range logs {
+		o.Logs = append(o.Logs, l.Verifier())
+	}
+	w, err := witness.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
 }
 
 // A Tree is the log of another registry: a tree of texts, and a key.

@@ -29,25 +29,13 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-func openWitness(t *testing.T, dir string, key *checkpoint.Key, logs ...*checkpoint.Key) *witness.Witness {
-	t.Helper()
-	o := witness.Options{Dir: dir, Key: key, Now: func() time.Time { return noon }}
-	for _, l := range logs {
-		o.Logs = append(o.Logs, l.Verifier())
-	}
-	w, err := witness.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	return w
-}
+func atNoon() time.Time { return noon }
 
 // TestCosignature checks the form of a cosignature by hand and with the library
 // of the public witnesses.
 func TestCosignature(t *testing.T) {
 	s, key := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1")
-	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.Key)
+	w := audittest.OpenWitness(t, atNoon, filepath.Join(t.TempDir(), "w"), key, s.Key)
 	signed := s.Grow(5, "a")
 	line, err := w.Add(t.Context(), s.Request(0, 5, signed))
 	if err != nil {
@@ -98,7 +86,7 @@ func TestCosignature(t *testing.T) {
 // TestAdd sends a witness all kinds of requests.
 func TestAdd(t *testing.T) {
 	s, key, dir := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1"), filepath.Join(t.TempDir(), "w")
-	w := openWitness(t, dir, key, s.Key)
+	w := audittest.OpenWitness(t, atNoon, dir, key, s.Key)
 	add := func(request []byte) error {
 		t.Helper()
 		_, err := w.Add(t.Context(), request)
@@ -154,7 +142,7 @@ func TestAdd(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w = openWitness(t, dir, key, s.Key)
+	w = audittest.OpenWitness(t, atNoon, dir, key, s.Key)
 	if got := w.Checkpoint("other.example/log"); !bytes.Equal(got, before) || w.Checkpoint("unknown.example/log") != nil {
 		t.Errorf("it kept %q", got)
 	}
@@ -174,7 +162,7 @@ func TestAdd(t *testing.T) {
 // one history.
 func TestConcurrentAdd(t *testing.T) {
 	s, key := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1")
-	w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.Key)
+	w := audittest.OpenWitness(t, atNoon, filepath.Join(t.TempDir(), "w"), key, s.Key)
 	s.Grow(5, "a")
 	fork := s.Fork()
 	if _, err := w.Add(t.Context(), s.Request(0, 5, s.Grow(5, "a"))); err != nil {
@@ -200,7 +188,7 @@ func TestConcurrentAdd(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	s, key, dir := audittest.NewTree(t, "other.example/log"), audittest.NewKey(t, "witness.example/w1"), filepath.Join(t.TempDir(), "w")
-	w := openWitness(t, dir, key, s.Key)
+	w := audittest.OpenWitness(t, atNoon, dir, key, s.Key)
 	if _, err := w.Add(t.Context(), s.Request(0, 5, s.Grow(5, "a"))); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +283,7 @@ func FuzzAdd(f *testing.F) {
 	f.Add([]byte("old 1\n\n"))
 	key := audittest.NewKey(f, "witness.example/w1")
 	f.Fuzz(func(t *testing.T, request []byte) {
-		w := openWitness(t, filepath.Join(t.TempDir(), "w"), key, s.Key)
+		w := audittest.OpenWitness(t, atNoon, filepath.Join(t.TempDir(), "w"), key, s.Key)
 		line, err := w.Add(t.Context(), request)
 		if (line == nil) == (err == nil) {
 			t.Fatalf("%q, %v", line, err)
