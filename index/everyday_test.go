@@ -384,7 +384,8 @@ func TestNoTextHidesDestructiveOperation(t *testing.T) {
 		if e := EffectOf(&o); !e.Destructive || e.Value == string(document.Informational) {
 			t.Errorf("%s: %+v", o.ID, e)
 		}
-		if value := entry.EffectValue(&o); value != string(document.Irreversible) {
+		class, _ := entry.ClassOf(&o)
+		if value := entry.EffectValue(&o, class); value != string(document.Irreversible) {
 			t.Errorf("%s passes the filter effect:%s", o.ID, value)
 		}
 	}

@@ -71,7 +71,7 @@ func OperationEntry(o *document.Operation) Entry {
 	e := Entry{Text: OperationTexts(o)}
 	e.addKeyword(query.VerbField, query.CanonicalVerb(o.Verb))
 	class, _ := ClassOf(o)
-	e.addKeyword(query.EffectField, effectValue(o, class))
+	e.addKeyword(query.EffectField, EffectValue(o, class))
 	e.addKeyword(ClassField, classValue(o, class))
 	e.addKeyword(TwinField, TwinKey(o))
 	e.addKeyword(query.IdempotentField, idempotentValue(o))

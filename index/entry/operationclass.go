@@ -201,15 +201,9 @@ func isKnownToClient(name string) bool {
 		slices.ContainsFunc(words, func(w string) bool { return slices.Contains(knownToClients, w) })
 }
 
-// EffectValue returns the value of the filter effect: the declared effect, unless the inferred one
-// is more dangerous.
-func EffectValue(o *document.Operation) string {
-	class, _ := ClassOf(o)
-	return effectValue(o, class)
-}
-
-// effectValue is [EffectValue] of an operation with the inferred effects class.
-func effectValue(o *document.Operation, class effect.Class) string {
+// EffectValue returns the value of the filter effect: the declared effect, unless the class that
+// [ClassOf] inferred is more dangerous.
+func EffectValue(o *document.Operation, class effect.Class) string {
 	switch {
 	case class == effect.End:
 		return string(document.Irreversible)
