@@ -238,7 +238,7 @@ func (a *API) removeIdentity(ctx context.Context, in *removeIdentityInput) (*rou
 // RuntimeList holds the connected runtimes of the tool host.
 type RuntimeList struct {
 	Runtimes []toolhost.RuntimeStatus `json:"runtimes" doc:"in order of id"`
-	Figures  toolhost.Figures         `json:"figures"`
+	Figures  toolhost.Counts          `json:"figures"`
 }
 
 func (a *API) listRuntimes(context.Context, *struct{}) (*route.Output[RuntimeList], error) {

@@ -47,7 +47,7 @@ func (a *API) exportByBody(ctx context.Context, in *route.BodyInput) (*route.Pag
 	if err != nil {
 		return nil, err
 	}
-	var chosen []call.Offer
+	var chosen []call.ToolSource
 	met := map[string]bool{}
 	for _, n := range ids {
 		o, err := a.Answers.Offer(ctx, n.Text)
@@ -118,16 +118,16 @@ func readExport(text []byte) (ids []*protocol.Node, as string, err error) {
 }
 
 // callOffers returns the operations of hits for export.
-func callOffers(hits []answer.Hit) []call.Offer {
-	out := make([]call.Offer, len(hits))
+func callOffers(hits []answer.Hit) []call.ToolSource {
+	out := make([]call.ToolSource, len(hits))
 	for i, h := range hits {
-		out[i] = call.Offer{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}
+		out[i] = call.ToolSource{ID: h.ID, Host: h.Host, Service: h.Service, Operation: h.Operation, Ends: h.Effect.Destructive}
 	}
 	return out
 }
 
 // exportOperations writes operations in a form for callers.
-func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Offer, next, link string) (*route.PageOutput, error) {
+func (a *API) exportOperations(ctx context.Context, as string, chosen []call.ToolSource, next, link string) (*route.PageOutput, error) {
 	if err := a.addSchemas(ctx, as, chosen); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (a *API) exportOperations(ctx context.Context, as string, chosen []call.Off
 
 // exportWithin writes as many operations as fit the tokens, in their order, in a form for callers.
 // next makes the cursor and Link of the page after the first n of them.
-func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, tokens int, next func(n int) (next, link string)) (*route.PageOutput, error) {
+func (a *API) exportWithin(ctx context.Context, as string, chosen []call.ToolSource, tokens int, next func(n int) (next, link string)) (*route.PageOutput, error) {
 	if err := a.addSchemas(ctx, as, chosen); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (a *API) exportWithin(ctx context.Context, as string, chosen []call.Offer, 
 }
 
 // writeTools writes operations, which have their schemas, in a form for callers.
-func writeTools(as string, chosen []call.Offer, next, link string) (*route.PageOutput, error) {
+func writeTools(as string, chosen []call.ToolSource, next, link string) (*route.PageOutput, error) {
 	tools := call.Tools(chosen)
 	switch as {
 	case "mcp":
@@ -190,7 +190,7 @@ func writeTools(as string, chosen []call.Offer, next, link string) (*route.PageO
 }
 
 // addSchemas adds the schemas of their documents to the offers, for the forms that contain schemas.
-func (a *API) addSchemas(ctx context.Context, as string, chosen []call.Offer) error {
+func (a *API) addSchemas(ctx context.Context, as string, chosen []call.ToolSource) error {
 	if as == "curl" {
 		return nil
 	}

@@ -25,9 +25,9 @@ func (a *API) ownerRoutes(h huma.API) {
 		op := route.Complete(huma.Operation{OperationID: o.id, Description: o.description})
 		op.Responses = map[string]*huma.Response{"202": {
 			Description: "Nothing has changed: the answer lists the places that were checked, and the value to publish.",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.Answer](h)}},
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: route.SchemaOf[owner.RequestResult](h)}},
 		}}
-		route.Handle(a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
+		route.Handle(a.Mux, h, op, func(ctx context.Context, in *ownerRequestInput) (*route.Output[owner.RequestResult], error) {
 			return a.handleOwnerRequest(ctx, o.wish, in)
 		})
 		post := h.OpenAPI().Paths[op.Path].Post
@@ -48,7 +48,7 @@ type ownerRequestInput struct {
 	route.OptionalBody
 }
 
-func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*route.Output[owner.Answer], error) {
+func (a *API) handleOwnerRequest(ctx context.Context, wish owner.RequestKind, in *ownerRequestInput) (*route.Output[owner.RequestResult], error) {
 	subdomains, err := readSubdomains(in.Text)
 	if err != nil {
 		return nil, err

@@ -87,13 +87,13 @@ func (e *ownedSite) setPage(at, text string) {
 }
 
 // sendOwnerRequest sends one and reads the answer.
-func (e *ownedSite) sendOwnerRequest(host, wish, body string, status int) hostowner.Answer {
+func (e *ownedSite) sendOwnerRequest(host, wish, body string, status int) hostowner.RequestResult {
 	e.t.Helper()
 	r := e.request("POST", "/api/v1/services/"+host+"/"+wish, body, "Content-Type", jsonType)
 	if r.StatusCode != status {
 		e.t.Fatalf("%s of %s: %s, want %d\n%s", wish, host, r.Status, status, r.body)
 	}
-	var a hostowner.Answer
+	var a hostowner.RequestResult
 	if status < 300 {
 		if err := json.Unmarshal(r.body, &a); err != nil {
 			e.t.Fatal(err)

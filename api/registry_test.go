@@ -368,10 +368,10 @@ func TestDomains(t *testing.T) {
 func TestIdentifiers(t *testing.T) {
 	h := newTestServer(t, options{log: true, registry: registrar.Options{Resolver: attesterDocuments()}})
 	a := registerProved(t, h, 30, "")
-	ask := func(id string, status int, headers ...string) registry.Resolution {
+	ask := func(id string, status int, headers ...string) registry.DIDResolution {
 		t.Helper()
 		r := h.get("/1.0/identifiers/"+id, status, headers...)
-		var v registry.Resolution
+		var v registry.DIDResolution
 		decodeInto(t, r, &v)
 		return v
 	}
@@ -424,7 +424,7 @@ func TestIdentifiers(t *testing.T) {
 	}
 	for _, accept := range []string{"application/did-resolution", "application/did-resolution, application/did+json;q=0.5"} {
 		r := h.get("/1.0/identifiers/"+a.CreatorDID, 200, "Accept", accept)
-		var v registry.Resolution
+		var v registry.DIDResolution
 		decodeInto(t, r, &v)
 		if r.Header.Get("Content-Type") != "application/did-resolution" || v.Document == nil {
 			t.Errorf("%s: %v %s", accept, r.Header, r.body)

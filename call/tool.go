@@ -13,8 +13,8 @@ import (
 	"gazetteer/protocol"
 )
 
-// An Offer is one operation of one service with the data for a tool.
-type Offer struct {
+// A ToolSource is one operation of one service with the data for a tool.
+type ToolSource struct {
 	ID        string // names the operation among all
 	Host      string
 	Service   document.Service
@@ -58,7 +58,7 @@ const (
 // Tools returns a tool for each offer, in order. A tool has the name of its operation; if several
 // have the same name, the host follows, and then a number. Texts that address a model are left out,
 // because models read tools.
-func Tools(offers []Offer) []Tool {
+func Tools(offers []ToolSource) []Tool {
 	names := make([]string, len(offers))
 	nameUses := map[string]int{}
 	for i, o := range offers {
@@ -77,7 +77,7 @@ func Tools(offers []Offer) []Tool {
 	return tools
 }
 
-func newTool(o Offer, name string) Tool {
+func newTool(o ToolSource, name string) Tool {
 	t := Tool{ID: o.ID, Name: name, Description: describeOffer(o), How: safeHow(o), Idempotent: o.Operation.Idempotent}
 	t.Input, t.InputNote = inputSchema(o)
 	yes, no := true, false
@@ -96,7 +96,7 @@ func newTool(o Offer, name string) Tool {
 }
 
 // safeHow is [Of] without texts that address a model, because a tool also contains its call.
-func safeHow(o Offer) How {
+func safeHow(o ToolSource) How {
 	operation, service := o.Operation, o.Service
 	operation.Path, operation.Call.URL, service.Auth = DropInstruction(operation.Path), DropInstruction(operation.Call.URL), DropInstruction(service.Auth)
 	operation.Parameters = nil
@@ -165,7 +165,7 @@ func uniqueName(name string, taken map[string]bool) string {
 
 // describeOffer names the host in our words and then describes the operation in the service's
 // words. Those are in quotation marks that they cannot close, and never at the beginning.
-func describeOffer(o Offer) string {
+func describeOffer(o ToolSource) string {
 	does := quoteText(o.Operation.Intent, maxDescription/2)
 	if does == "" {
 		does = quoteText(o.Operation.ID, maxName)
@@ -212,7 +212,7 @@ func singleLine(s string) string {
 
 // inputSchema returns the document's schema if a tool may contain it, else one built from the
 // parameters. The note describes the omitted parts.
-func inputSchema(o Offer) (schema json.RawMessage, note string) {
+func inputSchema(o ToolSource) (schema json.RawMessage, note string) {
 	if len(o.Input) > 0 {
 		schema, err := restrictSchema(o.Input)
 		if err == nil {

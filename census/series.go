@@ -165,4 +165,4 @@ var verdicts = []conformance.Verdict{conformance.Yes, conformance.No, conformanc
 
 // classUnknown is the class of a host that was visited after the date only, and has no history of
 // the time before.
-const classUnknown conformance.Class = "unknown"
+const classUnknown conformance.PublisherClass = "unknown"

@@ -51,41 +51,41 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Class is the kind of publisher that a host is. Most classes are for hosts without a document.
-type Class string
+// PublisherClass is the kind of publisher that a host is. Most classes are for hosts without a document.
+type PublisherClass string
 
 // The classes.
 const (
 	// Publishes: the host has a current document.
-	Publishes Class = "publishes"
+	Publishes PublisherClass = "publishes"
 	// OtherDialect: the host publishes a document of another dialect instead, such as llms.txt.
-	OtherDialect Class = "other-dialect"
+	OtherDialect PublisherClass = "other-dialect"
 	// OtherFormat: the discovery paths have documents of another published format.
-	OtherFormat Class = "other-format"
+	OtherFormat PublisherClass = "other-format"
 	// Withheld: robots.txt forbids the discovery paths.
-	Withheld Class = "withheld-by-robots"
+	Withheld PublisherClass = "withheld-by-robots"
 	// CatchAll: the host gives the same answer for every path.
-	CatchAll Class = "catch-all"
+	CatchAll PublisherClass = "catch-all"
 	// Unreadable: the answers at the discovery paths are not documents.
-	Unreadable Class = "unreadable"
+	Unreadable PublisherClass = "unreadable"
 	// Failing: the discovery paths answer with an error, or redirect to places from which documents
 	// are not accepted.
-	Failing Class = "failing"
+	Failing PublisherClass = "failing"
 	// Nothing: the host answers, and publishes nothing.
-	Nothing Class = "nothing"
+	Nothing PublisherClass = "nothing"
 	// Silent: the host does not answer.
-	Silent Class = "silent"
+	Silent PublisherClass = "silent"
 	// OptedOut: the owner asked not to be visited. Nothing else of such a host is stored.
-	OptedOut Class = "opted-out"
+	OptedOut PublisherClass = "opted-out"
 	// Excluded: the operator of this server has excluded the host. Nothing else of it is stored.
-	Excluded Class = "excluded"
+	Excluded PublisherClass = "excluded"
 	// Unvisited: no visit is complete yet.
-	Unvisited Class = "unvisited"
+	Unvisited PublisherClass = "unvisited"
 )
 
 // Classes returns the classes, those with documents first.
-func Classes() []Class {
-	return []Class{Publishes, OtherDialect, OtherFormat, CatchAll, Withheld, Unreadable, Failing, Nothing, Silent, OptedOut, Excluded, Unvisited}
+func Classes() []PublisherClass {
+	return []PublisherClass{Publishes, OtherDialect, OtherFormat, CatchAll, Withheld, Unreadable, Failing, Nothing, Silent, OptedOut, Excluded, Unvisited}
 }
 
 // Input is the data about one host.
@@ -98,8 +98,8 @@ type Input struct {
 
 // Judgement is the assessment of a host.
 type Judgement struct {
-	Class  Class   `json:"class"`
-	States []State `json:"states" doc:"the five states, in their order"`
+	Class  PublisherClass `json:"class"`
+	States []State        `json:"states" doc:"the five states, in their order"`
 }
 
 // State is one state with its evidence.
@@ -150,7 +150,7 @@ func (j Judgement) State(name Name) State {
 	return State{Name: name, Verdict: Unknown}
 }
 
-func (in Input) classifyHost(reachable Verdict) Class {
+func (in Input) classifyHost(reachable Verdict) PublisherClass {
 	has := func(o fetch.Outcome) bool {
 		return slices.ContainsFunc(in.Fetches, func(f fetch.Fetch) bool { return f.Kind != fetch.KindRobots && f.Outcome == o })
 	}

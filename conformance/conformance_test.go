@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 	robots := fetch.Fetch{Kind: fetch.KindRobots, Outcome: fetch.Absent, Status: 404, At: noon}
 	for name, c := range map[string]struct {
 		in    conformance.Input
-		class conformance.Class
+		class conformance.PublisherClass
 		want  []conformance.Verdict
 		level int
 	}{

@@ -14,12 +14,12 @@ import (
 // A Standing is the part of a [Judgement] that makes history when it changes: the class, the five
 // verdicts and the conformance level. Two standings can be compared with ==.
 type Standing struct {
-	Class      Class   `json:"class"`
-	Reachable  Verdict `json:"reachable"`
-	WellFormed Verdict `json:"well_formed"`
-	Conformant Verdict `json:"conformant"`
-	Consistent Verdict `json:"consistent"`
-	Answers    Verdict `json:"answers"`
+	Class      PublisherClass `json:"class"`
+	Reachable  Verdict        `json:"reachable"`
+	WellFormed Verdict        `json:"well_formed"`
+	Conformant Verdict        `json:"conformant"`
+	Consistent Verdict        `json:"consistent"`
+	Answers    Verdict        `json:"answers"`
 	// Level is the conformance level where Conformant is yes, and 0 elsewhere.
 	Level int `json:"level,omitempty"`
 }

@@ -13,10 +13,10 @@ import (
 	"gazetteer/store"
 )
 
-// A Domain records the hosts that links have added below one registrable domain. Names below a
+// A DomainBudget records the hosts that links have added below one registrable domain. Names below a
 // domain cost its owner nothing, so the number of hosts accepted is limited. The limit grows with
 // the number of other registrable domains that link there, because those cost something.
-type Domain struct {
+type DomainBudget struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"` // start of the period that Added counts in
 	Added int       `json:"added"`
@@ -32,13 +32,13 @@ const (
 )
 
 // hostBudget returns how many hosts links may add in one period.
-func (d *Domain) hostBudget() int {
+func (d *DomainBudget) hostBudget() int {
 	return min(budgetBase+budgetGrowth*max(len(d.Linked)-1, 0), budgetCeiling)
 }
 
 // A domainWrite is a Domain to be written; seq is the sequence it is based on.
 type domainWrite struct {
-	domain Domain
+	domain DomainBudget
 	seq    uint64
 }
 
@@ -48,7 +48,7 @@ func (b *batch) admitHost(ctx context.Context, host, from string) (bool, error) 
 	name := psl.Domain(host)
 	w := b.domains[name]
 	if w == nil {
-		w = &domainWrite{domain: Domain{Name: name, Since: b.now}}
+		w = &domainWrite{domain: DomainBudget{Name: name, Since: b.now}}
 		r, err := b.c.store.Get(ctx, store.DomainKey(name))
 		switch {
 		case err == nil:

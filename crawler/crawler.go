@@ -97,7 +97,7 @@ func New(o Options) (*Crawler, error) {
 			Networks: o.Networks,
 			Rate:     o.Rate,
 		}),
-		robots:  &robotsCache{verdicts: map[string]*fetch.Verdict{}},
+		robots:  &robotsCache{policies: map[string]*fetch.RobotsPolicy{}},
 		poke:    make(chan struct{}, 1),
 		runDone: make(chan struct{}),
 	}, nil

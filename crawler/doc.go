@@ -14,7 +14,7 @@
 //	crosscheck.go	whether the summary and the full document agree
 //	result.go	    the record and the result at the end of a visit
 //	canary.go	    whether the host tells paths apart
-//	verdicts.go	  what its robots.txt allows, for as long as that holds
+//	robotscache.go	  what its robots.txt allows, for as long as that holds
 //	executor.go	  one request of a session, executed by colly
 //	revisit.go	   when each document may be asked for again
 //	recrawl.go	   requests to visit a host again

@@ -74,7 +74,7 @@ func (c *Crawler) Recrawl(ctx context.Context, host string, by Requester) error 
 			return err
 		}
 		if by != Anybody {
-			c.robots.dropVerdict(name)
+			c.robots.dropPolicy(name)
 		}
 		c.tellFrontier([]request{{host: name, due: due, again: true}}, false)
 		return nil

@@ -53,9 +53,9 @@ type session struct {
 	begun time.Time // by the crawler's clock
 
 	todo     []*fetch.Ask
-	bodies   map[document.Kind][]byte  // of the documents that were read
-	before   map[string]fetch.Fetch    // the last fetch of each kind as the visit began
-	verdicts map[string]*fetch.Verdict // by host
+	bodies   map[document.Kind][]byte       // of the documents that were read
+	before   map[string]fetch.Fetch         // the last fetch of each kind as the visit began
+	policies map[string]*fetch.RobotsPolicy // by host
 
 	// addresses are those of the hosts that were looked up. A visit looks up no host twice, so that
 	// a host cannot lead elsewhere halfway.
@@ -93,7 +93,7 @@ func (c *Crawler) runSession(starting, ctx context.Context, e *frontier.DueHost)
 			put: map[document.Kind]bool{}, drop: map[document.Kind]bool{}, fresh: map[document.Kind][]byte{},
 			ledger: map[string]*LedgerEntry{},
 		},
-		verdicts: map[string]*fetch.Verdict{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
+		policies: map[string]*fetch.RobotsPolicy{}, bodies: map[document.Kind][]byte{}, addresses: map[string][]netip.Addr{},
 	}
 	began := time.Now()
 	c.pauses.beginSession()
@@ -259,7 +259,7 @@ func (s *session) stepAsk(ctx context.Context, a *fetch.Ask) error {
 		}
 		return nil
 	}
-	if a.Kind == fetch.KindRobots && s.recallVerdict(a.Of) {
+	if a.Kind == fetch.KindRobots && s.recallPolicy(a.Of) {
 		s.dropAsk(a) // another session asked while this one waited for its turn
 		return nil
 	}
@@ -305,12 +305,12 @@ func (s *session) settleRefused(a *fetch.Ask, end fetch.AskResult) {
 // checkRobots reports whether robots.txt allows the request. When that is not known yet, it adds
 // the request that finds out.
 func (s *session) checkRobots(ctx context.Context, a *fetch.Ask) (allowed, known bool, why string, err error) {
-	v := s.verdicts[a.Host]
+	v := s.policies[a.Host]
 	if v == nil {
-		if v, err = s.knownVerdict(ctx, a.Host); err != nil {
+		if v, err = s.knownPolicy(ctx, a.Host); err != nil {
 			return false, false, "", err
 		}
-		s.verdicts[a.Host] = v
+		s.policies[a.Host] = v
 	}
 	if v != nil {
 		if allowed, known, why = v.Allows(a.Path()); known {
@@ -321,11 +321,11 @@ func (s *session) checkRobots(ctx context.Context, a *fetch.Ask) (allowed, known
 	return false, false, "", nil
 }
 
-// knownVerdict returns the remembered verdict on a host's robots.txt, or nil when there is none or
+// knownPolicy returns the remembered policy on a host's robots.txt, or nil when there is none or
 // it has expired.
-func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict, error) {
-	if s.recallVerdict(host) {
-		return s.verdicts[host], nil
+func (s *session) knownPolicy(ctx context.Context, host string) (*fetch.RobotsPolicy, error) {
+	if s.recallPolicy(host) {
+		return s.policies[host], nil
 	}
 	h := &s.visit.host
 	if host != h.Name {
@@ -341,17 +341,17 @@ func (s *session) knownVerdict(ctx context.Context, host string) (*fetch.Verdict
 	if h.Robots == nil || !s.begun.Before(h.NotBefore[fetch.KindRobots]) || s.begun.Sub(h.Robots.FetchedAt) >= fetch.RobotsAge {
 		return nil, nil
 	}
-	return &fetch.Verdict{Robots: *h.Robots, Until: h.NotBefore[fetch.KindRobots]}, nil
+	return &fetch.RobotsPolicy{Robots: *h.Robots, Until: h.NotBefore[fetch.KindRobots]}, nil
 }
 
-// recallVerdict loads the verdict that this or another session left in memory, and reports whether
+// recallPolicy loads the policy that this or another session left in memory, and reports whether
 // there is one.
-func (s *session) recallVerdict(host string) bool {
-	v := s.c.robots.lookupVerdict(host, s.begun)
+func (s *session) recallPolicy(host string) bool {
+	v := s.c.robots.lookupPolicy(host, s.begun)
 	if v == nil {
 		return false
 	}
-	s.verdicts[host] = v
+	s.policies[host] = v
 	if h := &s.visit.host; host == h.Name {
 		h.Robots, h.NotBefore[fetch.KindRobots] = &v.Robots, v.Until
 	}
@@ -483,7 +483,7 @@ func (s *session) waitForAddress(waiting context.Context, host string, addr neti
 
 // crawlDelay waits out the Crawl-delay between two requests to one host.
 func (s *session) crawlDelay(ctx context.Context, host string, late fetch.AskResult) fetch.AskResult {
-	v := s.verdicts[host]
+	v := s.policies[host]
 	if v == nil || v.Delay == 0 || s.lastDone.IsZero() {
 		return fetch.AskResult{}
 	}

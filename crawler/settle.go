@@ -85,7 +85,7 @@ func carryOver(f *fetch.Fetch, prev fetch.Fetch) {
 	}
 }
 
-// settleRobots turns a fetch of robots.txt into a verdict.
+// settleRobots turns a fetch of robots.txt into a policy.
 func (s *session) settleRobots(a *fetch.Ask) {
 	now := s.c.now()
 	f := &a.Fetch
@@ -108,9 +108,9 @@ func (s *session) settleRobots(a *fetch.Ask) {
 		}
 	}
 	v.Until = now.Add(wait)
-	s.verdicts[a.Of] = v
+	s.policies[a.Of] = v
 	if !down {
-		s.c.robots.storeVerdict(a.Of, v)
+		s.c.robots.storePolicy(a.Of, v)
 	}
 	if a.Of == h.Name {
 		h.Fetches[fetch.KindRobots], h.NotBefore[fetch.KindRobots], h.Robots = *f, v.Until, &v.Robots

@@ -236,8 +236,8 @@ func forgiveAbsence(answers []Answer) {
 // A visit is one call of a client. It belongs to one goroutine.
 type visit struct {
 	c        *Client
-	verdicts map[string]*Verdict  // by host
-	silent   map[string]AskResult // hosts that gave no answer at all
+	policies map[string]*RobotsPolicy // by host
+	silent   map[string]AskResult     // hosts that gave no answer at all
 
 	wire     *Connection // to the host that the visit is with now, nil before
 	leave    func()
@@ -245,7 +245,7 @@ type visit struct {
 }
 
 func (c *Client) newVisit() *visit {
-	return &visit{c: c, verdicts: map[string]*Verdict{}, silent: map[string]AskResult{}}
+	return &visit{c: c, policies: map[string]*RobotsPolicy{}, silent: map[string]AskResult{}}
 }
 
 // fetchWellKnown fetches the document at the path of a kind.
@@ -265,8 +265,8 @@ func (v *visit) fetchDocument(ctx context.Context, a *Ask, end AskResult) Answer
 	if a.Fetch.Body != nil {
 		answer.Digest = document.Digest(a.Fetch.Body)
 	}
-	if verdict := v.verdicts[a.Host]; verdict != nil {
-		answer.Robots = &verdict.Robots
+	if policy := v.policies[a.Host]; policy != nil {
+		answer.Robots = &policy.Robots
 	}
 	return answer.withFindings()
 }
@@ -315,8 +315,8 @@ func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 	if end, silent := v.silent[a.Host]; silent {
 		return end
 	}
-	verdict := v.verdicts[a.Host]
-	if verdict == nil {
+	policy := v.policies[a.Host]
+	if policy == nil {
 		r := a.Robots(v.c.now())
 		end := v.settleAsk(ctx, r)
 		r.Fetch.Outcome, r.Fetch.Detail = end.Outcome, end.Detail
@@ -324,10 +324,10 @@ func (v *visit) checkRobots(ctx context.Context, a *Ask) AskResult {
 			v.silent[a.Host] = end
 			return end
 		}
-		verdict = JudgeRobots(r.Fetch, v.c.now(), v.c.maxCrawlDelay)
-		v.verdicts[a.Host] = verdict
+		policy = JudgeRobots(r.Fetch, v.c.now(), v.c.maxCrawlDelay)
+		v.policies[a.Host] = policy
 	}
-	if allowed, _, why := verdict.Allows(a.Path()); !allowed {
+	if allowed, _, why := policy.Allows(a.Path()); !allowed {
 		return AskResult{Outcome: RefusedByRobots, Detail: why}
 	}
 	return AskResult{}
@@ -349,8 +349,8 @@ func (v *visit) enterHost(ctx context.Context, host string) AskResult {
 		v.leave, v.wire, v.lastDone = leave, v.c.transport.NewConnection(host), time.Time{}
 		return AskResult{}
 	}
-	if verdict := v.verdicts[host]; verdict != nil && verdict.Delay > 0 && !v.lastDone.IsZero() {
-		if wait.For(ctx, verdict.Delay-time.Since(v.lastDone)) != nil {
+	if policy := v.policies[host]; policy != nil && policy.Delay > 0 && !v.lastDone.IsZero() {
+		if wait.For(ctx, policy.Delay-time.Since(v.lastDone)) != nil {
 			return late
 		}
 	}

@@ -17,6 +17,6 @@
 //	outcome.go	   the result, as data
 //
 // The package keeps nothing between requests and waits for nobody: the caller decides when and how
-// often a host is asked. A document is only requested when a [Verdict] on the host's robots.txt
+// often a host is asked. A document is only requested when a [RobotsPolicy] on the host's robots.txt
 // allows it.
 package fetch

@@ -282,7 +282,7 @@ func (r *robotsRules) allowsAll() bool {
 	return true
 }
 
-// ourPaths are the fixed paths that we request, for which a [Robots] keeps the verdict.
+// ourPaths are the fixed paths that we request, for which a [Robots] keeps the policy.
 var ourPaths = sync.OnceValue(func() []string {
 	var paths []string
 	for _, f := range document.Formats {
@@ -335,15 +335,15 @@ type Robots struct {
 // Closed reports that nothing of the host may be requested.
 func (r *Robots) Closed() bool { return r.Disallowed&EveryPath != 0 }
 
-// A Verdict is what the robots.txt of a host allows, and until when.
-type Verdict struct {
+// A RobotsPolicy is what the robots.txt of a host allows, and until when.
+type RobotsPolicy struct {
 	Robots
 	Until time.Time
 	rules *robotsRules // nil when only what Robots says is known
 }
 
-// Bytes returns approximately how much memory the verdict takes.
-func (v *Verdict) Bytes() int {
+// Bytes returns approximately how much memory the policy takes.
+func (v *RobotsPolicy) Bytes() int {
 	if v.rules == nil {
 		return 0
 	}
@@ -351,8 +351,8 @@ func (v *Verdict) Bytes() int {
 }
 
 // Allows reports whether a path (with its query, as it is sent) may be requested, and why; known is
-// false when the verdict does not settle it.
-func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
+// false when the policy does not settle it.
+func (v *RobotsPolicy) Allows(path string) (allowed, known bool, why string) {
 	switch {
 	case v.Closed():
 		return false, true, v.Why
@@ -367,12 +367,12 @@ func (v *Verdict) Allows(path string) (allowed, known bool, why string) {
 	return false, false, ""
 }
 
-// JudgeRobots converts a settled fetch of robots.txt, with its Body, into a verdict (RFC 9309
+// JudgeRobots converts a settled fetch of robots.txt, with its Body, into a policy (RFC 9309
 // §2.3.1): a 4xx allows everything; a server error, 429 or a failure forbids everything until the
 // next try. A Crawl-delay counts up to maxDelay. The caller sets Until.
-func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *Verdict {
-	v := &Verdict{Robots: Robots{FetchedAt: now, Status: f.Status}}
-	forbid := func(why string) *Verdict {
+func JudgeRobots(f Fetch, now time.Time, maxDelay time.Duration) *RobotsPolicy {
+	v := &RobotsPolicy{Robots: Robots{FetchedAt: now, Status: f.Status}}
+	forbid := func(why string) *RobotsPolicy {
 		v.Disallowed, v.Why = EveryPath, why
 		return v
 	}

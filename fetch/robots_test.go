@@ -131,7 +131,7 @@ func TestRobotsRulesForOurAgent(t *testing.T) {
 	}
 }
 
-func TestRobotsVerdicts(t *testing.T) {
+func TestRobotsPolicies(t *testing.T) {
 	now := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name       string

@@ -24,7 +24,7 @@ type Comparison struct {
 
 // Compare compares an index directory that no process uses with the store: the checksum of every
 // segment, and for every document the number of its entries and the digest of its content. The
-// error matches fs.ErrNotExist when there is no index, and is a [*view.DamageError] when the index
+// error matches fs.ErrNotExist when there is no index, and is a [*view.DamagedError] when the index
 // is damaged or differs from the store; the next start then rebuilds it. Compare writes nothing.
 func Compare(ctx context.Context, dir string, s store.Store, progress func(done int)) (c Comparison, err error) {
 	if err := inspectDirectory(dir); err != nil {

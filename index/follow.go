@@ -57,7 +57,7 @@ func (x *Index) Run(ctx context.Context) error {
 		if x.Cursor() != before {
 			pause = x.firstRetry
 		}
-		var damage *view.DamageError
+		var damage *view.DamagedError
 		var write *writeError
 		switch {
 		case errors.Is(err, store.ErrCursorGone):
@@ -441,7 +441,7 @@ func (x *Index) Compact(ctx context.Context) error {
 		}
 		return x.awaitRemoval(ctx, l)
 	})
-	var damage *view.DamageError
+	var damage *view.DamagedError
 	if errors.As(err, &damage) {
 		select {
 		case x.damages <- damage: // Run makes the index again

@@ -148,7 +148,7 @@ func siblingDir(dir string, n int) string {
 // openDir opens or rebuilds one directory.
 func (x *Index) openDir(dir string) (*view.Directory, store.Cursor, error) {
 	l, at, err := x.openExisting(dir)
-	var damage *view.DamageError
+	var damage *view.DamagedError
 	switch {
 	case err == nil:
 		return l, at, nil

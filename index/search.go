@@ -82,7 +82,7 @@ func (x *Index) withSnapshot(f func(v *view.View, seq uint64) error) error {
 		}
 		return f(v, seq)
 	})
-	var damage *view.DamageError
+	var damage *view.DamagedError
 	if !errors.As(err, &damage) {
 		return err
 	}

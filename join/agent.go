@@ -96,9 +96,9 @@ func FarContactOf(d did.Document) Contact {
 	return c
 }
 
-// An Agent is an agent that serves a service, with the evidence for that. All texts are untrusted:
+// A ServingAgent is an agent that serves a service, with the evidence for that. All texts are untrusted:
 // escape them on output.
-type Agent struct {
+type ServingAgent struct {
 	Contact
 	Name   string `json:"name,omitempty"` // as it calls itself
 	Handle string `json:"handle,omitempty"`
@@ -131,7 +131,7 @@ type OmittedAgent struct {
 
 // Joined lists the agents of one service, the strongest join first.
 type Joined struct {
-	Agents []Agent `json:"agents"`
+	Agents []ServingAgent `json:"agents"`
 	// More counts further agents of the host that are not shown.
 	More    int            `json:"more_agents,omitempty"`
 	Omitted []OmittedAgent `json:"left_out,omitempty"` // at most five

@@ -102,8 +102,8 @@ func resolutionOf(result resolve.Result, err error) resolution {
 }
 
 // foreignAgent describes an agent of another registry that documents of a service name.
-func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (Agent, []string) {
-	a := Agent{Contact: Contact{DID: id}, Links: links, Evidence: []evidence.Signal{}, Unresolved: found.unknown}
+func (j *Joiner) foreignAgent(host, id string, links []Link, found resolution) (ServingAgent, []string) {
+	a := ServingAgent{Contact: Contact{DID: id}, Links: links, Evidence: []evidence.Signal{}, Unresolved: found.unknown}
 	if w, err := did.ParseWeb(id); err == nil {
 		a.AirID, _ = w.AirID()
 	}

@@ -189,7 +189,7 @@ func (r *joinCall) loadMember(ctx context.Context, airID string) (*member, error
 
 // joinHost joins one host.
 func (r *joinCall) joinHost(ctx context.Context, host string) (*Joined, error) {
-	out := &Joined{Agents: []Agent{}}
+	out := &Joined{Agents: []ServingAgent{}}
 	proved, claimed, more := r.j.directory.AtHost(host, maxCandidates)
 	var ids []string // of this registry's agents, each once
 	links := map[string][]Link{}
@@ -263,7 +263,7 @@ func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, lin
 		return
 	}
 	document := r.j.registry.DIDDocument(m.agent)
-	a := Agent{Contact: ContactOf(document), Name: m.agent.Name, Handle: m.agent.Handle, Links: links, UpdatedAt: m.agent.Updated}
+	a := ServingAgent{Contact: ContactOf(document), Name: m.agent.Name, Handle: m.agent.Handle, Links: links, UpdatedAt: m.agent.Updated}
 	if a.Key != nil {
 		a.Key.Since = m.agent.Created
 		if !m.agent.KeySince.IsZero() {
@@ -289,7 +289,7 @@ func (r *joinCall) addLocalAgent(out *Joined, host, airID string, m *member, lin
 }
 
 // addEvidence adds the signals of an agent of this registry, without its own statements.
-func (r *joinCall) addEvidence(ctx context.Context, a *Agent) error {
+func (r *joinCall) addEvidence(ctx context.Context, a *ServingAgent) error {
 	m := r.agents[a.AirID]
 	if m == nil || a.Evidence != nil {
 		return nil // another registry's
@@ -309,7 +309,7 @@ func (r *joinCall) addEvidence(ctx context.Context, a *Agent) error {
 
 // offerAgent adds an agent to the result, or to the omitted ones if it does not meet the caller's
 // requirements.
-func (r *joinCall) offerAgent(out *Joined, a Agent, meets func(signal string) bool) {
+func (r *joinCall) offerAgent(out *Joined, a ServingAgent, meets func(signal string) bool) {
 	var missing []string
 	for _, name := range r.want.Require {
 		if !meets(name) {
@@ -340,7 +340,7 @@ func (out *Joined) explainEmpty() {
 }
 
 // rankLinks sorts the links, and sets the strength of the join and its description from them.
-func (a *Agent) rankLinks() {
+func (a *ServingAgent) rankLinks() {
 	slices.SortStableFunc(a.Links, func(x, y Link) int { return linkRank(x.By) - linkRank(y.By) })
 	has := func(by ...string) *Link {
 		i := slices.IndexFunc(a.Links, func(l Link) bool { return slices.Contains(by, l.By) })
@@ -378,14 +378,14 @@ func linkRank(by string) int { return slices.Index(linkOrder, by) }
 // compareAgents orders agents: the stronger join first, then statements of the service before those
 // of the agent, agents with an inbox, agents with more evidence, and older keys. Nothing that an
 // agent only states about itself counts.
-func compareAgents(a, b Agent) int {
+func compareAgents(a, b ServingAgent) int {
 	flag := func(yes bool) int {
 		if yes {
 			return 0
 		}
 		return 1
 	}
-	since := func(a Agent) time.Time {
+	since := func(a ServingAgent) time.Time {
 		if a.Key == nil || a.Key.Since.IsZero() {
 			return a.ResolvedAt
 		}

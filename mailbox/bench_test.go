@@ -34,7 +34,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.Logf("10,000 messages imported in %s", time.Since(began).Round(time.Millisecond))
 	b.Run("search", func(b *testing.B) {
 		for b.Loop() {
-			if got, err := box.Search(b.Context(), "number-7777", mailbox.Selection{}); err != nil || len(got) != 1 {
+			if got, err := box.Search(b.Context(), "number-7777", mailbox.MessageFilter{}); err != nil || len(got) != 1 {
 				b.Fatal(len(got), err)
 			}
 		}

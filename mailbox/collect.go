@@ -16,8 +16,8 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// A Collector brings mail from a relay into a mailbox. All fields but RelayKey are required.
-type Collector struct {
+// A Puller brings mail from a relay into a mailbox. All fields but RelayKey are required.
+type Puller struct {
 	Mailbox *Mailbox
 	Inbox   *a2ahttp.Inbox
 	// Senders finds the keys of senders.
@@ -50,7 +50,7 @@ type Collected struct {
 // Collect pulls the mail behind a cursor, judges it, stores it, and then acknowledges it. While there
 // is no mail it waits for up to a time. The errors are those of [a2ahttp.Inbox.Pull] and of the
 // mailbox.
-func (c *Collector) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
+func (c *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
 	page, err := c.Inbox.Pull(ctx, cursor, wait)
 	if err != nil {
 		return Collected{}, err
@@ -95,7 +95,7 @@ func (c *Collector) Collect(ctx context.Context, cursor string, wait time.Durati
 // it. The error is an [*a2a.Refusal] when a rule is broken: its JSON is the body to answer with, and
 // its Status the status. What a rule of threads refuses is stored with the refusal, all else that is
 // refused is not: anyone could fill the mailbox with it.
-func (c *Collector) Add(ctx context.Context, mail a2ahttp.Mail) (m Message, err error) {
+func (c *Puller) Add(ctx context.Context, mail a2ahttp.Mail) (m Message, err error) {
 	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now}
 	verified, err := verifier.Authenticate(ctx, mail.Text)
 	if err != nil {
@@ -126,7 +126,7 @@ type arrival struct {
 }
 
 // authenticate judges form and signature. An error means that it cannot be judged at the moment.
-func (c *Collector) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, error) {
+func (c *Puller) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, error) {
 	a := arrival{mail: mail}
 	var err error
 	if a.envelope, err = a2a.Read(mail.Text, a2a.Wire); err != nil {
@@ -149,7 +149,7 @@ func (c *Collector) authenticate(ctx context.Context, mail a2ahttp.Mail) (arriva
 // accept judges a verified envelope by clock, replay window and thread, and stores it unless one of the
 // first two refuses it. stored is false for one that was accepted before. The error is an
 // [*a2a.Refusal], or that of the file.
-func (c *Collector) accept(ctx context.Context, f *boltfile.File, a arrival, m *Message, pulled bool) (stored bool, err error) {
+func (c *Puller) accept(ctx context.Context, f *boltfile.File, a arrival, m *Message, pulled bool) (stored bool, err error) {
 	keeper := &keeper{mailbox: c.Mailbox, file: f, message: m}
 	receiver := a2a.Receiver{
 		Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now},
@@ -158,12 +158,12 @@ func (c *Collector) accept(ctx context.Context, f *boltfile.File, a arrival, m *
 	if opened, err := receiver.Open(a.verified); err == nil && opened != nil {
 		m.Content = opened.Plaintext
 	}
-	_, err = receiver.Accept(ctx, a.verified, a2a.Delivery{Pulled: pulled, Receipt: c.receiptOf(a)})
+	_, err = receiver.Accept(ctx, a.verified, a2a.Arrival{Pulled: pulled, Receipt: c.receiptOf(a)})
 	return keeper.stored, err
 }
 
 // storeArrival stores an envelope unless it is stored already, refused or not.
-func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
+func (c *Puller) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
 	m = c.newMessage(a)
 	if a.refused == nil {
 		stored, err := c.accept(ctx, f, a, &m, true)
@@ -189,14 +189,14 @@ func (c *Collector) storeArrival(ctx context.Context, f *boltfile.File, a arriva
 }
 
 // receiptOf returns the receipt that counts: that of the relay whose key is known.
-func (c *Collector) receiptOf(a arrival) []byte {
+func (c *Puller) receiptOf(a arrival) []byte {
 	if c.RelayKey == nil {
 		return nil
 	}
 	return a.mail.Receipt
 }
 
-func (c *Collector) newMessage(a arrival) Message {
+func (c *Puller) newMessage(a arrival) Message {
 	e := a.envelope
 	m := Message{
 		ID: e.ID, From: e.From, To: e.To, ThreadID: e.ThreadID, InReplyTo: e.InReplyTo, Nonce: e.Nonce,
@@ -301,8 +301,8 @@ func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []
 // CollectorOf returns a collector for the inbox that an agent's DID document names, with the keys of
 // the relay. Keys are those that open mail, the current key first. A relay that shows no key for
 // receipts is no error: the reason is returned beside the collector.
-func CollectorOf(ctx context.Context, m *Mailbox, inbox *a2ahttp.Inbox, senders a2a.Resolver, keys []ed25519.PrivateKey) (*Collector, error) {
-	c := &Collector{Mailbox: m, Inbox: inbox, Senders: a2a.DocumentKeys{Resolver: senders}, Keys: slices.Clone(keys)}
+func CollectorOf(ctx context.Context, m *Mailbox, inbox *a2ahttp.Inbox, senders a2a.Resolver, keys []ed25519.PrivateKey) (*Puller, error) {
+	c := &Puller{Mailbox: m, Inbox: inbox, Senders: a2a.DocumentKeys{Resolver: senders}, Keys: slices.Clone(keys)}
 	var err error
 	if c.RelayKey, c.Relay, err = inbox.RelayKey(ctx); err != nil {
 		c.RelayKey = nil

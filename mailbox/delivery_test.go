@@ -142,7 +142,7 @@ func TestRelayRate(t *testing.T) {
 // in the agent's mailbox.
 type ownInbox struct {
 	t         *testing.T
-	collector *mailbox.Collector
+	collector *mailbox.Puller
 }
 
 func (i ownInbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -187,7 +187,7 @@ func (d keptDocuments) Forget(id string) { delete(d.kept, id) }
 // again, once.
 func TestDirectInbox(t *testing.T) {
 	e := newEnvironment(t)
-	collector := &mailbox.Collector{Mailbox: e.box(bob), Senders: a2a.DocumentKeys{Resolver: e.registry}, Keys: []ed25519.PrivateKey{keyOf(2)}, Rotated: true}
+	collector := &mailbox.Puller{Mailbox: e.box(bob), Senders: a2a.DocumentKeys{Resolver: e.registry}, Keys: []ed25519.PrivateKey{keyOf(2)}, Rotated: true}
 	server := httptest.NewTLSServer(ownInbox{t, collector})
 	defer server.Close()
 	e.registry.inboxes = map[string]string{bob: server.URL + "/mail"}
@@ -212,7 +212,7 @@ func TestDirectInbox(t *testing.T) {
 	if _, err := send("never"); !errors.Is(err, a2ahttp.ErrRefused) {
 		t.Errorf("with a key that nobody published: %v", err)
 	}
-	messages, err := e.box(bob).Messages(t.Context(), mailbox.Selection{})
+	messages, err := e.box(bob).Messages(t.Context(), mailbox.MessageFilter{})
 	must(t, err)
 	if len(messages) != 2 || messages[0].State != a2a.Offered || messages[1].State != a2a.Offered {
 		t.Errorf("%+v", messages)

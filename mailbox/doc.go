@@ -1,5 +1,5 @@
 // Package mailbox keeps the mail of one agent beside its key file: what it received and sent, what it
-// must not accept twice, and how each negotiation stands. Start with [Open], then [Collector.Collect]
+// must not accept twice, and how each negotiation stands. Start with [Open], then [Puller.Collect]
 // for what a relay holds, [Mailbox.Send] for what goes out, and [Mailbox.Thread] and [Mailbox.Search]
 // for what is there.
 //

@@ -48,7 +48,7 @@ var ErrImport = errors.New("this is no export of a mailbox, or it is cut short")
 
 // Export writes all messages, the oldest first, as JSON lines. Keys are not among them.
 func (m *Mailbox) Export(ctx context.Context, w io.Writer) (n int, err error) {
-	messages, err := m.Messages(ctx, Selection{})
+	messages, err := m.Messages(ctx, MessageFilter{})
 	if err != nil {
 		return 0, err
 	}

@@ -189,7 +189,7 @@ func (e *environment) send(from string, m a2a.Message, seal bool) error {
 	return err
 }
 
-func (e *environment) collector(owner string, retired ...ed25519.PrivateKey) *mailbox.Collector {
+func (e *environment) collector(owner string, retired ...ed25519.PrivateKey) *mailbox.Puller {
 	e.t.Helper()
 	inbox := &a2ahttp.Inbox{Address: e.registry.url + "/inbox/" + owner, Key: e.registry.key(owner), KeyID: mailbox.KeyIDOf(owner)}
 	c, err := mailbox.CollectorOf(e.t.Context(), e.box(owner), inbox, e.registry, append([]ed25519.PrivateKey{e.registry.key(owner)}, retired...))
@@ -274,7 +274,7 @@ func TestNegotiation(t *testing.T) {
 func TestSendOutOfThreadOrder(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, ThreadID: "11111111-1111-4111-8111-111111111111", Body: offer("x", 1)}, false))
-	own, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	own, err := e.box(alice).Messages(t.Context(), mailbox.MessageFilter{})
 	must(t, err)
 	err = e.send(alice, a2a.Message{To: bob, ThreadID: own[0].ThreadID, InReplyTo: own[0].ID, Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1, Currency: "EUR"}}}, false)
 	refused, ok := errors.AsType[*a2a.Refusal](err)
@@ -300,13 +300,13 @@ func TestFailedSend(t *testing.T) {
 	// Bob withdraws his counter, but the relay does not know Alice any more.
 	key := e.registry.key(alice)
 	e.registry.rotate(alice, nil, time.Now())
-	mine, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Limit: 1})
+	mine, err := e.box(bob).Messages(t.Context(), mailbox.MessageFilter{Limit: 1})
 	must(t, err)
 	err = e.send(bob, a2a.Message{To: alice, ThreadID: got.ThreadID, Body: a2a.Withdraw{WithdrawnID: mine[0].ID}}, false)
 	if err == nil || e.state(bob, got.ThreadID) != a2a.Countered {
 		t.Fatalf("%v, and the thread is %s", err, e.state(bob, got.ThreadID))
 	}
-	failed, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Limit: 1})
+	failed, err := e.box(bob).Messages(t.Context(), mailbox.MessageFilter{Limit: 1})
 	must(t, err)
 	if failed[0].Delivery != mailbox.Failed || failed[0].Problem == "" {
 		t.Fatalf("%+v", failed[0])
@@ -335,7 +335,7 @@ func TestSendAgainAfterACrash(t *testing.T) {
 	if _, err := e.box(alice).Send(ctx, client, a2a.Message{To: bob, Body: offer("once", 1)}, a2ahttp.Options{Seal: true}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	stored, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	stored, err := e.box(alice).Messages(t.Context(), mailbox.MessageFilter{})
 	must(t, err)
 	if len(stored) != 1 || stored[0].Delivery != mailbox.Sending {
 		t.Fatalf("%+v", stored)
@@ -540,22 +540,22 @@ func TestSearch(t *testing.T) {
 		"예약": 1, "会議": 1, "full": 1, "": 6, "AIR-CCCC-CCCC-CCCC": 1, "nothing": 0, `"`: 6,
 	} {
 		for _, owner := range []string{bob} {
-			got, err := e.box(owner).Search(t.Context(), query, mailbox.Selection{})
+			got, err := e.box(owner).Search(t.Context(), query, mailbox.MessageFilter{})
 			if err != nil || len(got) != want {
 				t.Errorf("%q finds %d, %v, want %d", query, len(got), err, want)
 			}
 		}
 	}
-	if got, err := e.box(bob).Search(t.Context(), "words", mailbox.Selection{Peer: "AIR-AAAA-AAAA-AAAA"}); err != nil || len(got) != 1 {
+	if got, err := e.box(bob).Search(t.Context(), "words", mailbox.MessageFilter{Peer: "AIR-AAAA-AAAA-AAAA"}); err != nil || len(got) != 1 {
 		t.Errorf("%d of Alice, %v", len(got), err)
 	}
-	if got, err := e.box(alice).Search(t.Context(), "korean", mailbox.Selection{}); err != nil || len(got) != 1 {
+	if got, err := e.box(alice).Search(t.Context(), "korean", mailbox.MessageFilter{}); err != nil || len(got) != 1 {
 		t.Errorf("%d that Alice sent, %v", len(got), err)
 	}
-	all, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Unread: true, Limit: 2})
+	all, err := e.box(bob).Messages(t.Context(), mailbox.MessageFilter{Unread: true, Limit: 2})
 	must(t, err)
 	must(t, e.box(bob).MarkRead(t.Context(), all...))
-	if unread, err := e.box(bob).Messages(t.Context(), mailbox.Selection{Unread: true}); err != nil || len(all) != 2 || len(unread) != 4 {
+	if unread, err := e.box(bob).Messages(t.Context(), mailbox.MessageFilter{Unread: true}); err != nil || len(all) != 2 || len(unread) != 4 {
 		t.Errorf("%d, then %d unread, %v", len(all), len(unread), err)
 	}
 }
@@ -658,7 +658,7 @@ func TestDamage(t *testing.T) {
 			return change(b, bytes.Clone(first), bytes.Clone(second), bytes.Clone(record))
 		}))
 		must(t, file.Close())
-		if _, err := e.box(alice).Messages(t.Context(), mailbox.Selection{}); !errors.Is(err, store.ErrCorrupt) {
+		if _, err := e.box(alice).Messages(t.Context(), mailbox.MessageFilter{}); !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -692,7 +692,7 @@ func TestNoPlainTextOnDisk(t *testing.T) {
 	must(t, e.send(bob, reply(m, counter("Unheard-of as well", 424243)), true))
 	for _, owner := range []string{alice, bob} {
 		wantNowhere(t, e.box(owner).Dir(), "Unheard-of", "unheard-of", "42424", "Offer", "offered")
-		if got, err := e.box(owner).Search(t.Context(), "unheard-of", mailbox.Selection{}); err != nil || len(got) == 0 {
+		if got, err := e.box(owner).Search(t.Context(), "unheard-of", mailbox.MessageFilter{}); err != nil || len(got) == 0 {
 			t.Errorf("%d, %v", len(got), err)
 		}
 	}
@@ -702,7 +702,7 @@ func TestNoPlainTextOnDisk(t *testing.T) {
 func TestFirstLayoutIsEncrypted(t *testing.T) {
 	e := newEnvironment(t)
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("an Unheard-of price", 424242)}, true))
-	before, err := e.box(alice).Messages(t.Context(), mailbox.Selection{})
+	before, err := e.box(alice).Messages(t.Context(), mailbox.MessageFilter{})
 	must(t, err)
 	dir := e.box(alice).Dir()
 	must(t, e.box(alice).MakeFirstLayout(t.Context()))
@@ -711,7 +711,7 @@ func TestFirstLayoutIsEncrypted(t *testing.T) {
 	}
 	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
 	must(t, err)
-	after, err := box.Messages(t.Context(), mailbox.Selection{})
+	after, err := box.Messages(t.Context(), mailbox.MessageFilter{})
 	if err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("%v\n%v\n%v", before, after, err)
 	}
@@ -824,7 +824,7 @@ func TestKillTwoProcesses(t *testing.T) {
 	}
 	box, err := mailbox.Open(t.Context(), dir, alice, mailbox.Options{Keys: keysOf(1), File: boltfile.Options{MinFree: -1}})
 	must(t, err)
-	messages, err := box.Messages(t.Context(), mailbox.Selection{})
+	messages, err := box.Messages(t.Context(), mailbox.MessageFilter{})
 	must(t, err)
 	delivered := 0
 	for _, m := range messages {
@@ -865,7 +865,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil && !errors.Is(err, mailbox.ErrImport) {
 			t.Fatal(err)
 		}
-		if _, err := box.Messages(t.Context(), mailbox.Selection{}); err != nil {
+		if _, err := box.Messages(t.Context(), mailbox.MessageFilter{}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -9,20 +9,20 @@ import (
 	"gazetteer/protocol/a2a"
 )
 
-// A Selection says which messages [Mailbox.Messages] returns. The zero Selection selects all.
-type Selection struct {
+// A MessageFilter says which messages [Mailbox.Messages] returns. The zero MessageFilter selects all.
+type MessageFilter struct {
 	Unread bool   // only received ones that were not read
 	Peer   string // only those from or to this DID, or one with this AIR ID
 	Thread string // only those of this thread
 	Limit  int    // at most so many, the newest; 0 for all
 }
 
-func (s Selection) matches(m Message) bool {
+func (s MessageFilter) matches(m Message) bool {
 	return (!s.Unread || !m.Sent && !m.Read) && (s.Peer == "" || isSameAgent(m.Peer(), s.Peer) || strings.HasSuffix(m.Peer(), ":"+s.Peer)) && (s.Thread == "" || m.ThreadID == s.Thread)
 }
 
 // Messages returns messages, the newest first.
-func (m *Mailbox) Messages(ctx context.Context, s Selection) (out []Message, err error) {
+func (m *Mailbox) Messages(ctx context.Context, s MessageFilter) (out []Message, err error) {
 	err = m.scan(ctx, nil, func(message Message) bool {
 		if s.matches(message) {
 			out = append(out, message)

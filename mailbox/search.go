@@ -16,7 +16,7 @@ import (
 // their beginning and without regard to case, so that "trans" finds "Translate"; in writing without
 // spaces they match anywhere. Words in double quotes must stand next to each other. Searched are the
 // texts of bodies, as they were opened, the DIDs of both parties, and the ids of message and thread.
-func (m *Mailbox) Search(ctx context.Context, query string, s Selection) (out []Message, err error) {
+func (m *Mailbox) Search(ctx context.Context, query string, s MessageFilter) (out []Message, err error) {
 	err = m.scan(ctx, splitQuery(query), func(message Message) bool {
 		if s.matches(message) {
 			out = append(out, message)

@@ -160,7 +160,7 @@ func (m *Mailbox) FindThread(ctx context.Context, id string) (thread a2a.Thread,
 	return thread, err
 }
 
-// Commit implements [a2a.Store], for receivers that keep no messages. [Collector.Collect] keeps the
+// Commit implements [a2a.Store], for receivers that keep no messages. [Puller.Collect] keeps the
 // message in the same transaction.
 func (m *Mailbox) Commit(ctx context.Context, e a2a.ReplayEntry, threadID string, t *a2a.Thread) (state a2a.ReplayState, err error) {
 	err = m.update(ctx, func(tx writing) error {

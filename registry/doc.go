@@ -21,5 +21,5 @@
 // change also writes a [HistoryEntry], which is never overwritten and becomes a leaf of the
 // transparency log.
 //
-// The core knows nothing of the other parts. It asks a [Guard] whether a change is admitted.
+// The core knows nothing of the other parts. It asks an [AdmissionPolicy] whether a change is admitted.
 package registry

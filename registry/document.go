@@ -105,9 +105,9 @@ func (r *Registry) RegistryDocument(key ed25519.PublicKey) did.Document {
 	return d
 }
 
-// A Resolution is the answer of a DID resolver over HTTP, in the binding of DID Resolution:
+// A DIDResolution is the answer of a DID resolver over HTTP, in the binding of DID Resolution:
 // /1.0/identifiers/{did}.
-type Resolution struct {
+type DIDResolution struct {
 	Context          string           `json:"@context"`
 	Document         *did.Document    `json:"didDocument"` // null when there is none
 	Metadata         ResolutionData   `json:"didResolutionMetadata"`
@@ -134,8 +134,8 @@ type DocumentMetadata struct {
 // Resolution returns the resolution of an agent of this registry, under the form of its DID that
 // has the method. An agent that has ended has no document, and its metadata say that it is
 // deactivated (410).
-func (r *Registry) Resolution(a Agent, method string) Resolution {
-	v := Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
+func (r *Registry) Resolution(a Agent, method string) DIDResolution {
+	v := DIDResolution{Context: "https://w3id.org/did-resolution/v1", Metadata: ResolutionData{ContentType: "application/did+json"},
 		DocumentMetadata: DocumentMetadata{Created: FormatSecond(a.Created), VersionID: strconv.Itoa(a.Entries)}}
 	if !a.Updated.Equal(a.Created) {
 		v.DocumentMetadata.Updated = FormatSecond(a.Updated)

@@ -83,7 +83,7 @@ type Details struct {
 	ActualSubject  string        // the AIR ID that the attestation is about
 	Revoked        time.Time     // when the attestation was revoked
 	MaxAge         time.Duration // how old a signature may be
-	Work           *Work         // what a registration needs while registrations are flooded
+	Work           *WorkProof    // what a registration needs while registrations are flooded
 }
 
 // A HandleTakenError names a handle that is not available. It matches [ErrHandleTaken].

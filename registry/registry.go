@@ -50,7 +50,7 @@ type Options struct {
 	// Resolver finds the DID documents of other hosts. Without a resolver no creator's DID is checked.
 	Resolver Resolver
 	// Guard is asked before anything changes; nil admits everything.
-	Guard Guard
+	Guard AdmissionPolicy
 	Log   *slog.Logger     // nil: silent
 	Now   func() time.Time // nil: time.Now
 	// Due returns the time by which recoveries come into force and checks are due: it does not jump
@@ -67,10 +67,10 @@ type Resolver interface {
 	Resolve(ctx context.Context, did string) (resolve.Result, error)
 }
 
-// A Guard protects the registry: it knows the block lists, the rate limits of networks, and the
+// A AdmissionPolicy protects the registry: it knows the block lists, the rate limits of networks, and the
 // registrations that are not agents yet. Package admission implements it. Refusals are [*Refusal]
 // errors.
-type Guard interface {
+type AdmissionPolicy interface {
 	// HoldPolicy calls commit while neither the registration policy nor a block list changes, and
 	// returns its error.
 	HoldPolicy(ctx context.Context, commit func() error) error
@@ -107,7 +107,7 @@ type Registry struct {
 	writesPerHour int
 	resolver      Resolver
 	relayKey      ed25519.PublicKey
-	guard         Guard
+	guard         AdmissionPolicy
 	log           *slog.Logger
 	now, due      func() time.Time
 	rand          io.Reader

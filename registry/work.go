@@ -19,20 +19,20 @@ import (
 // MaxWork is the largest proof of work that a registry requires, in bits. It takes some minutes.
 const MaxWork = 28
 
-// Work is a proof of work that a registration needs while registrations are flooded: a number for
+// WorkProof is a proof of work that a registration needs while registrations are flooded: a number for
 // which the SHA-256 of "CHALLENGE.MULTIKEY.NUMBER" begins with so many zero bits, where MULTIKEY is
 // the public key of the agent. Each challenge counts once.
-type Work struct {
+type WorkProof struct {
 	Challenge string    `json:"challenge" doc:"the first part of the hashed text"`
 	Bits      int       `json:"bits" doc:"how many zero bits the SHA-256 begins with"`
 	Expires   time.Time `json:"expires" doc:"until when the solution is accepted"`
 }
 
 // NewWork returns the work for a registration. It stores nothing.
-func (r *Registry) NewWork(zeros int) (Work, error) {
+func (r *Registry) NewWork(zeros int) (WorkProof, error) {
 	expires := r.now().Add(challengeLifetime).UTC().Truncate(time.Second)
 	text, err := r.work.issueChallenge(io.MultiReader(bytes.NewReader([]byte{byte(zeros)}), r.rand), expires)
-	return Work{text, zeros, expires}, err
+	return WorkProof{text, zeros, expires}, err
 }
 
 // UseWork checks a solution of [SolveWork], marks its challenge as used, and returns a function to
@@ -61,7 +61,7 @@ func (r *Registry) UseWork(solution string, key ed25519.PublicKey) (release func
 
 // SolveWork returns the solution of work as the header Registration-Work has it. It ends with an
 // error when ctx ends.
-func SolveWork(ctx context.Context, w Work, key ed25519.PublicKey) (string, error) {
+func SolveWork(ctx context.Context, w WorkProof, key ed25519.PublicKey) (string, error) {
 	for n := uint64(0); ; n++ {
 		if n%(1<<16) == 0 && ctx.Err() != nil {
 			return "", ctx.Err()

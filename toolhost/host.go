@@ -235,8 +235,8 @@ func (h *Host) AddConnection(stop func()) (done func(), ok bool) {
 	}, true
 }
 
-// Figures are counts for the operator.
-type Figures struct {
+// Counts are counts for the operator.
+type Counts struct {
 	Runtimes  int    `json:"runtimes"`
 	Sessions  int    `json:"sessions"`
 	Running   int    `json:"running"`
@@ -246,10 +246,10 @@ type Figures struct {
 }
 
 // Figures returns the figures of the host.
-func (h *Host) Figures() Figures {
+func (h *Host) Figures() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Figures{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load()}
+	return Counts{len(h.runtimes), len(h.sessions), h.running, int(h.callers.Load()), len(h.contracts), h.dropped.Load()}
 }
 
 var errDraining = altar.Errorf(altar.RuntimeUnavailable, "the Host stops")

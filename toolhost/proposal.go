@@ -154,7 +154,7 @@ func (h *Host) readSource(ctx context.Context, d document.Document) source {
 // contractOf makes the contract of an operation. name "" finds one that is free. The JSON Schema of the
 // document is kept beside the parameters.
 func (h *Host) contractOf(from source, o document.Operation, name string, taken []Contract) (Contract, error) {
-	tool := call.Tools([]call.Offer{{ID: o.ID, Host: from.Host, Service: from.Service, Operation: o, Input: from.schemas[o.Pointer]}})[0]
+	tool := call.Tools([]call.ToolSource{{ID: o.ID, Host: from.Host, Service: from.Service, Operation: o, Input: from.schemas[o.Pointer]}})[0]
 	if name == "" {
 		name = h.freeName(tool.Name, from.Host, taken)
 	}

@@ -69,11 +69,11 @@ var classListing = listing{
 }
 
 // listingPage lists the values of a listing.
-func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.View, error) {
-	return func(c *gin.Context) (frame.View, error) {
+func (p *Pages) listingPage(s listing) func(c *gin.Context) (frame.WebPage, error) {
+	return func(c *gin.Context) (frame.WebPage, error) {
 		all, err := s.every(p.catalogue, c.Request.Context())
 		if err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		v := directoryView{Path: s.path, Title: s.title, Lead: s.lead, Plural: s.plural}
 		return v.showDirectory(c, all, s.valueAddress)
@@ -109,27 +109,27 @@ type valueView struct {
 }
 
 // valuePage is the page of one value: the operations that have it.
-func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.View, error) {
-	return func(c *gin.Context) (frame.View, error) {
+func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.WebPage, error) {
+	return func(c *gin.Context) (frame.WebPage, error) {
 		ctx := c.Request.Context()
 		value := strings.ToLower(strings.TrimSpace(c.Param("value")))
 		number, err := frame.PageNumber(c)
 		if err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		all, err := s.every(p.catalogue, ctx)
 		if err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		at := slices.IndexFunc(all, func(v index.ValueCount) bool { return v.Value == value })
 		if at < 0 {
-			return frame.View{}, &noValue{listing: s, value: value}
+			return frame.WebPage{}, &noValue{listing: s, value: value}
 		}
 		q := s.filter(value)
 		q.Limit, q.Offset = frame.PerPage, (number-1)*frame.PerPage
 		r, err := p.answers.Search(ctx, q)
 		if err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		v := valueView{
 			Path: s.path, Shelf: s.title, Text: value, Search: searchPath(s.filter(value).String()), Count: all[at],
@@ -138,22 +138,22 @@ func (p *Pages) valuePage(s listing) func(c *gin.Context) (frame.View, error) {
 		if number == 1 {
 			users, warnings, err := s.users(p, ctx, s, value)
 			if errors.Is(err, answer.ErrNoNamespace) || errors.Is(err, answer.ErrNoClass) { // it has gone in the meantime
-				return frame.View{}, &noValue{listing: s, value: value}
+				return frame.WebPage{}, &noValue{listing: s, value: value}
 			}
 			if err != nil {
-				return frame.View{}, err
+				return frame.WebPage{}, err
 			}
 			v.Users, v.More = frame.SplitAt(users, maxUsers)
 			v.Warnings = warnings
 		}
 		if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		for i := range v.Hits {
 			v.Hits[i].Why = nil
 		}
 		v.Pages = frame.LinkPages(s.valueAddress(value), url.Values{}, number, r.Total, frame.PerPage)
-		return frame.View{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
+		return frame.WebPage{Name: "shelved", Title: fmt.Sprintf("%s: %s", s.title, frame.ClipPlain(80, value)), Body: v}, nil
 	}
 }
 

@@ -55,16 +55,16 @@ type cellView struct{ Text, Address string }
 const shownRows = 12
 
 // censusPage shows the figures of all hosts.
-func (p *Pages) censusPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) censusPage(c *gin.Context) (frame.WebPage, error) {
 	s, err := p.answers.Stats(c.Request.Context())
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	html, err := p.census.renderFigures(s, func(s *census.Stats) (template.HTML, error) { return p.RenderMain("census", p.newCensusView(s)) })
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
-	return frame.View{Name: "census", Title: "Census", Main: html, JSON: "/api/v1/stats",
+	return frame.WebPage{Name: "census", Title: "Census", Main: html, JSON: "/api/v1/stats",
 		Description: "Hosts by format and state, their operations, their lifetimes and the rate of their changes."}, nil
 }
 
@@ -150,21 +150,21 @@ type censusHostsView struct {
 const countedPerPage = 50
 
 // censusHostsPage lists the hosts that a figure counts.
-func (p *Pages) censusHostsPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) censusHostsPage(c *gin.Context) (frame.WebPage, error) {
 	figure := c.Query("figure")
 	list, err := p.answers.CountedHosts(c.Request.Context(), figure, c.Query("from"), countedPerPage)
 	if errors.Is(err, answer.ErrNoFigure) {
-		return frame.View{}, &noFigure{figure}
+		return frame.WebPage{}, &noFigure{figure}
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	family, _ := census.FamilyOf(list.Figure.Family)
 	v := censusHostsView{Family: family.Title, Value: list.Figure.Value, Definition: strings.ReplaceAll(family.Definition, "`", ""), Total: list.Total, Hosts: list.Hosts}
 	if list.After != "" {
 		v.Next = "/census/hosts?" + url.Values{"figure": {figure}, "from": {list.After}}.Encode()
 	}
-	return frame.View{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
+	return frame.WebPage{Name: "censushosts", Title: family.Title + ": " + frame.ClipPlain(60, list.Figure.Value), Body: v, JSON: "/api/v1/stats/hosts?" + url.Values{"figure": {figure}}.Encode()}, nil
 }
 
 // noFigure is a name under which nothing is counted.

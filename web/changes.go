@@ -38,7 +38,7 @@ type changeView struct {
 }
 
 // changesPage shows hosts and documents that appeared, changed, disappeared or came back.
-func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) changesPage(c *gin.Context) (frame.WebPage, error) {
 	v := changesView{Host: strings.TrimSpace(c.Query("host")), Severity: c.Query("severity"), Severities: []string{"none", "low", "medium", "high"}}
 	filter := changefeed.Filter{}
 	filters := url.Values{}
@@ -49,7 +49,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	if v.Severity != "" {
 		severity, ok := diff.ParseSeverity(v.Severity)
 		if !ok {
-			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
+			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is no severity", frame.ClipPlain(40, v.Severity)), Help: "The severities are none, low, medium and high."}
 		}
 		filter.Severity = severity
 		filters.Set("severity", v.Severity)
@@ -58,12 +58,12 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
+			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a position in the list", frame.ClipPlain(40, text)), Help: "Begin at the newest changes."}
 		}
 	}
 	page, err := p.answers.LatestChanges(c.Request.Context(), filter, before, changesPerPage)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.First = before == 0
 	if len(filters) > 0 {
@@ -76,7 +76,7 @@ func (p *Pages) changesPage(c *gin.Context) (frame.View, error) {
 		filters.Set("before", strconv.FormatUint(page.Next, 10))
 		v.Older = "/changes?" + filters.Encode()
 	}
-	return frame.View{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes", Body: v}, nil
+	return frame.WebPage{Name: "changes", Title: "Changes", Description: "New, changed, removed and returned services and agents of the agent web.", JSON: "/api/v1/changes", Body: v}, nil
 }
 
 // severityTones are the CSS classes for severities.

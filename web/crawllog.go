@@ -36,18 +36,18 @@ type requestView struct {
 }
 
 // crawlLogPage shows an owner every request that was made to a host.
-func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) crawlLogPage(c *gin.Context) (frame.WebPage, error) {
 	var before time.Time
 	if text := c.Query("before"); text != "" {
 		var err error
 		if before, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a time the list could continue behind", frame.ClipPlain(40, text)), Help: "Begin at the first page."}
+			return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("%q is not a time the list could continue behind", frame.ClipPlain(40, text)), Help: "Begin at the first page."}
 		}
 	}
 	host := c.Param("host")
 	visits, err := p.answers.CrawlLog(c.Request.Context(), host, before, visitsPerPage+1)
 	if err != nil {
-		return frame.View{}, hostError(host, err)
+		return frame.WebPage{}, hostError(host, err)
 	}
 	v := crawlLogView{Host: host, First: before.IsZero()}
 	if len(visits) > visitsPerPage {
@@ -57,7 +57,7 @@ func (p *Pages) crawlLogPage(c *gin.Context) (frame.View, error) {
 	for _, visit := range visits {
 		v.Visits = append(v.Visits, p.visitOf(visit))
 	}
-	return frame.View{Name: "crawllog", Title: "Requests to " + host, Body: v}, nil
+	return frame.WebPage{Name: "crawllog", Title: "Requests to " + host, Body: v}, nil
 }
 
 func (p *Pages) visitOf(e crawler.LedgerEntry) visitView {

@@ -55,10 +55,10 @@ var directorySorts = []struct {
 
 // showDirectory adds the filtered names to v in the requested order. address returns the address of
 // the page of a name.
-func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, address func(name string) string) (frame.View, error) {
+func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, address func(name string) string) (frame.WebPage, error) {
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.Query, v.Sort, v.All = strings.TrimSpace(c.Query("q")), c.Query("sort"), len(all)
 	most := 1
@@ -92,5 +92,5 @@ func (v directoryView) showDirectory(c *gin.Context, all []index.ValueCount, add
 		q.Set("sort", v.Sort)
 	}
 	v.Pages = frame.LinkPages(v.Path, q, number, len(found), directoryPerPage)
-	return frame.View{Name: "directory", Title: v.Title, Body: v}, nil
+	return frame.WebPage{Name: "directory", Title: v.Title, Body: v}, nil
 }

@@ -63,7 +63,7 @@ var helpParts = []helpPart{
 
 // helpPage is the page of the query language. Each example shows its present number of results, so
 // that an example without results does not mislead.
-func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) helpPage(c *gin.Context) (frame.WebPage, error) {
 	var v helpView
 	for _, f := range query.Filters() {
 		v.Keys = append(v.Keys, helpKey{f.Key, f.Doc, f.Key + ":" + f.Example})
@@ -73,7 +73,7 @@ func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
 		for i, e := range part.Examples {
 			found, err := p.countMatches(c.Request.Context(), e.Query)
 			if err != nil {
-				return frame.View{}, err
+				return frame.WebPage{}, err
 			}
 			e.Found = found
 			examples[i] = e
@@ -81,7 +81,7 @@ func (p *Pages) helpPage(c *gin.Context) (frame.View, error) {
 		part.Examples = examples
 		v.Parts = append(v.Parts, part)
 	}
-	return frame.View{Name: "help", Title: "How to search", Body: v}, nil
+	return frame.WebPage{Name: "help", Title: "How to search", Body: v}, nil
 }
 
 // countMatches returns the number of operations that a query finds.

@@ -137,11 +137,11 @@ func (p *Pages) findExamples(ctx context.Context) ([]string, error) {
 }
 
 // homePage shows what there is to search and to browse.
-func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
+func (p *Pages) homePage(c *gin.Context) (frame.WebPage, error) {
 	ctx := c.Request.Context()
 	home, err := p.home.readCached(ctx, p.Now, p.readHome)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := homeView{
 		Figures: home.figures, Visited: p.MomentOf(home.figures.Visited), Examples: home.examples, Verbs: home.verbs,
@@ -162,7 +162,7 @@ func (p *Pages) homePage(c *gin.Context) (frame.View, error) {
 			v.Changed = append(v.Changed, view)
 		}
 	}
-	return frame.View{
+	return frame.WebPage{
 		Name: "home", Body: v, Live: true,
 		Description: "A search engine and registry of the agent web: find services for a task, see how to call them, and which agents serve them.",
 	}, nil

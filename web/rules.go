@@ -62,7 +62,7 @@ func listRuleFormats() []ruleFormat {
 }
 
 // rulesPage lists the rules that documents are checked against.
-func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) rulesPage(c *gin.Context) (frame.WebPage, error) {
 	rules := p.answers.Rules()
 	v := rulesView{All: len(rules), Query: strings.TrimSpace(c.Query("q")), Family: c.Query("family"), Severity: c.Query("severity")}
 	groups := listRuleFormats()
@@ -85,7 +85,7 @@ func (p *Pages) rulesPage(c *gin.Context) (frame.View, error) {
 		v.Total++
 		v.Groups[at].Rules = append(v.Groups[at].Rules, ruleLine{r.Code, titleOf(r.Name), r.Text, severityWords[r.Severity], r.Severity.String()})
 	}
-	return frame.View{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
+	return frame.WebPage{Name: "rules", Title: "Rules", Body: v, JSON: "/api/v1/rules"}, nil
 }
 
 // groupOf returns the index of the group of a code.
@@ -124,20 +124,20 @@ var weights = map[protocol.Severity]string{
 }
 
 // rulePage explains one rule.
-func (p *Pages) rulePage(c *gin.Context) (frame.View, error) {
+func (p *Pages) rulePage(c *gin.Context) (frame.WebPage, error) {
 	code := c.Param("code")
 	r, err := p.answers.Rule(code)
 	if errors.Is(err, answer.ErrNoRule) {
-		return frame.View{}, &noRule{code}
+		return frame.WebPage{}, &noRule{code}
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := ruleView{
 		RuleView: r, Title: titleOf(r.Name), Tone: r.Severity.String(),
 		Severity: weights[r.Severity], Basis: bases[r.Basis],
 	}
-	return frame.View{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
+	return frame.WebPage{Name: "rule", Title: r.Code + ": " + v.Title, Body: v}, nil
 }
 
 // titleOf makes words of a rule's name: "version-not-1.0" is "Version not 1.0".

@@ -200,7 +200,7 @@ func (s sample) AgentsOf(_ context.Context, host string) (join.Joined, error) {
 	}
 	did := "did:wba:gazetteer.test:agents:" + airID
 	return join.Joined{
-		Agents: []join.Agent{
+		Agents: []join.ServingAgent{
 			{Contact: join.Contact{AirID: airID, DID: did, Inbox: s.word("https://relay.test/inbox"), Key: &join.Key{ID: did + "#key-1", PublicKeyMultibase: s.word("z6Mk")}},
 				Name: s.word("Alice"), Strength: join.Proved, Says: s.word("it has proved its domain"), UpdatedAt: now.Add(-time.Hour),
 				Links: []join.Link{link(evidence.AssociationDomain, "ristorante.test", "TXT _gazetteer.ristorante.test"), link(join.LinkDocument, did, "https://ristorante.test/.well-known/agis.json")}},
@@ -549,8 +549,8 @@ func (s sample) Submission(_ context.Context, host string) (answer.Submission, e
 }
 
 // HandleOwnerRequest does as the host's first label says, and else finds no proof.
-func (s sample) HandleOwnerRequest(_ context.Context, kind owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.Answer, error) {
-	a := owner.Answer{Host: host, Request: kind, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
+func (s sample) HandleOwnerRequest(_ context.Context, kind owner.RequestKind, host string, subdomains bool, _ netip.Addr, _ *httpsig.Message) (owner.RequestResult, error) {
+	a := owner.RequestResult{Host: host, Request: kind, Subdomains: subdomains, Publish: owner.Publication{Value: "gazetteer-opt-out=" + host}}
 	switch {
 	case s.err != nil:
 		return a, s.err

@@ -80,26 +80,26 @@ type hitView struct {
 }
 
 // searchPage is the front page, and with a query the results.
-func (p *Pages) searchPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) searchPage(c *gin.Context) (frame.WebPage, error) {
 	text := c.Query("q")
 	if strings.TrimSpace(text) == "" {
 		return p.homePage(c)
 	}
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	reading, err := readReading(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v, err := p.findResults(c.Request.Context(), text, number, reading)
 	if e, ok := errors.AsType[*query.Error](err); ok {
 		m := mistakeIn(e)
 		v = resultsView{Search: searchbox{Query: text, Told: m.What + " " + m.Help}, Mistake: &m}
-		return frame.View{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
+		return frame.WebPage{Name: "results", Title: "That query cannot be read", Status: http.StatusBadRequest, Body: v, Live: true}, nil
 	}
-	return frame.View{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
+	return frame.WebPage{Name: "results", Title: frame.PlainText(text), Body: v, Live: true}, err
 }
 
 // A reading holds the options by which a query is read and results are excluded. Its fields are

@@ -91,13 +91,13 @@ const maxCategories = 40
 const shownCategories = 12
 
 // servicesPage lists the filtered services in the requested order.
-func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) servicesPage(c *gin.Context) (frame.WebPage, error) {
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	if after := c.Query("after"); after != "" { // the address of a page before there were filters
-		return frame.View{Status: 303, Location: "/services"}, nil
+		return frame.WebPage{Status: 303, Location: "/services"}, nil
 	}
 	v := servicesView{
 		Query: strings.TrimSpace(c.Query("q")), Category: strings.ToLower(strings.TrimSpace(c.Query("category"))), Sort: c.Query("sort"), State: p.knownState(c.Query("is")),
@@ -123,7 +123,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	}
 	found, err := p.answers.ListServices(c.Request.Context(), wanted)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	for _, n := range found.Categories[:min(len(found.Categories), maxCategories)] {
 		link := categoryLink{Name: n.Name, Services: n.Services, On: n.Name == v.Category}
@@ -148,7 +148,7 @@ func (p *Pages) servicesPage(c *gin.Context) (frame.View, error) {
 	}
 	v.setFilters(q)
 	v.Pages = frame.LinkPages("/services", q, number, found.Total, frame.PerPage)
-	return frame.View{Name: "services", Title: "Services", Description: "Hosts that publish a description of themselves for agents, with filters by name and category.", Body: v}, nil
+	return frame.WebPage{Name: "services", Title: "Services", Description: "Hosts that publish a description of themselves for agents, with filters by name and category.", Body: v}, nil
 }
 
 // setFilters adds the words and the order to q.

@@ -137,23 +137,23 @@ const (
 )
 
 // servicePage is the page of one host. With op (and kind) in the query it opens at that operation.
-func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
+func (p *Pages) servicePage(c *gin.Context) (frame.WebPage, error) {
 	host := c.Param("host")
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	s, err := p.answers.Service(c.Request.Context(), host)
 	if err != nil {
-		return frame.View{}, hostError(host, err)
+		return frame.WebPage{}, hostError(host, err)
 	}
 	if s.Host != host { // another spelling; each service has one address
-		return frame.View{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
+		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.ServicePath(s.Host)}, nil
 	}
 	v := p.serviceHead(s)
 	explained, err := p.answers.ExplainService(c.Request.Context(), s)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.Explained = p.explanationOf(explained)
 	all := operationsOf(s)
@@ -167,13 +167,13 @@ func (p *Pages) servicePage(c *gin.Context) (frame.View, error) {
 	v.Pages = frame.LinkPages(frame.ServicePath(host), url.Values{}, number, len(all), frame.PerPage)
 	if v.Published {
 		if v.Agents, err = p.joinedAgents(c.Request.Context(), host); err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 		if v.Similar, err = p.similarServices(c.Request.Context(), host); err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 	}
-	return frame.View{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description), Body: v}, nil
+	return frame.WebPage{Name: "service", Title: frame.PlainText(v.Name), Description: frame.ClipPlain(200, v.Description), Body: v}, nil
 }
 
 func (p *Pages) serviceHead(s answer.Service) serviceView {

@@ -67,22 +67,22 @@ func layOutSource(text []byte, findings []protocol.Finding) ([]byte, []protocol.
 }
 
 // sourcePage shows a document line by line.
-func (p *Pages) sourcePage(c *gin.Context) (frame.View, error) {
+func (p *Pages) sourcePage(c *gin.Context) (frame.WebPage, error) {
 	ctx, host, kind := c.Request.Context(), c.Param("host"), document.Kind(c.Param("kind"))
 	service, err := p.answers.Service(ctx, host)
 	if err != nil {
-		return frame.View{}, hostError(host, err)
+		return frame.WebPage{}, hostError(host, err)
 	}
 	i := slices.IndexFunc(service.Documents, func(d answer.DocumentView) bool { return d.Kind == kind })
 	if i < 0 {
-		return frame.View{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.ErrNoPage
 	}
 	raw, err := p.answers.Document(ctx, host, kind, "")
 	if errors.Is(err, answer.ErrNoDocument) {
-		return frame.View{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.ErrNoPage
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	d := service.Documents[i]
 	v := sourceView{
@@ -98,5 +98,5 @@ func (p *Pages) sourcePage(c *gin.Context) (frame.View, error) {
 			v.Elsewhere = append(v.Elsewhere, lineNote{f.Code, f.Message, f.Tone})
 		}
 	}
-	return frame.View{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Body: v}, nil
+	return frame.WebPage{Name: "source", Title: fmt.Sprintf("%s of %s", v.Kind, v.Host), Body: v}, nil
 }

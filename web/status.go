@@ -34,7 +34,7 @@ type crawlView struct {
 }
 
 // statusPage shows the present state of the server, and that of the last hours.
-func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
+func (p *Pages) statusPage(*gin.Context) (frame.WebPage, error) {
 	s := p.serverStatus()
 	v := statusView{
 		Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Stored: frame.FormatNumber(int(s.Store)),
@@ -63,7 +63,7 @@ func (p *Pages) statusPage(*gin.Context) (frame.View, error) {
 		}
 		v.Plots = plotSamples(samples, s.Crawler != nil)
 	}
-	return frame.View{Name: "status", Title: "Status", Body: v, JSON: "/api/v1/status"}, nil
+	return frame.WebPage{Name: "status", Title: "Status", Body: v, JSON: "/api/v1/status"}, nil
 }
 
 // maxPlotted is the number of points of a plot; more would not be visible.

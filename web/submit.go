@@ -43,33 +43,33 @@ const (
 	maxHostLines = 100
 )
 
-func (p *Pages) submitFormPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) submitFormPage(c *gin.Context) (frame.WebPage, error) {
 	v := submitView{Hosts: c.Query("host")}
 	watched := c.QueryArray("watch")
 	if len(watched) > maxHostLines {
-		return frame.View{}, &frame.BadRequest{What: fmt.Sprintf("at most %d hosts can be watched", maxHostLines), Help: "Watch fewer of them."}
+		return frame.WebPage{}, &frame.BadRequest{What: fmt.Sprintf("at most %d hosts can be watched", maxHostLines), Help: "Watch fewer of them."}
 	}
 	for _, host := range watched {
 		s, err := p.answers.Submission(c.Request.Context(), host)
 		if err != nil {
-			return frame.View{}, hostError(host, err)
+			return frame.WebPage{}, hostError(host, err)
 		}
 		if err := p.addSubmission(c, &v, s); err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 	}
 	return submitPage(http.StatusOK, v), nil
 }
 
-func submitPage(status int, v submitView) frame.View {
-	return frame.View{Name: "submit", Title: "Add a host", Status: status, Body: v, Live: v.Running}
+func submitPage(status int, v submitView) frame.WebPage {
+	return frame.WebPage{Name: "submit", Title: "Add a host", Status: status, Body: v, Live: v.Running}
 }
 
 // submitHosts hands the names of the form in.
-func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
+func (p *Pages) submitHosts(c *gin.Context) (frame.WebPage, error) {
 	r := c.Request
 	if err := frame.ReadForm(c, maxHostForm); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := submitView{Hosts: strings.ReplaceAll(r.PostFormValue("hosts"), "\r\n", "\n")}
 	names := splitNames(v.Hosts)
@@ -87,7 +87,7 @@ func (p *Pages) submitHosts(c *gin.Context) (frame.View, error) {
 	}
 	for _, s := range list {
 		if err := p.addSubmission(c, &v, s); err != nil {
-			return frame.View{}, err
+			return frame.WebPage{}, err
 		}
 	}
 	return submitPage(http.StatusOK, v), nil
@@ -107,7 +107,7 @@ func splitNames(text string) []string {
 
 // submitFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.View, error) {
+func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.WebPage, error) {
 	if over, ok := errors.AsType[*answer.QuotaError](err); ok {
 		c.Header("Retry-After", fmt.Sprint(int(over.Wait/time.Second)+1))
 		v.Trouble, v.Help = frame.AsSentence(over.Message), "Come back later."
@@ -117,7 +117,7 @@ func (p *Pages) submitFormAgain(c *gin.Context, v submitView, err error) (frame.
 		v.Trouble, v.Help = "This server does not crawl.", "It shows what was found before."
 		return submitPage(http.StatusServiceUnavailable, v), nil
 	}
-	return frame.View{}, err
+	return frame.WebPage{}, err
 }
 
 // maxWatchedFetches is the number of requests of a visit that the page lists.

@@ -64,12 +64,12 @@ const maxForm = api.MaxDocument + 64<<10
 
 // validateFormPage shows the form. A link may bring an address, the name of a sample, or a text to
 // check (see packText).
-func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) validateFormPage(c *gin.Context) (frame.WebPage, error) {
 	v := validateView{Address: c.Query("url"), As: c.Query("as")}
 	if name := c.Query("sample"); name != "" {
 		text, err := sampleFiles.ReadFile("samples/" + path.Base(name))
 		if err != nil {
-			return frame.View{}, frame.ErrNoPage
+			return frame.WebPage{}, frame.ErrNoPage
 		}
 		v.Text = string(text)
 	}
@@ -79,7 +79,7 @@ func (p *Pages) validateFormPage(c *gin.Context) (frame.View, error) {
 	}
 	text, err := unpackText(packed)
 	if err != nil {
-		return frame.View{}, &frame.BadRequest{What: "the link does not contain a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
+		return frame.WebPage{}, &frame.BadRequest{What: "the link does not contain a text", Help: "It may have been cut short. Ask for it again, or paste the text itself."}
 	}
 	v.Text = text
 	return p.checkText(c, v, answer.ValidationRequest{Name: "Your text", Text: []byte(text), As: document.Kind(v.As), Client: frame.ClientOf(c)})
@@ -120,7 +120,7 @@ func unpackText(packed string) (string, error) {
 	return string(text), err
 }
 
-func formView(status int, v validateView) frame.View {
+func formView(status int, v validateView) frame.WebPage {
 	choices := []kindChoice{{Value: "", Name: "detect from the text"}}
 	for _, kind := range document.AuthoritativeKinds() {
 		choices = append(choices, kindChoice{Value: string(kind), Name: kind.Describe()})
@@ -134,14 +134,14 @@ func formView(status int, v validateView) frame.View {
 	if len(v.Results) > 0 {
 		title = "Result of the check"
 	}
-	return frame.View{Name: "validate", Title: title, Status: status, Body: v}
+	return frame.WebPage{Name: "validate", Title: title, Status: status, Body: v}
 }
 
 // validatePage checks the content of the form.
-func (p *Pages) validatePage(c *gin.Context) (frame.View, error) {
+func (p *Pages) validatePage(c *gin.Context) (frame.WebPage, error) {
 	v, s, err := readDocument(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	if c.PostForm("action") == "fix" && s.Text != nil {
 		v.Tried = true
@@ -171,7 +171,7 @@ func repairText(s answer.ValidationRequest) (text []byte, repairs []string) {
 }
 
 // checkText checks a document and shows the result above the form, which keeps the text.
-func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationRequest) (frame.View, error) {
+func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationRequest) (frame.WebPage, error) {
 	results, err := p.answers.Validate(c.Request.Context(), s)
 	if err != nil {
 		return p.validateFormAgain(c, v, err)
@@ -195,7 +195,7 @@ func (p *Pages) checkText(c *gin.Context, v validateView, s answer.ValidationReq
 
 // validateFormAgain shows the form again with the reason, where the reader can do
 // something about it.
-func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (frame.View, error) {
+func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (frame.WebPage, error) {
 	status := http.StatusBadRequest
 	var over *answer.QuotaError
 	var host *fetch.HostError
@@ -216,7 +216,7 @@ func (p *Pages) validateFormAgain(c *gin.Context, v validateView, err error) (fr
 		status = http.StatusServiceUnavailable
 		v.Trouble, v.Help = "Nothing is fetched on request here.", "Paste the text of the document instead."
 	default:
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	return formView(status, v), nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // verbsPage lists the verbs that are offered.
-func (p *Pages) verbsPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) verbsPage(c *gin.Context) (frame.WebPage, error) {
 	all, err := p.answers.Verbs(c.Request.Context())
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	counts := make([]index.ValueCount, len(all))
 	for i, n := range all {
@@ -56,25 +56,25 @@ var relationWords = map[string]string{
 const maxFamily = 24
 
 // verbPage lists the operations that bear one verb, and the verbs near it.
-func (p *Pages) verbPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) verbPage(c *gin.Context) (frame.WebPage, error) {
 	ctx := c.Request.Context()
 	verb := strings.ToUpper(c.Param("verb"))
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	q := query.Query{Verbs: []string{verb}, Limit: frame.PerPage, Offset: (number - 1) * frame.PerPage}
 	r, err := p.answers.Search(ctx, q)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	if r.Total == 0 {
-		return frame.View{}, &noVerb{verb: verb, near: r.Near}
+		return frame.WebPage{}, &noVerb{verb: verb, near: r.Near}
 	}
 	v := verbView{Verb: verb, Total: r.Total, First: q.Offset + 1, Last: q.Offset + len(r.Hits)}
 	family, err := p.catalogue.VerbFamily(ctx, verb)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	for _, f := range family {
 		if f.Verb == verb {
@@ -84,10 +84,10 @@ func (p *Pages) verbPage(c *gin.Context) (frame.View, error) {
 		}
 	}
 	if v.Hits, err = p.completeHits(ctx, r.Hits); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.Pages = frame.LinkPages(frame.VerbPath(verb), url.Values{}, number, r.Total, frame.PerPage)
-	return frame.View{Name: "verb", Title: frame.PlainText(verb), Body: v}, nil
+	return frame.WebPage{Name: "verb", Title: frame.PlainText(verb), Body: v}, nil
 }
 
 // mostOffered orders verbs by the services that offer them, then by name.

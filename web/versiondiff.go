@@ -40,16 +40,16 @@ type versionChangeView struct {
 const maxDiffText = 48 << 10
 
 // diffPage shows what changed from version to version.
-func (p *Pages) diffPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) diffPage(c *gin.Context) (frame.WebPage, error) {
 	ctx, host, kind := c.Request.Context(), c.Param("host"), document.Kind(c.Param("kind"))
 	d, err := p.answers.CompareVersions(ctx, host, kind, c.Query("from"), c.Query("to"))
 	switch {
 	case errors.Is(err, answer.ErrNoDocument), errors.Is(err, answer.ErrOneVersion):
-		return frame.View{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.ErrNoPage
 	case errors.Is(err, diff.ErrUnlike), errors.Is(err, document.ErrUnreadable), errors.Is(err, document.ErrOtherFormat):
-		return frame.View{}, &frame.BadRequest{What: "These two versions cannot be compared", Help: "One of them cannot be read, or the format has no operations."}
+		return frame.WebPage{}, &frame.BadRequest{What: "These two versions cannot be compared", Help: "One of them cannot be read, or the format has no operations."}
 	case err != nil:
-		return frame.View{}, hostError(host, err)
+		return frame.WebPage{}, hostError(host, err)
 	}
 	v := diffView{
 		Host: d.Host, Kind: frame.KindName(string(kind)), KindID: string(kind), Severity: d.Severity.String(), Tone: severityTones[d.Severity],
@@ -71,7 +71,7 @@ func (p *Pages) diffPage(c *gin.Context) (frame.View, error) {
 		v.Changes = append(v.Changes, view)
 	}
 	v.Before, v.After, v.Unmarked = worddiff.Compare(protocol.ClipBytes(layOut(d.From.Bytes), maxDiffText), protocol.ClipBytes(layOut(d.To.Bytes), maxDiffText))
-	return frame.View{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Body: v}, nil
+	return frame.WebPage{Name: "diff", Title: "What changed in the " + v.Kind + " of " + v.Host, JSON: "/api/v1/services/" + d.Host + "/documents/" + string(kind) + "/diff?" + v.Query, Body: v}, nil
 }
 
 // layOut writes JSON with one member a line, so that two spellings can be compared; other texts stay.

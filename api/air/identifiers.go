@@ -39,7 +39,7 @@ func (a *Routes) identifierRoutes(h huma.API) {
 	op.Responses = map[string]*huma.Response{}
 	for status, what := range map[string]string{"200": "The document.", "400": "Not a DID.", "404": "There is no such document.", "410": "The DID is deactivated.",
 		"501": "DIDs of this method are not resolved.", "502": "Its host answers what cannot be used.", "504": "Its host does not answer."} {
-		op.Responses[status] = &huma.Response{Description: what, Content: map[string]*huma.MediaType{typeResolution: {Schema: route.SchemaOf[registry.Resolution](h)}}}
+		op.Responses[status] = &huma.Response{Description: what, Content: map[string]*huma.MediaType{typeResolution: {Schema: route.SchemaOf[registry.DIDResolution](h)}}}
 	}
 	route.Handle(a.Mux, h, op, a.resolveDID)
 }
@@ -127,11 +127,11 @@ func wantsDocument(accept string) bool {
 }
 
 // failedResolution is a resolution without a document.
-func failedResolution(code, message string) registry.Resolution {
-	return registry.Resolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: answer.CleanText(message, 500)}}
+func failedResolution(code, message string) registry.DIDResolution {
+	return registry.DIDResolution{Context: "https://w3id.org/did-resolution/v1", Metadata: registry.ResolutionData{Error: code, Message: answer.CleanText(message, 500)}}
 }
 
-func (a *Routes) resolveIdentifier(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
+func (a *Routes) resolveIdentifier(ctx context.Context, in *identifierInput) (registry.DIDResolution, int, error) {
 	w, err := did.ParseWeb(in.DID)
 	web := strings.HasPrefix(in.DID, "did:"+did.MethodWBA+":") || strings.HasPrefix(in.DID, "did:"+did.MethodWeb+":")
 	if !web {
@@ -146,7 +146,7 @@ func (a *Routes) resolveIdentifier(ctx context.Context, in *identifierInput) (re
 	own := a.Answers.Registry.RegistryDocument(a.logKey())
 	self, err := did.ParseWeb(own.ID)
 	if err != nil {
-		return registry.Resolution{}, 0, err
+		return registry.DIDResolution{}, 0, err
 	}
 	switch {
 	case !w.SameHost(self):
@@ -167,7 +167,7 @@ func (a *Routes) resolveIdentifier(ctx context.Context, in *identifierInput) (re
 		return failedResolution("notFound", "no agent of this registry has this DID"), http.StatusNotFound, nil
 	}
 	if err != nil {
-		return registry.Resolution{}, 0, err
+		return registry.DIDResolution{}, 0, err
 	}
 	v := a.Answers.Registry.Resolution(agent, w.Method)
 	switch {
@@ -180,12 +180,12 @@ func (a *Routes) resolveIdentifier(ctx context.Context, in *identifierInput) (re
 }
 
 // resolveForeignDID resolves the DID of another host.
-func (a *Routes) resolveForeignDID(ctx context.Context, in *identifierInput) (registry.Resolution, int, error) {
+func (a *Routes) resolveForeignDID(ctx context.Context, in *identifierInput) (registry.DIDResolution, int, error) {
 	if a.Answers.Resolver == nil {
 		return failedResolution("methodNotSupported", "this server asks no other hosts"), http.StatusNotImplemented, nil
 	}
 	if err := route.AdmitClient(ctx, a.Resolutions, in.client, "DIDs of other hosts"); err != nil {
-		return registry.Resolution{}, 0, err
+		return registry.DIDResolution{}, 0, err
 	}
 	r, err := a.Answers.Resolver.Resolve(ctx, in.DID)
 	for _, c := range []struct {
@@ -208,7 +208,7 @@ func (a *Routes) resolveForeignDID(ctx context.Context, in *identifierInput) (re
 		return v, http.StatusGone, nil
 	}
 	if err != nil {
-		return registry.Resolution{}, 0, err
+		return registry.DIDResolution{}, 0, err
 	}
 	v := failedResolution("", "")
 	v.Metadata.ContentType, v.Document = typeDocument, &r.Document

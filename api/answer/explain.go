@@ -17,9 +17,9 @@ type Explanation struct {
 	// Page is the address of the page of the host, with its badge and the forms of its owner.
 	Page string `json:"page,omitempty" doc:"the page of the host for people, with its badge and the forms for its owner"`
 	// Listed is set if the host is in the list of services. Why gives the reason.
-	Listed bool              `json:"listed"`
-	Class  conformance.Class `json:"class" doc:"what kind of publisher the host is"`
-	Why    string            `json:"why" doc:"why it is listed or not, for a person"`
+	Listed bool                       `json:"listed"`
+	Class  conformance.PublisherClass `json:"class" doc:"what kind of publisher the host is"`
+	Why    string                     `json:"why" doc:"why it is listed or not, for a person"`
 	// States are the five states, each with its evidence.
 	States []conformance.State `json:"states" doc:"the five states with the evidence for each"`
 	// MeasuredBy is the User-Agent of the crawler that made the last visit, "" if the visit was
@@ -75,7 +75,7 @@ const (
 )
 
 // classReason explains what a class means for the list of services.
-func classReason(c conformance.Class) string {
+func classReason(c conformance.PublisherClass) string {
 	switch c {
 	case conformance.Publishes:
 		return "it publishes documents for agents"

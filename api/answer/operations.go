@@ -19,22 +19,22 @@ var ErrNoOperation = errors.New("no such operation")
 
 // Offer finds an operation by its id, host/kind/id. The error is [ErrNoOperation]
 // when there is none.
-func (a *Answers) Offer(ctx context.Context, id string) (call.Offer, error) {
+func (a *Answers) Offer(ctx context.Context, id string) (call.ToolSource, error) {
 	name, kind, operation, ok := splitOperationID(id)
 	host, err := fetch.CheckHost(name)
 	if !ok || err != nil {
-		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
+		return call.ToolSource{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}
 	d, found, err := a.readDocument(ctx, host, kind)
 	if err != nil {
-		return call.Offer{}, err
+		return call.ToolSource{}, err
 	}
 	at := slices.IndexFunc(d.Operations, func(o document.Operation) bool { return o.ID == operation })
 	if !found || at < 0 {
-		return call.Offer{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
+		return call.ToolSource{}, fmt.Errorf("%w: %s", ErrNoOperation, id)
 	}
 	o := d.Operations[at]
-	return call.Offer{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: o, Ends: index.EffectOf(&o).Destructive}, nil
+	return call.ToolSource{ID: operationID(host, kind, operation), Host: host, Service: d.Service, Operation: o, Ends: index.EffectOf(&o).Destructive}, nil
 }
 
 // readDocument reads the current document of a kind; false when there is none.
@@ -52,7 +52,7 @@ func (a *Answers) readDocument(ctx context.Context, host string, kind document.K
 
 // AddSchemas adds schemas to the offers where their documents have some: a full AGIS document has
 // one for each operation.
-func (a *Answers) AddSchemas(ctx context.Context, offers []call.Offer) error {
+func (a *Answers) AddSchemas(ctx context.Context, offers []call.ToolSource) error {
 	schemas := map[string]map[string]json.RawMessage{} // by host and pointer
 	for i := range offers {
 		o := &offers[i]

@@ -143,7 +143,7 @@ func (a *Answers) addServedOperations(ctx context.Context, q query.Query, w join
 			out.Passed++
 			continue
 		}
-		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.Agent) bool { return a.Unresolved != "" })
+		out.Unresolved = out.Unresolved || slices.ContainsFunc(found.Agents, func(a join.ServingAgent) bool { return a.Unresolved != "" })
 		out.Operations = append(out.Operations, ServedOperation{Hit: h, How: h.Call, Joined: *found})
 		out.hits = append(out.hits, r.Hits[i])
 	}

@@ -122,16 +122,16 @@ var ErrNoOwnerRequests = errors.New("this server accepts no requests of owners")
 // out. Subdomains counts for opting out; request is the HTTP request itself, for its signature, nil
 // without one. The error is that of [owner.Owners.OptOut] and [owner.Owners.OptIn], a
 // *[QuotaError], or [ErrNoOwnerRequests].
-func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error) {
+func (a *Answers) HandleOwnerRequest(ctx context.Context, wish owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.RequestResult, error) {
 	if a.OwnerRequests == nil {
-		return owner.Answer{}, ErrNoOwnerRequests
+		return owner.RequestResult{}, ErrNoOwnerRequests
 	}
 	host, err := fetch.CheckHost(host)
 	if err != nil {
-		return owner.Answer{}, err
+		return owner.RequestResult{}, err
 	}
 	if err := a.OwnerRequests.admitRequest(ctx, client, host); err != nil {
-		return owner.Answer{}, err
+		return owner.RequestResult{}, err
 	}
 	if wish == owner.OptOut {
 		return a.OwnerRequests.owners.OptOut(ctx, host, subdomains, request)

@@ -81,7 +81,7 @@ func (a *Answers) ServicesInState(ctx context.Context, is, not []conformance.Nam
 		return ServicePage{}, ErrNoStates
 	}
 	page := ServicePage{Services: []ServiceSummary{}, Seq: a.Standing.Cursor().Seq}
-	selection := standing.Selection{Is: is, Not: not, Publishing: true}
+	selection := standing.HostFilter{Is: is, Not: not, Publishing: true}
 	for {
 		hosts, next := a.Standing.List(selection, after, limit-len(page.Services))
 		for _, host := range hosts {

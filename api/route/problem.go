@@ -63,7 +63,7 @@ type Problem struct {
 	Got           string `json:"got,omitempty" doc:"what came"`
 	SignatureBase string `json:"signature_base,omitempty" doc:"the text that the signature was held against"`
 	// Work is the proof of work that a registration needs.
-	Work *registry.Work `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
+	Work *registry.WorkProof `json:"work,omitempty" doc:"the proof of work that a registration needs while very many agents are registered"`
 	// Missing are the required signals of evidence that do not hold.
 	Missing []string `json:"missing_evidence,omitempty" doc:"the missing evidence"`
 	// Retry is the number of seconds until another attempt makes sense.

@@ -165,7 +165,7 @@ func TestKeysOfMovedAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := keyfile.Annotate(path, keyfile.Notes{"agent": strings.Replace(f.Notes["agent"], "localhost", "old.example", 1)}); err != nil {
+		if err := keyfile.Annotate(path, keyfile.Attributes{"agent": strings.Replace(f.Notes["agent"], "localhost", "old.example", 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}

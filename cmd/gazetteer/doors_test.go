@@ -532,6 +532,6 @@ func TestServiceDuringFlood(t *testing.T) {
 
 // registrationRefusal is what the refusal of a registration says.
 type registrationRefusal struct {
-	Rule string        `json:"rule"`
-	Work registry.Work `json:"work"`
+	Rule string             `json:"rule"`
+	Work registry.WorkProof `json:"work"`
 }

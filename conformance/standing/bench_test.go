@@ -46,7 +46,7 @@ func BenchmarkList(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if names, _ := f.List(Selection{Is: []conformance.Name{conformance.Reachable}}, "", 100); len(names) != 100 {
+		if names, _ := f.List(HostFilter{Is: []conformance.Name{conformance.Reachable}}, "", 100); len(names) != 100 {
 			b.Fatal(len(names))
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"gazetteer/conformance"
 )
 
-// Figures say how many hosts there are, and how they stand.
-type Figures struct {
+// StateCounts say how many hosts there are, and how they stand.
+type StateCounts struct {
 	// Hosts counts the hosts of all classes.
 	Hosts int `json:"hosts"`
 	// Classes counts hosts by class, States by state and verdict. A host that was never visited has
 	// no states.
-	Classes map[conformance.Class]int                        `json:"classes"`
+	Classes map[conformance.PublisherClass]int               `json:"classes"`
 	States  map[conformance.Name]map[conformance.Verdict]int `json:"states"`
 	// Levels counts the conformant hosts by the level that they reach.
 	Levels map[int]int `json:"levels"`
@@ -28,8 +28,8 @@ type Figures struct {
 	Visited time.Time `json:"visited,omitzero"`
 }
 
-func newFigures() Figures {
-	f := Figures{Classes: map[conformance.Class]int{}, States: map[conformance.Name]map[conformance.Verdict]int{}, Levels: map[int]int{}}
+func newFigures() StateCounts {
+	f := StateCounts{Classes: map[conformance.PublisherClass]int{}, States: map[conformance.Name]map[conformance.Verdict]int{}, Levels: map[int]int{}}
 	for _, name := range conformance.Names() {
 		f.States[name] = map[conformance.Verdict]int{}
 	}
@@ -37,7 +37,7 @@ func newFigures() Figures {
 }
 
 // countHost adds a host to the figures, or takes it out (by -1).
-func (f *Figures) countHost(h *host, by int) {
+func (f *StateCounts) countHost(h *host, by int) {
 	class := h.hostClass()
 	if class == "" {
 		return
@@ -66,7 +66,7 @@ func (f *Figures) countHost(h *host, by int) {
 }
 
 // Figures returns the figures of this moment. The caller may keep them.
-func (f *Follower) Figures() Figures {
+func (f *Follower) Figures() StateCounts {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	out := f.figures
@@ -86,10 +86,10 @@ func (f *Follower) Figures() Figures {
 	return out
 }
 
-// A Host has the present states of one host.
-type Host struct {
+// HostStates has the present states of one host.
+type HostStates struct {
 	Name  string
-	Class conformance.Class
+	Class conformance.PublisherClass
 	// Track has the states; it is empty for a host that was never visited, or is not visited any
 	// more. Its By and Since are empty for a host that was not visited since there is a history.
 	Track conformance.Track
@@ -98,34 +98,34 @@ type Host struct {
 }
 
 // Host returns the states of a host; false if the host has no record. name is a normalised name.
-func (f *Follower) Host(name string) (Host, bool) {
+func (f *Follower) Host(name string) (HostStates, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	n, ok := f.numbers[name]
 	if !ok {
-		return Host{}, false
+		return HostStates{}, false
 	}
 	h := &f.hosts[n]
-	out := Host{Name: name, Class: h.hostClass(), HistoryBegins: h.firstTurn}
+	out := HostStates{Name: name, Class: h.hostClass(), HistoryBegins: h.firstTurn}
 	if h.blocked == "" {
 		out.Track = h.track
 	}
 	return out, out.Class != ""
 }
 
-// A Selection says which hosts [Follower.List] returns. The zero value selects all.
-type Selection struct {
+// A HostFilter says which hosts [Follower.List] returns. The zero value selects all.
+type HostFilter struct {
 	// Is are states that must hold, Not states that must not: neither no nor unknown is yes.
 	Is, Not []conformance.Name
 	// Class, when set, is that of the hosts.
-	Class conformance.Class
+	Class conformance.PublisherClass
 	// Publishing leaves out hosts without a current document.
 	Publishing bool
 }
 
 // List returns the names of the selected hosts behind a name, in the order of the store's keys, at
 // most limit of them. next is the name to continue behind, "" at the end.
-func (f *Follower) List(s Selection, after string, limit int) (names []string, next string) {
+func (f *Follower) List(s HostFilter, after string, limit int) (names []string, next string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	from := 0
@@ -155,7 +155,7 @@ func (f *Follower) List(s Selection, after string, limit int) (names []string, n
 }
 
 // publishesDocument reports whether hosts of a class have a current document.
-func publishesDocument(c conformance.Class) bool {
+func publishesDocument(c conformance.PublisherClass) bool {
 	return c == conformance.Publishes || c == conformance.OtherDialect
 }
 

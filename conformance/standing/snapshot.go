@@ -34,7 +34,7 @@ type savedHost struct {
 	Name           string
 	Track          conformance.Track
 	Known, Visited bool
-	Blocked        conformance.Class
+	Blocked        conformance.PublisherClass
 	FirstTurn      time.Time
 	Links          []savedLinks
 }

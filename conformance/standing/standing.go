@@ -48,7 +48,7 @@ type Follower struct {
 	labels  []uint8           // states by number: bit i is set when the i-th of [conformance.Names] holds
 	shared  bool              // labels were handed out, and must not be changed
 	order   []uint32          // numbers by reversed name
-	figures Figures
+	figures StateCounts
 }
 
 // A host has the facts about one host.
@@ -59,10 +59,10 @@ type host struct {
 	// visited reports whether there is a record of the host that was visited, known whether there
 	// is one at all.
 	known, visited bool
-	blocked        conformance.Class // OptedOut or Excluded, "" for a host that may be visited
-	firstTurn      time.Time         // zero for a host without history
-	links          []documentLinks   // to other hosts
-	linkedFrom     []uint32          // hosts that name this one, each once
+	blocked        conformance.PublisherClass // OptedOut or Excluded, "" for a host that may be visited
+	firstTurn      time.Time                  // zero for a host without history
+	links          []documentLinks            // to other hosts
+	linkedFrom     []uint32                   // hosts that name this one, each once
 }
 
 // documentLinks are the links of one document to other hosts.
@@ -139,8 +139,8 @@ type change struct {
 	document  documentLinks
 	names     []string // of the hosts that it links to
 	unchanged bool
-	blocked   conformance.Class // of a block
-	turned    time.Time         // of a turn
+	blocked   conformance.PublisherClass // of a block
+	turned    time.Time                  // of a turn
 }
 
 // applyBatch reads records and updates the state.
@@ -507,7 +507,7 @@ func (h *host) packStates() uint8 {
 }
 
 // hostClass returns the class of a host, "" for one that is only named.
-func (h *host) hostClass() conformance.Class {
+func (h *host) hostClass() conformance.PublisherClass {
 	switch {
 	case h.blocked != "":
 		return h.blocked

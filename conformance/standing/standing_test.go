@@ -123,15 +123,15 @@ func silent(name string) map[string]fetch.Fetch {
 
 // known is all that a follower can be asked.
 type known struct {
-	Figures Figures
-	Hosts   []Host
+	Figures StateCounts
+	Hosts   []HostStates
 	Links   [][]string
 	Labels  []uint8
 }
 
 func allKnown(f *Follower) known {
 	k := known{Figures: f.Figures()}
-	names, next := f.List(Selection{}, "", 1<<20)
+	names, next := f.List(HostFilter{}, "", 1<<20)
 	if next != "" {
 		names = append(names, "more than one page")
 	}
@@ -158,7 +158,7 @@ func TestStates(t *testing.T) {
 		store.Put(store.TurnKey("a.example", noon), []byte("{}")),
 	)
 	f := openFollower(t, s)
-	for name, want := range map[string]conformance.Class{
+	for name, want := range map[string]conformance.PublisherClass{
 		"a.example": conformance.Publishes, "b.example": conformance.Silent, "c.example": conformance.OptedOut,
 		"d.example": conformance.Excluded, "e.example": conformance.Unvisited,
 	} {
@@ -171,15 +171,15 @@ func TestStates(t *testing.T) {
 	}
 	for _, c := range []struct {
 		want string
-		s    Selection
+		s    HostFilter
 	}{
-		{"[a.example]", Selection{Is: []conformance.Name{conformance.Reachable}}},
-		{"[a.example]", Selection{Is: []conformance.Name{conformance.Reachable, conformance.Answers}}},
-		{"[b.example c.example d.example e.example]", Selection{Not: []conformance.Name{conformance.Reachable}}},
-		{"[]", Selection{Is: []conformance.Name{conformance.Consistent}}},
-		{"[b.example]", Selection{Class: conformance.Silent}},
-		{"[a.example]", Selection{Publishing: true}},
-		{"[]", Selection{Publishing: true, Not: []conformance.Name{conformance.Answers}}},
+		{"[a.example]", HostFilter{Is: []conformance.Name{conformance.Reachable}}},
+		{"[a.example]", HostFilter{Is: []conformance.Name{conformance.Reachable, conformance.Answers}}},
+		{"[b.example c.example d.example e.example]", HostFilter{Not: []conformance.Name{conformance.Reachable}}},
+		{"[]", HostFilter{Is: []conformance.Name{conformance.Consistent}}},
+		{"[b.example]", HostFilter{Class: conformance.Silent}},
+		{"[a.example]", HostFilter{Publishing: true}},
+		{"[]", HostFilter{Publishing: true, Not: []conformance.Name{conformance.Answers}}},
 	} {
 		if names, _ := f.List(c.s, "", 10); fmt.Sprint(names) != c.want {
 			t.Errorf("%+v lists %v, want %s", c.s, names, c.want)
@@ -210,13 +210,13 @@ func TestListPages(t *testing.T) {
 	var got []string
 	for after, more := "", true; more; more = after != "" {
 		var page []string
-		page, after = f.List(Selection{}, after, 2)
+		page, after = f.List(HostFilter{}, after, 2)
 		got = append(got, page...)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the pages list %q, the store %q", got, want)
 	}
-	if names, _ := f.List(Selection{}, "b.other.example", 1); fmt.Sprint(names) != "[a.test]" {
+	if names, _ := f.List(HostFilter{}, "b.other.example", 1); fmt.Sprint(names) != "[a.test]" {
 		t.Errorf("behind a host that is not there come %q", names)
 	}
 }
@@ -358,7 +358,7 @@ func TestUselessSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if names, _ := f.List(Selection{}, "", 10); fmt.Sprint(names) != "[b.example c.example]" {
+	if names, _ := f.List(HostFilter{}, "", 10); fmt.Sprint(names) != "[b.example c.example]" {
 		t.Errorf("in another store it knows %v", names)
 	}
 }

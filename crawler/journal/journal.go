@@ -44,11 +44,11 @@ type Journal struct {
 // A StartedVisit is a visit that has begun.
 type StartedVisit struct {
 	at    time.Time
-	Asked []Contact
+	Asked []Attempt
 }
 
-// A Contact is a host that a visit was about to ask.
-type Contact struct {
+// An Attempt is a host that a visit was about to ask.
+type Attempt struct {
 	Host string
 	Addr netip.Addr // invalid when unknown
 	At   time.Time
@@ -115,7 +115,7 @@ func New(log *slog.Logger) *Journal { return &Journal{log: log} }
 // nothing is recorded. It returns the hosts with interrupted visits, the visits that the end of the
 // previous process interrupted, and the contacts of the last minute. least is the minimum time for
 // which an interrupted host waits.
-func (j *Journal) Open(dir string, now time.Time, least time.Duration) (interrupted map[string]Interruptions, started map[string]StartedVisit, recent []Contact, err error) {
+func (j *Journal) Open(dir string, now time.Time, least time.Duration) (interrupted map[string]Interruptions, started map[string]StartedVisit, recent []Attempt, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.inFlight, j.interrupted, j.path = map[string]StartedVisit{}, map[string]Interruptions{}, ""
@@ -145,7 +145,7 @@ func (j *Journal) Open(dir string, now time.Time, least time.Duration) (interrup
 }
 
 // readFile reads the file. A line that cannot be read was cut off by the end of the process.
-func (j *Journal) readFile(now time.Time) ([]Contact, error) {
+func (j *Journal) readFile(now time.Time) ([]Attempt, error) {
 	file, err := os.Open(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -154,13 +154,13 @@ func (j *Journal) readFile(now time.Time) ([]Contact, error) {
 		return nil, fmt.Errorf("read the journal of visits: %w", err)
 	}
 	defer file.Close()
-	var recent []Contact
+	var recent []Attempt
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		w := strings.Fields(lines.Text())
 		switch {
 		case len(w) == 5 && w[0] == "b":
-			c := Contact{Host: w[3], At: parseMillis(w[1])}
+			c := Attempt{Host: w[3], At: parseMillis(w[1])}
 			c.Addr, _ = netip.ParseAddr(w[4])
 			f := j.inFlight[w[2]]
 			if f.at.IsZero() {
@@ -217,7 +217,7 @@ func (j *Journal) rewriteFile() error {
 	return nil
 }
 
-func (c Contact) formatLine(host string) string {
+func (c Attempt) formatLine(host string) string {
 	addr := "-"
 	if c.Addr.IsValid() {
 		addr = c.Addr.String()
@@ -233,7 +233,7 @@ func (j *Journal) BeginContact(host, asked string, addr netip.Addr, now time.Tim
 	if j.file == nil {
 		return
 	}
-	c := Contact{Host: asked, Addr: addr, At: now}
+	c := Attempt{Host: asked, Addr: addr, At: now}
 	f := j.inFlight[host]
 	if f.at.IsZero() {
 		f.at = now

@@ -18,7 +18,7 @@ func TestJournal(t *testing.T) {
 		dir := t.TempDir()
 		least := 2 * time.Second
 		addr := netip.MustParseAddr("192.0.2.1")
-		start := func() (*Journal, map[string]Interruptions, []Contact) {
+		start := func() (*Journal, map[string]Interruptions, []Attempt) {
 			t.Helper()
 			j := New(slog.New(slog.DiscardHandler))
 			cut, _, recent, err := j.Open(dir, time.Now(), least)

@@ -77,8 +77,8 @@ func New(o Options) *Owners {
 	return &Owners{crawler: o.Crawler, dns: o.DNS, web: o.Web, resolver: o.Resolver, now: o.Now, started: o.Now(), nonces: nonceCache{used: map[string]time.Time{}}}
 }
 
-// An Answer is the result of an owner request.
-type Answer struct {
+// A RequestResult is the result of an owner request.
+type RequestResult struct {
 	Host    string      `json:"host" doc:"the normalized name"`
 	Request RequestKind `json:"request" enum:"opt-out,opt-in"`
 	// Subdomains is set when the request covers all hosts below Host, too.
@@ -106,14 +106,14 @@ type Publication struct {
 // its signature if it has one, or nil. A missing proof is not an error: the answer then lists what
 // was checked. The error is a *[fetch.HostError] for a bad host name, a *[registry.Refusal] for an
 // invalid signature, or that of ctx or the store.
-func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, request *httpsig.Message) (Answer, error) {
+func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, request *httpsig.Message) (RequestResult, error) {
 	a, err := newAnswer(OptOut, host, subdomains)
 	if err != nil {
-		return Answer{}, err
+		return RequestResult{}, err
 	}
 	before, blocked, err := o.crawler.Blocked(ctx, a.Host)
 	if err != nil {
-		return Answer{}, fmt.Errorf("opt out %s: %w", a.Host, err)
+		return RequestResult{}, fmt.Errorf("opt out %s: %w", a.Host, err)
 	}
 	if blocked && before.By == crawler.ByOwner && (before.Subdomains || !subdomains) {
 		a.Done, a.Since, a.Proof = true, before.Since, before.Proof
@@ -130,7 +130,7 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 		b.Subdomains = subdomains || before.Subdomains
 	}
 	if err := o.crawler.Block(ctx, b); err != nil {
-		return Answer{}, fmt.Errorf("opt out: %w", err)
+		return RequestResult{}, fmt.Errorf("opt out: %w", err)
 	}
 	a.Done, a.Since = true, b.Since
 	return a, nil
@@ -139,21 +139,21 @@ func (o *Owners) OptOut(ctx context.Context, host string, subdomains bool, reque
 // OptIn checks whether the owner of an opted-out host asks to be visited after all, and if so ends
 // the block. The host is then visited when somebody names it. The errors are those of
 // [Owners.OptOut], [ErrNotOut], [ErrOperator] and *[CoveredError].
-func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Message) (Answer, error) {
+func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Message) (RequestResult, error) {
 	a, err := newAnswer(OptIn, host, false)
 	if err != nil {
-		return Answer{}, err
+		return RequestResult{}, err
 	}
 	before, blocked, err := o.crawler.Blocked(ctx, a.Host)
 	switch {
 	case err != nil:
-		return Answer{}, fmt.Errorf("opt in %s: %w", a.Host, err)
+		return RequestResult{}, fmt.Errorf("opt in %s: %w", a.Host, err)
 	case !blocked:
-		return Answer{}, ErrNotOut
+		return RequestResult{}, ErrNotOut
 	case before.By != crawler.ByOwner:
-		return Answer{}, ErrOperator
+		return RequestResult{}, ErrOperator
 	case before.Host != a.Host:
-		return Answer{}, &CoveredError{Host: a.Host, By: before.Host}
+		return RequestResult{}, &CoveredError{Host: a.Host, By: before.Host}
 	}
 	a.Subdomains, a.Since = before.Subdomains, before.Since
 	if err := o.proveRequest(ctx, &a, request); err != nil || a.Proof == "" {
@@ -162,22 +162,22 @@ func (o *Owners) OptIn(ctx context.Context, host string, request *httpsig.Messag
 	if before.Operator {
 		before.By, before.Operator, before.Proof = crawler.ByOperator, false, ""
 		if err := o.crawler.Block(ctx, before); err != nil {
-			return Answer{}, fmt.Errorf("opt in: %w", err)
+			return RequestResult{}, fmt.Errorf("opt in: %w", err)
 		}
-		return Answer{}, ErrOperator
+		return RequestResult{}, ErrOperator
 	}
 	if err := o.crawler.Unblock(ctx, a.Host); err != nil {
-		return Answer{}, fmt.Errorf("opt in: %w", err)
+		return RequestResult{}, fmt.Errorf("opt in: %w", err)
 	}
 	a.Done, a.Since = true, time.Time{}
 	return a, nil
 }
 
 // newAnswer starts the answer to an owner request.
-func newAnswer(kind RequestKind, host string, subdomains bool) (Answer, error) {
+func newAnswer(kind RequestKind, host string, subdomains bool) (RequestResult, error) {
 	name, err := fetch.CheckHost(host)
 	if err != nil {
-		return Answer{}, err
+		return RequestResult{}, err
 	}
-	return Answer{Host: name, Request: kind, Subdomains: subdomains, Probes: []registry.Probe{}, Publish: newPublication(kind, name, subdomains)}, nil
+	return RequestResult{Host: name, Request: kind, Subdomains: subdomains, Probes: []registry.Probe{}, Publish: newPublication(kind, name, subdomains)}, nil
 }

@@ -51,7 +51,7 @@ func newPublication(kind RequestKind, host string, subdomains bool) Publication 
 
 // proveRequest looks for a proof of the request in a and sets a.Proof, which is "" if there is
 // none.
-func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.Message) error {
+func (o *Owners) proveRequest(ctx context.Context, a *RequestResult, request *httpsig.Message) error {
 	if request != nil && isSigned(*request) {
 		var err error
 		a.Proof, err = o.proveBySignature(ctx, a.Host, *request)
@@ -75,7 +75,7 @@ func (o *Owners) proveRequest(ctx context.Context, a *Answer, request *httpsig.M
 }
 
 // noteProbe records a check and reports whether it is sufficient.
-func (a *Answer) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
+func (a *RequestResult) noteProbe(ctx context.Context, l registry.Probe) (enough bool) {
 	a.Probes = append(a.Probes, l)
 	if l.Found {
 		a.Proof = l.Query

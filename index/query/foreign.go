@@ -186,7 +186,7 @@ func asksForFact(language, text string) bool {
 }
 
 // isMark reports whether a part of a text has no searchable content.
-func isMark(w translate.Word) bool {
+func isMark(w translate.Translation) bool {
 	return len(w.Meanings) > 0 && len(w.Meanings[0]) == 1
 }
 

@@ -118,14 +118,14 @@ const (
 	firstLetterCost = 0.5 // of a wrong first letter, besides the edit
 )
 
-// A Candidate is a word near a misspelt word, and the cost of the errors between them, in edits.
-type Candidate struct {
+// A Correction is a word near a misspelt word, and the cost of the errors between them, in edits.
+type Correction struct {
 	Text string
 	Cost float64
 }
 
 // Compare orders words by their cost, and those of the same cost by their letters.
-func (c Candidate) Compare(other Candidate) int {
+func (c Correction) Compare(other Correction) int {
 	return cmp.Or(cmp.Compare(c.Cost, other.Cost), strings.Compare(c.Text, other.Text))
 }
 
@@ -133,7 +133,7 @@ func (c Candidate) Compare(other Candidate) int {
 // of the nearest. [IsCorrectable] must be true for the word. It compares the words of about its length
 // with the same first letter, or with the first two letters swapped. Words that differ in the first
 // letter alone are looked up.
-func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
+func (l *WordList) AppendNear(to []Correction, word string) []Correction {
 	allowed := 1
 	if len(word) >= minTwoEdits {
 		allowed = 2
@@ -154,7 +154,7 @@ func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
 				case soundsAlike(word, w):
 					cost = soundCost
 				}
-				to = append(to, Candidate{w, cost})
+				to = append(to, Correction{w, cost})
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (l *WordList) AppendNear(to []Candidate, word string) []Candidate {
 	if len(word) >= minOtherFirst {
 		to = l.appendOtherFirst(to, word)
 	}
-	slices.SortFunc(to[before:], Candidate.Compare)
+	slices.SortFunc(to[before:], Correction.Compare)
 	return to[:min(len(to), before+maxCandidates)]
 }
 
@@ -188,11 +188,11 @@ func soundsAlike(a, b string) bool {
 
 // appendOtherFirst appends the words that differ from a word in the first letter alone: it is another
 // one, missing or too many.
-func (l *WordList) appendOtherFirst(near []Candidate, word string) []Candidate {
+func (l *WordList) appendOtherFirst(near []Correction, word string) []Correction {
 	const cost = 1 + firstLetterCost
 	if rest := word[1:]; rest[0] != word[0] && rest[1] != word[0] {
 		if w, ok := l.findWord(rest); ok {
-			near = append(near, Candidate{w, cost})
+			near = append(near, Correction{w, cost})
 		}
 	}
 	for _, rest := range [...]string{word[1:], word} {
@@ -200,7 +200,7 @@ func (l *WordList) appendOtherFirst(near []Candidate, word string) []Candidate {
 		at := sort.Search(len(l.rests), func(i int) bool { return l.rests[i].hash >= hash })
 		for ; at < len(l.rests) && l.rests[at].hash == hash; at++ {
 			if w := l.words[l.rests[at].word]; w[1:] == rest && w[0] != word[0] {
-				near = append(near, Candidate{w, cost})
+				near = append(near, Correction{w, cost})
 			}
 		}
 	}

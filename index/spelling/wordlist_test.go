@@ -51,12 +51,12 @@ func TestAppendNearKeepsEarlier(t *testing.T) {
 		words = append(words, "boo"+string(a)+"ing", "bo"+string(a)+"king")
 	}
 	list := NewWordList(words)
-	earlier := []Candidate{{"zebra", 9}}
+	earlier := []Correction{{"zebra", 9}}
 	near := list.AppendNear(slices.Clone(earlier), "booking")
 	if !slices.Equal(near[:1], earlier) || len(near) != 1+maxCandidates {
 		t.Errorf("%d candidates, the first %v", len(near), near[0])
 	}
-	if !slices.IsSortedFunc(near[1:], Candidate.Compare) {
+	if !slices.IsSortedFunc(near[1:], Correction.Compare) {
 		t.Errorf("not in order: %v", near[1:])
 	}
 }

@@ -86,7 +86,7 @@ func CorrectHangul(field string) string {
 
 // isWordWithParticle reports whether words are a noun of one syllable and a particle, which are too
 // short to be misspelt by one letter: 글이.
-func isWordWithParticle(words []Word) bool {
+func isWordWithParticle(words []Translation) bool {
 	return len(words) == 2 && len(words[0].Meanings) > 0 && len(words[0].Meanings[0]) > 1 && len(words[1].Meanings) > 0 && words[1].Meanings[0] == Nothing
 }
 

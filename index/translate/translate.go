@@ -98,8 +98,8 @@ func Phrase(first, second string) string {
 	return ""
 }
 
-// A Word is a part of a text with its translations.
-type Word struct {
+// A Translation is a part of a text with its translations.
+type Translation struct {
 	Text     string
 	Meanings []string // English words, the likeliest first, or one of the marks; nil for an unknown word
 }
@@ -269,13 +269,13 @@ func JoinPhrases(language string, fields []string) []string {
 }
 
 // Translate splits a part of a text without spaces into words, and returns their translations.
-func Translate(language, field string) []Word {
+func Translate(language, field string) []Translation {
 	field = strings.ToLower(strings.TrimFunc(field, unicode.IsPunct))
 	switch language {
 	case Japanese, Chinese, Korean:
 		return segmentText(language, field)
 	}
-	var words []Word
+	var words []Translation
 	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return r == '\'' || r == '’' }) {
 		words = append(words, translateWord(language, part)...)
 	}
@@ -283,9 +283,9 @@ func Translate(language, field string) []Word {
 }
 
 // translateWord translates a word, or the two parts of a German compound.
-func translateWord(language, word string) []Word {
+func translateWord(language, word string) []Translation {
 	if m := lookupWord(language, word); m != nil || language != German {
-		return []Word{{word, m}}
+		return []Translation{{word, m}}
 	}
 	// The last part of a compound is the head, the first part modifies it.
 	for at := len(word) - minPart; at >= minPart; at-- {
@@ -302,14 +302,14 @@ func translateWord(language, word string) []Word {
 				continue
 			}
 			if m := lookupWord(language, stem); m != nil && len(m[0]) > 1 {
-				return []Word{{stem, m}, {word[at:], last}}
+				return []Translation{{stem, m}, {word[at:], last}}
 			}
 			if m := lookupWord(language, stem+"e"); m != nil && len(m[0]) > 1 {
-				return []Word{{stem, m}, {word[at:], last}}
+				return []Translation{{stem, m}, {word[at:], last}}
 			}
 		}
 	}
-	return []Word{{word, nil}}
+	return []Translation{{word, nil}}
 }
 
 // minPart is the minimum number of bytes of a part of a compound.
@@ -320,14 +320,14 @@ const maxWord = 8
 
 // segmentText splits a text at the longest words that the table knows, from left to right. Unknown
 // parts remain between them.
-func segmentText(language, text string) []Word {
+func segmentText(language, text string) []Translation {
 	runes := []rune(text)
 	table := unpacked()[language]
-	var words []Word
+	var words []Translation
 	unknown := 0 // the start of the characters that the table lacks
 	flush := func(to int) {
 		if unknown < to {
-			words = append(words, Word{string(runes[unknown:to]), nil})
+			words = append(words, Translation{string(runes[unknown:to]), nil})
 		}
 	}
 	for at := 0; at < len(runes); {
@@ -335,12 +335,12 @@ func segmentText(language, text string) []Word {
 		for ; n > 0; n-- {
 			if m := table[string(runes[at:at+n])]; m != nil {
 				flush(at)
-				words = append(words, Word{string(runes[at : at+n]), m})
+				words = append(words, Translation{string(runes[at : at+n]), m})
 				break
 			}
 			if m := translateInflected(language, table, runes[at:at+n], runes[at+n:]); m != nil {
 				flush(at)
-				words = append(words, Word{string(runes[at : at+n]), m})
+				words = append(words, Translation{string(runes[at : at+n]), m})
 				break
 			}
 		}

@@ -17,12 +17,12 @@ func RecoverDamage(f func() error) (err error) {
 	return f()
 }
 
-// A DamageError means that the content of the index differs from what was written. The index is
+// A DamagedError means that the content of the index differs from what was written. The index is
 // then rebuilt.
-type DamageError struct{ What string }
+type DamagedError struct{ What string }
 
-func (e *DamageError) Error() string { return "the index is damaged: " + e.What }
+func (e *DamagedError) Error() string { return "the index is damaged: " + e.What }
 
 func NewDamageError(format string, args ...any) error {
-	return &DamageError{fmt.Sprintf(format, args...)}
+	return &DamagedError{fmt.Sprintf(format, args...)}
 }

@@ -25,9 +25,9 @@ const (
 	verbPart      = 0.15
 )
 
-// A Profile summarizes one version of a document: the mean embedding of its operations, and the
+// A DocumentProfile summarizes one version of a document: the mean embedding of its operations, and the
 // sorted names of its data classes and verbs.
-type Profile struct {
+type DocumentProfile struct {
 	mean           semantic.Embedding
 	Classes, Verbs []string
 
@@ -38,13 +38,13 @@ type Profile struct {
 // a segment never changes.
 type profiles struct {
 	mu    sync.Mutex // guards the following fields
-	byRun []Profile
+	byRun []DocumentProfile
 }
 
 // A profiledDocument is a document with operations that a search may return.
 type profiledDocument struct {
 	entry.Source
-	*Profile
+	*DocumentProfile
 }
 
 // ListProfiles returns the profiles of all documents with operations that a search may return. The
@@ -73,7 +73,7 @@ func (v *View) ListProfiles(ctx context.Context) ([]profiledDocument, error) {
 }
 
 // readProfiles returns the profiles of a segment's runs.
-func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapshot) ([]Profile, error) {
+func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapshot) ([]DocumentProfile, error) {
 	d.profiles.mu.Lock()
 	defer d.profiles.mu.Unlock()
 	if d.profiles.byRun != nil {
@@ -87,7 +87,7 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 	if err != nil {
 		return nil, err
 	}
-	byRun := make([]Profile, len(d.Runs))
+	byRun := make([]DocumentProfile, len(d.Runs))
 	means := make([]int8, len(d.Runs)*d.Meanings.Dim) // side by side, because they are read one after the other
 	for r := range byRun {
 		if err := ctx.Err(); err != nil {
@@ -102,7 +102,7 @@ func (d *SegmentData) readProfiles(ctx context.Context, s *scorch.SegmentSnapsho
 			}
 			used = append(used, verbs.valueOf(n))
 		}
-		p := Profile{mean: semantic.NewEmbedding(sum), Classes: classes.valueNames(classes.runs[r]), Verbs: verbs.valueNames(used)}
+		p := DocumentProfile{mean: semantic.NewEmbedding(sum), Classes: classes.valueNames(classes.runs[r]), Verbs: verbs.valueNames(used)}
 		at := means[r*d.Meanings.Dim : (r+1)*d.Meanings.Dim]
 		copy(at, p.mean.Vector)
 		p.mean.Vector = at
@@ -156,7 +156,7 @@ func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines 
 	sure := nthLargest(slices.Clone(cosines), min(surePlaces*limit, len(cosines)))
 	compare := func(j int) {
 		other := &all[j]
-		s := Similarity{own, other, own.similarityTo(other.Profile)}
+		s := Similarity{own, other, own.similarityTo(other.DocumentProfile)}
 		if old, met := best[other.Host]; !met || s.Score > old.Score {
 			best[other.Host] = s
 		}
@@ -179,7 +179,7 @@ func addMostSimilar(best map[string]Similarity, all []profiledDocument, cosines 
 		if c < 0 || c >= sure || embeddingPart*float64(c)+classPart+verbPart+rounding < least {
 			continue
 		}
-		other := all[j].Profile
+		other := all[j].DocumentProfile
 		if embeddingPart*float64(c)+classPart*maxOverlap(classBits, len(other.Classes), other.classBits)+
 			verbPart*maxOverlap(verbBits, len(other.Verbs), other.verbBits)+rounding >= least {
 			compare(j)
@@ -215,7 +215,7 @@ func hashBits(names []string) []uint64 {
 }
 
 // similarityTo returns the similarity of two documents, 0 to 1.
-func (p *Profile) similarityTo(other *Profile) float64 {
+func (p *DocumentProfile) similarityTo(other *DocumentProfile) float64 {
 	return embeddingPart*max(0, float64(p.mean.Cosine(other.mean))) +
 		classPart*overlapShare(p.Classes, other.Classes) + verbPart*overlapShare(p.Verbs, other.Verbs)
 }

@@ -58,8 +58,8 @@ func (v *View) NearestSpelling(word string) (string, error) {
 	if ok {
 		return used, nil
 	}
-	best := spelling.Candidate{Cost: math.Inf(1)}
-	compare := func(near []spelling.Candidate, inIndex bool) error {
+	best := spelling.Correction{Cost: math.Inf(1)}
+	compare := func(near []spelling.Correction, inIndex bool) error {
 		for _, c := range near {
 			if c.Cost > 1.5 && !inIndex {
 				continue // too far for a word that no operation has
@@ -85,7 +85,7 @@ func (v *View) NearestSpelling(word string) (string, error) {
 	if err := compare(v.Directory.spelledLexicon().AppendNear(nil, word), false); err != nil {
 		return "", err
 	}
-	var near []spelling.Candidate
+	var near []spelling.Correction
 	for i, s := range v.snapshot.Segments() {
 		words, err := v.Segments[i].spelledWords(s)
 		if err != nil {
@@ -93,7 +93,7 @@ func (v *View) NearestSpelling(word string) (string, error) {
 		}
 		near = words.AppendNear(near, word)
 	}
-	slices.SortFunc(near, spelling.Candidate.Compare) // a word that several segments have is compared once
+	slices.SortFunc(near, spelling.Correction.Compare) // a word that several segments have is compared once
 	if err := compare(slices.Compact(near), true); err != nil {
 		return "", err
 	}

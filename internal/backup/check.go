@@ -70,7 +70,7 @@ type Progress func(part string, done, total int64)
 // other: every record of the store with its checksum, every raw document with its digest and with
 // the versions that name it, the history of every agent, every leaf and hash of the transparency
 // log and the records that they stand for, every document with its entries in the index, and every
-// envelope of the mail. The error is a [*DamageError] that names what is wrong. A damaged part does
+// envelope of the mail. The error is a [*DamagedError] that names what is wrong. A damaged part does
 // not stop the check of the others.
 func Check(ctx context.Context, dir string, progress Progress) (r Report, err error) {
 	return checkDirectory(ctx, dir, false, progress)
@@ -94,7 +94,7 @@ type checker struct {
 	restored bool
 	progress Progress
 	report   *Report
-	damage   DamageError
+	damage   DamagedError
 }
 
 // addProblem adds a problem. Behind maxProblems they are only counted.
@@ -255,7 +255,7 @@ func (c *checker) checkIndex(ctx context.Context, s *boltstore.Store) (err error
 	if index.IsMissing(err) {
 		return nil // it is made at the next start
 	}
-	if damage, ok := errors.AsType[*view.DamageError](err); ok {
+	if damage, ok := errors.AsType[*view.DamagedError](err); ok {
 		c.addProblem(remedyIndex, "%v", damage)
 		return nil
 	}

@@ -48,7 +48,7 @@ func TestFlippedManifestsAreRefused(t *testing.T) {
 			flipped[i] ^= 1 << bit
 			if err := read(flipped); err == nil {
 				t.Errorf("bit %d of byte %d changed: the manifest was read\n%s", bit, i, flipped)
-			} else if _, ok := errors.AsType[*DamageError](err); !ok {
+			} else if _, ok := errors.AsType[*DamagedError](err); !ok {
 				t.Errorf("bit %d of byte %d changed: %v", bit, i, err)
 			}
 		}

@@ -17,13 +17,13 @@ import (
 	"gazetteer/store/boltfile"
 )
 
-// A DamageError describes the damage of a backup or a data directory.
-type DamageError struct {
+// A DamagedError describes the damage of a backup or a data directory.
+type DamagedError struct {
 	Problems []Problem // at least one
 	Unnamed  int       // how many more there are
 }
 
-func (e *DamageError) Error() string {
+func (e *DamagedError) Error() string {
 	text := e.Problems[0].What
 	if more := len(e.Problems) - 1 + e.Unnamed; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
@@ -32,7 +32,7 @@ func (e *DamageError) Error() string {
 }
 
 // newDamage is the error of one problem.
-func newDamage(what string) *DamageError { return &DamageError{Problems: []Problem{{What: what}}} }
+func newDamage(what string) *DamagedError { return &DamagedError{Problems: []Problem{{What: what}}} }
 
 // IsBackup reports whether a directory is a backup, which must not be used as a data directory: the
 // first write would make it differ from its manifest.
@@ -42,7 +42,7 @@ func IsBackup(dir string) bool {
 }
 
 // readManifest reads the manifest of a backup and compares every file with it. The error is a
-// [*DamageError] when a file is missing, changed or not named there.
+// [*DamagedError] when a file is missing, changed or not named there.
 func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func readManifest(ctx context.Context, dir string) (m Manifest, err error) {
 		}
 	}
 	if len(problems) > 0 {
-		return m, &DamageError{Problems: problems}
+		return m, &DamagedError{Problems: problems}
 	}
 	return m, nil
 }

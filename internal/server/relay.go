@@ -48,7 +48,7 @@ func openRelayKey(c config.Config) (ed25519.PrivateKey, error) {
 	if _, key, err = ed25519.GenerateKey(rand.Reader); err != nil {
 		return nil, err
 	}
-	return key, keyfile.Create(path, key, nil, keyfile.Notes{"use": "signs the receipts of the relay of " + c.Registry.DIDHost})
+	return key, keyfile.Create(path, key, nil, keyfile.Attributes{"use": "signs the receipts of the relay of " + c.Registry.DIDHost})
 }
 
 // publicKey returns the public half of a key, nil for none.

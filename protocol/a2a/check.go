@@ -10,12 +10,12 @@ import (
 	"gazetteer/protocol/jcs"
 )
 
-// A Verdict says whether a rule holds.
-type Verdict uint8
+// A RuleResult says whether a rule holds.
+type RuleResult uint8
 
 const (
 	// Unjudged: an earlier rule is broken, so this rule could not be checked.
-	Unjudged Verdict = iota
+	Unjudged RuleResult = iota
 	// Holds: the envelope keeps the rule.
 	Holds
 	// Broken: the envelope breaks the rule.
@@ -23,12 +23,12 @@ const (
 )
 
 // String returns "-", "ok" or "no".
-func (v Verdict) String() string { return [...]string{"-", "ok", "no"}[v] }
+func (v RuleResult) String() string { return [...]string{"-", "ok", "no"}[v] }
 
 // A Finding is the result of [Check] for one rule.
 type Finding struct {
 	Rule         Rule
-	Strict, Wire Verdict
+	Strict, Wire RuleResult
 	Detail       string // what is wrong, "" for nothing; it quotes the envelope
 }
 
@@ -50,7 +50,7 @@ func (r Report) Profiles() []Profile {
 	return out
 }
 
-func (f Finding) verdictIn(p Profile) Verdict {
+func (f Finding) verdictIn(p Profile) RuleResult {
 	if p == Wire {
 		return f.Wire
 	}

@@ -129,7 +129,7 @@ func ExampleReceiver() {
 		return
 	}
 	for range 2 { // a relay delivers until it hears that it arrived
-		received, err := inbox.Receive(context.Background(), offer.Text, a2a.Delivery{Pulled: true})
+		received, err := inbox.Receive(context.Background(), offer.Text, a2a.Arrival{Pulled: true})
 		if err != nil {
 			fmt.Println(err)
 			return

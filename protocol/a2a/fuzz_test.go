@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 		}
 		report := a2a.Check(envelope)
 		for i, err := range []error{strict, wire} {
-			broken := slices.ContainsFunc(report.Findings[:len(report.Findings)-1], func(f a2a.Finding) bool { return []a2a.Verdict{f.Strict, f.Wire}[i] == a2a.Broken })
+			broken := slices.ContainsFunc(report.Findings[:len(report.Findings)-1], func(f a2a.Finding) bool { return []a2a.RuleResult{f.Strict, f.Wire}[i] == a2a.Broken })
 			if broken != (err != nil) {
 				t.Fatalf("%q: the linter says %v of profile %d, the reader %v", envelope, broken, i, err)
 			}

@@ -31,8 +31,8 @@ type Receiver struct {
 // DefaultKeepReplay is the longest time that the deployed relay keeps mail.
 const DefaultKeepReplay = 30 * 24 * time.Hour
 
-// A Delivery says how an envelope arrived.
-type Delivery struct {
+// An Arrival says how an envelope arrived.
+type Arrival struct {
 	// Pulled says that the envelope is from a relay, which delivers it again until it is
 	// acknowledged. A second delivery is then not an error (§8.4).
 	Pulled bool
@@ -55,7 +55,7 @@ type Received struct {
 
 // Receive checks an arriving envelope (§6.2): [Verifier.Authenticate], then [Receiver.Accept]. The
 // error is a [*Refusal], that of the store, or that of ctx.
-func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Received, error) {
+func (r *Receiver) Receive(ctx context.Context, text []byte, d Arrival) (Received, error) {
 	v, err := r.Authenticate(ctx, text)
 	if err != nil {
 		return Received{}, err
@@ -66,7 +66,7 @@ func (r *Receiver) Receive(ctx context.Context, text []byte, d Delivery) (Receiv
 // Accept makes the checks that follow the signature (clock, replay, thread) and opens a sealed
 // body. Calls for envelopes of one thread must not overlap. The error is a [*Refusal], that of the
 // store, or that of ctx.
-func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Received, error) {
+func (r *Receiver) Accept(ctx context.Context, v *Verified, d Arrival) (Received, error) {
 	if r.Self != "" && v.To != r.Self {
 		return Received{}, newRefusal(RuleRecipient, "the envelope is addressed to another")
 	}
@@ -103,7 +103,7 @@ func (r *Receiver) Accept(ctx context.Context, v *Verified, d Delivery) (Receive
 }
 
 // arrivalTime returns the time at which the envelope came in.
-func (r *Receiver) arrivalTime(v *Verified, d Delivery, now time.Time) (time.Time, error) {
+func (r *Receiver) arrivalTime(v *Verified, d Arrival, now time.Time) (time.Time, error) {
 	if d.Receipt == nil {
 		return now, nil
 	}

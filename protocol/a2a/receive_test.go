@@ -55,11 +55,11 @@ func TestReplay(t *testing.T) {
 	r := inbox(&now)
 	first := a2a.Message{ID: a2a.NewID(), ThreadID: a2a.NewID(), Nonce: "n1", Body: offer(5)}
 	envelope := sign(t, first)
-	got, err := r.Receive(ctx, envelope, a2a.Delivery{})
+	got, err := r.Receive(ctx, envelope, a2a.Arrival{})
 	if err != nil || got.AlreadyProcessed || got.Thread.State != a2a.Offered {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	receive := func(name string, text []byte, d a2a.Delivery, want string) {
+	receive := func(name string, text []byte, d a2a.Arrival, want string) {
 		t.Helper()
 		got, err := r.Receive(ctx, text, d)
 		verdict := reasonOf(err)
@@ -73,16 +73,16 @@ func TestReplay(t *testing.T) {
 	sameID, sameNonce := first, first
 	sameID.Nonce, sameID.ThreadID, sameNonce.ID = "n2", a2a.NewID(), a2a.NewID()
 	other := a2a.Message{ID: first.ID, From: carol, ThreadID: a2a.NewID(), Nonce: "n1", Body: offer(5)}
-	pulled := a2a.Delivery{Pulled: true}
-	receive("the same bytes", envelope, a2a.Delivery{}, "409 Replay")
+	pulled := a2a.Arrival{Pulled: true}
+	receive("the same bytes", envelope, a2a.Arrival{}, "409 Replay")
 	receive("the same bytes, pulled", envelope, pulled, "already processed")
-	receive("the same id, another nonce", sign(t, sameID), a2a.Delivery{}, "409 Replay")
+	receive("the same id, another nonce", sign(t, sameID), a2a.Arrival{}, "409 Replay")
 	receive("the same id, another nonce, pulled", sign(t, sameID), pulled, "409 Replay")
-	receive("the same nonce, another id", sign(t, sameNonce), a2a.Delivery{}, "409 Replay")
-	receive("another sender's id and nonce", sign(t, other), a2a.Delivery{}, "<nil>")
+	receive("the same nonce, another id", sign(t, sameNonce), a2a.Arrival{}, "409 Replay")
+	receive("another sender's id and nonce", sign(t, other), a2a.Arrival{}, "<nil>")
 	// Hours later, a relay delivers unacknowledged mail again.
 	now = noon.Add(48 * time.Hour)
-	receive("the same bytes, later", envelope, a2a.Delivery{}, "409 Stale Timestamp")
+	receive("the same bytes, later", envelope, a2a.Arrival{}, "409 Stale Timestamp")
 	receive("the same bytes, pulled later", envelope, pulled, "already processed")
 	receive("not seen before, pulled later", sign(t, a2a.Message{Body: offer(5)}), pulled, "409 Stale Timestamp")
 	now = noon.Add(31 * 24 * time.Hour)
@@ -96,17 +96,17 @@ func TestThreadRefusals(t *testing.T) {
 	r := inbox(&now)
 	thread := a2a.NewID()
 	envelope := sign(t, a2a.Message{ThreadID: thread, InReplyTo: a2a.NewID(), Body: counter(4)})
-	_, err := r.Receive(ctx, envelope, a2a.Delivery{})
+	_, err := r.Receive(ctx, envelope, a2a.Arrival{})
 	if why, _ := errors.AsType[*a2a.Refusal](err); reasonOf(err) != "409 Conflict" || why.ThreadID != thread {
 		t.Errorf("%v", err)
 	}
-	if _, err := r.Receive(ctx, envelope, a2a.Delivery{}); reasonOf(err) != "409 Replay" {
+	if _, err := r.Receive(ctx, envelope, a2a.Arrival{}); reasonOf(err) != "409 Replay" {
 		t.Errorf("again: %v", err)
 	}
-	if got, err := r.Receive(ctx, envelope, a2a.Delivery{Pulled: true}); err != nil || !got.AlreadyProcessed {
+	if got, err := r.Receive(ctx, envelope, a2a.Arrival{Pulled: true}); err != nil || !got.AlreadyProcessed {
 		t.Errorf("again, pulled: %v", err)
 	}
-	if _, err := r.Receive(ctx, sign(t, a2a.Message{To: carol, Body: offer(1)}), a2a.Delivery{}); reasonOf(err) != "400 Bad Request" {
+	if _, err := r.Receive(ctx, sign(t, a2a.Message{To: carol, Body: offer(1)}), a2a.Arrival{}); reasonOf(err) != "400 Bad Request" {
 		t.Errorf("to another inbox: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestWindowExhausted(t *testing.T) {
 	thread := a2a.NewID()
 	for i, want := range []string{"<nil>", "429 Replay Window Exhausted"} {
 		text := a2a.Message{ThreadID: thread, Body: a2a.Other{Kind: "text", JSON: []byte(`{"type":"text"}`)}}
-		_, err := r.Receive(context.Background(), sign(t, text), a2a.Delivery{})
+		_, err := r.Receive(context.Background(), sign(t, text), a2a.Arrival{})
 		if why, _ := errors.AsType[*a2a.Refusal](err); reasonOf(err) != want || i == 1 && why.ThreadID != thread {
 			t.Errorf("%d: %v, want %s", i, err, want)
 		}
@@ -209,7 +209,7 @@ func TestReceipts(t *testing.T) {
 		if tt.key != nil {
 			r.RelayKey = tt.key.Public().(ed25519.PublicKey)
 		}
-		if _, err := r.Receive(ctx, envelope, a2a.Delivery{Pulled: true, Receipt: tt.receipt}); reasonOf(err) != tt.want {
+		if _, err := r.Receive(ctx, envelope, a2a.Arrival{Pulled: true, Receipt: tt.receipt}); reasonOf(err) != tt.want {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 	}
@@ -289,7 +289,7 @@ func TestSealedNegotiation(t *testing.T) {
 	if err := m.Seal(public); err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.Receive(ctx, sign(t, m), a2a.Delivery{})
+	got, err := r.Receive(ctx, sign(t, m), a2a.Arrival{})
 	if err != nil || got.Opened == nil || !got.Opened.Canonical || got.Opened.Body.(a2a.Offer).Price != usd(5) || got.Thread.State != a2a.Offered {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -300,23 +300,23 @@ func TestSealedNegotiation(t *testing.T) {
 		t.Fatal(err)
 	}
 	envelope := sign(t, m)
-	if _, err := r.Receive(ctx, envelope, a2a.Delivery{}); reasonOf(err) != "400 Bad Request" || !errors.Is(err, a2a.ErrNotOpened) {
+	if _, err := r.Receive(ctx, envelope, a2a.Arrival{}); reasonOf(err) != "400 Bad Request" || !errors.Is(err, a2a.ErrNotOpened) {
 		t.Errorf("to another key: %v", err)
 	}
 	r.Rotated = true
-	if _, err := r.Receive(ctx, envelope, a2a.Delivery{}); reasonOf(err) != "403 Stale Key" {
+	if _, err := r.Receive(ctx, envelope, a2a.Arrival{}); reasonOf(err) != "403 Stale Key" {
 		t.Errorf("to an older key: %v", err)
 	} else if why, _ := errors.AsType[*a2a.Refusal](err); why.AirID != "AIR-B0B0-B0B0-B0B0" {
 		t.Errorf("%+v", why)
 	}
 	r.Keys = []ed25519.PrivateKey{current, old}
-	if got, err := r.Receive(ctx, envelope, a2a.Delivery{}); err != nil || got.Thread.State != a2a.Offered {
+	if got, err := r.Receive(ctx, envelope, a2a.Arrival{}); err != nil || got.Thread.State != a2a.Offered {
 		t.Errorf("with the retired key: %v", err)
 	}
 	// A recipient without keys keeps the box closed.
 	r = inbox(&now)
 	r.Keys = nil
-	if got, err := r.Receive(ctx, envelope, a2a.Delivery{}); err != nil || got.Opened != nil || got.Thread.State != "" {
+	if got, err := r.Receive(ctx, envelope, a2a.Arrival{}); err != nil || got.Opened != nil || got.Thread.State != "" {
 		t.Errorf("without keys: %+v, %v", got, err)
 	}
 }

@@ -224,12 +224,12 @@ func TestForm(t *testing.T) {
 			}
 			// The linter agrees with the reader.
 			report := a2a.Check(tt.envelope)
-			broken := func(of func(a2a.Finding) a2a.Verdict) bool {
+			broken := func(of func(a2a.Finding) a2a.RuleResult) bool {
 				return slices.ContainsFunc(report.Findings, func(f a2a.Finding) bool {
 					return of(f) == a2a.Broken && f.Rule.Code != a2a.RuleSignatureText
 				})
 			}
-			if s, w := broken(func(f a2a.Finding) a2a.Verdict { return f.Strict }), broken(func(f a2a.Finding) a2a.Verdict { return f.Wire }); s != (tt.strict != 0) || w != (tt.wire != 0) {
+			if s, w := broken(func(f a2a.Finding) a2a.RuleResult { return f.Strict }), broken(func(f a2a.Finding) a2a.RuleResult { return f.Wire }); s != (tt.strict != 0) || w != (tt.wire != 0) {
 				t.Errorf("the linter says strict %v, wire %v", s, w)
 			}
 		})

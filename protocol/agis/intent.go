@@ -39,7 +39,7 @@ func (c *checker) checkIntent(n *protocol.Node, method string) {
 }
 
 // describeRepair says how to make method and intent agree, by a change of either.
-func describeRepair(j effect.Judgement, method string) string {
+func describeRepair(j effect.Comparison, method string) string {
 	verbs := "another verb"
 	for _, v := range examples {
 		if j.Class&v.class != 0 {

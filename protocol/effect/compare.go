@@ -9,13 +9,13 @@ import (
 	"gazetteer/protocol/english"
 )
 
-// A Verdict says whether an intent agrees with its method.
-type Verdict uint8
+// An Agreement says whether an intent agrees with its method.
+type Agreement uint8
 
 // The verdicts.
 const (
 	// NotJudged: no verb was found in the sentence, or the class of one of the verbs is unknown.
-	NotJudged Verdict = iota
+	NotJudged Agreement = iota
 	// Consistent: both describe the same kind of effect.
 	Consistent
 	// Doubtful: they differ in a way that may be legitimate.
@@ -25,13 +25,13 @@ const (
 )
 
 // String returns the verdict in words.
-func (v Verdict) String() string {
+func (v Agreement) String() string {
 	return [...]string{"not judged", "consistent", "doubtful", "contradicts"}[v]
 }
 
-// A Judgement is the result of [Compare].
-type Judgement struct {
-	Verdict Verdict
+// A Comparison is the result of [Compare].
+type Comparison struct {
+	Verdict Agreement
 	// Verb is the main verb found in the intent, in its base form; "" when none
 	// was found.
 	Verb string
@@ -45,10 +45,10 @@ type Judgement struct {
 
 // Compare reports whether an intent describes the same kind of effect as its method. The method is
 // one verb in any letter case, the intent an English sentence; other texts are not judged.
-func Compare(method, intent string) Judgement {
+func Compare(method, intent string) Comparison {
 	c := comparison{name: strings.ToUpper(method), method: strings.ToLower(method)}
 	if !isASCIIWord(c.method) || len(c.method) > maxMethod {
-		return Judgement{Why: "the method is no single English word"}
+		return Comparison{Why: "the method is no single English word"}
 	}
 	c.class = Of(c.method)
 	j := c.judgeIntent(intent)
@@ -70,20 +70,20 @@ type comparison struct {
 	verbs        []phrase // all of these
 }
 
-func (c *comparison) judgeIntent(intent string) Judgement {
+func (c *comparison) judgeIntent(intent string) Comparison {
 	s, plain := tokenizeSentence(intent)
 	if !plain || len(s) == 0 {
-		return Judgement{Why: "the intent is no plain sentence"}
+		return Comparison{Why: "the intent is no plain sentence"}
 	}
 	if s.isForeign() {
-		return Judgement{Why: "the intent does not seem to be in English"}
+		return Comparison{Why: "the intent does not seem to be in English"}
 	}
 	main, leads, ok := s.mainVerb()
 	if !ok {
-		return Judgement{Why: "no verb was found in the intent"}
+		return Comparison{Why: "no verb was found in the intent"}
 	}
 	c.s = s
-	same := Judgement{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}
+	same := Comparison{Verdict: Consistent, Verb: main.verb, Class: c.class, Why: "the intent says what the method says"}
 	if c.isMethod(main.verb) && !c.isReadOnly() && c.class&(Read|Compute) == 0 {
 		return same // as most intents do
 	}
@@ -93,7 +93,7 @@ func (c *comparison) judgeIntent(intent string) Judgement {
 		s.readObjectOf(&c.beside[i])
 	}
 	c.verbs = slices.Concat([]phrase{c.main}, c.beside, c.leads)
-	j := Judgement{Verb: main.verb, Class: c.classOf(c.main)}
+	j := Comparison{Verb: main.verb, Class: c.classOf(c.main)}
 	if c.sameWord() {
 		same.Class = j.Class
 		return c.alsoDoes(same)
@@ -152,7 +152,7 @@ func (c *comparison) byPurpose() bool {
 
 // alsoDoes returns a doubt about an intent that describes the method and then an additional effect
 // that such a method should not have: FIND: "Finds a table and books it".
-func (c *comparison) alsoDoes(j Judgement) Judgement {
+func (c *comparison) alsoDoes(j Comparison) Comparison {
 	if !c.isReadOnly() {
 		return j
 	}
@@ -172,7 +172,7 @@ func (c *comparison) alsoDoes(j Judgement) Judgement {
 }
 
 // byClass compares the effects of the verbs.
-func (c *comparison) byClass(j Judgement) Judgement {
+func (c *comparison) byClass(j Comparison) Comparison {
 	p := c.main
 	if AreOpposed(p.verb, c.method) {
 		j.Verdict, j.Why = Contradicts, fmt.Sprintf("the intent says %s, which is the opposite of the method %s", protocol.Quote(p.written), c.name)
@@ -213,7 +213,7 @@ func (c *comparison) isAnswering(p phrase) bool {
 
 // weakenUncertain reduces an uncertain contradiction to a doubt: for an idiom, for an object that
 // may be the result of the method, and for one that leaves the meaning of the verb open.
-func (c *comparison) weakenUncertain(j Judgement) Judgement {
+func (c *comparison) weakenUncertain(j Comparison) Comparison {
 	if c.main.idiom || c.isUnsure(c.main) || c.isGrant() {
 		j.Verdict = Doubtful
 	}
@@ -221,11 +221,11 @@ func (c *comparison) weakenUncertain(j Judgement) Judgement {
 }
 
 // excuseHeading withdraws a verdict about a sentence that may be a heading.
-func (c *comparison) excuseHeading(j Judgement) Judgement {
+func (c *comparison) excuseHeading(j Comparison) Comparison {
 	if !c.main.nominal {
 		return j
 	}
-	return Judgement{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
+	return Comparison{Verb: j.Verb, Class: j.Class, Why: "the intent may be a heading without a verb"}
 }
 
 // isGrant reports whether the verb before the main verb may itself be the action: to permit users
@@ -247,7 +247,7 @@ func (c *comparison) isGrant() bool {
 
 // bySynonym gives the verdict if a verb is not in the table: only a synonym of the method agrees
 // with it then.
-func (c *comparison) bySynonym(j Judgement) Judgement {
+func (c *comparison) bySynonym(j Comparison) Comparison {
 	if english.SameSense(c.main.verb, c.method) {
 		j.Verdict, j.Why = Consistent, "the verb of the intent is a synonym of the method"
 		return j
@@ -256,5 +256,5 @@ func (c *comparison) bySynonym(j Judgement) Judgement {
 	if c.class == 0 {
 		unknown = c.name
 	}
-	return Judgement{Verb: j.Verb, Class: j.Class, Why: "nothing is known of the effect of " + protocol.Quote(unknown)}
+	return Comparison{Verb: j.Verb, Class: j.Class, Why: "nothing is known of the effect of " + protocol.Quote(unknown)}
 }

@@ -87,7 +87,7 @@ func TestVerbFormsHaveOneEffect(t *testing.T) {
 func TestSentences(t *testing.T) {
 	for _, c := range []struct {
 		method, intent string
-		want           effect.Verdict
+		want           effect.Agreement
 		verb           string
 	}{
 		{"BOOK", "Books a table", effect.Consistent, "book"},

@@ -42,7 +42,7 @@ func TestPublicDescriptions(t *testing.T) {
 	defer text.Close()
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 64<<20)
-	verdicts := map[effect.Verdict]int{}
+	verdicts := map[effect.Agreement]int{}
 	pairs := 0
 	for lines.Scan() {
 		var service struct {

@@ -8,7 +8,7 @@
 //
 // Begin with [Compare]. It finds the main verb of the sentence, including the ways in which English
 // hides it ("Allows the agent to cancel", "Makes a reservation", "Sets the status to cancelled",
-// "Turns the alarm off"), and returns a [Judgement]. An uncertain contradiction is doubtful or not
+// "Turns the alarm off"), and returns a [Comparison]. An uncertain contradiction is doubtful or not
 // judged: a sentence in another language, a heading without a verb or a verb outside the table
 // never counts against the author.
 //

@@ -228,7 +228,7 @@ func (p *Policy) loadApplication(ctx context.Context, airID string) (Application
 
 func formatDays(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }
 
-// ExplainMissing returns the reason why there is no agent with an AIR ID, see [registry.Guard]. It
+// ExplainMissing returns the reason why there is no agent with an AIR ID, see [registry.AdmissionPolicy]. It
 // returns nil if nothing is known about the AIR ID.
 func (p *Policy) ExplainMissing(ctx context.Context, airID string) error {
 	application, err := p.Application(ctx, airID)

@@ -3,7 +3,7 @@
 // accepts the abuse reports on which the operator decides.
 //
 // Start with [Admission.Register], which reads from top to bottom in the order of a registration. A
-// [Policy] holds the rules. It is also the [registry.Guard] of the registry, so block lists and
+// [Policy] holds the rules. It is also the [registry.AdmissionPolicy] of the registry, so block lists and
 // limits apply to changes of agents, too.
 //
 //	register.go      a registration, step by step

@@ -45,7 +45,7 @@ func FuzzProof(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(Proof{Index: 3, Hashes: p}.Text(checkpoint), []byte("leaf 3"))
+	f.Add(InclusionProof{Index: 3, Hashes: p}.Text(checkpoint), []byte("leaf 3"))
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nextra AA==\nindex 0\n\n"), []byte(""))
 	f.Add([]byte("c2sp.org/tlog-proof@v1\nindex 0\n\n\n"), []byte("x"))
 	f.Fuzz(func(t *testing.T, text, leaf []byte) {

@@ -52,21 +52,21 @@ const (
 	maxRounds = 4096
 )
 
-// Notes are the lines after a key, by name. They are neither secret nor authenticated.
-type Notes map[string]string
+// Attributes are the lines after a key, by name. They are neither secret nor authenticated.
+type Attributes map[string]string
 
 // A File is the part of a key file that is readable without its passphrase.
 type File struct {
 	Public    ed25519.PublicKey
 	Encrypted bool
-	Notes     Notes
+	Notes     Attributes
 
 	block *pem.Block
 }
 
 // Create writes a key into a new file of mode 0600 and syncs it. A nil passphrase leaves it plain.
 // The error matches [fs.ErrExist] if the file exists: nothing is overwritten.
-func Create(path string, key ed25519.PrivateKey, passphrase []byte, notes Notes) error {
+func Create(path string, key ed25519.PrivateKey, passphrase []byte, notes Attributes) error {
 	var block *pem.Block
 	var err error
 	if len(passphrase) == 0 {
@@ -101,7 +101,7 @@ func createFile(path string, text []byte) error {
 	return nil
 }
 
-func encodeFile(block *pem.Block, notes Notes) ([]byte, error) {
+func encodeFile(block *pem.Block, notes Attributes) ([]byte, error) {
 	var b bytes.Buffer
 	if err := pem.Encode(&b, block); err != nil {
 		return nil, fmt.Errorf("write a key: %w", err)
@@ -131,7 +131,7 @@ func Open(path string) (File, error) {
 	if block == nil || block.Type != blockType || !bytes.HasPrefix(text, []byte("-----BEGIN ")) {
 		return damaged("it does not begin with -----BEGIN " + blockType + "-----, or its end is missing")
 	}
-	f := File{Notes: Notes{}, block: block}
+	f := File{Notes: Attributes{}, block: block}
 	if f.Public, f.Encrypted, err = parseHeader(block.Bytes); err != nil {
 		return damaged(err.Error())
 	}
@@ -261,7 +261,7 @@ func Read(path string, ask func() ([]byte, error)) (ed25519.PrivateKey, error) {
 
 // Annotate sets notes of a key file; "" removes one. It does not change the key, and replaces the
 // file in one step.
-func Annotate(path string, notes Notes) error {
+func Annotate(path string, notes Attributes) error {
 	f, err := Open(path)
 	if err != nil {
 		return err

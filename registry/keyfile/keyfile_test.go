@@ -45,7 +45,7 @@ func TestKeyRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "agent.key")
 			key := newKey(t)
-			must(t, keyfile.Create(path, key, []byte(passphrase), keyfile.Notes{"agent": "did:wba:a.test:agents:AIR-0000-0000-0000", "made": ""}))
+			must(t, keyfile.Create(path, key, []byte(passphrase), keyfile.Attributes{"agent": "did:wba:a.test:agents:AIR-0000-0000-0000", "made": ""}))
 			info, err := os.Stat(path)
 			must(t, err)
 			if mode := info.Mode().Perm(); mode != 0o600 {
@@ -150,7 +150,7 @@ func TestNextKeyReplacesAtomically(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	old, next := newKey(t), newKey(t)
 	must(t, keyfile.Create(path, old, nil, nil))
-	must(t, keyfile.Create(keyfile.Next(path), next, []byte("p"), keyfile.Notes{"agent": "did:x"}))
+	must(t, keyfile.Create(keyfile.Next(path), next, []byte("p"), keyfile.Attributes{"agent": "did:x"}))
 	if got, err := keyfile.Read(path, nil); err != nil || !got.Equal(old) {
 		t.Fatalf("before the acknowledgement: %v", err)
 	}
@@ -166,9 +166,9 @@ func TestNextKeyReplacesAtomically(t *testing.T) {
 func TestNotesChangeWithoutKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.key")
 	key := newKey(t)
-	must(t, keyfile.Create(path, key, []byte("p"), keyfile.Notes{"kept": "yes", "gone": "soon"}))
+	must(t, keyfile.Create(path, key, []byte("p"), keyfile.Attributes{"kept": "yes", "gone": "soon"}))
 	must(t, os.WriteFile(path+".writing", []byte("left by a crash"), 0o600))
-	must(t, keyfile.Annotate(path, keyfile.Notes{"agent": "did:wba:a.test", "gone": ""}))
+	must(t, keyfile.Annotate(path, keyfile.Attributes{"agent": "did:wba:a.test", "gone": ""}))
 	f, err := keyfile.Open(path)
 	must(t, err)
 	if len(f.Notes) != 2 || f.Notes["kept"] != "yes" || f.Notes["agent"] != "did:wba:a.test" {
@@ -177,7 +177,7 @@ func TestNotesChangeWithoutKey(t *testing.T) {
 	if got, err := keyfile.Read(path, answer("p")); err != nil || !got.Equal(key) {
 		t.Errorf("the key after it: %v", err)
 	}
-	for _, bad := range []keyfile.Notes{{"a\nb": "c"}, {"a": "b\n-----BEGIN"}, {"a:b": "c"}, {"-----BEGIN X-----": "c"}, {"a": strings.Repeat("x", 20000)}} {
+	for _, bad := range []keyfile.Attributes{{"a\nb": "c"}, {"a": "b\n-----BEGIN"}, {"a:b": "c"}, {"-----BEGIN X-----": "c"}, {"a": strings.Repeat("x", 20000)}} {
 		if err := keyfile.Annotate(path, bad); err == nil {
 			t.Errorf("the notes %.40v were taken", bad)
 		}
@@ -273,7 +273,7 @@ func TestOpenSSHReadsFile(t *testing.T) {
 	tool := need.Program(t, "ssh-keygen")
 	path := filepath.Join(t.TempDir(), "agent.key")
 	key := newKey(t)
-	must(t, keyfile.Create(path, key, []byte("old"), keyfile.Notes{"agent": "did:wba:a.test"}))
+	must(t, keyfile.Create(path, key, []byte("old"), keyfile.Attributes{"agent": "did:wba:a.test"}))
 	out, err := exec.CommandContext(t.Context(), tool, "-y", "-P", "old", "-f", path).CombinedOutput()
 	public, parseErr := ssh.NewPublicKey(key.Public())
 	must(t, parseErr)
@@ -291,7 +291,7 @@ func TestOpenSSHReadsFile(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "agent.key")
-	must(f, keyfile.Create(path, newKey(f), nil, keyfile.Notes{"agent": "did:wba:a.test"}))
+	must(f, keyfile.Create(path, newKey(f), nil, keyfile.Attributes{"agent": "did:wba:a.test"}))
 	text, err := os.ReadFile(path)
 	must(f, err)
 	f.Add(text)

@@ -187,19 +187,19 @@ type signatureView struct{ Key, Signature string }
 
 // agentPage is the page of one agent. Another id than the AIR ID leads to the page
 // under the AIR ID, so that each agent has one address.
-func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) agentPage(c *gin.Context) (frame.WebPage, error) {
 	id := c.Param("id")
 	d, err := p.answers.AgentDetails(c.Request.Context(), id)
 	if err != nil {
-		return frame.View{}, agentError(id, err)
+		return frame.WebPage{}, agentError(id, err)
 	}
 	a := d.Agent
 	if id != a.AirID {
-		return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(a.AirID)}, nil
+		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.AgentPath(a.AirID)}, nil
 	}
 	text, err := json.MarshalIndent(d.DID, "", "  ")
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := agentView{
 		Name: a.Name, AirID: a.AirID, Handle: a.Handle, Description: a.Description, Status: a.Status, Reason: a.Reason,
@@ -220,9 +220,9 @@ func (p *Pages) agentPage(c *gin.Context) (frame.View, error) {
 	}
 	v.More = d.Entries - len(shown)
 	if v.Offered, v.OfferedMore, err = p.offeredOperations(c.Request.Context(), a); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
-	return frame.View{Name: "agent", Title: frame.PlainText(v.Name), Body: v}, nil
+	return frame.WebPage{Name: "agent", Title: frame.PlainText(v.Name), Body: v}, nil
 }
 
 // missing is the group of what this registry checks and did not find.

@@ -36,20 +36,20 @@ type leafView struct {
 }
 
 // logPage shows the present state of the transparency log, its growth, and how to verify it.
-func (p *Pages) logPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) logPage(c *gin.Context) (frame.WebPage, error) {
 	s, err := p.answers.LogStatus(c.Request.Context())
 	if errors.Is(err, answer.ErrNoLog) {
-		return frame.View{Name: "log", Title: "Transparency log", Body: logView{Without: true}}, nil
+		return frame.WebPage{Name: "log", Title: "Transparency log", Body: logView{Without: true}}, nil
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := logView{Origin: s.Origin, Key: s.Key, Size: frame.FormatNumber(int(s.Size)), Root: s.Root, Signed: s.Signed, Growth: growthOf(s.Growth)}
 	v.Where = p.BaseAddress + "/log"
 	for _, l := range s.Newest {
 		v.Newest = append(v.Newest, p.leafViewOf(l))
 	}
-	return frame.View{Name: "log", Title: "Transparency log", Body: v}, nil
+	return frame.WebPage{Name: "log", Title: "Transparency log", Body: v}, nil
 }
 
 // leafViewOf describes the content of a leaf.

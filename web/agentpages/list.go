@@ -65,7 +65,7 @@ var signalNames = []struct{ name, label string }{
 }
 
 // agentsPage finds agents by words, capability and evidence. An id leads to its page.
-func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) agentsPage(c *gin.Context) (frame.WebPage, error) {
 	words := strings.TrimSpace(c.Query("q"))
 	id := strings.TrimSpace(c.Query("id"))
 	if id == "" && (AgentID.MatchString(words) || strings.HasPrefix(words, "@")) {
@@ -74,17 +74,17 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 	if id != "" {
 		a, err := p.answers.Agent(c.Request.Context(), id)
 		if err != nil {
-			return frame.View{}, agentError(id, err)
+			return frame.WebPage{}, agentError(id, err)
 		}
-		return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(a.Agent.AirID)}, nil
+		return frame.WebPage{Status: http.StatusSeeOther, Location: frame.AgentPath(a.Agent.AirID)}, nil
 	}
 	number, err := frame.PageNumber(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	require, err := registry.ParseRequire(strings.Join(c.QueryArray("require"), ","))
 	if err != nil {
-		return frame.View{}, requireError(err)
+		return frame.WebPage{}, requireError(err)
 	}
 	v := agentsView{Words: words, Where: p.BaseAddress, Capability: strings.TrimSpace(c.Query("capability")), Verb: strings.TrimSpace(c.Query("verb"))}
 	v.Narrowed = v.Words != "" || v.Capability != "" || v.Verb != "" || len(require) > 0
@@ -99,14 +99,14 @@ func (p *Pages) agentsPage(c *gin.Context) (frame.View, error) {
 	case errors.Is(err, answer.ErrNoDirectory):
 		v.Without = true
 	case err != nil:
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.Total, v.First, v.Last = total, q.Offset+1, q.Offset+len(found)
 	for _, a := range found {
 		v.Agents = append(v.Agents, p.agentRow(a))
 	}
 	v.Pages = frame.LinkPages("/agents", queryOf(v, require), number, total, frame.PerPage)
-	return frame.View{Name: "agents", Title: "Agents", Description: "Registered agents: which key each signs with, where to write to it, and the evidence for both.", Body: v}, nil
+	return frame.WebPage{Name: "agents", Title: "Agents", Description: "Registered agents: which key each signs with, where to write to it, and the evidence for both.", Body: v}, nil
 }
 
 // requireError names the kinds of evidence that do not exist.

@@ -69,11 +69,11 @@ func (p *Pages) newReportView(c *gin.Context) (reportView, error) {
 	return v, nil
 }
 
-func reportPage(status int, v reportView) frame.View {
-	return frame.View{Name: "report", Title: "Report " + frame.PlainText(v.Name), Status: status, Body: v}
+func reportPage(status int, v reportView) frame.WebPage {
+	return frame.WebPage{Name: "report", Title: "Report " + frame.PlainText(v.Name), Status: status, Body: v}
 }
 
-func (p *Pages) reportForm(c *gin.Context) (frame.View, error) {
+func (p *Pages) reportForm(c *gin.Context) (frame.WebPage, error) {
 	v, err := p.newReportView(c)
 	v.Reasons = reasonWords
 	return reportPage(http.StatusOK, v), err
@@ -81,14 +81,14 @@ func (p *Pages) reportForm(c *gin.Context) (frame.View, error) {
 
 // submitReport accepts the form and redirects to the page of the report, so that a reload does not
 // send it again.
-func (p *Pages) submitReport(c *gin.Context) (frame.View, error) {
+func (p *Pages) submitReport(c *gin.Context) (frame.WebPage, error) {
 	r := c.Request
 	if err := frame.ReadForm(c, maxReportForm); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v, err := p.newReportView(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.Text, v.Contact = strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"), r.PostFormValue("contact")
 	chosen := r.PostFormValue("reason")
@@ -100,18 +100,18 @@ func (p *Pages) submitReport(c *gin.Context) (frame.View, error) {
 	if err != nil {
 		return p.reportFormAgain(c, v, err)
 	}
-	return frame.View{Status: http.StatusSeeOther, Location: frame.AgentPath(v.AirID) + "/report/" + made.ID}, nil
+	return frame.WebPage{Status: http.StatusSeeOther, Location: frame.AgentPath(v.AirID) + "/report/" + made.ID}, nil
 }
 
 // reportFormAgain shows the form again with the reason.
-func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.View, error) {
+func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.WebPage, error) {
 	if e, ok := errors.AsType[*registry.Error](err); ok {
 		v.Trouble, v.Help = frame.AsSentence(e.Message), frame.AsSentence(e.Help)
 		return reportPage(http.StatusBadRequest, v), nil
 	}
 	refused, ok := errors.AsType[*registry.Refusal](err)
 	if !ok {
-		return frame.View{}, agentError(v.AirID, err)
+		return frame.WebPage{}, agentError(v.AirID, err)
 	}
 	v.Trouble, v.Help = frame.AsSentence(refused.Message), frame.AsSentence(refused.Help)
 	status := http.StatusConflict
@@ -129,17 +129,17 @@ func (p *Pages) reportFormAgain(c *gin.Context, v reportView, err error) (frame.
 }
 
 // reportPage is the page of one report, with its public part.
-func (p *Pages) reportPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) reportPage(c *gin.Context) (frame.WebPage, error) {
 	v, err := p.newReportView(c)
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	found, err := p.answers.ReportByID(c.Request.Context(), c.Param("report"))
 	if errors.Is(err, registry.ErrNotFound) || err == nil && found.AirID != v.AirID {
-		return frame.View{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.ErrNoPage
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v.ID, v.Created, v.Due, v.Settled, v.Note = found.ID, p.MomentOf(found.Created), p.MomentOf(found.Due), p.MomentOf(found.Settled), found.Note
 	for _, w := range reasonWords {

@@ -38,7 +38,7 @@ type Bot struct {
 type Answers interface {
 	// HandleOwnerRequest checks a request of the owner of a host, and carries it out if it is
 	// proved.
-	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.Answer, error)
+	HandleOwnerRequest(ctx context.Context, kind owner.RequestKind, host string, subdomains bool, client netip.Addr, request *httpsig.Message) (owner.RequestResult, error)
 	// Recrawl has a known host visited again.
 	Recrawl(ctx context.Context, host string, client netip.Addr, request *httpsig.Message) (answer.Submission, error)
 }
@@ -77,14 +77,14 @@ type botView struct {
 }
 
 // botInfoPage is the page that the User-Agent names.
-func (p *Pages) botInfoPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) botInfoPage(c *gin.Context) (frame.WebPage, error) {
 	return p.botPage(http.StatusOK, ownerRequestView{Host: c.Query("host"), Request: "opt-out"}), nil
 }
 
 // botPage is the page with the result of a request of an owner.
-func (p *Pages) botPage(status int, w ownerRequestView) frame.View {
+func (p *Pages) botPage(status int, w ownerRequestView) frame.WebPage {
 	b := p.bot
-	return frame.View{Name: "bot", Title: "The crawler", Status: status, Body: botView{
+	return frame.WebPage{Name: "bot", Title: "The crawler", Status: status, Body: botView{
 		Form: w, UserAgent: b.UserAgent, Token: fetch.RobotsToken, Contact: frame.ExternalLinkOf(strings.TrimPrefix(b.Contact, "mailto:")),
 		Addresses: b.Addresses, HostInterval: intervalText(b.HostInterval), DomainInterval: intervalText(b.DomainInterval),
 	}}

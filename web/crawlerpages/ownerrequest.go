@@ -34,10 +34,10 @@ type ownerRequestView struct {
 const maxOwnerForm = 4 << 10
 
 // submitOwnerRequest accepts the form of the page about the crawler.
-func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
+func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.WebPage, error) {
 	r := c.Request
 	if err := frame.ReadForm(c, maxOwnerForm); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	v := ownerRequestView{Host: strings.TrimSpace(r.PostFormValue("host")), Request: r.PostFormValue("request"), Subdomains: r.PostFormValue("subdomains") == "yes"}
 	switch {
@@ -64,7 +64,7 @@ func (p *Pages) submitOwnerRequest(c *gin.Context) (frame.View, error) {
 }
 
 // showAnswer writes the result of a request.
-func (v *ownerRequestView) showAnswer(a owner.Answer) {
+func (v *ownerRequestView) showAnswer(a owner.RequestResult) {
 	v.Host = a.Host
 	what := a.Host
 	if a.Subdomains {
@@ -85,7 +85,7 @@ func (v *ownerRequestView) showAnswer(a owner.Answer) {
 
 // ownerFormAgain shows the form again with the reason, where the reader can do something
 // about it.
-func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (frame.View, error) {
+func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (frame.WebPage, error) {
 	again := func(wait time.Duration) { c.Header("Retry-After", fmt.Sprint(int(wait/time.Second)+1)) }
 	status := http.StatusConflict
 	host, isHost := errors.AsType[*fetch.HostError](err)
@@ -115,7 +115,7 @@ func (p *Pages) ownerFormAgain(c *gin.Context, v ownerRequestView, err error) (f
 	case errors.Is(err, answer.ErrNoCrawl), errors.Is(err, answer.ErrNoOwnerRequests):
 		status, v.Trouble, v.Help = http.StatusServiceUnavailable, "This server does not crawl.", "It shows what was found before."
 	default:
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	return p.botPage(status, v), nil
 }

@@ -255,16 +255,16 @@ type referenceView struct {
 	Groups []group
 }
 
-func (p *Pages) referencePage(*gin.Context) (frame.View, error) {
-	return frame.View{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups}}, nil
+func (p *Pages) referencePage(*gin.Context) (frame.WebPage, error) {
+	return frame.WebPage{Name: "docs", Title: "API reference", Body: referenceView{p.base, p.groups}}, nil
 }
 
-func (p *Pages) operationPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) operationPage(c *gin.Context) (frame.WebPage, error) {
 	o, ok := p.byID[c.Param("id")]
 	if !ok {
-		return frame.View{}, frame.ErrNoPage
+		return frame.WebPage{}, frame.ErrNoPage
 	}
-	return frame.View{Name: "docsoperation", Title: o.Summary, Body: o}, nil
+	return frame.WebPage{Name: "docsoperation", Title: o.Summary, Body: o}, nil
 }
 
 // mcpView is how to add the MCP server to a client.
@@ -294,9 +294,9 @@ var mcpTools = []mcpTool{
 // mcpPage returns the page for people. An MCP client that opens an event stream at the same address
 // gets 405, as the protocol requires.
 func (p *Pages) mcpPage() gin.HandlerFunc {
-	page := p.Handle(func(*gin.Context) (frame.View, error) {
+	page := p.Handle(func(*gin.Context) (frame.WebPage, error) {
 		address := p.base + "/mcp"
-		return frame.View{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
+		return frame.WebPage{Name: "mcp", Title: "MCP server", Body: mcpView{p.base, []mcpClient{
 			{"Claude Code", "in a terminal", "claude mcp add --transport http gazetteer " + address},
 			{"Claude Desktop", "Settings, Connectors, Add custom connector; or in claude_desktop_config.json, with the program on this machine", `{"mcpServers": {"gazetteer": {"command": "gazetteer", "args": ["mcp", "--server", "` + p.base + `"]}}}`},
 			{"VS Code", ".vscode/mcp.json", `{"servers": {"gazetteer": {"type": "http", "url": "` + address + `"}}}`},

@@ -107,8 +107,8 @@ func (f *Frame) AddTemplates(files fs.FS) {
 	}
 }
 
-// A View is one page, ready to be rendered.
-type View struct {
+// A WebPage is one page, ready to be rendered.
+type WebPage struct {
 	Name        string // of the template
 	Title       string
 	Description string // for search engines, "" for none
@@ -146,7 +146,7 @@ type layoutData struct {
 
 // Handle returns the handler of a page: it renders the view that work returns, or the page for an
 // error or a panic.
-func (f *Frame) Handle(work func(c *gin.Context) (View, error)) gin.HandlerFunc {
+func (f *Frame) Handle(work func(c *gin.Context) (WebPage, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		building := f.building()
 		v, err := f.callGuarded(work, c)
@@ -174,7 +174,7 @@ func (f *Frame) Handle(work func(c *gin.Context) (View, error)) gin.HandlerFunc 
 }
 
 // callGuarded runs work and returns its panic as an error.
-func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Context) (v View, err error) {
+func (f *Frame) callGuarded(work func(c *gin.Context) (WebPage, error), c *gin.Context) (v WebPage, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -183,7 +183,7 @@ func (f *Frame) callGuarded(work func(c *gin.Context) (View, error), c *gin.Cont
 	return work(c)
 }
 
-func (f *Frame) renderPage(v View) ([]byte, error) {
+func (f *Frame) renderPage(v WebPage) ([]byte, error) {
 	var b bytes.Buffer
 	data := layoutData{Title: v.Title, Description: cmp.Or(v.Description, defaultDescription), JSON: v.JSON, Section: v.Name, Live: v.Live, Building: v.building, Operator: v.Operator, Body: v.Body, Main: v.Main}
 	if err := f.templates[v.Name].ExecuteTemplate(&b, "layout", data); err != nil {
@@ -204,5 +204,5 @@ func (f *Frame) RenderMain(name string, body any) (template.HTML, error) {
 // NotFound answers with the page for an address where nothing is. It is for
 // [api.API.SetNotFound].
 func (f *Frame) NotFound(c *gin.Context) {
-	f.Handle(func(*gin.Context) (View, error) { return View{}, ErrNoPage })(c)
+	f.Handle(func(*gin.Context) (WebPage, error) { return WebPage{}, ErrNoPage })(c)
 }

@@ -26,7 +26,7 @@ func setSecurityHeaders(h http.Header) {
 
 // writePage writes a page. A browser may store a successful page, but must check with the engine's
 // tag whether it has changed before it shows it again.
-func writePage(c *gin.Context, v View, html []byte) {
+func writePage(c *gin.Context, v WebPage, html []byte) {
 	status := v.Status
 	if status == 0 {
 		status = http.StatusOK

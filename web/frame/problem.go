@@ -58,7 +58,7 @@ type Explained interface {
 // errorPage makes the page for an error. Our own failures are logged and shown without detail. A
 // state of the server, such as an index that is being rebuilt, is not logged: any client could fill
 // the log.
-func (f *Frame) errorPage(c *gin.Context, err error, building bool) View {
+func (f *Frame) errorPage(c *gin.Context, err error, building bool) WebPage {
 	v := f.problemOf(err, building)
 	if v.Status == http.StatusInternalServerError {
 		f.log.Error("page failed", "route", c.FullPath(), "status", v.Status, "error", err)
@@ -66,7 +66,7 @@ func (f *Frame) errorPage(c *gin.Context, err error, building bool) View {
 	if v.Status >= http.StatusInternalServerError {
 		c.Header("Retry-After", "5")
 	}
-	return View{Name: "problem", Title: v.Title, Status: v.Status, Body: v}
+	return WebPage{Name: "problem", Title: v.Title, Status: v.Status, Body: v}
 }
 
 var SearchLink = Link{"Search", "/"}

@@ -61,9 +61,9 @@ type waitingChange struct {
 type changeLine struct{ Severity, Kind, Path, From, To string }
 
 // contractsPage shows every contract, the pending changes, and the connected runtimes.
-func (p *Pages) contractsPage(c *gin.Context) (frame.View, error) {
+func (p *Pages) contractsPage(c *gin.Context) (frame.WebPage, error) {
 	v, err := p.viewContracts(c.Request.Context())
-	return frame.View{Name: "contracts", Title: "Contracts", Body: v}, err
+	return frame.WebPage{Name: "contracts", Title: "Contracts", Body: v}, err
 }
 
 func (p *Pages) viewContracts(ctx context.Context) (contractsView, error) {
@@ -111,9 +111,9 @@ func textOrNone(s *string) string {
 
 // submitContract approves or revokes a contract. It approves a change only in the form that the
 // operator saw; a document that has changed since is shown again.
-func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
+func (p *Pages) submitContract(c *gin.Context) (frame.WebPage, error) {
 	if err := frame.ReadForm(c, maxContractForm); err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	ctx, r := c.Request.Context(), c.Request
 	name, digest := r.PostFormValue("name"), r.PostFormValue("digest")
@@ -142,12 +142,12 @@ func (p *Pages) submitContract(c *gin.Context) (frame.View, error) {
 		trouble, err = frame.AsSentence(err.Error()), nil
 	}
 	if err != nil {
-		return frame.View{}, err
+		return frame.WebPage{}, err
 	}
 	if trouble == "" {
-		return frame.View{Status: http.StatusSeeOther, Location: prefix + "contracts"}, nil
+		return frame.WebPage{Status: http.StatusSeeOther, Location: prefix + "contracts"}, nil
 	}
 	v, err := p.viewContracts(ctx)
 	v.Trouble = trouble
-	return frame.View{Name: "contracts", Title: "Contracts", Status: http.StatusConflict, Body: v}, err
+	return frame.WebPage{Name: "contracts", Title: "Contracts", Status: http.StatusConflict, Body: v}, err
 }

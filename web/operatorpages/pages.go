@@ -56,8 +56,8 @@ type row struct {
 	path  string // below prefix, "" for the first page
 	title string
 	text  string // what the page shows, for the list on the first page
-	work  func(c *gin.Context) (frame.View, error)
-	form  func(c *gin.Context) (frame.View, error) // takes the page's forms; nil: it has none
+	work  func(c *gin.Context) (frame.WebPage, error)
+	form  func(c *gin.Context) (frame.WebPage, error) // takes the page's forms; nil: it has none
 }
 
 // listPages returns every page in the order of the navigation.
@@ -72,8 +72,8 @@ func (p *Pages) listPages() []row {
 // Mount adds the pages to e, which is the API's ([api.API.OperatorEngine]).
 func (p *Pages) Mount(e *gin.Engine) {
 	for _, row := range p.listPages() {
-		withLinks := func(work func(*gin.Context) (frame.View, error)) gin.HandlerFunc {
-			return p.Handle(func(c *gin.Context) (frame.View, error) {
+		withLinks := func(work func(*gin.Context) (frame.WebPage, error)) gin.HandlerFunc {
+			return p.Handle(func(c *gin.Context) (frame.WebPage, error) {
 				view, err := work(c)
 				view.Operator = p.listLinks(row.path)
 				return view, err
@@ -115,7 +115,7 @@ type task struct {
 }
 
 // showOverview shows the state of the server and links to the other pages.
-func (p *Pages) showOverview(c *gin.Context) (frame.View, error) {
+func (p *Pages) showOverview(c *gin.Context) (frame.WebPage, error) {
 	s := p.status()
 	v := overviewView{Version: s.Version, Started: p.MomentOf(s.Started), Ready: s.Ready, Pages: p.listLinks("")[1:]}
 	if s.Index < s.Store {
@@ -123,7 +123,7 @@ func (p *Pages) showOverview(c *gin.Context) (frame.View, error) {
 	}
 	var err error
 	v.Tasks, err = p.listTasks(c.Request.Context())
-	return frame.View{Name: "operator", Title: "Operator", Body: v}, err
+	return frame.WebPage{Name: "operator", Title: "Operator", Body: v}, err
 }
 
 // listTasks returns what waits for the operator.
@@ -183,7 +183,7 @@ type refusals struct {
 
 // relayPage shows the state of the relay, without names or contents, which concern only the
 // recipients.
-func (p *Pages) relayPage(*gin.Context) (frame.View, error) {
+func (p *Pages) relayPage(*gin.Context) (frame.WebPage, error) {
 	var v relayView
 	if s := p.status().Relay; s != nil {
 		count := func(n uint64) string { return frame.FormatNumber(int(n)) }
@@ -201,5 +201,5 @@ func (p *Pages) relayPage(*gin.Context) (frame.View, error) {
 			return cmp.Or(cmp.Compare(b.number, a.number), cmp.Compare(a.Reason, b.Reason))
 		})
 	}
-	return frame.View{Name: "relay", Title: "Relay", Body: v}, nil
+	return frame.WebPage{Name: "relay", Title: "Relay", Body: v}, nil
 }

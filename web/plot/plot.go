@@ -31,7 +31,7 @@ type Plot struct {
 	Line   string // points of a polyline
 	Area   string // points of a polygon below the line
 	X, Y   []Tick
-	Points []Row // what the table below the drawing shows
+	Points []TableRow // what the table below the drawing shows
 }
 
 // Tick is a mark on an axis, with its position in the drawing.
@@ -40,8 +40,8 @@ type Tick struct {
 	Text string
 }
 
-// Row is a figure as a table shows it.
-type Row struct{ When, Value string }
+// TableRow is a figure as a table shows it.
+type TableRow struct{ When, Value string }
 
 // maxRows bounds the table.
 const maxRows = 24
@@ -86,7 +86,7 @@ func New(title, unit string, points []Point) *Plot {
 		first.At.UTC().Format(begin), last.At.UTC().Format(begin+" UTC"), formatUnit(highest, unit))
 	every := (len(points) + maxRows - 1) / maxRows
 	for i := len(points) - 1; i >= 0; i -= every {
-		v.Points = append(v.Points, Row{points[i].At.UTC().Format("2 January 2006 15:04:05 UTC"), formatUnit(points[i].Value, unit)})
+		v.Points = append(v.Points, TableRow{points[i].At.UTC().Format("2 January 2006 15:04:05 UTC"), formatUnit(points[i].Value, unit)})
 	}
 	return v
 }

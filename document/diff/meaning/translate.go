@@ -74,7 +74,7 @@ var verbLast = setOf("ja ko tr hi")
 // germanVerb returns the translation of a German verb in the third person, with a prefix of its own
 // for "leiht … aus": "Entfernt" at the beginning of a sentence is "removes", and a participle
 // elsewhere. It returns nil if there is no such verb.
-func germanVerb(word, prefix string) []translate.Word {
+func germanVerb(word, prefix string) []translate.Translation {
 	stem, found := strings.CutSuffix(strings.ToLower(word), "t")
 	if !found {
 		return nil

@@ -142,7 +142,7 @@ func (k *keyring) createKey(path string, owner did.Web, encrypted bool) (ed25519
 	if encrypted {
 		passphrase = k.passphrase
 	}
-	notes := keyfile.Notes{}
+	notes := keyfile.Attributes{}
 	if _, ok := owner.AirID(); ok {
 		notes[agentNote] = owner.String()
 	}

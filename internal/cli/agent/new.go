@@ -286,7 +286,7 @@ func (k *keyring) annotateKeys(id string) error {
 		if path != k.path && !cli.FileExists(path) {
 			continue
 		}
-		if err := keyfile.Annotate(path, keyfile.Notes{agentNote: id}); err != nil {
+		if err := keyfile.Annotate(path, keyfile.Attributes{agentNote: id}); err != nil {
 			return &exit.Error{Code: exit.Data, Err: errors.Join(fmt.Errorf("%s is registered, but its key file could not be marked as its own", id), err)}
 		}
 	}

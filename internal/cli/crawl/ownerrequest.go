@@ -65,7 +65,7 @@ func (a *verbs) sendOwnerRequest(ctx context.Context, server *cli.Client, kind o
 	if subdomains {
 		body = map[string]bool{"subdomains": true}
 	}
-	var answer owner.Answer
+	var answer owner.RequestResult
 	raw, err := server.SendJSON(ctx, http.MethodPost, "/api/v1/services/"+url.PathEscape(host)+"/"+string(kind), body, nil, &answer)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (a *verbs) sendOwnerRequest(ctx context.Context, server *cli.Client, kind o
 }
 
 // describeOwnerResult says what holds for the host now.
-func describeOwnerResult(answer owner.Answer) string {
+func describeOwnerResult(answer owner.RequestResult) string {
 	scope := answer.Host
 	if answer.Subdomains {
 		scope += " and all hosts below it"

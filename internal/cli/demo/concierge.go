@@ -86,7 +86,7 @@ func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
 // delay the others. If an earlier run has already sent an answer, the second one breaks a rule of
 // its thread, which is no error.
 func (p *participant) answerMail(ctx context.Context) error {
-	unread, err := p.box.Messages(ctx, mailbox.Selection{Unread: true})
+	unread, err := p.box.Messages(ctx, mailbox.MessageFilter{Unread: true})
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type participant struct {
 	inbox     string
 	box       *mailbox.Mailbox
 	client    *a2ahttp.Client
-	collector *mailbox.Collector
+	collector *mailbox.Puller
 }
 
 // agentNote is the note in a key file that contains the DID of its agent.
@@ -119,7 +119,7 @@ func (d *demo) registerParticipant(ctx context.Context, server *cli.Client, path
 		return fmt.Errorf("read the DID of %s: %w", p.handle, err)
 	}
 	p.owner = owner
-	return keyfile.Annotate(path, keyfile.Notes{agentNote: owner.String()})
+	return keyfile.Annotate(path, keyfile.Attributes{agentNote: owner.String()})
 }
 
 // openMail opens the mailbox of a participant and its connection to the relay.

@@ -180,7 +180,7 @@ func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
 }
 
 // openCollector finds the agent's inbox in its DID document, and the key of the relay there.
-func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Collector, error) {
+func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Puller, error) {
 	senders := &cli.Directory{Server: server}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
@@ -248,7 +248,7 @@ func explainInbox(err error) error {
 // printNew prints and saves the unread messages in the mailbox, oldest first, and marks them as
 // read.
 func (v *verbs) printNew(ctx context.Context, me self, f *inboxFlags) (int, error) {
-	unread, err := me.box.Messages(ctx, mailbox.Selection{Unread: true})
+	unread, err := me.box.Messages(ctx, mailbox.MessageFilter{Unread: true})
 	if err != nil {
 		return 0, explainMailbox(err)
 	}

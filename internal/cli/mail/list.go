@@ -82,7 +82,7 @@ func (v *verbs) listMessages(ctx context.Context, f *listFlags, words []string) 
 	if err != nil {
 		return err
 	}
-	s := mailbox.Selection{Unread: f.unread, Peer: f.peer}
+	s := mailbox.MessageFilter{Unread: f.unread, Peer: f.peer}
 	if f.thread != "" {
 		info, _, err := box.Thread(ctx, f.thread)
 		if err != nil {
@@ -347,7 +347,7 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return exit.NotFoundf("read %s: %v", name, err)
 	}
-	collector := &mailbox.Collector{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
+	collector := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
 	m, err := collector.Add(ctx, a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if err := cli.WriteJSON(v.Out, struct {

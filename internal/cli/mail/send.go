@@ -249,7 +249,7 @@ func (v *verbs) findAnswered(ctx context.Context, server *cli.Client, me self, n
 const lastReceived = "last"
 
 func findLast(ctx context.Context, me self) (*answered, error) {
-	messages, err := me.box.Messages(ctx, mailbox.Selection{})
+	messages, err := me.box.Messages(ctx, mailbox.MessageFilter{})
 	if err != nil {
 		return nil, explainMailbox(err)
 	}

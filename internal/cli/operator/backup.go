@@ -141,7 +141,7 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 				return exit.NotFoundf("there is no data in %s: name a directory with --data-dir", config.DataDir)
 			}
 			r, err := backup.Check(c.Context(), config.DataDir, a.newPartProgress("checking"))
-			damage, damaged := errors.AsType[*backup.DamageError](err)
+			damage, damaged := errors.AsType[*backup.DamagedError](err)
 			if err != nil && !damaged {
 				return err
 			}
@@ -161,7 +161,7 @@ No server may run on the directory. Exit code 1 means that something is damaged.
 }
 
 // printProblems prints the damaged parts.
-func (a *verbs) printProblems(damage *backup.DamageError) error {
+func (a *verbs) printProblems(damage *backup.DamagedError) error {
 	for _, problem := range damage.Problems {
 		if _, err := fmt.Fprintln(a.Out, cli.VisibleLines(problem.String())); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (a *verbs) printProblems(damage *backup.DamageError) error {
 }
 
 // writeCheck writes the result of a check as JSON.
-func (a *verbs) writeCheck(r backup.Report, damage *backup.DamageError) error {
+func (a *verbs) writeCheck(r backup.Report, damage *backup.DamagedError) error {
 	out := struct {
 		Whole    bool             `json:"whole"`
 		Problems []backup.Problem `json:"problems"`
@@ -234,7 +234,7 @@ func (a *verbs) newPartProgress(verb string) backup.Progress {
 
 // classifyDamage adds the exit code to the error of a damaged backup.
 func classifyDamage(err error) error {
-	if _, ok := errors.AsType[*backup.DamageError](err); ok {
+	if _, ok := errors.AsType[*backup.DamagedError](err); ok {
 		return &exit.Error{Code: exit.Data, Err: err}
 	}
 	return err

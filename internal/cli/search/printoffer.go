@@ -113,7 +113,7 @@ func (a *verbs) printOffer(o answer.ServedOperation, now time.Time) {
 }
 
 // formatAgent returns the AIR ID or the DID of an agent, its handle, and its own name in quotes.
-func formatAgent(a join.Agent) string {
+func formatAgent(a join.ServingAgent) string {
 	text := a.DID
 	if a.AirID != "" && !a.UpdatedAt.IsZero() { // this registry's
 		text = a.AirID

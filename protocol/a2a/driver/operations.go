@@ -473,7 +473,7 @@ func (s *step) receiveStep(ctx context.Context, recipient *a2a.Receiver, p a2a.P
 	if err != nil {
 		return outcomeOf(err)
 	}
-	received, err := recipient.Accept(ctx, v, a2a.Delivery{Pulled: s.pulled})
+	received, err := recipient.Accept(ctx, v, a2a.Arrival{Pulled: s.pulled})
 	o := outcomeOf(err)
 	if received.AlreadyProcessed {
 		o.Verdict = AlreadyProcessed

@@ -22,8 +22,8 @@ const Grammar = "AGIS/1.0"
 // maxValue is the longest header value in bytes, far more than any verb or namespace has.
 const maxValue = 128
 
-// A Binding is the content of a request's AGIS headers, and the endpoint that they mean.
-type Binding struct {
+// RequestHeaders is the content of a request's AGIS headers, and the endpoint that they mean.
+type RequestHeaders struct {
 	// Method is the verb in upper case; methods compare case-insensitively (§4.1(e)).
 	Method string
 	// Namespace is "" when the request names none.
@@ -39,7 +39,7 @@ type Binding struct {
 
 // Read reads the headers of a request. It returns no binding and no problem if the request has none
 // of them, and a problem if they break a rule.
-func Read(h http.Header) (*Binding, *Problem) {
+func Read(h http.Header) (*RequestHeaders, *Problem) {
 	method, problem := singleValue(h, MethodHeader)
 	if problem != nil {
 		return nil, problem
@@ -62,7 +62,7 @@ func Read(h http.Header) (*Binding, *Problem) {
 	if method == nil {
 		return nil, missingHeader("the request has headers of the AGIS binding, but no " + MethodHeader)
 	}
-	b := &Binding{Method: strings.ToUpper(*method)}
+	b := &RequestHeaders{Method: strings.ToUpper(*method)}
 	for _, f := range agis.CheckMethod(*method) {
 		if f.Severity == protocol.Error {
 			return nil, methodProblem(MethodHeader, f)
@@ -130,10 +130,10 @@ type contextKey struct{}
 
 // FromContext returns the binding of the request to which the context belongs, and false if the
 // request has none.
-func FromContext(ctx context.Context) (Binding, bool) {
-	b, ok := ctx.Value(contextKey{}).(*Binding)
+func FromContext(ctx context.Context) (RequestHeaders, bool) {
+	b, ok := ctx.Value(contextKey{}).(*RequestHeaders)
 	if !ok {
-		return Binding{}, false
+		return RequestHeaders{}, false
 	}
 	return *b, true
 }

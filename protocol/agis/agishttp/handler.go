@@ -50,7 +50,7 @@ func New(next http.Handler, o Options) http.Handler {
 }
 
 // findEndpoint completes b with the endpoint that the path and the method mean.
-func (t *routes) findEndpoint(b *Binding, path string) *Problem {
+func (t *routes) findEndpoint(b *RequestHeaders, path string) *Problem {
 	if b.Namespace != "" && t.namespace != "" && b.Namespace != t.namespace {
 		p := newProblem(http.StatusNotFound, "other-namespace", "The verb belongs to another service",
 			"this service has the namespace "+protocol.Quote(t.namespace)+", not "+protocol.Quote(b.Namespace),
