@@ -1,0 +1,108 @@
+package queuetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"gazetteer/relay"
+)
+
+func testContacts(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	write := func(inbox, sender string, n int, at time.Time) error {
+		in := newEnvelope(inbox, sender, n)
+		in.MaxFirstContacts, in.Received, in.Expires = 2, at, at.Add(time.Hour)
+		_, err := q.Push(t.Context(), in)
+		return err
+	}
+	for n, inbox := range []string{"a", "b", "a", "b"} {
+		if err := write(inbox, "did:x", n, start); err != nil {
+			t.Fatalf("%s: %v", inbox, err)
+		}
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	err := write("c", "did:x", 10, start.Add(time.Hour))
+	if e, ok := errors.AsType[*relay.ContactsError](err); !ok || e.Wait != 23*time.Hour {
+		t.Fatalf("the third inbox: %v (%+v), want to wait for 23 hours", err, e)
+	}
+	if err := write("a", "did:x", 11, start.Add(time.Hour)); err != nil {
+		t.Errorf("a known pair: %v", err)
+	}
+	if err := write("c", "did:y", 12, start.Add(time.Hour)); err != nil {
+		t.Errorf("the budget of one sender is spent for another: %v", err)
+	}
+	if err := write("c", "did:x", 13, start.Add(24*time.Hour)); err != nil {
+		t.Errorf("a day later: %v", err)
+	}
+}
+
+func testRules(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || len(rules.Allow)+len(rules.Block) != 0 || rules.WakeURL != "" {
+		t.Fatalf("rules that nobody set: %+v, %v", rules, err)
+	}
+	want := relay.Rules{Allow: []string{"did:x"}, Block: []string{"example.com"}, WakeURL: "https://agent.example/wake", Signed: start}
+	if err := q.SetRules(t.Context(), "a", want); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.SetRules(t.Context(), "a", relay.Rules{Signed: start}); !errors.Is(err, relay.ErrOldRules) {
+		t.Errorf("rules that were signed at the same time: %v", err)
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || !slices.Equal(rules.Allow, want.Allow) || !slices.Equal(rules.Block, want.Block) || rules.WakeURL != want.WakeURL {
+		t.Fatalf("after reopening: %+v, %v", rules, err)
+	}
+	if _, err := q.Wipe(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if rules, err := q.Rules(t.Context(), "a"); err != nil || rules.WakeURL != "" {
+		t.Errorf("the rules of a wiped inbox: %+v, %v", rules, err)
+	}
+}
+
+func testWakes(t *testing.T, s Subject) {
+	dir := t.TempDir()
+	q := s.Open(t, dir, window)
+	defer func() { q.Close() }()
+	wanted := func(inbox string, n int) uint64 {
+		in := newEnvelope(inbox, "did:x", n)
+		in.Wake = true
+		return pushMail(t, q, in)
+	}
+	pushMail(t, q, newEnvelope("a", "did:x", 0)) // has no wake-up address
+	first, second := wanted("b", 0), wanted("b", 1)
+	third := wanted("c", 0)
+	wanted("d", 0)
+	state := relay.WakeHost{Failures: 20, Next: start.Add(time.Hour)}
+	for _, err := range []error{
+		q.EndWake(t.Context(), "b", first), q.EndWake(t.Context(), "c", third), q.EndWake(t.Context(), "nobody", 1),
+		q.SetWakeHost(t.Context(), "dead.example", state), q.SetWakeHost(t.Context(), "good.example", state), q.SetWakeHost(t.Context(), "good.example", relay.WakeHost{}),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := q.Acknowledge(t.Context(), "d", []string{"id-0"}); err != nil || n != 1 { // nothing to be woken for
+		t.Error(n, err)
+	}
+	q.Close()
+	q = s.Open(t, dir, window)
+	got, err := q.Wakes(t.Context())
+	if err != nil || len(got.Pending) != 1 || got.Pending["b"] != second || len(got.Hosts) != 1 || got.Hosts["dead.example"] != state {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := q.Wipe(t.Context(), "b"); err != nil {
+		t.Error(err)
+	}
+	if got, err := q.Wakes(t.Context()); err != nil || len(got.Pending) != 0 {
+		t.Errorf("a wiped inbox is to be woken: %+v, %v", got, err)
+	}
+}
