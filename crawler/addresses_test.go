@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/internal/fakenet"
+	"gazetteer/protocol"
 )
 
 // TestEveryAddressFormIsRefused checks that no form of such an address is reached by a redirect
@@ -70,6 +72,11 @@ func TestEveryAddressFormIsRefused(t *testing.T) {
 			if got := over("named", document.AGIS); got == fetch.OK {
 				t.Errorf("the document at https://%s was fetched", form)
 			}
+			for item := range 3 {
+				if !hasFindingAt(w.stored(fmt.Sprintf("related%d.test", i), document.AGISSummary), fmt.Sprintf("/related_services/%d", item)) {
+					t.Errorf("no finding names the related service %d of %s", item, form)
+				}
+			}
 			var wrong *fetch.HostError
 			if err := w.crawler.Add(t.Context(), form); !errors.As(err, &wrong) {
 				t.Errorf("%s is taken for a host: %v", form, err)
@@ -84,4 +91,9 @@ func TestEveryAddressFormIsRefused(t *testing.T) {
 			t.Errorf("%d hosts are known, want the %d that were named", known, len(hosts))
 		}
 	})
+}
+
+// hasFindingAt reports whether a finding of a document is about a place in it.
+func hasFindingAt(d *document.Document, pointer string) bool {
+	return slices.ContainsFunc(d.Findings, func(f protocol.Finding) bool { return f.Pointer == pointer })
 }

@@ -3,10 +3,11 @@ package agis
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"gazetteer/protocol"
 )
@@ -177,17 +178,31 @@ func (c *checker) summaryLinks(root *protocol.Node) {
 	}
 }
 
-// namesDomain reports whether the host of an address is a name of the public DNS, rather than an IP
-// address or a single label.
+// namesDomain reports whether a crawler can visit the host of an address: a name of the public DNS,
+// and no port but 443. IP addresses in any spelling, single labels and names of private networks
+// are none.
 func namesDomain(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.User != nil || u.Port() != "" && u.Port() != "443" {
 		return false
 	}
-	host := strings.TrimSuffix(u.Hostname(), ".")
-	_, err = netip.ParseAddr(host)
-	return err != nil && strings.Contains(host, ".") && strings.Trim(host[strings.LastIndexByte(host, '.')+1:], "0123456789") != ""
+	// Clients map full-width digits and dots to plain ones (UTS #46).
+	host := strings.ReplaceAll(strings.ToLower(norm.NFKC.String(u.Hostname())), "。", ".")
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1]
+	hex, isHex := strings.CutPrefix(last, "0x")
+	switch {
+	case strings.Contains(host, ":"), slices.Contains(labels, ""), len(labels) == 1:
+		return false
+	case strings.Trim(last, "0123456789") == "", isHex && strings.Trim(hex, "0123456789abcdef") == "":
+		return false // an IPv4 address, by the URL standard
+	}
+	return !slices.Contains(privateNames, last) && !strings.HasSuffix("."+strings.Join(labels, "."), ".home.arpa")
 }
+
+// privateNames are top-level names below which nothing is public (RFC 6761, RFC 6762, RFC 7686,
+// RFC 9476, ICANN's reservation of "internal").
+var privateNames = []string{"localhost", "local", "internal", "onion", "alt"}
 
 // isURI reports whether s is an address with scheme agtp or https and a host.
 func isURI(s string) bool {
