@@ -116,7 +116,7 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font
 th,td{text-align:left;padding:.2rem .5rem .2rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;font-weight:400}
 thead th{font-weight:600;overflow-wrap:normal}tbody th{min-width:5.5rem}td.number{overflow-wrap:normal}.number{text-align:right;padding:.2rem 0 .2rem .75rem}
 .scrolls{overflow-x:auto}
-@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}.scrolls{overflow:visible}table{font-size:.7rem}.number{padding-left:.25rem;overflow-wrap:normal}thead th,thead .number{overflow-wrap:anywhere}}
+@media print{:root{--ground:#fff;--ink:#000;--soft:#333;--line:#bbb;--accent:#000}main{max-width:none;padding:0}nav{display:none}figure{break-inside:avoid}figure svg{max-width:22rem}.scrolls{overflow:visible}table{font-size:.7rem}.number{padding-left:.25rem;overflow-wrap:normal}thead th,thead .number{overflow-wrap:anywhere}}
 `
 
 type htmlTable struct {
@@ -134,13 +134,14 @@ func renderHTML(f *Figures, tables []Table) (string, error) {
 		Tables         []htmlTable
 	}{titleOf(f), describeHistory(f), template.CSS(htmlStyle), nil}
 	for _, t := range tables {
-		h := htmlTable{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Rest: describeRest(t), Columns: t.pageCells(t.Columns)}
+		t = t.OnPage()
+		h := htmlTable{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Rest: describeRest(t), Columns: t.Columns}
 		if t.Chart != nil {
 			h.SVG = t.Chart.SVG()
 		}
 		for _, row := range sampleRows(t) {
 			var texts []string
-			for _, c := range t.pageCells(row.Cells) {
+			for _, c := range row.Cells {
 				texts = append(texts, clipText(c))
 			}
 			h.Rows = append(h.Rows, texts)

@@ -24,21 +24,28 @@ type Table struct {
 	// Chart draws the rows, nil where there is nothing to draw.
 	Chart *plot.Chart
 
-	onPage []string // the columns on census.html besides the first, nil for all
+	onPage []string // the columns on pages besides the first, nil for all
 }
 
-// pageCells returns the cells of a row that are on census.html.
-func (t *Table) pageCells(cells []string) []string {
+// OnPage returns the table with the columns that pages show.
+func (t Table) OnPage() Table {
 	if t.onPage == nil {
-		return cells
+		return t
 	}
-	var shown []string
-	for i, c := range cells {
-		if i == 0 || slices.Contains(t.onPage, t.Columns[i]) {
-			shown = append(shown, c)
+	shown := func(cells []string) (list []string) {
+		for i, c := range cells {
+			if i == 0 || slices.Contains(t.onPage, t.Columns[i]) {
+				list = append(list, c)
+			}
 		}
+		return list
 	}
-	return shown
+	page := t
+	page.Columns, page.Rows = shown(t.Columns), make([]Row, len(t.Rows))
+	for i, row := range t.Rows {
+		page.Rows[i] = Row{Cells: shown(row.Cells), Feature: row.Feature}
+	}
+	return page
 }
 
 // A Row is a line of a table. Its first cell can be an untrusted text.
@@ -98,7 +105,7 @@ var seriesTables = []struct {
 	axis                            string
 }{
 	{"adoption", "Adoption by format over time", "The number of hosts that publish a format at the end of each week before the date. A host counts from the first stored version of the format on, for as long as it is current; a format that it no longer publishes counts until the history says that the host published nothing, and where there is no such history until its last version was first seen.", seriesFormats, nil, "hosts"},
-	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. The plot and census.html have only the verdict yes.", seriesStates, yesNames(), "hosts"},
+	{"states", "The five states over time", "The number of hosts with a verdict on a state, by the last recorded change of the host before that time. It begins with the history of states. Plots and pages have only the verdict yes.", seriesStates, yesNames(), "hosts"},
 	{"classes", "Classes of hosts over time", "The number of hosts of a class, by the last recorded change of the host before that time. It begins with the history of states. The plot has the six largest classes.", seriesClasses, nil, "hosts"},
 	{"changes-by-week", "New versions by week", "The number of new versions of documents that were first seen in the week that ends at the point, without the first version of a document.", seriesChanges, nil, "versions"},
 }

@@ -40,7 +40,7 @@ type tableView struct {
 	SVG                     template.HTML
 	Columns                 []string
 	Rows                    []tableRow
-	More                    int
+	All                     int // the number of rows, also of those that are not shown
 }
 
 type tableRow struct {
@@ -79,6 +79,7 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		if t.Name == "summary" {
 			continue
 		}
+		t = t.OnPage()
 		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns}
 		if t.Chart != nil {
 			view.SVG = t.Chart.SVG()
@@ -91,7 +92,7 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 		for _, row := range rows[:min(len(rows), shownRows)] {
 			view.Rows = append(view.Rows, rowView(t, row))
 		}
-		view.More = len(rows) - len(view.Rows)
+		view.All = max(len(rows), s.Totals[t.Name])
 		v.Tables = append(v.Tables, view)
 	}
 	return v
