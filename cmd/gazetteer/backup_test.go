@@ -240,7 +240,7 @@ func TestCheckComparesParts(t *testing.T) {
 	stopped(t, p)
 	whole := filepath.Join(p.dir, "whole")
 	copyTree(t, p.data(), whole)
-	if out, code := p.cli("--data-dir", whole, "check"); code != exit.OK || !strings.Contains(out, "2 agents with their histories") || !strings.Contains(out, "the log agrees with 4 records") {
+	if out, code := p.cli("--data-dir", whole, "check"); code != exit.OK || !strings.Contains(out, "the history of 2 agents") || !strings.Contains(out, "the log agrees with 4 records") {
 		t.Errorf("the whole directory: %d\n%s", code, out)
 	}
 	for name, c := range map[string]struct {
@@ -342,7 +342,7 @@ func TestKillsDuringBackupAndRestore(t *testing.T) {
 	}
 	whole := func(dir string) {
 		t.Helper()
-		if out, code := p.cli("--data-dir", dir, "check"); code != exit.OK || !strings.Contains(out, fmt.Sprintf("%d agents with their histories", agents)) {
+		if out, code := p.cli("--data-dir", dir, "check"); code != exit.OK || !strings.Contains(out, fmt.Sprintf("the history of %d agents", agents)) {
 			t.Fatalf("after %d kills: %d\n%s", killed, code, out)
 		}
 	}

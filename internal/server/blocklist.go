@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 // maxBlockList bounds the operator's file, in bytes.
@@ -65,9 +67,15 @@ func (h *Server) ApplyBlockList(ctx context.Context) error {
 	return nil
 }
 
-// reloadBlockListOnHangup reads the list again at each SIGHUP until ctx ends. If the list cannot be
-// read, the previous one stays in force.
-func (h *Server) reloadBlockListOnHangup(ctx context.Context) error {
+// reloadOnHangup reads the block list again at each SIGHUP until ctx ends. If the list cannot be
+// read, the previous one stays in force. Without a list the signal changes nothing: it must not end
+// a server whose service manager sends it to every process that it reloads. On a terminal it does,
+// because the terminal is gone.
+func (h *Server) reloadOnHangup(ctx context.Context) error {
+	hasList := h.Config.Crawler.BlockListFile != ""
+	if !hasList && term.IsTerminal(int(os.Stderr.Fd())) {
+		return nil
+	}
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -76,7 +84,9 @@ func (h *Server) reloadBlockListOnHangup(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-again:
-			if err := h.ApplyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			if !hasList {
+				h.log.Info("nothing to read again: no block list is configured")
+			} else if err := h.ApplyBlockList(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				h.log.Error("the block list was not read again; the one before stays in force", "error", err)
 			}
 			h.notifyCaughtUp(ctx)

@@ -152,7 +152,7 @@ func (h *Server) listParts(l serverListeners, crawl bool) []part {
 		{crawl && !isPublic, limitCrawlMemory},
 		{isPublic, func(ctx context.Context) error { return h.registry.Run(ctx) }},
 		{isPublic && h.witnesses.Len() > 0, func(ctx context.Context) error { return h.witnesses.Run(ctx, h.logCosignFailure) }},
-		{isPublic && h.Config.Crawler.BlockListFile != "", h.reloadBlockListOnHangup},
+		{isPublic, h.reloadOnHangup},
 		{true, h.keepCheckpoints},
 		{true, h.recorder.Run},
 		{true, h.clock.Run},

@@ -193,7 +193,7 @@ func (a *verbs) writeCheck(r backup.Report, damage *backup.DamagedError) error {
 func describeCheck(r backup.Report) string {
 	text := fmt.Sprintf("%s of the store, %s with their digests and %s of the transparency log are intact\n",
 		cli.Plural(r.Records, "record"), cli.Plural(r.Blobs, "document"), cli.Plural(int(r.Leaves), "leaf"))
-	text += fmt.Sprintf("%s with their histories; each of %s of documents has its text (%d stored texts have no record)\n",
+	text += fmt.Sprintf("the history of %s is intact; each of %s of documents has its text (%d stored texts have no record)\n",
 		cli.Plural(r.Agents, "agent"), cli.Plural(r.Versions, "record"), r.Unused)
 	text += fmt.Sprintf("the log agrees with %s of the store; %d are not logged yet\n", cli.Plural(int(r.Logged.Records), "record"), r.Logged.Waiting)
 	if r.HasIndex {
