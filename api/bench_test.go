@@ -100,9 +100,10 @@ const (
 type benchClients []*benchClient
 
 func newWires(b *testing.B, address string, paths []string) benchClients {
+	requests := encodeRequests(paths)
 	set := make(benchClients, wires)
 	for i := range set {
-		set[i] = newWire(b, address, paths)
+		set[i] = newWire(b, address, requests)
 		set[i].next = i * len(paths) / wires
 	}
 	return set
@@ -134,17 +135,23 @@ type benchClient struct {
 	received int // bytes of bodies
 }
 
-func newWire(b *testing.B, address string, paths []string) *benchClient {
+func newWire(b *testing.B, address string, requests [][]byte) *benchClient {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	w := &benchClient{b: b, conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
-	for _, path := range paths {
-		w.requests = append(w.requests, []byte("GET "+path+" HTTP/1.1\r\nHost: registry.example\r\n\r\n"))
+	return &benchClient{b: b, conn: conn, in: bufio.NewReaderSize(conn, 64<<10), requests: requests}
+}
+
+// encodeRequests returns the requests for some paths. All clients share them, and they are made before
+// the first client connects: a connection that sends nothing for five seconds is closed.
+func encodeRequests(paths []string) [][]byte {
+	requests := make([][]byte, len(paths))
+	for i, path := range paths {
+		requests[i] = []byte("GET " + path + " HTTP/1.1\r\nHost: registry.example\r\n\r\n")
 	}
-	return w
+	return requests
 }
 
 func (w *benchClient) ask() {
