@@ -531,8 +531,8 @@ func (s *searcher) readHits(ctx context.Context, entries []view.RankedEntry) ([]
 			}
 			began = time.Now()
 		}
-		hits = append(hits, Hit{})
-		last := len(hits) - 1
+		last := len(hits)
+		hits = hits[:last+1] // for each entry there is room
 		ok, err := s.readHit(ctx, r, &hits[last])
 		if err != nil {
 			return nil, err

@@ -81,8 +81,7 @@ func (v *View) NearestOperations(centres []semantic.Centroid, query semantic.Emb
 			numbers, codes := v.Segments[i].Meanings.Clusters.clusterMembers(order[opened], width)
 			mask, from := masks[i], len(met)
 			met = slices.Grow(met, len(numbers))[:from+len(numbers)]
-			distances, codes := met[from:], codes[:len(numbers)]
-			distances = distances[:len(numbers)]
+			distances, codes := met[from:][:len(numbers)], codes[:len(numbers)]
 			for at, number := range numbers {
 				if !mask.Has(number) {
 					distances[at] = notAllowed

@@ -509,9 +509,11 @@ var generalVerbs = strings.Fields("ADD CREATE EDIT INSERT MAKE MODIFY PATCH POST
 // the same order. The others must have the share plausible of the best score of these entries; if
 // places is more than one, the best other need not.
 func lowerBelow(pool []RankedEntry, places int, plausible float64, isLowered func(RankedEntry) bool) {
-	best := make([]int64, places) // the scores of the others, in descending order
-	var most int64
+	best, most := make([]int64, places), int64(0) // the scores of the others, in descending order
 	for _, e := range pool {
+		if e.Score < best[places-1] {
+			continue // it can neither be among the best nor be lowered
+		}
 		if isLowered(e) {
 			most = max(most, e.Score)
 			continue
