@@ -201,8 +201,10 @@ func Of(verb string) Class {
 	if c := t.classes[verb]; c != 0 {
 		return c
 	}
-	if c := t.classes[normalizeSpelling(verb)]; c != 0 {
-		return c
+	if usual := normalizeSpelling(verb); usual != verb {
+		if c := t.classes[usual]; c != 0 {
+			return c
+		}
 	}
 	return t.classOfDerived(verb)
 }
@@ -230,7 +232,10 @@ func (t *tables) classOfDerived(verb string) Class {
 		{"pre", func(c Class) Class { return c }},
 	} {
 		rest, ok := strings.CutPrefix(verb, p.prefix)
-		if c := t.classes[rest]; ok && len(rest) > 3 && c != 0 {
+		if !ok || len(rest) <= 3 {
+			continue
+		}
+		if c := t.classes[rest]; c != 0 {
 			return p.class(c)
 		}
 	}
