@@ -360,15 +360,28 @@ func (s service) domainOf() string {
 	return "general"
 }
 
-// dataClasses are the data classes that are tokens, at most six.
+// dataClasses are the data classes that name a kind of data, at most six. The directory has taken
+// them from paths, which hold verbs and adjectives, too.
 func (s service) dataClasses() []string {
 	out := []string{}
 	for _, c := range s.DataClasses {
-		if className.MatchString(c) && !segmentVerbs[c] && len(out) < 6 && !slices.Contains(out, c) {
+		if namesData(c) && len(out) < 6 && !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// namesData reports whether a segment of a path can name a kind of data: up to three words, none of
+// them a verb, a relation or the name of a format.
+func namesData(segment string) bool {
+	if !className.MatchString(segment) || segmentVerbs[segment] || isVerbAndObject(segment) {
+		return false
+	}
+	words := strings.Split(segment, "-")
+	return len(words) <= 3 && !segmentVerbs[words[0]] && !slices.ContainsFunc(words, func(w string) bool {
+		return len(w) < 3 || noData[w] || strings.ContainsFunc(w, unicode.IsDigit)
+	})
 }
 
 // namespaceOf derives the namespace from the host: it must begin with a letter.

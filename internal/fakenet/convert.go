@@ -194,7 +194,9 @@ var (
 	markdownLink   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 	markdownEscape = regexp.MustCompile(`\\([_*.()\[\]-])`)
 	markup         = regexp.MustCompile("<[^>]*>|[*`#]+|^[-=>]+ ")
-	headings       = regexp.MustCompile(`^(?:(?:Introduction|Overview|Background|Documentation|Getting Started|Important) )+`)
+	// loosePunctuation stands behind a space, where markup was before it.
+	loosePunctuation = regexp.MustCompile(` +([.,;:!?])( |$)`)
+	headings         = regexp.MustCompile(`^(?:(?:Introduction|Overview|Background|Documentation|Getting Started|Important) )+`)
 )
 
 // plainText takes Markdown and markup out of a description and makes it one line.
@@ -210,7 +212,7 @@ func plainText(text string) string {
 		}
 		return r
 	}, text)
-	text = strings.Join(strings.Fields(text), " ")
+	text = loosePunctuation.ReplaceAllString(strings.Join(strings.Fields(text), " "), "$1$2")
 	return strings.ReplaceAll(text, ".. ", ". ")
 }
 

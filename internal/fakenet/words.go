@@ -85,6 +85,20 @@ var segmentVerbs = wordSet(`get post put delete patch create update remove add i
 	autocomplete binarize block categorize cleanse deploy explain geocode locate manage migrate
 	addwebhook edits sendbatch onboard optimize pin promote restrict unblock unlink unpin`)
 
+// noData are words that name no kind of data: verbs that segmentVerbs has to leave in paths,
+// adjectives, relations, formats, and parts of an API itself.
+var noData = wordSet(`active advanced agg along answer any async auth avm basic bounce branded
+	call ceate changes cheunh chef clips close current daily decline deliverystate detail detection devel
+	discovery display dtmf engines env envvar estimate exposed extra field fields
+	follows for from full get globalwinescores health healthcheck help historic historical hooks
+	hourly html ids imports incoming info instance item items js json jurisdictiongeography likes line
+	live long machine meta metadata mode model morse mostemailed mostshared mostviewed multiple name
+	names nearby nearest neo oauth object objects opens optimization org operations outgoing output overview own
+	patientmanagement php pids plot prefix psd2 purge qshow query released remote result resale return
+	reverse rss sandbox save scheduled scim search selling senses spec stats status stream sub talk
+	tiers today txt upcoming utils values version video view views walk where whitelabel wkhtmltopdf
+	workflowscheme`)
+
 // isVerbAndObject reports whether a segment is a verb and its object in one word:
 // "getweather".
 func isVerbAndObject(segment string) bool {
