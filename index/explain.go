@@ -112,6 +112,9 @@ func (x *Index) explainHit(t *storedDocument, o *preparedOperation, words []aske
 			}
 		}
 		if missing {
+			if why.Missing == nil {
+				why.Missing = make([]string, 0, len(words)-i)
+			}
 			why.Missing = append(why.Missing, w.Asked)
 		}
 	}
