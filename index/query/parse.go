@@ -218,11 +218,19 @@ func (p *parser) parseBareWord(start int, add func(string)) error {
 
 // addValue adds a value unless there are too many.
 func (p *parser) addValue(start int, v string, add func(string)) error {
-	if p.items += len(strings.Fields(v)); p.items > maxQueryItems {
+	if p.items += countFields(v); p.items > maxQueryItems {
 		return p.errorAt(start, tooMany, "say it in fewer words")
 	}
 	add(v)
 	return nil
+}
+
+// countFields returns the number of words of a text.
+func countFields(text string) (n int) {
+	for range strings.FieldsSeq(text) {
+		n++
+	}
+	return n
 }
 
 var tooMany = fmt.Sprintf("the query has more than %d words and values", maxQueryItems)
@@ -236,7 +244,7 @@ func (q Query) Canonical() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	words := len(strings.Fields(q.Text())) + len(q.Without)
+	words := countFields(q.Text()) + len(q.Without)
 	length := utf8.RuneCountInString(q.Text())
 	for _, w := range q.Without {
 		length += utf8.RuneCountInString(w)

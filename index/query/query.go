@@ -58,6 +58,6 @@ const (
 // operations themselves), many filters, or a page far down.
 func (q Query) Large() bool {
 	words := strings.Join(append([]string{q.Words}, q.Without...), " ")
-	return len(words) > typicalLength*utf8.UTFMax || utf8.RuneCountInString(words) > typicalLength || len(strings.Fields(words)) > typicalWords ||
+	return len(words) > typicalLength*utf8.UTFMax || utf8.RuneCountInString(words) > typicalLength || countFields(words) > typicalWords ||
 		len(q.Phrases) > 0 || q.filterValues() > typicalWords || q.Offset > typicalOffset
 }
