@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,26 +61,26 @@ func (k ParameterChecker) checkParameters(ctx huma.Context) (url.Values, error) 
 		return nil, NewProblem(BadParameter, "the query of the address is not well formed", `separate parameters by "&" and write special characters as %XX`)
 	}
 	op := ctx.Operation()
-	known := map[string]*huma.Param{}
-	var names []string
 	for _, p := range op.Parameters {
-		switch p.In {
-		case "query":
-			known[p.Name] = p
-			names = append(names, p.Name)
-		case "path":
+		if p.In == "path" {
 			if err := k.checkValue(p, p.Schema, ctx.Param(p.Name)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for name, values := range query {
-		p := known[name]
-		if p == nil {
+		at := slices.IndexFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
+		if at < 0 {
+			var names []string
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					names = append(names, p.Name)
+				}
+			}
 			return nil, NewProblem(unknownParameter, fmt.Sprintf("there is no parameter %.60q here", name), "known are: "+JoinWords(names)).
 				WithLocation(Location{Parameter: answer.CleanText(name, 60)})
 		}
-		if err := k.CheckValues(p, values); err != nil {
+		if err := k.CheckValues(op.Parameters[at], values); err != nil {
 			return nil, err
 		}
 	}
