@@ -792,7 +792,9 @@ func (b *tab) fails(path string) {
 func (b *tab) submit(field, text string) {
 	b.Helper()
 	if b.scripts {
-		must(b.T, chromedp.Do(b.ctx, chromedp.SetValue(chromedp.CSS(field), text)))
+		// Without events, which begin a live search: its results can change the address while the
+		// page of the submitted form is awaited.
+		evaluate[bool](b, fmt.Sprintf("document.querySelector(%q).value = %q, true", field, text))
 		text = ""
 	}
 	b.arrive(http.StatusOK, chromedp.SendKeys(chromedp.CSS(field), text+"\r"))
