@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,18 +164,40 @@ func TestCheckNamesDamage(t *testing.T) {
 	if out, code := p.cli("check"); code == exit.OK {
 		t.Errorf("beside a server: %d\n%s", code, out)
 	}
+	for _, name := range []string{"second", "third", "fourth"} { // of four leaves, the root is one hash
+		if out, code := p.cli("agent", "new", name, "--key", name+".key"); code != exit.OK {
+			t.Fatalf("%d\n%s", code, out)
+		}
+	}
 	stopped(t, p)
-	path := filepath.Join(p.data(), "log", "entries")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	for name, at := range map[string]func(size int) int{
+		"entries": func(size int) int { return size / 2 },
+		"hashes":  func(int) int { return 2 * 32 }, // of the first two leaves: no tile has it
+	} {
+		path := filepath.Join(p.data(), "log", name)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := slices.Clone(content)
+		damaged[at(len(content))] ^= 1
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := p.cli("check"); code != exit.NotFound || !strings.Contains(out, "the transparency log: ") {
+			t.Errorf("check with damaged %s: %d\n%s", name, code, out)
+		}
+		if out, code := p.cli("log", "verify", filepath.Join(p.data(), "log")); code != exit.NotFound || !strings.Contains(out, name+" is damaged") {
+			t.Errorf("log verify with damaged %s: %d\n%s", name, code, out)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	content[len(content)/2] ^= 1
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, code := p.cli("check"); code != exit.NotFound || !strings.Contains(out, "the transparency log: ") {
-		t.Errorf("%d\n%s", code, out)
+	for _, words := range [][]string{{"check"}, {"log", "verify", filepath.Join(p.data(), "log")}} {
+		if out, code := p.cli(words...); code != exit.OK {
+			t.Errorf("%v of an undamaged log: %d\n%s", words, code, out)
+		}
 	}
 }
 

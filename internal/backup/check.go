@@ -203,6 +203,9 @@ func (c *checker) checkLog(ctx context.Context, s *boltstore.Store) error {
 		return files(ctx, name)
 	}
 	report, err := audit.Verify(ctx, counted, verifier)
+	if err == nil {
+		err = audit.CheckHashes(dir)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

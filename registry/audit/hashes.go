@@ -107,6 +107,25 @@ func (h *hashes) findWrongHash(size int64) error {
 	return nil
 }
 
+// CheckHashes checks the hashes in the own directory of a log that no tile has, and that [Verify]
+// therefore does not read. The error is a [*DamagedError] for the first one that does not follow
+// from the two below it. An export or a mirror has no such hashes.
+func CheckHashes(dir string) error {
+	if !isOwn(dir) {
+		return nil
+	}
+	s, err := readState(dir)
+	if err != nil {
+		return err
+	}
+	h, err := openHashes(dir, os.O_RDONLY, s.Size)
+	if err != nil {
+		return err
+	}
+	defer h.file.Close() // only read
+	return h.findWrongHash(s.Size)
+}
+
 // A growth contains the hashes that a batch adds to a tree. It is a tlog.HashReader of the
 // resulting tree.
 type growth struct {

@@ -317,6 +317,9 @@ func (a *verbs) verifyLog(ctx context.Context, s *logSource, args, older []strin
 		}
 	}
 	r, err := audit.Verify(ctx, s.files, verifier, checkpoints...)
+	if err == nil && !strings.Contains(s.place, "://") {
+		err = audit.CheckHashes(s.place)
+	}
 	if err != nil {
 		return classifyError(fmt.Errorf("%s is invalid: %w", s.place, err))
 	}
