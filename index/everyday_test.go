@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gazetteer/document"
@@ -372,6 +373,28 @@ func TestAbsentWordsLowerTheFit(t *testing.T) {
 	x, _ := indexed(t, agis("lists.test", others...), library)
 	if hits := search(t, x, query.Query{Words: "renew the loan of my book at Xyzzyville"}).Hits; len(hits) == 0 || hits[0].Far {
 		t.Errorf("a name that nothing has: %+v", hits)
+	}
+}
+
+func TestNoteOnFitAgreesWithTheMarks(t *testing.T) {
+	for _, c := range []struct {
+		offset int
+		far    []bool
+		want   string
+	}{
+		{0, []bool{true, true, true, true}, "nothing here is near"},
+		{0, []bool{true, true, true, false}, "the first operations are far"},
+		{0, []bool{true, false, true, true}, ""},
+		{10, []bool{true, true, true, true}, ""}, // the first page may have near ones
+	} {
+		var hits []Hit
+		for _, far := range c.far {
+			hits = append(hits, Hit{Far: far})
+		}
+		s := searcher{query: query.Query{Offset: c.offset}}
+		if note := s.noteOnFit(hits); (note == "") != (c.want == "") || !strings.HasPrefix(note, c.want) {
+			t.Errorf("%v from %d on: %q", c.far, c.offset, note)
+		}
 	}
 }
 

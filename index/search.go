@@ -132,12 +132,8 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 	if result.Hits, err = s.readHits(ctx, p.entries); err != nil {
 		return Result{}, err
 	}
-	switch {
-	case result.Note != "" || p.total == 0 || len(s.request.Words) == 0:
-	case len(result.Hits) == 0 && s.query.MinFit > 0:
-		result.Note = "no operation has the requested fit"
-	case !slices.ContainsFunc(result.Hits[:min(nearest, len(result.Hits))], func(h Hit) bool { return !h.Far }):
-		result.Note = "nothing here is near the request; these operations are far from it"
+	if result.Note == "" && p.total > 0 && len(s.request.Words) > 0 {
+		result.Note = s.noteOnFit(result.Hits)
 	}
 	if p.total == 0 {
 		result.Near, err = s.proposeVerbs()
@@ -147,6 +143,23 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 
 // nearest is the number of first hits that must all be far for the answer to say so.
 const nearest = 3
+
+// noteOnFit returns what to say of the fit of the hits of a page. It never contradicts the mark of a
+// hit: a later one may be near though the first ones are far, and the hits of a later page say
+// nothing of those before them.
+func (s *searcher) noteOnFit(hits []Hit) string {
+	isNear := func(h Hit) bool { return !h.Far }
+	switch {
+	case len(hits) == 0 && s.query.MinFit > 0:
+		return "no operation has the requested fit"
+	case s.query.Offset > 0 || slices.ContainsFunc(hits[:min(nearest, len(hits))], isNear):
+		return ""
+	case slices.ContainsFunc(hits, isNear):
+		return "the first operations are far from the request; only those without this mark are near it"
+	default:
+		return "nothing here is near the request; these operations are far from it"
+	}
+}
 
 // findPage finds the matches of the query and returns the requested page.
 func (s *searcher) findPage(ctx context.Context) (page, error) {
