@@ -2,6 +2,7 @@ package answer
 
 import (
 	"slices"
+	"strings"
 
 	"gazetteer/document"
 	"gazetteer/index/entry"
@@ -31,10 +32,19 @@ func FindTwins(documents []document.Document) (yields, remains *document.Documen
 	}
 	twins = make(map[int]int)
 	for i := range yields.Operations {
-		key := entry.TwinKey(&yields.Operations[i])
-		if left := places[key]; len(left) > 0 { // one operation has one twin
-			twins[i], places[key] = left[0], slices.Delete(left, 0, 1)
+		o := &yields.Operations[i]
+		key := entry.TwinKey(o)
+		left := places[key]
+		if len(left) == 0 { // one operation has one twin
+			continue
 		}
+		// Several operations can have the same words, such as "Cancels a message" of two lists.
+		n := max(0, slices.IndexFunc(left, func(place int) bool { return hasPath(o.Call.URL, remains.Operations[place].Path) }))
+		twins[i] = left[n]
+		places[key] = slices.Delete(left, n, n+1)
 	}
 	return yields, remains, twins
 }
+
+// hasPath reports whether an address ends in the path of an AGIS endpoint.
+func hasPath(address, path string) bool { return path != "" && strings.HasSuffix(address, path) }

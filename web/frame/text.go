@@ -42,18 +42,25 @@ func PlainText(s string) string {
 // clipEscaped is inert for lists: it cuts a text of more than n characters, so that
 // one service cannot push the others off the page.
 func clipEscaped(n int, s string) template.HTML {
-	if utf8.RuneCountInString(s) <= n {
-		return escapeText(s)
+	return escapeText(clipWords(n, s))
+}
+
+// clipWords cuts a text to n characters, at the end of a word unless that word is long.
+func clipWords(n int, s string) string {
+	chars := []rune(s)
+	if len(chars) <= n {
+		return s
 	}
-	return escapeText(strings.TrimSpace(string([]rune(s)[:n])) + "…")
+	cut := string(chars[:n])
+	if i := strings.LastIndexByte(cut, ' '); chars[n] != ' ' && i > len(cut)*2/3 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
 // ClipPlain is plain, cut to n characters.
 func ClipPlain(n int, s string) string {
-	if chars := []rune(s); len(chars) > n {
-		s = string(chars[:n]) + "…"
-	}
-	return PlainText(s)
+	return PlainText(clipWords(n, s))
 }
 
 // maxCombining is the number of combining marks on one character. Written languages use up to four;
