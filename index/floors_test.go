@@ -115,6 +115,7 @@ func TestEverydayRequestsFloors(t *testing.T) {
 		{"everyday", 0.78, 0.85, 0, 15, 0.05},
 		{"agents", 0.67, 0.80, 1, 10, 0.05},
 		{"fresh", 0.62, 0.79, 3, 45, 0.075}, // it forbids also what is marked as far
+		{"round5", 0.73, 0.85, 2, 14, 0.07},
 	} {
 		good, forbidden := judgedPairs(t, c.set+"-qrels.tsv"), judgedPairs(t, c.set+"-forbidden.tsv")
 		n, first, three, bad, far := 0, 0, 0, 0, 0
