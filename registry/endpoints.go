@@ -116,7 +116,11 @@ func (r *Registry) checkEndpointURL(at, text string) (string, error) {
 	}
 	local := r.allowLoopback && isLoopback(u.Hostname())
 	if u.Scheme != "https" && !(local && u.Scheme == "http") {
-		return refuse("scheme", " must be an https URL", "senders treat any other scheme as invalid (A2A draft-1 §3.4)")
+		help := "senders treat any other scheme as invalid (A2A draft-1 §3.4)"
+		if u.Scheme == "http" && isLoopback(u.Hostname()) {
+			help += "; to try things out on one machine, the operator sets registry.allow_loopback"
+		}
+		return refuse("scheme", " must be an https URL", help)
 	}
 	if u.Opaque != "" || u.Hostname() == "" {
 		return refuse("url", " is not a valid URL", "a host must follow https://")

@@ -304,6 +304,21 @@ func TestLoopbackOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
+// TestRefusedLoopbackNamesTheKey checks that the refusal of an inbox on this machine names the key of
+// the configuration that allows it, and that of another address does not.
+func TestRefusedLoopbackNamesTheKey(t *testing.T) {
+	r := open(t, registrar.Options{})
+	for address, want := range map[string]bool{"http://127.0.0.1:8080/x": true, "http://localhost/x": true, "http://a.test/": false, "ftp://localhost/": false} {
+		reg := someone(1)
+		reg.ServiceEndpoints = []registry.ServiceEndpoint{{Type: "A2AInbox", ServiceEndpoint: address}}
+		_, _, err := r.Register(t.Context(), reg)
+		e, ok := errors.AsType[*registry.Error](err)
+		if !ok || strings.Contains(e.Help, "registry.allow_loopback") != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 func TestForeignErrorsHaveNoView(t *testing.T) {
 	if v, ok := airjson.NewErrorView(errors.New("disk full"), "AIR-0000-0000-0000"); ok {
 		t.Errorf("%+v", v)
