@@ -231,6 +231,8 @@ func (w *walker) walkBranch(id uint64, height int, leaf func(int, []byte)) {
 		throwDamage("page %d is of kind %#x where a tree was expected", id, flags)
 	case count == 0:
 		throwDamage("branch page %d is empty", id)
+	case !agreesWithCount(page, count):
+		throwDamage("page %d says that it has %d elements, and its list has another length", id, count)
 	default:
 		w.walkChildren(id, height, count, page, leaf)
 	}
@@ -245,6 +247,20 @@ func (w *walker) walkChildren(id uint64, height, count int, page []byte, leaf fu
 		}
 		w.walkBranch(order.Uint64(page[at+8:]), max(height-1, 0), leaf)
 	}
+}
+
+// agreesWithCount reports whether the elements of a page lie as those of a page with that count do.
+// bbolt writes their keys and values one behind another, and the first directly behind the list of
+// elements; so the places of the first two tell how many the page has. If only one of them agrees
+// with the count, an element is damaged, and not the count.
+func agreesWithCount(page []byte, count int) bool {
+	field := func(element, at int) int { return int(order.Uint32(page[pageHeaderSize+element*elementSize+at:])) }
+	position, size := 0, field(0, 4)
+	if order.Uint16(page[8:]) != branchPage {
+		position, size = 4, field(0, 8)+field(0, 12)
+	}
+	want := count * elementSize
+	return field(0, position) == want || elementSize+field(1, position)-size == want
 }
 
 // walkBuckets walks the trees of the buckets that a leaf of the root tree names.

@@ -206,6 +206,9 @@ func (p pageMap) readPage(id uint64) (page []byte, count int, err error) {
 	if page = p[id*pageSize:][:size]; pageHeaderSize+count*elementSize > len(page) {
 		return nil, 0, corruptError("page %d has %d elements, more than fit", id, count)
 	}
+	if order.Uint16(page[8:]) == branchPage && !agreesWithCount(page, count) {
+		return nil, 0, corruptError("page %d says that it has %d elements, and its list has another length", id, count)
+	}
 	return page, count, nil
 }
 
@@ -218,19 +221,14 @@ func childPage(page []byte, element int) uint64 {
 	return order.Uint64(page[pageHeaderSize+element*elementSize+8:])
 }
 
-// checkLeafPage checks the count of a leaf page. bbolt writes the entries of a page one behind
-// another, and the first directly behind the list of elements; so the places of the first two tell
-// how many elements the page has. If only one of them agrees with the count, an element is damaged,
-// which harms one entry alone and is found with it. Only a bucket without entries has an empty page.
+// checkLeafPage checks the count of a leaf page. A damaged element harms one entry alone, and is
+// found with it. Only a bucket without entries has an empty page.
 func (p pageMap) checkLeafPage(id uint64) error {
 	page, count, err := p.readPage(id)
 	if err != nil {
 		return err
 	}
-	field := func(element, at int) int { return int(order.Uint32(page[pageHeaderSize+element*elementSize+at:])) }
-	first := field(0, 4)
-	fromSecond := elementSize + field(1, 4) - field(0, 8) - field(0, 12)
-	if want := count * elementSize; first != want && fromSecond != want {
+	if !agreesWithCount(page, count) {
 		return corruptError("page %d says that it has %d entries, and its list of entries has another length", id, count)
 	}
 	return nil

@@ -285,6 +285,30 @@ func TestDamagedCountHidesNoEntry(t *testing.T) {
 	}
 }
 
+// TestDamagedCountOfBranchHidesNoPage damages each bit of the number of children of each branch page.
+// With fewer children, the last part of the log or of the records seems not to exist.
+func TestDamagedCountOfBranchHidesNoPage(t *testing.T) {
+	dir, truth, before := history(t)
+	files := map[string][]byte{}
+	for _, name := range []string{BoltFile, "FORMAT", "HEAD"} {
+		files[name] = mustRead(t, filepath.Join(dir, name))
+	}
+	content, pages := files[BoltFile], 0
+	for page := 0; page+pageSize <= filetest.UsedBytes(content); page += pageSize {
+		const branch = 1
+		if binary.LittleEndian.Uint16(content[page+8:]) != branch {
+			continue
+		}
+		pages++
+		for bit := range 16 {
+			flipBit(t, filetest.FastDir(t), files, page+10+bit/8, 1<<(bit%8), truth, before, false)
+		}
+	}
+	if pages < 2 {
+		t.Errorf("there are %d branch pages", pages)
+	}
+}
+
 func countLiving(records map[string]store.Record) (n int) {
 	for _, r := range records {
 		if !r.Deleted {
