@@ -76,6 +76,7 @@ func New(o Options) *Frame {
 	f.shared = template.Must(template.New("").Funcs(template.FuncMap{
 		"text":   escapeText,
 		"clip":   clipEscaped,
+		"path":   clipPath,
 		"line":   formatSourceLine,
 		"plain":  PlainText,
 		"asset":  f.assets.addressOf,

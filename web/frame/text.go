@@ -45,6 +45,18 @@ func clipEscaped(n int, s string) template.HTML {
 	return escapeText(clipWords(n, s))
 }
 
+// clipPath is clipEscaped for a path, which may be broken after each slash.
+func clipPath(n int, s string) template.HTML {
+	var b strings.Builder
+	for i, segment := range strings.SplitAfter(clipWords(n, s), "/") {
+		if i > 0 && segment != "" {
+			b.WriteString("<wbr>")
+		}
+		b.WriteString(string(escapeText(segment)))
+	}
+	return template.HTML(b.String())
+}
+
 // clipWords cuts a text to n characters, at the end of a word unless that word is long.
 func clipWords(n int, s string) string {
 	chars := []rune(s)

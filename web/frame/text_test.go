@@ -35,6 +35,19 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
+func TestPathMayBreakAfterSlashes(t *testing.T) {
+	for path, want := range map[string]string{
+		"/tables/{id}/": "/<wbr>tables/<wbr>{id}/",
+		"/<b>/\u202E":   `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
+		"book":          "book",
+		"":              "",
+	} {
+		if got := string(clipPath(40, path)); got != want {
+			t.Errorf("%q: got  %q\nwant %q", path, got, want)
+		}
+	}
+}
+
 func FuzzInert(f *testing.F) {
 	f.Add("<script>\u202E\xff")
 	f.Add("\u200D👩\u200D🍳\u0301\u0301\u0301\u0301\u0301")
