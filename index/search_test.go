@@ -561,6 +561,19 @@ func TestKeywordStuffingDoesNotHelp(t *testing.T) {
 	}
 }
 
+// TestRepetitionAboveThreeDoesNotHelp checks that ten thousand occurrences of the words of a request
+// are worth no more than three.
+func TestRepetitionAboveThreeDoesNotHelp(t *testing.T) {
+	const intent = "BOOK /zebra: Book a zebra ride"
+	x, _ := indexed(t, agis("three.test", intent+strings.Repeat(" book zebra", 2)), agis("many.test", intent+strings.Repeat(" book zebra", 10000)))
+	for _, words := range []string{"book", "zebra", "book zebra", "book a zebra ride"} {
+		r := search(t, x, query.Query{Words: words})
+		if len(r.Hits) != 2 || r.Hits[0].Host != "three.test" {
+			t.Errorf("%s: %q", words, named(r))
+		}
+	}
+}
+
 // A name that says one thing over an intent that says another is worth less than
 // an honest operation of the same words.
 func TestBorrowedNamesAreDoubtful(t *testing.T) {
