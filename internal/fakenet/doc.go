@@ -26,9 +26,7 @@
 //	       └─ "a.test:80": plain HTTP, same handler, logged with TLS false
 //
 // The files: net.go, log.go and pipe.go are the machinery, authority.go the certificates, dns.go
-// the TXT records, nameserver.go a name server for who wants a real one, addresses.go what nobody
-// may be led to; hosts.go, site.go and odd.go are the standard hosts; corpus.go reads the directory
-// of real services, convert.go, agis.go and words.go turn one into documents, and generate.go
-// writes what is embedded. testdata/README.md says where the data comes from and what in it is
-// derived.
+// the TXT records, nameserver.go a name server for who wants a real one, script.go the answers of a
+// test vector, addresses.go what nobody may be led to; hosts.go, site.go, reservations.go and
+// misbehaving.go are the standard hosts. Package corpus makes the documents of most of them.
 package fakenet

@@ -2,7 +2,7 @@
 // of their history, for tests and benchmarks at sizes that no crawl reaches in time. Begin with
 // [Fill].
 //
-// The documents are those of the real services that package fakenet has, under other names; what
+// The documents are those of the real services of package corpus, under other names; what
 // changed and when is drawn from a generator with a fixed seed, so the same options give the same
 // records.
 package fakestore
@@ -19,7 +19,7 @@ import (
 	"gazetteer/crawler"
 	"gazetteer/document"
 	"gazetteer/fetch"
-	"gazetteer/internal/fakenet"
+	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/store"
 )
 
@@ -82,7 +82,7 @@ func Fill(ctx context.Context, s store.Store, o Options) error {
 }
 
 func readTemplates(o Options) ([][]template, error) {
-	documents, err := fakenet.Corpus(o.Root, 6000)
+	documents, err := corpus.Read(o.Root, 6000)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"gazetteer/internal/fakenet"
+	"gazetteer/internal/fakenet/corpus"
 )
 
 func main() {
@@ -14,7 +14,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
 		os.Exit(2)
 	}
-	if err := fakenet.Generate(os.Args[1]); err != nil {
+	if err := corpus.Generate(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

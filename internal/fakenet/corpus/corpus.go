@@ -1,4 +1,8 @@
-package fakenet
+// Package corpus makes documents of real services: for the hosts of package fakenet, which embeds
+// them, and for tests that need many. corpus.go reads the directory of services; convert.go, agis.go,
+// intent.go and words.go turn a service into documents; generate.go writes what fakenet embeds.
+// ../testdata/README.md says where the data comes from and what in it is derived.
+package corpus
 
 import (
 	"bufio"
@@ -41,8 +45,8 @@ type operation struct {
 	Text     string   `json:"-"` // from testdata/texts.txt; says better than Intent what is done
 }
 
-// A CorpusDocument is a service of the directory in both formats.
-type CorpusDocument struct {
+// A Document is a service of the directory in both formats.
+type Document struct {
 	Host string // a name under .test, unique in the corpus
 	// AI is an AI Discovery document, AGIS a full AGIS document in JSON; AGIS
 	// is nil when no operation of the service can be said in it.
@@ -55,12 +59,12 @@ type CorpusDocument struct {
 // capabilities of an AI Discovery document than 100.
 const corpusOperations = 100
 
-// Corpus returns documents made of real services, in the order of the directory
+// Read returns documents made of real services, in the order of the directory
 // and always the same, until they hold so many operations; 0 means all of them
 // (2,243 documents, 45,901 operations). The directory is read from below the module's root
 // folder, because it is too large to be part of a program.
-func Corpus(root string, operations int) ([]CorpusDocument, error) {
-	var out []CorpusDocument
+func Read(root string, operations int) ([]Document, error) {
+	var out []Document
 	used, total := map[string]bool{}, 0
 	for s, err := range readServices(root, nil) {
 		if err != nil {
@@ -78,7 +82,7 @@ func Corpus(root string, operations int) ([]CorpusDocument, error) {
 		if count == 0 {
 			continue
 		}
-		d := CorpusDocument{Host: host, AI: ai, Operations: count}
+		d := Document{Host: host, AI: ai, Operations: count}
 		if doc := s.asAGIS(host, corpusOperations); len(doc.Endpoints) > 0 {
 			if d.AGIS, err = marshalCompact(doc); err != nil {
 				return nil, fmt.Errorf("convert %s: %w", s.ID, err)

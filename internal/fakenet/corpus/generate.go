@@ -1,4 +1,4 @@
-package fakenet
+package corpus
 
 import (
 	"cmp"
@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"gazetteer/internal/fakenet"
 )
 
-//go:generate go run ./gen ../..
+//go:generate go run ./gen ../../..
 
 // The kept operations of one document, so that the whole stays small.
 const (
@@ -20,33 +22,9 @@ const (
 	endpointsKept    = 12
 )
 
-// A shape is what a host publishes.
-type shape string
-
-const (
-	nothing  shape = ""
-	aiOnly   shape = "ai"       // an AI Discovery document
-	agisOnly shape = "agis"     // a summary and the AGIS document it names
-	both     shape = "ai+agis"  // all three
-	agtpOnly shape = "ai+agtp"  // as both, but the summary names an agtp:// address
-	apart    shape = "ai+apart" // as both, but the AGIS document is on another host
-)
-
-// A record is one generated host in testdata/hosts.json.
-type record struct {
-	Name   string            `json:"name"`
-	Origin string            `json:"origin"` // the service's identifier in the directory
-	Shape  shape             `json:"shape"`
-	Seed   bool              `json:"seed,omitempty"`
-	Depth  int               `json:"depth"`
-	Files  map[string]string `json:"files"` // path on the host to file below testdata/services
-	// Related are the hosts that the summary links to.
-	Related []string `json:"related,omitempty"`
-}
-
-// Generate writes testdata/services and testdata/hosts.json below the module's
-// root folder from testdata/services.txt and the directory of services. It is
-// what `go generate` runs; the same input gives the same bytes.
+// Generate writes the documents of fakenet's hosts, testdata/services and testdata/hosts.json, below
+// the module's root folder, from testdata/services.txt and the directory of services. It is what
+// `go generate` runs; the same input gives the same bytes.
 func Generate(root string) error {
 	files, err := generateFiles(root)
 	if err != nil {
@@ -74,9 +52,9 @@ func generateFiles(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := make([]record, len(chosen))
+	records := make([]fakenet.Record, len(chosen))
 	for i, c := range chosen {
-		records[i] = record{Name: c.hostName(), Origin: c.ID, Shape: c.shapeOf(i), Seed: !c.deep && i%2 == 0, Files: map[string]string{}}
+		records[i] = fakenet.Record{Name: c.hostName(), Origin: c.ID, Shape: c.shapeOf(i), Seed: !c.deep && i%2 == 0, Files: map[string]string{}}
 	}
 	if err := linkHosts(records, chosen); err != nil {
 		return nil, err
@@ -87,7 +65,7 @@ func generateFiles(root string) (map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", c.ID, err)
 		}
 	}
-	slices.SortFunc(records, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(records, func(a, b fakenet.Record) int { return cmp.Compare(a.Name, b.Name) })
 	if files["hosts.json"], err = json.MarshalIndent(records, "", " "); err != nil {
 		return nil, err
 	}
@@ -210,33 +188,33 @@ func orderOperations(ops []operation, wanted []string) []operation {
 // shapeOf mixes what hosts publish: of ten, three have only an AI Discovery
 // document, one only AGIS, six have both. A service of which nothing can be said
 // in one format gets the other.
-func (c choice) shapeOf(i int) shape {
+func (c choice) shapeOf(i int) fakenet.Shape {
 	_, capabilities, _ := c.asAI(1)
 	if capabilities == 0 {
-		return agisOnly
+		return fakenet.AGISOnly
 	}
 	if len(c.asAGIS(c.hostName(), 1).Endpoints) == 0 {
-		return aiOnly
+		return fakenet.AIOnly
 	}
 	switch i % 10 {
 	case 0, 3, 6:
-		return aiOnly
+		return fakenet.AIOnly
 	case 9:
-		return agisOnly
+		return fakenet.AGISOnly
 	}
 	switch i % 34 {
 	case 1:
-		return agtpOnly
+		return fakenet.AGTPOnly
 	case 2:
-		return apart
+		return fakenet.Apart
 	}
-	return both
+	return fakenet.Both
 }
 
 // linkHosts gives each host that is no seed a parent among the hosts before it in
 // depth that publish a summary, and the deep ones a parent at depth 3. The nearest
 // in the list is chosen, so links lead to services of the same sort.
-func linkHosts(records []record, chosen []choice) error {
+func linkHosts(records []fakenet.Record, chosen []choice) error {
 	later := 0
 	for i := range records {
 		switch r := &records[i]; {
@@ -254,7 +232,7 @@ func linkHosts(records []record, chosen []choice) error {
 			}
 			parent := -1
 			for j, p := range records {
-				if p.Depth == depth-1 && p.Shape != aiOnly && len(p.Related) < 4 && (parent < 0 || absDistance(i, j) < absDistance(i, parent)) {
+				if p.Depth == depth-1 && p.Shape != fakenet.AIOnly && len(p.Related) < 4 && (parent < 0 || absDistance(i, j) < absDistance(i, parent)) {
 					parent = j
 				}
 			}
@@ -266,7 +244,7 @@ func linkHosts(records []record, chosen []choice) error {
 	}
 	// Links back to seeds, which have even places, make circles as in life.
 	for i := range records {
-		if r := &records[i]; r.Shape != aiOnly && i%3 == 0 {
+		if r := &records[i]; r.Shape != fakenet.AIOnly && i%3 == 0 {
 			if back := records[(i+14)/2*2%len(records)]; back.Name != r.Name && back.Seed {
 				r.Related = append(r.Related, back.Name)
 			}
@@ -278,20 +256,20 @@ func linkHosts(records []record, chosen []choice) error {
 func absDistance(i, j int) int { return max(i-j, j-i) }
 
 // writeFiles adds the files of one host.
-func (c choice) writeFiles(i int, r *record, all []record, files map[string][]byte) error {
+func (c choice) writeFiles(i int, r *fakenet.Record, all []fakenet.Record, files map[string][]byte) error {
 	dir := "services/" + r.Name + "/"
 	add := func(path, name string, text []byte) {
 		files[dir+name] = text
 		r.Files[path] = r.Name + "/" + name
 	}
-	if r.Shape != agisOnly {
+	if r.Shape != fakenet.AGISOnly {
 		text, _, err := c.asAI(capabilitiesKept)
 		if err != nil {
 			return err
 		}
 		add("/.well-known/ai", "ai.json", text)
 	}
-	if r.Shape == aiOnly {
+	if r.Shape == fakenet.AIOnly {
 		return nil
 	}
 	doc := c.asAGIS(r.Name, endpointsKept)
@@ -304,12 +282,12 @@ func (c choice) writeFiles(i int, r *record, all []record, files map[string][]by
 	}
 	where := "https://" + r.Name + path
 	switch r.Shape {
-	case agtpOnly:
+	case fakenet.AGTPOnly:
 		where = "agtp://" + r.Name
-	case apart:
+	case fakenet.Apart:
 		// The document lies with the next host of the list that has both.
 		for j := i + 1; ; j++ {
-			if other := &all[j%len(all)]; other.Shape == both && other.Depth <= 1 {
+			if other := &all[j%len(all)]; other.Shape == fakenet.Both && other.Depth <= 1 {
 				path = "/hosted/" + r.Name + path
 				where = "https://" + other.Name + path
 				other.Files[path] = r.Name + "/" + name

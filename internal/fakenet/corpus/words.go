@@ -1,4 +1,4 @@
-package fakenet
+package corpus
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package fakenet
+package corpus
 
 import (
 	"os"
@@ -44,7 +44,7 @@ var clumsyText = regexp.MustCompile(`^\w+ ?$|^\w+s (?:get|getting|deleting|creat
 
 // TestTextsReadAsWritten reads the text of every operation of the generated services.
 func TestTextsReadAsWritten(t *testing.T) {
-	files, err := filepath.Glob("testdata/services/*/*")
+	files, err := filepath.Glob("../testdata/services/*/*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
