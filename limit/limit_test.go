@@ -322,3 +322,62 @@ func TestManyClientsLeaveQuotaForOthers(t *testing.T) {
 		t.Errorf("a known client: %v", err)
 	}
 }
+
+// TestPersistentCrowdLeavesQuotaForOthers checks that a crowd that comes again and again, for hours,
+// leaves something for those who come rarely: of keys that each stay below their own quota, and of
+// networks.
+func TestPersistentCrowdLeavesQuotaForOthers(t *testing.T) {
+	network := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{byte(11 + i/250), byte(i % 250), 1, 1}) }
+	for _, test := range []struct {
+		rule  limit.Rule
+		crowd int
+		take  func(l *limit.Limiter, i int) error
+	}{
+		{limit.Rule{Name: "changes", Each: 300, All: 60_000, Fair: 16}, 700,
+			func(l *limit.Limiter, i int) error { return l.TakeKey(t.Context(), fmt.Sprint("agent ", i)) }},
+		{limit.Rule{Name: "registrations", Each: 20, Wide: 80, All: 1000, Fair: 50, Kept: 50}, 500,
+			func(l *limit.Limiter, i int) error { return l.Take(t.Context(), network(i)) }},
+	} {
+		t.Run(test.rule.Name, func(t *testing.T) {
+			set, c := newSet()
+			l := set.Limiter(test.rule)
+			taken, refused, newcomer := 0, 0, test.crowd
+			for range 3 * 3600 / 10 {
+				for i := range test.crowd {
+					for test.take(l, i) == nil {
+						taken++
+					}
+				}
+				newcomer++
+				if test.take(l, newcomer) != nil {
+					refused++
+				}
+				c.at = c.at.Add(10 * time.Second)
+			}
+			if refused > 0 || taken < test.rule.All {
+				t.Errorf("the crowd took %d in three hours; %d of %d newcomers were refused", taken, refused, 3*3600/10)
+			}
+		})
+	}
+}
+
+// TestRefusedEventsAreNotKeys checks that events that are only checked, or refused, take no room: very
+// many of them do not make those who come later share a quota.
+func TestRefusedEventsAreNotKeys(t *testing.T) {
+	set, _ := newSet()
+	l := set.Limiter(limit.Rule{Name: "registrations", Each: 20, Wide: 80, All: 1000, Fair: 50, Kept: 50, MaxKeys: 200})
+	for i := range 1000 {
+		if err := l.Check(t.Context(), netip.MustParseAddr(fmt.Sprintf("2001:db9:%x:%x::1", i%100, i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken := 0
+	for i := range 50 * 80 {
+		if l.Take(t.Context(), netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:%x::1", i%50, i))) == nil {
+			taken++
+		}
+	}
+	if keys := set.Stats()[0].Keys; taken > 100 || keys > 200 {
+		t.Errorf("networks of one /32 took %d of 1,000, and %d keys are counted", taken, keys)
+	}
+}

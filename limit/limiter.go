@@ -30,7 +30,9 @@ type Rule struct {
 	// may hold one Fair-th of All, the wider network around it two, and the IPv4 /16 or IPv6 /32
 	// around that four; the part shrinks with the square of what is left. So each further network
 	// of a crowd gets less, and something is left for the next one. The first event of each is
-	// admitted as long as anything is left for it.
+	// admitted as long as anything is left for it. In the same way the cost of an event grows, from
+	// one of a quota up to the whole: a crowd that comes again and again gets less than what returns
+	// to All, and does not meet those who come for the first time.
 	Fair int
 	// Kept is how much of All is kept for [Limiter.ReserveKnown].
 	Kept int
@@ -208,26 +210,28 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 	defer l.mu.Unlock()
 	var exceeded *ExceededError
 	state := State{Rule: l.rule.Name, Quota: math.MaxInt, Span: l.rule.Span, Remaining: math.MaxInt}
-	limiters := make([]*rate.Limiter, len(shares))
-	left := math.Inf(1) // of all together
+	charges := make([]charge, len(shares))
+	left := 1.0 // of all together, as a part of All
 	for i, s := range shares {
-		s, limiters[i] = l.limiterOf(s, now)
-		tokens := limiters[i].TokensAt(now)
-		fair := 0.0 // what has to return beside one event
+		s, limiter := l.limiterOf(s, now)
+		charges[i] = charge{s.of, limiter, 1}
+		tokens := limiter.TokensAt(now)
+		reserved := 0.0 // what has to remain beside one event
 		switch {
 		case s.of == key{}:
-			left = tokens
+			left = tokens / float64(max(l.rule.All, 1))
 			if how&useKept == 0 {
-				fair = float64(l.rule.Kept)
+				reserved = float64(l.rule.Kept)
 			}
 		case s.fair > 0 && l.rule.All > 0:
-			part := max(1, float64(s.fair)*left*left/float64(l.rule.All*l.rule.Fair))
-			fair = max(0, float64(s.quota)-part)
+			part := max(1, float64(s.fair*l.rule.All)*left*left/float64(l.rule.Fair))
+			reserved = max(0, float64(s.quota)-part)
+			charges[i].cost = crowdCost(left, s.quota)
 		}
-		if wait := l.waitFor(s, tokens-fair); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
+		if wait := l.waitFor(s, tokens-reserved); wait > 0 && (exceeded == nil || wait > exceeded.Wait) {
 			exceeded = &ExceededError{Rule: l.rule.Name, All: s.of == key{} || tokens >= 1, Quota: s.quota, Span: l.rule.Span, Wait: wait}
 		}
-		if remaining := int(tokens - fair); remaining < state.Remaining {
+		if remaining := 1 + int(math.Floor((tokens-reserved-1)/float64(charges[i].cost))); remaining < state.Remaining {
 			state.Remaining, state.Quota = remaining, s.quota
 		}
 	}
@@ -248,8 +252,9 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 	}
 	l.taken++
 	r := &Reservation{l: l, at: now}
-	for _, limiter := range limiters {
-		r.reservations = append(r.reservations, limiter.ReserveN(now, 1))
+	for _, c := range charges {
+		l.byKey[c.of] = c.limiter
+		r.reservations = append(r.reservations, c.limiter.ReserveN(now, c.cost))
 	}
 	if len(shares) > 0 {
 		state.Remaining = max(state.Remaining-1, 0)
@@ -259,8 +264,21 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 	return r, nil
 }
 
+// A charge is what one event costs a share.
+type charge struct {
+	of      key
+	limiter *rate.Limiter
+	cost    int
+}
+
+// crowdCost returns what an event costs a quota while this part of all is left: a quarter as much
+// is left for half of the events.
+func crowdCost(left float64, quota int) int {
+	return int(min(1/max(left*left, 1e-9), float64(max(quota, 1))))
+}
+
 // limiterOf returns the limiter of a share, or that of its bucket when there is no room; l.mu is
-// held.
+// held. A new limiter is not stored: events that are refused take no room.
 func (l *Limiter) limiterOf(s share, now time.Time) (share, *rate.Limiter) {
 	if limiter, ok := l.byKey[s.of]; ok {
 		return s, limiter
@@ -274,9 +292,7 @@ func (l *Limiter) limiterOf(s share, now time.Time) (share, *rate.Limiter) {
 			return s, limiter
 		}
 	}
-	limiter := rate.NewLimiter(rate.Limit(float64(s.quota)/l.rule.Span.Seconds()), s.quota)
-	l.byKey[s.of] = limiter
-	return s, limiter
+	return s, rate.NewLimiter(rate.Limit(float64(s.quota)/l.rule.Span.Seconds()), s.quota)
 }
 
 // bucketOf returns the key under which a share is counted for which there is no room: networks of
