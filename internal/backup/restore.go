@@ -211,18 +211,24 @@ func ReadTar(r io.Reader, dir string) error {
 			continue
 		}
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
-			return newDamage(fmt.Sprintf("the archive contains %q, which is not part of a backup", header.Name))
+			return newDamage(fmt.Sprintf("the archive contains %.100q, which is not part of a backup", header.Name))
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))
 		if err := os.MkdirAll(filepath.Dir(path), privatefile.DirMode); err != nil {
 			return err
 		}
 		out, err := privatefile.Open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		if errors.Is(err, os.ErrExist) {
+			return newDamage(fmt.Sprintf("the archive contains %q twice", header.Name))
+		}
 		if err != nil {
 			return err
 		}
 		_, err = io.Copy(out, archive)
-		if err := errors.Join(err, out.Close()); err != nil {
+		switch err := errors.Join(err, out.Close()); {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return newDamage(fmt.Sprintf("the archive ends within %q", header.Name))
+		case err != nil:
 			return err
 		}
 	}
