@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gazetteer/index/query"
@@ -53,18 +54,25 @@ func (s *searcher) proposeVerbs() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var asked []proposal
+	var asked []*proposal
+	seen := map[string]bool{}
+	add := func(word string) { // once: a request may repeat a word very often
+		if !seen[word] {
+			seen[word] = true
+			asked = append(asked, newProposal(word))
+		}
+	}
 	for _, w := range s.request.Words {
-		asked = append(asked, newProposal(strings.TrimFunc(w.Asked, notLetter)))
+		add(strings.TrimFunc(w.Asked, notLetter))
 		for _, m := range w.Meanings { // of a foreign or misspelt word
-			asked = append(asked, newProposal(m.Surface))
+			add(m.Surface)
 		}
 	}
 	if s.request.Act.Verb != "" {
-		asked = append(asked, newProposal(s.request.Act.Verb))
+		add(s.request.Act.Verb)
 	}
 	for _, verb := range s.query.Verbs {
-		asked = append(asked, newProposal(verb))
+		add(verb)
 	}
 	type candidate struct {
 		VerbCount
@@ -124,23 +132,32 @@ func (s *searcher) addNearVerbs(near []string, offered []VerbCount) []string {
 	return near
 }
 
-// A proposal is a word for which a verb may be proposed, and the English words that
-// it may be a typing error of.
+// A proposal is a word for which a verb may be proposed.
 type proposal struct {
-	word  string
-	meant []string
+	word, lower string
+	// meant returns the English verbs that the word may be a typing error of. Comparing a word with
+	// all of them takes a tenth of a millisecond, so it is done for a word that an offered verb is
+	// near.
+	meant func() []string
 }
 
-func newProposal(word string) proposal {
-	return proposal{word, english.Near(strings.ToLower(word), maxProposals)}
+func newProposal(word string) *proposal {
+	lower := strings.ToLower(word)
+	return &proposal{word, lower, sync.OnceValue(func() []string { return english.Near(lower, maxProposals) })}
+}
+
+// isMisspelt reports whether the word is probably a typing error of an offered verb, which is in lower
+// case.
+func (s *proposal) isMisspelt(offered string) bool {
+	return english.IsNear(s.lower, offered) && slices.Contains(s.meant(), offered)
 }
 
 // proposalRank orders how near an offered verb is to a word; -1 is not near at all.
-func (s proposal) proposalRank(offered string) int {
+func (s *proposal) proposalRank(offered string) int {
 	if r := semantic.RelateVerb(s.word, offered); r != "" && r != semantic.RelationAntonym {
 		return semantic.RelationRank(r)
 	}
-	if slices.Contains(s.meant, strings.ToLower(offered)) {
+	if s.isMisspelt(strings.ToLower(offered)) {
 		return len(semantic.Relations)
 	}
 	common := commonPrefix(strings.ToUpper(s.word), offered)

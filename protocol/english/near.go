@@ -9,14 +9,11 @@ import (
 // or swapped with its neighbour, or two such errors in a word of five letters or more. The nearest
 // come first, then the most frequent.
 func Near(word string, n int) []string {
-	if n <= 0 || len(word) < 3 || len(word) > longestNear {
+	reach := errorsIn(word)
+	if n <= 0 || reach == 0 {
 		return nil
 	}
 	t := unpacked()
-	reach := 1
-	if len(word) >= 5 {
-		reach = 2
-	}
 	type match struct {
 		verb            string
 		distance, count int
@@ -49,6 +46,23 @@ func Near(word string, n int) []string {
 		out = append(out, m.verb)
 	}
 	return out
+}
+
+// IsNear reports whether word may be a misspelling of a verb, as [Near] understands it.
+func IsNear(word, verb string) bool {
+	reach := errorsIn(word)
+	return reach > 0 && len(verb) >= 3 && len(verb) <= len(word)+reach && len(verb) >= len(word)-reach && editDistance(word, verb) <= reach
+}
+
+// errorsIn returns how many errors a word may have; none if it is too short or too long.
+func errorsIn(word string) int {
+	switch {
+	case len(word) < 3 || len(word) > longestNear:
+		return 0
+	case len(word) >= 5:
+		return 2
+	}
+	return 1
 }
 
 // verbFrequency returns how often a word is used as a verb according to the table.
