@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"gazetteer/api"
+	"gazetteer/protocol/httpsig"
 	"gazetteer/registry"
 	"gazetteer/registry/admission"
 	"gazetteer/registry/registrar"
@@ -174,5 +176,91 @@ func TestOwnersClaimTheirName(t *testing.T) {
 	}
 	if r := claim(squatter); r.StatusCode != http.StatusConflict {
 		t.Errorf("the squatter claims it again: %s %s", r.Status, r.body)
+	}
+}
+
+// TestThievesCannotBlockTheOwner checks that a thief who uses up what an agent may write, with its
+// secret or with its key, leaves the owner free to sign, to rotate the key and to recover it.
+func TestThievesCannotBlockTheOwner(t *testing.T) {
+	h := newTestServer(t, fromNetwork(admission.Limits{Registrations: -1, AllRegistrations: -1, Writes: 5}))
+	key, recoveryKey := keyFromSeed(1), keyFromSeed(2)
+	body := `{"name": "Alice", "public_key": "` + publicKey(key) + `", "recovery_commitment": "` + registry.RecoveryCommitment(recoveryKey.Public().(ed25519.PublicKey)) + `"}`
+	r := h.requestSigned(key, encodeMultikey(key), "POST", "/api/v1/agents/register", body, httpsig.SignOptions{})
+	o := owner{h: h, key: key}
+	decodeInto(t, r, &o.registeredAgent)
+	o.path = "/api/v1/agents/" + o.AirID
+	refused := func(write func(i int) bufferedResponse) {
+		t.Helper()
+		for i := range 20 {
+			if r := write(i); r.StatusCode == http.StatusTooManyRequests && r.problem(t).Rule != "agent-writes" {
+				t.Fatalf("write %d of the thief: %s %s", i, r.Status, r.body)
+			}
+		}
+		if r := write(20); r.StatusCode != http.StatusTooManyRequests {
+			t.Fatalf("a write of the thief after 20: %s %s", r.Status, r.body)
+		}
+	}
+	refused(func(i int) bufferedResponse {
+		return h.request("PUT", o.path, fmt.Sprintf(`{"description": "secret %d"}`, i), "Content-Type", jsonType, "X-Agent-Secret", o.Secret)
+	})
+	if r := o.send("PUT", "", `{"no_secret": true}`); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner switches a stolen secret off: %s %s", r.Status, r.body)
+	}
+	refused(func(i int) bufferedResponse {
+		return o.send("PUT", "", fmt.Sprintf(`{"description": "key %d"}`, i))
+	})
+	for i := range 70 { // no more are admitted in an hour
+		if r := rotateFrom(t, h, o, 1, "192.0.2.66"); r.StatusCode != http.StatusConflict {
+			t.Fatalf("rotation %d to the same key: %s %s", i, r.Status, r.body)
+		}
+	}
+	if r := rotateFrom(t, h, o, 9, "203.0.113.1"); r.StatusCode != http.StatusOK {
+		t.Errorf("the owner rotates a stolen key: %s %s", r.Status, r.body)
+	}
+	x := registry.NewRecovery(o.CreatorDID, encodeMultikey(keyFromSeed(9)), recoveryKey, keyFromSeed(13), "", time.Now())
+	recovery := string(encodeJSON(t, map[string]string{"agent": x.Agent, "current_key": x.From, "public_key": x.To, "recovery_key": x.Key,
+		"created": x.Created.Format(time.RFC3339), "nonce": x.Nonce, "recovery_signature": x.RecoverySignature, "new_signature": x.NewSignature}))
+	if r := h.request("POST", o.path+"/recovery", recovery, "Content-Type", jsonType); r.StatusCode != http.StatusAccepted {
+		t.Errorf("the owner recovers a stolen key: %s %s", r.Status, r.body)
+	}
+}
+
+// TestPersistentCrowdDoesNotBlockOwners checks that a crowd of agents that write as much as they may,
+// and of networks that register, leaves room for others.
+func TestPersistentCrowdDoesNotBlockOwners(t *testing.T) {
+	begun := time.Now()
+	now := begun
+	o := fromNetwork(admission.Limits{Registrations: 20, AllRegistrations: 100, Changes: -1, Writes: 6, AllChanges: 200, Reports: -1})
+	o.registry.Now = func() time.Time { return now }
+	h := newTestServer(t, o)
+	victim := registerAgent(t, h)
+	var crowd []registry.Agent
+	var secrets []string
+	for i := 0; now.Sub(begun) < 5*time.Hour; i++ {
+		for n := range 30 { // each of them from a /16 of its own
+			a, secret, err := h.answers.Registry.Register(t.Context(), registry.Registration{Name: "crowd", PublicKey: newKey(t), Client: netip.AddrFrom4([4]byte{11, byte(n), 1, 1})})
+			if err == nil && len(crowd) < 40 {
+				crowd, secrets = append(crowd, a), append(secrets, secret)
+			}
+		}
+		for n, a := range crowd {
+			for k := range 3 {
+				u := registry.Update{Changed: []string{"description"}, Description: fmt.Sprint(i, k)}
+				who := registry.Credentials{Secret: secrets[n], Client: netip.AddrFrom4([4]byte{11, byte(n), 1, 1})}
+				if _, _, err := h.answers.Registry.Update(t.Context(), a.AirID, who, u); err != nil {
+					break
+				}
+			}
+		}
+		r := h.request("POST", "/api/v1/agents/register", `{"name": "A", "public_key": "`+newKey(t)+`"}`, "Content-Type", jsonType, "X-Forwarded-For", fmt.Sprintf("203.%d.113.1", i))
+		if r.StatusCode != http.StatusCreated {
+			t.Fatalf("a new owner after %v, beside %d of the crowd: %s %s", now.Sub(begun), len(crowd), r.Status, r.body)
+		}
+		if i%31 == 0 { // an event may cost what returns in an hour
+			if r := h.request("PUT", "/api/v1/agents/"+victim.AirID, fmt.Sprintf(`{"description": "mine %d"}`, i), "Content-Type", jsonType, "X-Agent-Secret", victim.Secret); r.StatusCode != http.StatusOK {
+				t.Fatalf("an update after %v: %s %s", now.Sub(begun), r.Status, r.body)
+			}
+		}
+		now = now.Add(2 * time.Minute)
 	}
 }

@@ -74,9 +74,10 @@ type Agent struct {
 	// Unix seconds.
 	HandleSince  time.Time `json:"handle_since,omitzero"`
 	HandleClaims []int64   `json:"handle_claims,omitempty"`
-	// WriteBudgetUntil is until when the recent writes of the agent use up its limit, in Unix
-	// milliseconds, see [Options.WritesPerHour].
-	WriteBudgetUntil int64 `json:"busy,omitempty"`
+	// SecretWritesUntil is until when the recent writes with the agent's secret use up its limit, in
+	// Unix milliseconds, see [Options.WritesPerHour]; KeyWritesUntil is the same for its key.
+	SecretWritesUntil int64 `json:"busy,omitempty"`
+	KeyWritesUntil    int64 `json:"key_busy,omitempty"`
 
 	// MergedInto is the agent that replaces a merged one.
 	MergedInto string `json:"merged_into,omitempty"`
@@ -118,7 +119,7 @@ type AttestationSummary struct {
 
 // PublicCopy returns the agent without its private members.
 func (a Agent) PublicCopy() Agent {
-	a.SecretHash, a.Nonces, a.NonceFloor, a.WriteBudgetUntil = nil, nil, 0, 0
+	a.SecretHash, a.Nonces, a.NonceFloor, a.SecretWritesUntil, a.KeyWritesUntil = nil, nil, 0, 0, 0
 	a.HandleSince, a.HandleClaims = time.Time{}, nil
 	return a
 }

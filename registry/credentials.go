@@ -26,13 +26,25 @@ const (
 	proofSecret    = "secret"    // the once-shown secret: shows nothing to others
 )
 
+// A WriteProof says what proved a write. Each has a budget of its own, so that a thief of a secret
+// cannot keep the owner from signing, and a thief of a key cannot keep the owner from replacing it.
+type WriteProof string
+
+const (
+	BySecret   WriteProof = "secret"   // the agent's secret
+	ByKey      WriteProof = "key"      // a signature of the current key
+	ByRotation WriteProof = "rotation" // the signatures of a rotation
+	ByRecovery WriteProof = "recovery" // the signature of the recovery key
+)
+
 // The time window of a signed request. A nonce is stored for as long as its signature is accepted.
 const (
 	maxSignatureAge   = 5 * time.Minute
 	MaxSignatureAhead = 30 * time.Second
 	// maxNonces limits the writes of one agent within that time.
 	maxNonces = 300
-	// recoveryNonces are kept for the recovery key.
+	// rotationNonces are kept for rotations, recoveryNonces for the recovery key.
+	rotationNonces = maxRotationsDay
 	recoveryNonces = 20
 )
 
@@ -112,10 +124,23 @@ func (r *Registry) authorizeWrite(ctx context.Context, a *Agent, who Credentials
 	if err != nil {
 		return nil, r.guard.RefuseFailure(ctx, who.Client, err)
 	}
-	if err := r.guard.AdmitProved(ctx, who.Client, *a); err != nil {
-		return nil, err
+	by := ByKey
+	if authority.By == proofSecret {
+		by = BySecret
 	}
-	return authority, r.countWrite(a, now)
+	return authority, r.admitWrite(ctx, who.Client, a, by, now)
+}
+
+// admitWrite counts a write whose proof holds: against what all agents may do, and in the record of
+// the agent.
+func (r *Registry) admitWrite(ctx context.Context, client netip.Addr, a *Agent, by WriteProof, now time.Time) error {
+	if err := r.guard.AdmitProved(ctx, client, *a, by); err != nil {
+		return err
+	}
+	if by == BySecret {
+		return r.countWrite(&a.SecretWritesUntil, now)
+	}
+	return r.countWrite(&a.KeyWritesUntil, now)
 }
 
 func (r *Registry) verifyCredentials(a *Agent, who Credentials, now time.Time) (*Authority, error) {
@@ -230,20 +255,20 @@ func signatureRefusal(err error) error {
 	return &Refusal{Kind: ErrUnauthorized, Code: e.Code, Message: e.Message, Help: e.Help, Expected: e.Expected, Got: e.Got, Base: e.Base}
 }
 
-// countWrite counts one write of an agent in its own record, so that the count is exact for any
-// number of writers and survives a restart.
-func (r *Registry) countWrite(a *Agent, now time.Time) error {
+// countWrite counts one write of an agent in a budget of its own record, so that the count is exact
+// for any number of writers and survives a restart.
+func (r *Registry) countWrite(until *int64, now time.Time) error {
 	if r.writesPerHour < 0 {
 		return nil
 	}
-	if a.WriteBudgetUntil > now.Add(time.Hour).UnixMilli() {
-		a.WriteBudgetUntil = 0 // no budget is longer: the clock was ahead
+	if *until > now.Add(time.Hour).UnixMilli() {
+		*until = 0 // no budget is longer: the clock was ahead
 	}
-	busy := max(a.WriteBudgetUntil, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
+	busy := max(*until, now.UnixMilli()) + time.Hour.Milliseconds()/int64(r.writesPerHour)
 	if wait := busy - now.Add(time.Hour).UnixMilli(); wait > 0 {
 		return &Refusal{Kind: ErrTooMany, Code: "agent-writes", Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", r.writesPerHour),
 			Help: "wait for the time in Retry-After; one update can change several members", Wait: time.Duration(wait) * time.Millisecond}
 	}
-	a.WriteBudgetUntil = busy
+	*until = busy
 	return nil
 }

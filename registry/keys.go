@@ -65,13 +65,9 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 	if err := CheckSigned("new_signature", x.To, x.Statement(), x.NewSignature); err != nil {
 		return err
 	}
-	if err := c.Agent.useNonce(x.Nonce, c.Now, x.Created); err != nil {
-		return err
-	}
-	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent); err != nil {
-		return err
-	}
-	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
+	// A rotation does not count as a write: a thief of the secret or of the key could otherwise use up
+	// the owner's quota, and it has a limit of its own.
+	if err := c.Agent.useNonceOf(x.Nonce, c.Now, x.Created, maxNonces+rotationNonces); err != nil {
 		return err
 	}
 	if err := c.Agent.checkRotationCount(c.Now); err != nil {
@@ -82,6 +78,11 @@ func (c *Change) rotateKey(ctx context.Context, x Rotation) error {
 		return FieldError("public_key", "Invalid public_key: ", err)
 	}
 	if err := c.reserveNextKey(ctx, x.From, x.To); err != nil {
+		return err
+	}
+	// Only a rotation that nothing else refuses is counted: a thief of the key could otherwise use up
+	// the quota with rotations that do not change it.
+	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent, ByRotation); err != nil {
 		return err
 	}
 	if c.Agent.KeyProof == "" { // it signed this
@@ -253,10 +254,10 @@ func (c *Change) requestRecovery(ctx context.Context, x Recovery) error {
 	}
 	// A recovery does not count as a write: a thief of the current key could otherwise use up the
 	// owner's quota.
-	if err := c.Agent.useNonceOf(x.Nonce, c.Now, x.Created, maxNonces+recoveryNonces); err != nil {
+	if err := c.Agent.useNonceOf(x.Nonce, c.Now, x.Created, maxNonces+rotationNonces+recoveryNonces); err != nil {
 		return err
 	}
-	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent); err != nil {
+	if err := c.registry.guard.AdmitProved(ctx, x.Client, c.Agent, ByRecovery); err != nil {
 		return err
 	}
 	authority := &Authority{By: ProofStatement, Key: x.Key, Signed: string(x.Statement()), Signatures: map[string]string{x.Key: x.RecoverySignature}}

@@ -84,8 +84,8 @@ type AdmissionPolicy interface {
 	// instead of err.
 	RefuseFailure(ctx context.Context, client netip.Addr, err error) error
 	// AdmitProved counts a write of an agent whose proof holds against what all agents together may
-	// do.
-	AdmitProved(ctx context.Context, client netip.Addr, agent Agent) error
+	// do. Writes with different proofs do not count against each other.
+	AdmitProved(ctx context.Context, client netip.Addr, agent Agent, by WriteProof) error
 	// ExplainMissing says why there is no agent with an AIR ID: its registration waits for approval,
 	// was refused, or has expired. It returns nil when nothing is known about the AIR ID.
 	ExplainMissing(ctx context.Context, airID string) error
@@ -167,13 +167,13 @@ func ParseHost(text string) (did.Web, error) {
 // noGuard admits everything.
 type noGuard struct{}
 
-func (noGuard) HoldPolicy(_ context.Context, commit func() error) error        { return commit() }
-func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                       { return nil }
-func (noGuard) CheckNetwork(context.Context, netip.Addr) error                 { return nil }
-func (noGuard) RefuseFailure(_ context.Context, _ netip.Addr, err error) error { return err }
-func (noGuard) AdmitProved(context.Context, netip.Addr, Agent) error           { return nil }
-func (noGuard) ExplainMissing(context.Context, string) error                   { return nil }
-func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)   { return false, nil }
+func (noGuard) HoldPolicy(_ context.Context, commit func() error) error          { return commit() }
+func (noGuard) CheckAgent(_, _ Agent, _ time.Time) error                         { return nil }
+func (noGuard) CheckNetwork(context.Context, netip.Addr) error                   { return nil }
+func (noGuard) RefuseFailure(_ context.Context, _ netip.Addr, err error) error   { return err }
+func (noGuard) AdmitProved(context.Context, netip.Addr, Agent, WriteProof) error { return nil }
+func (noGuard) ExplainMissing(context.Context, string) error                     { return nil }
+func (noGuard) IsKeyReleased(_ context.Context, holder string) (bool, error)     { return false, nil }
 
 // Host returns the host of the DIDs of this registry.
 func (r *Registry) Host() did.Web { return r.host }

@@ -208,10 +208,7 @@ func (c *Change) VerifyStatement(ctx context.Context, s SignedStatement) (err er
 	if err := c.Agent.useNonce(s.Nonce, c.Now, s.Created); err != nil {
 		return err
 	}
-	if err := c.registry.guard.AdmitProved(ctx, s.Client, c.Agent); err != nil {
-		return err
-	}
-	if err := c.registry.countWrite(&c.Agent, c.Now); err != nil {
+	if err := c.registry.admitWrite(ctx, s.Client, &c.Agent, ByKey, c.Now); err != nil {
 		return err
 	}
 	if c.Agent.KeyProof != "" {

@@ -51,6 +51,10 @@ const (
 	keptRegistrations = 20 // one in so many is kept for known networks
 )
 
+// keyChanges is how many rotations of one agent are admitted in an hour, and how many recoveries and
+// withdrawals of them. The registry allows fewer rotations a day.
+const keyChanges = 60
+
 // newLimiter returns a limiter for networks of clients.
 func newLimiter(set *limit.Set, name string, each, all int, span time.Duration) *limit.Limiter {
 	return set.Limiter(limit.Rule{Name: name, Each: each, Wide: wideNetworkFactor * each, All: all, Span: span})
@@ -136,18 +140,26 @@ func (p *Policy) AdmitChange(ctx context.Context, client netip.Addr) error {
 
 // AdmitProved counts one write of an agent whose proof holds against what all agents together may do.
 // The less is left, the less of it one agent may hold, so that agents that write very much do not stop
-// the others. The network of an agent that is older than a day is known
+// the others. Rotations and recoveries have a budget of their own, which no other writes use up. The network of an agent that is older than a day is known
 // from then on.
-func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent registry.Agent) error {
+func (p *Policy) AdmitProved(ctx context.Context, client netip.Addr, agent registry.Agent, by registry.WriteProof) error {
 	if !client.IsValid() {
 		return nil
 	}
 	if p.now().Sub(agent.Created) >= knownAge {
 		p.known.addNetwork(client, p.now())
 	}
-	exceeded, ok := errors.AsType[*limit.ExceededError](p.proved.TakeKey(ctx, agent.AirID))
-	if !ok {
+	limiter := p.proved
+	if by == registry.ByRotation || by == registry.ByRecovery {
+		limiter = p.keyChanges
+	}
+	exceeded, ok := errors.AsType[*limit.ExceededError](limiter.TakeKey(ctx, agent.AirID+" "+string(by)))
+	switch {
+	case !ok:
 		return nil
+	case !exceeded.All:
+		return &registry.Refusal{Kind: registry.ErrTooMany, Code: "agent-writes", Wait: exceeded.Wait, Message: fmt.Sprintf("this agent was changed very often: at most %d times an hour", exceeded.Quota),
+			Help: "wait for the time in Retry-After; one update can change several members"}
 	}
 	return &registry.Refusal{Kind: registry.ErrTooMany, Code: "changes-all", Wait: exceeded.Wait, Message: fmt.Sprintf("Rate limit exceeded: very many agents are being changed: at most %d changes an hour from everybody", p.limits.AllChanges),
 		Help: "wait for the time in Retry-After"}

@@ -345,7 +345,7 @@ func TestChangesPerAgentAreLimited(t *testing.T) {
 		t.Error(err)
 	}
 	history, _, err := r.History(t.Context(), a.AirID, 100, 0)
-	if err != nil || history[20].Agent.WriteBudgetUntil != 0 {
+	if err != nil || history[20].Agent.SecretWritesUntil != 0 {
 		t.Errorf("the count is in the history: %v", err)
 	}
 }

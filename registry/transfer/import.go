@@ -213,7 +213,7 @@ func (t *Transfer) storeImport(ctx context.Context, x *parsedExport) (ImportResu
 	}
 	c := t.registry.NewChange(x.agent)
 	a := &c.Agent
-	a.SecretHash, a.Nonces, a.WriteBudgetUntil, a.Observed = x.secretHash, nil, 0, nil
+	a.SecretHash, a.Nonces, a.SecretWritesUntil, a.KeyWritesUntil, a.Observed = x.secretHash, nil, 0, 0, nil
 	if x.head.Registry != t.registry.Host().Authority() {
 		a.Imported, a.Origin = now, cmp.Or(a.Origin, x.head.Registry)
 	}
