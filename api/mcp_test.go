@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -211,7 +212,7 @@ func TestMCPResultsStayWithinTokens(t *testing.T) {
 func TestMCPSpeaksOfItsTools(t *testing.T) {
 	h := newTestServer(t, options{handlers: withMCP})
 	h.publish("inn.example", document.AI, "application/json", `{"aiendpoint": "1.0", "service": {"name": "Inn", "description": "Rooms."},
- "capabilities": [{"id": "book_room", "description": "Books a room", "endpoint": "/rooms", "method": "POST"}]}`, seen)
+ "capabilities": [{"id": "book_room", "description": "Books a room for one night or more, with breakfast, in the house by the harbour or in the old mill, and sends a confirmation", "endpoint": "/rooms", "method": "POST"}]}`, seen)
 	h.publish("inn.example", document.AGISSummary, "application/json", `{"agis": "1.0", "service": "Inn", "agtp": "agtp://inn.example",
  "agis_document": "https://inn.example/inn.agis", "methods": ["BOOK", "CANCEL"], "version": "1.0.0"}`, seen)
 	session := connectMCP(t, h)
@@ -230,6 +231,9 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 		{"search_operations", map[string]any{}, "give query"},
 		{"find_agents", map[string]any{"query": " "}, "give query"},
 		{"show_service", map[string]any{"host": "nobody.example"}, "search_operations"},
+		{"show_service", map[string]any{"host": ""}, "the arguments are host"},
+		{"export_tools", map[string]any{"operations": []string{"a/b/c"}}, "search_operations"},
+		{"validate_document", map[string]any{"text": "{}", "kind": "openapi"}, "leave kind out"},
 	} {
 		if v := callTool(t, session, c.tool, c.arguments, true); !strings.Contains(fmt.Sprint(v["help"]), c.want) {
 			t.Errorf("%s %v is refused with %v, want %q in its help", c.tool, c.arguments, v, c.want)
@@ -238,6 +242,42 @@ func TestMCPSpeaksOfItsTools(t *testing.T) {
 	v := callTool(t, session, "validate_document", map[string]any{"text": "{}"}, false)
 	if help := fmt.Sprint(at(t, v, "findings", 0, "untrusted", "help")); strings.Contains(help, "--") || !strings.Contains(help, "kind ai") {
 		t.Errorf("an unknown kind gets the help %q", help)
+	}
+	v = callTool(t, session, "validate_document", map[string]any{"text": `{"aiendpoint": "1.0", "service": {"name": "Inn", "description": "Rooms.",},
+ "capabilities": [{"id": "book_room", "description": "Books a room", "endpoint": "/rooms", "method": "post"}]}`}, false)
+	if help := fmt.Sprint(at(t, v, "findings", 0, "untrusted", "help")); strings.Contains(help, "--") {
+		t.Errorf("a trailing comma gets the help %q", help)
+	}
+	var severities []string
+	for _, f := range v["findings"].([]any) {
+		severities = append(severities, at(t, f, "severity").(string))
+	}
+	if order := strings.Join(severities, " "); !strings.HasPrefix(order, "error error ") || strings.Contains(order, "info error") || strings.Contains(order, "warning error") {
+		t.Errorf("the findings are in the order %s", order)
+	}
+	if v := callTool(t, session, "find_agents", map[string]any{"query": "book a room"}, false); !strings.Contains(fmt.Sprint(v["note"]), "no agent is known") {
+		t.Errorf("operations without an agent come with the note %v", v["note"])
+	}
+	if v := callTool(t, session, "export_tools", map[string]any{"operations": []string{"inn.example/ai/book_room"}, "within_tokens": 100}, false); !strings.Contains(fmt.Sprint(v["note"]), "ask for more") {
+		t.Errorf("an export that does not fit is %v", v)
+	}
+}
+
+// TestMCPSchemasAreSimple checks that every argument has one type and says what it takes: some
+// clients cannot read a list of types, and a model fills in what it reads.
+func TestMCPSchemasAreSimple(t *testing.T) {
+	h := newTestServer(t, options{handlers: withMCP})
+	listed, err := connectMCP(t, h).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range listed.Tools {
+		for name, member := range tool.InputSchema.(map[string]any)["properties"].(map[string]any) {
+			m := member.(map[string]any)
+			if kind, _ := m["type"].(string); kind == "" || m["description"] == "" || strings.Contains(fmt.Sprint(m["description"]), "confirm") {
+				t.Errorf("%s: %s is described as %v", tool.Name, name, m)
+			}
+		}
 	}
 }
 
@@ -447,6 +487,42 @@ func TestMCPOverStreams(t *testing.T) {
 		t.Errorf("the server ended with %v", err)
 	}
 }
+
+// TestMCPStreamSurvivesWhatIsNoMessage checks that each line that is no message gets an error, and that
+// the messages before and after it are answered.
+func TestMCPStreamSurvivesWhatIsNoMessage(t *testing.T) {
+	h := newTestServer(t, options{})
+	server := mcpserver.New(mcpserver.Options{Request: mcpserver.FromHandler(h.api.Handler()), Version: "test"})
+	lines := []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`garbage`, ``, `[]`, `5`, `{"jsonrpc":"1.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"method":"unknown"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`,
+	}
+	var out bytes.Buffer
+	if err := mcpserver.RunStdio(t.Context(), server, io.NopCloser(strings.NewReader(strings.Join(lines, "\n"))), writeCloser{&out}); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	got := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		var m struct {
+			ID    any
+			Error struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		got[fmt.Sprint(m.ID, " ", m.Error.Code)]++
+	}
+	if want := map[string]int{"1 0": 1, "<nil> -32700": 1, "<nil> -32600": 3, "3 -32601": 1, "4 0": 1}; !maps.Equal(got, want) {
+		t.Errorf("ids and codes are %v, want %v", got, want)
+	}
+}
+
+// A writeCloser is a writer with nothing to close.
+type writeCloser struct{ io.Writer }
+
+func (writeCloser) Close() error { return nil }
 
 // BenchmarkSearchByMCP compares a search by MCP with the same search by REST in one run, in turn; the
 // ratio is to stay below 1.5.

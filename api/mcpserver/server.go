@@ -133,7 +133,7 @@ func readArguments(arguments json.RawMessage, schema *jsonschema.Schema, filters
 		}
 	}
 	for _, name := range schema.Required {
-		if members[name] == nil {
+		if value := string(members[name]); value == "" || value == `""` {
 			return nil, badArgument(name+" is missing", schema)
 		}
 	}
@@ -182,14 +182,28 @@ func describeInput[In any](filters []query.Filter) *jsonschema.Schema {
 	if err != nil {
 		panic("mcpserver: " + err.Error()) // a type of ours that JSON cannot describe
 	}
-	for _, f := range filters {
-		member := &jsonschema.Schema{Types: []string{"null", "array"}, Items: &jsonschema.Schema{Type: "string"}, Description: "e.g. " + f.Example}
-		if f.Allowed != nil {
-			member.Description = strings.Join(f.Allowed, ", ")
+	// Some clients cannot read a list of types. A null is read all the same.
+	for _, member := range schema.Properties {
+		if member.Items != nil {
+			member.Type, member.Types = "array", nil
 		}
-		schema.Properties[f.Key] = member
+	}
+	for _, f := range filters {
+		schema.Properties[f.Key] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: describeFilter(f)}
 	}
 	return schema
+}
+
+// describeFilter describes the values of a filter in few words.
+func describeFilter(f query.Filter) string {
+	switch {
+	case f.Allowed != nil:
+		return strings.Join(f.Allowed, ", ")
+	case f.Key == "protocol": // a model chooses by how it can call, not by how the service negotiates
+		return "http or agtp"
+	default:
+		return f.Plural + ", e.g. " + f.Example
+	}
 }
 
 // tools are the tools over the API.

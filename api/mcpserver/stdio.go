@@ -1,13 +1,16 @@
 package mcpserver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -18,7 +21,8 @@ const drainTime = 30 * time.Second
 // that were sent before the end are answered, so that messages can come from a pipe.
 func RunStdio(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.WriteCloser) error {
 	open := &openCalls{changed: make(chan struct{}, 1)}
-	return s.Run(ctx, &mcp.IOTransport{Reader: &callReader{ReadCloser: in, ctx: ctx, calls: open}, Writer: &answerWriter{out, open}})
+	answers := &answerWriter{WriteCloser: out, calls: open}
+	return s.Run(ctx, &mcp.IOTransport{Reader: &callReader{Closer: in, lines: bufio.NewReader(in), out: answers, ctx: ctx, calls: open}, Writer: answers})
 }
 
 // openCalls counts the calls that have no answer yet.
@@ -36,43 +40,70 @@ func (c *openCalls) add(n int) int {
 	return c.n
 }
 
-// A callReader reads messages, one a line, and counts the calls among them. The end of the stream
-// waits for their answers.
+// A callReader reads messages, one a line, and counts the calls among them. It answers a line that is
+// no message with an error, because the transport would end at it. The end of the stream waits for the
+// answers.
 type callReader struct {
-	io.ReadCloser
+	io.Closer
+	lines *bufio.Reader
+	out   *answerWriter
 	ctx   context.Context // of the session
 	calls *openCalls
-	line  []byte
+	rest  []byte // of the last message
+	end   error  // of the stream
 }
 
 func (r *callReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.line = append(r.line, p[:n]...)
-	for {
-		line, rest, found := bytes.Cut(r.line, []byte{'\n'})
-		if !found {
-			break
+	for len(r.rest) == 0 {
+		if r.end != nil {
+			r.awaitAnswers()
+			return 0, r.end
+		}
+		var line []byte
+		line, r.end = r.lines.ReadBytes('\n')
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if refusal := checkMessage(line); refusal != "" {
+			if _, err := io.WriteString(r.out, refusal+"\n"); err != nil {
+				return 0, err
+			}
+			continue
 		}
 		if isCall(line) {
 			r.calls.add(1)
 		}
-		r.line = rest
+		r.rest = append(line, '\n')
 	}
-	if err != nil && n == 0 {
-		r.awaitAnswers()
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// checkMessage returns the answer to a line that is no message and no batch of messages, "" for the
+// others.
+func checkMessage(line []byte) string {
+	refuse := func(code int, message string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`, code, message)
 	}
-	if n > 0 {
-		return n, nil // the error comes again
+	if !json.Valid(line) {
+		return refuse(jsonrpc.CodeParseError, "the line is not JSON: send one message a line")
 	}
-	return 0, err
+	messages := []json.RawMessage{line}
+	if line[0] == '[' && (json.Unmarshal(line, &messages) != nil || len(messages) == 0) {
+		return refuse(jsonrpc.CodeInvalidRequest, "the batch is empty")
+	}
+	for _, m := range messages {
+		if _, err := jsonrpc.DecodeMessage(m); err != nil {
+			return refuse(jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC 2.0 message")
+		}
+	}
+	return ""
 }
 
 // awaitAnswers waits until every call is answered, for a while.
 func (r *callReader) awaitAnswers() {
-	if isCall(r.line) { // without an end of line
-		r.calls.add(1)
-	}
-	r.line = nil
 	late := time.NewTimer(drainTime)
 	defer late.Stop()
 	for r.calls.add(0) > 0 {
@@ -97,18 +128,21 @@ func isCall(line []byte) bool {
 
 // An answerWriter writes messages and counts the answers among them.
 type answerWriter struct {
+	mu sync.Mutex // held while a message is written
 	io.WriteCloser
 	calls *openCalls
 }
 
 // Write writes whole messages: the transport hands over one at a time.
 func (w *answerWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
 	n, err := w.WriteCloser.Write(p)
+	w.mu.Unlock()
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	if json.Unmarshal(p, &m) == nil && m.Method == "" && len(m.ID) > 0 {
+	if json.Unmarshal(p, &m) == nil && m.Method == "" && len(m.ID) > 0 && string(m.ID) != "null" {
 		w.calls.add(-1)
 		select {
 		case w.calls.changed <- struct{}{}:

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,7 +80,7 @@ func newOperation(h answer.Hit) operation {
 type searchInput struct {
 	Query        string `json:"query,omitempty" jsonschema:"what is to be done, in words"`
 	Cursor       string `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // operationPage is a page of operations.
@@ -130,7 +131,7 @@ func (t tools) fitPage(ctx context.Context, tokens int, read func(limit int) (op
 		return nil, err
 	}
 	if page.Total == 0 && page.Note == "" {
-		page.Note = "nothing fits: use other words or fewer filters"
+		page.Note = "no operation matches: use other words or fewer filters"
 	}
 	fit, err := fitItems(len(page.Operations), tokens, func(n int) any {
 		shown := page
@@ -153,7 +154,7 @@ type findInput struct {
 	Require      string `json:"require,omitempty" jsonschema:"evidence an agent must show, e.g. key,domain,inbox"`
 	Joined       bool   `json:"joined,omitempty" jsonschema:"only operations with an agent"`
 	Cursor       string `json:"cursor,omitempty" jsonschema:"next of an earlier result"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q url.Values) (any, error) {
@@ -186,6 +187,9 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q
 			}
 			out.Operations = append(out.Operations, o)
 		}
+		if out.Note == "" && len(out.Operations) > 0 && !slices.ContainsFunc(out.Operations, func(o operation) bool { return o.Agents != nil }) {
+			out.Note = "no agent is known for these operations: export_tools writes calls of them"
+		}
 		return out, nil
 	})
 }
@@ -193,7 +197,7 @@ func (t tools) findAgents(ctx context.Context, from http.Header, in findInput, q
 // showInput is the input of the tool that shows a service.
 type showInput struct {
 	Host         string `json:"host" jsonschema:"e.g. taxi.test"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // service is a service as a model sees it.
@@ -285,7 +289,7 @@ func describeOperation(host string, d document.Document, o document.Operation) o
 // resolveInput is the input of the tool that resolves a name.
 type resolveInput struct {
 	Name         string `json:"name" jsonschema:"AIR ID, @handle, did:wba, did:web or NAMESPACE.VERB"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // resolution is where a name leads.
@@ -332,8 +336,8 @@ func (t tools) resolveName(ctx context.Context, from http.Header, in resolveInpu
 type validateInput struct {
 	Text         string `json:"text,omitempty" jsonschema:"the document; or give url"`
 	URL          string `json:"url,omitempty" jsonschema:"https address or host to fetch from"`
-	Kind         string `json:"kind,omitempty" jsonschema:"e.g. ai or agis; left out, the text tells"`
-	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	Kind         string `json:"kind,omitempty" jsonschema:"ai, agis or agis-summary; left out, the text tells"`
+	WithinTokens int    `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // verdict is the result for all checked documents.
@@ -387,6 +391,9 @@ func (t tools) validateDocument(ctx context.Context, from http.Header, in valida
 	setText(q, "as", in.Kind)
 	var v api.Validation
 	if _, err := t.sendRequest(ctx, Request{Method: http.MethodPost, Path: "/api/v1/validate?" + q.Encode(), Body: body, MediaType: mediaType, From: from}, &v); err != nil {
+		if problem := (*toolError)(nil); errors.As(err, &problem) && problem.Code == "bad-parameter" && in.Kind != "" {
+			problem.Detail, problem.Help = "kind"+strings.TrimPrefix(problem.Detail, "as"), "leave kind out: the text tells it"
+		}
 		return nil, err
 	}
 	out := verdict{Valid: v.Valid, Documents: []verdictDocument{}, Findings: []finding{}}
@@ -397,12 +404,19 @@ func (t tools) validateDocument(ctx context.Context, from http.Header, in valida
 			all = append(all, newFinding(i, f))
 		}
 	}
+	// What does not fit is left out from the end.
+	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(severityOrder(a.Severity), severityOrder(b.Severity)) })
 	fit, err := fitItems(len(all), tokenLimit(in.WithinTokens), func(n int) any {
 		out.Findings, out.LeftOut = all[:n:n], len(all)-n
 		return out
 	})
 	out.Findings, out.LeftOut = append([]finding{}, all[:fit]...), len(all)-fit
 	return out, err
+}
+
+// severityOrder is the place of a severity in the order from the worst to the mildest.
+func severityOrder(severity string) int {
+	return slices.Index([]string{protocol.Error.String(), protocol.Warning.String(), protocol.Info.String()}, severity)
 }
 
 func newFinding(at int, f protocol.Finding) finding {
@@ -414,15 +428,16 @@ func newFinding(at int, f protocol.Finding) finding {
 
 // exportInput is the input of the tool that exports operations.
 type exportInput struct {
-	Operations   []string `json:"operations" jsonschema:"ids of operations"`
+	Operations   []string `json:"operations" jsonschema:"ids that search_operations returned"`
 	As           string   `json:"as,omitempty" jsonschema:"mcp (default), functions or curl"`
-	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // exported holds operations in a form for callers. All texts in it come from services.
 type exported struct {
 	As      string       `json:"as"`
 	LeftOut int          `json:"left_out,omitempty"`
+	Note    string       `json:"note,omitempty"`
 	Texts   exportedText `json:"untrusted"`
 }
 
@@ -448,6 +463,9 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 	}
 	response, err := t.sendRequest(ctx, Request{Method: http.MethodPost, Path: "/api/v1/export", Body: body, MediaType: "application/json", From: from}, nil)
 	if err != nil {
+		if problem := (*toolError)(nil); errors.As(err, &problem) && problem.Code == "no-operation" {
+			problem.Help = "give the ids unchanged, as search_operations returned them"
+		}
 		return nil, err
 	}
 	var all exportedText
@@ -472,8 +490,13 @@ func (t tools) exportTools(ctx context.Context, from http.Header, in exportInput
 		}
 		return out
 	}
-	fit, err := fitItems(items, tokenLimit(in.WithinTokens), func(n int) any { return build(n) })
-	return build(fit), err
+	tokens := tokenLimit(in.WithinTokens)
+	fit, err := fitItems(items, tokens, func(n int) any { return build(n) })
+	out := build(fit)
+	if fit == 0 && items > 0 {
+		out.Note = fmt.Sprintf("the first operation does not fit into %d tokens: ask for more", tokens)
+	}
+	return out, err
 }
 
 // changesInput is the input of the tool that lists changes.
@@ -483,7 +506,7 @@ type changesInput struct {
 	Host         []string `json:"host,omitempty" jsonschema:"e.g. taxi.test"`
 	Verb         []string `json:"verb,omitempty" jsonschema:"e.g. BOOK"`
 	Agent        []string `json:"agent,omitempty" jsonschema:"AIR IDs"`
-	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"largest result, default 1500"`
+	WithinTokens int      `json:"within_tokens,omitempty" jsonschema:"size limit of the result in tokens, default 1500"`
 }
 
 // changePage is a page of the feed of changes, oldest first.

@@ -133,7 +133,7 @@ func SyntaxFindings(text []byte, base protocol.Finding, faults []SyntaxFault) []
 			f.Message += fmt.Sprintf(" (the first of %d)", count)
 		}
 		if count > 0 {
-			f.Help = "--fix removes trailing commas and comments, and writes double quotes"
+			f.Help = "remove trailing commas and comments, and write double quotes; a fix does this for you"
 			out = append(out, f)
 		}
 	}
