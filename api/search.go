@@ -27,10 +27,10 @@ func (a *API) searchRoutes(h huma.API) {
 	op := route.Op("search")
 	op.Description = "Words rank operations by their own descriptions; filters narrow the result. Values of one filter are alternatives; " +
 		"different filters must all match.\n\n" +
-		"A result has what a caller needs to choose and call an operation. fields selects members of the full form, fields=all returns all of them, and " +
-		"explain=true adds the reasons for each match. within_tokens returns as many results as fit, in a short form. as returns a form for callers: the " +
-		"result of tools/list of MCP, functions with a JSON Schema, or lines for curl.\n\n" +
-		"A cursor opens the next page of the same search; fields, explain, within_tokens, as and limit may change from page to page. The header Link also " +
+		"A result has what a caller needs to choose and call an operation. `fields` selects members of the full form, `fields=all` returns all of them, and " +
+		"`explain=true` adds the reasons for each match. `within_tokens` returns as many results as fit, in a short form. `as` returns a form for callers: the " +
+		"result of `tools/list` of MCP, functions with a JSON Schema, or lines for curl.\n\n" +
+		"A cursor opens the next page of the same search; `fields`, `explain`, `within_tokens`, `as` and `limit` may change from page to page. The header `Link` also " +
 		"has the address of the next page."
 	op.Responses = searchResponses(h)
 	route.Handle(a.Mux, h, addFilterParameters(op, query.Filters(), maxFilterValues), a.searchOperations)

@@ -39,6 +39,7 @@ type tableView struct {
 	Name, Title, Definition string
 	SVG                     template.HTML
 	Columns                 []string
+	OverTime                bool // a row for each date, a column for each value
 	Rows                    []tableRow
 	All                     int // the number of rows, also of those that are not shown
 }
@@ -80,12 +81,12 @@ func (p *Pages) newCensusView(s *census.Stats) censusView {
 			continue
 		}
 		t = t.OnPage()
-		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns}
+		view := tableView{Name: t.Name, Title: t.Title, Definition: strings.ReplaceAll(t.Definition, "`", ""), Columns: t.Columns, OverTime: t.Columns[0] == "date"}
 		if t.Chart != nil {
 			view.SVG = t.Chart.SVG()
 		}
 		rows := t.Rows
-		if t.Columns[0] == "date" { // the newest weeks
+		if view.OverTime { // the newest weeks
 			rows = slices.Clone(rows)
 			slices.Reverse(rows)
 		}

@@ -303,6 +303,9 @@ func (p *Pages) hitViewOf(h answer.Hit) hitView {
 	}
 	if h.Effect.Destructive && h.Effect.Source == index.EffectInferred {
 		v.Op.Effect, v.Op.Tone = "Removes or ends something, by its "+h.Effect.From, "danger"
+	} else if h.Effect.Destructive && h.Operation.Effect == document.Reversible {
+		// The filter effect:irreversible finds it, too.
+		v.Op.Effect, v.Op.Tone = "Removes or ends something; can be undone, it says", "danger"
 	}
 	if h.Also != nil && h.Also.Call.URL != "" {
 		v.Also = strings.TrimSpace(cmp.Or(h.Also.Call.Method, h.Also.Verb) + " " + h.Also.Call.URL)

@@ -132,6 +132,18 @@ func TestBrowserWalk(t *testing.T) {
 	t.Run("the order of the API", func(t *testing.T) {
 		sameOrder(t, h, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))
 	})
+	t.Run("filters and counts agree", func(t *testing.T) {
+		tab := newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true})
+		tab.open("/")
+		verbs := evaluate[string](tab, `document.querySelector('dt a[href="/verbs"]').closest("div").querySelector("dd").textContent`)
+		tab.open("/verbs")
+		tab.sees("main", "of "+verbs+" verbs")
+		tab.open("/?q=cancel+class%3Aappointment+effect%3Airreversible")
+		tab.sees(".hits", "Arzttermin") // its document declares that it can be undone
+		if n := evaluate[int](tab, `[...document.querySelectorAll(".hits .badge")].filter(b => b.textContent.trim() == "Can be undone").length`); n > 0 {
+			t.Errorf("%d operations that the filter calls irreversible are said to be reversible", n)
+		}
+	})
 	t.Run("a script that fails", func(t *testing.T) { scriptsFail(t, browser, h) })
 	t.Run("by keyboard", func(t *testing.T) {
 		byKeyboard(t, newTab(t, browser, h, look{scheme: "light", width: 1280, scripts: true}))

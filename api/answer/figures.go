@@ -20,13 +20,15 @@ type Figures struct {
 // Figures counts services, operations and verbs. The numbers are those of [Answers.Census], some
 // seconds old. A process without a census reads the state of every host.
 func (a *Answers) Figures(ctx context.Context) (Figures, error) {
-	if a.Census != nil {
-		s := a.Census.Stats()
-		return Figures{Services: s.Services, Operations: s.Operations, Verbs: s.Verbs, Visited: s.LastVisit}, nil
-	}
 	verbs, err := a.Index.Verbs(ctx)
 	if err != nil {
 		return Figures{}, err
+	}
+	if a.Census != nil {
+		// The census also counts verbs of documents that the index does not offer: the number must be
+		// that of the list of verbs.
+		s := a.Census.Stats()
+		return Figures{Services: s.Services, Operations: s.Operations, Verbs: len(verbs), Visited: s.LastVisit}, nil
 	}
 	f := Figures{Verbs: len(verbs)}
 	for _, v := range verbs {

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,11 +55,26 @@ type operation struct {
 }
 
 // Paragraphs returns the paragraphs of the text, and none if it only repeats the summary.
-func (o operation) Paragraphs() []string {
+func (o operation) Paragraphs() (out []template.HTML) {
 	if o.Text == o.Summary {
 		return nil
 	}
-	return strings.Split(o.Text, "\n\n")
+	for paragraph := range strings.SplitSeq(o.Text, "\n\n") {
+		out = append(out, markCode(paragraph))
+	}
+	return out
+}
+
+// markCode returns a text of ours as HTML, with what stands between backticks as code.
+func markCode(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(template.HTMLEscapeString(text), "`") {
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String())
 }
 
 // A parameter is a parameter, or a member of a body.
@@ -224,12 +240,24 @@ func newParameter(api *huma.OpenAPI, name string, s *huma.Schema, required bool)
 	return v
 }
 
+// listOf names the type of a list.
+func listOf(item string) string {
+	switch {
+	case item == "any":
+		return "list"
+	case strings.HasPrefix(item, "list"):
+		return "list of lists" + strings.TrimPrefix(item, "list")
+	default:
+		return "list of " + item + "s"
+	}
+}
+
 // typeName names the type of a schema.
 func typeName(api *huma.OpenAPI, s *huma.Schema) string {
 	s = resolveSchema(api, s)
 	switch {
 	case s.Type == huma.TypeArray && s.Items != nil:
-		return "list of " + typeName(api, s.Items)
+		return listOf(typeName(api, s.Items))
 	case len(s.OneOf) > 0:
 		return typeName(api, s.OneOf[0]) + " or " + typeName(api, s.OneOf[1])
 	default:

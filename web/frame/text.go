@@ -45,14 +45,19 @@ func clipEscaped(n int, s string) template.HTML {
 	return escapeText(clipWords(n, s))
 }
 
-// clipPath is clipEscaped for a path, which may be broken after each slash.
+// clipPath is clipEscaped for a path, an address or an id, which may be broken after each slash and
+// each underscore.
 func clipPath(n int, s string) template.HTML {
 	var b strings.Builder
-	for i, segment := range strings.SplitAfter(clipWords(n, s), "/") {
-		if i > 0 && segment != "" {
+	for rest := clipWords(n, s); rest != ""; {
+		end := len(rest)
+		if i := strings.IndexAny(rest, "/_"); i >= 0 {
+			end = i + len(rest[i:]) - len(strings.TrimLeft(rest[i:], "/_"))
+		}
+		b.WriteString(string(escapeText(rest[:end])))
+		if rest = rest[end:]; rest != "" {
 			b.WriteString("<wbr>")
 		}
-		b.WriteString(string(escapeText(segment)))
 	}
 	return template.HTML(b.String())
 }

@@ -35,12 +35,14 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
-func TestPathMayBreakAfterSlashes(t *testing.T) {
+func TestPathMayBreakBetweenWords(t *testing.T) {
 	for path, want := range map[string]string{
-		"/tables/{id}/": "/<wbr>tables/<wbr>{id}/",
-		"/<b>/\u202E":   `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
-		"book":          "book",
-		"":              "",
+		"/tables/{id}/":    "/<wbr>tables/<wbr>{id}/",
+		"https://a.test/b": "https://<wbr>a.test/<wbr>b",
+		"get_table__id":    "get_<wbr>table__<wbr>id",
+		"/<b>/\u202E":      `/<wbr>&lt;b&gt;/<wbr><span class="mark">U+202E</span>`,
+		"book":             "book",
+		"":                 "",
 	} {
 		if got := string(clipPath(40, path)); got != want {
 			t.Errorf("%q: got  %q\nwant %q", path, got, want)
