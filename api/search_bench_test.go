@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,10 +12,10 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/api/answer"
 	"gazetteer/document"
+	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/store"
 )
 
@@ -129,36 +127,18 @@ func distinctIntents(b *testing.B, n int) []string {
 // until they have so many operations.
 func (h *testServer) publishRealServices(operations int) {
 	h.t.Helper()
-	f, err := os.Open("../internal/fakenet/testdata/openapi-services.jsonl.zst")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := zstd.NewReader(f)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer text.Close()
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, 16<<20)
 	var all []store.Write
-	for n, i := 0, 0; n < operations && lines.Scan(); i++ {
-		var s struct {
-			Name        string `json:"name"`
-			Description string `json:"description"`
-			Ops         []struct {
-				ID         string   `json:"id"`
-				Method     string   `json:"m"`
-				Endpoint   string   `json:"e"`
-				Intent     string   `json:"i"`
-				Parameters []string `json:"a"`
-			} `json:"ops"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+	n, i := 0, -1
+	for s, err := range corpus.Services(corpus.Directory("..")) {
+		if err != nil {
 			h.t.Fatal(err)
 		}
+		if n >= operations {
+			break
+		}
+		i++
 		var capabilities []map[string]any
-		for k, o := range s.Ops {
+		for k, o := range s.Operations {
 			params := map[string]any{}
 			for _, p := range o.Parameters {
 				params[p] = "string"
@@ -175,7 +155,7 @@ func (h *testServer) publishRealServices(operations int) {
 		}
 		_, writes := h.prepareDocument(fmt.Sprintf("s%d.real.example", i), document.AI, "application/json", string(body), seen)
 		all = append(all, writes...)
-		n += len(s.Ops)
+		n += len(s.Operations)
 	}
 	h.applyWrites(all...)
 }

@@ -1,19 +1,16 @@
 package openapi
 
 import (
-	"bufio"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
+	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/protocol/aidiscovery"
 	"gazetteer/protocol/conversion"
 	"gazetteer/protocol/effect"
@@ -22,72 +19,46 @@ import (
 // every is which of the real services a test run converts: one in so many.
 var every = flag.Int("every", 24, "convert one in so many real services")
 
-// A realService is a line of the directory of real services (its origin and
-// licence are in the README.md beside it).
-type realService struct {
-	ID, Name, Description, URL string
-	Ops                        []struct {
-		ID string   `json:"id"`
-		M  string   `json:"m"`
-		E  string   `json:"e"`
-		I  string   `json:"i"`
-		A  []string `json:"a"`
-		T  string   `json:"t"`
-	}
-}
-
-func realServices(t *testing.T) []realService {
+func realServices(t *testing.T) []corpus.Service {
 	t.Helper()
-	f, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 16<<20)
-	var out []realService
-	for i := 0; lines.Scan(); i++ {
-		if i%*every != 0 {
-			continue
-		}
-		var s realService
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+	var out []corpus.Service
+	i := 0
+	for s, err := range corpus.Services(corpus.Directory("../..")) {
+		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, s)
+		if i%*every == 0 {
+			out = append(out, s)
+		}
+		i++
 	}
-	if err := lines.Err(); err != nil || len(out) < 10 {
-		t.Fatalf("%d services, error %v", len(out), err)
+	if len(out) < 10 {
+		t.Fatalf("%d services", len(out))
 	}
 	return out
 }
 
-// description makes an OpenAPI description of what the directory says.
-func (s realService) description() []byte {
+// descriptionOf makes an OpenAPI description of what the directory says.
+func descriptionOf(s corpus.Service) []byte {
 	paths := map[string]map[string]any{}
-	for i, op := range s.Ops {
-		method := strings.ToLower(op.M)
-		if paths[op.E] == nil {
-			paths[op.E] = map[string]any{}
+	for i, op := range s.Operations {
+		method := strings.ToLower(op.Method)
+		if paths[op.Endpoint] == nil {
+			paths[op.Endpoint] = map[string]any{}
 		}
 		var parameters []any
-		for _, a := range op.A {
+		for _, a := range op.Parameters {
 			in := "query"
-			if strings.Contains(op.E, "{"+a+"}") {
+			if strings.Contains(op.Endpoint, "{"+a+"}") {
 				in = "path"
 			}
 			parameters = append(parameters, map[string]any{"name": a, "in": in, "schema": map[string]any{"type": "string"}})
 		}
-		o := map[string]any{"summary": op.I, "tags": []string{op.T}, "parameters": parameters, "responses": map[string]any{"200": map[string]any{"description": "ok"}}}
+		o := map[string]any{"summary": op.Intent, "tags": []string{op.Tag}, "parameters": parameters, "responses": map[string]any{"200": map[string]any{"description": "ok"}}}
 		if i%3 > 0 { // a third without operationId
 			o["operationId"] = op.ID
 		}
-		paths[op.E][method] = o
+		paths[op.Endpoint][method] = o
 	}
 	text, err := json.Marshal(map[string]any{
 		"openapi": "3.0.0", "info": map[string]any{"title": s.Name, "description": s.Description, "version": "1"},
@@ -127,7 +98,7 @@ func TestRealServices(t *testing.T) {
 	operations, endpoints, capabilities, named, intents := 0, 0, 0, 0, 0
 	verbs := map[string]int{}
 	for _, s := range realServices(t) {
-		text := s.description()
+		text := descriptionOf(s)
 		a, err := readOpenAPI(text)
 		if err != nil {
 			t.Fatalf("%s: %v", s.ID, err)

@@ -1,15 +1,11 @@
 package effect_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
+	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/internal/need"
 	"gazetteer/protocol/effect"
 )
@@ -30,33 +26,14 @@ var witnesses = map[string][]string{
 // that "Deregisters an account" the verb CREATE.
 func TestPublicDescriptions(t *testing.T) {
 	need.Time(t, "reads 35 MB")
-	file, err := os.Open("../../internal/fakenet/testdata/openapi-services.jsonl.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := zstd.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer text.Close()
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, 64<<20)
 	verdicts := map[effect.Agreement]int{}
 	pairs := 0
-	for lines.Scan() {
-		var service struct {
-			Ops []struct {
-				Verb   string `json:"v"`
-				HTTP   string `json:"m"`
-				Intent string `json:"i"`
-			} `json:"ops"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &service); err != nil {
+	for service, err := range corpus.Services(corpus.Directory("../..")) {
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, op := range service.Ops {
-			if op.Intent == "" || !slices.Contains(witnesses[op.HTTP], op.Verb) {
+		for _, op := range service.Operations {
+			if op.Intent == "" || !slices.Contains(witnesses[op.Method], op.Verb) {
 				continue
 			}
 			pairs++
@@ -66,9 +43,6 @@ func TestPublicDescriptions(t *testing.T) {
 				t.Logf("%s %q: %s", op.Verb, op.Intent, j.Why)
 			}
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	t.Logf("%d pairs: %v", pairs, verdicts)
 	if pairs < 50000 {

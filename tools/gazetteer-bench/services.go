@@ -1,44 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"gazetteer/document"
+	"gazetteer/internal/fakenet/corpus"
 )
-
-// A service is a line of a file of services: a described API and its operations.
-type service struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Categories  []string `json:"categories"`
-	Namespace   string   `json:"namespace"`
-	DataClasses []string `json:"data_classes"`
-	Operations  []struct {
-		ID         string   `json:"id"`
-		Verb       string   `json:"v"`
-		Path       string   `json:"p"`
-		Method     string   `json:"m"`
-		Endpoint   string   `json:"e"`
-		Intent     string   `json:"i"`
-		Parameters []string `json:"a"`
-	} `json:"ops"`
-}
 
 // most is how many operations of a service become one document: about what fits
 // the size that a published document may have. The others become documents of
 // further hosts.
 const most = 400
 
-// documents makes AGIS documents of a service. swap changes words of all texts.
-func (s *service) documents(number int, swap func(string) string) []*document.Document {
+// documentsOf makes AGIS documents of a service. swap changes words of all texts.
+func documentsOf(s *corpus.Service, number int, swap func(string) string) []*document.Document {
 	var docs []*document.Document
 	for from := 0; from < len(s.Operations); from += most {
 		host := fmt.Sprintf("s%06d-%d.bench.test", number, from/most)
@@ -72,57 +47,26 @@ func (s *service) documents(number int, swap func(string) string) []*document.Do
 // unchanged is the swap that changes nothing.
 func unchanged(s string) string { return s }
 
-// eachService reads a file of services, plain or zstd, until f returns false.
-func eachService(path string, f func(s *service) bool) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close() // only read
-	in := io.Reader(file)
-	if strings.HasSuffix(path, ".zst") {
-		z, err := zstd.NewReader(file)
-		if err != nil {
-			return err
-		}
-		defer z.Close()
-		in = z
-	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	for n := 1; lines.Scan(); n++ {
-		var s service
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return fmt.Errorf("%s, line %d: %w", path, n, err)
-		}
-		if !f(&s) {
-			return nil
-		}
-	}
-	return lines.Err()
-}
-
 // stride is how services are chosen for a pool: every so many lines, then the
 // ones after, so that any size is drawn from all over the file.
 const stride = 7
 
 // readServices returns documents with n operations of the services in a file.
 func readServices(path string, n int) ([]*document.Document, error) {
-	var strided [stride][]*service
+	var strided [stride][]*corpus.Service
 	at := 0
-	err := eachService(path, func(s *service) bool {
-		strided[at%stride] = append(strided[at%stride], s)
+	for s, err := range corpus.Services(path) {
+		if err != nil {
+			return nil, err
+		}
+		strided[at%stride] = append(strided[at%stride], &s)
 		at++
-		return true
-	})
-	if err != nil {
-		return nil, err
 	}
 	var docs []*document.Document
 	number := 0
 	for _, services := range strided {
 		for _, s := range services {
-			for _, d := range s.documents(number, unchanged) {
+			for _, d := range documentsOf(s, number, unchanged) {
 				d.Operations = d.Operations[:max(0, min(n, len(d.Operations)))]
 				if n -= len(d.Operations); len(d.Operations) > 0 {
 					docs = append(docs, d)

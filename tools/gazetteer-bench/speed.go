@@ -19,6 +19,7 @@ import (
 
 	"gazetteer/document"
 	"gazetteer/index/query"
+	"gazetteer/internal/fakenet/corpus"
 	"gazetteer/store"
 )
 
@@ -313,19 +314,22 @@ func copies(path string, n int, f func([]*document.Document) error) error {
 			swap = swapped(round)
 		}
 		before := n
-		var failed error
-		err := eachService(path, func(s *service) bool {
-			docs := s.documents(number, swap)
+		for s, err := range corpus.Services(path) {
+			if err != nil {
+				return err
+			}
+			docs := documentsOf(&s, number, swap)
 			number++
 			for _, d := range docs {
 				d.Operations = d.Operations[:max(0, min(n, len(d.Operations)))]
 				n -= len(d.Operations)
 			}
-			failed = f(slices.DeleteFunc(docs, func(d *document.Document) bool { return len(d.Operations) == 0 }))
-			return failed == nil && n > 0
-		})
-		if err := errors.Join(err, failed); err != nil {
-			return err
+			if err := f(slices.DeleteFunc(docs, func(d *document.Document) bool { return len(d.Operations) == 0 })); err != nil {
+				return err
+			}
+			if n <= 0 {
+				break
+			}
 		}
 		if n == before {
 			return fmt.Errorf("%s has no operations", path)

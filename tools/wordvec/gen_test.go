@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"gazetteer/index/wordvec"
+
+	"gazetteer/internal/fakenet/corpus"
 )
 
 func TestWordsOf(t *testing.T) {
@@ -53,13 +55,13 @@ func TestParseSynset(t *testing.T) {
 }
 
 func TestParaphrases(t *testing.T) {
-	services := []service{
-		{ID: "a", Name: "Acme", Provider: "acme.com", Ops: []operation{
+	services := []corpus.Service{
+		{ID: "a", Name: "Acme", Provider: "acme.com", Operations: []corpus.Operation{
 			{ID: "createAcmeCustomers", Verb: "CREATE", Intent: "Creates a new customer"},
 			{ID: "customer_create", Verb: "CREATE", Intent: "Makes one more customer"},
 			{ID: "ping", Verb: "PING", Intent: "Says that it is there"},
 		}},
-		{ID: "b", Name: "Shop", Provider: "shop.com", Ops: []operation{{ID: "create_a_customer", Verb: "CREATE", Intent: "Add a buyer"}}},
+		{ID: "b", Name: "Shop", Provider: "shop.com", Operations: []corpus.Operation{{ID: "create_a_customer", Verb: "CREATE", Intent: "Add a buyer"}}},
 	}
 	got := paraphrases(services, 1)
 	if len(got) == 0 {

@@ -1,55 +1,25 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"gazetteer/internal/fakenet/corpus"
 )
 
-// A service is one line of the file of services that was made from the OpenAPI
-// directory.
-type service struct {
-	ID          string      `json:"id"`
-	Name        string      `json:"name"`
-	Provider    string      `json:"provider"`
-	Description string      `json:"description"`
-	Categories  []string    `json:"categories"`
-	Ops         []operation `json:"ops"`
-}
-
-type operation struct {
-	ID     string   `json:"id"`
-	Verb   string   `json:"v"`
-	Path   string   `json:"p"`
-	Intent string   `json:"i"`
-	Params []string `json:"a"`
-	Tag    string   `json:"t"`
-}
-
-// readServices reads services, one a line, from a file that may be compressed
-// with zstd.
-func readServices(name string) ([]service, error) {
-	file, err := open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var out []service
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, 1<<26)
-	for line := 1; scanner.Scan(); line++ {
-		var s service
-		if err := json.Unmarshal(scanner.Bytes(), &s); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+// readServices reads the services of a directory.
+func readServices(name string) ([]corpus.Service, error) {
+	var out []corpus.Service
+	for s, err := range corpus.Services(name) {
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, s)
 	}
-	return out, scanner.Err()
+	return out, nil
 }
 
 // open opens a file and unpacks it if its name ends in .zst.
@@ -78,12 +48,12 @@ func (u unpacked) Close() error {
 
 // operationExamples pairs the sentence that describes an operation with its
 // names: verb, path, id, parameters.
-func operationExamples(services []service) []rawExample {
+func operationExamples(services []corpus.Service) []rawExample {
 	var out []rawExample
 	seen := map[string]bool{}
 	for _, s := range services {
 		name := wordsOf(s.Name)
-		for _, op := range s.Ops {
+		for _, op := range s.Operations {
 			sentence := wordsOf(op.Intent)
 			id, path := wordsOf(op.ID), wordsOf(op.Path)
 			key := strings.Join(sentence, " ") + "\n" + strings.Join(id, " ")
@@ -94,7 +64,7 @@ func operationExamples(services []service) []rawExample {
 			out = append(out, rawExample{
 				left: []rawPart{{sentence, 1}, {name, .15}},
 				right: []rawPart{{append(wordsOf(op.Verb), id...), 1}, {path, .7},
-					{wordsOf(strings.Join(op.Params, " ")), .4}, {name, .3}},
+					{wordsOf(strings.Join(op.Parameters, " ")), .4}, {name, .3}},
 				group: strings.Join(sentence, " "),
 				asked: true,
 			})

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"gazetteer/internal/fakenet/corpus"
 )
 
 // Most of a paraphrase group are near copies of each other; a few say all.
@@ -19,12 +21,12 @@ type told struct {
 // paraphrases pairs the sentences with which different providers describe an
 // operation of the same name: "Creates a new customer" and "Add a buyer to the
 // shop" when both are called createCustomer.
-func paraphrases(services []service, seed uint64) []rawExample {
+func paraphrases(services []corpus.Service, seed uint64) []rawExample {
 	groups := map[string][]told{}
 	var keys []string
 	for _, s := range services {
 		own := ownWords(s)
-		for _, op := range s.Ops {
+		for _, op := range s.Operations {
 			sentence, key := wordsOf(op.Intent), keyOf(op, own)
 			if len(sentence) < 2 || key == "" {
 				continue
@@ -67,7 +69,7 @@ func pairUp(key string, group []told, r *rand.Rand) []rawExample {
 // keyOf returns what operations of the same name have in common: the words of
 // verb and id, sorted, in the singular, without those that say nothing or name
 // the service. It is "" when too little is left.
-func keyOf(op operation, own map[string]bool) string {
+func keyOf(op corpus.Operation, own map[string]bool) string {
 	var key []string
 	for _, w := range append(wordsOf(strings.ToLower(op.Verb)), wordsOf(op.ID)...) {
 		if w = singular(w); !empty[w] && !own[w] {
@@ -82,7 +84,7 @@ func keyOf(op operation, own map[string]bool) string {
 	return strings.Join(key, " ")
 }
 
-func ownWords(s service) map[string]bool {
+func ownWords(s corpus.Service) map[string]bool {
 	own := map[string]bool{}
 	for _, w := range wordsOf(s.Name + " " + s.ID + " " + s.Provider) {
 		own[singular(w)] = true
@@ -112,12 +114,12 @@ const (
 
 // descriptions pairs what a service says of itself with its name, and with what
 // some of its operations say.
-func descriptions(services []service, seed uint64) []rawExample {
+func descriptions(services []corpus.Service, seed uint64) []rawExample {
 	r := rand.New(rand.NewPCG(seed, 4))
 	var out []rawExample
 	for _, s := range services {
 		text := wordsOf(s.Description)
-		if len(text) < 4 || len(s.Ops) == 0 {
+		if len(text) < 4 || len(s.Operations) == 0 {
 			continue
 		}
 		text = text[:min(len(text), descriptionWords)]
@@ -127,8 +129,8 @@ func descriptions(services []service, seed uint64) []rawExample {
 			right: always(append(name, wordsOf(strings.Join(s.Categories, " "))...)),
 			group: s.ID,
 		})
-		for range min(descriptionOperations, len(s.Ops)) {
-			op := s.Ops[r.IntN(len(s.Ops))]
+		for range min(descriptionOperations, len(s.Operations)) {
+			op := s.Operations[r.IntN(len(s.Operations))]
 			out = append(out, rawExample{
 				left:  always(wordsOf(op.Intent)),
 				right: []rawPart{{text, 1}, {name, .5}},

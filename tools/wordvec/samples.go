@@ -3,14 +3,16 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"gazetteer/internal/fakenet/corpus"
 )
 
 // samples returns the words of so many operations, of those that say something of
 // themselves, evenly taken: where the meanings of operations lie.
-func samples(services []service, n int) []string {
+func samples(services []corpus.Service, n int) []string {
 	var all []string
 	for _, s := range services {
-		for _, op := range s.Ops {
+		for _, op := range s.Operations {
 			sentence := wordsOf(op.Intent)
 			if len(sentence) < 3 {
 				continue

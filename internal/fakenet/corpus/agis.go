@@ -90,7 +90,7 @@ type agisSummary struct {
 
 // asAGIS returns the service as a full AGIS document of at most so many endpoints.
 // It is none when it has no endpoint.
-func (s service) asAGIS(host string, most int) agisDocument {
+func (s Service) asAGIS(host string, most int) agisDocument {
 	doc := agisDocument{
 		AGIS: "1.0", Service: clipText(plainText(s.Name), 100), AGTP: "agtp://" + host,
 		Description: s.describe(), Version: "1.0.0",
@@ -119,7 +119,7 @@ func (s service) asAGIS(host string, most int) agisDocument {
 
 // addDataClasses declares the data classes of the service, open to proposals of new
 // endpoints (AGIS 8.3).
-func (s service) addDataClasses(doc *agisDocument) {
+func (s Service) addDataClasses(doc *agisDocument) {
 	classes := s.dataClasses()
 	if len(classes) == 0 {
 		return
@@ -135,7 +135,7 @@ func (s service) addDataClasses(doc *agisDocument) {
 }
 
 // asSummary is the answer of /.well-known/agis.json for doc.
-func (s service) asSummary(doc agisDocument, documentURL string, related []string) agisSummary {
+func (s Service) asSummary(doc agisDocument, documentURL string, related []string) agisSummary {
 	sum := agisSummary{
 		AGIS: "1.0", Service: doc.Service, AGTP: doc.AGTP, AGISDocument: documentURL,
 		Methods: doc.Vocabulary.DeclaredVerbs, Domain: doc.Vocabulary.Domain, Namespace: doc.Vocabulary.Namespace,
@@ -166,7 +166,7 @@ var (
 
 // asEndpoint returns the operation as an AGIS endpoint, and false for one whose
 // path names no entity.
-func (op operation) asEndpoint() (agisEndpoint, bool) {
+func (op Operation) asEndpoint() (agisEndpoint, bool) {
 	path, nouns, params, ok := op.nounPath()
 	if !ok {
 		return agisEndpoint{}, false
@@ -202,7 +202,7 @@ func (op operation) asEndpoint() (agisEndpoint, bool) {
 		e.Input.Required = append(e.Input.Required, p)
 		e.Input.Properties[p] = agisSchema{Type: typeOf(p)}
 	}
-	for _, a := range op.Args {
+	for _, a := range op.Parameters {
 		if name := toSnakeCase(a); name != "" && isTaskParameter(a) {
 			e.Input.Properties[name] = agisSchema{Type: typeOf(a)}
 		}
@@ -215,7 +215,7 @@ var objectless = regexp.MustCompile(`^(Creates|Retrieves|Searches) (?:by|from) `
 
 // nounPath brings the path to the rules of AGIS 5: lower case, nouns, parameters
 // in snake_case, no verb. It returns the nouns and the parameters beside it.
-func (op operation) nounPath() (path string, nouns, params []string, ok bool) {
+func (op Operation) nounPath() (path string, nouns, params []string, ok bool) {
 	for segment := range strings.SplitSeq(strings.TrimPrefix(op.Path, "/"), "/") {
 		switch {
 		case paramSegment.MatchString(segment):
@@ -353,7 +353,7 @@ func errorCodes(does action, noun string, one bool) []string {
 }
 
 // domainOf is the first category, so that the two formats of a service have one vocabulary.
-func (s service) domainOf() string {
+func (s Service) domainOf() string {
 	if categories := s.categoriesOf(); len(categories) > 0 {
 		return categories[0]
 	}
@@ -362,7 +362,7 @@ func (s service) domainOf() string {
 
 // dataClasses are the data classes that name a kind of data, at most six. The directory has taken
 // them from paths, which hold verbs and adjectives, too.
-func (s service) dataClasses() []string {
+func (s Service) dataClasses() []string {
 	out := []string{}
 	for _, c := range s.DataClasses {
 		if namesData(c) && len(out) < 6 && !slices.Contains(out, c) {

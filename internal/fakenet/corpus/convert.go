@@ -47,7 +47,7 @@ type aiAuth struct {
 // asAI returns the service as an AI Discovery document of at most so many
 // capabilities, and how many they are. The document lacks capabilities, so it is
 // none, when the count is 0.
-func (s service) asAI(most int) ([]byte, int, error) {
+func (s Service) asAI(most int) ([]byte, int, error) {
 	doc := aiDocument{
 		AIEndpoint: "1.0",
 		Service:    aiService{Name: clipText(plainText(s.Name), 100), Description: s.describe(), Category: s.categoriesOf()},
@@ -76,20 +76,20 @@ var (
 
 // asCapability returns the operation as an AI Discovery capability, and false for
 // one that the draft's members cannot carry.
-func (op operation) asCapability() (aiCapability, bool) {
+func (op Operation) asCapability() (aiCapability, bool) {
 	text := clipText(dropTitle(spellOutID(plainText(op.Intent))), 200)
 	if text == "" || !capabilityID.MatchString(op.ID) || !endpointPath.MatchString(op.Endpoint) ||
 		strings.Contains(op.Endpoint, "/:") || !slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, op.Method) {
 		return aiCapability{}, false
 	}
-	if op.Text != "" {
-		text = op.Text
+	if op.text != "" {
+		text = op.text
 	}
 	c := aiCapability{ID: op.ID, Description: text, Endpoint: op.Endpoint, Method: op.Method, Params: map[string]string{}}
 	for _, m := range template.FindAllStringSubmatch(op.Endpoint, -1) {
 		c.Params[m[1]] = typeOf(m[1]) + ", required -- part of the path"
 	}
-	for _, a := range op.Args {
+	for _, a := range op.Parameters {
 		if isTaskParameter(a) && c.Params[a] == "" {
 			c.Params[a] = typeOf(a) + ", optional"
 		}
@@ -112,9 +112,9 @@ func typeOf(name string) string {
 
 // describe is the description of the service: whole sentences up to 200
 // characters, or a cut first sentence.
-func (s service) describe() string {
-	if s.Text != "" {
-		return s.Text
+func (s Service) describe() string {
+	if s.text != "" {
+		return s.text
 	}
 	text := headings.ReplaceAllString(plainText(s.Description), "")
 	if text == "" || text == plainText(s.Name) {
@@ -130,8 +130,8 @@ func (s service) describe() string {
 	return cut
 }
 
-func (s service) authOf() *aiAuth {
-	if slices.Contains(s.Categories, "open_data") && !slices.ContainsFunc(s.Operations, func(op operation) bool { return op.Method != "GET" }) {
+func (s Service) authOf() *aiAuth {
+	if slices.Contains(s.Categories, "open_data") && !slices.ContainsFunc(s.Operations, func(op Operation) bool { return op.Method != "GET" }) {
 		return &aiAuth{Type: "none"}
 	}
 	a := &aiAuth{Type: "apikey", Header: "X-API-Key"}
@@ -172,7 +172,7 @@ var topicWords = func() []*regexp.Regexp {
 	return out
 }()
 
-func (s service) categoriesOf() []string {
+func (s Service) categoriesOf() []string {
 	var out []string
 	add := func(c string) {
 		if c != "" && !slices.Contains(out, c) {

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -19,30 +20,37 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A service is one line of the directory of real services in
-// testdata/openapi-services.jsonl.zst. testdata/README.md names its origin.
-type service struct {
+// A Service is one line of a directory of services. testdata/README.md names the origin of ours.
+type Service struct {
 	ID          string      `json:"id"` // "provider" or "provider:service"
 	Name        string      `json:"name"`
 	Provider    string      `json:"provider"`
 	Description string      `json:"description"`
 	Categories  []string    `json:"categories"`
 	URL         string      `json:"url"`
+	Namespace   string      `json:"namespace"`
 	DataClasses []string    `json:"data_classes"`
-	Operations  []operation `json:"ops"`
-	Text        string      `json:"-"` // from testdata/texts.txt; used instead of Description
+	Operations  []Operation `json:"ops"`
+	text        string      // from testdata/texts.txt; used instead of Description
 }
 
-// An operation is one operation of a service.
-type operation struct {
-	ID       string   `json:"id"` // as an AI Discovery capability id
-	Verb     string   `json:"v"`
-	Path     string   `json:"p"` // of nouns, as in AGIS
-	Method   string   `json:"m"` // HTTP
-	Endpoint string   `json:"e"`
-	Intent   string   `json:"i"`
-	Args     []string `json:"a"`
-	Text     string   `json:"-"` // from testdata/texts.txt; says better than Intent what is done
+// An Operation is one operation of a service.
+type Operation struct {
+	ID         string   `json:"id"` // as an AI Discovery capability id
+	Verb       string   `json:"v"`
+	Path       string   `json:"p"` // of nouns, as in AGIS
+	Method     string   `json:"m"` // HTTP
+	Endpoint   string   `json:"e"`
+	Intent     string   `json:"i"`
+	Parameters []string `json:"a"`
+	Tag        string   `json:"t"`
+	text       string   // from testdata/texts.txt; says better than Intent what is done
+}
+
+// Directory returns the name of the directory of real services, below the module's root folder. It is
+// too large to be part of a program.
+func Directory(root string) string {
+	return filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
 }
 
 // A Document is a service of the directory in both formats.
@@ -61,12 +69,11 @@ const corpusOperations = 100
 
 // Read returns documents made of real services, in the order of the directory
 // and always the same, until they hold so many operations; 0 means all of them
-// (2,243 documents, 45,901 operations). The directory is read from below the module's root
-// folder, because it is too large to be part of a program.
+// (2,243 documents, 45,901 operations).
 func Read(root string, operations int) ([]Document, error) {
 	var out []Document
 	used, total := map[string]bool{}, 0
-	for s, err := range readServices(root, nil) {
+	for s, err := range Services(Directory(root)) {
 		if err != nil {
 			return nil, err
 		}
@@ -96,33 +103,39 @@ func Read(root string, operations int) ([]Document, error) {
 	return out, nil
 }
 
-// readServices reads the directory from below the module's root folder. Only those
-// with a wanted identifier are decoded; all of them when wanted is nil. An error
-// ends the sequence.
-func readServices(root string, wanted map[string]bool) iter.Seq2[service, error] {
-	return func(yield func(service, error) bool) {
-		name := filepath.Join(root, "internal", "fakenet", "testdata", "openapi-services.jsonl.zst")
+// Services reads a directory of services, which may be compressed with zstd. An error ends the
+// sequence.
+func Services(name string) iter.Seq2[Service, error] { return services(name, nil) }
+
+// services is [Services] for those with a wanted identifier, which alone are decoded; all of them
+// when wanted is nil.
+func services(name string, wanted map[string]bool) iter.Seq2[Service, error] {
+	return func(yield func(Service, error) bool) {
 		f, err := os.Open(name)
 		if err != nil {
-			yield(service{}, fmt.Errorf("open the directory of services: %w", err))
+			yield(Service{}, fmt.Errorf("open the directory of services: %w", err))
 			return
 		}
-		defer f.Close()
-		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			yield(service{}, fmt.Errorf("read %s: %w", name, err))
-			return
+		defer f.Close() // only read
+		in := io.Reader(f)
+		if strings.HasSuffix(name, ".zst") {
+			z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+			if err != nil {
+				yield(Service{}, fmt.Errorf("read %s: %w", name, err))
+				return
+			}
+			defer z.Close()
+			in = z
 		}
-		defer z.Close()
-		lines := bufio.NewScanner(z)
-		lines.Buffer(nil, 32<<20) // the largest service has 22,361 operations
-		for lines.Scan() {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, 64<<20) // the largest service has 22,361 operations
+		for n := 1; lines.Scan(); n++ {
 			if wanted != nil && !wanted[identifierOf(lines.Bytes())] {
 				continue
 			}
-			var s service
+			var s Service
 			if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-				yield(service{}, fmt.Errorf("read %s: %w", name, err))
+				yield(Service{}, fmt.Errorf("%s, line %d: %w", name, n, err))
 				return
 			}
 			if !yield(s, nil) {
@@ -130,7 +143,7 @@ func readServices(root string, wanted map[string]bool) iter.Seq2[service, error]
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(service{}, fmt.Errorf("read %s: %w", name, err))
+			yield(Service{}, fmt.Errorf("read %s: %w", name, err))
 		}
 	}
 }
@@ -147,7 +160,7 @@ var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
 // hostName derives a host name from the identifier: "stripe.com" is "stripe.test",
 // "googleapis.com:calendar" is "calendar.googleapis.test". Two services of the
 // directory may come to the same name.
-func (s service) hostName() string {
+func (s Service) hostName() string {
 	provider, part, _ := strings.Cut(strings.ToLower(s.ID), ":")
 	suffix, official := publicsuffix.PublicSuffix(provider)
 	if _, rest, ok := strings.Cut(suffix, "."); ok && !official {

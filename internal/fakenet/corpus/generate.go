@@ -74,7 +74,7 @@ func generateFiles(root string) (map[string][]byte, error) {
 
 // A choice is a line of testdata/services.txt with its service.
 type choice struct {
-	service
+	Service
 	deep bool
 }
 
@@ -95,15 +95,15 @@ func chooseServices(root string) ([]choice, error) {
 		if deep {
 			words = words[1:]
 		}
-		out = append(out, choice{service: service{ID: words[0]}, deep: deep})
+		out = append(out, choice{Service: Service{ID: words[0]}, deep: deep})
 		wanted[words[0]], phrases[words[0]] = true, words[1:]
 	}
 	texts, err := readTexts(root)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]service{}
-	for s, err := range readServices(root, wanted) {
+	found := map[string]Service{}
+	for s, err := range services(Directory(root), wanted) {
 		if err != nil {
 			return nil, err
 		}
@@ -115,14 +115,14 @@ func chooseServices(root string) ([]choice, error) {
 		if !ok {
 			return nil, fmt.Errorf("services.txt: no service %q in the directory", out[i].ID)
 		}
-		s.Text = texts[s.ID+" -"]
+		s.text = texts[s.ID+" -"]
 		delete(texts, s.ID+" -")
 		for n, op := range s.Operations {
 			key := s.ID + " " + op.ID
-			s.Operations[n].Text = texts[key]
+			s.Operations[n].text = texts[key]
 			delete(texts, key)
 		}
-		out[i].service = s
+		out[i].Service = s
 	}
 	for key := range texts {
 		return nil, fmt.Errorf("texts.txt: no operation %q in the directory", key)
@@ -155,9 +155,9 @@ func readTexts(root string) (map[string]string, error) {
 // with a wanted phrase in their intent, in the order of the phrases and short
 // endpoints first, then by turns one of each entity, so that the breadth of a
 // large service stays visible. A phrase is written with _ for a blank.
-func orderOperations(ops []operation, wanted []string) []operation {
+func orderOperations(ops []Operation, wanted []string) []Operation {
 	type ranked struct {
-		operation
+		Operation
 		phrase, depth, turn int
 	}
 	turns := map[string]int{}
@@ -166,7 +166,7 @@ func orderOperations(ops []operation, wanted []string) []operation {
 		intent := strings.ToLower(op.Intent)
 		entity, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
 		turns[entity]++
-		r := ranked{operation: op, turn: turns[entity]}
+		r := ranked{Operation: op, turn: turns[entity]}
 		r.phrase = slices.IndexFunc(wanted, func(w string) bool { return strings.Contains(intent, strings.ReplaceAll(w, "_", " ")) })
 		if r.phrase < 0 {
 			r.phrase = len(wanted)
@@ -178,9 +178,9 @@ func orderOperations(ops []operation, wanted []string) []operation {
 	slices.SortStableFunc(rank, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.phrase, b.phrase), cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn))
 	})
-	var out []operation
+	var out []Operation
 	for _, r := range rank {
-		out = append(out, r.operation)
+		out = append(out, r.Operation)
 	}
 	return out
 }

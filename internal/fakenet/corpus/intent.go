@@ -13,14 +13,14 @@ import (
 
 // verbAndIntent returns the verb and the intent, which must not contradict each other
 // (AGIS 6.3): where the text begins with a verb of another effect, that one wins.
-func (op operation) verbAndIntent(params, nouns []string) (verb, intent string) {
+func (op Operation) verbAndIntent(params, nouns []string) (verb, intent string) {
 	verb = op.Verb
 	if _, known := actions[verb]; !known {
 		verb = methodVerb(op.Method, len(params) > 0 && strings.HasSuffix(op.Path, "}"))
 	}
-	if op.Text != "" {
-		word, _, _ := strings.Cut(op.Text, " ")
-		return chooseVerb(baseVerb(word), verb), op.Text
+	if op.text != "" {
+		word, _, _ := strings.Cut(op.text, " ")
+		return chooseVerb(baseVerb(word), verb), op.text
 	}
 	text := dropLabels(chooseSentence(spellOutID(plainText(op.Intent))))
 	if text == "" {

@@ -31,7 +31,7 @@ func TestIntents(t *testing.T) {
 		{"GET", "SEARCH", "Search for issues using JQL (GET)", "SEARCH Searches for issues using JQL"},
 		{"GET", "LIST", "", "LIST Shows bill types"},
 	} {
-		op := operation{Verb: c.verb, Method: c.method, Path: "/bill-types", Intent: c.summary}
+		op := Operation{Verb: c.verb, Method: c.method, Path: "/bill-types", Intent: c.summary}
 		if verb, intent := op.verbAndIntent(nil, []string{"bill-types"}); verb+" "+intent != c.want {
 			t.Errorf("%q becomes %s %q, want %q", c.summary, verb, intent, c.want)
 		}
