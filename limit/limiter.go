@@ -123,10 +123,7 @@ func (l *Limiter) Take(ctx context.Context, client netip.Addr) error {
 
 // Reserve is [Limiter.Take] for an event that may still fail: [Reservation.Cancel] takes it back.
 func (l *Limiter) Reserve(ctx context.Context, client netip.Addr) (*Reservation, error) {
-	if !client.IsValid() {
-		return nil, nil
-	}
-	return l.reserveShares(ctx, l.clientShares(client), countEvent)
+	return l.reserveClient(ctx, client, countEvent)
 }
 
 // TakeKey counts one event of a key, such as a host or a registrable domain.
@@ -138,18 +135,12 @@ func (l *Limiter) TakeKey(ctx context.Context, name string) error {
 // ReserveKnown is [Limiter.Reserve] for a client that the caller knows: it may use what the rule
 // keeps back.
 func (l *Limiter) ReserveKnown(ctx context.Context, client netip.Addr) (*Reservation, error) {
-	if !client.IsValid() {
-		return nil, nil
-	}
-	return l.reserveShares(ctx, l.clientShares(client), countEvent|useKept)
+	return l.reserveClient(ctx, client, countEvent|useKept)
 }
 
 // CheckKnown returns what [Limiter.ReserveKnown] would return, and counts nothing.
 func (l *Limiter) CheckKnown(ctx context.Context, client netip.Addr) error {
-	if !client.IsValid() {
-		return nil
-	}
-	_, err := l.reserveShares(ctx, l.clientShares(client), useKept)
+	_, err := l.reserveClient(ctx, client, useKept)
 	return err
 }
 
@@ -168,10 +159,7 @@ func (l *Limiter) Remaining() int {
 
 // Check returns what [Limiter.Take] would return, and counts nothing.
 func (l *Limiter) Check(ctx context.Context, client netip.Addr) error {
-	if !client.IsValid() {
-		return nil
-	}
-	_, err := l.reserveShares(ctx, l.clientShares(client), 0)
+	_, err := l.reserveClient(ctx, client, 0)
 	return err
 }
 
@@ -202,6 +190,14 @@ const (
 	countEvent = 1 << iota
 	useKept
 )
+
+// reserveClient counts one event of a client, unless the client has no address.
+func (l *Limiter) reserveClient(ctx context.Context, client netip.Addr, how int) (*Reservation, error) {
+	if !client.IsValid() {
+		return nil, nil
+	}
+	return l.reserveShares(ctx, l.clientShares(client), how)
+}
 
 // reserveShares counts one event against all shares, or against none of them.
 func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*Reservation, error) {
@@ -236,12 +232,12 @@ func (l *Limiter) reserveShares(ctx context.Context, shares []share, how int) (*
 		}
 	}
 	if exceeded != nil {
-		if how&countEvent != 0 {
+		switch {
+		case how&countEvent == 0:
+		case exceeded.All:
+			l.all++
+		default:
 			l.refused++
-			if exceeded.All {
-				l.refused--
-				l.all++
-			}
 		}
 		state.Remaining, state.Quota, state.Reset = 0, exceeded.Quota, exceeded.Wait
 		recordState(ctx, state)
