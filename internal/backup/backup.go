@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -174,20 +175,8 @@ func writeQueue(q *boltqueue.Queue, from, to string) error {
 	return privatefile.SyncDir(to)
 }
 
-// copyFile copies a file and syncs it.
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() // only read
-	out, err := privatefile.Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
-}
+// copyFile copies a whole file and syncs it.
+func copyFile(from, to string) error { return privatefile.Copy(from, to, math.MaxInt64) }
 
 // listFiles returns every file below a directory, with its length and digest.
 func listFiles(ctx context.Context, dir string) (files []File, err error) {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,6 +86,21 @@ func ReplaceUnsynced(path string, write func(*bufio.Writer) error) error {
 		os.Remove(file.Name())
 	}
 	return err
+}
+
+// Copy copies at most so many bytes of a file to a new one, and syncs it.
+func Copy(from, to string, most int64) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	out, err := Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, most))
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // MakeDir creates a private directory if it is missing. Its parent must exist, so that a mistyped path

@@ -2,9 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 
 	"gazetteer/internal/privatefile"
@@ -35,24 +32,9 @@ func (l *Log) WriteBackup(ctx context.Context, dir string) (leaves int64, err er
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		if err := copyPart(filepath.Join(l.dir, part.name), filepath.Join(dir, part.name), part.length); err != nil {
+		if err := privatefile.Copy(filepath.Join(l.dir, part.name), filepath.Join(dir, part.name), part.length); err != nil {
 			return 0, err
 		}
 	}
 	return s.Size, privatefile.SyncDir(dir)
-}
-
-// copyPart copies the first size bytes of a file.
-func copyPart(from, to string, most int64) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() // only read
-	out, err := privatefile.Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, io.LimitReader(in, most))
-	return errors.Join(err, out.Sync(), out.Close())
 }
