@@ -12,6 +12,7 @@ import (
 
 	"gazetteer/convert"
 	"gazetteer/lint"
+	"gazetteer/lint/format"
 	"gazetteer/protocol"
 )
 
@@ -161,6 +162,6 @@ func (w Environment) printReviews(reviews []convert.Review) {
 		w.printError("REVIEW %s: %s", where, r.Message)
 	}
 	if len(reviews) > 0 {
-		w.printError("%s to review: what the input did not say was guessed", plural(len(reviews), "place"))
+		w.printError("%s to review: what the input did not say was guessed", format.Plural(len(reviews), "place"))
 	}
 }

@@ -252,5 +252,5 @@ func summarize(result *diff.Result) string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}
 	}
-	return plural(len(result.Changes), "change") + ": " + strings.Join(parts, ", ")
+	return format.Plural(len(result.Changes), "change") + ": " + strings.Join(parts, ", ")
 }

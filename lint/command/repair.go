@@ -103,7 +103,7 @@ func (v *validateRun) proposeRepair(ctx context.Context, in lint.Input, fixed []
 	if err := replaceText(ctx, in.Name, in.Text, fixed); err != nil {
 		return false, inputErrorf("%v", err)
 	}
-	v.printError("%s: %s repaired", in.Name, plural(len(repaired), "finding"))
+	v.printError("%s: %s repaired", in.Name, format.Plural(len(repaired), "finding"))
 	return true, nil
 }
 

@@ -148,7 +148,7 @@ func (v *validateRun) writeResults(inputs []lint.Input, results []lint.Result) e
 		if err != nil {
 			return inputErrorf("write baseline: %v", err)
 		}
-		v.printError("%s: %s in it are hidden with --baseline %s", v.writeBaseline, plural(b.Len(), "finding"), v.writeBaseline)
+		v.printError("%s: %s in it are hidden with --baseline %s", v.writeBaseline, format.Plural(b.Len(), "finding"), v.writeBaseline)
 		return nil
 	}
 	reports := make([]format.Report, len(results))
@@ -189,11 +189,4 @@ func (v *validateRun) exitVerdict(results []lint.Result) error {
 	default:
 		return nil
 	}
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -101,8 +101,8 @@ func formatTotals(reports []Report) string {
 			n[f.Severity]++
 		}
 	}
-	return fmt.Sprintf("%s, %d failed: %s, %s, %s", plural(len(reports), "document"), failed,
-		plural(n[protocol.Error], "error"), plural(n[protocol.Warning], "warning"), plural(n[protocol.Info], "note"))
+	return fmt.Sprintf("%s, %d failed: %s, %s, %s", Plural(len(reports), "document"), failed,
+		Plural(n[protocol.Error], "error"), Plural(n[protocol.Warning], "warning"), Plural(n[protocol.Info], "note"))
 }
 
 // maxRows is how many findings a summary lists; GitHub refuses pages over a megabyte.

@@ -300,7 +300,7 @@ func (t textWriter) writeSummary(reports []Report) {
 		}
 	}
 	if len(reports) > 1 {
-		fmt.Fprintf(t, "%s: %d passed, %d failed\n", plural(len(reports), "document"), len(reports)-failed, failed)
+		fmt.Fprintf(t, "%s: %d passed, %d failed\n", Plural(len(reports), "document"), len(reports)-failed, failed)
 	}
 	t.writeCounts(reports)
 	t.writeRepairable(reports)
@@ -336,7 +336,7 @@ func (t textWriter) writeCounts(reports []Report) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[code], name))
 	}
 	if more := len(codes) - maxRuleCounts; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %s more", plural(more, "rule")))
+		parts = append(parts, fmt.Sprintf("and %s more", Plural(more, "rule")))
 	}
 	fmt.Fprintf(t, "By rule: %s\n", strings.Join(parts, ", "))
 }
@@ -354,9 +354,9 @@ func (t textWriter) writeRepairable(reports []Report) {
 	switch {
 	case t.Repair == "" || repairs == 0:
 	case len(names) <= maxNames:
-		fmt.Fprintf(t, "%s can be repaired automatically: %s %s\n", plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
+		fmt.Fprintf(t, "%s can be repaired automatically: %s %s\n", Plural(repairs, "finding"), t.Repair, strings.Join(names, " "))
 	default:
-		fmt.Fprintf(t, "%s in %d files can be repaired automatically: %s FILE\n", plural(repairs, "finding"), len(names), t.Repair)
+		fmt.Fprintf(t, "%s in %d files can be repaired automatically: %s FILE\n", Plural(repairs, "finding"), len(names), t.Repair)
 	}
 }
 
@@ -381,7 +381,7 @@ func (t textWriter) writeVerdict(r Report) {
 		fmt.Fprintf(t, ", level %d", r.Level)
 	}
 	if r.Operations > 0 {
-		fmt.Fprintf(t, ", %s", plural(r.Operations, "operation"))
+		fmt.Fprintf(t, ", %s", Plural(r.Operations, "operation"))
 	}
 	if r.Tokens.Served > 0 && r.Kind != "" {
 		fmt.Fprintf(t, ", about %d tokens", r.Tokens.Served)
@@ -401,7 +401,7 @@ func (t textWriter) writeVerdict(r Report) {
 		if c.Pointer != "" {
 			where = Visible(c.Pointer) + ": "
 		}
-		fmt.Fprintf(t, "  %s%s (saves about %s)\n", where, Visible(c.Message), plural(c.Tokens, "token"))
+		fmt.Fprintf(t, "  %s%s (saves about %s)\n", where, Visible(c.Message), Plural(c.Tokens, "token"))
 	}
 }
 
@@ -420,7 +420,7 @@ func countText(r Report) string {
 		word     string
 	}{{protocol.Error, "error"}, {protocol.Warning, "warning"}, {protocol.Info, "note"}} {
 		if n := countSeverity(r, s.severity); n > 0 {
-			parts = append(parts, plural(n, s.word))
+			parts = append(parts, Plural(n, s.word))
 		}
 	}
 	if r.Hidden > 0 {
@@ -439,8 +439,8 @@ func countSeverity(r Report, s protocol.Severity) int {
 	return n
 }
 
-// plural writes "1 error" and "2 errors".
-func plural(n int, one string) string {
+// Plural writes "1 error" and "2 errors".
+func Plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
