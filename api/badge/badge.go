@@ -112,7 +112,7 @@ func (f form) drawText(s *strings.Builder, text string, x, measured int, bold bo
 func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
-		case r == unicode.ReplacementChar, unicode.IsControl(r) && !unicode.IsSpace(r), isBidiControl(r):
+		case r == unicode.ReplacementChar, unicode.IsControl(r) && !unicode.IsSpace(r), unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		case unicode.IsSpace(r):
 			return ' '
@@ -139,11 +139,6 @@ func cleanText(text string) string {
 // maxMarks is the number of code points of one character that are drawn: emoji of families have
 // eleven.
 const maxMarks = 12
-
-// isBidiControl reports whether a character changes the direction of the text around it.
-func isBidiControl(r rune) bool {
-	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C
-}
 
 // isRightToLeft reports whether the first letter of a text is of a script from right to left.
 func isRightToLeft(text string) bool {
