@@ -42,11 +42,11 @@ func (a *Operator) findBlocker() (answer.Blocker, error) {
 }
 
 func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[BlockList], error) {
-	keeper, err := a.findBlocker()
+	blocker, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
-	all, err := keeper.Blocks(ctx)
+	all, err := blocker.Blocks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (a *Operator) listBlocks(ctx context.Context, _ *struct{}) (*route.Output[B
 type blockInput struct{ route.JSONBody }
 
 func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[crawler.Block], error) {
-	keeper, err := a.findBlocker()
+	blocker, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[
 	if err != nil {
 		return nil, err
 	}
-	before, blocked, err := keeper.Blocked(ctx, b.Host)
+	before, blocked, err := blocker.Blocked(ctx, b.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,10 @@ func (a *Operator) addBlock(ctx context.Context, in *blockInput) (*route.Output[
 		b.By, b.Proof, b.Since, b.Operator = before.By, before.Proof, before.Since, true
 		b.Subdomains = b.Subdomains || before.Subdomains
 	}
-	if err := keeper.Block(ctx, b); err != nil {
+	if err := blocker.Block(ctx, b); err != nil {
 		return nil, err
 	}
-	b, _, err = keeper.Blocked(ctx, b.Host)
+	b, _, err = blocker.Blocked(ctx, b.Host)
 	return route.JSON(b), err
 }
 
@@ -121,7 +121,7 @@ type unblockInput struct {
 }
 
 func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Output[BlockList], error) {
-	keeper, err := a.findBlocker()
+	blocker, err := a.findBlocker()
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	if err != nil {
 		return nil, err
 	}
-	b, blocked, err := keeper.Blocked(ctx, host)
+	b, blocked, err := blocker.Blocked(ctx, host)
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,7 +138,7 @@ func (a *Operator) removeBlock(ctx context.Context, in *unblockInput) (*route.Ou
 	case b.Host != host:
 		return nil, route.NewProblem(route.NotOptedOut, host+" is blocked with "+b.Host+" and all hosts below it", "unblock "+b.Host)
 	}
-	if err := keeper.Unblock(ctx, host); err != nil {
+	if err := blocker.Unblock(ctx, host); err != nil {
 		return nil, err
 	}
 	return a.listBlocks(ctx, nil)
