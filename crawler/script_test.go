@@ -87,22 +87,8 @@ func hostOf(t *testing.T, s fakenet.Script) string {
 func (w *world) judge(s fakenet.Script) {
 	t := w.t
 	t.Helper()
-	asked := 0
-	for _, q := range w.net.Requests() {
-		scheme := "http"
-		if q.TLS {
-			scheme = "https"
-		}
-		address := scheme + "://" + q.Host + q.Path
-		if slices.Contains(s.Expect.NeverRequested, address) {
-			t.Errorf("%s was asked", address)
-		}
-		if address == s.Start {
-			asked++
-		}
-	}
-	if s.Expect.MaxRequests > 0 && asked > s.Expect.MaxRequests {
-		t.Errorf("asked %d times, want at most %d", asked, s.Expect.MaxRequests)
+	if err := s.CheckRequests(w.net.Requests()); err != nil {
+		t.Error(err)
 	}
 	if s.ID == "http-start" {
 		return

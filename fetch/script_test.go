@@ -87,22 +87,8 @@ func playScript(t *testing.T, s fakenet.Script, n fakenet.Options) {
 			t.Errorf("%s codes %q, want %q", severity, got, want)
 		}
 	}
-	asked := 0
-	for _, q := range internet.Requests() {
-		scheme := "http"
-		if q.TLS {
-			scheme = "https"
-		}
-		address := scheme + "://" + q.Host + q.Path
-		if slices.Contains(s.Expect.NeverRequested, address) {
-			t.Errorf("%s was asked", address)
-		}
-		if address == s.Start {
-			asked++
-		}
-	}
-	if s.Expect.MaxRequests > 0 && asked > s.Expect.MaxRequests {
-		t.Errorf("asked %d times, want at most %d", asked, s.Expect.MaxRequests)
+	if err := s.CheckRequests(internet.Requests()); err != nil {
+		t.Error(err)
 	}
 	if s.Expect.Identity != "" {
 		wantIdentity(t, a, s)

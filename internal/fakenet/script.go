@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -108,6 +109,29 @@ func scriptBody(body, min, other string) (string, error) {
 		return "", fmt.Errorf("nothing is known of the placeholder %q", body)
 	}
 	return body, nil
+}
+
+// CheckRequests returns an error for each of the requests, or their number, that the script forbids.
+func (s Script) CheckRequests(requests []Request) error {
+	var errs []error
+	starts := 0
+	for _, r := range requests {
+		scheme := "http"
+		if r.TLS {
+			scheme = "https"
+		}
+		address := scheme + "://" + r.Host + r.Path
+		if slices.Contains(s.Expect.NeverRequested, address) {
+			errs = append(errs, fmt.Errorf("%s was requested", address))
+		}
+		if address == s.Start {
+			starts++
+		}
+	}
+	if s.Expect.MaxRequests > 0 && starts > s.Expect.MaxRequests {
+		errs = append(errs, fmt.Errorf("%s was requested %d times, want at most %d", s.Start, starts, s.Expect.MaxRequests))
+	}
+	return errors.Join(errs...)
 }
 
 // Play adds every host that a script names.
