@@ -52,11 +52,22 @@ type Host struct {
 // Listed reports whether the host has at least one current document.
 func (h *Host) Listed() bool {
 	for _, f := range h.Fetches {
-		if f.Digest != "" && f.Kind != string(document.AIAlias) {
+		if f.Digest != "" && !document.Kind(f.Kind).IsAlias() {
 			return true
 		}
 	}
 	return false
+}
+
+// requestedKinds returns the kinds that each visit requests.
+func requestedKinds() []string {
+	var kinds []string
+	for _, f := range document.Formats {
+		if f.Request == document.Always {
+			kinds = append(kinds, string(f.Kind))
+		}
+	}
+	return kinds
 }
 
 // Judge judges the host by its last fetches and its current documents.

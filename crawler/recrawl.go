@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"gazetteer/document"
 	"gazetteer/fetch"
 	"gazetteer/store"
 )
@@ -97,7 +97,7 @@ func (c *Crawler) writeRevisitRequest(ctx context.Context, name string, by Reque
 	}
 	if wait := h.Due.Sub(now); wait > 0 {
 		why := "its last answer had a Retry-After"
-		if h.isAbsent(string(document.AI)) || h.isAbsent(string(document.AGISSummary)) {
+		if slices.ContainsFunc(requestedKinds(), h.isAbsent) {
 			why = "nothing was found there, and the path is not requested again within 24 hours unless the owner signs the request"
 		}
 		return due, &SoonError{name, wait, why}
@@ -129,8 +129,11 @@ func (h *Host) grantRevisit(wished time.Time, by Requester) {
 		}
 	}
 	h.Due = wished
-	ai, summary := h.NotBefore[string(document.AI)], h.NotBefore[string(document.AGISSummary)]
-	if first := earlierOf(ai, summary); first.After(wished) {
+	var starts []time.Time
+	for _, kind := range requestedKinds() {
+		starts = append(starts, h.NotBefore[kind])
+	}
+	if first := slices.MinFunc(starts, time.Time.Compare); first.After(wished) {
 		h.Due = first
 	}
 	// Nothing else is requested while robots.txt cannot be fetched.
