@@ -50,15 +50,15 @@ type Collected struct {
 // Collect pulls the mail behind a cursor, judges it, stores it, and then acknowledges it. While there
 // is no mail it waits for up to a time. The errors are those of [a2ahttp.Inbox.Pull] and of the
 // mailbox.
-func (c *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
-	page, err := c.Inbox.Pull(ctx, cursor, wait)
+func (p *Puller) Collect(ctx context.Context, cursor string, wait time.Duration) (Collected, error) {
+	page, err := p.Inbox.Pull(ctx, cursor, wait)
 	if err != nil {
 		return Collected{}, err
 	}
 	out := Collected{Cursor: page.Cursor, More: page.More}
 	var arrived []arrival
 	for _, mail := range page.Mail {
-		a, err := c.authenticate(ctx, mail)
+		a, err := p.authenticate(ctx, mail)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
@@ -72,9 +72,9 @@ func (c *Puller) Collect(ctx context.Context, cursor string, wait time.Duration)
 		return out, nil
 	}
 	var stored []string
-	err = c.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
+	err = p.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
 		for _, a := range arrived {
-			m, added, err := c.storeArrival(ctx, f, a)
+			m, added, err := p.storeArrival(ctx, f, a)
 			if err != nil {
 				return err
 			}
@@ -85,8 +85,8 @@ func (c *Puller) Collect(ctx context.Context, cursor string, wait time.Duration)
 		}
 		return nil
 	})
-	if !c.Keep && len(stored) > 0 {
-		err = errors.Join(err, c.Inbox.Acknowledge(ctx, stored...))
+	if !p.Keep && len(stored) > 0 {
+		err = errors.Join(err, p.Inbox.Acknowledge(ctx, stored...))
 	}
 	return out, err
 }
@@ -95,19 +95,19 @@ func (c *Puller) Collect(ctx context.Context, cursor string, wait time.Duration)
 // it. The error is an [*a2a.Refusal] when a rule is broken: its JSON is the body to answer with, and
 // its Status the status. What a rule of threads refuses is stored with the refusal, all else that is
 // refused is not: anyone could fill the mailbox with it.
-func (c *Puller) Add(ctx context.Context, mail a2ahttp.Mail) (m Message, err error) {
-	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now}
+func (p *Puller) Add(ctx context.Context, mail a2ahttp.Mail) (m Message, err error) {
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: p.Senders, Now: p.Mailbox.options.Now}
 	verified, err := verifier.Authenticate(ctx, mail.Text)
 	if err != nil {
 		return Message{}, err
 	}
 	a := arrival{mail: mail, envelope: verified.Envelope, verified: verified}
-	if !isSameAgent(a.envelope.To, c.Mailbox.owner) {
+	if !isSameAgent(a.envelope.To, p.Mailbox.owner) {
 		return Message{}, refuseRecipient()
 	}
-	err = c.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
-		m = c.newMessage(a)
-		_, err := c.accept(ctx, f, a, &m, false)
+	err = p.Mailbox.withFile(ctx, func(ctx context.Context, f *boltfile.File) error {
+		m = p.newMessage(a)
+		_, err := p.accept(ctx, f, a, &m, false)
 		return err
 	})
 	return m, err
@@ -126,13 +126,13 @@ type arrival struct {
 }
 
 // authenticate judges form and signature. An error means that it cannot be judged at the moment.
-func (c *Puller) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, error) {
+func (p *Puller) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, error) {
 	a := arrival{mail: mail}
 	var err error
 	if a.envelope, err = a2a.Read(mail.Text, a2a.Wire); err != nil {
 		return a, fmt.Errorf("the relay delivers what is no envelope: %w", err)
 	}
-	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now}
+	verifier := a2a.Verifier{Profile: a2a.Wire, Keys: p.Senders, Now: p.Mailbox.options.Now}
 	a.verified, err = verifier.Authenticate(ctx, mail.Text)
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok && refused.Status != http.StatusBadGateway {
 		a.refused, err = refused, nil
@@ -140,7 +140,7 @@ func (c *Puller) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, 
 	if err != nil {
 		return a, fmt.Errorf("message %.100q of %.200q: %w", a.envelope.ID, a.envelope.From, err)
 	}
-	if a.refused == nil && !isSameAgent(a.envelope.To, c.Mailbox.owner) {
+	if a.refused == nil && !isSameAgent(a.envelope.To, p.Mailbox.owner) {
 		a.refused = refuseRecipient()
 	}
 	return a, nil
@@ -149,24 +149,24 @@ func (c *Puller) authenticate(ctx context.Context, mail a2ahttp.Mail) (arrival, 
 // accept judges a verified envelope by clock, replay window and thread, and stores it unless one of the
 // first two refuses it. stored is false for one that was accepted before. The error is an
 // [*a2a.Refusal], or that of the file.
-func (c *Puller) accept(ctx context.Context, f *boltfile.File, a arrival, m *Message, pulled bool) (stored bool, err error) {
-	keeper := &keeper{mailbox: c.Mailbox, file: f, message: m}
+func (p *Puller) accept(ctx context.Context, f *boltfile.File, a arrival, m *Message, pulled bool) (stored bool, err error) {
+	store := &messageStore{mailbox: p.Mailbox, file: f, message: m}
 	receiver := a2a.Receiver{
-		Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: c.Senders, Now: c.Mailbox.options.Now},
-		Store:    keeper, Keys: c.Keys, Rotated: c.Rotated, RelayKey: c.RelayKey, KeepReplay: c.Mailbox.options.KeepReplay,
+		Verifier: a2a.Verifier{Profile: a2a.Wire, Keys: p.Senders, Now: p.Mailbox.options.Now},
+		Store:    store, Keys: p.Keys, Rotated: p.Rotated, RelayKey: p.RelayKey, KeepReplay: p.Mailbox.options.KeepReplay,
 	}
 	if opened, err := receiver.Open(a.verified); err == nil && opened != nil {
 		m.Content = opened.Plaintext
 	}
-	_, err = receiver.Accept(ctx, a.verified, a2a.Arrival{Pulled: pulled, Receipt: c.receiptOf(a)})
-	return keeper.stored, err
+	_, err = receiver.Accept(ctx, a.verified, a2a.Arrival{Pulled: pulled, Receipt: p.receiptOf(a)})
+	return store.stored, err
 }
 
 // storeArrival stores an envelope unless it is stored already, refused or not.
-func (c *Puller) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
-	m = c.newMessage(a)
+func (p *Puller) storeArrival(ctx context.Context, f *boltfile.File, a arrival) (m Message, added bool, err error) {
+	m = p.newMessage(a)
 	if a.refused == nil {
-		stored, err := c.accept(ctx, f, a, &m, true)
+		stored, err := p.accept(ctx, f, a, &m, true)
 		if stored || err == nil {
 			return m, stored, nil
 		}
@@ -177,10 +177,10 @@ func (c *Puller) storeArrival(ctx context.Context, f *boltfile.File, a arrival) 
 		a.refused = refused
 	}
 	m.Refused = &Refusal{a.refused.Rule, a.refused.Reason, a.refused.Detail}
-	err = c.Mailbox.writeFile(ctx, f, func(tx writing) error {
+	err = p.Mailbox.writeFile(ctx, f, func(tx writing) error {
 		// An envelope that was refused before and was not acknowledged arrives again.
 		if has, err := hasEnvelope(tx.reading(), m.ID, sha256.Sum256(m.Envelope)); has || err != nil {
-			return errOrRefused(err)
+			return endWithoutWrite(err, nil)
 		}
 		added = true
 		return putMessage(tx, &m)
@@ -189,24 +189,24 @@ func (c *Puller) storeArrival(ctx context.Context, f *boltfile.File, a arrival) 
 }
 
 // receiptOf returns the receipt that counts: that of the relay whose key is known.
-func (c *Puller) receiptOf(a arrival) []byte {
-	if c.RelayKey == nil {
+func (p *Puller) receiptOf(a arrival) []byte {
+	if p.RelayKey == nil {
 		return nil
 	}
 	return a.mail.Receipt
 }
 
-func (c *Puller) newMessage(a arrival) Message {
+func (p *Puller) newMessage(a arrival) Message {
 	e := a.envelope
 	m := Message{
 		ID: e.ID, From: e.From, To: e.To, ThreadID: e.ThreadID, InReplyTo: e.InReplyTo, Nonce: e.Nonce,
-		Timestamp: e.Timestamp.UTC(), Stored: c.Mailbox.options.Now().UTC(), Sealed: e.Body.Type() == a2a.TypeEncrypted,
+		Timestamp: e.Timestamp.UTC(), Stored: p.Mailbox.options.Now().UTC(), Sealed: e.Body.Type() == a2a.TypeEncrypted,
 		Envelope: a.mail.Text, Receipt: a.mail.Receipt,
 	}
 	if !m.Sealed {
 		m.Content = a2a.FormatBody(e.Body)
 	}
-	if receipt, err := a2a.ReadReceipt(a.mail.Receipt); err == nil && c.RelayKey != nil && receipt.Relay == c.Relay && receipt.Verify(e, c.RelayKey) == nil {
+	if receipt, err := a2a.ReadReceipt(a.mail.Receipt); err == nil && p.RelayKey != nil && receipt.Relay == p.Relay && receipt.Verify(e, p.RelayKey) == nil {
 		m.Received, m.Relay = receipt.ReceivedAt.UTC(), receipt.Relay
 	}
 	return m
@@ -227,9 +227,9 @@ func hasEnvelope(tx reading, id string, sum [sha256.Size]byte) (bool, error) {
 	return false, nil
 }
 
-// keeper is the store of one message that is being received: it keeps the message in the transaction
-// that keeps the entry of the replay window and the thread.
-type keeper struct {
+// messageStore is the store of one message that is being received: it writes the message in the
+// transaction that writes the entry of the replay window and the thread.
+type messageStore struct {
 	mailbox *Mailbox
 	file    *boltfile.File
 	message *Message
@@ -237,8 +237,8 @@ type keeper struct {
 }
 
 // FindReplay implements a2a.Store.
-func (k *keeper) FindReplay(_ context.Context, e a2a.ReplayEntry) (state a2a.ReplayState, err error) {
-	err = k.mailbox.viewFile(k.file, func(tx reading) error {
+func (s *messageStore) FindReplay(_ context.Context, e a2a.ReplayEntry) (state a2a.ReplayState, err error) {
+	err = s.mailbox.viewFile(s.file, func(tx reading) error {
 		state = findReplay(tx, e)
 		return nil
 	})
@@ -246,8 +246,8 @@ func (k *keeper) FindReplay(_ context.Context, e a2a.ReplayEntry) (state a2a.Rep
 }
 
 // FindThread implements a2a.Store.
-func (k *keeper) FindThread(_ context.Context, id string) (thread a2a.Thread, err error) {
-	err = k.mailbox.viewFile(k.file, func(tx reading) error {
+func (s *messageStore) FindThread(_ context.Context, id string) (thread a2a.Thread, err error) {
+	err = s.mailbox.viewFile(s.file, func(tx reading) error {
 		info, err := readThread(tx, id)
 		thread = info.Thread
 		return err
@@ -256,17 +256,17 @@ func (k *keeper) FindThread(_ context.Context, id string) (thread a2a.Thread, er
 }
 
 // Commit implements a2a.Store. The thread is advanced from what the transaction sees.
-func (k *keeper) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, _ *a2a.Thread) (state a2a.ReplayState, err error) {
-	err = k.mailbox.writeFile(ctx, k.file, func(tx writing) error {
-		if state, err = k.mailbox.putSeen(tx, e); err != nil || state != a2a.Fresh {
-			return errOrRefused(err)
+func (s *messageStore) Commit(ctx context.Context, e a2a.ReplayEntry, _ string, _ *a2a.Thread) (state a2a.ReplayState, err error) {
+	err = s.mailbox.writeFile(ctx, s.file, func(tx writing) error {
+		if state, err = s.mailbox.putSeen(tx, e); err != nil || state != a2a.Fresh {
+			return endWithoutWrite(err, nil)
 		}
-		if _, err := applyMessage(tx, k.message); err != nil {
+		if _, err := applyMessage(tx, s.message); err != nil {
 			return err
 		}
-		return putMessage(tx, k.message)
+		return putMessage(tx, s.message)
 	})
-	k.stored = err == nil && state == a2a.Fresh
+	s.stored = err == nil && state == a2a.Fresh
 	return state, err
 }
 
@@ -298,16 +298,16 @@ func (m *Mailbox) OpenClosed(ctx context.Context, senders a2a.KeyFinder, keys []
 	return nil
 }
 
-// CollectorOf returns a collector for the inbox that an agent's DID document names, with the keys of
+// NewPuller returns a puller for the inbox that an agent's DID document names, with the keys of
 // the relay. Keys are those that open mail, the current key first. A relay that shows no key for
-// receipts is no error: the reason is returned beside the collector.
-func CollectorOf(ctx context.Context, m *Mailbox, inbox *a2ahttp.Inbox, senders a2a.Resolver, keys []ed25519.PrivateKey) (*Puller, error) {
-	c := &Puller{Mailbox: m, Inbox: inbox, Senders: a2a.DocumentKeys{Resolver: senders}, Keys: slices.Clone(keys)}
+// receipts is no error: the reason is returned beside the puller.
+func NewPuller(ctx context.Context, m *Mailbox, inbox *a2ahttp.Inbox, senders a2a.Resolver, keys []ed25519.PrivateKey) (*Puller, error) {
+	p := &Puller{Mailbox: m, Inbox: inbox, Senders: a2a.DocumentKeys{Resolver: senders}, Keys: slices.Clone(keys)}
 	var err error
-	if c.RelayKey, c.Relay, err = inbox.RelayKey(ctx); err != nil {
-		c.RelayKey = nil
+	if p.RelayKey, p.Relay, err = inbox.RelayKey(ctx); err != nil {
+		p.RelayKey = nil
 	}
-	return c, err
+	return p, err
 }
 
 // KeyIDOf returns the name under which relays know an agent's key.

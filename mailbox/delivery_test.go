@@ -141,8 +141,8 @@ func TestRelayRate(t *testing.T) {
 // ownInbox is an agent's own HTTPS inbox, the draft's direct case: it judges what arrives and keeps it
 // in the agent's mailbox.
 type ownInbox struct {
-	t         *testing.T
-	collector *mailbox.Puller
+	t      *testing.T
+	puller *mailbox.Puller
 }
 
 func (i ownInbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +151,7 @@ func (i ownInbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}
-	_, err = i.collector.Add(r.Context(), a2ahttp.Mail{Text: text})
+	_, err = i.puller.Add(r.Context(), a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		w.WriteHeader(refused.Status)
 		json.NewEncoder(w).Encode(refused)
@@ -187,8 +187,8 @@ func (d keptDocuments) Forget(id string) { delete(d.kept, id) }
 // again, once.
 func TestDirectInbox(t *testing.T) {
 	e := newEnvironment(t)
-	collector := &mailbox.Puller{Mailbox: e.box(bob), Senders: a2a.DocumentKeys{Resolver: e.registry}, Keys: []ed25519.PrivateKey{keyOf(2)}, Rotated: true}
-	server := httptest.NewTLSServer(ownInbox{t, collector})
+	puller := &mailbox.Puller{Mailbox: e.box(bob), Senders: a2a.DocumentKeys{Resolver: e.registry}, Keys: []ed25519.PrivateKey{keyOf(2)}, Rotated: true}
+	server := httptest.NewTLSServer(ownInbox{t, puller})
 	defer server.Close()
 	e.registry.inboxes = map[string]string{bob: server.URL + "/mail"}
 	people := keptDocuments{e.registry, map[string]did.Document{}}
@@ -202,13 +202,13 @@ func TestDirectInbox(t *testing.T) {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	e.registry.rotate(bob, keyOf(7), time.Now())
-	collector.Keys = []ed25519.PrivateKey{keyOf(7)}
+	puller.Keys = []ed25519.PrivateKey{keyOf(7)}
 	second, err := send("after")
 	if err != nil || second.Attempts != 2 {
 		t.Fatalf("after a rotation: %v, %d attempts", err, second.Attempts)
 	}
 	// The document still shows the old key: the inbox refuses it, and the client does not go on.
-	collector.Keys = []ed25519.PrivateKey{keyOf(8)}
+	puller.Keys = []ed25519.PrivateKey{keyOf(8)}
 	if _, err := send("never"); !errors.Is(err, a2ahttp.ErrRefused) {
 		t.Errorf("with a key that nobody published: %v", err)
 	}

@@ -93,7 +93,7 @@ func (s subject) Write(ctx context.Context, changes ...filetest.Change) error {
 				}
 			}
 			if c.Delete {
-				if err := touch(tx); err != nil {
+				if err := skipNumber(tx); err != nil {
 					return nil, err
 				}
 				continue

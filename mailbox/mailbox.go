@@ -213,8 +213,9 @@ func nextNumber(tx writing) (uint64, error) {
 	return n, tx.Bucket(stateBucket).Put(sequenceKey, binary.BigEndian.AppendUint64(nil, n))
 }
 
-// touch records a write that adds no message, so that a restore of an older copy is noticed.
-func touch(tx writing) error {
+// skipNumber uses up a number for a write that adds no message, so that a restore of an older copy is
+// noticed.
+func skipNumber(tx writing) error {
 	_, err := nextNumber(tx)
 	return err
 }
@@ -250,6 +251,15 @@ func writeBare(ctx context.Context, f *boltfile.File, change func(tx *boltfile.T
 type refusedWrite struct{ cause error }
 
 func (r *refusedWrite) Error() string { return fmt.Sprintf("nothing was written: %v", r.cause) }
+
+// endWithoutWrite returns the error that ends a change which wrote nothing: err if there is one,
+// otherwise a [*refusedWrite] with the cause.
+func endWithoutWrite(err, cause error) error {
+	if err != nil {
+		return err
+	}
+	return &refusedWrite{cause}
+}
 
 func corruptf(format string, args ...any) error {
 	return fmt.Errorf("the mailbox is damaged: "+format+": %w", append(args, store.ErrCorrupt)...)

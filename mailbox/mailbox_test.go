@@ -189,10 +189,10 @@ func (e *environment) send(from string, m a2a.Message, seal bool) error {
 	return err
 }
 
-func (e *environment) collector(owner string, retired ...ed25519.PrivateKey) *mailbox.Puller {
+func (e *environment) puller(owner string, retired ...ed25519.PrivateKey) *mailbox.Puller {
 	e.t.Helper()
 	inbox := &a2ahttp.Inbox{Address: e.registry.url + "/inbox/" + owner, Key: e.registry.key(owner), KeyID: mailbox.KeyIDOf(owner)}
-	c, err := mailbox.CollectorOf(e.t.Context(), e.box(owner), inbox, e.registry, append([]ed25519.PrivateKey{e.registry.key(owner)}, retired...))
+	c, err := mailbox.NewPuller(e.t.Context(), e.box(owner), inbox, e.registry, append([]ed25519.PrivateKey{e.registry.key(owner)}, retired...))
 	must(e.t, err)
 	return c
 }
@@ -200,7 +200,7 @@ func (e *environment) collector(owner string, retired ...ed25519.PrivateKey) *ma
 // collect returns the new mail of an agent.
 func (e *environment) collect(owner string) []mailbox.Message {
 	e.t.Helper()
-	batch, err := e.collector(owner).Collect(e.t.Context(), "", 0)
+	batch, err := e.puller(owner).Collect(e.t.Context(), "", 0)
 	must(e.t, err)
 	if len(batch.Waiting) > 0 {
 		e.t.Fatal(batch.Waiting)
@@ -396,7 +396,7 @@ func TestRotationWhileMailWaits(t *testing.T) {
 	// The usual case: the retired key exists when the mail is pulled.
 	must(t, e.send(mallory, a2a.Message{To: bob, Body: offer("to the second key", 1)}, true))
 	e.registry.rotate(bob, keyOf(8), time.Now())
-	batch, err := e.collector(bob, keyOf(2), keyOf(7)).Collect(t.Context(), "", 0)
+	batch, err := e.puller(bob, keyOf(2), keyOf(7)).Collect(t.Context(), "", 0)
 	must(t, err)
 	if len(batch.New) != 1 || batch.New[0].Refused != nil || batch.New[0].State != a2a.Offered {
 		t.Fatalf("%+v", batch.New)
@@ -414,7 +414,7 @@ func TestFreshness(t *testing.T) {
 			e := newEnvironment(t)
 			must(t, e.send(alice, a2a.Message{To: bob, Body: offer("early", 1)}, false))
 			e.ahead = 3 * 24 * time.Hour
-			c := e.collector(bob)
+			c := e.puller(bob)
 			if !test.receipts {
 				c.RelayKey = nil
 			}
@@ -438,7 +438,7 @@ func TestDeliveredAgain(t *testing.T) {
 	must(t, e.send(alice, a2a.Message{To: bob, Body: offer("one", 1)}, true))
 	_, err := e.client(mallory).Send(t.Context(), a2a.Message{To: bob, Body: a2a.Accept{AcceptedPrice: a2a.Money{AmountCents: 1, Currency: "EUR"}}, InReplyTo: "11111111-1111-4111-8111-111111111111"}, a2ahttp.Options{})
 	must(t, err)
-	c := e.collector(bob)
+	c := e.puller(bob)
 	c.Keep = true
 	first, err := c.Collect(t.Context(), "", 0)
 	must(t, err)
@@ -480,7 +480,7 @@ func TestForgedMailOfARelay(t *testing.T) {
 		fmt.Fprintf(w, `{"envelopes":[%s],"cursor":"4","has_more":false}`, strings.Join(envelopes, ","))
 	}))
 	defer pipe.Close()
-	c := e.collector(bob)
+	c := e.puller(bob)
 	c.RelayKey, c.Inbox.Address = nil, pipe.URL
 	batch, err := c.Collect(t.Context(), "", 0)
 	must(t, err)

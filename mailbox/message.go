@@ -117,7 +117,7 @@ func (m *Mailbox) keepContent(ctx context.Context, message Message, content []by
 		if err := putRecord(tx, stored); err != nil {
 			return err
 		}
-		if err := touch(tx); err != nil {
+		if err := skipNumber(tx); err != nil {
 			return err
 		}
 		return replayThread(tx, stored.ThreadID)
@@ -150,7 +150,7 @@ func (m *Mailbox) change(ctx context.Context, messages []Message, change func(*M
 		if !changed {
 			return &refusedWrite{}
 		}
-		return touch(tx)
+		return skipNumber(tx)
 	})
 }
 

@@ -165,9 +165,9 @@ func (m *Mailbox) FindThread(ctx context.Context, id string) (thread a2a.Thread,
 func (m *Mailbox) Commit(ctx context.Context, e a2a.ReplayEntry, threadID string, t *a2a.Thread) (state a2a.ReplayState, err error) {
 	err = m.update(ctx, func(tx writing) error {
 		if state, err = m.putSeen(tx, e); err != nil || state != a2a.Fresh {
-			return errOrRefused(err)
+			return endWithoutWrite(err, nil)
 		}
-		if err := touch(tx); err != nil || t == nil {
+		if err := skipNumber(tx); err != nil || t == nil {
 			return err
 		}
 		info, err := readThread(tx.reading(), threadID)
@@ -178,14 +178,6 @@ func (m *Mailbox) Commit(ctx context.Context, e a2a.ReplayEntry, threadID string
 		return writeThread(tx, info)
 	})
 	return state, err
-}
-
-// errOrRefused ends a change that wrote nothing, or fails it.
-func errOrRefused(err error) error {
-	if err != nil {
-		return err
-	}
-	return &refusedWrite{}
 }
 
 func (m *Mailbox) view(ctx context.Context, read func(tx reading) error) error {

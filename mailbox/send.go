@@ -61,7 +61,7 @@ func (m *Mailbox) beginSending(ctx context.Context, message a2a.Message, o a2aht
 	}
 	err := m.update(ctx, func(tx writing) error {
 		if refused, err := checkThread(tx.reading(), out); refused != nil || err != nil {
-			return refuseOr(refused, err)
+			return endWithoutWrite(err, refused)
 		}
 		if _, err := applyMessage(tx, &out); err != nil {
 			return err
@@ -75,13 +75,13 @@ func (m *Mailbox) beginSending(ctx context.Context, message a2a.Message, o a2aht
 func (m *Mailbox) resumeSending(ctx context.Context, stored *Message) error {
 	return m.update(ctx, func(tx writing) error {
 		if refused, err := checkThread(tx.reading(), *stored); refused != nil || err != nil {
-			return refuseOr(refused, err)
+			return endWithoutWrite(err, refused)
 		}
 		stored.Delivery = Sending
 		if err := putRecord(tx, *stored); err != nil {
 			return err
 		}
-		if err := touch(tx); err != nil {
+		if err := skipNumber(tx); err != nil {
 			return err
 		}
 		return replayThread(tx, stored.ThreadID)
@@ -95,13 +95,6 @@ func checkThread(tx reading, m Message) (*a2a.Refusal, error) {
 		return nil, err
 	}
 	return advance(&info, &m), nil
-}
-
-func refuseOr(refused *a2a.Refusal, err error) error {
-	if err != nil {
-		return err
-	}
-	return &refusedWrite{refused}
 }
 
 // deliver sends a message that is stored, and stores the outcome.
@@ -177,7 +170,7 @@ func (m *Mailbox) endSending(ctx context.Context, outcome Message) error {
 		if err := putRecord(tx, outcome); err != nil {
 			return err
 		}
-		if err := touch(tx); err != nil || outcome.Delivery != Failed {
+		if err := skipNumber(tx); err != nil || outcome.Delivery != Failed {
 			return err
 		}
 		return replayThread(tx, outcome.ThreadID)

@@ -62,7 +62,7 @@ const (
 // runConcierge answers the concierge's mail until ctx ends.
 func (d *demo) runConcierge(ctx context.Context, concierge *participant) {
 	for cursor := ""; ctx.Err() == nil; {
-		batch, err := concierge.collector.Collect(ctx, cursor, conciergePoll)
+		batch, err := concierge.puller.Collect(ctx, cursor, conciergePoll)
 		if err == nil {
 			cursor = batch.Cursor
 			err = concierge.answerMail(ctx)

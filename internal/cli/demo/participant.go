@@ -32,13 +32,13 @@ type profile struct {
 // relay.
 type participant struct {
 	profile
-	key       ed25519.PrivateKey
-	owner     did.Web
-	airID     string
-	inbox     string
-	box       *mailbox.Mailbox
-	client    *a2ahttp.Client
-	collector *mailbox.Puller
+	key    ed25519.PrivateKey
+	owner  did.Web
+	airID  string
+	inbox  string
+	box    *mailbox.Mailbox
+	client *a2ahttp.Client
+	puller *mailbox.Puller
 }
 
 // agentNote is the note in a key file that contains the DID of its agent.
@@ -130,7 +130,7 @@ func (d *demo) openMail(ctx context.Context, server *cli.Client, path string, p 
 	}
 	p.client = &a2ahttp.Client{From: id, Key: p.key, Directory: people, AllowLoopback: true}
 	inbox := &a2ahttp.Inbox{Address: p.inbox, Key: p.key, KeyID: mailbox.KeyIDOf(id)}
-	p.collector, err = mailbox.CollectorOf(ctx, p.box, inbox, people, []ed25519.PrivateKey{p.key})
+	p.puller, err = mailbox.NewPuller(ctx, p.box, inbox, people, []ed25519.PrivateKey{p.key})
 	return err
 }
 
@@ -139,7 +139,7 @@ func (p *participant) waitForAnswer(ctx context.Context, threadID string, wait t
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for cursor := ""; ; {
-		batch, err := p.collector.Collect(ctx, cursor, wait)
+		batch, err := p.puller.Collect(ctx, cursor, wait)
 		if err != nil {
 			return mailbox.Message{}, fmt.Errorf("no answer to %s: %w", p.handle, err)
 		}

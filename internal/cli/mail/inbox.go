@@ -80,18 +80,18 @@ func (v *verbs) pullMail(ctx context.Context, server *cli.Client, f *inboxFlags)
 	if err != nil {
 		return err
 	}
-	collector, err := v.openCollector(ctx, server, me)
+	puller, err := v.openPuller(ctx, server, me)
 	if err != nil {
 		return err
 	}
-	collector.Keep = f.keep
-	if err := me.box.OpenClosed(ctx, collector.Senders, me.keys); err != nil {
+	puller.Keep = f.keep
+	if err := me.box.OpenClosed(ctx, puller.Senders, me.keys); err != nil {
 		return explainMailbox(err)
 	}
 	printed, deadline := 0, time.Now().Add(f.wait)
 	for cursor, wait, failures := "", time.Duration(0), 0; ; {
 		asked := time.Now()
-		batch, err := collector.Collect(ctx, cursor, wait)
+		batch, err := puller.Collect(ctx, cursor, wait)
 		if n, printErr := v.printNew(context.WithoutCancel(ctx), me, f); printErr != nil {
 			return printErr
 		} else {
@@ -169,18 +169,11 @@ func (v *verbs) waitAfter(ctx context.Context, err error, failures int) error {
 		wait = e.RetryAfter
 	}
 	fmt.Fprintf(v.Err, "%s; trying again in %s\n", format.Visible(err.Error()), wait)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, wait)
 }
 
-// openCollector finds the agent's inbox in its DID document, and the key of the relay there.
-func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) (*mailbox.Puller, error) {
+// openPuller finds the agent's inbox in its DID document, and the key of the relay there.
+func (v *verbs) openPuller(ctx context.Context, server *cli.Client, me self) (*mailbox.Puller, error) {
 	senders := &cli.Directory{Server: server}
 	document, err := senders.Resolve(ctx, me.owner.String())
 	if err != nil {
@@ -190,11 +183,11 @@ func (v *verbs) openCollector(ctx context.Context, server *cli.Client, me self) 
 	if err != nil {
 		return nil, err
 	}
-	collector, err := mailbox.CollectorOf(ctx, me.box, inbox, senders, me.keys)
+	puller, err := mailbox.NewPuller(ctx, me.box, inbox, senders, me.keys)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(v.Err, "note: receipts of this relay do not count, so mail that waited for more than five minutes is refused: %s\n", format.Visible(err.Error()))
 	}
-	return collector, nil
+	return puller, nil
 }
 
 // openInbox returns the inbox in the agent's DID document. It reads an inbox at the server of this

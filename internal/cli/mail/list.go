@@ -347,8 +347,8 @@ func (v *verbs) addEnvelope(ctx context.Context, server *cli.Client, name string
 	if err != nil {
 		return exit.NotFoundf("read %s: %v", name, err)
 	}
-	collector := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
-	m, err := collector.Add(ctx, a2ahttp.Mail{Text: text})
+	puller := &mailbox.Puller{Mailbox: me.box, Senders: a2a.DocumentKeys{Resolver: &cli.Directory{Server: server}}, Keys: me.keys, Rotated: len(me.keys) > 1}
+	m, err := puller.Add(ctx, a2ahttp.Mail{Text: text})
 	if refused, ok := errors.AsType[*a2a.Refusal](err); ok {
 		if err := cli.WriteJSON(v.Out, struct {
 			Status int `json:"status"`
